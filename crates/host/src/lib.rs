@@ -1,0 +1,1 @@
+//! What machine is this, and can it be measured?

@@ -1,0 +1,202 @@
+//! Which bytes a job touches, in which order and direction, and how many at once.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Bytes;
+
+/// What one I/O does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Data comes from the target.
+    Read,
+    /// Data goes to the target.
+    Write,
+    /// The target may forget the range (discard, hole punch).
+    Trim,
+}
+
+impl Direction {
+    /// All directions, in the order of fio's numbering (0, 1, 2).
+    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+
+    /// `read`, `write` or `trim`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Trim => "trim",
+        }
+    }
+}
+
+/// Shares of the directions in percent; they add up to 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mix {
+    /// Percent of reads.
+    pub read: u8,
+    /// Percent of writes.
+    pub write: u8,
+    /// Percent of trims.
+    pub trim: u8,
+}
+
+impl Mix {
+    /// Reads only.
+    pub const READ: Mix = Mix { read: 100, write: 0, trim: 0 };
+    /// Writes only.
+    pub const WRITE: Mix = Mix { read: 0, write: 100, trim: 0 };
+    /// Trims only.
+    pub const TRIM: Mix = Mix { read: 0, write: 0, trim: 100 };
+
+    /// `read` percent reads, the rest writes.
+    pub const fn reads(read: u8) -> Mix {
+        Mix { read, write: 100 - read, trim: 0 }
+    }
+
+    /// True when the job changes data on the target.
+    pub const fn destroys(self) -> bool {
+        self.write > 0 || self.trim > 0
+    }
+
+    /// The share of one direction in percent.
+    pub const fn of(self, direction: Direction) -> u8 {
+        match direction {
+            Direction::Read => self.read,
+            Direction::Write => self.write,
+            Direction::Trim => self.trim,
+        }
+    }
+}
+
+/// How the next offset follows from the last one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// One block after the other, from the start again at the end of the region.
+    Sequential,
+    /// One block, then `gap` bytes left out, and so on (fio's `rw=read:GAP`).
+    Strided {
+        /// Bytes skipped after each block.
+        gap: Bytes,
+    },
+    /// By chance.
+    Random {
+        /// Independent draws, or each block once.
+        order: Order,
+        /// Which blocks are likelier.
+        distribution: Distribution,
+    },
+}
+
+impl Access {
+    /// Independent uniform draws.
+    pub const UNIFORM: Access =
+        Access::Random { order: Order::Independent, distribution: Distribution::Uniform };
+}
+
+/// Whether a random offset may come again before all others have been visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Each draw is independent (fio's `norandommap`).
+    Independent,
+    /// Each block of the region once before any comes again (fio's default).
+    Permutation,
+}
+
+/// Which blocks of the region a random access prefers. Anything but `Uniform` implies independent draws.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// All blocks alike.
+    Uniform,
+    /// Rank r is drawn with weight 1 / r^theta; ranks are scattered over the region.
+    Zipf {
+        /// Exponent, above 0 and not 1.
+        theta: f64,
+    },
+    /// Pareto with power h in (0, 1): fio's `pareto:h`.
+    Pareto {
+        /// Power.
+        h: f64,
+    },
+    /// Normal around the middle of the region: fio's `normal:d`.
+    Normal {
+        /// Standard deviation in percent of the region.
+        deviation_percent: f64,
+    },
+    /// Zones laid one after the other; hot/cold is two of them (fio's `zoned:90/10:10/90`).
+    Zoned(Vec<Zone>),
+}
+
+/// One zone of [`Distribution::Zoned`]: this share of the accesses goes to this share of the region.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Zone {
+    /// Percent of accesses.
+    pub access_percent: f64,
+    /// Percent of the region.
+    pub size_percent: f64,
+}
+
+/// Block sizes with their weights in percent, for each direction; never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockSizes {
+    /// `(size, percent)` of reads; the percents add up to 100.
+    pub read: Vec<(Bytes, u8)>,
+    /// The same of writes.
+    pub write: Vec<(Bytes, u8)>,
+    /// The same of trims.
+    pub trim: Vec<(Bytes, u8)>,
+}
+
+impl BlockSizes {
+    /// One size for everything.
+    pub fn all(size: Bytes) -> Self {
+        let one = vec![(size, 100)];
+        BlockSizes { read: one.clone(), write: one.clone(), trim: one }
+    }
+
+    /// Sizes and weights of one direction.
+    pub fn of(&self, direction: Direction) -> &[(Bytes, u8)] {
+        match direction {
+            Direction::Read => &self.read,
+            Direction::Write => &self.write,
+            Direction::Trim => &self.trim,
+        }
+    }
+
+    /// Smallest size of any direction.
+    pub fn smallest(&self) -> Bytes {
+        self.each().min().unwrap_or_default()
+    }
+
+    /// Largest size of any direction.
+    pub fn largest(&self) -> Bytes {
+        self.each().max().unwrap_or_default()
+    }
+
+    fn each(&self) -> impl Iterator<Item = Bytes> + '_ {
+        self.read.iter().chain(&self.write).chain(&self.trim).map(|&(size, _)| size)
+    }
+}
+
+/// A size, or a share of the target's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Amount {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// Percent of the target.
+    Percent(f64),
+}
+
+impl Amount {
+    /// The amount of a target of `whole` bytes.
+    pub fn of(self, whole: Bytes) -> Bytes {
+        match self {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Percent(percent) => Bytes((whole.0 as f64 * percent / 100.0) as u64),
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Reasons to doubt a figure. Each is detected, never assumed, and says what to do about it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
+
+/// One reason to doubt an outcome. Shares are 0..=1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Caveat {
+    /// Part of the region has never been written; such reads do not reach the medium.
+    UnwrittenExtents {
+        /// Unwritten or absent bytes of the region.
+        unwritten: Bytes,
+        /// The region.
+        region: Bytes,
+    },
+    /// The page cache answered reads.
+    CachedReads {
+        /// Bytes the job read.
+        asked: Bytes,
+        /// Bytes the device read meanwhile.
+        device: Bytes,
+    },
+    /// Writes ended in the page cache, not on the device.
+    BufferedWrites {
+        /// Bytes the job wrote.
+        asked: Bytes,
+        /// Bytes the device wrote meanwhile.
+        device: Bytes,
+    },
+    /// The data compresses and the storage compresses.
+    CompressibleData {
+        /// What compresses: a file system's or device's name.
+        storage: String,
+    },
+    /// Fewer I/Os were in flight than asked for.
+    DepthBelowAsked {
+        /// Asked depth, all threads.
+        asked: f64,
+        /// Achieved mean depth.
+        achieved: f64,
+        /// Why, as far as it is known.
+        reason: String,
+    },
+    /// The generator's own thread was the limit.
+    GeneratorBound {
+        /// Busy share of its busiest thread.
+        busy: f64,
+    },
+    /// `io_uring` handed the I/O to kernel workers instead of submitting it.
+    Punted {
+        /// Workers seen.
+        workers: u32,
+        /// Their share of the CPU time.
+        cpu_share: f64,
+    },
+    /// The device counted other I/O than we did.
+    DeviceCountDiffers {
+        /// The device's name.
+        device: String,
+        /// I/Os or bytes, by our count.
+        ours: u64,
+        /// By the device's.
+        theirs: u64,
+        /// `bytes read`, `bytes written`.
+        what: String,
+    },
+    /// Other programs used the device.
+    ForeignIo {
+        /// The device's name.
+        device: String,
+        /// Bytes that were not ours.
+        bytes: Bytes,
+        /// Their share of the device's traffic.
+        share: f64,
+    },
+    /// The hypervisor took CPU time away.
+    Steal {
+        /// Share of all CPU time.
+        share: f64,
+    },
+    /// Other programs kept the CPUs busy.
+    ForeignCpu {
+        /// Their share of all CPU time.
+        share: f64,
+    },
+    /// The rate changed its level at once: a cap or a token bucket.
+    RateStep {
+        /// When, from the start.
+        at: Nanos,
+        /// IOPS before.
+        before: f64,
+        /// IOPS after.
+        after: f64,
+    },
+    /// The rate fell and stayed low: a write cache or free blocks ran out.
+    Cliff {
+        /// When, from the start.
+        at: Nanos,
+        /// IOPS before.
+        before: f64,
+        /// IOPS after.
+        after: f64,
+    },
+    /// The rate drifted over the whole run: throttling, or a state that is not yet steady.
+    Slope {
+        /// Change per minute as a share of the mean.
+        per_minute: f64,
+    },
+    /// The rate was too uneven for the interval to be narrow.
+    Unstable {
+        /// Half of the 95 % interval over the mean.
+        relative: f64,
+    },
+    /// Too few I/Os for this percentile to mean anything.
+    FewSamples {
+        /// The percentile, in percent.
+        percentile: f64,
+        /// I/Os there were.
+        samples: u64,
+        /// I/Os it takes.
+        needed: u64,
+    },
+    /// The clock may change its rate.
+    ClockNotInvariant {
+        /// The clock source.
+        source: String,
+    },
+    /// The answers are faster than the medium the device claims to be: a cache below us answers.
+    CacheBelow {
+        /// What the device claims to be.
+        claim: String,
+        /// Median latency seen.
+        latency: Nanos,
+    },
+    /// The region is small enough to sit in a cache below (controller, hypervisor).
+    SmallRegion {
+        /// The region.
+        region: Bytes,
+        /// The memory of this machine.
+        memory: Bytes,
+    },
+    /// Some I/Os failed.
+    Failed {
+        /// How many.
+        count: u64,
+        /// The commonest error.
+        message: String,
+    },
+    /// The run was cut short.
+    Interrupted {
+        /// Time measured.
+        after: Nanos,
+        /// Time asked for, where the job names one.
+        asked: Option<Nanos>,
+    },
+    /// The generator could not keep the rate it was asked for.
+    RateMissed {
+        /// Asked, per second.
+        asked: f64,
+        /// Reached, per second.
+        achieved: f64,
+    },
+    /// A cgroup limits the I/O of this process.
+    IoLimit {
+        /// The line that does.
+        line: String,
+    },
+    /// The target has no device whose counters could confirm the count.
+    NoDeviceCount {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// `12 %`, `0.4 %`.
+fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value.abs() >= 10.0 { format!("{value:.0} %") } else { format!("{value:.1} %") }
+}
+
+/// The doubt, then what to do, in whole sentences.
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.doubt())?;
+        f.write_str(" ")?;
+        f.write_str(&self.remedy())
+    }
+}
+
+impl Caveat {
+    /// The doubt as one sentence with its evidence.
+    pub fn doubt(&self) -> String {
+        self.doubt_of_data().or_else(|| self.doubt_of_load()).unwrap_or_else(|| self.doubt_of_time())
+    }
+
+    fn doubt_of_data(&self) -> Option<String> {
+        Some(match self {
+            Caveat::UnwrittenExtents { unwritten, region } => {
+                format!("{unwritten} of {region} were never written: the medium is not read there.")
+            }
+            Caveat::CachedReads { asked, device } => {
+                format!("The page cache answered: {asked} were read, the device delivered {device}.")
+            }
+            Caveat::BufferedWrites { asked, device } => {
+                format!("The page cache took the writes: {asked} were written, {device} reached the device.")
+            }
+            Caveat::CompressibleData { storage } => format!("The data compresses and so does {storage}."),
+            Caveat::DeviceCountDiffers { device, ours, theirs, what } => {
+                format!("We count {ours} {what}, {device} counts {theirs}.")
+            }
+            Caveat::ForeignIo { device, bytes, share } => {
+                format!(
+                    "Other programs moved {bytes} on {device} meanwhile, {} of its traffic.",
+                    percent(*share)
+                )
+            }
+            Caveat::CacheBelow { claim, latency } => {
+                format!("{claim} cannot answer in {latency}: a cache below (hypervisor, controller) does.")
+            }
+            Caveat::SmallRegion { region, memory } => {
+                format!("The region of {region} may fit a cache below; this machine has {memory} of memory.")
+            }
+            Caveat::Failed { count, message } => format!("{count} I/Os failed ({message})."),
+            Caveat::NoDeviceCount { reason } => format!("No device counters confirm this count: {reason}."),
+            _ => return None,
+        })
+    }
+
+    fn doubt_of_load(&self) -> Option<String> {
+        Some(match self {
+            Caveat::DepthBelowAsked { asked, achieved, reason } => {
+                format!("Depth {achieved:.1} was reached of {asked:.0} asked: {reason}.")
+            }
+            Caveat::GeneratorBound { busy } => {
+                format!(
+                    "The generator's thread was {} busy: it may be the limit, not the device.",
+                    percent(*busy)
+                )
+            }
+            Caveat::Punted { workers, cpu_share } => format!(
+                "io_uring handed I/O to {workers} kernel workers ({} of the CPU time).",
+                percent(*cpu_share)
+            ),
+            Caveat::RateMissed { asked, achieved } => {
+                format!("{asked:.0} I/Os per second were asked for, {achieved:.0} reached.")
+            }
+            Caveat::IoLimit { line } => format!("A cgroup limits this process: {line}."),
+            Caveat::Interrupted { after, asked: Some(asked) } => {
+                format!("Interrupted after {after} of {asked}.")
+            }
+            Caveat::Interrupted { after, asked: None } => format!("Interrupted after {after}."),
+            Caveat::ForeignCpu { share } => {
+                format!("Other programs took {} of the machine's CPU time.", percent(*share))
+            }
+            Caveat::Steal { share } => format!("The hypervisor took {} of the CPU time.", percent(*share)),
+            _ => return None,
+        })
+    }
+
+    fn doubt_of_time(&self) -> String {
+        match self {
+            Caveat::RateStep { at, before, after } => {
+                format!("The rate stepped from {before:.0} to {after:.0} IOPS at {at}.")
+            }
+            Caveat::Cliff { at, before, after } => {
+                format!("The rate fell from {before:.0} to {after:.0} IOPS at {at} and stayed there.")
+            }
+            Caveat::Slope { per_minute } => format!("The rate drifted by {} a minute.", percent(*per_minute)),
+            Caveat::Unstable { relative } => {
+                format!("The rate was uneven: the 95 % interval is +-{}.", percent(*relative))
+            }
+            Caveat::FewSamples { percentile, samples, needed } => {
+                format!("p{percentile} rests on {samples} I/Os; it takes {needed}.")
+            }
+            Caveat::ClockNotInvariant { source } => format!("The clock ({source}) may change its rate."),
+            other => unreachable!("{other:?} is a doubt of data or load"),
+        }
+    }
+
+    /// What to do about it, as one sentence.
+    pub fn remedy(&self) -> String {
+        self.remedy_text().to_owned()
+    }
+
+    fn remedy_text(&self) -> &'static str {
+        match self {
+            Caveat::UnwrittenExtents { .. } => "Write the region once before reading it.",
+            Caveat::CachedReads { .. } => "Use direct I/O, or a region larger than memory.",
+            Caveat::BufferedWrites { .. } => "Use direct I/O, or count fsync into the time.",
+            Caveat::CompressibleData { .. } => "Use random data (the default).",
+            Caveat::DepthBelowAsked { .. } => {
+                "Use an asynchronous engine, more threads, or believe the lower depth."
+            }
+            Caveat::GeneratorBound { .. } => "Use more threads, or a cheaper engine (io_uring with batches).",
+            Caveat::Punted { .. } => "Use psync or libaio on this device; they cost less here.",
+            Caveat::DeviceCountDiffers { .. } => {
+                "Look for merging, splitting, caching, or another user of the device."
+            }
+            Caveat::ForeignIo { .. } => "Stop them, or repeat when the device is quiet.",
+            Caveat::Steal { .. } => "Repeat when the host is quieter; compare within one run only.",
+            Caveat::ForeignCpu { .. } => "Stop them, or repeat when the machine is quiet.",
+            Caveat::RateStep { .. } => {
+                "Suspect a token bucket or a cap; run longer and trust the level after it."
+            }
+            Caveat::Cliff { .. } => {
+                "Trust the level after the fall; size caches and over-provisioning for it."
+            }
+            Caveat::Slope { .. } => "Run longer, until the rate is level; watch temperature and clock rates.",
+            Caveat::Unstable { .. } => "Run longer, or on a quieter machine.",
+            Caveat::FewSamples { .. } => "Run longer.",
+            Caveat::ClockNotInvariant { .. } => "Compare ratios only, or switch the clock source to tsc.",
+            Caveat::CacheBelow { .. } => "Use a region larger than the host's memory to see the medium.",
+            Caveat::SmallRegion { .. } => "Use a larger region (--size) to be sure of the medium.",
+            Caveat::Failed { .. } => "Look at the kernel log; figures count only I/Os that succeeded.",
+            Caveat::Interrupted { .. } => "The figures are of the time until then.",
+            Caveat::RateMissed { .. } => "Lower the rate, raise the depth, or take it as the limit.",
+            Caveat::IoLimit { .. } => "The figures are the limit's, not the device's.",
+            Caveat::NoDeviceCount { .. } => "Only the application's view is known.",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_caveat_says_its_evidence_and_a_remedy() {
+        let all = [
+            Caveat::UnwrittenExtents { unwritten: Bytes::mib(1), region: Bytes::mib(4) },
+            Caveat::Steal { share: 0.123 },
+            Caveat::RateStep { at: Nanos::secs(3), before: 9000.0, after: 3000.0 },
+            Caveat::Interrupted { after: Nanos::secs(1), asked: None },
+            Caveat::ForeignCpu { share: 0.5 },
+        ];
+        for caveat in all {
+            let text = caveat.to_string();
+            assert!(text.ends_with('.') && text.len() > caveat.doubt().len() + 1, "{text}");
+        }
+        assert_eq!(Caveat::Steal { share: 0.123 }.doubt(), "The hypervisor took 12 % of the CPU time.");
+    }
+}

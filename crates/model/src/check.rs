@@ -1,0 +1,223 @@
+//! The outcome of `iostack check`: many small outcomes, what they say together, and the verdict.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Caveat, Interval, Machine, Nanos, Outcome, Storage, Target};
+
+/// Everything `iostack check` found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// [`crate::SCHEMA`].
+    pub schema: u32,
+    /// Version of iostack that wrote it.
+    pub iostack: String,
+    /// Start, milliseconds since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// Wall time of the whole check.
+    pub elapsed: Nanos,
+    /// `quick`, `default` or `full`.
+    pub effort: String,
+    /// Seed of offsets and content.
+    pub seed: u64,
+    /// What was checked.
+    pub target: Target,
+    /// On which machine.
+    pub machine: Machine,
+    /// The storage behind the target.
+    pub storage: Storage,
+    /// The scratch file, `None` on a block device.
+    pub scratch: Option<Scratch>,
+    /// The measurements in the order they were made; a skipped step has no points and a note.
+    pub steps: Vec<Step>,
+    /// The figures people compare.
+    pub summary: Summary,
+    /// What it all means.
+    pub verdict: Verdict,
+    /// Doubts that concern the whole check.
+    pub caveats: Vec<Caveat>,
+    /// Ctrl-C ended it early.
+    pub interrupted: bool,
+}
+
+impl Check {
+    /// The step called `id`.
+    pub fn step(&self, id: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == id)
+    }
+}
+
+/// The scratch file of a check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scratch {
+    /// Its size.
+    pub size: Bytes,
+    /// Why this size.
+    pub reason: String,
+    /// Time it took to write.
+    pub fill: Nanos,
+}
+
+/// One question of the check and its measurements.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Stable short name: `latency`, `depth`, `size`, `paths`, `threads`, `engines`, `sync`, `sustained`,
+    /// `schedulers`, `cells`.
+    pub id: String,
+    /// The question in words.
+    pub title: String,
+    /// Why it was skipped or cut short, or what to know when reading it.
+    pub note: Option<String>,
+    /// How to plot it.
+    pub axis: Axis,
+    /// The measurements.
+    pub points: Vec<Point>,
+    /// Wall time.
+    pub elapsed: Nanos,
+}
+
+/// What the horizontal axis of a step's plot means.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// Label with unit: `queue depth`, `request size (bytes)`, `engine`, `time (s)`.
+    pub label: String,
+    /// Logarithmic, base 2.
+    pub log: bool,
+    /// Points are categories (bars), their `x` is only an order.
+    pub categories: bool,
+}
+
+/// One measurement of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The curve it belongs to: `random read`, `io_uring`, ...
+    pub series: String,
+    /// Its place on the axis.
+    pub x: f64,
+    /// Its place in words: `32`, `4 KiB`, `kyber`.
+    pub label: String,
+    /// What was measured.
+    pub outcome: Outcome,
+}
+
+/// The figures people compare.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// SEQ1M Q8, SEQ1M Q1, RND4K Q32, RND4K Q1, read and write.
+    pub cells: Vec<Cell>,
+    /// Depth-1 latency, read then write.
+    pub depth_one: Vec<DepthOne>,
+    /// Where throughput saturates, for each curve of the depth step.
+    pub saturation: Vec<Saturation>,
+    /// CPU cost per I/O, for each engine.
+    pub costs: Vec<Cost>,
+}
+
+/// One cell of the comparison table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// `SEQ1M Q8`, `SEQ1M Q1`, `RND4K Q32`, `RND4K Q1`.
+    pub name: String,
+    /// `read` or `write`.
+    pub direction: String,
+    /// Bytes per second.
+    pub bandwidth: Interval,
+    /// I/Os per second.
+    pub iops: Interval,
+    /// Mean latency.
+    pub latency_mean: Nanos,
+    /// Doubts of this cell.
+    pub caveats: Vec<Caveat>,
+}
+
+/// Latency with one I/O in flight.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DepthOne {
+    /// `read` or `write`.
+    pub direction: String,
+    /// I/Os measured.
+    pub samples: u64,
+    /// Mean.
+    pub mean: Nanos,
+    /// `(percent, latency)`; only percentiles that the samples support.
+    pub percentiles: Vec<(f64, Nanos)>,
+    /// Largest.
+    pub max: Nanos,
+}
+
+/// Where a throughput curve over queue depth stops rising.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Saturation {
+    /// The curve.
+    pub series: String,
+    /// Depth at which it saturates; `None` when it still rises at the largest depth.
+    pub depth: Option<u32>,
+    /// Largest throughput seen.
+    pub iops_max: f64,
+    /// I/Os the device works on at once: largest throughput times depth-1 latency (Little's law).
+    pub parallelism: f64,
+}
+
+/// What one I/O costs in the processor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Engine and depth in words.
+    pub label: String,
+    /// CPU time per I/O, ns, kernel workers included.
+    pub cpu_ns_per_io: f64,
+    /// TSC clocks per I/O.
+    pub clocks_per_io: f64,
+    /// I/Os per second that one fully used core would carry: 1e9 / `cpu_ns_per_io`.
+    pub iops_per_core: f64,
+    /// System calls per I/O.
+    pub syscalls_per_io: f64,
+    /// Context switches per I/O.
+    pub switches_per_io: f64,
+}
+
+/// What limits the platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The device itself.
+    Device,
+    /// One core's clocks.
+    OneCore,
+    /// All cores' clocks.
+    AllCores,
+    /// One queue or too few tags between host and device.
+    OneQueue,
+    /// The engine in use; another one is better here.
+    Engine,
+    /// A cap: token bucket, cgroup, provisioned rate.
+    Cap,
+    /// The load generator: the platform can do more than was asked.
+    Generator,
+    /// The measurements do not tell.
+    Unknown,
+}
+
+/// What it all means.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What limits small random reads at full depth.
+    pub limit: Limit,
+    /// The answer in one sentence.
+    pub answer: String,
+    /// The measurements it rests on, one sentence each.
+    pub evidence: Vec<String>,
+    /// What to do, most gain first.
+    pub advice: Vec<Advice>,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    /// The act.
+    pub act: String,
+    /// Measured or bounded gain in percent of throughput, where there is one.
+    pub gain_percent: Option<f64>,
+    /// Where the gain comes from: `measured here` or how it was bounded.
+    pub basis: String,
+    /// The command that does or shows it.
+    pub command: Option<String>,
+}

@@ -1,0 +1,351 @@
+//! What is asked of storage: one job, independent of what will answer it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Access, Amount, BlockSizes, Bytes, Mix, Nanos};
+
+/// The kernel interface that carries the I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// pread/pwrite; depth is always 1.
+    Psync,
+    /// preadv2/pwritev2; depth is always 1. `hipri` polls for the completion.
+    Pvsync2 {
+        /// `RWF_HIPRI`.
+        hipri: bool,
+    },
+    /// `io_submit` and `io_getevents`.
+    Libaio,
+    /// `io_uring`.
+    IoUring {
+        /// Buffers registered once (`IORING_REGISTER_BUFFERS`).
+        fixed_buffers: bool,
+        /// Files registered once (`IORING_REGISTER_FILES`).
+        registered_files: bool,
+        /// `IORING_SETUP_IOPOLL`: completions are polled, needs poll queues.
+        poll: bool,
+        /// `IORING_SETUP_SQPOLL`: a kernel thread submits.
+        submit_poll: bool,
+    },
+    /// memcpy from or to a shared mapping; depth is always 1.
+    Mmap,
+}
+
+impl Engine {
+    /// `io_uring` with nothing registered or polled.
+    pub const IO_URING: Engine =
+        Engine::IoUring { fixed_buffers: false, registered_files: false, poll: false, submit_poll: false };
+
+    /// True when one thread has at most one I/O in flight, whatever depth is asked.
+    pub const fn is_synchronous(self) -> bool {
+        matches!(self, Engine::Psync | Engine::Pvsync2 { .. } | Engine::Mmap)
+    }
+
+    /// fio's name of the engine.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Engine::Psync => "psync",
+            Engine::Pvsync2 { .. } => "pvsync2",
+            Engine::Libaio => "libaio",
+            Engine::IoUring { .. } => "io_uring",
+            Engine::Mmap => "mmap",
+        }
+    }
+}
+
+/// How many I/Os travel in one system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Submit this many at once (fio's `iodepth_batch`).
+    pub submit: u32,
+    /// Wait for at least this many completions (fio's `iodepth_batch_complete_min`).
+    pub complete_min: u32,
+}
+
+/// When the next I/O of an open loop is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// Equal distances.
+    Regular,
+    /// Exponential distances (fio's `rate_process=poisson`).
+    Poisson,
+}
+
+/// An open loop: I/Os become due by the clock, and latency counts from that moment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// I/Os per second of each thread, all directions together.
+    pub iops: f64,
+    /// Distances between them.
+    pub arrival: Arrival,
+}
+
+/// A pause between I/Os of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Think {
+    /// How long.
+    pub time: Nanos,
+    /// After this many I/Os.
+    pub every: u32,
+    /// Burn CPU instead of sleeping for this part of it.
+    pub spin: Nanos,
+}
+
+/// Flushes asked for along the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sync {
+    /// fsync after this many writes; 0 never.
+    pub fsync_every: u32,
+    /// fdatasync after this many writes; 0 never.
+    pub fdatasync_every: u32,
+    /// fsync once when the job ends.
+    pub end_fsync: bool,
+    /// Open with `O_SYNC`.
+    pub o_sync: bool,
+    /// Open with `O_DSYNC`.
+    pub o_dsync: bool,
+}
+
+/// How written data is proved to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verify {
+    /// When the check happens.
+    pub mode: VerifyMode,
+    /// Stop the job at the first block that does not match.
+    pub fatal: bool,
+}
+
+/// When verification happens. Each block carries its offset, a generation and its crc32c, so that a later process
+/// can check it without memory of the writing one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyMode {
+    /// Write with headers, then read everything written back (fio's `do_verify=1`).
+    WriteThenRead,
+    /// Write with headers only (fio's `do_verify=0`): a later job verifies.
+    WriteOnly,
+    /// A read job that checks the headers an earlier job wrote.
+    ReadOnly,
+}
+
+/// What write buffers hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Data {
+    /// Incompressible, different in every block.
+    Random,
+    /// Zeroes.
+    Zeroes,
+    /// This percent of each block compresses away.
+    Compressible(u8),
+    /// These bytes, repeated.
+    Pattern(Vec<u8>),
+}
+
+/// fio-style log files to write, each with the prefix given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRequest {
+    /// `PREFIX_bw.N.log`
+    pub bandwidth: Option<PathBuf>,
+    /// `PREFIX_lat.N.log`, `_slat`, `_clat`
+    pub latency: Option<PathBuf>,
+    /// `PREFIX_iops.N.log`
+    pub iops: Option<PathBuf>,
+    /// Average over this span; 0 logs each I/O.
+    pub average: Nanos,
+    /// Put the offset in each line.
+    pub offsets: bool,
+}
+
+impl LogRequest {
+    /// True when single I/Os must be kept.
+    pub fn wants_each_io(&self) -> bool {
+        let any = self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some();
+        any && self.average.0 == 0
+    }
+}
+
+/// What is asked of storage. `Job::default()` is a 4 KiB random read at depth 1 with psync and direct I/O.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Job {
+    /// Shown in reports.
+    pub name: String,
+    /// Shares of reads, writes and trims.
+    pub mix: Mix,
+    /// How offsets follow each other.
+    pub access: Access,
+    /// How large each I/O is.
+    pub block_sizes: BlockSizes,
+    /// First byte of the region.
+    pub offset: Amount,
+    /// Each further thread starts this much later.
+    pub offset_increment: Bytes,
+    /// Length of the region; `None` is up to the end of the target.
+    pub size: Option<Amount>,
+    /// Stop after this many bytes, which may be more or less than `size`.
+    pub io_limit: Option<Bytes>,
+    /// Stop after this many I/Os of each thread.
+    pub io_count: Option<u64>,
+    /// Kernel interface.
+    pub engine: Engine,
+    /// I/Os in flight per thread.
+    pub queue_depth: u32,
+    /// I/Os per system call.
+    pub batch: Batch,
+    /// Threads that each run the job.
+    pub threads: u32,
+    /// `O_DIRECT`.
+    pub direct: bool,
+    /// Stop after this time.
+    pub runtime: Option<Nanos>,
+    /// Start over when the region is done, until `runtime`.
+    pub time_based: bool,
+    /// Run this long before measuring.
+    pub ramp: Nanos,
+    /// Wait this long before starting.
+    pub start_delay: Nanos,
+    /// Repeat the region this many times.
+    pub loops: u32,
+    /// Open loop; `None` is a closed loop.
+    pub rate: Option<Rate>,
+    /// Pause between I/Os.
+    pub think: Option<Think>,
+    /// Flushes.
+    pub sync: Sync,
+    /// Proof that data comes back.
+    pub verify: Option<Verify>,
+    /// Content of write buffers.
+    pub data: Data,
+    /// CPUs the threads may use.
+    pub cpus: Option<Vec<u32>>,
+    /// Give each thread one CPU of `cpus` instead of the whole set.
+    pub cpus_split: bool,
+    /// Drop the target's page cache before starting.
+    pub invalidate: bool,
+    /// Reproduces offsets, mix and content.
+    pub seed: u64,
+    /// Length of one element of the outcome's series.
+    pub slice: Nanos,
+    /// Start only after all earlier jobs have ended (fio's `stonewall`).
+    pub stonewall: bool,
+    /// Jobs with the same number are reported as one outcome.
+    pub report_group: u32,
+    /// Percentiles to print, in percent.
+    pub percentiles: Vec<f64>,
+    /// Log files.
+    pub logs: LogRequest,
+    /// Files the job itself names; `--on` overrides. Each thread uses all of them, in turn.
+    pub files: Vec<PathBuf>,
+    /// Where files are made when the job names none.
+    pub directory: Option<PathBuf>,
+    /// Files each thread makes in `directory`.
+    pub file_count: u32,
+    /// Remove the files this job made.
+    pub unlink: bool,
+    /// The options as they were typed, in order: what fio's JSON shows as "job options".
+    pub options: Vec<(String, String)>,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        Job {
+            name: "job".to_owned(),
+            mix: Mix::READ,
+            access: Access::UNIFORM,
+            block_sizes: BlockSizes::all(Bytes(4096)),
+            offset: Amount::Bytes(Bytes(0)),
+            offset_increment: Bytes(0),
+            size: None,
+            io_limit: None,
+            io_count: None,
+            engine: Engine::Psync,
+            queue_depth: 1,
+            batch: Batch { submit: 1, complete_min: 1 },
+            threads: 1,
+            direct: true,
+            runtime: None,
+            time_based: false,
+            ramp: Nanos(0),
+            start_delay: Nanos(0),
+            loops: 1,
+            rate: None,
+            think: None,
+            sync: Sync::default(),
+            verify: None,
+            data: Data::Random,
+            cpus: None,
+            cpus_split: false,
+            invalidate: true,
+            seed: 1,
+            slice: Nanos::secs(1),
+            stonewall: false,
+            report_group: 0,
+            percentiles: vec![
+                1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
+                99.95, 99.99,
+            ],
+            logs: LogRequest::default(),
+            files: Vec::new(),
+            directory: None,
+            file_count: 1,
+            unlink: false,
+            options: Vec::new(),
+        }
+    }
+}
+
+impl Job {
+    /// I/Os that one thread can have in flight.
+    pub fn depth(&self) -> u32 {
+        if self.engine.is_synchronous() { 1 } else { self.queue_depth }
+    }
+
+    /// fio's word for direction and access: `randread`, `rw`, `write`, ...
+    pub fn rw_name(&self) -> &'static str {
+        let random = matches!(self.access, Access::Random { .. });
+        match (self.mix.read > 0, self.mix.write > 0, self.mix.trim > 0, random) {
+            (true, true, _, false) => "rw",
+            (true, true, _, true) => "randrw",
+            (true, false, false, false) => "read",
+            (true, false, false, true) => "randread",
+            (false, true, false, false) => "write",
+            (false, true, false, true) => "randwrite",
+            (false, false, true, false) => "trim",
+            (false, false, true, true) => "randtrim",
+            (_, _, _, false) => "trimwrite",
+            (_, _, _, true) => "randtrimwrite",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_job_survives_json() {
+        let job = Job::default();
+        let text = serde_json::to_string(&job).expect("a job is plain data");
+        assert_eq!(serde_json::from_str::<Job>(&text).expect("just written"), job);
+    }
+
+    #[test]
+    fn fio_names_follow_from_mix_and_access() {
+        let job = Job { mix: Mix::reads(70), ..Job::default() };
+        assert_eq!(job.rw_name(), "randrw");
+        let job = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
+        assert_eq!(job.rw_name(), "write");
+    }
+
+    #[test]
+    fn a_synchronous_engine_has_depth_one_whatever_is_asked() {
+        let job = Job { queue_depth: 32, ..Job::default() };
+        assert_eq!(job.depth(), 1);
+        assert_eq!(Job { engine: Engine::Libaio, ..job }.depth(), 32);
+    }
+}

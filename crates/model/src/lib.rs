@@ -1,0 +1,32 @@
+//! What are we talking about?
+//!
+//!   job ──► target ──► outcome (+ caveats)
+//!
+//! A [`Job`] says what to ask of storage, a [`Target`] is what answers, an [`Outcome`] is what came of it, and each
+//! [`Caveat`] is one reason to doubt it. Every other crate speaks in these words. Nothing here does I/O.
+//!
+//! Start reading at [`Job`], then [`Outcome`].
+
+mod access;
+mod bins;
+mod caveat;
+mod check;
+mod job;
+mod machine;
+mod outcome;
+mod target;
+mod units;
+
+pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order, Zone};
+pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
+pub use caveat::Caveat;
+pub use check::{
+    Advice, Axis, Cell, Check, Cost, DepthOne, Limit, Point, Saturation, Scratch, Step, Summary, Verdict,
+};
+pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
+pub use machine::{BlockDevice, Cpu, FileSystem, Kernel, Machine, Memory, Queue, Storage, Virtualisation};
+pub use outcome::{
+    CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, Outcome, OutcomeFile, SCHEMA,
+};
+pub use target::{Target, TargetKind};
+pub use units::{Bytes, Nanos, ParseUnitError};

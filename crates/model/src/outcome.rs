@@ -1,0 +1,269 @@
+//! What came of running a job on a target.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bins, Bytes, Caveat, Direction, Job, Machine, Nanos, Storage, Target};
+
+/// Version of the JSON layout; raised when a field changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// What a run writes to a file: its outcomes and the conditions they share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeFile {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of iostack that wrote it.
+    pub iostack: String,
+    /// Start, milliseconds since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// The machine.
+    pub machine: Machine,
+    /// One per report group, in the order of the job file.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// What came of one job on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// What was asked, after defaults.
+    pub job: Job,
+    /// What answered.
+    pub target: Target,
+    /// The storage behind it.
+    pub storage: Storage,
+    /// Start of measuring (after the ramp), milliseconds since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// Measured time, from the first submission after the ramp to the last completion.
+    pub elapsed: Nanos,
+    /// Time until every thread had its first I/O submitted, from the call of the engine.
+    pub startup: Nanos,
+    /// Reads.
+    pub read: Flow,
+    /// Writes.
+    pub write: Flow,
+    /// Trims.
+    pub trim: Flow,
+    /// Latency of fsync and fdatasync.
+    pub sync: Bins,
+    /// Throughput of all directions with its uncertainty.
+    pub iops: Interval,
+    /// Element i covers `i * job.slice .. (i + 1) * job.slice` of the measured time.
+    pub series: Vec<IntervalFlow>,
+    /// Cost in the processor.
+    pub cpu: CpuUse,
+    /// I/Os in flight, averaged over the measured time: by Little's law, from exact sums.
+    pub depth_achieved: f64,
+    /// What the device says it did in the same time, top of the chain; `None` without counters.
+    pub device: Option<DeviceCount>,
+    /// I/Os that failed, by error.
+    pub failures: Vec<Failure>,
+    /// Blocks verified, when the job verifies.
+    pub verified: u64,
+    /// Ctrl-C or a signal ended it early.
+    pub interrupted: bool,
+    /// Single I/Os, only when the job's logs ask for each.
+    pub log: Vec<LogEntry>,
+    /// Why to doubt it.
+    pub caveats: Vec<Caveat>,
+}
+
+impl Outcome {
+    /// The flow of one direction.
+    pub fn flow(&self, direction: Direction) -> &Flow {
+        match direction {
+            Direction::Read => &self.read,
+            Direction::Write => &self.write,
+            Direction::Trim => &self.trim,
+        }
+    }
+
+    /// I/Os of all directions.
+    pub fn ios(&self) -> u64 {
+        Direction::ALL.iter().map(|&d| self.flow(d).latency.count).sum()
+    }
+
+    /// Bytes of all directions.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(Direction::ALL.iter().map(|&d| self.flow(d).bytes.0).sum())
+    }
+
+    /// I/Os per second of all directions, over the measured time.
+    pub fn rate(&self) -> f64 {
+        per_second(self.ios() as f64, self.elapsed)
+    }
+
+    /// Bytes per second of all directions.
+    pub fn bandwidth(&self) -> f64 {
+        per_second(self.bytes().0 as f64, self.elapsed)
+    }
+
+    /// Latency of all directions together.
+    pub fn latency(&self) -> Bins {
+        let mut all = self.read.latency.clone();
+        all.merge(&self.write.latency);
+        all.merge(&self.trim.latency);
+        all
+    }
+
+    /// CPU time (user, system and kernel workers) per I/O, in ns; `None` without I/O.
+    pub fn cpu_ns_per_io(&self) -> Option<f64> {
+        let ios = self.ios();
+        (ios > 0).then(|| self.cpu.total().0 as f64 / ios as f64)
+    }
+}
+
+fn per_second(amount: f64, elapsed: Nanos) -> f64 {
+    if elapsed.0 == 0 { 0.0 } else { amount / elapsed.as_secs_f64() }
+}
+
+/// One direction of an outcome.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// From submission (open loop: from the intended start) to completion. Its count is the number of I/Os.
+    pub latency: Bins,
+    /// Submission alone (fio's slat): time in the submitting system call, batched calls shared evenly. Empty for
+    /// synchronous engines.
+    pub submit: Bins,
+    /// I/Os that moved fewer bytes than asked.
+    pub short: u64,
+}
+
+/// A figure with its uncertainty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Best estimate.
+    pub mean: f64,
+    /// Lower end of the 95 % interval; equal to `mean` when it could not be had.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Independent pieces the interval rests on; below 3 there is no interval.
+    pub samples: u32,
+}
+
+impl Interval {
+    /// A figure without uncertainty.
+    pub const fn exact(value: f64) -> Self {
+        Interval { mean: value, low: value, high: value, samples: 0 }
+    }
+
+    /// Half of the width over the mean; 0 when the mean is.
+    pub fn relative(self) -> f64 {
+        if self.mean == 0.0 { 0.0 } else { (self.high - self.low) / 2.0 / self.mean }
+    }
+
+    /// True when the two 95 % intervals share a value.
+    pub fn overlaps(self, other: Interval) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+}
+
+/// One element of the series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IntervalFlow {
+    /// Start, from the start of measuring.
+    pub start: Nanos,
+    /// Length; the last element may be shorter than the job's slice.
+    pub length: Nanos,
+    /// Completions by direction (read, write, trim).
+    pub ios: [u64; 3],
+    /// Bytes by direction.
+    pub bytes: [u64; 3],
+    /// Sum of latencies by direction, ns.
+    pub latency_sum_ns: [u64; 3],
+    /// Median of all directions; 0 without I/O.
+    pub p50: Nanos,
+    /// 99th percentile of all directions; 0 without I/O.
+    pub p99: Nanos,
+    /// Largest latency; 0 without I/O.
+    pub max: Nanos,
+}
+
+/// Cost in the processor, of all threads of the job together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// User time of the generator's threads.
+    pub user: Nanos,
+    /// System time of the generator's threads.
+    pub system: Nanos,
+    /// CPU time of kernel workers that served this process (`io_uring` workers and submission pollers).
+    pub workers: Nanos,
+    /// System calls that carried I/O.
+    pub syscalls: u64,
+    /// Context switches because the thread waited.
+    pub switches_voluntary: u64,
+    /// Context switches because its time was up.
+    pub switches_involuntary: u64,
+    /// Page faults that needed I/O, and that did not.
+    pub faults_major: u64,
+    /// See `faults_major`.
+    pub faults_minor: u64,
+    /// Busy share of the generator's busiest thread, 0..=1.
+    pub busiest_thread: f64,
+    /// Time-stamp-counter clocks per I/O: `total() * tsc_hz / ios`; 0 without counter.
+    pub clocks_per_io: f64,
+    /// Share of the whole machine's CPU time that a hypervisor took away, 0..=1.
+    pub steal: f64,
+    /// Busy share of the whole machine, 0..=1, all programs and interrupts included.
+    pub machine_busy: f64,
+}
+
+impl CpuUse {
+    /// User, system and kernel workers.
+    pub fn total(&self) -> Nanos {
+        self.user + self.system + self.workers
+    }
+}
+
+/// What a device's own counters (`/sys/block/*/stat`) moved by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceCount {
+    /// Kernel name.
+    pub name: String,
+    /// Requests completed: read, write, discard.
+    pub ios: [u64; 3],
+    /// Requests merged before that: read, write, discard.
+    pub merges: [u64; 3],
+    /// Bytes: read, write, discard.
+    pub bytes: [u64; 3],
+    /// Flushes completed.
+    pub flushes: u64,
+    /// Time with at least one request in flight.
+    pub busy: Nanos,
+}
+
+/// I/Os that failed alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Direction.
+    pub direction: Direction,
+    /// `errno`; 0 stands for data that did not verify.
+    pub errno: i32,
+    /// How many.
+    pub count: u64,
+    /// Offset of the first.
+    pub offset_first: u64,
+    /// What happened, in words.
+    pub message: String,
+}
+
+/// One I/O in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// Completion, from the start of measuring.
+    pub time: Nanos,
+    /// Thread, from 0.
+    pub thread: u32,
+    /// Direction.
+    pub direction: Direction,
+    /// Where.
+    pub offset: u64,
+    /// How much.
+    pub length: u32,
+    /// Submission to completion.
+    pub latency: Nanos,
+    /// In the submitting system call.
+    pub submit: Nanos,
+}

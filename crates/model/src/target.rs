@@ -1,0 +1,38 @@
+//! What answers a job.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing a path turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// A directory: files are made in it.
+    Directory,
+    /// A regular file.
+    File,
+    /// A block device.
+    Block,
+}
+
+/// What answers a job: a real place on this machine. Printed as `file:PATH`, `block:PATH`, `directory:PATH`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// What it is.
+    pub kind: TargetKind,
+    /// Where it is, absolute.
+    pub path: PathBuf,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            TargetKind::Directory => "directory",
+            TargetKind::File => "file",
+            TargetKind::Block => "block",
+        };
+        write!(f, "{kind}:{}", self.path.display())
+    }
+}
