@@ -1,1 +1,14 @@
 //! What do we tell people?
+//!
+//!   outcome, check ──► text   one 80-column screen, the same without colour
+//!                  ──► fio    JSON, JSON+, terse and logs that fio's readers take
+//!                  ──► html   one self-contained page
+//!
+//! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
+//! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`text::check`].
+
+pub mod fio;
+pub mod text;
+
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;

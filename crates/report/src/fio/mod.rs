@@ -1,0 +1,1 @@
+//! What do fio's readers expect?
