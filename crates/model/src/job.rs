@@ -199,6 +199,8 @@ pub struct Job {
     pub batch: Batch,
     /// Threads that each run the job.
     pub threads: u32,
+    /// Number of the first thread, when a job file's `numjobs` was split into jobs of their own.
+    pub thread_first: u32,
     /// `O_DIRECT`.
     pub direct: bool,
     /// Stop after this time.
@@ -267,6 +269,7 @@ impl Default for Job {
             queue_depth: 1,
             batch: Batch { submit: 1, complete_min: 1 },
             threads: 1,
+            thread_first: 0,
             direct: true,
             runtime: None,
             time_based: false,
