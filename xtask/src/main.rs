@@ -1,1 +1,63 @@
-fn main() {}
+//! Which chore? `cargo xtask NAME` runs the one in `NAME.rs`.
+//!
+//!   tree ──► chores (format, tidy, licences, spelling, clippy) ──► check
+//!                                            check + cargo test ──► test
+//!
+//! Everything a machine can see about the tree is refused here rather than in review. A chore looks at a [`tree::Tree`]
+//! and returns one [`chore::Finished`]; it prints nothing itself. Start reading at `CHORES`.
+
+mod check;
+mod chore;
+mod clippy;
+mod finding;
+mod format;
+mod licences;
+mod mask;
+mod process;
+mod setup;
+mod spelling;
+mod test;
+mod tidy;
+mod tree;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+/// Name, what it does, how.
+type Entry = (&'static str, &'static str, fn(&[String]) -> Result<bool>);
+
+const CHORES: &[Entry] = &[
+    ("check", "format, tidy, licences, spelling and clippy, as the commit gate runs them", check::all),
+    ("format", "is every file as rustfmt writes it?", |_| check::one("format")),
+    ("tidy", "lengths, dead files, stray marks, dependencies without a reason", |_| check::one("tidy")),
+    ("licences", "may we ship every dependency?", |_| check::one("licences")),
+    ("spelling", "codespell over code and docs", |_| check::one("spelling")),
+    ("clippy", "clippy over all targets, warnings refused", |_| check::one("clippy")),
+    ("setup", "install what the tests can use and this machine lacks", setup::chore),
+    (
+        "test",
+        "setup, check, then every test; --slow adds the slow tier, --no-setup installs nothing",
+        test::chore,
+    ),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let name = arguments.first().map_or("", String::as_str);
+    let Some((_, _, chore)) = CHORES.iter().find(|(known, _, _)| *known == name) else {
+        eprintln!("`{name}` is not a chore; write `cargo xtask NAME` with one of:");
+        for (known, purpose, _) in CHORES {
+            eprintln!("  {known:<9} {purpose}");
+        }
+        return ExitCode::from(2);
+    };
+    match chore(&arguments[1..]) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("xtask {name}: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

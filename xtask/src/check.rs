@@ -1,0 +1,48 @@
+//! Is the tree fit to be committed? Every chore that only looks, one line each.
+
+use anyhow::Result;
+
+use crate::chore::Finished;
+use crate::tree::Tree;
+use crate::{clippy, format, licences, spelling, tidy};
+
+/// A chore that only looks.
+type Look = fn(&Tree) -> Result<Finished>;
+
+/// Quick ones first, so that a slip is told before clippy has compiled the world.
+const LOOKS: &[(&str, Look)] = &[
+    ("tidy", tidy::look),
+    ("format", format::look),
+    ("spelling", spelling::look),
+    ("licences", licences::look),
+    ("clippy", clippy::look),
+];
+
+/// All of them; true when none failed.
+pub(crate) fn all(_arguments: &[String]) -> Result<bool> {
+    Ok(each()?.iter().all(|(_, finished)| finished.is_fine()))
+}
+
+/// One of them by name; true when it did not fail.
+pub(crate) fn one(name: &str) -> Result<bool> {
+    let tree = Tree::read()?;
+    let look = LOOKS.iter().find(|(known, _)| *known == name);
+    let (_, look) = look.unwrap_or_else(|| panic!("`{name}` is in the list of chores but not in LOOKS"));
+    Ok(said(name, look(&tree)).is_fine())
+}
+
+/// Runs and prints every one of them, and hands back what came of each.
+pub(crate) fn each() -> Result<Vec<(&'static str, Finished)>> {
+    let tree = Tree::read()?;
+    Ok(LOOKS.iter().map(|&(name, look)| (name, said(name, look(&tree)))).collect())
+}
+
+/// Prints the line of a chore. One that broke down has failed: it saw nothing.
+fn said(name: &str, result: Result<Finished>) -> Finished {
+    let finished = result.unwrap_or_else(|error| Finished::Refused {
+        summary: format!("could not look: {error:#}"),
+        details: String::new(),
+    });
+    println!("{name:<9} {finished}");
+    finished
+}

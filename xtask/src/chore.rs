@@ -1,0 +1,44 @@
+//! What came of one chore, and how it is said in one line.
+
+use std::fmt;
+
+use crate::finding::Finding;
+
+/// What came of one chore.
+pub(crate) enum Finished {
+    /// Nothing to complain about; what was looked at.
+    Passed(String),
+    /// Something must change.
+    Failed(Vec<Finding>),
+    /// A tool of somebody else's refused; its own words say where.
+    Refused {
+        /// In one line, with what to do.
+        summary: String,
+        /// The tool's words.
+        details: String,
+    },
+    /// Could not be done here, and why.
+    Skipped(String),
+}
+
+impl Finished {
+    /// True unless something must change.
+    pub(crate) fn is_fine(&self) -> bool {
+        matches!(self, Finished::Passed(_) | Finished::Skipped(_))
+    }
+}
+
+/// One line; findings, when there are any, below it.
+impl fmt::Display for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finished::Passed(seen) => write!(f, "ok       {seen}"),
+            Finished::Skipped(why) => write!(f, "skipped  {why}"),
+            Finished::Refused { summary, details } => write!(f, "FAILED   {summary}\n{}", details.trim_end()),
+            Finished::Failed(findings) => {
+                write!(f, "FAILED   {} to change", findings.len())?;
+                findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Running other programs, and finding out whether they are there.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result};
+
+/// Where a program lies; `sbin` is looked at even when it is not on the path, because `mkfs` lives there.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    folders.into_iter().map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+}
+
+/// The cargo that runs us, so that one toolchain does everything.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs to the end with output caught and nothing to read.
+pub(crate) fn output(command: &mut Command) -> Result<Output> {
+    command
+        .stdin(std::process::Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {}", shown(command)))
+}
+
+/// Standard output of a command that must succeed.
+pub(crate) fn text(command: &mut Command) -> Result<String> {
+    let output = output(command)?;
+    anyhow::ensure!(
+        output.status.success(),
+        "{} failed ({}): {}",
+        shown(command),
+        output.status,
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("{} printed something else than text", shown(command)))
+}
+
+/// Both streams of a command as text.
+pub(crate) fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The command as one would type it, without the folder of the program.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = PathBuf::from(command.get_program());
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let words = command.get_args().map(OsStr::to_string_lossy);
+    std::iter::once(name.into()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_and_a_missing_one_is_not() {
+        assert!(find("sh").is_some());
+        assert!(find("no-such-program-anywhere").is_none());
+    }
+
+    #[test]
+    fn a_failing_command_is_an_error_that_names_it() {
+        let error = text(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).expect_err("exit 3");
+        let message = format!("{error:#}");
+        assert!(message.contains("sh -c") && message.contains("why"), "{message}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What can the tests use that this machine lacks? Installs it where allowed, and says what it cannot.
+//!
+//! Nothing here is needed to build or to run iostack. A test whose program is missing skips aloud, so a machine where
+//! nothing may be installed still passes; it only proves less.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process;
+use crate::tree;
+
+/// A program, the Debian package that has it, and what the tests do with it.
+struct Tool {
+    program: &'static str,
+    package: &'static str,
+    purpose: &'static str,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool { program: "fio", package: "fio", purpose: "conformance with fio" },
+    Tool { program: "codespell", package: "codespell", purpose: "spelling" },
+    Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
+    Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },
+    Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on Btrfs" },
+    Tool { program: "losetup", package: "mount", purpose: "tests on loop devices" },
+    Tool { program: "dmsetup", package: "dmsetup", purpose: "tests on device-mapper stacks" },
+    Tool { program: "python3", package: "python3", purpose: "the scripts of fio and fio-plot" },
+];
+
+/// The drawing program that must be able to read our output, and where its own Python lies.
+const FIO_PLOT: &str = "fio-plot";
+/// The virtual environment, from the root of the repository.
+pub(crate) const VENV: &str = "target/venv";
+
+/// `cargo xtask setup`.
+pub(crate) fn chore(_arguments: &[String]) -> Result<bool> {
+    all()?;
+    Ok(true)
+}
+
+/// Installs what is missing; one line for each thing that could not be had. Fails only when nothing can be run at all.
+pub(crate) fn all() -> Result<()> {
+    let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| process::find(tool.program).is_none()).collect();
+    if !missing.is_empty() {
+        install(&missing)?;
+    }
+    for tool in TOOLS.iter().filter(|tool| process::find(tool.program).is_none()) {
+        println!("setup     no `{}` (package {}): {} will skip", tool.program, tool.package, tool.purpose);
+    }
+    if let Err(error) = fio_plot(&tree::root().join(VENV)) {
+        println!("setup     no {FIO_PLOT}: drawing from our output will skip ({error:#})");
+    }
+    Ok(())
+}
+
+/// All packages at once; one by one when apt refuses the lot because of one of them.
+fn install(missing: &[&Tool]) -> Result<()> {
+    let Some(apt) = apt()? else {
+        println!(
+            "setup     nothing can be installed here: that takes apt-get, and root or a sudo without password"
+        );
+        return Ok(());
+    };
+    let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+    println!("setup     installing {}", packages.join(" "));
+    // A list that is old or absent is no reason to stop: the install says whether it was good enough.
+    process::output(command(&apt).args(["update", "-qq"]))?;
+    if !add(&apt, &packages)? && packages.len() > 1 {
+        for package in packages {
+            add(&apt, &[package])?;
+        }
+    }
+    Ok(())
+}
+
+/// True when apt installed them.
+fn add(apt: &[&str], packages: &[&str]) -> Result<bool> {
+    let output = process::output(
+        command(apt).args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages),
+    )?;
+    Ok(output.status.success())
+}
+
+/// `apt-get`, with what it takes to become root; `None` when that is not to be had.
+fn apt() -> Result<Option<Vec<&'static str>>> {
+    if process::find("apt-get").is_none() {
+        return Ok(None);
+    }
+    let noninteractive = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
+    if process::text(Command::new("id").arg("-u"))?.trim() == "0" {
+        return Ok(Some(noninteractive.to_vec()));
+    }
+    let may_sudo = process::find("sudo").is_some()
+        && process::output(Command::new("sudo").args(["-n", "true"]))?.status.success();
+    Ok(may_sudo.then(|| ["sudo", "-n"].into_iter().chain(noninteractive).collect()))
+}
+
+fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// fio-plot in its own environment under `target/`, so that nothing else on the machine changes.
+fn fio_plot(venv: &Path) -> Result<()> {
+    if venv.join("bin").join(FIO_PLOT).is_file() {
+        return Ok(());
+    }
+    println!("setup     installing {FIO_PLOT} under {VENV}");
+    let made = process::output(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
+    if !made.status.success() {
+        // Debian's own python3 keeps the installer in another package.
+        if let Some(apt) = apt()? {
+            add(&apt, &["python3-venv"])?;
+        }
+        process::text(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
+    }
+    let pip = venv.join("bin/pip");
+    process::text(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check", FIO_PLOT]))?;
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! What did `cargo test` say? Its output, binary by binary, turned into a sum.
+//!
+//! Tests run with `--show-output`, because a test that passed is otherwise mute and its `SKIPPED` line lost. A binary
+//! that dies without its result line counts as one failure; so does a build that fails.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context, Result};
+
+use super::tally::Tally;
+use crate::process;
+
+/// Runs every test of the workspace and adds what came of it.
+pub(crate) fn tests(root: &Path, slow: bool, tally: &mut Tally) -> Result<()> {
+    let mut command = process::cargo();
+    command.args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]).current_dir(root);
+    if slow {
+        command.arg("--include-ignored");
+    }
+    println!("test      {}", process::shown(&command));
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {}", process::shown(&command)))?;
+    let output = BufReader::new(child.stdout.take().context("stdout was asked to be piped")?);
+    let mut sum = Tally::default();
+    let mut binary = Binary::default();
+    for line in output.split(b'\n') {
+        let line = line.context("cannot read what cargo test says")?;
+        let line = String::from_utf8_lossy(&line).into_owned();
+        if line.starts_with("running ") && binary.is_open() {
+            close(&mut sum, std::mem::take(&mut binary));
+        }
+        binary.hear(line);
+        if binary.result.is_some() {
+            close(&mut sum, std::mem::take(&mut binary));
+        }
+    }
+    if binary.is_open() {
+        close(&mut sum, binary);
+    }
+    if !child.wait()?.success() && sum.failed.is_empty() {
+        sum.failed.push("cargo test: it failed before or between the tests; see above".to_owned());
+    }
+    tally.absorb(sum);
+    Ok(())
+}
+
+/// Prints what a binary did, in full when something failed, and adds it.
+fn close(sum: &mut Tally, binary: Binary) {
+    let heard = binary.lines.join("\n");
+    let one = binary.finish();
+    if !one.failed.is_empty() {
+        println!("{heard}");
+    }
+    println!("          {one}");
+    sum.absorb(one);
+}
+
+/// Which part of a test binary's output a line is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Part {
+    #[default]
+    Running,
+    Successes,
+    Failures,
+}
+
+/// What one test binary has said so far.
+#[derive(Debug, Default)]
+struct Binary {
+    lines: Vec<String>,
+    part: Part,
+    /// The test whose output is being shown.
+    speaker: Option<String>,
+    failed: Vec<String>,
+    skipped: Vec<String>,
+    skipped_names: BTreeSet<String>,
+    /// `(passed, failed)` by its own count.
+    result: Option<(u64, u64)>,
+}
+
+impl Binary {
+    fn is_open(&self) -> bool {
+        self.lines.iter().any(|line| line.starts_with("running "))
+    }
+
+    fn hear(&mut self, line: String) {
+        match line.as_str() {
+            "successes:" => (self.part, self.speaker) = (Part::Successes, None),
+            "failures:" => (self.part, self.speaker) = (Part::Failures, None),
+            other => self.hear_other(other),
+        }
+        self.lines.push(line);
+    }
+
+    fn hear_other(&mut self, line: &str) {
+        if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
+            self.speaker = Some(name.to_owned());
+        } else if let Some(rest) = line.strip_prefix("test result: ") {
+            self.result = counts(rest);
+        } else if self.part == Part::Running {
+            self.hear_verdict(line);
+        } else if let Some(reason) = line.strip_prefix("SKIPPED ").filter(|_| self.part == Part::Successes) {
+            let name = self.speaker.clone().unwrap_or_default();
+            if self.skipped_names.insert(name) {
+                self.skipped.push(reason.to_owned());
+            }
+        }
+    }
+
+    /// `test name ... ok`, `FAILED`, or `ignored, reason`.
+    fn hear_verdict(&mut self, line: &str) {
+        let Some((name, verdict)) = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "))
+        else {
+            return;
+        };
+        if verdict == "FAILED" {
+            self.failed.push(name.to_owned());
+        } else if let Some(reason) = verdict.strip_prefix("ignored") {
+            let reason = reason.trim_start_matches(", ");
+            self.skipped.push(format!("{name}: {}", if reason.is_empty() { "ignored" } else { reason }));
+        }
+    }
+
+    fn finish(self) -> Tally {
+        let mut tally = Tally { passed: 0, failed: self.failed, skipped: self.skipped };
+        match self.result {
+            Some((passed, failed)) => {
+                tally.passed = passed.saturating_sub(self.skipped_names.len() as u64);
+                // A name can be lost when a test writes past the capture; the count cannot.
+                while (tally.failed.len() as u64) < failed {
+                    tally.failed.push("a test whose name was lost; see above".to_owned());
+                }
+            }
+            None => tally.failed.push("a test binary that died before its result; see above".to_owned()),
+        }
+        tally
+    }
+}
+
+/// `ok. 12 passed; 0 failed; 1 ignored; ..`: the first two.
+fn counts(result: &str) -> Option<(u64, u64)> {
+    let count = |word: &str| {
+        let before = &result[..result.find(word)?];
+        before.trim_end().rsplit(' ').next()?.parse().ok()
+    };
+    Some((count("passed")?, count("failed")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(text: &str) -> Tally {
+        let mut binary = Binary::default();
+        text.lines().for_each(|line| binary.hear(line.to_owned()));
+        binary.finish()
+    }
+
+    #[test]
+    fn a_test_that_skips_itself_did_not_pass() {
+        let tally = heard(
+            "running 3 tests\ntest a ... ok\ntest b ... ok\ntest c ... ignored, slow: an hour\n\nsuccesses:\n\n\
+             ---- b stdout ----\nSKIPPED b: no fio\nSKIPPED b: no fio either\n\n\nsuccesses:\n    a\n    b\n\n\
+             test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        );
+        let skipped = ["c: slow: an hour", "b: no fio"].map(str::to_owned).to_vec();
+        assert_eq!(tally, Tally { passed: 1, failed: vec![], skipped });
+    }
+
+    #[test]
+    fn a_test_that_fails_after_a_skip_mark_has_failed() {
+        let tally = heard(
+            "running 1 test\ntest a ... FAILED\n\nsuccesses:\n\nsuccesses:\n\nfailures:\n\n---- a stdout ----\n\
+             SKIPPED a: half of it\nthread 'a' panicked\n\n\nfailures:\n    a\n\n\
+             test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+        );
+        assert_eq!(tally, Tally { passed: 0, failed: vec!["a".to_owned()], skipped: vec![] });
+    }
+
+    #[test]
+    fn a_binary_that_dies_is_a_failure() {
+        assert_eq!(heard("running 2 tests\ntest a ... ok").failed.len(), 1);
+    }
+
+    #[test]
+    fn a_failure_whose_name_was_lost_still_counts() {
+        let tally = heard(
+            "running 1 test\ntest a ... noise\nFAILED\ntest result: FAILED. 4 passed; 1 failed; 0 ignored",
+        );
+        assert_eq!((tally.passed, tally.failed.len()), (4, 1));
+    }
+}

@@ -1,0 +1,46 @@
+//! Does everything hold? Set-up, check, then every test of the workspace, summed in one line.
+//!
+//!   setup ──► check (5 chores) ──► cargo test --workspace (units, commands, conformance) ──► N passed, N failed, N skipped
+//!
+//! A test says on its own output `SKIPPED name: why` when the machine lacks what it needs; it then counts as skipped, not
+//! as passed, and its reason is shown at the end. `--slow` also runs the tests marked `#[ignore = "slow: .."]`.
+
+mod cargo;
+mod tally;
+
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::chore::Finished;
+use crate::{check, setup, tree};
+use tally::Tally;
+
+/// `cargo xtask test [--slow] [--no-setup]`; true when nothing failed.
+pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
+    let known = ["--slow", "--no-setup"];
+    if let Some(odd) = arguments.iter().find(|argument| !known.contains(&argument.as_str())) {
+        anyhow::bail!("`{odd}` is not known here; there are {}", known.join(" and "));
+    }
+    let began = Instant::now();
+    let mut tally = Tally::default();
+    if !arguments.iter().any(|argument| argument == "--no-setup") {
+        setup::all()?;
+    }
+    for (name, finished) in check::each()? {
+        count(&mut tally, name, &finished);
+    }
+    cargo::tests(&tree::root(), arguments.iter().any(|argument| argument == "--slow"), &mut tally)?;
+    println!("\n{}took {} s", tally.notes(), began.elapsed().as_secs());
+    println!("{tally}");
+    Ok(tally.failed.is_empty())
+}
+
+fn count(tally: &mut Tally, name: &str, finished: &Finished) {
+    let name = format!("check {name}");
+    match finished {
+        Finished::Passed(_) => tally.passed += 1,
+        Finished::Failed(_) | Finished::Refused { .. } => tally.failed.push(name),
+        Finished::Skipped(why) => tally.skipped.push(format!("{name}: {why}")),
+    }
+}

@@ -1,0 +1,41 @@
+//! How many passed, failed and were skipped, over everything that ran.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+/// The sum; displayed as the plain closing line.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Tests that held.
+    pub(crate) passed: u64,
+    /// Names of those that did not.
+    pub(crate) failed: Vec<String>,
+    /// `name: why` of those that could not run here.
+    pub(crate) skipped: Vec<String>,
+}
+
+impl Tally {
+    /// What was skipped and what failed, a line each, for the end of the output.
+    pub(crate) fn notes(&self) -> String {
+        let mut text = String::new();
+        for (word, list) in [("skipped", &self.skipped), ("FAILED", &self.failed)] {
+            for entry in list {
+                writeln!(text, "{word:<8} {entry}").expect("a String takes everything");
+            }
+        }
+        text
+    }
+
+    /// Adds another sum.
+    pub(crate) fn absorb(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed.extend(other.failed);
+        self.skipped.extend(other.skipped);
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped.len())
+    }
+}
