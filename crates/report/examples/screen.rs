@@ -1,6 +1,37 @@
-//! Prints the reports of the fixture, to look at them: `cargo run -p iostack-report --features fixture --example screen`.
+//! Prints the reports of the fixture, to look at them:
+//! `cargo run -p iostack-report --features fixture --example screen -- check`.
+//!
+//! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `live`. `ascii` after it shows what
+//! a terminal without Unicode gets.
+
+use iostack_model::Nanos;
+use iostack_report::{fixture, text};
 
 fn main() {
-    let check = iostack_report::fixture::check();
-    println!("{}", check.verdict.answer);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let screen = match words.first().map_or("check", String::as_str) {
+        "quick" => text::check(&fixture::check_quick()),
+        "interrupted" => text::check(&fixture::check_interrupted()),
+        "run" => text::outcome(&fixture::outcome_file()),
+        "live" => live(),
+        _ => text::check(&fixture::check()),
+    };
+    let plain = words.iter().any(|word| word == "ascii");
+    print!("{}", if plain { text::ascii(&screen) } else { screen });
+}
+
+fn live() -> String {
+    let live = text::Live {
+        job: "random-read".to_owned(),
+        phase: "running".to_owned(),
+        elapsed: Nanos::millis(4_200),
+        expected: Some(Nanos::secs(10)),
+        read_iops: 339_000.0,
+        write_iops: 145_000.0,
+        bandwidth: 1.987e9,
+        p50: Nanos::micros(64),
+        p99: Nanos::micros(110),
+        ..text::Live::default()
+    };
+    [120, 80, 60, 40].map(|width| text::live(&live, width) + "\n").concat()
 }

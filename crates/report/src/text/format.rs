@@ -1,0 +1,200 @@
+//! How a quantity, a paragraph and a heading are written.
+
+use iostack_model::{Interval, Nanos};
+
+use super::WIDTH;
+
+/// Four significant digits with a factor of 1000: `812`, `12.35k`, `1.234M`.
+pub(super) fn rate(value: f64) -> String {
+    for (unit, factor) in [("M", 1e6), ("k", 1e3)] {
+        if value >= factor * 0.999_95 {
+            return significant(value / factor, 4) + unit;
+        }
+    }
+    significant(value, if value >= 100.0 { 3 } else { 4 })
+}
+
+/// Bytes per second in MB/s (powers of 1000, as the field compares them), four significant digits.
+pub(super) fn megabytes(bytes_per_second: f64) -> String {
+    significant(bytes_per_second / 1e6, 4)
+}
+
+/// At least `digits` significant digits, whole numbers never cut: `3382`, `486.1`, `12.31`, `0.5`.
+pub(super) fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    let before_point = value.abs().log10().floor() as i32 + 1;
+    let decimals = (digits - before_point).clamp(0, 3) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// `±1.0%`, or `-` where no interval could be had.
+pub(super) fn plus_minus(interval: Interval) -> String {
+    if interval.samples < 3 {
+        return "-".to_owned();
+    }
+    let percent = interval.relative() * 100.0;
+    if percent >= 9.95 { format!("±{percent:.0}%") } else { format!("±{percent:.1}%") }
+}
+
+/// `+24 %`, `-7.5 %`.
+pub(super) fn change(percent: f64) -> String {
+    if percent.abs() >= 9.95 { format!("{percent:+.0} %") } else { format!("{percent:+.1} %") }
+}
+
+/// A latency, or `-` where there is none.
+pub(super) fn latency(nanos: Option<Nanos>) -> String {
+    nanos.map_or_else(|| "-".to_owned(), |nanos| nanos.to_string())
+}
+
+/// 1234567 as `1,234,567`.
+pub(super) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A percentile's name: `p50`, `p99.9`.
+pub(super) fn percentile_name(percent: f64) -> String {
+    format!("p{percent}")
+}
+
+/// Words that stay on one line with the number before them.
+const UNITS: [&str; 15] =
+    ["B", "KiB", "MiB", "GiB", "TiB", "ns", "us", "ms", "s", "%", "IOPS", "MB/s", "GHz", "CPUs", "I/Os"];
+
+/// The paragraph in lines of at most [`WIDTH`]: the first begins with `first`, the others with as many spaces.
+/// A word longer than a line stays in one piece.
+pub(super) fn paragraph(first: &str, text: &str) -> String {
+    let indent = first.chars().count();
+    let mut lines = String::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in words(text) {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines += line.trim_end();
+            lines.push('\n');
+            line = " ".repeat(indent);
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line += &word;
+        empty = false;
+    }
+    lines + line.trim_end() + "\n"
+}
+
+/// The words of a text, a number and its unit as one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let unit = word.trim_end_matches([',', ';', '.', ')', ':']);
+        match words.last_mut() {
+            Some(last)
+                if UNITS.contains(&unit)
+                    && last.ends_with(|c: char| c.is_ascii_digit() || "kM".contains(c)) =>
+            {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// `left` and `right` at the two ends of a line, on two lines when they do not fit.
+pub(super) fn both_ends(left: &str, right: &str) -> String {
+    let used = left.chars().count() + right.chars().count();
+    if used + 2 > WIDTH {
+        return format!("{left}\n{right:>WIDTH$}\n");
+    }
+    format!("{left}{}{right}\n", " ".repeat(WIDTH - used))
+}
+
+/// At most `width` characters, the last one `…` when something was cut.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    kept.push('…');
+    kept
+}
+
+/// The text without trailing blanks and without control characters, which a job's or device's name could carry
+/// into the terminal.
+pub(super) fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for line in text.lines() {
+        cleaned.extend(line.trim_end().chars().map(|c| if c.is_control() { '?' } else { c }));
+        cleaned.push('\n');
+    }
+    cleaned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_keep_four_digits_and_never_show_a_thousand_of_a_unit() {
+        let cases = [
+            (0.0, "0"),
+            (0.5, "0.500"),
+            (97.31, "97.31"),
+            (812.4, "812"),
+            (999.97, "1.000k"),
+            (12_345.0, "12.35k"),
+            (999_960.0, "1.000M"),
+            (1_234_000.0, "1.234M"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(rate(value), text);
+        }
+        assert_eq!(megabytes(3_382_100_000.0), "3382");
+        assert_eq!(megabytes(0.0), "0");
+    }
+
+    #[test]
+    fn an_interval_of_fewer_than_three_pieces_is_not_claimed() {
+        assert_eq!(plus_minus(Interval { mean: 100.0, low: 99.0, high: 101.0, samples: 2 }), "-");
+        assert_eq!(plus_minus(Interval { mean: 100.0, low: 99.0, high: 101.0, samples: 3 }), "±1.0%");
+        assert_eq!(plus_minus(Interval { mean: 100.0, low: 88.0, high: 112.0, samples: 9 }), "±12%");
+    }
+
+    #[test]
+    fn a_paragraph_is_indented_under_its_first_word_and_keeps_long_words_whole() {
+        let long = "x".repeat(100);
+        let text = paragraph("  - ", &format!("{} {long} end", "word ".repeat(30)));
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("  - word") && lines[1].starts_with("    word"), "{text}");
+        assert!(lines.iter().any(|line| line.trim() == long), "{text}");
+        assert!(lines.iter().all(|line| line.trim() == long || line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn a_number_and_its_unit_stay_on_one_line() {
+        let text = paragraph("", &"it took 12.5 ms, ".repeat(20));
+        assert!(text.lines().all(|line| !line.starts_with("ms") && line.len() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(clean("a\u{1b}[31mb  \nc"), "a?[31mb\nc\n");
+    }
+
+    #[test]
+    fn counts_are_grouped_in_threes() {
+        assert_eq!([7, 97, 1000, 1_234_567].map(count), ["7", "97", "1,000", "1,234,567"]);
+    }
+}

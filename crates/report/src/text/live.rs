@@ -1,0 +1,146 @@
+//! One line while a job runs.
+
+use iostack_model::Nanos;
+
+use super::format::{cut, megabytes, rate};
+
+/// What is known at one moment of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Live {
+    /// The job's name.
+    pub job: String,
+    /// What it is doing, in a word: `laying out`, `ramp`, `running`, `verifying`.
+    pub phase: String,
+    /// Since this phase began.
+    pub elapsed: Nanos,
+    /// How long the phase should take; `None` when nobody knows.
+    pub expected: Option<Nanos>,
+    /// Share done, 0..=1, where it is not simply `elapsed` of `expected`.
+    pub done: Option<f64>,
+    /// Reads per second lately.
+    pub read_iops: f64,
+    /// Writes per second lately.
+    pub write_iops: f64,
+    /// Trims per second lately.
+    pub trim_iops: f64,
+    /// Bytes per second lately, all directions.
+    pub bandwidth: f64,
+    /// Median latency lately; 0 without I/O.
+    pub p50: Nanos,
+    /// 99th percentile lately; 0 without I/O.
+    pub p99: Nanos,
+}
+
+/// The status in one line of at most `width` characters. What matters least is left out first: the phase, then
+/// bandwidth, then percentiles; the name of the job is cut last. The phase `running` goes without saying.
+pub fn live(live: &Live, width: usize) -> String {
+    let pieces = [
+        (5, if live.phase == "running" { String::new() } else { live.phase.clone() }),
+        (1, rates(live)),
+        (4, if live.bandwidth > 0.0 { format!("{} MB/s", megabytes(live.bandwidth)) } else { String::new() }),
+        (3, percentiles(live)),
+        (2, time(live)),
+    ];
+    let mut name = cut(&live.job, 24);
+    for rank_last in (1..=5).rev() {
+        let line = joined(&name, &pieces, rank_last);
+        if line.chars().count() <= width {
+            return line;
+        }
+    }
+    name = cut(&name, 8);
+    cut(&joined(&name, &pieces, 1), width)
+}
+
+fn joined(name: &str, pieces: &[(i32, String)], rank_last: i32) -> String {
+    let kept = pieces.iter().filter(|(rank, text)| *rank <= rank_last && !text.is_empty());
+    let kept = std::iter::once(name).chain(kept.map(|(_, text)| text.as_str()));
+    let line = kept.collect::<Vec<_>>().join("  ");
+    line.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// Directions that move, with their rate; without any, nothing.
+fn rates(live: &Live) -> String {
+    let all = [("r", live.read_iops), ("w", live.write_iops), ("t", live.trim_iops)];
+    let moving = all.iter().filter(|(_, iops)| *iops > 0.0);
+    let told: Vec<String> = moving.map(|(letter, iops)| format!("{letter} {}", rate(*iops))).collect();
+    if told.is_empty() { String::new() } else { told.join(" ") + " IOPS" }
+}
+
+fn percentiles(live: &Live) -> String {
+    if live.p50.0 == 0 { String::new() } else { format!("p50 {} p99 {}", live.p50, live.p99) }
+}
+
+/// `42 % 6 s left`; only the elapsed time when the end is not known.
+fn time(live: &Live) -> String {
+    let by_time =
+        live.expected.filter(|expected| expected.0 > 0).map(|all| live.elapsed.0 as f64 / all.0 as f64);
+    let Some(done) = live.done.or(by_time).map(|done| done.clamp(0.0, 1.0)) else {
+        return whole_seconds(live.elapsed.0);
+    };
+    let left = match live.expected {
+        Some(expected) => Some(expected.0.saturating_sub(live.elapsed.0)),
+        // The pace so far, once there is any.
+        None if done > 0.01 => Some((live.elapsed.0 as f64 * (1.0 - done) / done) as u64),
+        None => None,
+    };
+    let left = left.map_or_else(String::new, |ns| format!(" {} left", whole_seconds(ns)));
+    format!("{:.0} %{left}", done * 100.0)
+}
+
+fn whole_seconds(ns: u64) -> String {
+    let seconds = ns.div_ceil(1_000_000_000);
+    if seconds < 120 { format!("{seconds} s") } else { format!("{}:{:02} min", seconds / 60, seconds % 60) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running() -> Live {
+        Live {
+            job: "random-read".to_owned(),
+            phase: "running".to_owned(),
+            elapsed: Nanos::millis(4_200),
+            expected: Some(Nanos::secs(10)),
+            read_iops: 485_200.0,
+            bandwidth: 1.987e9,
+            p50: Nanos::micros(64),
+            p99: Nanos::micros(110),
+            ..Live::default()
+        }
+    }
+
+    #[test]
+    fn the_line_says_everything_where_there_is_room() {
+        assert_eq!(
+            live(&running(), 100),
+            "random-read  r 485.2k IOPS  1987 MB/s  p50 64 us p99 110 us  42 % 6 s left"
+        );
+    }
+
+    #[test]
+    fn a_narrow_line_keeps_the_rate_and_the_time_left() {
+        assert_eq!(live(&running(), 50), "random-read  r 485.2k IOPS  42 % 6 s left");
+        assert!(
+            live(&Live { phase: "ramp".to_owned(), ..running() }, 100).starts_with("random-read  ramp  r")
+        );
+        for width in 1..100 {
+            assert!(live(&running(), width).chars().count() <= width, "{width}");
+        }
+    }
+
+    #[test]
+    fn a_job_without_end_says_how_long_it_has_run() {
+        let endless = Live { expected: None, ..running() };
+        assert!(live(&endless, 100).ends_with("p99 110 us  5 s"), "{}", live(&endless, 100));
+        let half = Live { expected: None, done: Some(0.5), elapsed: Nanos::secs(300), ..running() };
+        assert!(live(&half, 100).ends_with("50 % 5:00 min left"), "{}", live(&half, 100));
+    }
+
+    #[test]
+    fn a_name_cannot_drive_the_terminal() {
+        let hostile = Live { job: "\u{1b}]0;x\u{7}\r\n".to_owned(), ..Live::default() };
+        assert!(live(&hostile, 80).chars().all(|c| !c.is_control()));
+    }
+}

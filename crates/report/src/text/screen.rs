@@ -1,0 +1,167 @@
+//! The one screen of `iostack check`.
+
+use iostack_model::{Advice, BlockDevice, Caveat, Check, Machine, Storage};
+
+use super::format::{both_ends, change, clean, paragraph};
+use super::notes::Notes;
+use super::{steps, tables};
+
+/// The screen of a check, also of one that was cut short: what was not measured is said, not shown as zero.
+pub fn check(check: &Check) -> String {
+    let mut notes = Notes::default();
+    let whole = check.caveats.iter().filter(|caveat| !has_its_own_place(caveat));
+    let mark = notes.mark(whole);
+    let parts = [
+        title(check) + &conditions(&check.storage, &check.machine, check) + &whole_mark(&mark),
+        tables::cells(check, &mut notes),
+        tables::depth_one(check, &mut notes),
+        tables::depth(check, &mut notes),
+        tables::costs(check, &mut notes),
+        steps::lines(check, &mut notes),
+        verdict(check),
+        notes_text(&notes),
+        next(check),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    clean(&parts.join("\n"))
+}
+
+/// Caveats of the whole check that are marked beside one figure rather than above all of them.
+pub(super) fn has_its_own_place(caveat: &Caveat) -> bool {
+    caveat_of_latency(caveat) || caveat_of_rate(caveat)
+}
+
+/// A doubt of a percentile.
+pub(super) fn caveat_of_latency(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::FewSamples { .. })
+}
+
+/// A doubt of the shape of a rate over time.
+pub(super) fn caveat_of_rate(caveat: &Caveat) -> bool {
+    matches!(
+        caveat,
+        Caveat::RateStep { .. } | Caveat::Cliff { .. } | Caveat::Slope { .. } | Caveat::Unstable { .. }
+    )
+}
+
+fn title(check: &Check) -> String {
+    let cut_short = if check.interrupted { ", INTERRUPTED" } else { "" };
+    both_ends(
+        &format!("iostack check {}", check.target),
+        &format!("{} effort, {}, seed {}{cut_short}", check.effort, check.elapsed, check.seed),
+    )
+}
+
+/// Device, file system and host.
+fn conditions(storage: &Storage, machine: &Machine, check: &Check) -> String {
+    let mut text = paragraph("device   ", &devices(storage));
+    if let Some(system) = &storage.file_system {
+        let scratch = check.scratch.as_ref().map_or_else(String::new, |scratch| {
+            format!("; scratch file {} ({})", scratch.size, scratch.reason)
+        });
+        let system = format!(
+            "{} on {}, {} of {} free, {}{scratch}",
+            system.kind,
+            system.mount_point.display(),
+            system.free,
+            system.total,
+            system.options
+        );
+        text += &paragraph("system   ", &system);
+    }
+    text + &paragraph("host     ", &host(machine))
+}
+
+/// The chain in words, then what matters of the device that carries the figures.
+pub(super) fn devices(storage: &Storage) -> String {
+    let (Some(top), Some(bottom)) = (storage.top(), storage.bottom()) else {
+        return "none behind this path: memory or network answers".to_owned();
+    };
+    let names: Vec<&str> = storage.devices.iter().map(|device| device.name.as_str()).collect();
+    let model = bottom.model.as_ref().map_or_else(String::new, |model| format!(", {}", model.trim()));
+    let kind = if bottom.rotational { ", says it rotates" } else { "" };
+    format!(
+        "{}{model}, driver {}, {}{kind}; {}; {}, cache {}",
+        names.join(" on "),
+        bottom.driver,
+        top.size,
+        scheduler(top, bottom),
+        queues(bottom),
+        if bottom.write_cache.is_empty() { "unknown" } else { &bottom.write_cache },
+    )
+}
+
+fn scheduler(top: &BlockDevice, bottom: &BlockDevice) -> String {
+    let named = [top, bottom].into_iter().map(|device| &device.queue.scheduler).find(|name| !name.is_empty());
+    named.map_or_else(|| "no scheduler".to_owned(), |name| format!("scheduler {name}"))
+}
+
+fn queues(device: &BlockDevice) -> String {
+    let queues = device.queue.hardware_queues;
+    let plural = if queues == 1 { "queue" } else { "queues" };
+    let tags = device.queue.tags.unwrap_or(device.queue.requests);
+    format!("{queues} {plural} of {tags}")
+}
+
+/// Processor, memory, kernel, hypervisor and clock.
+pub(super) fn host(machine: &Machine) -> String {
+    let around = [&machine.virtualisation.hypervisor, &machine.virtualisation.container];
+    let around: String = around.into_iter().flatten().map(|name| format!(", under {name}")).collect();
+    let clock = match machine.cpu.tsc_hz {
+        0 => String::new(),
+        hz => format!(" at {:.2} GHz", hz as f64 / 1e9),
+    };
+    let steady = if machine.cpu.tsc_invariant { "" } else { " (may vary)" };
+    format!(
+        "{}, {} CPUs, {}{around}; Linux {}; clock {}{clock}{steady}",
+        machine.cpu.model,
+        machine.cpu.cores_usable,
+        machine.memory.total,
+        machine.kernel.release,
+        machine.kernel.clock_source
+    )
+}
+
+fn whole_mark(mark: &str) -> String {
+    if mark.is_empty() { String::new() } else { format!("doubts   {mark} concern every figure below\n") }
+}
+
+/// The answer, what it rests on, and what to do.
+fn verdict(check: &Check) -> String {
+    let verdict = &check.verdict;
+    let mut text = paragraph("VERDICT  ", &verdict.answer);
+    for evidence in &verdict.evidence {
+        text += &paragraph("  - ", evidence);
+    }
+    for (index, advice) in verdict.advice.iter().enumerate() {
+        text += &advice_text(index + 1, advice);
+    }
+    text
+}
+
+fn advice_text(number: usize, advice: &Advice) -> String {
+    let gain = advice.gain_percent.map_or_else(String::new, |percent| format!(": {}", change(percent)));
+    let basis = if advice.basis.is_empty() { String::new() } else { format!(" ({})", advice.basis) };
+    let act = advice.act.trim_end_matches('.');
+    let text = paragraph(&format!("  {number}. "), &format!("{act}{gain}{basis}"));
+    match &advice.command {
+        Some(command) => format!("{text}     $ {command}\n"),
+        None => text,
+    }
+}
+
+fn notes_text(notes: &Notes) -> String {
+    if notes.is_empty() { String::new() } else { format!("NOTES\n{}", notes.text()) }
+}
+
+/// The next command, which depends on how much this check has asked.
+fn next(check: &Check) -> String {
+    let path = check.target.path.display();
+    if check.interrupted || check.effort == "quick" {
+        return format!("next: iostack check {path}    # every step\n");
+    }
+    if check.effort == "full" {
+        return format!("next: iostack run JOB --on {path}    # your own load\n");
+    }
+    format!("next: iostack check --full {path}    # narrower intervals\n")
+}
