@@ -1,1 +1,37 @@
 //! What machine is this, and can it be measured?
+//!
+//! | question | answer |
+//! | --- | --- |
+//! | which machine, which storage? | [`machine`], [`storage`], [`cgroup_io_limit`] |
+//! | what did the user name, may we write there? | [`resolve`], [`permit_write`], [`open_exclusive`] |
+//! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`] |
+//! | what time is it, what was counted? | [`clock`], [`counters`] |
+//! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
+//! | how would it be with another scheduler? | [`set_scheduler`], [`restore_leftovers`] |
+//!
+//! Everything is read from sysfs, procfs and system calls of Linux. What reads the kernel's files takes their root, so
+//! that it is tested on stored trees of machines nobody here has. Start reading at [`resolve`].
+
+mod chain;
+pub mod clock;
+pub mod counters;
+mod device;
+mod emergency;
+mod error;
+mod marks;
+mod mounts;
+mod process;
+mod resolve;
+mod roots;
+mod scratch;
+pub mod signals;
+mod storage;
+mod sys;
+#[cfg(test)]
+mod testing;
+
+pub use error::HostError;
+pub use marks::{is_made, mark_made};
+pub use resolve::{logical_block, resolve, target_size};
+pub use scratch::{Effort, Scratch, scratch_size, sweep};
+pub use storage::storage;

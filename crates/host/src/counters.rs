@@ -1,0 +1,185 @@
+//! What did the device and the CPUs do meanwhile?
+//!
+//! Counters only ever rise; read them before and after, and take the difference. Start reading at [`device`].
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use iostack_model::{DeviceCount, Nanos};
+
+use crate::process::stat_fields;
+use crate::roots::{Root, names, text};
+use crate::sys;
+
+/// Sectors of `/sys/block/*/stat` have 512 bytes whatever the device's logical block
+/// (Documentation/block/stat.rst).
+const SECTOR: u64 = 512;
+
+/// What a device (`nvme0n1`) or a partition (`nvme0n1p2`) has counted since it appeared; `None` when there is none.
+pub fn device(name: &str) -> Option<DeviceCount> {
+    device_in(&Root::live(), name)
+}
+
+pub(crate) fn device_in(root: &Root, name: &str) -> Option<DeviceCount> {
+    parse_stat(name, &text(&root.block(name).join("stat"))?)
+}
+
+/// Fields of Documentation/block/stat.rst: 11 since 2.6, 15 with discards (4.18), 17 with flushes (5.5).
+fn parse_stat(name: &str, text: &str) -> Option<DeviceCount> {
+    let fields: Vec<u64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    if fields.len() < 11 {
+        return None;
+    }
+    let field = |index: usize| fields.get(index).copied().unwrap_or(0);
+    Some(DeviceCount {
+        name: name.to_owned(),
+        ios: [field(0), field(4), field(11)],
+        merges: [field(1), field(5), field(12)],
+        bytes: [field(2) * SECTOR, field(6) * SECTOR, field(13) * SECTOR],
+        flushes: field(15),
+        busy: Nanos::millis(field(9)),
+    })
+}
+
+/// What was counted from `before` to `after`.
+pub fn difference(before: &DeviceCount, after: &DeviceCount) -> DeviceCount {
+    // Counters of 32-bit kernels wrap and a replugged device starts at 0: nothing is then the safer answer.
+    let minus = |after: [u64; 3], before: [u64; 3]| {
+        [0, 1, 2].map(|direction| after[direction].saturating_sub(before[direction]))
+    };
+    DeviceCount {
+        name: after.name.clone(),
+        ios: minus(after.ios, before.ios),
+        merges: minus(after.merges, before.merges),
+        bytes: minus(after.bytes, before.bytes),
+        flushes: after.flushes.saturating_sub(before.flushes),
+        busy: after.busy - before.busy,
+    }
+}
+
+/// Time of all CPUs together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuCount {
+    /// User, system and interrupts.
+    pub busy: Nanos,
+    /// Idle, waiting for I/O included.
+    pub idle: Nanos,
+    /// Taken away by the hypervisor.
+    pub steal: Nanos,
+}
+
+impl CpuCount {
+    /// What was counted since `before`.
+    #[must_use]
+    pub fn since(self, before: CpuCount) -> CpuCount {
+        CpuCount {
+            busy: self.busy - before.busy,
+            idle: self.idle - before.idle,
+            steal: self.steal - before.steal,
+        }
+    }
+
+    /// Busy share of all time, 0..=1.
+    pub fn busy_share(self) -> f64 {
+        self.share(self.busy)
+    }
+
+    /// Stolen share of all time, 0..=1.
+    pub fn steal_share(self) -> f64 {
+        self.share(self.steal)
+    }
+
+    fn share(self, part: Nanos) -> f64 {
+        let all = self.busy + self.idle + self.steal;
+        if all.0 == 0 { 0.0 } else { part.0 as f64 / all.0 as f64 }
+    }
+}
+
+/// Time of all CPUs since boot. Its grain is 10 ms on most kernels.
+pub fn cpu() -> CpuCount {
+    cpu_in(&Root::live())
+}
+
+pub(crate) fn cpu_in(root: &Root) -> CpuCount {
+    // The interrupt line of /proc/stat costs far more than the first; both come in one read of the file.
+    let text = crate::roots::head(&root.at("proc/stat"), 512).unwrap_or_default();
+    parse_cpu(&text).unwrap_or_default()
+}
+
+/// `cpu user nice system idle iowait irq softirq steal guest guest_nice`, proc(5); guest time is in user already.
+fn parse_cpu(text: &str) -> Option<CpuCount> {
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
+    let field = |index: usize| fields.get(index).copied().unwrap_or(0);
+    let tick_ns = 1_000_000_000 / sys::ticks_per_second();
+    let nanos = |ticks: u64| Nanos(ticks * tick_ns);
+    Some(CpuCount {
+        busy: nanos(field(0) + field(1) + field(2) + field(5) + field(6)),
+        idle: nanos(field(3) + field(4)),
+        steal: nanos(field(7)),
+    })
+}
+
+/// Kernel threads that do `io_uring` work for this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Workers {
+    /// How many.
+    pub count: u32,
+    /// CPU time of all of them.
+    pub cpu: Nanos,
+}
+
+/// The `io_uring` workers (`iou-wrk-*`) and submission pollers (`iou-sqp-*`) alive now. A worker that has exited is
+/// not counted; use a [`WorkerWatch`] where that matters.
+pub fn workers() -> Workers {
+    let mut watch = WorkerWatch::default();
+    watch.sample();
+    watch.total()
+}
+
+/// Adds up workers over several samples, so that those that exit in between are not lost: idle workers exit after
+/// five seconds (`WORKER_IDLE_TIMEOUT`, io_uring/io-wq.c), and all of them when their ring is closed.
+#[derive(Clone, Debug, Default)]
+pub struct WorkerWatch {
+    /// CPU time last seen, by thread id and start time.
+    seen: BTreeMap<(String, u64), Nanos>,
+}
+
+impl WorkerWatch {
+    /// Looks once. Call it before the ring is closed.
+    pub fn sample(&mut self) {
+        self.sample_in(&Root::live());
+    }
+
+    fn sample_in(&mut self, root: &Root) {
+        let tasks = root.at("proc/self/task");
+        for task in names(&tasks) {
+            let directory = tasks.join(&task);
+            let comm = text(&directory.join("comm")).unwrap_or_default();
+            let serves_rings = comm.starts_with("iou-wrk") || comm.starts_with("iou-sqp");
+            if serves_rings && let Some((start, cpu)) = task_time(&directory) {
+                self.seen.insert((task, start), cpu);
+            }
+        }
+    }
+
+    /// All workers seen so far, with the CPU time last seen of each.
+    pub fn total(&self) -> Workers {
+        Workers { count: self.seen.len() as u32, cpu: Nanos(self.seen.values().map(|cpu| cpu.0).sum()) }
+    }
+}
+
+/// Start (ticks since boot) and CPU time of one task.
+fn task_time(directory: &Path) -> Option<(u64, Nanos)> {
+    let stat = stat_fields(&text(&directory.join("stat"))?)?;
+    // schedstat counts ns, stat only ticks; kernels without CONFIG_SCHED_INFO have stat alone.
+    let precise = text(&directory.join("schedstat"))
+        .and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .filter(|&ns: &u64| ns > 0);
+    let coarse = (stat.user_ticks + stat.system_ticks) * (1_000_000_000 / sys::ticks_per_second());
+    Some((stat.start_ticks, Nanos(precise.unwrap_or(coarse))))
+}
+
+#[cfg(test)]
+#[path = "counters_tests.rs"]
+mod tests;

@@ -1,0 +1,197 @@
+//! What the host refuses or cannot do: what was typed, what is wrong, what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use iostack_model::Bytes;
+
+/// Why the host says no.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// Nothing is there.
+    #[error(
+        "`{typed}` does not exist; name a directory, file or block device that does, or write `file:PATH` to have a file made"
+    )]
+    Missing {
+        /// As it was typed.
+        typed: String,
+    },
+    /// The path is empty.
+    #[error("the target is empty; name a directory, a file or a block device")]
+    Empty,
+    /// The prefix asks for something that is not real storage.
+    #[error(
+        "`{typed}` names {what}; only real storage can be measured here: name a directory, a file or a block device"
+    )]
+    NotReal {
+        /// As it was typed.
+        typed: String,
+        /// What the prefix stands for.
+        what: &'static str,
+    },
+    /// The prefix says one thing, the path is another.
+    #[error("`{typed}` is {found}, not {wanted}; write `{right}`")]
+    WrongKind {
+        /// As it was typed.
+        typed: String,
+        /// What the prefix says, with its article.
+        wanted: &'static str,
+        /// What is there, with its article.
+        found: &'static str,
+        /// The spelling that names what is there.
+        right: String,
+    },
+    /// The path is something nothing can be measured on.
+    #[error("`{typed}` is {found}; name a directory, a file or a block device")]
+    Unsuitable {
+        /// As it was typed.
+        typed: String,
+        /// What is there, with its article.
+        found: &'static str,
+    },
+    /// The world refused an act.
+    #[error("cannot {intent} `{path}`")]
+    Refused {
+        /// The object.
+        path: PathBuf,
+        /// The act.
+        intent: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// A mounted file system is on the device, a part of it, or something built on it.
+    #[error(
+        "`{path}` is in use: {device} is mounted at `{mount}`; unmount it first (umount {mount}), --destroy-data does not lift this"
+    )]
+    Mounted {
+        /// As it was typed.
+        path: PathBuf,
+        /// The device that is mounted.
+        device: String,
+        /// Where.
+        mount: String,
+    },
+    /// Swap space is on it.
+    #[error(
+        "`{path}` is in use: {device} is swap space; turn it off first (swapoff {device}), --destroy-data does not lift this"
+    )]
+    Swap {
+        /// As it was typed.
+        path: PathBuf,
+        /// The swap device or file.
+        device: String,
+    },
+    /// Another device is built on it.
+    #[error(
+        "`{path}` is in use: {holder} is built on {device}; take {holder} apart first, --destroy-data does not lift this"
+    )]
+    Held {
+        /// As it was typed.
+        path: PathBuf,
+        /// The device that is held: itself or a partition.
+        device: String,
+        /// The device or member that holds it.
+        holder: String,
+    },
+    /// Something opened it exclusively.
+    #[error(
+        "`{path}` is in use: the kernel or another program has it open exclusively; stop what uses it (lsblk, lsof and fuser -v tell), --destroy-data does not lift this"
+    )]
+    Busy {
+        /// As it was typed.
+        path: PathBuf,
+    },
+    /// There is a partition table on it.
+    #[error(
+        "`{path}` is partitioned ({what}), its data would be lost; name one partition, or pass --destroy-data {path} to overwrite it all"
+    )]
+    Partitioned {
+        /// As it was typed.
+        path: PathBuf,
+        /// The table or the partitions.
+        what: String,
+    },
+    /// There is a file system or a member of something on it.
+    #[error(
+        "`{path}` holds {what}, its data would be lost; pass --destroy-data {path} to overwrite it, or choose another target"
+    )]
+    Signature {
+        /// As it was typed.
+        path: PathBuf,
+        /// What was recognised, with its article.
+        what: &'static str,
+    },
+    /// It takes no writes.
+    #[error("`{path}` is read-only ({why}); choose another target, or read only")]
+    ReadOnly {
+        /// As it was typed.
+        path: PathBuf,
+        /// The device or the file system.
+        why: String,
+    },
+    /// The file was there before us.
+    #[error(
+        "`{path}` exists and was not made by iostack; pass --destroy-data {path} to overwrite it, or name a file that does not exist"
+    )]
+    NotOurs {
+        /// As it was typed.
+        path: PathBuf,
+    },
+    /// This user may not write there.
+    #[error("`{path}` cannot be written by this user; choose another target, or run as a user who may")]
+    NotWritable {
+        /// As it was typed.
+        path: PathBuf,
+    },
+    /// The file system is too full.
+    #[error("`{path}` has {free} free and {needed} are needed; free some space, or ask for less with --size")]
+    NoSpace {
+        /// The directory.
+        path: PathBuf,
+        /// What is needed.
+        needed: Bytes,
+        /// What is there.
+        free: Bytes,
+    },
+    /// Too little is free for any scratch file that means something.
+    #[error(
+        "{free} are free and a scratch file needs {needed}; free some space, or name a directory on another file system"
+    )]
+    TooFull {
+        /// What is needed, the room to leave free included.
+        needed: Bytes,
+        /// What is there.
+        free: Bytes,
+    },
+    /// The kernel does not know this device.
+    #[error("there is no block device `{device}`; `lsblk` lists those there are")]
+    NoDevice {
+        /// Its name.
+        device: String,
+    },
+    /// The device does not have this scheduler.
+    #[error("{device} has no scheduler `{name}`; it has {choices}")]
+    NoScheduler {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        choices: String,
+    },
+    /// Another process has changed the setting and not yet put it back.
+    #[error("process {pid} has changed the scheduler of {device}; wait until it ends, or stop it")]
+    SettingBusy {
+        /// The device.
+        device: String,
+        /// Who.
+        pid: u32,
+    },
+}
+
+impl HostError {
+    /// Wraps the error of an act on a path.
+    pub(crate) fn refused(path: &Path, intent: &'static str, source: io::Error) -> Self {
+        HostError::Refused { path: path.to_owned(), intent, source }
+    }
+}

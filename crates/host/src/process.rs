@@ -1,0 +1,66 @@
+//! Is that process still the one it was? A process id is reused; with its start time it is not.
+
+use crate::roots::Root;
+
+/// What we read of `/proc/PID/stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StatFields {
+    pub(crate) user_ticks: u64,
+    pub(crate) system_ticks: u64,
+    /// Since boot.
+    pub(crate) start_ticks: u64,
+}
+
+/// Fields 14, 15 and 22 of `proc_pid_stat(5)`. The name in field 2 may hold blanks and parentheses, so counting starts
+/// behind the last one.
+pub(crate) fn stat_fields(text: &str) -> Option<StatFields> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse().ok();
+    Some(StatFields { user_ticks: field(14)?, system_ticks: field(15)?, start_ticks: field(22)? })
+}
+
+/// A process, so that another one with the same id is not mistaken for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) start_ticks: u64,
+}
+
+impl Process {
+    /// This process.
+    pub(crate) fn current() -> Process {
+        let pid = std::process::id();
+        let start_ticks = start_ticks(&Root::live(), pid).unwrap_or(0);
+        Process { pid, start_ticks }
+    }
+
+    /// True while it runs.
+    pub(crate) fn is_alive(self) -> bool {
+        start_ticks(&Root::live(), self.pid) == Some(self.start_ticks)
+    }
+}
+
+fn start_ticks(root: &Root, pid: u32) -> Option<u64> {
+    Some(stat_fields(&root.text(format!("proc/{pid}/stat"))?)?.start_ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let line = "42 (a) b (c)) S 1 1 1 0 -1 0 0 0 0 0 7 8 0 0 20 0 1 0 12345 0 0";
+        let fields = stat_fields(line).expect("a whole line");
+        assert_eq!(fields, StatFields { user_ticks: 7, system_ticks: 8, start_ticks: 12345 });
+        assert_eq!(stat_fields("42 (cut) S 1"), None);
+    }
+
+    #[test]
+    fn this_process_is_alive_and_one_with_another_start_is_not() {
+        let this = Process::current();
+        assert!(this.is_alive());
+        assert!(!Process { start_ticks: this.start_ticks + 1, ..this }.is_alive());
+    }
+}

@@ -1,0 +1,193 @@
+//! What did the user mean by that target?
+//!
+//! `file:PATH`, `block:PATH`, `directory:PATH`, or a bare path whose kind is what is found there. Links are followed,
+//! so `/dev/disk/by-id/...` becomes the device it names. Start reading at [`resolve`].
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use iostack_model::{Bytes, Target, TargetKind};
+
+use crate::roots::{Root, number};
+use crate::{HostError, chain, sys};
+
+/// Kind of target, its prefix, and its name with article.
+const KINDS: [(TargetKind, &str, &str); 3] = [
+    (TargetKind::Directory, "directory:", "a directory"),
+    (TargetKind::File, "file:", "a regular file"),
+    (TargetKind::Block, "block:", "a block device"),
+];
+
+/// Prefixes of targets that are not real storage.
+const NOT_REAL: [(&str, &str); 2] =
+    [("sim:", "a simulated platform"), ("lab:", "a driver in the lab machine")];
+
+/// Finds out what a typed target is. Only `file:PATH` may name something that is not there yet, in a directory that
+/// is: it will be made.
+pub fn resolve(typed: &str) -> Result<Target, HostError> {
+    if let Some((_, what)) = NOT_REAL.iter().find(|(prefix, _)| typed.starts_with(prefix)) {
+        return Err(HostError::NotReal { typed: typed.to_owned(), what });
+    }
+    let prefixed = KINDS.iter().find_map(|(kind, prefix, _)| Some((*kind, typed.strip_prefix(prefix)?)));
+    let (wanted, path) = prefixed.map_or((None, typed), |(kind, path)| (Some(kind), path));
+    if path.is_empty() {
+        return Err(HostError::Empty);
+    }
+    match fs::canonicalize(path) {
+        Ok(path) => existing(typed, wanted, path),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let new = (wanted == Some(TargetKind::File)).then(|| new_file(Path::new(path))).flatten();
+            new.ok_or_else(|| HostError::Missing { typed: typed.to_owned() })
+        }
+        Err(error) => Err(HostError::refused(Path::new(path), "look at", error)),
+    }
+}
+
+fn existing(typed: &str, wanted: Option<TargetKind>, path: PathBuf) -> Result<Target, HostError> {
+    let kind = fs::metadata(&path).map_err(|error| HostError::refused(&path, "look at", error))?.file_type();
+    let found = if kind.is_dir() {
+        TargetKind::Directory
+    } else if kind.is_file() {
+        TargetKind::File
+    } else if kind.is_block_device() {
+        TargetKind::Block
+    } else {
+        let found = [
+            (kind.is_char_device(), "a character device"),
+            (kind.is_fifo(), "a pipe"),
+            (kind.is_socket(), "a socket"),
+        ];
+        let found = found.iter().find(|(is, _)| *is).map_or("something unknown", |(_, name)| name);
+        return Err(HostError::Unsuitable { typed: typed.to_owned(), found });
+    };
+    match wanted {
+        Some(wanted) if wanted != found => Err(HostError::WrongKind {
+            typed: typed.to_owned(),
+            wanted: article(wanted),
+            found: article(found),
+            right: Target { kind: found, path }.to_string(),
+        }),
+        _ => Ok(Target { kind: found, path }),
+    }
+}
+
+fn article(kind: TargetKind) -> &'static str {
+    KINDS.iter().find(|(other, ..)| *other == kind).map_or("unknown", |(.., name)| name)
+}
+
+/// A file that does not exist, in a directory that does.
+fn new_file(path: &Path) -> Option<Target> {
+    let name = path.file_name()?;
+    // A dangling link would make the file elsewhere than the name says.
+    if fs::symlink_metadata(path).is_ok() {
+        return None;
+    }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = fs::canonicalize(directory).ok().filter(|directory| directory.is_dir())?;
+    Some(Target { kind: TargetKind::File, path: directory.join(name) })
+}
+
+/// How many bytes a target has: a file's length, a device's capacity, the free space around a directory.
+pub fn target_size(target: &Target) -> Result<Bytes, HostError> {
+    let path = &target.path;
+    let refused = |source| HostError::refused(path, "find out the size of", source);
+    match target.kind {
+        TargetKind::Directory => sys::space(path).map(|space| Bytes(space.free)).map_err(refused),
+        TargetKind::File => fs::metadata(path).map(|data| Bytes(data.len())).map_err(refused),
+        TargetKind::Block => {
+            let root = Root::live();
+            // sysfs tells it to every user, the device itself only to those who may open it.
+            if let Some(bytes) = chain::name_of_path(&root, path).and_then(|name| device_size(&root, &name)) {
+                return Ok(bytes);
+            }
+            let device = File::open(path).map_err(refused)?;
+            sys::block_device_size(&device).map(Bytes).map_err(refused)
+        }
+    }
+}
+
+/// Capacity in sysfs, which counts in 512 bytes always (`SECTOR_SIZE` of `blk_types.h`).
+pub(crate) fn device_size(root: &Root, name: &str) -> Option<Bytes> {
+    number(&root.block(name).join("size")).map(|sectors| Bytes(sectors * 512))
+}
+
+/// What offsets and lengths of direct I/O must be a multiple of. The kernel says so for files and devices since 6.1;
+/// else it is the logical block of the device behind them, and 512 where there is no device.
+pub fn logical_block(target: &Target) -> Result<Bytes, HostError> {
+    let path = &target.path;
+    let stated =
+        sys::extended(path).map_err(|error| HostError::refused(path, "look at", error))?.direct_offset;
+    if let Some(bytes) = stated.filter(|&bytes| bytes > 0) {
+        return Ok(Bytes(u64::from(bytes)));
+    }
+    let storage = crate::storage(path)?;
+    let blocks = storage.devices.iter().map(|device| device.logical_block);
+    Ok(blocks.max().unwrap_or_default().max(Bytes(512)))
+}
+
+/// Major and minor number of the device that holds `path`, or of the device it is.
+pub(crate) fn device_number(path: &Path) -> std::io::Result<(u32, u32)> {
+    let data = fs::metadata(path)?;
+    let number = if data.file_type().is_block_device() { data.rdev() } else { data.dev() };
+    Ok((libc::major(number), libc::minor(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Tree;
+
+    fn refusal(typed: &str) -> String {
+        resolve(typed).expect_err(typed).to_string()
+    }
+
+    #[test]
+    fn a_bare_path_is_what_is_found_there() {
+        let tree = Tree::new(&[("data", "abc"), ("link", "-> data")]);
+        let text = |name: &str| resolve(&tree.at(name).to_string_lossy()).expect(name).to_string();
+        assert_eq!(text("data"), format!("file:{}", tree.at("data").display()));
+        assert_eq!(text("link"), text("data"));
+        assert_eq!(text(""), format!("directory:{}", tree.path().display()));
+    }
+
+    #[test]
+    fn only_a_file_prefix_names_what_is_not_there_yet() {
+        let tree = Tree::new(&[("dangling", "-> nowhere")]);
+        let new = tree.at("new").to_string_lossy().into_owned();
+        assert_eq!(resolve(&format!("file:{new}")).expect("it can be made").path, tree.at("new"));
+        assert!(refusal(&new).contains(&format!("`{new}` does not exist")));
+        assert!(refusal(&format!("block:{new}")).contains("does not exist"));
+        assert!(refusal(&format!("file:{new}/deeper")).contains("does not exist"));
+        assert!(refusal(&format!("file:{}", tree.at("dangling").display())).contains("does not exist"));
+    }
+
+    #[test]
+    fn a_prefix_that_lies_is_refused_with_the_right_one() {
+        let tree = Tree::new(&[("data", "abc")]);
+        let path = tree.at("data");
+        let text = refusal(&format!("block:{}", path.display()));
+        assert!(text.contains("is a regular file, not a block device"), "{text}");
+        assert!(text.contains(&format!("write `file:{}`", path.display())), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_storage_is_refused_by_name() {
+        assert!(refusal("/dev/null").contains("`/dev/null` is a character device"));
+        assert!(refusal("sim:x25e").contains("a simulated platform"));
+        assert!(refusal("lab:scsi_ram").contains("the lab machine"));
+        assert!(refusal("").contains("empty"));
+        assert!(refusal("file:").contains("empty"));
+    }
+
+    #[test]
+    fn a_file_has_its_length_and_an_alignment_that_is_a_power_of_two() {
+        let tree = Tree::new(&[("data", "abc")]);
+        let target = resolve(&tree.at("data").to_string_lossy()).expect("it is there");
+        assert_eq!(target_size(&target).expect("it is readable"), Bytes(3));
+        let block = logical_block(&target).expect("it is readable");
+        assert!(block.0.is_power_of_two(), "{block}");
+        let directory = resolve(&tree.path().to_string_lossy()).expect("it is there");
+        assert!(target_size(&directory).expect("it is readable").0 > 0);
+    }
+}

@@ -1,0 +1,167 @@
+//! Where can we write without harm? In a file of our own, which is gone afterwards whatever happens.
+//!
+//! | the run ends by | the file goes by |
+//! | --- | --- |
+//! | return, error, panic, Ctrl-C | [`Scratch`]'s drop |
+//! | a second Ctrl-C | the signal handler |
+//! | kill -9, power cut | [`sweep`] of the next run |
+//!
+//! The name tells the owner (`.iostack-scratch-PID-START-N`), and the owner holds a lock on the file as long as it
+//! lives: the lock also speaks for owners in another container, whose process ids mean nothing here.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use iostack_model::{Bytes, Memory};
+
+use crate::emergency::{self, Act, Ticket};
+use crate::process::Process;
+use crate::{HostError, mark_made, sys};
+
+const PREFIX: &str = ".iostack-scratch-";
+
+/// A file of our own, removed when dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    /// Holds the lock that tells other runs that we live.
+    _lock: File,
+    _ticket: Option<Ticket>,
+}
+
+impl Scratch {
+    /// Makes an empty file in `directory`, with blocks for `size` bytes reserved where the file system can, so that a
+    /// disk too full shows now and not in the middle.
+    pub fn create(directory: &Path, size: Bytes) -> Result<Scratch, HostError> {
+        let refused = |source| HostError::refused(directory, "make a scratch file in", source);
+        let space = sys::space(directory).map_err(refused)?;
+        let too_full =
+            || HostError::NoSpace { path: directory.to_owned(), needed: size, free: Bytes(space.free) };
+        if space.free < size.0 {
+            return Err(too_full());
+        }
+        let (path, file) = make(directory).map_err(refused)?;
+        let ticket = sys::c_path(&path).ok().and_then(|path| emergency::arm(Act::Unlink(path)));
+        let scratch = Scratch { path, _lock: file, _ticket: ticket };
+        // Without locks (some network file systems) the process id in the name must do.
+        let _ = scratch._lock.try_lock();
+        mark_made(&scratch.path);
+        match sys::reserve(&scratch._lock, size.0) {
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(too_full()),
+            Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => Err(refused(error)),
+            // Not every file system can reserve; it will show when the file is written.
+            _ => Ok(scratch),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A file that is gone already is what we want; any other failure the next run's sweep will name.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn make(directory: &Path) -> io::Result<(PathBuf, File)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let owner = Process::current();
+    let directory = fs::canonicalize(directory)?;
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!("{PREFIX}{}-{}-{number}", owner.pid, owner.start_ticks));
+        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Removes what runs that were killed left in `directory`, and returns what it removed.
+pub fn sweep(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let mut removed: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter(|entry| owner_of(&entry.file_name().to_string_lossy()).is_some_and(|owner| !owner.is_alive()))
+        .map(|entry| entry.path())
+        .filter(|path| is_unlocked(path) && fs::remove_file(path).is_ok())
+        .collect();
+    removed.sort();
+    removed
+}
+
+/// The process that a scratch file's name tells.
+fn owner_of(name: &str) -> Option<Process> {
+    let mut parts = name.strip_prefix(PREFIX)?.split('-').map(str::parse::<u64>);
+    let (pid, start, number) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
+    let whole = parts.next().is_none() && number <= u64::from(u32::MAX);
+    whole.then_some(Process { pid: u32::try_from(pid).ok()?, start_ticks: start })
+}
+
+/// True when nobody holds the file's lock, or the file system knows no locks.
+fn is_unlocked(path: &Path) -> bool {
+    // A file of another user that we may not even read is not ours to remove.
+    let Ok(file) = File::open(path) else { return false };
+    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+/// How thorough a check is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Seconds.
+    Quick,
+    /// A minute or so.
+    #[default]
+    Default,
+    /// As long as it needs.
+    Full,
+}
+
+const SCRATCH_MIN: Bytes = Bytes::mib(256);
+
+/// The size of a check's scratch file and the reason for it in words, or that there is no room for one.
+pub fn scratch_size(free: Bytes, memory: &Memory, effort: Effort) -> Result<(Bytes, String), HostError> {
+    let (wanted, share, wish) = match effort {
+        Effort::Quick => (Bytes::gib(1), 4, "1 GiB".to_owned()),
+        Effort::Default => (Bytes::gib(4), 10, "4 GiB".to_owned()),
+        Effort::Full => (
+            (memory.total * 2).max(Bytes::gib(4)),
+            4,
+            format!("twice the memory ({})", (memory.total * 2).max(Bytes::gib(4))),
+        ),
+    };
+    // The smallest file must leave at least as much free again.
+    let needed = SCRATCH_MIN * 2;
+    if free < needed {
+        return Err(HostError::TooFull { needed, free });
+    }
+    let whole_mib = |bytes: u64| Bytes(bytes >> 20 << 20);
+    let capped = whole_mib(free.0 / share);
+    let size = wanted.min(capped).max(SCRATCH_MIN);
+    let why = if size == wanted {
+        wish
+    } else if size == capped {
+        format!("one {} of the {free} free", if share == 4 { "quarter" } else { "tenth" })
+    } else {
+        format!("the least that means something, {free} being free")
+    };
+    let beside = if size < memory.total {
+        format!("; this machine has {} of memory, so a cache below us could hold it", memory.total)
+    } else {
+        String::new()
+    };
+    Ok((whole_mib(size.0), format!("{why}{beside}")))
+}
+
+#[cfg(test)]
+#[path = "scratch_tests.rs"]
+mod tests;

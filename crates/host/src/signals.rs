@@ -1,0 +1,35 @@
+//! How does a run end early?
+//!
+//! The first SIGINT, SIGTERM or SIGHUP only sets a flag, and whoever runs a load looks at it. A second one means it:
+//! scratch files are removed, settings put back, and the process exits with 130 from within the handler. A signal
+//! that was ignored when we started (nohup) stays ignored. Start reading at [`stop_flag`].
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{emergency, sys};
+
+/// Exit status after a second signal: 128 + SIGINT, as shells know it.
+const EXIT_INTERRUPTED: i32 = 130;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+static INSTALL: Once = Once::new();
+
+/// The flag that the first signal sets. The first call installs the handlers.
+pub fn stop_flag() -> &'static AtomicBool {
+    INSTALL.call_once(|| {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // The three signals are valid and catchable, and a process may always change its own actions.
+            sys::handle(signal, on_signal).expect("SIGINT, SIGTERM and SIGHUP can be handled");
+        }
+    });
+    &STOP
+}
+
+extern "C" fn on_signal(_signal: libc::c_int) {
+    if STOP.swap(true, Ordering::SeqCst) {
+        emergency::run();
+        sys::say_raw(b"\niostack: stopped at once; scratch files are removed and settings put back\n");
+        sys::exit_raw(EXIT_INTERRUPTED);
+    }
+}

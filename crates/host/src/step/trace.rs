@@ -1,0 +1,409 @@
+//! One instruction at a time, and what each was.
+//!
+//!   look at the code ──► step ──► trap ──► one more instruction
+//!    │ `syscall`?                  │
+//!    └── keep its arguments ───────┴──► its result: one more call, and so many I/Os
+//!
+//! How the odd cases count:
+//!
+//! - A string instruction with a repeat prefix traps once per iteration with the instruction pointer unchanged; all
+//!   its iterations count as one instruction.
+//! - A system call that the kernel restarts (a signal woke it) counts once.
+//! - A signal is delivered as usual; the instructions of its handler are the program's.
+//! - A `SIGTRAP` that the program sends itself is lost: it cannot be told from a step.
+//!
+//! Start reading at [`run`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::calls::{self, Carries};
+use super::code::Code;
+use super::error::StepError;
+use super::free::thread_bytes;
+use super::rings;
+use super::sys::{self, Registers, Stop, Ticker};
+
+/// How far to step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Instructions to count, from the first I/O on.
+    pub(super) instructions: u64,
+    /// Parts into which the window is to be split.
+    pub(super) parts: u64,
+}
+
+/// Why stepping stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Enough instructions were counted.
+    Enough,
+    /// The thread ended.
+    Thread,
+    /// It took too long.
+    Patience,
+    /// The user asked for it.
+    Interrupted,
+}
+
+/// One system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    /// Instructions counted when it returned, itself included.
+    pub(super) at: u64,
+    /// Its number.
+    pub(super) number: u64,
+    /// I/Os that it submitted.
+    pub(super) ios: u64,
+    /// Completions that it returned, where it does.
+    pub(super) completions: u64,
+    /// Index in [`Trace::files`] of the file it went to, where that is known.
+    pub(super) file: Option<usize>,
+}
+
+/// What a thread did while it was stepped.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    /// Instructions, from attaching on.
+    pub(super) instructions: u64,
+    /// Every system call, in order.
+    pub(super) calls: Vec<Call>,
+    /// Executions per address, since the first I/O where there is one.
+    pub(super) addresses: HashMap<u64, u64>,
+    /// Files that took I/O by the read and write family.
+    pub(super) files: Vec<PathBuf>,
+    /// Iterations of repeated string instructions that were not counted.
+    pub(super) repeats: u64,
+    /// Signals delivered.
+    pub(super) signals: u64,
+    /// Descriptor of the ring that the thread entered last.
+    pub(super) ring: Option<u64>,
+    /// Completions of the only ring, when a kernel thread submits: instructions so far, tail.
+    pub(super) tails: Vec<(u64, u32)>,
+    /// Bytes that reached the block layer from this thread between first and last I/O.
+    pub(super) bytes: u64,
+    /// Wall time of stepping.
+    pub(super) elapsed: Duration,
+    /// Why it stopped.
+    pub(super) ended: Option<Ended>,
+}
+
+impl Trace {
+    /// Instructions at which the first I/O had returned.
+    fn first(&self) -> Option<u64> {
+        self.calls.iter().find(|call| call.ios > 0).map(|call| call.at)
+    }
+}
+
+/// A thread we are attached to. Runs on, untraced, when dropped.
+pub(super) struct Tracee<'a> {
+    pub(super) pid: i32,
+    pub(super) tid: i32,
+    stop: &'a AtomicBool,
+    deadline: Instant,
+    stopped: bool,
+    ended: bool,
+    signal: i32,
+    _ticker: Ticker,
+}
+
+impl<'a> Tracee<'a> {
+    /// Attaches to thread `tid` of process `pid` and stops it. With `kill`, it dies when we do.
+    pub(super) fn attach(
+        (pid, tid): (i32, i32),
+        kill: bool,
+        deadline: Instant,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, StepError> {
+        let failed = |act, source| StepError::Trace { tid, act, source };
+        let ticker = Ticker::start().map_err(|source| failed("setting a timer", source))?;
+        sys::seize(tid, kill).map_err(|source| refused(pid, tid, source))?;
+        let mut tracee =
+            Tracee { pid, tid, stop, deadline, stopped: false, ended: false, signal: 0, _ticker: ticker };
+        sys::interrupt(tid).map_err(|source| failed("stopping it", source))?;
+        // Another signal may come first; it is delivered at the first step.
+        match tracee.wait().map_err(|source| failed("waiting for it to stop", source))? {
+            Stop::Signal(signal) => tracee.signal = signal,
+            Stop::Ended | Stop::GivenUp if stop.load(Ordering::Relaxed) => return Err(StepError::Interrupted),
+            _ => {}
+        }
+        Ok(tracee)
+    }
+
+    fn wait(&mut self) -> io::Result<Stop> {
+        let (stop, deadline) = (self.stop, self.deadline);
+        let give_up = || stop.load(Ordering::Relaxed) || Instant::now() >= deadline;
+        let answer = sys::wait(self.tid, &give_up)?;
+        self.stopped = !matches!(answer, Stop::GivenUp | Stop::Ended);
+        self.ended = answer == Stop::Ended;
+        Ok(answer)
+    }
+
+    /// One instruction, or one signal.
+    fn step(&mut self) -> io::Result<Stop> {
+        let signal = std::mem::take(&mut self.signal);
+        if let Err(error) = sys::single_step(self.tid, signal) {
+            // ESRCH: it was killed while it was stopped; the wait then tells how it ended.
+            if error.raw_os_error() != Some(libc::ESRCH) {
+                return Err(error);
+            }
+        }
+        self.stopped = false;
+        self.wait()
+    }
+
+    fn has_ended(&self) -> Option<Ended> {
+        if self.ended {
+            Some(Ended::Thread)
+        } else if self.stop.load(Ordering::Relaxed) {
+            Some(Ended::Interrupted)
+        } else {
+            (Instant::now() >= self.deadline).then_some(Ended::Patience)
+        }
+    }
+}
+
+impl Drop for Tracee<'_> {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        if !self.stopped && sys::interrupt(self.tid).is_ok() {
+            let until = Instant::now() + Duration::from_secs(2);
+            // A thread that does not stop within two seconds is stuck in the kernel, which detaches it when we end.
+            if let Ok(Stop::Signal(signal)) = sys::wait(self.tid, &|| Instant::now() >= until) {
+                self.signal = signal;
+            }
+        }
+        let _ = sys::detach(self.tid, self.signal);
+    }
+}
+
+/// Why attaching was refused, and what to do.
+fn refused(pid: i32, tid: i32, source: io::Error) -> StepError {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map_or("", str::trim);
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    let reason = match (tracer, scope.trim()) {
+        ("", _) => "it ended meanwhile".to_owned(),
+        (tracer, _) if tracer != "0" => {
+            format!("process {tracer} traces it already; end that tracer (gdb, strace, another iostack) first")
+        }
+        (_, "1") => "kernel.yama.ptrace_scope is 1, which allows tracing one's own children only; start the \
+                     program through `iostack cost -- COMMAND`, or use sudo, or `sysctl \
+                     kernel.yama.ptrace_scope=0`"
+            .to_owned(),
+        (_, "2") => "kernel.yama.ptrace_scope is 2, which allows tracing to root only; use sudo".to_owned(),
+        (_, "3") => "kernel.yama.ptrace_scope is 3, which forbids tracing until the next boot".to_owned(),
+        _ => "it belongs to another user, or this container forbids tracing; use sudo, or start the container \
+              with --cap-add SYS_PTRACE"
+            .to_owned(),
+    };
+    StepError::Refused { pid, tid, reason, source }
+}
+
+/// Steps until the limits are reached or something ends it. Stops right after an I/O call where it can, so that a
+/// loop is counted in whole turns.
+pub(super) fn run(tracee: &mut Tracee, limits: Limits) -> Result<Trace, StepError> {
+    let begin = Instant::now();
+    let tid = tracee.tid;
+    let mut stepper = Stepper::new(tracee, limits);
+    let done = stepper.run();
+    let mut trace = stepper.trace;
+    done.map_err(|source| StepError::Trace { tid, act: "single-stepping", source })?;
+    trace.elapsed = begin.elapsed();
+    Ok(trace)
+}
+
+/// A system call on its way.
+struct Pending {
+    registers: Registers,
+    restarted: bool,
+}
+
+struct Stepper<'a, 'b> {
+    tracee: &'a mut Tracee<'b>,
+    limits: Limits,
+    code: Code,
+    trace: Trace,
+    first: Option<u64>,
+    bytes_first: u64,
+    address: u64,
+    pending: Option<Pending>,
+    injected: bool,
+    polled: BTreeMap<u64, bool>,
+    sole_polled_ring: Option<u64>,
+}
+
+impl<'a, 'b> Stepper<'a, 'b> {
+    fn new(tracee: &'a mut Tracee<'b>, limits: Limits) -> Self {
+        let rings = rings::rings(tracee.pid);
+        let sole = rings.iter().next().filter(|(_, ring)| rings.len() == 1 && ring.polled);
+        Stepper {
+            limits,
+            code: Code::new(tracee.pid),
+            trace: Trace::default(),
+            first: None,
+            bytes_first: 0,
+            address: 0,
+            pending: None,
+            injected: tracee.signal != 0,
+            polled: rings.iter().map(|(&descriptor, ring)| (descriptor, ring.polled)).collect(),
+            sole_polled_ring: sole.map(|(&descriptor, _)| descriptor),
+            tracee,
+        }
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        if self.tracee.has_ended().is_none() {
+            self.address = sys::instruction_pointer(self.tracee.tid)?;
+        }
+        while self.trace.ended.is_none() {
+            self.sample_ring();
+            self.advance()?;
+            if self.trace.ended.is_none() && self.is_enough() {
+                self.trace.ended = Some(Ended::Enough);
+            }
+        }
+        self.sample_ring();
+        Ok(())
+    }
+
+    /// Enough is when the count is reached, right after an I/O; without an I/O in sight, some time later.
+    fn is_enough(&self) -> bool {
+        let Some(first) = self.first else {
+            return self.trace.instructions >= self.limits.instructions;
+        };
+        let counted = self.trace.instructions - first;
+        let last = self.trace.calls.last();
+        let at_io = last.is_some_and(|call| call.ios > 0 && call.at == self.trace.instructions);
+        counted >= self.limits.instructions && (at_io || counted >= 4 * self.limits.instructions)
+    }
+
+    fn advance(&mut self) -> io::Result<()> {
+        let tid = self.tracee.tid;
+        if self.pending.is_none() && self.code.is_system_call(self.address) {
+            self.pending = Some(Pending { registers: sys::registers(tid)?, restarted: false });
+        }
+        match self.tracee.step()? {
+            Stop::Trap => return self.trapped(),
+            Stop::Signal(signal) => {
+                self.tracee.signal = signal;
+                self.trace.signals += 1;
+                self.injected = true;
+                // Nothing was executed; a call that was not begun is looked at again.
+                self.pending.take_if(|pending| !pending.restarted);
+            }
+            Stop::Interrupted => {}
+            Stop::Group => {
+                sys::listen(tid)?;
+                self.tracee.wait()?;
+            }
+            Stop::Ended | Stop::GivenUp => {}
+        }
+        if !self.tracee.stopped {
+            self.trace.ended = self.tracee.has_ended();
+        }
+        Ok(())
+    }
+
+    /// An instruction is done, or a handler was entered.
+    fn trapped(&mut self) -> io::Result<()> {
+        let tid = self.tracee.tid;
+        let next = sys::instruction_pointer(tid)?;
+        if std::mem::take(&mut self.injected) && sys::trap_code(tid)? == sys::TRAP_HANDLER_ENTRY {
+            self.pending = None;
+        } else if let Some(pending) = self.pending.take() {
+            if !pending.restarted {
+                self.count();
+            }
+            let value = sys::registers(tid)?.rax as i64;
+            if calls::is_restart(value) {
+                self.pending = Some(Pending { restarted: true, ..pending });
+            } else {
+                self.called(&pending.registers, value);
+            }
+        } else if next == self.address {
+            self.trace.repeats += 1;
+        } else {
+            self.count();
+        }
+        self.address = next;
+        Ok(())
+    }
+
+    fn count(&mut self) {
+        self.trace.instructions += 1;
+        *self.trace.addresses.entry(self.address).or_default() += 1;
+    }
+
+    /// A system call returned `value`.
+    fn called(&mut self, arguments: &Registers, value: i64) {
+        let number = arguments.orig_rax.min(arguments.rax);
+        let positive = u64::try_from(value).unwrap_or(0);
+        let mut call = Call { at: self.trace.instructions, number, ios: 0, completions: 0, file: None };
+        match calls::carries(number) {
+            Carries::One if positive > 0 => {
+                if let Some(path) = calls::storage_file(self.tracee.pid, arguments.rdi) {
+                    call.ios = 1;
+                    call.file = Some(self.file_index(path));
+                }
+            }
+            Carries::Submitted => call.ios = positive,
+            Carries::Entered if !self.is_polled(arguments) => call.ios = positive,
+            Carries::Reaped => call.completions = positive,
+            Carries::Maps => self.code.forget(),
+            _ => {}
+        }
+        self.trace.calls.push(call);
+        if call.ios > 0 {
+            self.at_io(call.at);
+        }
+    }
+
+    fn at_io(&mut self, at: u64) {
+        let near_end = self.first.is_some_and(|first| at - first >= self.limits.instructions / 2);
+        if self.first.is_none() {
+            self.first = Some(at);
+            self.trace.addresses.clear();
+            self.bytes_first = thread_bytes(self.tracee.pid, self.tracee.tid).unwrap_or(0);
+        } else if near_end && self.is_enough() {
+            let bytes = thread_bytes(self.tracee.pid, self.tracee.tid).unwrap_or(0);
+            self.trace.bytes = bytes.saturating_sub(self.bytes_first);
+        }
+    }
+
+    fn file_index(&mut self, path: PathBuf) -> usize {
+        let files = &mut self.trace.files;
+        files.iter().position(|known| *known == path).unwrap_or_else(|| {
+            files.push(path);
+            files.len() - 1
+        })
+    }
+
+    /// Notes which ring was entered, and says whether a kernel thread submits for it.
+    fn is_polled(&mut self, arguments: &Registers) -> bool {
+        let pid = self.tracee.pid;
+        if arguments.r10 & calls::ENTER_REGISTERED_RING != 0 {
+            return self.sole_polled_ring.is_some();
+        }
+        let descriptor = arguments.rdi;
+        self.trace.ring = Some(descriptor);
+        let look = || rings::ring(pid, descriptor).is_some_and(|ring| ring.polled);
+        *self.polled.entry(descriptor).or_insert_with(look)
+    }
+
+    fn sample_ring(&mut self) {
+        let Some(descriptor) = self.sole_polled_ring else { return };
+        let every = (self.limits.instructions / self.limits.parts).max(1);
+        let due = self.trace.tails.last().is_none_or(|&(at, _)| self.trace.instructions >= at + every);
+        if (due || self.trace.ended.is_some())
+            && let Some(ring) = rings::ring(self.tracee.pid, descriptor)
+        {
+            self.trace.tails.push((self.trace.instructions, ring.completions));
+        }
+    }
+}
