@@ -1,1 +1,38 @@
 //! How sure are we?
+//!
+//! ```text
+//!   each I/O ──► Recorder ──► Bins ──► quantile_interval ─┐
+//!   each slice ──► series ──► series_interval ────────────┼──► compare ──► Comparison
+//!                     └─────► shape ──► doubts_of_series ─┘
+//! ```
+//!
+//! A load generator makes numbers; this crate says how far to trust them: how wide the 95 % interval is, whether the
+//! percentile rests on enough I/Os, whether the rate held, and whether two runs differ. It is pure: no clock, no I/O,
+//! no random numbers.
+//!
+//! Start reading at [`Recorder`] for the hot path, at [`rate_interval`] for the uncertainty, at [`shape`] for the
+//! doubts, at [`compare`] for the use of all three.
+
+mod change;
+mod compare;
+mod conditions;
+mod distribution;
+mod doubts;
+mod interval;
+mod knee;
+mod quantile;
+mod recorder;
+#[cfg(test)]
+mod sample;
+mod segment;
+mod verdict;
+
+pub use change::{Shape, shape};
+pub use compare::{Comparison, ComparisonRow, compare};
+pub use conditions::Difference;
+pub use doubts::doubts_of_series;
+pub use interval::{rate_interval, series_interval};
+pub use knee::knee;
+pub use quantile::{quantile_interval, samples_needed, supported_percentiles};
+pub use recorder::Recorder;
+pub use verdict::Verdict;

@@ -1,0 +1,243 @@
+//! Were both asked the same thing, in the same place?
+//!
+//! A figure is only as comparable as its conditions. Each condition is a name and a function that writes it; those
+//! whose texts differ are listed.
+
+use std::mem::discriminant;
+
+use iostack_model::{Access, Amount, Caveat, Engine, Job, Machine, Outcome, Storage};
+
+/// One condition that differs between two outcomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs.
+    pub name: String,
+    /// What it was in the first outcome.
+    pub a: String,
+    /// What it was in the second.
+    pub b: String,
+}
+
+type Condition<T> = (&'static str, fn(&T) -> String);
+
+const MACHINE: &[Condition<Machine>] = &[
+    ("kernel", |machine| machine.kernel.release.clone()),
+    ("processor", |machine| machine.cpu.model.clone()),
+    ("usable CPUs", |machine| machine.cpu.cores_usable.to_string()),
+    ("clock source", |machine| machine.kernel.clock_source.clone()),
+    ("frequency governor", |machine| or_none(machine.cpu.governor.as_deref())),
+    ("hypervisor", |machine| or_none(machine.virtualisation.hypervisor.as_deref())),
+    ("I/O limit", |machine| or_none(machine.virtualisation.io_limit.as_deref())),
+];
+
+const STORAGE: &[Condition<Storage>] = &[
+    ("device", |storage| or_none(storage.bottom().map(|d| d.model.as_deref().unwrap_or(&d.driver)))),
+    ("devices in the chain", |storage| each_device(storage, |device| device.role.clone())),
+    ("file system", |storage| or_none(storage.file_system.as_ref().map(|fs| fs.kind.as_str()))),
+    ("mount options", |storage| or_none(storage.file_system.as_ref().map(|fs| fs.options.as_str()))),
+    ("scheduler", |storage| each_device(storage, |device| device.queue.scheduler.clone())),
+    ("queued requests", |storage| each_device(storage, |device| device.queue.requests.to_string())),
+    ("write cache", |storage| each_device(storage, |device| device.write_cache.clone())),
+];
+
+const JOB: &[Condition<Job>] = &[
+    ("engine", |job| engine(job.engine)),
+    ("access", access),
+    ("mix", |job| format!("{}/{}/{} % read/write/trim", job.mix.read, job.mix.write, job.mix.trim)),
+    ("block size", block_sizes),
+    ("queue depth", |job| job.depth().to_string()),
+    ("threads", |job| job.threads.to_string()),
+    ("batch", |job| format!("submit {}, wait for {}", job.batch.submit, job.batch.complete_min)),
+    ("direct", |job| if job.direct { "yes" } else { "no" }.to_owned()),
+    ("region size", |job| job.size.map_or("to the end of the target".to_owned(), amount)),
+    ("region offset", |job| amount(job.offset)),
+    ("rate", |job| job.rate.map_or("as fast as it goes".to_owned(), |rate| format!("{} IOPS", rate.iops))),
+    ("think time", |job| job.think.map_or("none".to_owned(), |think| think.time.to_string())),
+    ("flushes", flushes),
+    ("data", |job| format!("{:?}", job.data).to_lowercase()),
+    ("CPUs", |job| job.cpus.as_ref().map_or("any".to_owned(), |cpus| format!("{cpus:?}"))),
+];
+
+/// Everything that differs between the conditions of two outcomes.
+pub(crate) fn differences(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Vec<Difference> {
+    let mut all = each(MACHINE, machines.0, machines.1);
+    all.extend(mitigations(machines.0, machines.1));
+    let place = |outcome: &Outcome| format!("{:?}", outcome.target.kind).to_lowercase();
+    all.extend(differing("target", place(a), place(b)));
+    all.extend(each(STORAGE, &a.storage, &b.storage));
+    all.extend(each(JOB, &a.job, &b.job));
+    all.extend(caveats(&a.caveats, &b.caveats));
+    all
+}
+
+fn each<T>(conditions: &[Condition<T>], a: &T, b: &T) -> Vec<Difference> {
+    conditions.iter().filter_map(|(name, text)| differing(name, text(a), text(b))).collect()
+}
+
+fn differing(name: &str, a: String, b: String) -> Option<Difference> {
+    (a != b).then(|| Difference { name: name.to_owned(), a, b })
+}
+
+/// Mitigations in the order of the first machine, then those that only the second lists.
+fn mitigations(a: &Machine, b: &Machine) -> Vec<Difference> {
+    let (of_a, of_b) = (&a.kernel.mitigations, &b.kernel.mitigations);
+    let state = |list: &[(String, String)], name: &str| {
+        or_none(list.iter().find(|(other, _)| other == name).map(|(_, state)| state.as_str()))
+    };
+    let only_b = of_b.iter().filter(|(name, _)| !of_a.iter().any(|(other, _)| other == name));
+    let names = of_a.iter().chain(only_b).map(|(name, _)| name);
+    names
+        .filter_map(|name| differing(&format!("mitigation {name}"), state(of_a, name), state(of_b, name)))
+        .collect()
+}
+
+/// Kinds of caveat that only one of the two has.
+fn caveats(a: &[Caveat], b: &[Caveat]) -> Vec<Difference> {
+    let missing = |from: &[Caveat], caveat: &Caveat| {
+        !from.iter().any(|other| discriminant(other) == discriminant(caveat))
+    };
+    let row = |a: String, b: String| Difference { name: "caveat".to_owned(), a, b };
+    let only_a = a.iter().filter(|caveat| missing(b, caveat));
+    let only_b = b.iter().filter(|caveat| missing(a, caveat));
+    only_a
+        .map(|caveat| row(caveat.doubt(), or_none(None)))
+        .chain(only_b.map(|caveat| row(or_none(None), caveat.doubt())))
+        .collect()
+}
+
+fn or_none(text: Option<&str>) -> String {
+    text.unwrap_or("none").to_owned()
+}
+
+/// One word for each device of the chain, top first.
+fn each_device(storage: &Storage, text: impl Fn(&iostack_model::BlockDevice) -> String) -> String {
+    let words: Vec<String> = storage.devices.iter().map(text).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { or_none(None) } else { words.join(" on ") }
+}
+
+fn engine(engine: Engine) -> String {
+    let flags = match engine {
+        Engine::IoUring { fixed_buffers, registered_files, poll, submit_poll } => vec![
+            (fixed_buffers, "fixed buffers"),
+            (registered_files, "registered files"),
+            (poll, "polled"),
+            (submit_poll, "submission polled"),
+        ],
+        Engine::Pvsync2 { hipri } => vec![(hipri, "high priority")],
+        Engine::Psync | Engine::Libaio | Engine::Mmap => Vec::new(),
+    };
+    let set = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name);
+    std::iter::once(engine.name()).chain(set).collect::<Vec<_>>().join(", ")
+}
+
+fn access(job: &Job) -> String {
+    match &job.access {
+        Access::Sequential => "sequential".to_owned(),
+        Access::Strided { gap } => format!("strided, {gap} apart"),
+        Access::Random { order, distribution } => {
+            format!("random, {distribution:?}, {order:?}").to_lowercase()
+        }
+    }
+}
+
+/// Sizes of the directions that the job uses, with their shares where there are several.
+fn block_sizes(job: &Job) -> String {
+    let used = iostack_model::Direction::ALL.into_iter().filter(|&direction| job.mix.of(direction) > 0);
+    let texts = used.map(|direction| match job.block_sizes.of(direction) {
+        [(size, _)] => size.to_string(),
+        sizes => {
+            sizes.iter().map(|(size, percent)| format!("{percent} % {size}")).collect::<Vec<_>>().join(", ")
+        }
+    });
+    let mut texts: Vec<String> = texts.collect();
+    texts.dedup();
+    texts.join(" / ")
+}
+
+fn amount(amount: Amount) -> String {
+    match amount {
+        Amount::Bytes(bytes) => bytes.to_string(),
+        Amount::Percent(percent) => format!("{percent} % of the target"),
+    }
+}
+
+fn flushes(job: &Job) -> String {
+    let sync = job.sync;
+    let mut words = Vec::new();
+    if sync.fsync_every > 0 {
+        words.push(format!("fsync every {}", sync.fsync_every));
+    }
+    if sync.fdatasync_every > 0 {
+        words.push(format!("fdatasync every {}", sync.fdatasync_every));
+    }
+    let flags = [(sync.end_fsync, "fsync at the end"), (sync.o_sync, "O_SYNC"), (sync.o_dsync, "O_DSYNC")];
+    words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
+    if words.is_empty() { or_none(None) } else { words.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::tests::outcome;
+    use iostack_model::{BlockDevice, BlockSizes, Bytes, Queue};
+
+    fn names(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Vec<String> {
+        differences(a, b, machines).into_iter().map(|difference| difference.name).collect()
+    }
+
+    #[test]
+    fn equal_conditions_have_no_differences() {
+        let machine = Machine::default();
+        assert_eq!(differences(&outcome(1, 1e4), &outcome(2, 2e4), (&machine, &machine)), []);
+    }
+
+    #[test]
+    fn a_difference_of_machines_is_named_with_both_values() {
+        let a = Machine::default();
+        let mut b = Machine::default();
+        b.kernel.release = "6.18.0".to_owned();
+        b.kernel.clock_source = "hpet".to_owned();
+        b.kernel.mitigations = vec![("spectre_v2".to_owned(), "Vulnerable".to_owned())];
+        let one = outcome(1, 1e4);
+        assert_eq!(names(&one, &one, (&a, &b)), ["kernel", "clock source", "mitigation spectre_v2"]);
+        let all = differences(&one, &one, (&a, &b));
+        assert_eq!((all[2].a.as_str(), all[2].b.as_str()), ("none", "Vulnerable"));
+    }
+
+    #[test]
+    fn a_difference_of_jobs_and_storage_is_named() {
+        let machine = Machine::default();
+        let (a, mut b) = (outcome(1, 1e4), outcome(1, 1e4));
+        b.job.engine = Engine::IO_URING;
+        b.job.queue_depth = 32;
+        b.job.block_sizes = BlockSizes::all(Bytes::kib(8));
+        b.job.direct = false;
+        b.job.size = Some(Amount::Bytes(Bytes::gib(1)));
+        let queue = Queue { scheduler: "kyber".to_owned(), requests: 64, ..Queue::default() };
+        b.storage.devices = vec![BlockDevice { queue, ..BlockDevice::default() }];
+        let told = names(&a, &b, (&machine, &machine));
+        for name in ["engine", "queue depth", "block size", "direct", "region size", "scheduler"] {
+            assert!(told.iter().any(|other| other == name), "{name} is not in {told:?}");
+        }
+    }
+
+    #[test]
+    fn the_depth_that_a_synchronous_engine_ignores_is_no_difference() {
+        let machine = Machine::default();
+        let (a, mut b) = (outcome(1, 1e4), outcome(1, 1e4));
+        b.job.queue_depth = 32;
+        assert_eq!(names(&a, &b, (&machine, &machine)), [""; 0]);
+    }
+
+    #[test]
+    fn a_caveat_of_one_outcome_alone_is_a_difference() {
+        let machine = Machine::default();
+        let (mut a, mut b) = (outcome(1, 1e4), outcome(1, 1e4));
+        a.caveats = vec![Caveat::Steal { share: 0.1 }, Caveat::GeneratorBound { busy: 1.0 }];
+        b.caveats = vec![Caveat::Steal { share: 0.2 }];
+        let told = differences(&a, &b, (&machine, &machine));
+        assert_eq!(told.len(), 1, "both have steal");
+        assert_eq!((told[0].name.as_str(), told[0].b.as_str()), ("caveat", "none"));
+        assert!(told[0].a.contains("100 % busy"));
+    }
+}

@@ -1,0 +1,273 @@
+//! How is each I/O counted without disturbing it?
+//!
+//! A load generator records every I/O, so this is code that each I/O pays for: one conversion to a float gives the
+//! bucket (exponent and the six highest bits of the mantissa, which is the geometry of [`iostack_model::bin_index`])
+//! and the square. What can be had later is not kept here: the count is the sum over the buckets.
+//!
+//! Clearing, absorbing and quantiles walk only the buckets between the exact minimum and maximum, so that a generator
+//! can keep one recorder for the current interval and absorb it into the total when the interval ends.
+
+use std::fmt;
+
+use iostack_model::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_middle};
+
+/// A latency histogram that is being filled: fio's geometry, error at most 1/128, with exact sum and extremes.
+#[derive(Clone)]
+pub struct Recorder {
+    sum_ns: u64,
+    sum_squares_ns2: f64,
+    /// `u64::MAX` while empty, so that the first sample needs no special case.
+    min_ns: u64,
+    max_ns: u64,
+    counts: [u64; BIN_COUNT],
+}
+
+const BITS_PER_OCTAVE: u32 = BINS_PER_OCTAVE.ilog2();
+const _: () = assert!(1 << BITS_PER_OCTAVE == BINS_PER_OCTAVE);
+
+/// Values below this are their own buckets; no octave is cut.
+const EXACT: u64 = BINS_PER_OCTAVE as u64;
+
+/// What is left of a double's bits when only exponent and the highest bits of the mantissa stay.
+const MANTISSA_CUT: u32 = f64::MANTISSA_DIGITS - 1 - BITS_PER_OCTAVE;
+
+/// The cut bits of the double 64.0 stand for bucket 64.
+const BITS_OFFSET: u64 = ((EXACT as f64).to_bits() >> MANTISSA_CUT) - EXACT;
+
+impl Recorder {
+    /// An empty one.
+    pub const fn new() -> Self {
+        Recorder { sum_ns: 0, sum_squares_ns2: 0.0, min_ns: u64::MAX, max_ns: 0, counts: [0; BIN_COUNT] }
+    }
+
+    /// Counts one sample.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        self.counts[bucket(ns)] += 1;
+        self.sum_ns = self.sum_ns.wrapping_add(ns);
+        self.sum_squares_ns2 += float(ns) * float(ns);
+        // Branches, not min and max: they are taken a few times per interval and then cost no store.
+        if ns < self.min_ns {
+            self.min_ns = ns;
+        }
+        if ns > self.max_ns {
+            self.max_ns = ns;
+        }
+    }
+
+    /// Forgets all samples.
+    pub fn clear(&mut self) {
+        if let Some((first, last)) = self.used() {
+            self.counts[first..=last].fill(0);
+        }
+        self.sum_ns = 0;
+        self.sum_squares_ns2 = 0.0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+    }
+
+    /// Adds all samples of `other`.
+    pub fn absorb(&mut self, other: &Recorder) {
+        let Some((first, last)) = other.used() else { return };
+        for (count, more) in self.counts[first..=last].iter_mut().zip(&other.counts[first..=last]) {
+            *count += more;
+        }
+        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns);
+        self.sum_squares_ns2 += other.sum_squares_ns2;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Samples so far. Sums the buckets in use (some hundred additions): ask once per interval, not once per I/O.
+    pub fn count(&self) -> u64 {
+        self.used_counts().iter().sum()
+    }
+
+    /// True before the first sample; costs nothing.
+    pub fn is_empty(&self) -> bool {
+        self.min_ns > self.max_ns
+    }
+
+    /// Exact sum of the samples, ns.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    /// Exact smallest sample, ns.
+    pub fn min_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.min_ns)
+    }
+
+    /// Exact largest sample, ns.
+    pub fn max_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.max_ns)
+    }
+
+    /// The latency that `fraction` (0..=1) of the samples do not exceed: the same answer as
+    /// [`Bins::quantile_ns`], nearest rank, within 1/128. `None` when empty.
+    pub fn quantile_ns(&self, fraction: f64) -> Option<u64> {
+        let (first, _) = self.used()?;
+        let count = self.count();
+        let rank = ((fraction * count as f64).ceil() as u64).clamp(1, count);
+        let mut seen = 0;
+        let place = self.used_counts().iter().position(|&here| {
+            seen += here;
+            seen >= rank
+        });
+        let index = first + place.expect("the rank is at most the sum of the buckets");
+        Some(bin_middle(index).clamp(self.min_ns, self.max_ns))
+    }
+
+    /// The histogram as it is stored.
+    pub fn bins(&self) -> Bins {
+        let Some((first, _)) = self.used() else { return Bins::default() };
+        let indexed = (first as u32..).zip(self.used_counts().iter().copied());
+        Bins {
+            counts: indexed.filter(|&(_, count)| count > 0).collect(),
+            count: self.count(),
+            sum_ns: self.sum_ns,
+            sum_squares_ns2: self.sum_squares_ns2,
+            min_ns: self.min_ns,
+            max_ns: self.max_ns,
+        }
+    }
+
+    /// First and last bucket that counted something.
+    fn used(&self) -> Option<(usize, usize)> {
+        (!self.is_empty()).then(|| (bucket(self.min_ns), bucket(self.max_ns)))
+    }
+
+    fn used_counts(&self) -> &[u64] {
+        self.used().map_or(&[], |(first, last)| &self.counts[first..=last])
+    }
+}
+
+/// [`iostack_model::bin_index`] without its shifts.
+#[inline]
+fn bucket(ns: u64) -> usize {
+    let index = if ns < EXACT { ns } else { (float(ns).to_bits() >> MANTISSA_CUT) - BITS_OFFSET };
+    // The last bucket collects what lies beyond; this also spares the bounds check.
+    (index as usize).min(BIN_COUNT - 1)
+}
+
+/// Signed on the way, because x86 converts signed integers in one instruction. What turns negative is 292 years, and
+/// the sign bit sorts it into the last bucket.
+#[inline]
+fn float(ns: u64) -> f64 {
+    ns.cast_signed() as f64
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Recorder::new()
+    }
+}
+
+/// Count and extremes; nobody reads 1856 buckets.
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Recorder");
+        shown.field("count", &self.count()).field("sum_ns", &self.sum_ns);
+        shown.field("min_ns", &self.min_ns()).field("max_ns", &self.max_ns()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Samples;
+    use iostack_model::bin_index;
+
+    fn filled(samples: &[u64]) -> Recorder {
+        let mut recorder = Recorder::new();
+        for &ns in samples {
+            recorder.record(ns);
+        }
+        recorder
+    }
+
+    /// Latencies over seven decades, from cache hits to timeouts.
+    fn wide(seed: u64, count: usize) -> Vec<u64> {
+        let mut samples = Samples::new(seed);
+        (0..count).map(|_| (10f64.powf(samples.uniform() * 9.0 + 1.0)) as u64).collect()
+    }
+
+    #[test]
+    fn buckets_are_the_models_buckets() {
+        let edges = (0..64).flat_map(|bit| {
+            let step = 1u64 << bit;
+            (0..130).map(move |i| step.saturating_add((step >> 6).max(1).saturating_mul(i)))
+        });
+        let around = edges.flat_map(|ns| [ns.saturating_sub(1), ns, ns.saturating_add(1)]);
+        for ns in (0..100_000).chain(around).chain([u64::MAX]) {
+            // Above 2^53 a float rounds, but there everything is in the last bucket.
+            assert_eq!(bucket(ns), bin_index(ns), "{ns}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_within_one_128th_of_the_sorted_samples() {
+        for seed in 1..=20 {
+            let mut samples = wide(seed, 5_000);
+            let recorder = filled(&samples);
+            samples.sort_unstable();
+            for fraction in [0.0, 0.001, 0.25, 0.5, 0.9, 0.99, 0.999, 0.9999, 1.0] {
+                let rank = ((fraction * 5_000.0_f64).ceil() as usize).clamp(1, 5_000);
+                let exact = samples[rank - 1];
+                let told = recorder.quantile_ns(fraction).unwrap();
+                assert!(
+                    told.abs_diff(exact) as f64 <= exact as f64 / 128.0,
+                    "seed {seed}: {told} for {exact}"
+                );
+                assert_eq!(recorder.bins().quantile_ns(fraction), Some(told), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_and_extremes_are_exact() {
+        let samples = wide(7, 10_000);
+        let bins = filled(&samples).bins();
+        assert_eq!(bins.count, 10_000);
+        assert_eq!(bins.counts.iter().map(|&(_, count)| count).sum::<u64>(), 10_000);
+        assert_eq!(bins.sum_ns, samples.iter().sum::<u64>());
+        assert_eq!(bins.min_ns, *samples.iter().min().unwrap());
+        assert_eq!(bins.max_ns, *samples.iter().max().unwrap());
+        let squares: u128 = samples.iter().map(|&ns| u128::from(ns).pow(2)).sum();
+        assert!((bins.sum_squares_ns2 / squares as f64 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn absorbing_the_intervals_gives_the_total() {
+        let samples = wide(3, 6_000);
+        let (mut total, mut interval) = (Recorder::new(), Recorder::new());
+        for part in samples.chunks(700) {
+            for &ns in part {
+                interval.record(ns);
+            }
+            total.absorb(&interval);
+            interval.clear();
+            assert_eq!(interval.bins(), Bins::default());
+        }
+        let (told, expected) = (total.bins(), filled(&samples).bins());
+        assert_eq!(Bins { sum_squares_ns2: 0.0, ..told }, Bins { sum_squares_ns2: 0.0, ..expected });
+    }
+
+    #[test]
+    fn an_empty_recorder_says_nothing() {
+        let mut recorder = Recorder::new();
+        recorder.absorb(&Recorder::new());
+        assert!(recorder.is_empty());
+        assert_eq!((recorder.count(), recorder.quantile_ns(0.5)), (0, None));
+        assert_eq!(recorder.bins(), Bins::default());
+        assert_eq!((recorder.min_ns(), recorder.max_ns()), (None, None));
+    }
+
+    #[test]
+    fn zero_and_the_largest_value_are_counted() {
+        let recorder = filled(&[0, u64::MAX]);
+        assert_eq!(recorder.count(), 2);
+        assert_eq!(recorder.bins().counts, [(0, 1), (BIN_COUNT as u32 - 1, 1)]);
+        assert_eq!((recorder.min_ns(), recorder.max_ns()), (Some(0), Some(u64::MAX)));
+    }
+}

@@ -1,0 +1,152 @@
+//! Into which levels does a series fall?
+//!
+//! The cut that minimises the sum of absolute deviations from each piece's median, plus a fee per change, found
+//! exactly by optimal partitioning (Jackson et al. 2005). Medians rather than means, because single dips and spikes
+//! must not look like a change of level: cutting beside a dip saves nothing when the median stays where it is.
+
+/// One stretch of a series between two changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Segment {
+    /// Index of the first element.
+    pub(crate) start: usize,
+    /// Index after the last one.
+    pub(crate) end: usize,
+    /// Median.
+    pub(crate) level: f64,
+}
+
+/// The best cut of `values` into stretches of at least `shortest` elements, when each change costs `fee`; and the
+/// absolute deviations that are left, without fees.
+pub(crate) fn segments(values: &[f64], fee: f64, shortest: usize) -> (Vec<Segment>, f64) {
+    let count = values.len();
+    // best[end]: cost of the best cut of values[..end], and where its last piece starts.
+    let mut best = vec![(f64::INFINITY, 0); count + 1];
+    best[0] = (0.0, 0);
+    for start in 0..count {
+        let before = best[start].0 + if start > 0 { fee } else { 0.0 };
+        if !before.is_finite() {
+            continue;
+        }
+        let mut piece = Piece::default();
+        for (end, &value) in (start + 1..).zip(&values[start..]) {
+            piece.insert(value);
+            if end - start >= shortest.min(count) && before + piece.deviations() < best[end].0 {
+                best[end] = (before + piece.deviations(), start);
+            }
+        }
+    }
+    let mut pieces = Vec::new();
+    let mut end = count;
+    while end > 0 {
+        let start = best[end].1;
+        pieces.push(Segment { start, end, level: median(&values[start..end]) });
+        end = start;
+    }
+    pieces.reverse();
+    let left = deviations(values, &pieces);
+    (pieces, left)
+}
+
+/// Sum of the absolute deviations from the levels.
+pub(crate) fn deviations(values: &[f64], pieces: &[Segment]) -> f64 {
+    let of = |piece: &Segment| -> f64 {
+        values[piece.start..piece.end].iter().map(|value| (value - piece.level).abs()).sum()
+    };
+    pieces.iter().map(of).sum()
+}
+
+/// Joins neighbours whose levels differ by less than the share `least` of the higher one, the most alike first.
+pub(crate) fn join_alike(values: &[f64], mut pieces: Vec<Segment>, least: f64) -> Vec<Segment> {
+    let difference = |pair: &[Segment]| {
+        let higher = pair[0].level.abs().max(pair[1].level.abs());
+        if higher > 0.0 { (pair[0].level - pair[1].level).abs() / higher } else { 0.0 }
+    };
+    loop {
+        let closest = pieces.windows(2).map(difference).enumerate().min_by(|x, y| x.1.total_cmp(&y.1));
+        let Some((at, _)) = closest.filter(|&(_, share)| share < least) else { return pieces };
+        let (start, end) = (pieces[at].start, pieces[at + 1].end);
+        pieces[at] = Segment { start, end, level: median(&values[start..end]) };
+        pieces.remove(at + 1);
+    }
+}
+
+/// The middle value, or the mean of the two; 0 of nothing.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    middle(&sorted)
+}
+
+fn middle(sorted: &[f64]) -> f64 {
+    match sorted.len() {
+        0 => 0.0,
+        count if count % 2 == 1 => sorted[count / 2],
+        count => f64::midpoint(sorted[count / 2 - 1], sorted[count / 2]),
+    }
+}
+
+/// A growing stretch, kept sorted.
+#[derive(Default)]
+struct Piece {
+    sorted: Vec<f64>,
+}
+
+impl Piece {
+    fn insert(&mut self, value: f64) {
+        let place = self.sorted.partition_point(|&other| other < value);
+        self.sorted.insert(place, value);
+    }
+
+    /// Sum of the absolute deviations from the median: what lies above less what lies below.
+    fn deviations(&self) -> f64 {
+        let half = self.sorted.len() / 2;
+        let (below, above) = (&self.sorted[..half], &self.sorted[self.sorted.len() - half..]);
+        above.iter().sum::<f64>() - below.iter().sum::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Samples;
+
+    /// The cheapest cut by trying all of them.
+    fn by_trying(values: &[f64], fee: f64, shortest: usize) -> f64 {
+        let whole = values.iter().map(|value| (value - median(values)).abs()).sum::<f64>();
+        let cuts = (shortest..=values.len().saturating_sub(shortest)).map(|cut| {
+            let (left, right) = values.split_at(cut);
+            by_trying(left, fee, shortest) + fee + by_trying(right, fee, shortest)
+        });
+        cuts.fold(whole, f64::min)
+    }
+
+    #[test]
+    fn no_cut_is_cheaper_than_the_one_found() {
+        for seed in 1..=40 {
+            let mut samples = Samples::new(seed);
+            let values: Vec<f64> = (0..14).map(|i| f64::from(i / 5) + samples.normal()).collect();
+            for (fee, shortest) in [(0.5, 1), (1.5, 2), (3.0, 3)] {
+                let (pieces, left) = segments(&values, fee, shortest);
+                let told = left + fee * (pieces.len() - 1) as f64;
+                let best = by_trying(&values, fee, shortest);
+                assert!((told - best).abs() < 1e-9, "seed {seed}, fee {fee}: {told} for {best}");
+                assert!(pieces.iter().all(|piece| piece.end - piece.start >= shortest), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn dips_do_not_cut() {
+        let dips: Vec<f64> = (0..60).map(|i| if i % 10 == 7 { 40.0 } else { 100.0 }).collect();
+        assert_eq!(segments(&dips, 1.0, 4).0, [Segment { start: 0, end: 60, level: 100.0 }]);
+    }
+
+    #[test]
+    fn alike_neighbours_are_joined() {
+        let values = [100.0, 100.0, 104.0, 104.0, 50.0, 50.0];
+        let pieces = segments(&values, 0.1, 2).0;
+        assert_eq!(pieces.len(), 3);
+        let joined = join_alike(&values, pieces, 0.1);
+        assert_eq!(joined.iter().map(|piece| piece.level).collect::<Vec<_>>(), [102.0, 50.0]);
+    }
+}
