@@ -1,1 +1,60 @@
 //! What is asked?
+//!
+//! ```text
+//!   text of a job file ──► Job ──► Plan ──► batches of Op ──► (the engine)
+//!   fio/, toml_jobs.rs    options/  plan/   offset, length, direction, file
+//! ```
+//!
+//! A job is typed by people (fio job files, TOML, flags; one option table serves all three), checked by [`validate`],
+//! and turned into single I/Os by [`Plan`]. Everything here decides and nothing touches the world: includes and
+//! environment variables come in as closures. The same job and seed give the same I/Os on every machine.
+//!
+//! Start reading at [`Plan`], then [`set_option`].
+
+mod buffer;
+mod op;
+mod plan;
+mod rng;
+pub mod verify;
+
+pub use buffer::fill_buffer;
+pub use op::{Filled, Op, Region, region};
+pub use plan::Plan;
+pub use rng::Rng;
+
+/// The job cannot be turned into I/Os on this target.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WorkloadError {
+    /// Not even one block fits.
+    #[error(
+        "the region of {length} bytes is smaller than one block of {block}; give a larger size or a smaller block size"
+    )]
+    RegionTooSmall {
+        /// Bytes of the region.
+        length: u64,
+        /// Bytes of the largest block.
+        block: u64,
+    },
+    /// The region starts or ends behind the target's end.
+    #[error(
+        "thread {thread} would use bytes {first}..{end}, but the target has {target}; lower offset, offset_increment or size"
+    )]
+    BeyondTarget {
+        /// Which thread, from 0.
+        thread: u32,
+        /// First byte asked for.
+        first: u64,
+        /// First byte behind those asked for.
+        end: u64,
+        /// Bytes of the target.
+        target: u64,
+    },
+    /// A value that no plan can follow.
+    #[error("{what}; {remedy}")]
+    Impossible {
+        /// What was asked, and why it cannot be.
+        what: String,
+        /// What to do instead.
+        remedy: String,
+    },
+}

@@ -1,0 +1,155 @@
+//! What does the next I/O do, and how long is it?
+
+use iostack_model::{Direction, Job};
+
+use crate::{Op, Rng, WorkloadError};
+
+/// Draws direction and length by the job's shares.
+#[derive(Clone, Debug)]
+pub(super) struct Chooser {
+    /// The operation all are like, apart from the offset; `None` when there is a choice.
+    only: Option<Op>,
+    /// Direction is read below the first, write below the second, else trim; in 2^32nds.
+    directions: [u64; 2],
+    /// Lengths of each direction, with the threshold below which they are taken, in 2^32nds.
+    lengths: [Vec<(u64, u32)>; 3],
+    smallest: [u32; 3],
+    largest: [u32; 3],
+    trims_before_writes: bool,
+}
+
+const WHOLE: u64 = 1 << 32;
+
+impl Chooser {
+    pub(super) fn new(job: &Job) -> Result<Chooser, WorkloadError> {
+        let mix = job.mix;
+        let shares = u32::from(mix.read) + u32::from(mix.write) + u32::from(mix.trim);
+        if shares != 100 {
+            return Err(impossible(
+                format!("reads, writes and trims add up to {shares} %"),
+                "make them add up to 100",
+            ));
+        }
+        let trims_before_writes = mix.read == 0 && mix.write > 0 && mix.trim > 0;
+        let mut chooser = Chooser {
+            only: None,
+            directions: [share(u64::from(mix.read)), share(u64::from(mix.read) + u64::from(mix.write))],
+            lengths: [vec![], vec![], vec![]],
+            smallest: [0; 3],
+            largest: [0; 3],
+            trims_before_writes,
+        };
+        if trims_before_writes {
+            // Each block is trimmed first and written afterwards: the choice is always a trim.
+            chooser.directions = [0, 0];
+        }
+        for direction in Direction::ALL {
+            let used = if trims_before_writes { direction == Direction::Trim } else { mix.of(direction) > 0 };
+            if used {
+                chooser.add(job, direction)?;
+            }
+        }
+        let used: Vec<usize> = (0..3).filter(|&d| !chooser.lengths[d].is_empty()).collect();
+        if let [d] = used[..]
+            && let [(_, length)] = chooser.lengths[d][..]
+            && !trims_before_writes
+        {
+            chooser.only = Some(Op { offset: 0, length, direction: d as u8, file: 0 });
+        }
+        Ok(chooser)
+    }
+
+    fn add(&mut self, job: &Job, direction: Direction) -> Result<(), WorkloadError> {
+        let (index, name) = (direction as usize, direction.name());
+        let mut below = 0;
+        for &(size, percent) in job.block_sizes.of(direction) {
+            if percent == 0 {
+                continue;
+            }
+            let length = u32::try_from(size.0).ok().filter(|&length| length > 0).ok_or_else(|| {
+                impossible(
+                    format!("a {name} of {} bytes is not possible", size.0),
+                    "use 1 byte to 4 GiB less one",
+                )
+            })?;
+            below += u64::from(percent);
+            self.lengths[index].push((share(below), length));
+            self.largest[index] = self.largest[index].max(length);
+            let smallest = self.smallest[index];
+            self.smallest[index] = if smallest == 0 { length } else { smallest.min(length) };
+        }
+        if below != 100 {
+            return Err(impossible(
+                format!("the shares of the {name} block sizes add up to {below} %"),
+                "make them add up to 100",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The operation all are like, if they are.
+    #[inline]
+    pub(super) fn only(&self) -> Option<Op> {
+        self.only
+    }
+
+    #[inline]
+    pub(super) fn trims_before_writes(&self) -> bool {
+        self.trims_before_writes
+    }
+
+    /// The length of all operations, if they are equally long.
+    pub(super) fn fixed_length(&self) -> Option<u32> {
+        let mut all = self.lengths.iter().flatten().map(|&(_, length)| length);
+        let first = all.next()?;
+        all.all(|length| length == first).then_some(first)
+    }
+
+    pub(super) fn smallest(&self) -> u32 {
+        self.smallest.into_iter().filter(|&length| length > 0).min().unwrap_or(0)
+    }
+
+    pub(super) fn largest(&self) -> u32 {
+        self.largest.into_iter().max().unwrap_or(0)
+    }
+
+    pub(super) fn smallest_of(&self, direction: u8) -> u32 {
+        self.smallest[usize::from(direction)]
+    }
+
+    pub(super) fn largest_of(&self, direction: u8) -> u32 {
+        self.largest[usize::from(direction)]
+    }
+
+    /// The next direction and length; offset and file are left 0. One random number serves both.
+    #[inline]
+    pub(super) fn draw(&self, rng: &mut Rng) -> Op {
+        if let Some(op) = self.only {
+            return op;
+        }
+        let bits = rng.next_u64();
+        let (for_direction, for_length) = (bits >> 32, bits & (WHOLE - 1));
+        let direction = if for_direction < self.directions[0] {
+            0
+        } else if for_direction < self.directions[1] {
+            1
+        } else {
+            2
+        };
+        let lengths = &self.lengths[direction];
+        // The last threshold is the whole range, so that one always fits; `smallest` is never needed.
+        let length = lengths
+            .iter()
+            .find(|&&(below, _)| for_length < below)
+            .map_or(self.smallest[direction], |&(_, length)| length);
+        Op { offset: 0, length, direction: direction as u8, file: 0 }
+    }
+}
+
+fn share(percent: u64) -> u64 {
+    percent * WHOLE / 100
+}
+
+fn impossible(what: String, remedy: &str) -> WorkloadError {
+    WorkloadError::Impossible { what, remedy: remedy.to_owned() }
+}

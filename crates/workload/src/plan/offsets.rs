@@ -1,0 +1,110 @@
+//! Where does the next I/O go?
+
+use iostack_model::Distribution;
+
+use super::envelope::Envelope;
+use super::shuffle::Shuffle;
+use crate::rng::stir;
+use crate::{Op, Rng, WorkloadError};
+
+/// The places where I/O of one direction may start: `count` of them, `unit` bytes apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grid {
+    pub(super) unit: u64,
+    pub(super) count: u64,
+}
+
+/// How offsets follow each other, from the start of the region.
+#[derive(Clone, Debug)]
+pub(super) enum Offsets {
+    /// Independent draws, all places of the direction's grid alike.
+    Uniform([Grid; 3]),
+    /// Each block once, for each file.
+    EachOnce(Vec<Shuffle>),
+    /// Independent draws, some places preferred; by direction.
+    Skewed(Box<[Option<Skewed>; 3]>),
+    /// One after the other.
+    InSequence {
+        /// Bytes left out behind each block.
+        gap: u64,
+        /// The next offset, for each file and direction.
+        cursors: Vec<[u64; 3]>,
+    },
+}
+
+/// A distribution over a grid.
+#[derive(Clone, Debug)]
+pub(super) struct Skewed {
+    unit: u64,
+    envelope: Envelope,
+    /// Spreads the preferred ranks over the region; `None` where the distribution speaks of places.
+    scatter: Option<Shuffle>,
+}
+
+impl Offsets {
+    pub(super) fn in_sequence(gap: u64, files: u16) -> Offsets {
+        Offsets::InSequence { gap, cursors: vec![[0; 3]; usize::from(files)] }
+    }
+
+    pub(super) fn each_once(block: u64, length: u64, files: u16, rng: &mut Rng) -> Offsets {
+        Offsets::EachOnce((0..files).map(|_| Shuffle::new(length / block, rng.next_u64())).collect())
+    }
+
+    pub(super) fn skewed(
+        distribution: &Distribution,
+        grids: &[Grid; 3],
+        seed: u64,
+    ) -> Result<Offsets, WorkloadError> {
+        let mut all = [None, None, None];
+        for (skewed, grid) in all.iter_mut().zip(grids).filter(|(_, grid)| grid.count > 0) {
+            let by_rank = matches!(distribution, Distribution::Zipf { .. } | Distribution::Pareto { .. });
+            *skewed = Some(Skewed {
+                unit: grid.unit,
+                envelope: Envelope::new(distribution, grid.count)?,
+                // By the seed alone: all threads, reads and writes share their hot blocks.
+                scatter: by_rank.then(|| Shuffle::new(grid.count, stir(seed))),
+            });
+        }
+        Ok(Offsets::Skewed(Box::new(all)))
+    }
+
+    pub(super) fn restart(&mut self, rng: &mut Rng) {
+        match self {
+            Offsets::Uniform(_) | Offsets::Skewed(_) => {}
+            Offsets::EachOnce(shuffles) => shuffles.iter_mut().for_each(|shuffle| shuffle.restart(rng)),
+            Offsets::InSequence { cursors, .. } => cursors.fill([0; 3]),
+        }
+    }
+
+    /// The offset of `op`, whose direction, length and file are set, in a region of `length` bytes.
+    #[inline]
+    pub(super) fn next(&mut self, op: &Op, length: u64, rng: &mut Rng) -> u64 {
+        let (direction, file, op_length) =
+            (usize::from(op.direction), usize::from(op.file), u64::from(op.length));
+        match self {
+            Offsets::Uniform(grids) => rng.below(grids[direction].count) * grids[direction].unit,
+            Offsets::EachOnce(shuffles) => shuffles[file].next() * op_length,
+            Offsets::Skewed(all) => {
+                // `skewed` made one for every direction that the chooser draws.
+                all[direction].as_ref().map_or(0, |skewed| skewed.draw(rng))
+            }
+            Offsets::InSequence { gap, cursors } => {
+                let cursor = &mut cursors[file][direction];
+                if *cursor + op_length > length {
+                    *cursor = 0;
+                }
+                let offset = *cursor;
+                *cursor += op_length + *gap;
+                offset
+            }
+        }
+    }
+}
+
+impl Skewed {
+    #[inline]
+    fn draw(&self, rng: &mut Rng) -> u64 {
+        let rank = self.envelope.draw(rng);
+        self.unit * self.scatter.as_ref().map_or(rank, |scatter| scatter.place(rank))
+    }
+}

@@ -1,0 +1,364 @@
+//! Do the operations follow what the job asks? Every seed is fixed; bounds are for one false alarm in a thousand seeds.
+
+use std::collections::HashMap;
+
+use iostack_model::{Access, BlockSizes, Bytes, Direction, Distribution, Job, Mix, Order, Zone};
+
+use super::*;
+
+const BLOCK: u64 = 4096;
+
+fn random(distribution: Distribution) -> Access {
+    Access::Random { order: Order::Independent, distribution }
+}
+
+fn region_of(blocks: u64) -> Region {
+    Region { offset: 1 << 20, length: blocks * BLOCK }
+}
+
+fn plan(job: &Job, blocks: u64) -> Plan {
+    Plan::new(job, region_of(blocks), 1, 0).expect("a sound job")
+}
+
+/// One pass, in batches of an odd size.
+fn pass(plan: &mut Plan) -> Vec<Op> {
+    let mut ops = Vec::new();
+    while plan.fill(&mut ops, 37) == Filled::More {}
+    ops
+}
+
+/// `count` operations, over as many passes as it takes; the blocks they start at.
+fn blocks(job: &Job, blocks: u64, count: usize) -> Vec<u64> {
+    let mut plan = plan(job, blocks);
+    let mut ops = Vec::new();
+    while ops.len() < count {
+        if plan.fill(&mut ops, count) == Filled::RegionDone {
+            plan.restart();
+        }
+    }
+    ops.truncate(count);
+    ops.iter().map(|op| (op.offset - (1 << 20)) / BLOCK).collect()
+}
+
+fn counts(draws: &[u64], of: u64) -> Vec<f64> {
+    let mut counts = vec![0.0; of as usize];
+    for &draw in draws {
+        counts[draw as usize] += 1.0;
+    }
+    counts
+}
+
+/// Chi-square per degree of freedom must stay below 1 + 4.5 deviations for many degrees of freedom.
+fn assert_follows(counts: &[f64], shares: &[f64], what: &str) {
+    let draws: f64 = counts.iter().sum();
+    let whole: f64 = shares.iter().sum();
+    let chi: f64 = counts
+        .iter()
+        .zip(shares)
+        .map(|(&n, share)| (n - draws * share / whole).powi(2) / (draws * share / whole))
+        .sum();
+    let freedom = counts.len() as f64 - 1.0;
+    let limit = freedom + 4.5 * (2.0 * freedom).sqrt();
+    assert!(chi < limit, "{what}: chi-square {chi:.1} for {freedom} degrees of freedom, at most {limit:.1}");
+}
+
+#[test]
+fn uniform_draws_are_uniform_aligned_and_inside() {
+    for (of, draws) in [(1000, 200_000), (7, 50_000), (1, 10)] {
+        let drawn = blocks(&Job::default(), of, draws);
+        if of > 1 {
+            assert_follows(&counts(&drawn, of), &vec![1.0; of as usize], "uniform");
+        }
+    }
+    let ops = pass(&mut plan(&Job::default(), 100));
+    assert_eq!(ops.len(), 100);
+    assert!(ops.iter().all(|op| op.offset % BLOCK == 0 && op.offset >= 1 << 20));
+    assert!(ops.iter().all(|op| op.offset + u64::from(op.length) <= (1 << 20) + 100 * BLOCK));
+}
+
+#[test]
+fn a_permutation_visits_each_block_once_and_differently_each_pass() {
+    let access = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
+    let job = Job { access, mix: Mix::reads(50), ..Job::default() };
+    for (mix, of) in [(Mix::READ, 1000), (Mix::reads(50), 999)] {
+        let mut plan = plan(&Job { mix, ..job.clone() }, of);
+        let first = pass(&mut plan);
+        plan.restart();
+        let second = pass(&mut plan);
+        for ops in [&first, &second] {
+            let mut offsets: Vec<u64> = ops.iter().map(|op| (op.offset - (1 << 20)) / BLOCK).collect();
+            offsets.sort_unstable();
+            assert!(offsets.into_iter().eq(0..of));
+        }
+        let same = first.iter().zip(&second).filter(|(a, b)| a.offset == b.offset).count();
+        assert!(same < 15, "{same}");
+    }
+}
+
+#[test]
+fn zipf_ranks_have_the_frequencies_of_the_formula() {
+    for theta in [0.5, 0.99, 1.0, 1.2, 2.5] {
+        let of = 2000;
+        let mut drawn = counts(
+            &blocks(&Job { access: random(Distribution::Zipf { theta }), ..Job::default() }, of, 400_000),
+            of,
+        );
+        // Scattered: the ranks are found again by counting.
+        drawn.sort_by(|a, b| b.total_cmp(a));
+        let shares: Vec<f64> = (1..=of).map(|rank| (rank as f64).powf(-theta)).collect();
+        let whole: f64 = shares.iter().sum();
+        for rank in 0..3 {
+            let (got, expected) = (drawn[rank] / 400_000.0, shares[rank] / whole);
+            assert!(
+                (got - expected).abs() < 0.06 * expected + 0.0005,
+                "theta {theta} rank {rank}: {got} for {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_envelope_draws_exactly_by_weight() {
+    let of = 3000_u64;
+    let ranks = 0..of;
+    let power = 0.8f64.ln() / 0.2f64.ln();
+    let normal = |rank: u64| (-0.5 * ((rank as f64 + 0.5 - 1500.0) / 600.0).powi(2)).exp();
+    let cases: [(Distribution, Vec<f64>); 4] = [
+        (Distribution::Zipf { theta: 0.9 }, ranks.clone().map(|r| (r as f64 + 1.0).powf(-0.9)).collect()),
+        (
+            Distribution::Pareto { h: 0.2 },
+            ranks.clone().map(|r| (r as f64 + 1.0).powf(power) - (r as f64).powf(power)).collect(),
+        ),
+        (Distribution::Pareto { h: 0.7 }, {
+            let power = 0.3f64.ln() / 0.7f64.ln();
+            ranks.clone().map(|r| (r as f64 + 1.0).powf(power) - (r as f64).powf(power)).collect()
+        }),
+        (Distribution::Normal { deviation_percent: 20.0 }, ranks.map(normal).collect()),
+    ];
+    for (distribution, mut shares) in cases {
+        let envelope = envelope::Envelope::new(&distribution, of).expect("sound");
+        let mut rng = Rng::from_seed(17);
+        let draws: Vec<u64> = (0..3_000_000).map(|_| envelope.draw(&mut rng)).collect();
+        let mut seen = counts(&draws, of);
+        // The chi-square test wants five draws or more expected of each rank; the rarest are taken together.
+        let whole: f64 = shares.iter().sum();
+        let (mut rare_seen, mut rare_share) = (0.0, 0.0);
+        for index in (0..shares.len()).rev() {
+            if shares[index] / whole * 3_000_000.0 < 5.0 {
+                rare_seen += seen.remove(index);
+                rare_share += shares.remove(index);
+            }
+        }
+        if rare_share / whole * 3_000_000.0 >= 5.0 {
+            seen.push(rare_seen);
+            shares.push(rare_share);
+        }
+        assert_follows(&seen, &shares, &format!("{distribution:?}"));
+    }
+}
+
+#[test]
+fn a_pareto_of_02_gives_80_percent_of_accesses_to_20_percent_of_blocks() {
+    let mut drawn = counts(
+        &blocks(&Job { access: random(Distribution::Pareto { h: 0.2 }), ..Job::default() }, 10_000, 500_000),
+        10_000,
+    );
+    drawn.sort_by(|a, b| b.total_cmp(a));
+    let hot = drawn[..2000].iter().sum::<f64>() / 500_000.0;
+    assert!((hot - 0.8).abs() < 0.01, "{hot}");
+}
+
+#[test]
+fn hot_blocks_are_scattered_and_the_same_for_all_threads() {
+    let job = Job { access: random(Distribution::Zipf { theta: 1.2 }), ..Job::default() };
+    let hottest = |thread| {
+        let mut plan = Plan::new(&job, region_of(100_000), 1, thread).expect("sound");
+        let mut seen: HashMap<u64, u32> = HashMap::new();
+        for op in pass(&mut plan) {
+            *seen.entry(op.offset).or_default() += 1;
+        }
+        let mut seen: Vec<_> = seen.into_iter().collect();
+        seen.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        seen.into_iter().take(8).map(|(offset, _)| offset).collect::<Vec<_>>()
+    };
+    let hot = hottest(0);
+    assert_eq!(hot[..4], hottest(1)[..4]);
+    let span = hot.iter().max().expect("eight") - hot.iter().min().expect("eight");
+    assert!(span > 10_000 * BLOCK, "the eight hottest lie within {span} bytes");
+}
+
+#[test]
+fn zones_get_their_share_of_accesses() {
+    let zone = |access_percent, size_percent| Zone { access_percent, size_percent };
+    let zones = vec![zone(60.0, 10.0), zone(30.0, 20.0), zone(8.0, 30.0), zone(2.0, 40.0)];
+    let drawn = blocks(&Job { access: random(Distribution::Zoned(zones)), ..Job::default() }, 1000, 100_000);
+    let mut seen = [0.0; 4];
+    for block in drawn {
+        seen[usize::from(block >= 100) + usize::from(block >= 300) + usize::from(block >= 600)] += 1.0;
+    }
+    assert_follows(&seen, &[60.0, 30.0, 8.0, 2.0], "zones");
+}
+
+#[test]
+fn distributions_that_are_none_are_refused() {
+    let zones = |a, b| Distribution::Zoned(vec![Zone { access_percent: a, size_percent: b }]);
+    let bad = [
+        Distribution::Zipf { theta: 0.0 },
+        Distribution::Zipf { theta: f64::NAN },
+        Distribution::Pareto { h: 1.0 },
+        Distribution::Normal { deviation_percent: -1.0 },
+        zones(90.0, 100.0),
+        zones(100.0, 0.001),
+    ];
+    for distribution in bad {
+        let job = Job { access: random(distribution.clone()), ..Job::default() };
+        let error = Plan::new(&job, region_of(10), 1, 0).expect_err(&format!("{distribution:?}"));
+        assert!(matches!(error, WorkloadError::Impossible { .. }), "{error}");
+    }
+}
+
+#[test]
+fn extreme_skew_and_size_neither_hang_nor_leave_the_region() {
+    let cases = [
+        (Distribution::Zipf { theta: 50.0 }, 1 << 40),
+        (Distribution::Zipf { theta: 0.01 }, 1 << 40),
+        (Distribution::Pareto { h: 0.001 }, 1 << 40),
+        (Distribution::Pareto { h: 0.999 }, 1 << 40),
+        (Distribution::Normal { deviation_percent: 0.000_001 }, 1 << 40),
+        (Distribution::Normal { deviation_percent: 100.0 }, 3),
+        (Distribution::Zipf { theta: 1.0 }, 1),
+    ];
+    for (distribution, of) in cases {
+        let envelope = envelope::Envelope::new(&distribution, of).expect("sound");
+        let mut rng = Rng::from_seed(1);
+        let sum: u64 = (0..10_000).map(|_| envelope.draw(&mut rng)).inspect(|&rank| assert!(rank < of)).sum();
+        println!("{distribution:?}: mean rank {}", sum / 10_000);
+    }
+}
+
+#[test]
+fn the_mix_has_its_shares() {
+    let job = Job { mix: Mix { read: 70, write: 20, trim: 10 }, ..Job::default() };
+    let mut seen = [0.0; 3];
+    for op in pass(&mut plan(&job, 100_000)) {
+        seen[usize::from(op.direction)] += 1.0;
+    }
+    assert_follows(&seen, &[70.0, 20.0, 10.0], "mix");
+    let reads = pass(&mut plan(&Job { mix: Mix::reads(100), ..Job::default() }, 1000));
+    assert!(reads.iter().all(|op| op.direction() == Direction::Read));
+}
+
+#[test]
+fn block_sizes_have_their_shares_and_fit() {
+    let sizes = vec![(Bytes(4096), 60), (Bytes(8192), 10), (Bytes(65_536), 30)];
+    let block_sizes = BlockSizes { write: vec![(Bytes(512), 100)], read: sizes.clone(), trim: sizes };
+    let job = Job { mix: Mix::reads(50), block_sizes, ..Job::default() };
+    let mut seen = [0.0; 3];
+    let ops = pass(&mut plan(&job, 1 << 20));
+    for op in &ops {
+        assert!(op.offset + u64::from(op.length) <= (1 << 20) + (BLOCK << 20));
+        match (op.direction(), op.length) {
+            (Direction::Write, length) => assert_eq!((length, op.offset % 512), (512, 0)),
+            (_, 4096) => seen[0] += 1.0,
+            (_, 8192) => seen[1] += 1.0,
+            (_, length) => {
+                assert_eq!(length, 65_536);
+                seen[2] += 1.0;
+            }
+        }
+        assert!(op.direction() == Direction::Write || op.offset % 4096 == 0);
+    }
+    assert_follows(&seen, &[60.0, 10.0, 30.0], "block sizes");
+    assert_eq!(ops.iter().map(|op| u64::from(op.length)).sum::<u64>(), BLOCK << 20);
+}
+
+#[test]
+fn a_sequence_goes_block_by_block_and_starts_again() {
+    let job = Job { access: Access::Sequential, ..Job::default() };
+    let mut plan = Plan::new(&job, Region { offset: 8192, length: 4 * BLOCK + 100 }, 1, 3).expect("sound");
+    let offsets = |ops: Vec<Op>| ops.iter().map(|op| op.offset).collect::<Vec<_>>();
+    let expected: Vec<u64> = (0..4).map(|n| 8192 + n * BLOCK).collect();
+    assert_eq!(offsets(pass(&mut plan)), expected);
+    assert_eq!(plan.fill(&mut Vec::new(), 10), Filled::RegionDone);
+    plan.restart();
+    assert_eq!(offsets(pass(&mut plan)), expected);
+}
+
+#[test]
+fn reads_and_writes_of_a_mixed_sequence_follow_their_own_sequences() {
+    // As fio 3.33 with rw=rw, size=64k, write_iolog: 16 operations, both directions from offset 0 on.
+    let job = Job { access: Access::Sequential, mix: Mix::reads(50), ..Job::default() };
+    let ops = pass(&mut plan(&job, 16));
+    assert_eq!(ops.len(), 16);
+    for direction in [Direction::Read, Direction::Write] {
+        let own: Vec<u64> = ops.iter().filter(|op| op.direction() == direction).map(|op| op.offset).collect();
+        assert!(own.len() > 2);
+        assert!(own.iter().copied().eq((0..own.len() as u64).map(|n| (1 << 20) + n * BLOCK)));
+    }
+}
+
+#[test]
+fn a_stride_leaves_gaps_and_wraps_until_the_pass_is_done() {
+    // As fio 3.33 with rw=read:12k, size=64k, write_iolog: blocks 0 4 8 12, four times over.
+    let job = Job { access: Access::Strided { gap: Bytes(12 << 10) }, ..Job::default() };
+    let ops = pass(&mut plan(&job, 16));
+    let expected: Vec<u64> = (0..16).map(|n| (1 << 20) + n % 4 * 4 * BLOCK).collect();
+    assert_eq!(ops.iter().map(|op| op.offset).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn files_take_turns() {
+    let job = Job { access: Access::Sequential, ..Job::default() };
+    let mut plan = Plan::new(&job, Region { offset: 0, length: 2 * BLOCK }, 3, 0).expect("sound");
+    let places: Vec<(u16, u64)> = pass(&mut plan).iter().map(|op| (op.file, op.offset)).collect();
+    assert_eq!(places, [(0, 0), (1, 0), (2, 0), (0, BLOCK), (1, BLOCK), (2, BLOCK)]);
+}
+
+#[test]
+fn each_block_is_trimmed_and_then_written() {
+    for access in [Access::Sequential, Access::UNIFORM] {
+        let job = Job { access, mix: Mix { read: 0, write: 50, trim: 50 }, ..Job::default() };
+        let ops = pass(&mut plan(&job, 8));
+        assert_eq!(ops.len(), 16);
+        for pair in ops.chunks(2) {
+            assert_eq!((pair[0].direction(), pair[1].direction()), (Direction::Trim, Direction::Write));
+            assert_eq!(pair[0].offset, pair[1].offset);
+        }
+    }
+}
+
+#[test]
+fn a_seed_and_thread_reproduce_the_operations_whatever_the_batch() {
+    let zoned = Distribution::Zipf { theta: 1.1 };
+    for access in [
+        Access::UNIFORM,
+        random(zoned),
+        Access::Random { order: Order::Permutation, distribution: Distribution::Uniform },
+    ] {
+        let job = Job { access, mix: Mix::reads(70), seed: 5, ..Job::default() };
+        let ops = |job: &Job, thread, batch| {
+            let mut plan = Plan::new(job, region_of(500), 1, thread).expect("sound");
+            let mut ops = Vec::new();
+            while plan.fill(&mut ops, batch) == Filled::More {}
+            ops
+        };
+        assert_eq!(ops(&job, 0, 256), ops(&job, 0, 1));
+        assert_ne!(ops(&job, 0, 256), ops(&job, 1, 256));
+        assert_ne!(ops(&job, 0, 256), ops(&Job { seed: 6, ..job.clone() }, 0, 256));
+    }
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused() {
+    let small = Plan::new(&Job::default(), Region { offset: 0, length: 4095 }, 1, 0);
+    assert_eq!(small.map(|_| ()), Err(WorkloadError::RegionTooSmall { length: 4095, block: 4096 }));
+    let empty = Job { mix: Mix { read: 0, write: 0, trim: 0 }, ..Job::default() };
+    Plan::new(&empty, region_of(1), 1, 0).expect_err("no direction");
+    for size in [0, 1 << 32] {
+        let job = Job { block_sizes: BlockSizes::all(Bytes(size)), ..Job::default() };
+        Plan::new(&job, region_of(1), 1, 0).expect_err("no such length");
+    }
+    let halves = BlockSizes { read: vec![(Bytes(4096), 50)], ..BlockSizes::all(Bytes(4096)) };
+    Plan::new(&Job { block_sizes: halves, ..Job::default() }, region_of(1), 1, 0)
+        .expect_err("half the reads");
+}
