@@ -1,1 +1,36 @@
 //! What do fio's readers expect?
+//!
+//! fio-plot, CBT, kubestr, YABS and `fio_jsonplus_clat2csv` parse fio's output, so ours has the same keys, types and
+//! units: the forms of fio 3.33, whose own output the tests compare with key by key.
+//!
+//!   json   the report, and with `plus` the whole histogram
+//!   terse  one line of fields for each job, version 3
+//!   logs   one line for each I/O or each span
+//!
+//! What an outcome does not hold is not made up: our latency includes the submission, so `clat_ns` equals `lat_ns`;
+//! the depth levels show the mean depth only; the device's `read_ticks`, `write_ticks` and `in_queue` are 0.
+//! Start reading at `report`.
+
+#![expect(
+    clippy::format_push_string,
+    reason = "a report is made once; `write!` would return an error that cannot happen"
+)]
+
+mod logs;
+mod report;
+mod shares;
+mod spread;
+mod terse;
+mod value;
+
+pub use logs::logs;
+pub use report::json;
+pub use terse::terse;
+
+/// fio's version whose forms these are, and ours; it parses like one of fio's development versions.
+fn version(iostack: &str) -> String {
+    format!("fio-3.33-iostack-{iostack}")
+}
+
+#[cfg(test)]
+mod tests;

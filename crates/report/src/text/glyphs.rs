@@ -52,8 +52,8 @@ pub(super) fn sparkline(values: &[f64], cells: usize) -> String {
 pub(super) fn bar(value: f64, most: f64, cells: usize) -> String {
     let eighths = eighth(value, most, cells * 8);
     let mut text = "█".repeat(eighths / 8);
-    if eighths % 8 > 0 {
-        text.push(WIDTHS[eighths % 8 - 1]);
+    if let Some(rest) = (eighths % 8).checked_sub(1) {
+        text.push(WIDTHS[rest]);
     }
     format!("{text:<cells$}")
 }

@@ -33,15 +33,15 @@ pub struct Live {
 
 /// The status in one line of at most `width` characters. What matters least is left out first: the phase, then
 /// bandwidth, then percentiles; the name of the job is cut last. The phase `running` goes without saying.
-pub fn live(live: &Live, width: usize) -> String {
+pub fn live(now: &Live, width: usize) -> String {
     let pieces = [
-        (5, if live.phase == "running" { String::new() } else { live.phase.clone() }),
-        (1, rates(live)),
-        (4, if live.bandwidth > 0.0 { format!("{} MB/s", megabytes(live.bandwidth)) } else { String::new() }),
-        (3, percentiles(live)),
-        (2, time(live)),
+        (5, if now.phase == "running" { String::new() } else { now.phase.clone() }),
+        (1, rates(now)),
+        (4, if now.bandwidth > 0.0 { format!("{} MB/s", megabytes(now.bandwidth)) } else { String::new() }),
+        (3, percentiles(now)),
+        (2, time(now)),
     ];
-    let mut name = cut(&live.job, 24);
+    let mut name = cut(&now.job, 24);
     for rank_last in (1..=5).rev() {
         let line = joined(&name, &pieces, rank_last);
         if line.chars().count() <= width {
@@ -60,28 +60,28 @@ fn joined(name: &str, pieces: &[(i32, String)], rank_last: i32) -> String {
 }
 
 /// Directions that move, with their rate; without any, nothing.
-fn rates(live: &Live) -> String {
-    let all = [("r", live.read_iops), ("w", live.write_iops), ("t", live.trim_iops)];
+fn rates(now: &Live) -> String {
+    let all = [("r", now.read_iops), ("w", now.write_iops), ("t", now.trim_iops)];
     let moving = all.iter().filter(|(_, iops)| *iops > 0.0);
     let told: Vec<String> = moving.map(|(letter, iops)| format!("{letter} {}", rate(*iops))).collect();
     if told.is_empty() { String::new() } else { told.join(" ") + " IOPS" }
 }
 
-fn percentiles(live: &Live) -> String {
-    if live.p50.0 == 0 { String::new() } else { format!("p50 {} p99 {}", live.p50, live.p99) }
+fn percentiles(now: &Live) -> String {
+    if now.p50.0 == 0 { String::new() } else { format!("p50 {} p99 {}", now.p50, now.p99) }
 }
 
 /// `42 % 6 s left`; only the elapsed time when the end is not known.
-fn time(live: &Live) -> String {
+fn time(now: &Live) -> String {
     let by_time =
-        live.expected.filter(|expected| expected.0 > 0).map(|all| live.elapsed.0 as f64 / all.0 as f64);
-    let Some(done) = live.done.or(by_time).map(|done| done.clamp(0.0, 1.0)) else {
-        return whole_seconds(live.elapsed.0);
+        now.expected.filter(|expected| expected.0 > 0).map(|all| now.elapsed.0 as f64 / all.0 as f64);
+    let Some(done) = now.done.or(by_time).map(|done| done.clamp(0.0, 1.0)) else {
+        return whole_seconds(now.elapsed.0);
     };
-    let left = match live.expected {
-        Some(expected) => Some(expected.0.saturating_sub(live.elapsed.0)),
+    let left = match now.expected {
+        Some(expected) => Some(expected.0.saturating_sub(now.elapsed.0)),
         // The pace so far, once there is any.
-        None if done > 0.01 => Some((live.elapsed.0 as f64 * (1.0 - done) / done) as u64),
+        None if done > 0.01 => Some((now.elapsed.0 as f64 * (1.0 - done) / done) as u64),
         None => None,
     };
     let left = left.map_or_else(String::new, |ns| format!(" {} left", whole_seconds(ns)));

@@ -8,6 +8,11 @@
 //! Plain text of at most [`WIDTH`] columns that means the same without colour. Only a path or a command that must
 //! stay in one piece to be copied may be longer. Start reading at `screen`.
 
+#![expect(
+    clippy::format_push_string,
+    reason = "a screen is made once; `write!` would return an error that cannot happen"
+)]
+
 mod format;
 mod glyphs;
 mod live;

@@ -106,7 +106,8 @@ fn queues(device: &BlockDevice) -> String {
 /// Processor, memory, kernel, hypervisor and clock.
 pub(super) fn host(machine: &Machine) -> String {
     let around = [&machine.virtualisation.hypervisor, &machine.virtualisation.container];
-    let around: String = around.into_iter().flatten().map(|name| format!(", under {name}")).collect();
+    let around: Vec<&str> = around.into_iter().flatten().map(String::as_str).collect();
+    let around = if around.is_empty() { String::new() } else { format!(", under {}", around.join(" and ")) };
     let clock = match machine.cpu.tsc_hz {
         0 => String::new(),
         hz => format!(" at {:.2} GHz", hz as f64 / 1e9),

@@ -33,7 +33,7 @@ pub(super) fn lines(check: &Check, notes: &mut Notes) -> String {
         match check.step(id) {
             None => absent.push(id),
             Some(step) => {
-                text += &step.note.as_ref().map_or_else(String::new, |note| noted(word, step, note))
+                text += &step.note.as_ref().map_or_else(String::new, |note| noted(word, step, note));
             }
         }
     }

@@ -73,7 +73,7 @@ fn depth_one_row(check: &Check, one: &DepthOne, notes: &mut Notes) -> String {
     let mark = notes.mark(caveats.iter().copied().filter(|caveat| !caveat_of_latency(caveat)));
     let mut text = format!("{:<10}", format!("{} {mark}", one.direction));
     for wanted in PERCENTILES {
-        let found = one.percentiles.iter().find(|(percent, _)| (percent - wanted).abs() < 1e-9);
+        let found = one.percentiles.iter().find(|(percent, _)| same(*percent, wanted));
         let cell = match found {
             Some(&(_, nanos)) => nanos.to_string(),
             None => missing(wanted, caveats.iter().copied().chain(&check.caveats), notes),
@@ -119,15 +119,15 @@ pub(super) fn depth(check: &Check, notes: &mut Notes) -> String {
 }
 
 fn depth_row(check: &Check, step: &Step, series: &[&str], x: f64) -> String {
-    let mut row = format!("{:>4}   ", x);
+    let mut row = format!("{x:>4}   ");
     for name in series {
         let most = in_series(step, name).map(|point| point.outcome.iops.mean).fold(0.0, f64::max);
-        let Some(point) = in_series(step, name).find(|point| point.x == x) else {
+        let Some(point) = in_series(step, name).find(|point| same(point.x, x)) else {
             row += &format!("{:<24}", "-");
             continue;
         };
         let knee = check.summary.saturation.iter().find(|one| one.series == **name).and_then(|one| one.depth);
-        let star = if knee.is_some_and(|depth| f64::from(depth) == x) { '*' } else { ' ' };
+        let star = if knee.is_some_and(|depth| same(f64::from(depth), x)) { '*' } else { ' ' };
         let iops = point.outcome.iops.mean;
         let p99 = point.outcome.latency().quantile_ns(0.99).map(iostack_model::Nanos);
         row += &format!("{:>6}{star}{}{:>9}  ", rate(iops), bar(iops, most, 6), latency(p99));
@@ -154,6 +154,11 @@ fn saturation(check: &Check) -> String {
         let each = each.join(", ");
         paragraph(" * ", &format!("saturates: {each}. At once: I/Os the device works on in parallel."))
     }
+}
+
+/// Places on an axis and percentiles are copied, never computed; this only spares an exact comparison.
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
 }
 
 /// Distinct series of a step, in order of appearance, as many as fit.

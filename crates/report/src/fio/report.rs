@@ -1,0 +1,369 @@
+//! fio's JSON and JSON+. Each object is a table of keys, so that a key is found where it stands in the output.
+
+use iostack_model::{Bins, DeviceCount, Direction, Engine, Job, Nanos, Outcome, OutcomeFile, bin_middle};
+
+use super::shares::{self, Shares};
+use super::spread::{self, Spread};
+use super::value::{Field, Value};
+use super::version;
+
+/// The report of a run as `fio --output-format=json` prints it; with `plus`, as `json+`: every histogram in full.
+pub fn json(file: &OutcomeFile, plus: bool) -> String {
+    let jobs = file.outcomes.iter().enumerate().map(|(group, outcome)| Part { outcome, group, plus });
+    let jobs = Value::List(jobs.map(|part| job(&part)).collect());
+    let disks = Value::List(disks(&file.outcomes).iter().map(|disk| Value::object(DISK, disk)).collect());
+    let last = [("jobs".to_owned(), jobs), ("disk_util".to_owned(), disks)];
+    format!("{}\n", Value::object(HEAD, file).with(last))
+}
+
+/// One outcome and how it is to be shown.
+struct Part<'a> {
+    outcome: &'a Outcome,
+    group: usize,
+    plus: bool,
+}
+
+/// One direction of an outcome.
+struct Side<'a> {
+    part: &'a Part<'a>,
+    direction: Direction,
+}
+
+const HEAD: &[Field<OutcomeFile>] = &[
+    ("fio version", |file| Value::text(version(&file.iostack))),
+    ("timestamp", |file| Value::Whole(ended_unix_ms(file) / 1000)),
+    ("timestamp_ms", |file| Value::Whole(ended_unix_ms(file))),
+    ("time", |file| Value::text(calendar(ended_unix_ms(file) / 1000))),
+];
+
+/// Keys of a job before the latency shares. A function, because a constant cannot name the borrow.
+fn job_fields<'a>() -> [Field<Part<'a>>; 20] {
+    [
+        ("jobname", |part| Value::text(&part.outcome.job.name)),
+        ("groupid", |part| Value::Whole(part.group as u64)),
+        ("job_start", |part| Value::Whole(part.outcome.started_unix_ms)),
+        ("error", |part| Value::Whole(first_error(part.outcome))),
+        ("eta", |_| Value::Whole(0)),
+        ("elapsed", |part| Value::Whole(part.outcome.elapsed.0.div_ceil(1_000_000_000))),
+        ("job options", |part| options(&part.outcome.job)),
+        ("read", |part| side(part, Direction::Read)),
+        ("write", |part| side(part, Direction::Write)),
+        ("trim", |part| side(part, Direction::Trim)),
+        ("sync", sync),
+        ("job_runtime", |part| Value::Whole(millis(thread_time(part.outcome)))),
+        ("usr_cpu", |part| Value::Float(cpu_percent(part.outcome, part.outcome.cpu.user))),
+        ("sys_cpu", |part| Value::Float(cpu_percent(part.outcome, part.outcome.cpu.system))),
+        ("ctx", |part| Value::Whole(context_switches(part.outcome))),
+        ("majf", |part| Value::Whole(part.outcome.cpu.faults_major)),
+        ("minf", |part| Value::Whole(part.outcome.cpu.faults_minor)),
+        ("iodepth_level", |part| of_shares(shares::depths(part.outcome))),
+        ("iodepth_submit", |part| of_shares(shares::batches(part.outcome.job.batch.submit))),
+        ("iodepth_complete", |part| of_shares(shares::batches(part.outcome.job.batch.complete_min))),
+    ]
+}
+
+/// Keys of a job after them.
+fn job_fields_last<'a>() -> [Field<Part<'a>>; 4] {
+    [
+        ("latency_depth", |part| Value::Whole(u64::from(part.outcome.job.queue_depth))),
+        ("latency_target", |_| Value::Whole(0)),
+        ("latency_percentile", |_| Value::Float(100.0)),
+        ("latency_window", |_| Value::Whole(0)),
+    ]
+}
+
+/// Keys of one direction.
+fn side_fields<'a>() -> [Field<Side<'a>>; 23] {
+    [
+        ("io_bytes", |side| Value::Whole(side.bytes())),
+        ("io_kbytes", |side| Value::Whole(side.bytes() / 1024)),
+        ("bw_bytes", |side| Value::Whole(side.per_second(side.bytes()) as u64)),
+        ("bw", |side| Value::Whole(side.per_second(side.bytes()) as u64 / 1024)),
+        ("iops", |side| Value::Float(side.per_second(side.latency().count))),
+        ("runtime", |side| Value::Whole(side.runtime_ms())),
+        ("total_ios", |side| Value::Whole(side.latency().count)),
+        ("short_ios", |side| Value::Whole(side.part.outcome.flow(side.direction).short)),
+        ("drop_ios", |_| Value::Whole(0)),
+        ("slat_ns", |side| Value::object(LATENCY, &side.part.outcome.flow(side.direction).submit)),
+        ("clat_ns", |side| histogram(side.latency(), &side.part.outcome.job, side.part.plus)),
+        ("lat_ns", |side| Value::object(LATENCY, side.latency())),
+        ("bw_min", |side| Value::Whole(side.bandwidth().min)),
+        ("bw_max", |side| Value::Whole(side.bandwidth().max)),
+        ("bw_agg", |side| Value::Float(side.share_of_bandwidth())),
+        ("bw_mean", |side| Value::Float(side.bandwidth().mean)),
+        ("bw_dev", |side| Value::Float(side.bandwidth().deviation)),
+        ("bw_samples", |side| Value::Whole(side.bandwidth().samples)),
+        ("iops_min", |side| Value::Whole(side.iops().min)),
+        ("iops_max", |side| Value::Whole(side.iops().max)),
+        ("iops_mean", |side| Value::Float(side.iops().mean)),
+        ("iops_stddev", |side| Value::Float(side.iops().deviation)),
+        ("iops_samples", |side| Value::Whole(side.iops().samples)),
+    ]
+}
+
+const LATENCY: &[Field<Bins>] = &[
+    ("min", |bins| Value::Whole(bins.min_ns)),
+    ("max", |bins| Value::Whole(bins.max_ns)),
+    ("mean", |bins| Value::Float(bins.mean_ns())),
+    ("stddev", |bins| Value::Float(bins.stddev_ns())),
+    ("N", |bins| Value::Whole(bins.count)),
+];
+
+const DISK: &[Field<Disk>] = &[
+    ("name", |disk| Value::text(&disk.count.name)),
+    ("read_ios", |disk| Value::Whole(disk.count.ios[0])),
+    ("write_ios", |disk| Value::Whole(disk.count.ios[1])),
+    ("read_merges", |disk| Value::Whole(disk.count.merges[0])),
+    ("write_merges", |disk| Value::Whole(disk.count.merges[1])),
+    ("read_ticks", |_| Value::Whole(0)),
+    ("write_ticks", |_| Value::Whole(0)),
+    ("in_queue", |_| Value::Whole(0)),
+    ("util", |disk| Value::Float(disk.busy_percent())),
+];
+
+fn job(part: &Part) -> Value {
+    let names = ["latency_ns", "latency_us", "latency_ms"];
+    let latencies = shares::latencies(&part.outcome.latency());
+    let latencies =
+        names.into_iter().zip(latencies).map(|(name, shares)| (name.to_owned(), of_shares(shares)));
+    let end = job_fields_last().map(|(key, value)| (key.to_owned(), value(part)));
+    Value::object(&job_fields(), part).with(latencies).with(end)
+}
+
+fn side(part: &Part, direction: Direction) -> Value {
+    Value::object(&side_fields(), &Side { part, direction })
+}
+
+impl Side<'_> {
+    fn latency(&self) -> &Bins {
+        &self.part.outcome.flow(self.direction).latency
+    }
+
+    fn bytes(&self) -> u64 {
+        self.part.outcome.flow(self.direction).bytes.0
+    }
+
+    fn per_second(&self, amount: u64) -> f64 {
+        per_second(amount, self.part.outcome.elapsed)
+    }
+
+    /// 0 for a direction that did nothing, at least 1 otherwise: readers divide by it.
+    fn runtime_ms(&self) -> u64 {
+        if self.latency().count == 0 { 0 } else { millis(self.part.outcome.elapsed).max(1) }
+    }
+
+    fn bandwidth(&self) -> Spread {
+        spread::bandwidth(self.part.outcome, self.direction)
+    }
+
+    fn iops(&self) -> Spread {
+        spread::iops(self.part.outcome, self.direction)
+    }
+
+    /// The mean of the samples as a share of the group's bandwidth, at most 100, as fio has it.
+    fn share_of_bandwidth(&self) -> f64 {
+        let whole = self.per_second(self.bytes()) / 1024.0;
+        if whole > 0.0 { (self.bandwidth().mean * 100.0 / whole).min(100.0) } else { 0.0 }
+    }
+}
+
+/// I/Os or bytes per second; 0 without time.
+pub(super) fn per_second(amount: u64, elapsed: Nanos) -> f64 {
+    if elapsed.0 == 0 { 0.0 } else { amount as f64 / elapsed.as_secs_f64() }
+}
+
+/// A latency with percentiles, and with `plus` its bins, both only when it counted something, as fio does.
+fn histogram(bins: &Bins, job: &Job, plus: bool) -> Value {
+    let plain = Value::object(LATENCY, bins);
+    if bins.count == 0 {
+        return plain;
+    }
+    let percentiles = job.percentiles.iter().map(|&percent| {
+        (format!("{percent:.6}"), Value::Whole(bins.quantile_ns(percent / 100.0).unwrap_or_default()))
+    });
+    let plain = plain.with([("percentile".to_owned(), Value::Object(percentiles.collect()))]);
+    if !plus {
+        return plain;
+    }
+    let counts = bins
+        .counts
+        .iter()
+        .map(|&(index, count)| (bin_middle(index as usize).to_string(), Value::Whole(count)));
+    plain.with([("bins".to_owned(), Value::Object(counts.collect()))])
+}
+
+fn sync(part: &Part) -> Value {
+    let bins = &part.outcome.sync;
+    let latency = histogram(bins, &part.outcome.job, part.plus);
+    Value::Object(vec![("total_ios".to_owned(), Value::Whole(bins.count)), ("lat_ns".to_owned(), latency)])
+}
+
+fn of_shares(shares: Shares) -> Value {
+    Value::Object(shares.into_iter().map(|(key, percent)| (key.to_owned(), Value::Float(percent))).collect())
+}
+
+/// The options as they were typed, the last of each name, then what readers look for and nobody typed.
+fn options(job: &Job) -> Value {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for (name, value) in &job.options {
+        options.retain(|(known, _)| known != name);
+        options.push((name.clone(), value.clone()));
+    }
+    for (name, value) in always(job) {
+        if !options.iter().any(|(known, _)| known == name) {
+            options.push((name.to_owned(), value));
+        }
+    }
+    Value::Object(options.into_iter().map(|(name, value)| (name, Value::Text(value))).collect())
+}
+
+/// fio-plot finds nothing without `rw`, `iodepth`, `numjobs` and `bs`.
+fn always(job: &Job) -> Vec<(&'static str, String)> {
+    let mut options = vec![
+        ("name", job.name.clone()),
+        ("rw", job.rw_name().to_owned()),
+        ("bs", short_size(job.block_sizes.largest().0)),
+        ("ioengine", job.engine.name().to_owned()),
+        ("iodepth", job.queue_depth.to_string()),
+        ("numjobs", job.threads.to_string()),
+        ("direct", u8::from(job.direct).to_string()),
+    ];
+    if job.mix.read > 0 && job.mix.write > 0 {
+        options.push(("rwmixread", job.mix.read.to_string()));
+    }
+    if let Some(runtime) = job.runtime {
+        options.push(("runtime", format!("{}", runtime.0.div_ceil(1_000_000_000))));
+    }
+    if let Engine::IoUring { poll: true, .. } | Engine::Pvsync2 { hipri: true } = job.engine {
+        options.push(("hipri", "1".to_owned()));
+    }
+    options
+}
+
+/// A size as people type it for fio: `4k`, `1m`, `512`.
+fn short_size(bytes: u64) -> String {
+    let units = [("g", 1u64 << 30), ("m", 1 << 20), ("k", 1 << 10)];
+    let fits = units.into_iter().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor));
+    fits.map_or_else(|| bytes.to_string(), |(unit, factor)| format!("{}{unit}", bytes / factor))
+}
+
+/// The error of the first kind of failure, 0 without; data that did not verify is fio's `EILSEQ`.
+pub(super) fn first_error(outcome: &Outcome) -> u64 {
+    const EILSEQ: u64 = 84;
+    outcome.failures.first().map_or(0, |failure| match failure.errno {
+        0 => EILSEQ,
+        errno => u64::from(errno.unsigned_abs()),
+    })
+}
+
+/// Time of all threads together.
+fn thread_time(outcome: &Outcome) -> Nanos {
+    Nanos(outcome.elapsed.0 * u64::from(outcome.job.threads.max(1)))
+}
+
+/// CPU time as a share of the time of all threads.
+pub(super) fn cpu_percent(outcome: &Outcome, used: Nanos) -> f64 {
+    100.0 * used.0 as f64 / thread_time(outcome).0.max(1) as f64
+}
+
+/// Both kinds of switches, as fio counts them.
+pub(super) fn context_switches(outcome: &Outcome) -> u64 {
+    outcome.cpu.switches_voluntary + outcome.cpu.switches_involuntary
+}
+
+pub(super) fn millis(span: Nanos) -> u64 {
+    span.0 / 1_000_000
+}
+
+/// A device over all outcomes that it answered.
+pub(super) struct Disk {
+    pub(super) count: DeviceCount,
+    elapsed: Nanos,
+}
+
+impl Disk {
+    /// Share of the time with a request in flight.
+    pub(super) fn busy_percent(&self) -> f64 {
+        (100.0 * self.count.busy.0 as f64 / self.elapsed.0.max(1) as f64).min(100.0)
+    }
+}
+
+/// Each device once, its counts added up.
+pub(super) fn disks(outcomes: &[Outcome]) -> Vec<Disk> {
+    let mut disks: Vec<Disk> = Vec::new();
+    for outcome in outcomes {
+        let Some(count) = &outcome.device else { continue };
+        match disks.iter_mut().find(|disk| disk.count.name == count.name) {
+            None => disks.push(Disk { count: count.clone(), elapsed: outcome.elapsed }),
+            Some(disk) => {
+                for each in 0..3 {
+                    disk.count.ios[each] += count.ios[each];
+                    disk.count.merges[each] += count.merges[each];
+                }
+                disk.count.busy += count.busy;
+                disk.elapsed += outcome.elapsed;
+            }
+        }
+    }
+    disks
+}
+
+fn ended_unix_ms(file: &OutcomeFile) -> u64 {
+    let ends = file.outcomes.iter().map(|outcome| outcome.started_unix_ms + millis(outcome.elapsed));
+    ends.max().unwrap_or(file.started_unix_ms)
+}
+
+/// `Thu Jan  1 00:00:00 1970`: C's `ctime`, in UTC so that a report does not depend on where it is made.
+fn calendar(unix: u64) -> String {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    let days = unix / 86_400;
+    let (mut year, mut day) = (1970, days);
+    while day >= days_of(year) {
+        day -= days_of(year);
+        year += 1;
+    }
+    let february = days_of(year) - 337;
+    let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while day >= lengths[month] {
+        day -= lengths[month];
+        month += 1;
+    }
+    let (hour, minute, second) = (unix / 3600 % 24, unix / 60 % 60, unix % 60);
+    let weekday = WEEKDAYS[(days % 7) as usize];
+    format!("{weekday} {} {:>2} {hour:02}:{minute:02}:{second:02} {year}", MONTHS[month], day + 1)
+}
+
+/// Gregorian leap years.
+fn days_of(year: u64) -> u64 {
+    let leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+    if leap { 366 } else { 365 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calendar_agrees_with_known_dates() {
+        let cases = [
+            (0, "Thu Jan  1 00:00:00 1970"),
+            (951_782_400, "Tue Feb 29 00:00:00 2000"),
+            (1_795_224_869, "Sat Nov 21 01:34:29 2026"),
+            (4_102_444_799, "Thu Dec 31 23:59:59 2099"),
+        ];
+        for (unix, text) in cases {
+            assert_eq!(calendar(unix), text);
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_as_people_type_them() {
+        let cases = [(512, "512"), (4096, "4k"), (1 << 20, "1m"), (1536, "1536")];
+        for (bytes, text) in cases {
+            assert_eq!(short_size(bytes), text);
+        }
+    }
+}

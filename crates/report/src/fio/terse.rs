@@ -1,0 +1,94 @@
+//! fio's `--minimal`: one line of fields for each job, version 3. YABS reads fields 7, 8, 48 and 49 of it.
+//!
+//! The order is that of "Terse output" in fio's manual; `show_thread_status_terse_all` in fio's `stat.c` prints it.
+
+use iostack_model::{Bins, Direction, Outcome, OutcomeFile};
+
+use super::report::{context_switches, cpu_percent, disks, first_error, millis, per_second};
+use super::{shares, spread, version};
+
+/// Percentiles that fio always prints, padded with `0%=0`.
+const PERCENTILES: usize = 20;
+
+/// One line for each outcome.
+pub fn terse(file: &OutcomeFile) -> String {
+    let line = |(group, outcome): (usize, &Outcome)| fields(file, group, outcome).join(";") + "\n";
+    file.outcomes.iter().enumerate().map(line).collect()
+}
+
+fn fields(file: &OutcomeFile, group: usize, outcome: &Outcome) -> Vec<String> {
+    let mut fields = vec![
+        "3".to_owned(),
+        version(&file.iostack),
+        outcome.job.name.replace([';', '\n', '\r'], "_"),
+        group.to_string(),
+        first_error(outcome).to_string(),
+    ];
+    fields.extend(side(outcome, Direction::Read));
+    fields.extend(side(outcome, Direction::Write));
+    fields.extend([
+        format!("{:.6}%", cpu_percent(outcome, outcome.cpu.user)),
+        format!("{:.6}%", cpu_percent(outcome, outcome.cpu.system)),
+        context_switches(outcome).to_string(),
+        outcome.cpu.faults_major.to_string(),
+        outcome.cpu.faults_minor.to_string(),
+    ]);
+    fields.extend(shares::depths(outcome).iter().map(|(_, percent)| format!("{percent:.1}%")));
+    let [_, micros, millis] = shares::latencies(&outcome.latency());
+    fields.extend(micros.iter().chain(&millis).map(|(_, percent)| format!("{percent:.2}%")));
+    for disk in disks(std::slice::from_ref(outcome)) {
+        fields.push(disk.count.name.clone());
+        let [read, write, _] = disk.count.ios;
+        let [read_merges, write_merges, _] = disk.count.merges;
+        fields.extend([read, write, read_merges, write_merges, 0, 0, 0].map(|count| count.to_string()));
+        fields.push(format!("{:.2}%", disk.busy_percent()));
+    }
+    fields
+}
+
+/// The 41 fields of one direction; times in us.
+fn side(outcome: &Outcome, direction: Direction) -> Vec<String> {
+    let flow = outcome.flow(direction);
+    let ran = flow.latency.count > 0;
+    let bandwidth = per_second(flow.bytes.0, outcome.elapsed) as u64 / 1024;
+    let mut fields = vec![
+        (flow.bytes.0 / 1024).to_string(),
+        bandwidth.to_string(),
+        (per_second(flow.latency.count, outcome.elapsed) as u64).to_string(),
+        if ran { millis(outcome.elapsed).max(1) } else { 0 }.to_string(),
+    ];
+    fields.extend(latency(&flow.submit));
+    fields.extend(latency(&flow.latency));
+    fields.extend(percentiles(&flow.latency, &outcome.job.percentiles));
+    fields.extend(latency(&flow.latency));
+    let spread = spread::bandwidth(outcome, direction);
+    let share = if bandwidth > 0 { (spread.mean * 100.0 / bandwidth as f64).min(100.0) } else { 0.0 };
+    fields.extend([
+        spread.min.to_string(),
+        spread.max.to_string(),
+        format!("{share:.6}%"),
+        format!("{:.6}", spread.mean),
+        format!("{:.6}", spread.deviation),
+    ]);
+    fields
+}
+
+/// Least, most, mean and deviation in us.
+fn latency(bins: &Bins) -> [String; 4] {
+    [
+        (bins.min_ns / 1000).to_string(),
+        (bins.max_ns / 1000).to_string(),
+        format!("{:.6}", bins.mean_ns() / 1000.0),
+        format!("{:.6}", bins.stddev_ns() / 1000.0),
+    ]
+}
+
+fn percentiles(bins: &Bins, wanted: &[f64]) -> Vec<String> {
+    let known = wanted.iter().take(PERCENTILES).map(|&percent| {
+        let ns = bins.quantile_ns(percent / 100.0).unwrap_or_default();
+        if bins.count == 0 { "0%=0".to_owned() } else { format!("{percent:.6}%={}", ns / 1000) }
+    });
+    let mut fields: Vec<String> = known.collect();
+    fields.resize(PERCENTILES, "0%=0".to_owned());
+    fields
+}
