@@ -176,8 +176,8 @@ fn task_time(directory: &Path) -> Option<(u64, Nanos)> {
     let precise = text(&directory.join("schedstat"))
         .and_then(|line| line.split_whitespace().next()?.parse().ok())
         .filter(|&ns: &u64| ns > 0);
-    let coarse = (stat.user_ticks + stat.system_ticks) * (1_000_000_000 / sys::ticks_per_second());
-    Some((stat.start_ticks, Nanos(precise.unwrap_or(coarse))))
+    let coarse = (stat.user + stat.system) * (1_000_000_000 / sys::ticks_per_second());
+    Some((stat.start, Nanos(precise.unwrap_or(coarse))))
 }
 
 #[cfg(test)]

@@ -12,26 +12,38 @@
 //! Everything is read from sysfs, procfs and system calls of Linux. What reads the kernel's files takes their root, so
 //! that it is tested on stored trees of machines nobody here has. Start reading at [`resolve`].
 
+mod cgroup;
 mod chain;
 pub mod clock;
 pub mod counters;
 mod device;
 mod emergency;
 mod error;
+mod extents;
+mod machine;
 mod marks;
 mod mounts;
+mod permit;
 mod process;
 mod resolve;
 mod roots;
 mod scratch;
+mod settings;
 pub mod signals;
+mod signature;
 mod storage;
 mod sys;
 #[cfg(test)]
 mod testing;
+mod virtualisation;
 
+pub use cgroup::cgroup_io_limit;
 pub use error::HostError;
+pub use extents::{supports_nowait, unwritten};
+pub use machine::machine;
 pub use marks::{is_made, mark_made};
+pub use permit::{open_exclusive, permit_write};
 pub use resolve::{logical_block, resolve, target_size};
 pub use scratch::{Effort, Scratch, scratch_size, sweep};
+pub use settings::{Journal, SettingGuard, restore_all, restore_leftovers, set_scheduler};
 pub use storage::storage;

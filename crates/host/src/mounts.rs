@@ -56,7 +56,7 @@ fn both_options(mount: &str, own: &str) -> String {
 }
 
 /// Blanks, tabs, newlines and backslashes are written as `\040` and so on.
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {

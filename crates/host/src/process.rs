@@ -2,13 +2,13 @@
 
 use crate::roots::Root;
 
-/// What we read of `/proc/PID/stat`.
+/// What we read of `/proc/PID/stat`, in clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatFields {
-    pub(crate) user_ticks: u64,
-    pub(crate) system_ticks: u64,
+    pub(crate) user: u64,
+    pub(crate) system: u64,
     /// Since boot.
-    pub(crate) start_ticks: u64,
+    pub(crate) start: u64,
 }
 
 /// Fields 14, 15 and 22 of `proc_pid_stat(5)`. The name in field 2 may hold blanks and parentheses, so counting starts
@@ -17,7 +17,7 @@ pub(crate) fn stat_fields(text: &str) -> Option<StatFields> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse().ok();
-    Some(StatFields { user_ticks: field(14)?, system_ticks: field(15)?, start_ticks: field(22)? })
+    Some(StatFields { user: field(14)?, system: field(15)?, start: field(22)? })
 }
 
 /// A process, so that another one with the same id is not mistaken for it.
@@ -42,7 +42,7 @@ impl Process {
 }
 
 fn start_ticks(root: &Root, pid: u32) -> Option<u64> {
-    Some(stat_fields(&root.text(format!("proc/{pid}/stat"))?)?.start_ticks)
+    Some(stat_fields(&root.text(format!("proc/{pid}/stat"))?)?.start)
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let line = "42 (a) b (c)) S 1 1 1 0 -1 0 0 0 0 0 7 8 0 0 20 0 1 0 12345 0 0";
         let fields = stat_fields(line).expect("a whole line");
-        assert_eq!(fields, StatFields { user_ticks: 7, system_ticks: 8, start_ticks: 12345 });
+        assert_eq!(fields, StatFields { user: 7, system: 8, start: 12345 });
         assert_eq!(stat_fields("42 (cut) S 1"), None);
     }
 

@@ -28,7 +28,7 @@ const PREFIX: &str = ".iostack-scratch-";
 pub struct Scratch {
     path: PathBuf,
     /// Holds the lock that tells other runs that we live.
-    _lock: File,
+    lock: File,
     _ticket: Option<Ticket>,
 }
 
@@ -45,11 +45,11 @@ impl Scratch {
         }
         let (path, file) = make(directory).map_err(refused)?;
         let ticket = sys::c_path(&path).ok().and_then(|path| emergency::arm(Act::Unlink(path)));
-        let scratch = Scratch { path, _lock: file, _ticket: ticket };
+        let scratch = Scratch { path, lock: file, _ticket: ticket };
         // Without locks (some network file systems) the process id in the name must do.
-        let _ = scratch._lock.try_lock();
+        let _ = scratch.lock.try_lock();
         mark_made(&scratch.path);
-        match sys::reserve(&scratch._lock, size.0) {
+        match sys::reserve(&scratch.lock, size.0) {
             Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(too_full()),
             Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => Err(refused(error)),
             // Not every file system can reserve; it will show when the file is written.
@@ -103,7 +103,7 @@ pub fn sweep(directory: &Path) -> Vec<PathBuf> {
 fn owner_of(name: &str) -> Option<Process> {
     let mut parts = name.strip_prefix(PREFIX)?.split('-').map(str::parse::<u64>);
     let (pid, start, number) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
-    let whole = parts.next().is_none() && number <= u64::from(u32::MAX);
+    let whole = parts.next().is_none() && u32::try_from(number).is_ok();
     whole.then_some(Process { pid: u32::try_from(pid).ok()?, start_ticks: start })
 }
 

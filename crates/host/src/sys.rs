@@ -192,9 +192,9 @@ pub(crate) struct Extent {
     pub(crate) logical: u64,
     pub(crate) physical: u64,
     pub(crate) length: u64,
-    reserved: [u64; 2],
+    pub(crate) reserved: [u64; 2],
     pub(crate) flags: u32,
-    reserved_too: [u32; 3],
+    pub(crate) reserved_too: [u32; 3],
 }
 const _: () = assert!(size_of::<Extent>() == 56);
 

@@ -36,13 +36,12 @@ impl Code {
             let content = self.read_stable(page);
             self.pages.insert(page, content);
         }
-        match self.pages.get(&page).and_then(Option::as_deref).and_then(|bytes| bytes.get(offset..offset + 2)) {
-            Some(bytes) => bytes == SYSCALL,
-            None => {
-                let mut bytes = [0; 2];
-                sys::read_memory(self.pid, address, &mut bytes) && bytes == SYSCALL
-            }
+        let content = self.pages.get(&page).and_then(Option::as_deref);
+        if let Some(bytes) = content.and_then(|bytes| bytes.get(offset..offset + 2)) {
+            return bytes == SYSCALL;
         }
+        let mut bytes = [0; 2];
+        sys::read_memory(self.pid, address, &mut bytes) && bytes == SYSCALL
     }
 
     /// One page, when its content cannot change.

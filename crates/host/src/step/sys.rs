@@ -77,7 +77,7 @@ pub(super) fn instruction_pointer(tid: i32) -> io::Result<u64> {
     let mut word: c_long = 0;
     // SAFETY: the raw call stores one word at the fourth argument, which is ours.
     let answer = unsafe {
-        libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKUSER as c_long, tid as c_long, offset, &raw mut word)
+        libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKUSER, tid, offset, &raw mut word)
     };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(word as u64) }
 }
@@ -147,7 +147,7 @@ pub(super) fn read_memory(pid: i32, address: u64, buffer: &mut [u8]) -> bool {
     let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: buffer.len() };
     // SAFETY: `local` describes `buffer`, which outlives the call; `remote` is only checked by the kernel.
     let count = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
-    count == buffer.len() as isize
+    count == buffer.len().cast_signed()
 }
 
 /// Interrupts this thread's blocking calls (`EINTR`) ten times a second while it lives, so that a wait can be

@@ -133,6 +133,14 @@ impl<'a> Tracee<'a> {
         Ok(tracee)
     }
 
+    /// An error when the thread runs 32-bit code.
+    pub(super) fn must_be_64_bit(&self, name: &str) -> Result<(), StepError> {
+        match sys::registers(self.tid) {
+            Ok(registers) if registers.cs != sys::CODE_SEGMENT_64 => Err(StepError::Not64Bit(name.to_owned())),
+            _ => Ok(()),
+        }
+    }
+
     fn wait(&mut self) -> io::Result<Stop> {
         let (stop, deadline) = (self.stop, self.deadline);
         let give_up = || stop.load(Ordering::Relaxed) || Instant::now() >= deadline;
@@ -297,12 +305,11 @@ impl<'a, 'b> Stepper<'a, 'b> {
                 // Nothing was executed; a call that was not begun is looked at again.
                 self.pending.take_if(|pending| !pending.restarted);
             }
-            Stop::Interrupted => {}
             Stop::Group => {
                 sys::listen(tid)?;
                 self.tracee.wait()?;
             }
-            Stop::Ended | Stop::GivenUp => {}
+            Stop::Interrupted | Stop::Ended | Stop::GivenUp => {}
         }
         if !self.tracee.stopped {
             self.trace.ended = self.tracee.has_ended();
@@ -320,7 +327,7 @@ impl<'a, 'b> Stepper<'a, 'b> {
             if !pending.restarted {
                 self.count();
             }
-            let value = sys::registers(tid)?.rax as i64;
+            let value = sys::registers(tid)?.rax.cast_signed();
             if calls::is_restart(value) {
                 self.pending = Some(Pending { restarted: true, ..pending });
             } else {
@@ -342,7 +349,7 @@ impl<'a, 'b> Stepper<'a, 'b> {
 
     /// A system call returned `value`.
     fn called(&mut self, arguments: &Registers, value: i64) {
-        let number = arguments.orig_rax.min(arguments.rax);
+        let number = arguments.rax;
         let positive = u64::try_from(value).unwrap_or(0);
         let mut call = Call { at: self.trace.instructions, number, ios: 0, completions: 0, file: None };
         match calls::carries(number) {

@@ -1,0 +1,172 @@
+//! What does one I/O cost a program in user space?
+//!
+//!   start or find it ──► busiest thread ──► let it run, watched ──► step it ──► add up
+//!       program            threads             free                trace     summary
+//!
+//! Counts user instructions, system calls and context switches per I/O of any program, without performance counters
+//! and without its cooperation: the busiest thread is executed one instruction at a time by ptrace. A few hundred
+//! thousand instructions suffice, because a load generator is a loop.
+//!
+//! Stepping slows the thread about a thousandfold, so its I/Os are complete when it looks for them. What it does per
+//! I/O is counted exactly; what it does per second (progress lines, timers, polling for completions) is not the same
+//! as at full speed. Switches and CPU time come from a window without stepping.
+//!
+//! Start reading at [`cost`].
+
+mod calls;
+mod error;
+mod free;
+mod objects;
+mod program;
+mod result;
+mod rings;
+mod summary;
+mod threads;
+
+#[cfg(target_arch = "x86_64")]
+mod code;
+mod sys;
+mod trace;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use iostack_model::Nanos;
+
+pub use error::StepError;
+pub use free::{CountedBy, FreeRun};
+pub use result::{AddressCost, CallCost, Doubt, FileCost, PlaceCost, UserCost};
+
+use program::Program;
+use threads::Thread;
+use trace::{Ended, Limits, Trace, Tracee};
+
+/// Time over which the busiest thread is looked for.
+const SEARCH: Duration = Duration::from_millis(200);
+/// Time over which a thread is watched without stepping.
+const WATCH: Duration = Duration::from_millis(500);
+/// Parts of the window, whose spread is reported.
+const PARTS: u64 = 5;
+/// Threads tried, busiest first, until one does I/O.
+const CANDIDATES: usize = 3;
+
+/// Whose cost.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// A command to start, and to end afterwards with all its children.
+    Command {
+        /// Program and arguments.
+        words: Vec<OsString>,
+        /// New file for what it prints; `None` keeps it in memory and shows its end when something fails.
+        output: Option<PathBuf>,
+    },
+    /// A running process, which is left running.
+    Process(u32),
+}
+
+/// What to count, and how long.
+pub struct Question<'a> {
+    /// Whose cost.
+    pub subject: Subject,
+    /// Time a command gets to reach its steady state.
+    pub warm_up: Nanos,
+    /// Instructions to count.
+    pub instructions: u64,
+    /// Longest time to step.
+    pub patience: Nanos,
+    /// Set by Ctrl-C.
+    pub stop: &'a AtomicBool,
+    /// Told what happens, one short line each.
+    pub talk: &'a dyn Fn(&str),
+}
+
+/// Counts.
+pub fn cost(question: &Question) -> Result<UserCost, StepError> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(StepError::Architecture(std::env::consts::ARCH));
+    }
+    match &question.subject {
+        Subject::Command { words, output } => {
+            let mut program = Program::start(words, output.as_deref())?;
+            (question.talk)(&format!("started `{}`; {} of warm-up", program.words(), question.warm_up));
+            program.warm_up(Duration::from_nanos(question.warm_up.0), question.stop)?;
+            let name = program.words().to_owned();
+            let answer = cost_of_family(question, &name, program.pid(), true);
+            answer.map_err(|error| with_output(error, &mut program))
+        }
+        Subject::Process(pid) => {
+            let known = i32::try_from(*pid).ok().filter(|pid| PathBuf::from(format!("/proc/{pid}")).exists());
+            let root = known.ok_or(StepError::NoProcess(*pid))?;
+            cost_of_family(question, &format!("process {pid}"), root, false)
+        }
+    }
+}
+
+/// Adds the end of the command's output to an error; a command that has ended meanwhile is the error itself.
+fn with_output(error: StepError, program: &mut Program) -> StepError {
+    match error {
+        StepError::Interrupted => StepError::Interrupted,
+        StepError::NoIo { subject, instructions, calls, .. } => {
+            StepError::NoIo { subject, instructions, calls, output: program.output_end() }
+        }
+        other => program.must_live().err().unwrap_or(other),
+    }
+}
+
+/// Steps the busiest thread that does I/O.
+fn cost_of_family(question: &Question, name: &str, root: i32, ours: bool) -> Result<UserCost, StepError> {
+    let threads = threads::busiest(root, SEARCH);
+    if threads.is_empty() {
+        return Err(StepError::Idle(name.to_owned()));
+    }
+    let total: u64 = threads.iter().map(|thread| thread.cpu_ns).sum();
+    let mut watched = 0;
+    let mut last = Trace::default();
+    for thread in threads.iter().take(CANDIDATES) {
+        let share = thread.cpu_ns as f64 / total as f64;
+        let window = free::watch(thread.pid, thread.tid, WATCH);
+        (question.talk)(&format!(
+            "stepping thread {} ({}), {:.0} % of its CPU time",
+            thread.tid,
+            thread.name,
+            share * 100.0
+        ));
+        let (trace, places) = step(question, thread, ours)?;
+        let counted = summary::add_up(&trace, PARTS);
+        if counted.ios > 0 {
+            let free = window.and_then(|window| free::per_io(&window, &counted));
+            return Ok(result::assemble(name, (thread, share), trace, counted, free, places));
+        }
+        if trace.ended == Some(Ended::Interrupted) {
+            return Err(StepError::Interrupted);
+        }
+        watched += trace.instructions;
+        last = trace;
+    }
+    let calls = result::commonest_calls(&last);
+    Err(StepError::NoIo { subject: name.to_owned(), instructions: watched, calls, output: String::new() })
+}
+
+/// Attaches, steps, finds out where the code was, and lets go.
+fn step(
+    question: &Question,
+    thread: &Thread,
+    ours: bool,
+) -> Result<(Trace, Vec<(objects::Place, u64)>), StepError> {
+    let deadline = Instant::now() + Duration::from_nanos(question.patience.0);
+    // On one CPU the two hand over to each other without waking another one.
+    let _pinned = threads::last_cpu(thread.pid, thread.tid).and_then(sys::Pinned::to);
+    let mut tracee = Tracee::attach((thread.pid, thread.tid), ours, deadline, question.stop)?;
+    tracee.must_be_64_bit(&thread.name)?;
+    let limits = Limits { instructions: question.instructions, parts: PARTS };
+    let trace = trace::run(&mut tracee, limits)?;
+    let mut finder = objects::Finder::new(thread.pid);
+    drop(tracee);
+    let places = trace.addresses.iter().map(|(&address, &count)| (finder.place(address), count)).collect();
+    if question.stop.load(Ordering::Relaxed) && trace.instructions == 0 {
+        return Err(StepError::Interrupted);
+    }
+    Ok((trace, places))
+}

@@ -1,0 +1,178 @@
+//! From a trace to figures per I/O. Pure.
+//!
+//!   attach ─ first I/O ─────┬───────┬───────┬───────┬─── last I/O ─ end
+//!              │   part 1   │   2   │   3   │   4   │   5   │
+//!              └───────────── counted ─────────────────────┘
+//!
+//! Counting starts when one I/O call has returned and ends when another has, so a steady loop is counted in whole
+//! turns: 100 instructions per turn come out as exactly 100. The I/Os of the first call belong to the turn before.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::calls::{self, Carries};
+use super::trace::{Call, Trace};
+
+/// A trace, added up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Counted {
+    /// Instructions between the first and the last I/O call.
+    pub(super) instructions: u64,
+    /// I/Os of these turns.
+    pub(super) ios: u64,
+    /// Completions returned by `io_getevents` in these turns.
+    pub(super) completions: u64,
+    /// Instructions per I/O of each part.
+    pub(super) parts: Vec<f64>,
+    /// By number: calls and I/Os.
+    pub(super) calls: BTreeMap<u64, (u64, u64)>,
+    /// I/Os by file.
+    pub(super) files: BTreeMap<PathBuf, u64>,
+    /// Calls of the read and write family, whatever they went to.
+    pub(super) transfers: u64,
+    /// Those of them that carried I/O.
+    pub(super) transfers_with_io: u64,
+    /// I/Os came through rings.
+    pub(super) rings: bool,
+    /// A kernel thread submitted; the I/Os are completions of the ring.
+    pub(super) polled: bool,
+    /// Descriptor of the ring, when it is known.
+    pub(super) ring: Option<u64>,
+    /// Bytes at the block layer.
+    pub(super) bytes: u64,
+}
+
+/// Adds up a trace in `parts` parts.
+pub(super) fn add_up(trace: &Trace, parts: u64) -> Counted {
+    let mut counted = Counted { ring: trace.ring, bytes: trace.bytes, ..Counted::default() };
+    // Instructions so far and I/Os so far, after every I/O call.
+    let mut marks: Vec<(u64, u64)> = Vec::new();
+    for call in trace.calls.iter().filter(|call| call.ios > 0) {
+        let before = marks.last().map_or(0, |&(_, ios)| ios);
+        marks.push((call.at, if marks.is_empty() { 0 } else { before + call.ios }));
+    }
+    if marks.is_empty() && !trace.tails.is_empty() {
+        marks = completions_so_far(&trace.tails);
+        counted.polled = true;
+        counted.rings = true;
+    }
+    let (Some(&(first, _)), Some(&(last, ios))) = (marks.first(), marks.last()) else {
+        return counted;
+    };
+    counted.instructions = last - first;
+    counted.ios = ios;
+    counted.parts = split(&marks, parts);
+    for call in trace.calls.iter().filter(|call| call.at > first && call.at <= last) {
+        add_call(&mut counted, call, &trace.files);
+    }
+    counted
+}
+
+fn add_call(counted: &mut Counted, call: &Call, files: &[PathBuf]) {
+    let entry = counted.calls.entry(call.number).or_default();
+    *entry = (entry.0 + 1, entry.1 + call.ios);
+    counted.completions += call.completions;
+    match calls::carries(call.number) {
+        Carries::One => {
+            counted.transfers += 1;
+            counted.transfers_with_io += call.ios;
+        }
+        Carries::Entered if call.ios > 0 => counted.rings = true,
+        _ => {}
+    }
+    if let Some(path) = call.file.and_then(|index| files.get(index)) {
+        *counted.files.entry(path.clone()).or_default() += call.ios;
+    }
+}
+
+/// Tails of a queue, which wrap, to completions since the first.
+fn completions_so_far(tails: &[(u64, u32)]) -> Vec<(u64, u64)> {
+    let mut sum = 0;
+    let mut before = tails.first().map_or(0, |&(_, tail)| tail);
+    let add = |&(at, tail): &(u64, u32)| {
+        sum += u64::from(tail.wrapping_sub(before));
+        before = tail;
+        (at, sum)
+    };
+    tails.iter().map(add).collect()
+}
+
+/// Instructions per I/O of parts of about equal length, each ending at a mark.
+fn split(marks: &[(u64, u64)], parts: u64) -> Vec<f64> {
+    let (Some(&first), Some(&last)) = (marks.first(), marks.last()) else { return Vec::new() };
+    let mut begin = first;
+    let mut found = Vec::new();
+    for part in 1..=parts {
+        let until = first.0 + (last.0 - first.0) * part / parts;
+        let Some(&end) = marks.iter().find(|&&(at, _)| at >= until) else { break };
+        if end.1 > begin.1 {
+            found.push((end.0 - begin.0) as f64 / (end.1 - begin.1) as f64);
+            begin = end;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PREAD: u64 = 17;
+    const FSYNC: u64 = 74;
+    const SUBMIT: u64 = 209;
+    const REAP: u64 = 208;
+
+    fn call(at: u64, number: u64, ios: u64) -> Call {
+        Call { at, number, ios, completions: 0, file: None }
+    }
+
+    #[test]
+    fn a_loop_of_97_instructions_counts_as_97_whatever_it_started_with() {
+        for lead in [0, 1, 50, 96] {
+            let calls = (0..500).map(|turn| call(lead + turn * 97, PREAD, 1)).collect();
+            let counted = add_up(&Trace { calls, ..Trace::default() }, 5);
+            assert_eq!((counted.instructions, counted.ios), (499 * 97, 499));
+            assert_eq!(counted.parts, [97.0; 5]);
+            assert_eq!(counted.calls, BTreeMap::from([(PREAD, (499, 499))]));
+        }
+    }
+
+    #[test]
+    fn a_batch_counts_its_return_value_and_the_first_one_belongs_to_the_turn_before() {
+        let mut calls = Vec::new();
+        for turn in 0..11 {
+            calls.push(call(turn * 1600, SUBMIT, 16));
+            calls.push(Call { completions: 16, ..call(turn * 1600 + 800, REAP, 0) });
+        }
+        let counted = add_up(&Trace { calls, ..Trace::default() }, 5);
+        assert_eq!((counted.ios, counted.completions), (160, 160));
+        assert_eq!(counted.parts, [100.0; 5]);
+        assert_eq!(counted.calls, BTreeMap::from([(SUBMIT, (10, 160)), (REAP, (10, 0))]));
+    }
+
+    #[test]
+    fn calls_that_carry_nothing_are_counted_as_calls_only() {
+        let calls = vec![call(10, PREAD, 1), call(20, FSYNC, 0), call(30, PREAD, 0), call(40, PREAD, 1)];
+        let counted = add_up(&Trace { calls, ..Trace::default() }, 5);
+        assert_eq!((counted.instructions, counted.ios), (30, 1));
+        assert_eq!((counted.transfers, counted.transfers_with_io), (2, 1));
+        assert_eq!(counted.calls[&FSYNC], (1, 0));
+        assert_eq!(counted.parts, [30.0]);
+    }
+
+    #[test]
+    fn a_tail_that_wraps_still_counts_forward() {
+        let tails = vec![(0, u32::MAX - 9), (1000, 0), (2000, 30)];
+        let counted = add_up(&Trace { tails, ..Trace::default() }, 2);
+        assert!(counted.polled);
+        assert_eq!((counted.instructions, counted.ios), (2000, 40));
+        assert_eq!(counted.parts, [100.0, 1000.0 / 30.0]);
+    }
+
+    #[test]
+    fn a_single_io_is_no_turn() {
+        let counted = add_up(&Trace { calls: vec![call(10, PREAD, 1)], ..Trace::default() }, 5);
+        assert_eq!((counted.instructions, counted.ios, counted.parts.len()), (0, 0, 0));
+        assert_eq!(add_up(&Trace::default(), 5), Counted::default());
+    }
+}
