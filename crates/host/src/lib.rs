@@ -7,6 +7,7 @@
 //! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`] |
 //! | what time is it, what was counted? | [`clock`], [`counters`] |
 //! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
+//! | what does one I/O cost a program in user space? | [`step`] |
 //! | how would it be with another scheduler? | [`set_scheduler`], [`restore_leftovers`] |
 //!
 //! Everything is read from sysfs, procfs and system calls of Linux. What reads the kernel's files takes their root, so
@@ -31,6 +32,7 @@ mod scratch;
 mod settings;
 pub mod signals;
 mod signature;
+pub mod step;
 mod storage;
 mod sys;
 #[cfg(test)]

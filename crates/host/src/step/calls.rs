@@ -1,7 +1,7 @@
 //! What does a system call say about I/Os?
 //!
-//! Numbers and names are those of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl in the Linux sources, names in
-//! `syscalls-x86-64.txt` here).
+//! Numbers and names are those of x86-64 (`arch/x86/entry/syscalls/syscall_64.tbl` in the Linux sources; names are
+//! in `syscalls-x86-64.txt` here).
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -26,7 +26,7 @@ pub(super) enum Carries {
     Nothing,
 }
 
-/// `io_uring_enter` flag: the descriptor is an index of registered rings (include/uapi/linux/io_uring.h).
+/// `io_uring_enter` flag: the descriptor is an index of registered rings (`include/uapi/linux/io_uring.h`).
 pub(super) const ENTER_REGISTERED_RING: u64 = 1 << 4;
 
 /// How call `number` carries I/O.
@@ -88,7 +88,7 @@ mod tests {
             (libc::SYS_io_submit, "io_submit", Carries::Submitted),
             (libc::SYS_io_uring_enter, "io_uring_enter", Carries::Entered),
             (libc::SYS_io_getevents, "io_getevents", Carries::Reaped),
-            (libc::SYS_io_pgetevents, "io_pgetevents", Carries::Reaped),
+            (333, "io_pgetevents", Carries::Reaped),
             (libc::SYS_mmap, "mmap", Carries::Maps),
             (libc::SYS_mprotect, "mprotect", Carries::Maps),
             (libc::SYS_munmap, "munmap", Carries::Maps),

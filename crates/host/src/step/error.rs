@@ -73,7 +73,9 @@ pub enum StepError {
         output: String,
     },
     /// The thread never ran.
-    #[error("no thread of `{0}` used any CPU time; is it waiting for input or for its first I/O? Raise --after")]
+    #[error(
+        "no thread of `{0}` used any CPU time; is it waiting for input or for its first I/O? Raise --after"
+    )]
     Idle(String),
     /// The user ended it.
     #[error("interrupted before there was anything to report")]

@@ -77,7 +77,10 @@ pub(super) struct Delta {
 /// Sum of the values of `key: value` lines.
 fn sum(text: &str, keys: &[&str]) -> u64 {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
-    pairs.filter(|(key, _)| keys.contains(key)).filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum()
+    pairs
+        .filter(|(key, _)| keys.contains(key))
+        .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
+        .sum()
 }
 
 fn file(pid: i32, tid: i32, name: &str) -> Option<String> {

@@ -137,7 +137,7 @@ fn cost_of_family(question: &Question, name: &str, root: i32, ours: bool) -> Res
         let counted = summary::add_up(&trace, PARTS);
         if counted.ios > 0 {
             let free = window.and_then(|window| free::per_io(&window, &counted));
-            return Ok(result::assemble(name, (thread, share), trace, counted, free, places));
+            return Ok(result::assemble(name, (thread, share), &trace, counted, free, places));
         }
         if trace.ended == Some(Ended::Interrupted) {
             return Err(StepError::Interrupted);

@@ -1,7 +1,7 @@
 //! Whose code is at an address?
 //!
 //! `/proc/PID/maps` says which file; the file's ELF symbol table says which function. Layouts are those of the
-//! System V ABI, "Object Files" (Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr, Elf64_Sym).
+//! System V ABI, "Object Files" (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`, `Elf64_Sym`).
 
 use std::collections::HashMap;
 use std::fs;

@@ -43,7 +43,9 @@ impl Program {
         sys::die_with_us(&mut command);
         match command.spawn() {
             Ok(child) => Ok(Program { child, output: file, words: shown }),
-            Err(source) => Err(StepError::NotStarted { command: name.to_string_lossy().into_owned(), source }),
+            Err(source) => {
+                Err(StepError::NotStarted { command: name.to_string_lossy().into_owned(), source })
+            }
         }
     }
 

@@ -193,7 +193,7 @@ const SHARE_FINE: f64 = 0.05;
 pub(super) fn assemble(
     subject: &str,
     (thread, cpu_share): (&Thread, f64),
-    trace: Trace,
+    trace: &Trace,
     counted: Counted,
     free_run: Option<FreeRun>,
     places: Vec<(Place, u64)>,
@@ -279,7 +279,8 @@ fn by_place(places: &[(Place, u64)], ios: f64) -> [Vec<PlaceCost>; 2] {
 }
 
 fn addresses(places: Vec<(Place, u64)>) -> Vec<AddressCost> {
-    let cost = |(place, count): (Place, u64)| AddressCost { object: place.object, address: place.address, count };
+    let cost =
+        |(place, count): (Place, u64)| AddressCost { object: place.object, address: place.address, count };
     let mut costs: Vec<AddressCost> = places.into_iter().map(cost).collect();
     costs.sort_by(|a, b| b.count.cmp(&a.count).then(a.address.cmp(&b.address)));
     costs

@@ -1,7 +1,7 @@
 //! What do the `io_uring` rings of a process say?
 //!
 //! The kernel shows the heads and tails of every ring in `/proc/PID/fdinfo/FD` (`io_uring_show_fdinfo` in
-//! io_uring/fdinfo.c). The tail of the completion queue counts completions, whoever submitted.
+//! `io_uring/fdinfo.c`). The tail of the completion queue counts completions, whoever submitted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,8 @@ pub(super) fn rings(pid: i32) -> BTreeMap<u64, Ring> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let mut found = BTreeMap::new();
     for entry in entries {
-        let is_ring = fs::read_link(entry.path()).is_ok_and(|link| link == Path::new("anon_inode:[io_uring]"));
+        let is_ring =
+            fs::read_link(entry.path()).is_ok_and(|link| link == Path::new("anon_inode:[io_uring]"));
         let descriptor = entry.file_name().to_str().and_then(|name| name.parse().ok());
         if let (true, Some(descriptor)) = (is_ring, descriptor)
             && let Some(ring) = ring(pid, descriptor)

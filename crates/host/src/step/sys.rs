@@ -76,9 +76,8 @@ pub(super) fn instruction_pointer(tid: i32) -> io::Result<u64> {
     let offset = offset_of!(Registers, rip);
     let mut word: c_long = 0;
     // SAFETY: the raw call stores one word at the fourth argument, which is ours.
-    let answer = unsafe {
-        libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKUSER, tid, offset, &raw mut word)
-    };
+    let answer =
+        unsafe { libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKUSER, tid, offset, &raw mut word) };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(word as u64) }
 }
 

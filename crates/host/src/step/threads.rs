@@ -65,7 +65,9 @@ fn descendants(root: i32, all: &[Process]) -> Vec<Process> {
     let mut ids = BTreeSet::from([root]);
     loop {
         let before = ids.len();
-        ids.extend(all.iter().filter(|process| ids.contains(&process.parent)).map(|p| p.pid).collect::<Vec<_>>());
+        ids.extend(
+            all.iter().filter(|process| ids.contains(&process.parent)).map(|p| p.pid).collect::<Vec<_>>(),
+        );
         if ids.len() == before {
             return all.iter().filter(|process| ids.contains(&process.pid)).copied().collect();
         }

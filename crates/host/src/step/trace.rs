@@ -91,13 +91,6 @@ pub(super) struct Trace {
     pub(super) ended: Option<Ended>,
 }
 
-impl Trace {
-    /// Instructions at which the first I/O had returned.
-    fn first(&self) -> Option<u64> {
-        self.calls.iter().find(|call| call.ios > 0).map(|call| call.at)
-    }
-}
-
 /// A thread we are attached to. Runs on, untraced, when dropped.
 pub(super) struct Tracee<'a> {
     pub(super) pid: i32,
@@ -127,7 +120,9 @@ impl<'a> Tracee<'a> {
         // Another signal may come first; it is delivered at the first step.
         match tracee.wait().map_err(|source| failed("waiting for it to stop", source))? {
             Stop::Signal(signal) => tracee.signal = signal,
-            Stop::Ended | Stop::GivenUp if stop.load(Ordering::Relaxed) => return Err(StepError::Interrupted),
+            Stop::Ended | Stop::GivenUp if stop.load(Ordering::Relaxed) => {
+                return Err(StepError::Interrupted);
+            }
             _ => {}
         }
         Ok(tracee)
@@ -136,7 +131,9 @@ impl<'a> Tracee<'a> {
     /// An error when the thread runs 32-bit code.
     pub(super) fn must_be_64_bit(&self, name: &str) -> Result<(), StepError> {
         match sys::registers(self.tid) {
-            Ok(registers) if registers.cs != sys::CODE_SEGMENT_64 => Err(StepError::Not64Bit(name.to_owned())),
+            Ok(registers) if registers.cs != sys::CODE_SEGMENT_64 => {
+                Err(StepError::Not64Bit(name.to_owned()))
+            }
             _ => Ok(()),
         }
     }
@@ -198,7 +195,9 @@ fn refused(pid: i32, tid: i32, source: io::Error) -> StepError {
     let reason = match (tracer, scope.trim()) {
         ("", _) => "it ended meanwhile".to_owned(),
         (tracer, _) if tracer != "0" => {
-            format!("process {tracer} traces it already; end that tracer (gdb, strace, another iostack) first")
+            format!(
+                "process {tracer} traces it already; end that tracer (gdb, strace, another iostack) first"
+            )
         }
         (_, "1") => "kernel.yama.ptrace_scope is 1, which allows tracing one's own children only; start the \
                      program through `iostack cost -- COMMAND`, or use sudo, or `sysctl \
@@ -206,9 +205,11 @@ fn refused(pid: i32, tid: i32, source: io::Error) -> StepError {
             .to_owned(),
         (_, "2") => "kernel.yama.ptrace_scope is 2, which allows tracing to root only; use sudo".to_owned(),
         (_, "3") => "kernel.yama.ptrace_scope is 3, which forbids tracing until the next boot".to_owned(),
-        _ => "it belongs to another user, or this container forbids tracing; use sudo, or start the container \
+        _ => {
+            "it belongs to another user, or this container forbids tracing; use sudo, or start the container \
               with --cap-add SYS_PTRACE"
-            .to_owned(),
+                .to_owned()
+        }
     };
     StepError::Refused { pid, tid, reason, source }
 }

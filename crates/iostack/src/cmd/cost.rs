@@ -1,0 +1,197 @@
+//! `iostack cost`: user instructions, system calls and context switches per I/O of any program.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use iostack_host::step::{self, CountedBy, PlaceCost, Question, Subject, UserCost};
+use iostack_model::Nanos;
+
+use crate::exit::Ended;
+use crate::talk::Talk;
+
+const LONG_HELP: &str = "\
+How it counts: the busiest thread of the command (or process) and all its children
+is executed one instruction at a time (ptrace), so no performance counters are
+needed and the result repeats. I/Os are what its system calls carry: read, write,
+pread and the like on files and block devices, io_submit, io_uring_enter. Stepping
+slows the thread about a thousandfold: work per I/O is exact, work per second
+(progress lines, polling) is not. Switches and CPU time come from half a second in
+which the thread runs freely.
+
+The command should run for 30 seconds or more; it is ended (SIGTERM) when counting
+is done. A process given with --pid is left running.
+
+Examples:
+  iostack cost -- fio --name=a --filename=f --size=256m --rw=randread \\
+      --direct=1 --time_based --runtime=60
+  iostack cost --pid $(pgrep -n fio)";
+
+/// Arguments of `iostack cost`.
+#[derive(clap::Args)]
+#[command(after_long_help = LONG_HELP)]
+pub(crate) struct CostArgs {
+    /// The command and its arguments, behind `--`. It is started, counted, and ended.
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "pid")]
+    command: Vec<OsString>,
+    /// Count a process that runs already, and leave it running.
+    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    pid: Option<u32>,
+    /// Time the command gets before counting starts.
+    #[arg(long, value_name = "TIME", default_value = "1s", conflicts_with = "pid")]
+    after: Nanos,
+    /// User instructions to count.
+    #[arg(long, value_name = "COUNT", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1000..))]
+    instructions: u64,
+    /// Longest time to count; what was counted by then is reported.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    patience: Nanos,
+    /// New file for what the command prints. Without it, the end of it is shown when something fails.
+    #[arg(long, value_name = "FILE", conflicts_with = "pid")]
+    output: Option<PathBuf>,
+    /// Print everything as JSON, also the executions of every instruction.
+    #[arg(long)]
+    json: bool,
+    /// List this many functions.
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    functions: usize,
+}
+
+/// Counts and prints.
+pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
+    let subject = match (args.pid, args.command.is_empty()) {
+        (Some(pid), _) => Subject::Process(pid),
+        (None, false) => Subject::Command { words: args.command.clone(), output: args.output.clone() },
+        (None, true) => {
+            bail!("no command was given; write it behind `--`, as in `iostack cost -- fio job.fio`")
+        }
+    };
+    let talk = Talk::new(args.json);
+    let said = Cell::new(false);
+    let answer = step::cost(&Question {
+        subject,
+        warm_up: args.after,
+        instructions: args.instructions,
+        patience: args.patience,
+        stop: iostack_host::signals::stop_flag(),
+        talk: &|text| {
+            said.set(true);
+            talk.say(text);
+        },
+    })?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else {
+        print!("{}{}", if said.get() { "\n" } else { "" }, table(&answer, args.functions));
+    }
+    Ok(Ended::Done)
+}
+
+/// One screen of 80 columns.
+fn table(cost: &UserCost, functions: usize) -> String {
+    let mut text = String::new();
+    let mut line = |words: &str| {
+        text.push_str(words);
+        text.push('\n');
+    };
+    line(&cut(&format!("Cost per I/O of {}", cost.subject), 80));
+    line(&format!(
+        "thread {} ({}), {:.0} % of the program's CPU time; {} I/Os in {} instructions",
+        cost.tid,
+        cost.thread,
+        cost.cpu_share * 100.0,
+        cost.ios,
+        cost.instructions
+    ));
+    line("");
+    line(&row("user instructions", cost.instructions_per_io, &spread(cost)));
+    line(&row("system calls", cost.calls_per_io, ""));
+    for call in &cost.calls {
+        let carried = if call.ios > 0 {
+            format!("carries {:.4} I/Os", call.ios as f64 / call.count as f64)
+        } else {
+            String::new()
+        };
+        line(&row(&format!("  {}", call.name), call.per_io, &carried));
+    }
+    text.push_str(&free_run(cost));
+    text.push_str(&places("instructions by file", &cost.objects, 5));
+    text.push_str(&places("instructions by function", &cost.functions, functions));
+    for doubt in &cost.doubts {
+        let _ = write!(text, "\n{}", wrap(&format!("! {doubt}"), 78));
+    }
+    text.push_str(
+        "\nNext: the same for another engine or batch size, and compare; --json for every number.\n",
+    );
+    text
+}
+
+fn row(label: &str, value: f64, note: &str) -> String {
+    let number = if value >= 100.0 { format!("{value:.1}") } else { format!("{value:.3}") };
+    format!("  {label:<30}{number:>12}   {note}").trim_end().to_owned()
+}
+
+fn spread(cost: &UserCost) -> String {
+    format!("±{:.2} % between fifths", cost.spread * 100.0)
+}
+
+fn free_run(cost: &UserCost) -> String {
+    let Some(free) = &cost.free_run else { return String::new() };
+    let how = match free.counted_by {
+        CountedBy::Ring => "by the ring's completions",
+        CountedBy::Calls => "by read and write calls",
+        CountedBy::Bytes => "by bytes",
+    };
+    let rows = [
+        format!("\nrunning freely for {}, {:.0} I/Os/s, counted {how}", free.window, free.ios_per_second),
+        row("switches, waiting", free.switches_voluntary_per_io, ""),
+        row("switches, preempted", free.switches_involuntary_per_io, ""),
+        row("CPU time, us", free.cpu_ns_per_io / 1000.0, &format!("thread {:.0} % busy", free.busy * 100.0)),
+    ];
+    rows.join("\n") + "\n"
+}
+
+fn places(title: &str, places: &[PlaceCost], most: usize) -> String {
+    if most == 0 {
+        return String::new();
+    }
+    let mut text = format!("\n{title}\n");
+    for place in places.iter().take(most) {
+        let label = match &place.function {
+            Some(function) => format!("{} {function}", place.object),
+            None => place.object.clone(),
+        };
+        let _ =
+            writeln!(text, "  {:<51}{:>9.1}{:>8.1} %", cut(&label, 50), place.per_io, place.share * 100.0);
+    }
+    text
+}
+
+/// The first `width` characters, with a mark where something is missing.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width - 2).chain("..".chars()).collect()
+}
+
+/// Breaks at blanks so that no line is longer than `width`; later lines are indented by two.
+fn wrap(text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            lines.push_str("\n  ");
+            column = 2;
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines + "\n"
+}
