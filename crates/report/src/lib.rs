@@ -8,6 +8,7 @@
 //! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`text::check`].
 
 pub mod fio;
+pub mod html;
 pub mod text;
 
 #[cfg(any(test, feature = "fixture"))]

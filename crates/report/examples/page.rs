@@ -1,0 +1,21 @@
+//! Writes the pages of the fixture to look at them:
+//! `cargo run -p iostack-report --features fixture --example page -- DIRECTORY`.
+
+use std::path::PathBuf;
+
+use iostack_report::{fixture, html};
+
+fn main() -> std::io::Result<()> {
+    let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
+    let pages = [
+        ("check.html", html::check(&fixture::check())),
+        ("quick.html", html::check(&fixture::check_quick())),
+        ("interrupted.html", html::check(&fixture::check_interrupted())),
+        ("run.html", html::outcomes(&fixture::outcome_file())),
+    ];
+    for (name, page) in pages {
+        std::fs::write(directory.join(name), &page)?;
+        println!("{} {} KiB", directory.join(name).display(), page.len() / 1024);
+    }
+    Ok(())
+}

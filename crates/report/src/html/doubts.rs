@@ -1,0 +1,151 @@
+//! Why should a reader doubt which number?
+//!
+//! Caveats of one kind share a number and a remedy. A figure carries the number as a link; the list at the end of the
+//! page says what was seen where, and what to do. Start reading at [`Doubts::note`].
+
+use std::fmt::Write as _;
+
+use iostack_model::Caveat;
+
+use super::escape;
+
+/// All caveats of the page, by kind, in the order in which they were met.
+#[derive(Default)]
+pub(super) struct Doubts {
+    kinds: Vec<Kind>,
+}
+
+struct Kind {
+    name: String,
+    remedy: String,
+    /// `(place, what was seen there)`, without repetitions.
+    evidence: Vec<(String, String)>,
+}
+
+/// Evidence shown at once; the rest unfolds.
+const SHOWN: usize = 4;
+
+impl Doubts {
+    /// Records the caveats of a figure and returns the links to put beside it; nothing when there are none.
+    pub(super) fn note(&mut self, caveats: &[Caveat], place: &str) -> String {
+        let mut numbers: Vec<usize> = caveats.iter().map(|caveat| self.add(caveat, place)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        self.links(&numbers)
+    }
+
+    fn links(&self, numbers: &[usize]) -> String {
+        let mut out = String::new();
+        for &number in numbers {
+            let name = escape::text(&self.kinds[number - 1].name);
+            write!(out, "<a class=\"doubt\" href=\"#doubt-{number}\" title=\"{name}\">{number}</a>")
+                .expect("a string takes everything");
+        }
+        out
+    }
+
+    /// The number of the kind, from 1.
+    fn add(&mut self, caveat: &Caveat, place: &str) -> usize {
+        let name = name(caveat);
+        let index = self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
+            self.kinds.push(Kind { name, remedy: caveat.remedy(), evidence: Vec::new() });
+            self.kinds.len() - 1
+        });
+        let evidence = (place.to_owned(), caveat.doubt());
+        if !self.kinds[index].evidence.contains(&evidence) {
+            self.kinds[index].evidence.push(evidence);
+        }
+        index + 1
+    }
+
+    /// Kinds of doubt met so far.
+    pub(super) fn count(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// The names of all kinds as links.
+    pub(super) fn names(&self) -> String {
+        let link = |(index, kind): (usize, &Kind)| {
+            format!("<a href=\"#doubt-{}\">{}</a>", index + 1, escape::text(&kind.name.to_lowercase()))
+        };
+        self.kinds.iter().enumerate().map(link).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The list at the end of the page.
+    pub(super) fn list(&self) -> String {
+        if self.kinds.is_empty() {
+            return "<p>None was found. Every caveat is looked for, none is assumed.</p>".to_owned();
+        }
+        let items: String =
+            self.kinds.iter().enumerate().map(|(index, kind)| item(index + 1, kind)).collect();
+        format!("<ol class=\"doubts\">{items}</ol>")
+    }
+}
+
+fn item(number: usize, kind: &Kind) -> String {
+    let line = |(place, doubt): &(String, String)| {
+        format!("<li><b>{}</b> {}</li>", escape::text(place), escape::text(doubt))
+    };
+    let (shown, folded) = kind.evidence.split_at(kind.evidence.len().min(SHOWN));
+    let mut evidence = format!("<ul>{}</ul>", shown.iter().map(line).collect::<String>());
+    if !folded.is_empty() {
+        write!(
+            evidence,
+            "<details><summary>{} more</summary><ul>{}</ul></details>",
+            folded.len(),
+            folded.iter().map(line).collect::<String>()
+        )
+        .expect("a string takes everything");
+    }
+    format!(
+        "<li id=\"doubt-{number}\"><h4><span class=\"doubt\">{number}</span> {}</h4>\
+         <p class=\"remedy\">{}</p>{evidence}</li>",
+        escape::text(&kind.name),
+        escape::text(&kind.remedy)
+    )
+}
+
+/// `RateStep { .. }` is called "Rate step": the variant's name in words.
+fn name(caveat: &Caveat) -> String {
+    let debug = format!("{caveat:?}");
+    let variant = debug.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let mut words = String::new();
+    for (place, letter) in variant.chars().enumerate() {
+        if place > 0 && letter.is_ascii_uppercase() {
+            words.push(' ');
+            words.push(letter.to_ascii_lowercase());
+        } else {
+            words.push(letter);
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caveats_of_one_kind_share_a_number() {
+        let mut doubts = Doubts::default();
+        let first =
+            doubts.note(&[Caveat::Steal { share: 0.1 }, Caveat::ForeignCpu { share: 0.2 }], "depth 1");
+        assert!(first.contains("#doubt-1") && first.contains("#doubt-2"));
+        let again = doubts.note(&[Caveat::Steal { share: 0.3 }], "depth 2");
+        assert!(again.contains("#doubt-1") && !again.contains("#doubt-2"));
+        assert_eq!(doubts.note(&[], "depth 4"), "");
+        let list = doubts.list();
+        assert!(list.contains("depth 1") && list.contains("depth 2") && list.contains("Foreign cpu"));
+        assert_eq!(doubts.count(), 2);
+    }
+
+    #[test]
+    fn much_evidence_is_folded_not_dropped() {
+        let mut doubts = Doubts::default();
+        for index in 0..9 {
+            doubts.note(&[Caveat::Steal { share: 0.1 }], &format!("place {index}"));
+        }
+        let list = doubts.list();
+        assert!(list.contains("5 more") && list.contains("place 8"));
+    }
+}

@@ -1,0 +1,62 @@
+//! How can a reader recompute a figure?
+//!
+//! Each outcome as JSON: its histogram as `[bucket, count]` pairs in fio's geometry (0..127 ns exact, then 64 buckets
+//! to the octave), its counts and its CPU time. Time series and whatever else is drawn is in `plots` already.
+
+use iostack_model::{Bins, Direction, Outcome};
+
+use super::escape;
+
+/// A JSON array of named outcomes.
+pub(super) fn outcomes<'a>(named: impl Iterator<Item = (String, &'a Outcome)>) -> String {
+    let all: Vec<String> = named.map(|(name, outcome)| one(&name, outcome)).collect();
+    format!("[{}]", all.join(",\n"))
+}
+
+fn one(name: &str, outcome: &Outcome) -> String {
+    let job = &outcome.job;
+    let mut fields = vec![
+        format!("\"name\":{}", escape::json(name)),
+        format!("\"rw\":\"{}\"", job.rw_name()),
+        format!("\"engine\":\"{}\"", job.engine.name()),
+        format!("\"queue_depth\":{}", job.depth()),
+        format!("\"threads\":{}", job.threads),
+        format!("\"block_size_max\":{}", job.block_sizes.largest().0),
+        format!("\"seed\":{}", job.seed),
+        format!("\"elapsed_ns\":{}", outcome.elapsed.0),
+        format!(
+            "\"iops\":[{}]",
+            [outcome.iops.mean, outcome.iops.low, outcome.iops.high].map(escape::number).join(",")
+        ),
+        format!("\"depth_achieved\":{}", escape::number(outcome.depth_achieved)),
+        format!("\"cpu_ns\":[{},{},{}]", outcome.cpu.user.0, outcome.cpu.system.0, outcome.cpu.workers.0),
+        format!("\"syscalls\":{}", outcome.cpu.syscalls),
+    ];
+    for direction in Direction::ALL {
+        let flow = outcome.flow(direction);
+        if flow.latency.count > 0 {
+            fields.push(format!(
+                "\"{}\":{{\"bytes\":{},{}}}",
+                direction.name(),
+                flow.bytes.0,
+                bins(&flow.latency)
+            ));
+        }
+    }
+    if outcome.sync.count > 0 {
+        fields.push(format!("\"sync\":{{{}}}", bins(&outcome.sync)));
+    }
+    format!("{{{}}}", fields.join(","))
+}
+
+fn bins(bins: &Bins) -> String {
+    let counts: Vec<String> = bins.counts.iter().map(|(index, count)| format!("[{index},{count}]")).collect();
+    format!(
+        "\"count\":{},\"sum_ns\":{},\"min_ns\":{},\"max_ns\":{},\"bins\":[{}]",
+        bins.count,
+        bins.sum_ns,
+        bins.min_ns,
+        bins.max_ns,
+        counts.join(",")
+    )
+}

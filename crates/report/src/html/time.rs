@@ -1,0 +1,167 @@
+//! How did it go over time?
+//!
+//! The series of an outcome as two figures that share their axis: rates above, latency below. Change points are
+//! marked in both. A very long series is thinned by joining elements, and the caption says so.
+
+use iostack_model::{Caveat, Direction, IntervalFlow, Outcome};
+
+use super::figures::latency_axis;
+use super::numbers::{Quantity, significant};
+use super::plot::{Axis, Look, Mark, Plot, Series, Spot};
+use super::scale::Scale;
+
+/// Elements drawn at most; more than a screen has columns to show.
+const ELEMENTS: usize = 400;
+
+/// Rates and latency over time, or `None` when the series is too short to be one.
+pub(super) fn over_time(outcome: &Outcome, what: &str) -> Option<(Plot, Plot, String)> {
+    let typical = outcome.series.iter().map(|element| element.length.0).max()?;
+    // A last element cut short would look like a collapse.
+    let mut whole: Vec<IntervalFlow> = outcome
+        .series
+        .iter()
+        .filter(|element| element.length.0 * 2 >= typical && typical > 0)
+        .copied()
+        .collect();
+    if whole.len() < 2 {
+        return None;
+    }
+    let joined = whole.len().div_ceil(ELEMENTS);
+    if joined > 1 {
+        whole = whole.chunks(joined).map(join).collect();
+    }
+    let slice = Quantity::Nanos.show((typical * joined as u64) as f64);
+    let each = format!("each point covers {slice}");
+    let rates = Plot { series: rates(&whole), ..empty(outcome, what, rate_axis()) };
+    let heading = format!("{what}: p50 and p99 in the same time");
+    let latency = Plot { series: latencies(&whole), ..empty(outcome, &heading, latency_axis()) };
+    Some((rates, latency, each))
+}
+
+fn rate_axis() -> Axis {
+    Axis::new("IOPS (I/Os per second)", Quantity::Count, Scale::Linear)
+}
+
+fn empty(outcome: &Outcome, heading: &str, y: Axis) -> Plot {
+    Plot {
+        heading: heading.to_owned(),
+        x: Axis::new("time since the start of measuring (s)", Quantity::Seconds, Scale::Linear),
+        y,
+        series: Vec::new(),
+        marks: outcome.caveats.iter().filter_map(mark).collect(),
+        caption: String::new(),
+        label_spots: false,
+        wide: false,
+    }
+}
+
+fn mark(caveat: &Caveat) -> Option<Mark> {
+    let (word, at, before, after) = match caveat {
+        Caveat::Cliff { at, before, after } => ("cliff", at, before, after),
+        Caveat::RateStep { at, before, after } => ("step", at, before, after),
+        _ => return None,
+    };
+    let change = significant((after / before - 1.0) * 100.0);
+    Some(Mark {
+        x: at.as_secs_f64(),
+        label: format!("{word} at {} s: {change} %", significant(at.as_secs_f64())),
+        slot: None,
+    })
+}
+
+/// Sums of the counts; the median by weight, the largest of the tails.
+fn join(elements: &[IntervalFlow]) -> IntervalFlow {
+    let mut all = elements[0];
+    let ios = |element: &IntervalFlow| element.ios.iter().sum::<u64>();
+    let weighted: f64 = elements.iter().map(|element| element.p50.0 as f64 * ios(element) as f64).sum();
+    let total: u64 = elements.iter().map(ios).sum();
+    for element in &elements[1..] {
+        all.length += element.length;
+        for direction in 0..3 {
+            all.ios[direction] += element.ios[direction];
+            all.bytes[direction] += element.bytes[direction];
+        }
+        all.p99 = all.p99.max(element.p99);
+        all.max = all.max.max(element.max);
+    }
+    all.p50.0 = if total == 0 { 0 } else { (weighted / total as f64) as u64 };
+    all
+}
+
+fn middle(element: &IntervalFlow) -> f64 {
+    element.start.as_secs_f64() + element.length.as_secs_f64() / 2.0
+}
+
+fn rates(elements: &[IntervalFlow]) -> Vec<Series> {
+    let used = |slot: &usize| elements.iter().any(|element| element.ios[*slot] > 0);
+    (0..3)
+        .filter(used)
+        .map(|slot| Series {
+            name: Direction::ALL[slot].name().to_owned(),
+            slot,
+            look: Look::Plain,
+            spots: elements
+                .iter()
+                .map(|element| {
+                    let ios = element.ios[slot];
+                    Spot {
+                        count: ios,
+                        ..Spot::at(middle(element), ios as f64 / element.length.as_secs_f64())
+                    }
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn latencies(elements: &[IntervalFlow]) -> Vec<Series> {
+    // A slice without I/O has no latency; that is a gap, not a zero.
+    let time = |ns: u64, element: &IntervalFlow| {
+        if element.ios.iter().all(|&ios| ios == 0) { f64::NAN } else { ns as f64 }
+    };
+    let series = |name: &str, slot: usize, look: Look, value: fn(&IntervalFlow) -> u64| Series {
+        name: name.to_owned(),
+        slot,
+        look,
+        spots: elements
+            .iter()
+            .map(|element| Spot::at(middle(element), time(value(element), element)))
+            .collect(),
+    };
+    vec![
+        series("p50", 3, Look::Plain, |element| element.p50.0),
+        series("p99", 4, Look::PlainDashed, |element| element.p99.0),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_model::Nanos;
+
+    fn element(second: u64, ios: u64) -> IntervalFlow {
+        IntervalFlow {
+            start: Nanos::secs(second),
+            length: Nanos::secs(1),
+            ios: [ios, 0, 0],
+            p50: Nanos(100 * ios),
+            p99: Nanos(1_000),
+            ..IntervalFlow::default()
+        }
+    }
+
+    #[test]
+    fn a_slice_without_ios_is_a_gap_in_latency() {
+        let series = latencies(&[element(0, 5), element(1, 0)]);
+        assert!(series[0].spots[0].y > 0.0 && series[0].spots[1].y.is_nan());
+        assert_eq!(rates(&[element(0, 5), element(1, 0)])[0].spots[1].y, 0.0);
+    }
+
+    #[test]
+    fn joining_keeps_every_io_and_the_worst_tail() {
+        let slow = IntervalFlow { p99: Nanos(9_000), ..element(1, 3) };
+        let all = join(&[element(0, 1), slow]);
+        assert_eq!((all.ios[0], all.p99, all.length), (4, Nanos(9_000), Nanos::secs(2)));
+        assert_eq!(all.p50, Nanos(250));
+    }
+}
