@@ -6,6 +6,7 @@
 //! Everything a machine can see about the tree is refused here rather than in review. A chore looks at a [`tree::Tree`]
 //! and returns one [`chore::Finished`]; it prints nothing itself. Start reading at `CHORES`.
 
+mod bench;
 mod check;
 mod chore;
 mod clippy;
@@ -40,6 +41,7 @@ const CHORES: &[Entry] = &[
         "setup, check, then every test; --slow adds the slow tier, --no-setup installs nothing",
         test::chore,
     ),
+    ("bench", "measure, and append to bench/history.ndjson", bench::chore),
 ];
 
 fn main() -> ExitCode {

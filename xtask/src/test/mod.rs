@@ -1,6 +1,7 @@
 //! Does everything hold? Set-up, check, then every test of the workspace, summed in one line.
 //!
-//!   setup ──► check (5 chores) ──► cargo test --workspace (units, commands, conformance) ──► N passed, N failed, N skipped
+//!   setup ──► check (5 chores) ──► cargo test --workspace (units, commands, conformance)
+//!                                   └──► benchmarks, rehearsed ──► N passed, N failed, N skipped
 //!
 //! A test says on its own output `SKIPPED name: why` when the machine lacks what it needs; it then counts as skipped, not
 //! as passed, and its reason is shown at the end. `--slow` also runs the tests marked `#[ignore = "slow: .."]`.
@@ -13,7 +14,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::chore::Finished;
-use crate::{check, setup, tree};
+use crate::{bench, check, setup, tree};
 use tally::Tally;
 
 /// `cargo xtask test [--slow] [--no-setup]`; true when nothing failed.
@@ -31,6 +32,12 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
         count(&mut tally, name, &finished);
     }
     cargo::tests(&tree::root(), arguments.iter().any(|argument| argument == "--slow"), &mut tally)?;
+    for (name, rehearsed) in bench::rehearse() {
+        match rehearsed {
+            Ok(()) => tally.passed += 1,
+            Err(error) => tally.failed.push(format!("bench {name}: {error:#}")),
+        }
+    }
     println!("\n{}took {} s", tally.notes(), began.elapsed().as_secs());
     println!("{tally}");
     Ok(tally.failed.is_empty())

@@ -1,0 +1,151 @@
+//! The measures themselves: what is run, and which figure is read off it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::{Bench, Figure};
+use crate::process;
+
+/// The file that jobs read, in the bench folder, which is where every job runs.
+const DATA: &str = "data";
+const DATA_BYTES: usize = 64 << 20;
+
+/// Nanoseconds per record into the latency histogram.
+pub(crate) fn record(bench: &Bench) -> Result<Vec<Figure>> {
+    let count = if bench.is_rehearsal { "1000" } else { "20000000" };
+    let mut command = bench.cargo_run(&["--package", "iostack-stats", "--example", "record"]);
+    command.arg(count);
+    let said: Value =
+        serde_json::from_str(&process::text(&mut command)?).context("the example prints JSON")?;
+    let samples = numbers(&said["ns_per_record"])?;
+    Ok(vec![Figure {
+        name: "stats.record".to_owned(),
+        unit: "ns",
+        samples,
+        command: process::shown(&command),
+    }])
+}
+
+/// Milliseconds of a whole `iostack run` that does one I/O, and of the engine's part until the first submission.
+pub(crate) fn start(bench: &Bench) -> Result<Vec<Figure>> {
+    let repeats = if bench.is_rehearsal { 1 } else { 20 };
+    // Builds, and warms the caches.
+    one_io(bench)?;
+    let (mut whole, mut engine) = (Vec::new(), Vec::new());
+    for _ in 0..repeats {
+        let began = Instant::now();
+        let outcome = one_io(bench)?;
+        whole.push(began.elapsed().as_secs_f64() * 1e3);
+        engine.push(
+            outcome["outcomes"][0]["startup"].as_f64().context("an outcome has its startup time")? / 1e6,
+        );
+    }
+    let command = "iostack run bench/jobs/one-io.fio --json --quiet".to_owned();
+    Ok(vec![
+        Figure {
+            name: "start.command_of_one_io".to_owned(),
+            unit: "ms",
+            samples: whole,
+            command: command.clone(),
+        },
+        Figure { name: "start.engine_to_first_submit".to_owned(), unit: "ms", samples: engine, command },
+    ])
+}
+
+/// The outcome file of a run of one I/O.
+pub(crate) fn one_io(bench: &Bench) -> Result<Value> {
+    lay_out(bench)?;
+    let job = bench.root.join("bench/jobs/one-io.fio");
+    let mut command = Command::new(bench.iostack()?);
+    command.arg("run").arg(job).args(["--json", "--quiet"]).current_dir(&bench.folder);
+    serde_json::from_str(&process::text(&mut command)?).context("--json prints an outcome file")
+}
+
+/// User instructions per 4 KiB random read: every job of `bench/jobs/cost-*.fio`, under iostack and under fio. What this
+/// machine cannot run is said and left out.
+pub(crate) fn cost(bench: &Bench) -> Result<Vec<Figure>> {
+    lay_out(bench)?;
+    let program = bench.iostack()?;
+    let iostack = program.to_str().context("the build folder has a plain name")?;
+    let mut figures = Vec::new();
+    for job in cost_jobs(bench)? {
+        let name = job.file_stem().unwrap_or_default().to_string_lossy().replacen("cost-", "", 1);
+        let job = job.to_str().context("the repository has a plain name")?;
+        let mut generators = vec![("iostack", vec![iostack, "run", "--quiet", job])];
+        if process::find("fio").is_some() && !bench.is_rehearsal {
+            generators.push(("fio", vec!["fio", job]));
+        }
+        for (generator, words) in generators {
+            let figure_name = format!("cost.{name}.{generator}");
+            match instructions_per_io(bench, iostack, &words) {
+                Ok(samples) => figures.push(Figure {
+                    name: figure_name,
+                    unit: "instructions",
+                    samples,
+                    command: format!("iostack cost --json -- {generator} .. bench/jobs/cost-{name}.fio"),
+                }),
+                Err(error) if bench.is_rehearsal => return Err(error),
+                Err(error) => println!("{figure_name} was not measured: {error:#}"),
+            }
+        }
+    }
+    Ok(figures)
+}
+
+/// All of them in order of name; one of them, which needs no special kernel, for a rehearsal.
+fn cost_jobs(bench: &Bench) -> Result<Vec<PathBuf>> {
+    let begins = if bench.is_rehearsal { "cost-psync" } else { "cost-" };
+    let entries = std::fs::read_dir(bench.root.join("bench/jobs"))?.flatten().map(|entry| entry.path());
+    let is_wanted =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begins));
+    let mut jobs: Vec<PathBuf> = entries.filter(is_wanted).collect();
+    jobs.sort();
+    Ok(jobs)
+}
+
+/// User instructions per I/O of a generator, for each part of the window that was counted.
+fn instructions_per_io(bench: &Bench, iostack: &str, words: &[&str]) -> Result<Vec<f64>> {
+    let instructions = if bench.is_rehearsal { "20000" } else { "300000" };
+    let mut command = Command::new(iostack);
+    command
+        .args(["cost", "--json", "--instructions", instructions, "--"])
+        .args(words)
+        .current_dir(&bench.folder);
+    let said: Value =
+        serde_json::from_str(&process::text(&mut command)?).context("cost --json prints JSON")?;
+    numbers(&said["instructions_per_io_parts"])
+}
+
+fn numbers(list: &Value) -> Result<Vec<f64>> {
+    let samples: Vec<f64> = list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+    anyhow::ensure!(!samples.is_empty(), "no figures where they were expected");
+    Ok(samples)
+}
+
+/// Writes the file once; in full, because reads of holes never reach the medium.
+fn lay_out(bench: &Bench) -> Result<()> {
+    let path = bench.folder.join(DATA);
+    if path.metadata().is_ok_and(|known| known.len() == DATA_BYTES as u64) {
+        return Ok(());
+    }
+    let mut file =
+        std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut block = vec![0; 1 << 20];
+    for _ in 0..DATA_BYTES / block.len() {
+        for word in block.chunks_exact_mut(8) {
+            // xorshift64 (Marsaglia 2003): enough to defeat compression.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            word.copy_from_slice(&state.to_le_bytes());
+        }
+        file.write_all(&block)?;
+    }
+    file.sync_all().with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,155 @@
+//! How fast is it, and was it faster before? Measures, and appends a line per figure to `bench/history.ndjson`.
+//!
+//!   measures ──► figures ──► screen
+//!                   └──────► bench/history.ndjson, with commit and machine
+//!
+//! `cargo xtask test` rehearses every measure on a tiny input, so that none can rot; a rehearsal appends nothing.
+//! `bench/README.md` says what each figure means. Start reading at `MEASURES`.
+
+mod history;
+mod measures;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process;
+use crate::tree;
+
+/// One thing that was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    /// Dotted, the shared word first: the family sorts together.
+    pub(crate) name: String,
+    /// What `median`, `low` and `high` count.
+    pub(crate) unit: &'static str,
+    /// Each sample in the order it was taken; never empty.
+    pub(crate) samples: Vec<f64>,
+    /// What was run, from the root of the repository.
+    pub(crate) command: String,
+}
+
+impl Figure {
+    /// Smallest, median and largest sample.
+    fn spread(&self) -> (f64, f64, f64) {
+        let mut sorted = self.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        let median = if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            f64::midpoint(sorted[middle - 1], sorted[middle])
+        };
+        (sorted[0], median, sorted[sorted.len() - 1])
+    }
+}
+
+/// How much to measure, and where.
+pub(crate) struct Bench {
+    root: PathBuf,
+    /// Holds the file that jobs read; under the build folder, so on a real file system.
+    folder: PathBuf,
+    /// A rehearsal is short, and of the unoptimised build that the tests have made anyway.
+    is_rehearsal: bool,
+}
+
+type Measure = fn(&Bench) -> Result<Vec<Figure>>;
+
+/// Name and way of every measure.
+pub(crate) const MEASURES: &[(&str, Measure)] =
+    &[("record", measures::record), ("start", measures::start), ("cost", measures::cost)];
+
+/// `cargo xtask bench [NAME..]`.
+pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
+    let names: Vec<&str> = MEASURES.iter().map(|(name, _)| *name).collect();
+    if let Some(odd) = arguments.iter().find(|argument| !names.contains(&argument.as_str())) {
+        anyhow::bail!("`{odd}` is not measured; there are {}", names.join(", "));
+    }
+    let bench = Bench::new(false)?;
+    let machine = bench.machine()?;
+    let mut figures = Vec::new();
+    for (name, measure) in MEASURES {
+        if arguments.is_empty() || arguments.iter().any(|argument| argument == name) {
+            for figure in measure(&bench).with_context(|| format!("cannot measure {name}"))? {
+                let (low, median, high) = figure.spread();
+                println!("{:<44} {median:>10.2} {:<4} [{low:.2}, {high:.2}]", figure.name, figure.unit);
+                figures.push(figure);
+            }
+        }
+    }
+    let path = history::append(&bench.root, &machine, &figures)?;
+    println!("{} lines appended to {}", figures.len(), path.display());
+    Ok(true)
+}
+
+/// Every measure on a tiny input: its name and what went wrong, if anything did.
+pub(crate) fn rehearse() -> Vec<(&'static str, Result<()>)> {
+    let rehearsed = |measure: &Measure| -> Result<()> {
+        let figures = measure(&Bench::new(true)?)?;
+        anyhow::ensure!(!figures.is_empty(), "it measured nothing");
+        let is_sound =
+            |figure: &Figure| figure.samples.iter().all(|&sample| sample.is_finite() && sample > 0.0);
+        anyhow::ensure!(figures.iter().all(is_sound), "it measured nonsense: {figures:?}");
+        Ok(())
+    };
+    MEASURES.iter().map(|(name, measure)| (*name, rehearsed(measure))).collect()
+}
+
+impl Bench {
+    fn new(is_rehearsal: bool) -> Result<Bench> {
+        let root = tree::root();
+        let folder = root.join("target/bench");
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(Bench { root, folder, is_rehearsal })
+    }
+
+    /// A command that builds and runs one of our programs; its arguments follow.
+    fn cargo_run(&self, program: &[&str]) -> Command {
+        let mut command = process::cargo();
+        command.args(["run", "--quiet"]).current_dir(&self.root);
+        if !self.is_rehearsal {
+            command.arg("--release");
+        }
+        command.args(program).arg("--");
+        command
+    }
+
+    /// The binary itself, built, for what must not be measured through cargo.
+    fn iostack(&self) -> Result<PathBuf> {
+        let mut command = process::cargo();
+        command
+            .args(["build", "--quiet", "--package", "iostack", "--message-format", "json"])
+            .current_dir(&self.root);
+        if !self.is_rehearsal {
+            command.arg("--release");
+        }
+        let said = process::text(&mut command)?;
+        let messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let program =
+            messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+        program.context("cargo built no program")
+    }
+
+    /// The machine as iostack itself describes it in every outcome.
+    fn machine(&self) -> Result<serde_json::Value> {
+        let outcome = measures::one_io(self)?;
+        Ok(outcome["machine"].clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spread_is_smallest_median_largest() {
+        let spread = |samples: &[f64]| {
+            let samples = samples.to_vec();
+            Figure { name: String::new(), unit: "ns", samples, command: String::new() }.spread()
+        };
+        assert_eq!(spread(&[3.0, 1.0, 2.0]), (1.0, 2.0, 3.0));
+        assert_eq!(spread(&[4.0, 1.0, 2.0, 3.0]), (1.0, 2.5, 4.0));
+        assert_eq!(spread(&[7.0]), (7.0, 7.0, 7.0));
+    }
+}
