@@ -16,6 +16,9 @@ use crate::sys;
 const SECTOR: u64 = 512;
 
 /// What a device (`nvme0n1`) or a partition (`nvme0n1p2`) has counted since it appeared; `None` when there is none.
+///
+/// A flush without data (fsync of a device) counts twice: as a flush, and as a write of no bytes (seen on Linux 6.18:
+/// 97 writes with a sync each move the writes by 194 and the flushes by 97). Compare bytes where syncs are about.
 pub fn device(name: &str) -> Option<DeviceCount> {
     device_in(&Root::live(), name)
 }

@@ -1,0 +1,272 @@
+//! The refusals on real devices: loop devices made for each test and taken apart after it. Needs root and losetup;
+//! without, each test says that it was skipped.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use iostack_host::{
+    HostError, Journal, counters, logical_block, open_exclusive, permit_write, resolve, restore_all,
+    set_scheduler, storage, target_size,
+};
+use iostack_model::{Bytes, Target};
+
+const SIZE: Bytes = Bytes::mib(32);
+
+/// Runs a tool; its output when it succeeded.
+fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(name).args(arguments).output().map_err(|error| format!("{name}: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(format!("{name}: {}", text(&output.stderr)))
+    }
+}
+
+/// A loop device on a file of its own.
+struct Loop {
+    directory: PathBuf,
+    device: String,
+}
+
+impl Loop {
+    fn new() -> Result<Loop, String> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("iostack-loop-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+        let file = directory.join("image");
+        let image = fs::File::create(&file).and_then(|image| image.set_len(SIZE.0));
+        image.map_err(|error| error.to_string())?;
+        let attached = tool("losetup", &["--find", "--show", "--partscan", &file.to_string_lossy()]);
+        if attached.is_err() {
+            let _ = fs::remove_dir_all(&directory);
+        }
+        Ok(Loop { directory, device: attached? })
+    }
+
+    fn name(&self) -> &str {
+        self.device.trim_start_matches("/dev/")
+    }
+
+    fn target(&self) -> Target {
+        resolve(&self.device).expect("it was just made")
+    }
+
+    /// Writes `bytes` to the device at `offset`.
+    fn put(&self, offset: u64, bytes: &[u8]) {
+        let device = OpenOptions::new().write(true).open(&self.device).expect("root may");
+        device.write_all_at(bytes, offset).expect("inside");
+        device.sync_all().expect("it can be synced");
+    }
+
+    fn refusal(&self, destroy_data: bool) -> String {
+        permit_write(&self.target(), destroy_data).expect_err("something is there").to_string()
+    }
+
+    /// Mounts `device` below this test's directory.
+    fn mount(&self, device: &str) -> Result<Mounted, String> {
+        let point = self.directory.join("mounted here");
+        fs::create_dir_all(&point).map_err(|error| error.to_string())?;
+        tool("mount", &[device, &point.to_string_lossy()])?;
+        Ok(Mounted(point))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = tool("losetup", &["--detach", &self.device]);
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = tool("umount", &[&self.0.to_string_lossy()]);
+    }
+}
+
+/// The value, or the end of the test with the reason why it was skipped.
+macro_rules! need {
+    ($test:literal, $value:expr) => {
+        match $value {
+            Ok(value) => value,
+            Err(why) => return println!("SKIPPED {}: {}", $test, why),
+        }
+    };
+}
+
+#[test]
+fn an_empty_device_may_be_written_and_is_described() {
+    let device = need!("an_empty_device_may_be_written_and_is_described", Loop::new());
+    let target = device.target();
+    permit_write(&target, false).expect("nothing is there");
+    assert_eq!(target_size(&target).expect("it is there"), SIZE);
+    assert_eq!(logical_block(&target).expect("it is there"), Bytes(512));
+    let storage = storage(&target.path).expect("it is there");
+    assert!(storage.file_system.is_none());
+    let top = storage.top().expect("itself");
+    assert_eq!((top.name.as_str(), top.role.as_str(), top.size), (device.name(), "loop", SIZE));
+    assert!(top.model.as_ref().is_some_and(|file| file.ends_with("/image")), "{top:?}");
+}
+
+#[test]
+fn ninety_seven_writes_are_counted_as_97() {
+    let device = need!("ninety_seven_writes_are_counted_as_97", Loop::new());
+    let direct = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(&device.device);
+    let file = direct.expect("root may");
+    let memory = [1u8; 8192];
+    let aligned = memory.as_ptr().align_offset(4096);
+    let before = counters::device(device.name()).expect("it has counters");
+    for block in 0..97 {
+        file.write_all_at(&memory[aligned..aligned + 4096], block * 128 * 1024).expect("inside");
+    }
+    let moved = counters::difference(&before, &counters::device(device.name()).expect("as before"));
+    assert_eq!((moved.ios[1], moved.bytes[1]), (97, 97 * 4096), "{moved:?}");
+}
+
+#[test]
+fn a_file_system_is_refused_unless_named_and_a_mounted_one_always() {
+    const TEST: &str = "a_file_system_is_refused_unless_named_and_a_mounted_one_always";
+    let device = match Loop::new() {
+        Ok(device) => device,
+        Err(why) => return println!("SKIPPED {TEST}: {why}"),
+    };
+    if let Err(why) = tool("mkfs.ext4", &["-q", &device.device]) {
+        return println!("SKIPPED {TEST}: {why}");
+    }
+    let path = &device.device;
+    let refusal = device.refusal(false);
+    assert!(refusal.contains(&format!("`{path}` holds an ext2, ext3 or ext4 file system")), "{refusal}");
+    assert!(refusal.contains(&format!("pass --destroy-data {path}")), "{refusal}");
+    permit_write(&device.target(), true).expect("it is named");
+    let mounted = match device.mount(path) {
+        Ok(mounted) => mounted,
+        Err(why) => return println!("SKIPPED {TEST}: {why}"),
+    };
+    for destroy_data in [false, true] {
+        let refusal = device.refusal(destroy_data);
+        let place = format!("it is mounted at `{}`", mounted.0.display());
+        assert!(refusal.starts_with(&format!("`{path}` is in use: {place}")), "{refusal}");
+    }
+    let below = storage(&mounted.0).expect("it is there");
+    assert_eq!(below.file_system.as_ref().expect("it is one").mount_point, mounted.0);
+    assert_eq!(below.top().expect("the loop device").name, device.name());
+    let error = open_exclusive(Path::new(path), 0).expect_err("the mount has it");
+    assert!(matches!(error, HostError::Busy { .. }), "{error}");
+}
+
+#[test]
+fn the_file_behind_a_device_is_in_use() {
+    let device = need!("the_file_behind_a_device_is_in_use", Loop::new());
+    let file = resolve(&device.directory.join("image").to_string_lossy()).expect("it was just made");
+    let refusal = permit_write(&file, true).expect_err("the device is built on it").to_string();
+    assert!(refusal.contains(&format!("the loop device {} is built on it", device.name())), "{refusal}");
+}
+
+#[test]
+fn a_partition_table_is_refused_unless_named() {
+    let device = need!("a_partition_table_is_refused_unless_named", Loop::new());
+    let mut sector = [0u8; 512];
+    sector[446..462].copy_from_slice(&[0, 0, 2, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0x80, 0, 0]);
+    sector[510..].copy_from_slice(b"\x55\xaa");
+    device.put(0, &sector);
+    let refusal = device.refusal(false);
+    assert!(refusal.contains("is partitioned (") && refusal.contains("--destroy-data"), "{refusal}");
+    permit_write(&device.target(), true).expect("it is named");
+}
+
+#[test]
+fn partitions_are_listed_and_a_mounted_one_keeps_its_disk() {
+    const TEST: &str = "partitions_are_listed_and_a_mounted_one_keeps_its_disk";
+    let device = need!("partitions_are_listed_and_a_mounted_one_keeps_its_disk", Loop::new());
+    // Partitions without a table, so that kernels without a parser for it have them too.
+    let partition = format!("{}p1", device.device);
+    let made = tool("addpart", &[&device.device, "1", "2048", "32768"]);
+    if let Err(why) = made.and_then(|_| tool("mkfs.ext4", &["-q", &partition])) {
+        return println!("SKIPPED {TEST}: {why}");
+    }
+    let refusal = device.refusal(false);
+    assert!(refusal.contains(&format!("is partitioned ({}p1)", device.name())), "{refusal}");
+    let chain = storage(Path::new(&partition)).expect("it is there");
+    let names: Vec<&str> = chain.devices.iter().take(2).map(|device| device.name.as_str()).collect();
+    assert_eq!(names, [&format!("{}p1", device.name()), device.name()]);
+    match device.mount(&partition) {
+        Ok(mounted) => {
+            let refusal = device.refusal(true);
+            let place = format!("{}p1 is mounted at `{}`", device.name(), mounted.0.display());
+            assert!(refusal.contains(&place), "{refusal}");
+        }
+        Err(why) => println!("SKIPPED {TEST}: {why}"),
+    }
+    tool("delpart", &[&device.device, "1"]).expect("it was added");
+}
+
+#[test]
+fn swap_in_use_is_refused_always() {
+    const TEST: &str = "swap_in_use_is_refused_always";
+    let device = need!("swap_in_use_is_refused_always", Loop::new());
+    if let Err(why) = tool("mkswap", &[&device.device]) {
+        return println!("SKIPPED {TEST}: {why}");
+    }
+    assert!(device.refusal(false).contains("holds swap space"));
+    if let Err(why) = tool("swapon", &["--priority", "0", &device.device]) {
+        return println!("SKIPPED {TEST}: {why}");
+    }
+    let refusal = device.refusal(true);
+    tool("swapoff", &[&device.device]).expect("it was just turned on");
+    assert!(refusal.contains(&format!("swapoff {}", device.device)), "{refusal}");
+    permit_write(&device.target(), true).expect("it is off again");
+}
+
+#[test]
+fn a_device_that_another_program_holds_is_refused() {
+    let device = need!("a_device_that_another_program_holds_is_refused", Loop::new());
+    let mut holder = open_exclusive(Path::new(&device.device), 0).expect("nobody has it");
+    holder.write_all(&[0; 4096]).expect("it may be written");
+    let refusal = device.refusal(true);
+    assert!(refusal.contains("open exclusively"), "{refusal}");
+    drop(holder);
+    permit_write(&device.target(), false).expect("it is free again");
+}
+
+#[test]
+fn a_read_only_device_is_refused_as_such() {
+    let device = need!("a_read_only_device_is_refused_as_such", Loop::new());
+    need!("a_read_only_device_is_refused_as_such", tool("blockdev", &["--setro", &device.device]));
+    let answer = permit_write(&device.target(), true);
+    // The mark outlives the file behind the device, and the next user of this number would find it.
+    tool("blockdev", &["--setrw", &device.device]).expect("it was just set");
+    let refusal = answer.expect_err("it is read-only").to_string();
+    assert!(refusal.contains("is read-only"), "{refusal}");
+}
+
+#[test]
+fn the_scheduler_of_a_real_device_is_changed_and_put_back() {
+    let device = need!("the_scheduler_of_a_real_device_is_changed_and_put_back", Loop::new());
+    let queue = || storage(Path::new(&device.device)).expect("it is there").devices.remove(0).queue;
+    let before = queue();
+    let Some(other) = before.schedulers.iter().find(|name| **name != before.scheduler) else {
+        return println!("SKIPPED the_scheduler_of_a_real_device_is_changed_and_put_back: there is only one");
+    };
+    let place = device.directory.join("state");
+    let journal = Journal::at(&place).expect("it can be made");
+    let guard = set_scheduler(device.name(), other, &journal).expect("it is there to choose");
+    assert_eq!(queue().scheduler, *other);
+    drop(guard);
+    assert_eq!(queue().scheduler, before.scheduler);
+    // What a killed run leaves: the setting, and an entry whose process is no more.
+    std::mem::forget(set_scheduler(device.name(), other, &journal).expect("as before"));
+    let entry = place.join(format!("scheduler-{}", device.name()));
+    let text = fs::read_to_string(&entry).expect("it is written before the change");
+    let dead = text.replace(&format!("pid {}", std::process::id()), "pid 4194400");
+    fs::write(&entry, dead).expect("it is ours");
+    assert_eq!(restore_all(&journal).len(), 1);
+    assert_eq!(queue().scheduler, before.scheduler);
+}
