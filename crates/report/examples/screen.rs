@@ -1,7 +1,7 @@
 //! Prints the reports of the fixture, to look at them:
 //! `cargo run -p iostack-report --features fixture --example screen -- check`.
 //!
-//! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `live`. `ascii` after it shows what
+//! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `live`, `compare`. `ascii` after it shows what
 //! a terminal without Unicode gets.
 
 use iostack_model::Nanos;
@@ -14,6 +14,7 @@ fn main() {
         "interrupted" => text::check(&fixture::check_interrupted()),
         "run" => text::outcome(&fixture::outcome_file()),
         "live" => live(),
+        "compare" => comparison(),
         _ => text::check(&fixture::check()),
     };
     let plain = words.iter().any(|word| word == "ascii");
@@ -34,4 +35,11 @@ fn live() -> String {
         ..text::Live::default()
     };
     [120, 80, 60, 40].map(|width| text::live(&live, width) + "\n").concat()
+}
+
+fn comparison() -> String {
+    let mut outcomes = fixture::outcome_file().outcomes;
+    let (a, b) = (outcomes.remove(0), outcomes.remove(0));
+    let machine = fixture::machine();
+    text::comparison(&iostack_stats::compare(&a, &b, (&machine, &machine)), "before.json", "after.json")
 }

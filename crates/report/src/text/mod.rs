@@ -13,6 +13,7 @@
     reason = "a screen is made once; `write!` would return an error that cannot happen"
 )]
 
+mod comparison;
 mod format;
 mod glyphs;
 mod live;
@@ -22,6 +23,7 @@ mod screen;
 mod steps;
 mod tables;
 
+pub use comparison::comparison;
 pub use glyphs::ascii;
 pub use live::{Live, live};
 pub use outcome::outcome;
@@ -29,3 +31,6 @@ pub use screen::check;
 
 /// Columns of every screen.
 pub const WIDTH: usize = 80;
+
+#[cfg(test)]
+mod tests;

@@ -30,7 +30,7 @@ pub fn outcome(file: &OutcomeFile) -> String {
 
 fn conditions(file: &OutcomeFile) -> String {
     let storage = file.outcomes.first().map(|outcome| devices(&outcome.storage)).unwrap_or_default();
-    paragraph("device   ", &storage) + &paragraph("host     ", &host(&file.machine))
+    paragraph("device     ", &storage) + &paragraph("host       ", &host(&file.machine))
 }
 
 fn one(outcome: &Outcome, notes: &mut Notes) -> String {

@@ -54,22 +54,15 @@ fn title(check: &Check) -> String {
 
 /// Device, file system and host.
 fn conditions(storage: &Storage, machine: &Machine, check: &Check) -> String {
-    let mut text = paragraph("device   ", &devices(storage));
+    let mut text = paragraph("device     ", &devices(storage));
     if let Some(system) = &storage.file_system {
-        let scratch = check.scratch.as_ref().map_or_else(String::new, |scratch| {
-            format!("; scratch file {} ({})", scratch.size, scratch.reason)
-        });
-        let system = format!(
-            "{} on {}, {} of {} free, {}{scratch}",
-            system.kind,
-            system.mount_point.display(),
-            system.free,
-            system.total,
-            system.options
-        );
-        text += &paragraph("system   ", &system);
+        let (kind, place) = (&system.kind, system.mount_point.display());
+        let scratch = check.scratch.as_ref();
+        let scratch = scratch.map_or_else(String::new, |scratch| format!("; scratch file {}", scratch.size));
+        let system = format!("{kind} on {place}, {} of {} free{scratch}", system.free, system.total);
+        text += &paragraph("system     ", &system);
     }
-    text + &paragraph("host     ", &host(machine))
+    text + &paragraph("host       ", &host(machine))
 }
 
 /// The chain in words, then what matters of the device that carries the figures.
@@ -81,7 +74,7 @@ pub(super) fn devices(storage: &Storage) -> String {
     let model = bottom.model.as_ref().map_or_else(String::new, |model| format!(", {}", model.trim()));
     let kind = if bottom.rotational { ", says it rotates" } else { "" };
     format!(
-        "{}{model}, driver {}, {}{kind}; {}; {}, cache {}",
+        "{}{model}, {}, {}{kind}; {}; {}; cache {}",
         names.join(" on "),
         bottom.driver,
         top.size,
@@ -103,34 +96,40 @@ fn queues(device: &BlockDevice) -> String {
     format!("{queues} {plural} of {tags}")
 }
 
-/// Processor, memory, kernel, hypervisor and clock.
+/// Processor, memory, hypervisor, kernel and clock.
 pub(super) fn host(machine: &Machine) -> String {
+    let (cpu, kernel) = (&machine.cpu, &machine.kernel);
     let around = [&machine.virtualisation.hypervisor, &machine.virtualisation.container];
     let around: Vec<&str> = around.into_iter().flatten().map(String::as_str).collect();
-    let around = if around.is_empty() { String::new() } else { format!(", under {}", around.join(" and ")) };
-    let clock = match machine.cpu.tsc_hz {
-        0 => String::new(),
-        hz => format!(" at {:.2} GHz", hz as f64 / 1e9),
-    };
-    let steady = if machine.cpu.tsc_invariant { "" } else { " (may vary)" };
+    let around = if around.is_empty() { "bare metal".to_owned() } else { around.join(" and ") };
+    let rate = if cpu.tsc_hz == 0 { String::new() } else { format!(" {:.2} GHz", cpu.tsc_hz as f64 / 1e9) };
+    let steady = if cpu.tsc_invariant { "" } else { " (may vary)" };
+    let plural = if cpu.cores_usable == 1 { "CPU" } else { "CPUs" };
     format!(
-        "{}, {} CPUs, {}{around}; Linux {}; clock {}{clock}{steady}",
-        machine.cpu.model,
-        machine.cpu.cores_usable,
+        "{}, {} {plural}, {}, {around}, Linux {}, clock {}{rate}{steady}",
+        processor(&cpu.model),
+        cpu.cores_usable,
         machine.memory.total,
-        machine.kernel.release,
-        machine.kernel.clock_source
+        kernel.release,
+        kernel.clock_source
     )
 }
 
+/// The model's name without what every model's name has.
+fn processor(model: &str) -> String {
+    let named = model.split('@').next().unwrap_or(model).replace("(R)", "").replace("(TM)", "");
+    let words = named.split_whitespace().filter(|word| !["CPU", "Processor"].contains(word));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 fn whole_mark(mark: &str) -> String {
-    if mark.is_empty() { String::new() } else { format!("doubts   {mark} concern every figure below\n") }
+    if mark.is_empty() { String::new() } else { format!("doubts     {mark} concern every figure below\n") }
 }
 
 /// The answer, what it rests on, and what to do.
 fn verdict(check: &Check) -> String {
     let verdict = &check.verdict;
-    let mut text = paragraph("VERDICT  ", &verdict.answer);
+    let mut text = paragraph("VERDICT    ", &verdict.answer);
     for evidence in &verdict.evidence {
         text += &paragraph("  - ", evidence);
     }

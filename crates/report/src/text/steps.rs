@@ -8,7 +8,7 @@ use super::notes::Notes;
 use super::screen::{caveat_of_latency, caveat_of_rate};
 
 /// Cells of the sparkline.
-const SPARK: usize = 30;
+const SPARK: usize = 14;
 
 /// Step, its word in the margin, and how its points are told.
 type Teller = fn(&Step, &[&Caveat]) -> String;
@@ -17,8 +17,8 @@ const TOLD: [(&str, &str, Teller); 6] = [
     ("threads", "threads", threads),
     ("paths", "paths", paths),
     ("sync", "flush", syncs),
-    ("sustained", "lasting", sustained),
-    ("schedulers", "sched.", against_the_best),
+    ("sustained", "sustained", sustained),
+    ("schedulers", "scheduler", against_the_best),
 ];
 
 /// Steps that a table shows; a line says when one was skipped.
@@ -50,7 +50,7 @@ pub(super) fn lines(check: &Check, notes: &mut Notes) -> String {
 }
 
 fn margin(word: &str) -> String {
-    format!("{word:<9}")
+    format!("{word:<11}")
 }
 
 fn noted(word: &str, step: &Step, note: &str) -> String {
@@ -90,7 +90,7 @@ fn by_series(step: &Step, tell: impl Fn(&Point) -> String) -> String {
 }
 
 /// Sizes that stand for the curve on the screen; the page has all of them.
-const SIZES: [f64; 4] = [512.0, 4096.0, 65_536.0, 1_048_576.0];
+const SIZES: [f64; 3] = [4096.0, 65_536.0, 1_048_576.0];
 
 fn sizes(step: &Step, _: &[&Caveat]) -> String {
     let some = Step {
@@ -102,15 +102,16 @@ fn sizes(step: &Step, _: &[&Caveat]) -> String {
 }
 
 fn threads(step: &Step, _: &[&Caveat]) -> String {
-    let told = by_series(step, |point| format!("{} {}", point.label, rate(point.outcome.iops.mean)));
+    let told = by_series(step, |point| format!("{}: {}", point.label, rate(point.outcome.iops.mean)));
     format!("IOPS with {told}")
 }
 
 fn paths(step: &Step, _: &[&Caveat]) -> String {
-    by_series(step, |point| {
-        let cost = point.outcome.cpu_ns_per_io().map_or_else(String::new, |ns| format!(" at {ns:.0} ns CPU"));
-        format!("{} {} IOPS{cost}", point.label, rate(point.outcome.iops.mean))
-    })
+    let told = by_series(step, |point| {
+        let cost = point.outcome.cpu_ns_per_io().map_or_else(String::new, |ns| format!(" ({ns:.0} ns CPU)"));
+        format!("{} {}{cost}", point.label, rate(point.outcome.iops.mean))
+    });
+    format!("IOPS {told}")
 }
 
 fn syncs(step: &Step, _: &[&Caveat]) -> String {
@@ -122,7 +123,7 @@ fn syncs(step: &Step, _: &[&Caveat]) -> String {
 
 fn percentiles(bins: &Bins) -> String {
     let at = |fraction| Nanos(bins.quantile_ns(fraction).unwrap_or_default());
-    format!("p50 {} p99 {} max {}", at(0.5), at(0.99), Nanos(bins.max_ns))
+    format!("p50 {} p99 {}", at(0.5), at(0.99))
 }
 
 /// Each point against the best: the same where the intervals share a value.
@@ -139,9 +140,9 @@ fn against_the_best(step: &Step, _: &[&Caveat]) -> String {
         } else if iops.samples >= 3 && iops.overlaps(best) {
             "the same".to_owned()
         } else {
-            change((iops.mean / best.mean - 1.0) * 100.0)
+            change((iops.mean / best.mean - 1.0) * 100.0).replace(' ', "")
         };
-        format!("{} {} IOPS ({standing})", point.label, rate(iops.mean))
+        format!("{} {} ({standing})", point.label, rate(iops.mean))
     })
 }
 

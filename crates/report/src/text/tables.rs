@@ -137,23 +137,19 @@ fn depth_row(check: &Check, step: &Step, series: &[&str], x: f64) -> String {
 
 /// What the curves mean: where they stop rising, and how many I/Os the device works on at once.
 fn saturation(check: &Check) -> String {
-    let depth_most = check.step("depth").and_then(|step| places(step).last().copied()).unwrap_or_default();
+    let Some(step) = check.step("depth") else { return String::new() };
+    let most = places(step).last().copied().unwrap_or_default();
     let measured =
-        |series: &str| check.step("depth").is_some_and(|step| in_series(step, series).next().is_some());
-    let each = check.summary.saturation.iter().filter(|one| measured(&one.series)).map(|one| {
-        let at = match one.depth {
-            Some(depth) => format!("at {depth}"),
-            None => format!("not by {depth_most}"),
-        };
-        format!("{} {at} ({} IOPS, {:.0} at once)", one.series, rate(one.iops_max), one.parallelism)
+        check.summary.saturation.iter().filter(|one| in_series(step, &one.series).next().is_some());
+    let each = measured.map(|one| {
+        let at = one.depth.map_or_else(|| format!("not by {most}"), |depth| format!("at {depth}"));
+        format!("{} {at} ({:.0})", one.series, one.parallelism)
     });
     let each: Vec<String> = each.collect();
     if each.is_empty() {
-        String::new()
-    } else {
-        let each = each.join(", ");
-        paragraph(" * ", &format!("saturates: {each}. At once: I/Os the device works on in parallel."))
+        return String::new();
     }
+    paragraph(" *     ", &format!("saturates (I/Os worked on at once): {}", each.join(", ")))
 }
 
 /// Places on an axis and percentiles are copied, never computed; this only spares an exact comparison.
