@@ -10,7 +10,7 @@ use crate::clock::{self, Clock};
 use crate::roots::{Root, head, list_len, names, number, text};
 use crate::{sys, virtualisation};
 
-/// Describes this machine. Takes a few milliseconds, and up to nine more when the clock is not yet calibrated.
+/// Describes this machine. Takes a millisecond, and some six more when the clock is not yet calibrated.
 pub fn machine() -> Machine {
     let root = Root::live();
     let clock = Clock::calibrated();

@@ -2,15 +2,15 @@
 //! without, each test says that it was skipped.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use iostack_host::{
     HostError, Journal, counters, logical_block, open_exclusive, permit_write, resolve, restore_all,
-    set_scheduler, storage, target_size,
+    set_scheduler, signals, storage, target_size,
 };
 use iostack_model::{Bytes, Target};
 
@@ -261,12 +261,51 @@ fn the_scheduler_of_a_real_device_is_changed_and_put_back() {
     assert_eq!(queue().scheduler, *other);
     drop(guard);
     assert_eq!(queue().scheduler, before.scheduler);
-    // What a killed run leaves: the setting, and an entry whose process is no more.
-    std::mem::forget(set_scheduler(device.name(), other, &journal).expect("as before"));
-    let entry = place.join(format!("scheduler-{}", device.name()));
-    let text = fs::read_to_string(&entry).expect("it is written before the change");
-    let dead = text.replace(&format!("pid {}", std::process::id()), "pid 4194400");
-    fs::write(&entry, dead).expect("it is ours");
-    assert_eq!(restore_all(&journal).len(), 1);
+    // Killed, a run can put nothing back; the next one does.
+    let mut run = start_holder(&device, other, &place);
+    run.kill().expect("it runs");
+    run.wait().expect("it ends");
+    assert_eq!(queue().scheduler, *other);
+    let said = restore_all(&journal);
+    assert!(said.len() == 1 && said[0].contains(&format!("process {}", run.id())), "{said:?}");
     assert_eq!(queue().scheduler, before.scheduler);
+    // A second signal puts it back before the run ends.
+    let mut run = start_holder(&device, other, &place);
+    assert_eq!(queue().scheduler, *other);
+    // Two different ones: two alike might arrive as one.
+    let both = format!("kill -TERM {0}; kill -INT {0}", run.id());
+    tool("sh", &["-c", &both]).expect("it runs");
+    assert_eq!(run.wait().expect("it ends").code(), Some(130));
+    assert_eq!(queue().scheduler, before.scheduler);
+    assert!(restore_all(&journal).is_empty(), "the journal is empty again");
+}
+
+const HELD_DEVICE: &str = "IOSTACK_TEST_DEVICE";
+const HELD_SCHEDULER: &str = "IOSTACK_TEST_SCHEDULER";
+const HELD_STATE: &str = "IOSTACK_TEST_STATE";
+
+/// Starts this program again as a run that has changed the device's scheduler.
+fn start_holder(device: &Loop, scheduler: &str, state: &Path) -> Child {
+    let program = std::env::current_exe().expect("this test's own program");
+    let mut command = Command::new(program);
+    command.args(["--exact", "the_run_that_holds_a_scheduler", "--nocapture", "--ignored"]);
+    command.env(HELD_DEVICE, device.name()).env(HELD_SCHEDULER, scheduler).env(HELD_STATE, state);
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it can be started");
+    let lines = BufReader::new(run.stdout.take().expect("it is piped")).lines();
+    let ready = lines.map_while(Result::ok).any(|line| line.ends_with("ready"));
+    assert!(ready, "the run ended before it was ready");
+    run
+}
+
+#[test]
+#[ignore = "the run of another test; it ends only by signals"]
+fn the_run_that_holds_a_scheduler() {
+    let value = |name| std::env::var(name).expect("the other test says what");
+    let journal = Journal::at(Path::new(&value(HELD_STATE))).expect("it was made");
+    signals::stop_flag();
+    let _guard = set_scheduler(&value(HELD_DEVICE), &value(HELD_SCHEDULER), &journal).expect("it is free");
+    println!("ready");
+    loop {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
 }
