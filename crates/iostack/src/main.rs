@@ -1,1 +1,48 @@
-fn main() {}
+//! Is this machine ready for this SSD, what holds it back, and what would a change give?
+//!
+//! Glue only: each command reads its arguments, calls the crates, prints. Start reading at the command you want in
+//! `cmd/`; `check/` holds the plan and the verdict of the main job.
+
+mod check;
+mod cmd;
+mod exit;
+mod save;
+mod talk;
+
+use clap::{Parser, Subcommand};
+
+/// Measure storage, honestly: one job, any target, one outcome.
+#[derive(Parser)]
+#[command(name = "iostack", version, max_term_width = 80, arg_required_else_help = true)]
+#[command(
+    after_help = "Begin with `iostack check`: one screen and an HTML report, about a minute, safe by default."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Is this platform ready for its SSD, and what holds it back?
+    Check(cmd::check::CheckArgs),
+    /// Do two outcomes differ, by how much, how surely?
+    Compare(cmd::compare::CompareArgs),
+    /// Show a stored outcome again, as text or HTML.
+    Report(cmd::report::ReportArgs),
+    /// Count user instructions, system calls and switches per I/O of any program.
+    Cost(cmd::cost::CostArgs),
+}
+
+fn main() -> std::process::ExitCode {
+    // A closed pipe (`iostack ... | head`) ends the program like any other filter instead of a panic.
+    //TODO sigpipe
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Check(args) => cmd::check::run(&args),
+        Command::Compare(args) => cmd::compare::run(&args),
+        Command::Report(args) => cmd::report::run(&args),
+        Command::Cost(args) => cmd::cost::run(&args),
+    };
+    exit::code(result)
+}

@@ -18,7 +18,7 @@ use crate::quantile::{quantile_interval, samples_needed};
 use crate::verdict::{Aim, Change};
 
 /// Two outcomes side by side.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Comparison {
     /// The figures that both have.
     pub rows: Vec<ComparisonRow>,
@@ -31,7 +31,7 @@ pub struct Comparison {
 }
 
 /// One figure of two outcomes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ComparisonRow {
     /// `IOPS`, `read p99 latency`, ...
     pub name: String,

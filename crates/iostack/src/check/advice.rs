@@ -1,0 +1,157 @@
+//! What would a change give? Only gains that this check measured, most first. Pure.
+
+use iostack_model::{Advice, Caveat, Nanos, Point};
+
+use super::summary::by_series;
+use super::verdict::{Facts, thousands};
+
+/// Smaller gains than this are noise on a shared machine.
+const WORTH_PERCENT: f64 = 8.0;
+
+/// Things to do, most gain first; those without a measured gain last.
+pub(crate) fn advise(facts: &Facts<'_>) -> Vec<Advice> {
+    let rules: [fn(&Facts<'_>) -> Option<Advice>; 7] =
+        [deeper, more_threads, batches, scheduler, avoid_punting, cold_buffers, rotational];
+    let mut advice: Vec<Advice> = rules.iter().filter_map(|rule| rule(facts)).collect();
+    advice.sort_by(|a, b| b.gain_percent.unwrap_or(-1.0).total_cmp(&a.gain_percent.unwrap_or(-1.0)));
+    advice
+}
+
+fn gain_percent(before: &Point, after: &Point) -> f64 {
+    (after.outcome.iops.mean / before.outcome.iops.mean.max(1e-9) - 1.0) * 100.0
+}
+
+/// Only a gain that the intervals support.
+fn worth(before: &Point, after: &Point) -> Option<f64> {
+    let gain = gain_percent(before, after);
+    (gain >= WORTH_PERCENT && after.outcome.iops.low > before.outcome.iops.high).then_some(gain)
+}
+
+fn basis(before: &Point, after: &Point) -> String {
+    format!(
+        "measured here: {} to {} IOPS",
+        thousands(before.outcome.iops.mean),
+        thousands(after.outcome.iops.mean)
+    )
+}
+
+fn deeper(facts: &Facts<'_>) -> Option<Advice> {
+    let curves = by_series(facts.points("depth"));
+    let (_, reads) = curves.into_iter().find(|(series, _)| *series == "random read")?;
+    let saturation = facts.summary.saturation.iter().find(|curve| curve.series == "random read")?;
+    let first = reads.first()?;
+    let knee = match saturation.depth {
+        Some(depth) => reads.iter().find(|point| point.x as u32 == depth)?,
+        None => reads.last()?,
+    };
+    let gain = worth(first, knee)?;
+    Some(Advice {
+        act: format!("Keep {} reads in flight instead of one.", knee.label),
+        gain_percent: Some(gain),
+        basis: format!(
+            "{}; latency {} to {}",
+            basis(first, knee),
+            Nanos(first.outcome.latency().mean_ns() as u64),
+            Nanos(knee.outcome.latency().mean_ns() as u64)
+        ),
+        command: Some(format!(
+            "iostack run --queue-depth {} --engine {}",
+            knee.label,
+            knee.outcome.job.engine.name()
+        )),
+    })
+}
+
+fn more_threads(facts: &Facts<'_>) -> Option<Advice> {
+    let single = facts.best("threads", |p| p.outcome.job.threads == 1)?;
+    let many = facts.best("threads", |p| p.outcome.job.threads > 1 && p.series == single.series)?;
+    let gain = worth(single, many)?;
+    Some(Advice {
+        act: format!("Spread the load over {} threads ({}).", many.outcome.job.threads, many.series),
+        gain_percent: Some(gain),
+        basis: basis(single, many),
+        command: None,
+    })
+}
+
+fn batches(facts: &Facts<'_>) -> Option<Advice> {
+    let single = facts.best("engines", |p| {
+        p.outcome.job.queue_depth == 32 && p.outcome.job.batch.submit == 1 && p.series != "psync, 32 threads"
+    })?;
+    let batched = facts.best("engines", |p| p.outcome.job.batch.submit == 16)?;
+    let gain = worth(single, batched)?;
+    let cost = |point: &Point| point.outcome.cpu_ns_per_io().unwrap_or_default() / 1e3;
+    Some(Advice {
+        act: "Submit 16 I/Os per system call instead of one.".to_owned(),
+        gain_percent: Some(gain),
+        basis: format!(
+            "{}; CPU per I/O {:.1} to {:.1} us",
+            basis(single, batched),
+            cost(single),
+            cost(batched)
+        ),
+        command: Some("iostack run --queue-depth 32 --batch 16".to_owned()),
+    })
+}
+
+fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
+    let current = facts.points("schedulers").iter().find(|p| p.series == "random read")?;
+    let best = facts.best("schedulers", |p| p.series == "random read")?;
+    let gain = worth(current, best)?;
+    let device = &facts.storage.bottom()?.name;
+    Some(Advice {
+        act: format!("Use the {} scheduler instead of {}.", best.label, current.label),
+        gain_percent: Some(gain),
+        basis: basis(current, best),
+        command: Some(format!("echo {} > /sys/block/{device}/queue/scheduler", best.label)),
+    })
+}
+
+fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
+    let punted = facts
+        .points("engines")
+        .iter()
+        .find(|p| p.outcome.caveats.iter().any(|c| matches!(c, Caveat::Punted { .. })))?;
+    let other = facts.best("engines", |p| {
+        p.outcome.job.depth() == punted.outcome.job.depth()
+            && p.outcome.job.engine != punted.outcome.job.engine
+    })?;
+    let gain = worth(punted, other)?;
+    Some(Advice {
+        act: format!("Use {} on this device; io_uring goes through worker threads.", other.series),
+        gain_percent: Some(gain),
+        basis: basis(punted, other),
+        command: None,
+    })
+}
+
+/// Buffered reads that miss the cache, against direct ones.
+fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
+    let small = |p: &&Point| p.outcome.job.block_sizes.smallest().0 <= 4096;
+    let find = |series: &str| facts.points("paths").iter().filter(small).find(|p| p.series == series);
+    let (cold, direct) = (find("buffered, cold")?, find("direct")?);
+    let gain = worth(cold, direct)?;
+    Some(Advice {
+        act: "Read with O_DIRECT what will not be read again.".to_owned(),
+        gain_percent: Some(gain),
+        basis: basis(cold, direct),
+        command: None,
+    })
+}
+
+/// The kernel treats the device as a disk with heads although it answers like an SSD.
+fn rotational(facts: &Facts<'_>) -> Option<Advice> {
+    let device = facts.storage.bottom().filter(|device| device.rotational)?;
+    let read = facts.points("latency").iter().find(|p| p.series == "random read")?;
+    let median = read.outcome.latency().quantile_ns(0.5)?;
+    (median < 1_000_000).then(|| Advice {
+        act: format!(
+            "Tell the kernel that {} has no heads: it claims to rotate but answers in {}.",
+            device.name,
+            Nanos(median)
+        ),
+        gain_percent: None,
+        basis: "not measured: schedulers, read-ahead and swap placement look at this flag".to_owned(),
+        command: Some(format!("echo 0 > /sys/block/{}/queue/rotational", device.name)),
+    })
+}

@@ -1,0 +1,178 @@
+//! Runs the plan: fills the scratch file, measures point after point, keeps the promise, stops on Ctrl-C.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use iostack_engine::{Control, Work};
+use iostack_host::{Journal, SettingGuard};
+use iostack_model::{
+    Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Outcome, Point, Step, Target, TargetKind,
+};
+
+use super::place::Explored;
+use super::plan::{On, Planned, PlannedStep};
+use crate::talk::Talk;
+
+/// What the measurements share.
+pub(crate) struct Session<'a> {
+    /// The place.
+    pub(crate) explored: &'a Explored,
+    /// Set by Ctrl-C.
+    pub(crate) stop: &'a AtomicBool,
+    /// Progress for the user.
+    pub(crate) talk: &'a Talk,
+    /// When the check began.
+    pub(crate) started: Instant,
+    /// When it must have ended, from `started`.
+    pub(crate) deadline: Option<Nanos>,
+    /// Where changed settings are noted so that they survive a crash.
+    pub(crate) journal: &'a Journal,
+}
+
+impl Session<'_> {
+    fn elapsed(&self) -> Nanos {
+        Nanos(self.started.elapsed().as_nanos() as u64)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn late(&self, next: Nanos) -> bool {
+        self.deadline.is_some_and(|deadline| self.elapsed() + next > deadline)
+    }
+
+    fn work(&self, job: Job, path: &Path, kind: TargetKind) -> Work {
+        let files = vec![vec![path.to_owned()]; job.threads as usize];
+        let target = Target { kind, path: path.to_owned() };
+        Work { job, target, storage: self.explored.storage.clone(), files }
+    }
+
+    fn run(&self, work: Work) -> Result<Outcome, String> {
+        let control = Control { stop: self.stop, progress: None, progress_every: Nanos::millis(500) };
+        let mut outcomes = iostack_engine::run(&[work], &control).map_err(|error| chain(&error))?;
+        outcomes.pop().ok_or_else(|| "the engine returned no outcome".to_owned())
+    }
+}
+
+/// An error with its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// Fills the scratch file with incompressible data, front to back, for at most `limit`. Returns the bytes that were
+/// written: the region of the check.
+pub(crate) fn fill(
+    session: &Session<'_>,
+    path: &Path,
+    size: Bytes,
+    limit: Option<Nanos>,
+) -> anyhow::Result<Bytes> {
+    let engine = if session.explored.place.libaio { Engine::Libaio } else { Engine::Psync };
+    let job = Job {
+        name: "fill".to_owned(),
+        mix: Mix::WRITE,
+        access: Access::Sequential,
+        block_sizes: BlockSizes::all(Bytes::mib(1)),
+        engine,
+        queue_depth: 8,
+        direct: session.explored.place.direct,
+        size: Some(Amount::Bytes(size)),
+        runtime: limit,
+        sync: iostack_model::Sync { end_fsync: true, ..iostack_model::Sync::default() },
+        ..Job::default()
+    };
+    let outcome = session.run(session.work(job, path, TargetKind::File)).map_err(anyhow::Error::msg)?;
+    if let Some(failure) = outcome.failures.first() {
+        anyhow::bail!(
+            "the scratch file could not be filled at offset {}: {}; free some space or name a smaller --size",
+            failure.offset_first,
+            failure.message
+        );
+    }
+    Ok(outcome.bytes())
+}
+
+/// Measures every step of the plan.
+pub(crate) fn measure(session: &Session<'_>, plan: &[PlannedStep]) -> Vec<Step> {
+    let mut remaining: u64 = plan.iter().map(|step| step.expected().0).sum();
+    let mut done = Vec::new();
+    for planned in plan {
+        session.talk.step(planned.title, session.elapsed(), session.elapsed() + Nanos(remaining));
+        done.push(measure_step(session, planned, remaining));
+        remaining -= planned.expected().0;
+    }
+    done
+}
+
+fn measure_step(session: &Session<'_>, planned: &PlannedStep, remaining: u64) -> Step {
+    let started = session.elapsed();
+    let mut notes: Vec<String> = planned.note.iter().cloned().collect();
+    let mut points = Vec::new();
+    let mut left = remaining;
+    for point in &planned.points {
+        if session.stopped() {
+            notes.push("interrupted".to_owned());
+            break;
+        }
+        if session.late(point.expected()) {
+            notes.push(format!(
+                "cut short: the promised time was over before {} {}",
+                point.series, point.label
+            ));
+            break;
+        }
+        session.talk.point(&point.series, &point.label, session.elapsed(), session.elapsed() + Nanos(left));
+        match measure_point(session, point) {
+            Ok(outcome) => points.push(Point {
+                series: point.series.clone(),
+                x: point.x,
+                label: point.label.clone(),
+                outcome,
+            }),
+            Err(reason) => notes.push(format!("{} {}: {reason}", point.series, point.label)),
+        }
+        left = left.saturating_sub(point.expected().0);
+    }
+    notes.dedup();
+    Step {
+        id: planned.id.to_owned(),
+        title: planned.title.to_owned(),
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+        axis: planned.axis.clone(),
+        points,
+        elapsed: session.elapsed() - started,
+    }
+}
+
+fn measure_point(session: &Session<'_>, point: &Planned) -> Result<Outcome, String> {
+    let _guard = switch_scheduler(session, point)?;
+    let (path, kind): (PathBuf, TargetKind) = match point.on {
+        On::Target if session.explored.target.kind == TargetKind::Block => {
+            (session.explored.path.clone(), TargetKind::Block)
+        }
+        On::Target => (session.explored.path.clone(), TargetKind::File),
+        On::RawDevice => {
+            let device = session.explored.place.raw_device.clone();
+            (device.ok_or("there is no raw device")?, TargetKind::Block)
+        }
+    };
+    session.run(session.work(point.job.clone(), &path, kind))
+}
+
+/// Switches when the point asks for a scheduler; the guard puts the old one back.
+fn switch_scheduler(session: &Session<'_>, point: &Planned) -> Result<Option<SettingGuard>, String> {
+    let Some(scheduler) = &point.scheduler else { return Ok(None) };
+    let device = session.explored.storage.bottom().ok_or("there is no block device")?;
+    iostack_host::set_scheduler(&device.name, scheduler, session.journal)
+        .map(Some)
+        .map_err(|error| chain(&error))
+}

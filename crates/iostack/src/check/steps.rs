@@ -1,0 +1,347 @@
+//! The questions of a check, each as a list of small jobs.
+//!
+//! One function a question. A question that cannot be asked here returns no points and says why.
+
+use iostack_model::{Access, Axis, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
+
+use super::plan::{On, Place, Planned, PlannedStep};
+
+const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+const READ_ONLY: &str = "writes are skipped: this target is only read (--destroy-data would allow them)";
+
+/// Everything, for the default and the full check.
+pub(crate) fn all(place: &Place) -> Vec<PlannedStep> {
+    vec![
+        latency(place, 5.0),
+        depth(place, &DEPTHS, 0.55),
+        cells(place, 0.8),
+        size(place, 0.3),
+        paths(place),
+        threads(place),
+        engines(place),
+        sync(place),
+        schedulers(place),
+        sustained(place, 14.0),
+    ]
+}
+
+/// What fits 20 s: latency, a coarser curve, the cells, and the engines.
+pub(crate) fn quick(place: &Place) -> Vec<PlannedStep> {
+    vec![
+        latency(place, 1.5),
+        depth(place, &[1, 4, 16, 32, 64, 128], 0.3),
+        cells(place, 0.4),
+        threads(place),
+        engines(place),
+    ]
+}
+
+/// A random 4 KiB (or one logical block, when that is larger) read through `engine`.
+fn random_read(place: &Place, engine: Engine, queue_depth: u32) -> Job {
+    Job {
+        mix: Mix::READ,
+        access: Access::Random { order: Order::Independent, distribution: Distribution::Uniform },
+        block_sizes: BlockSizes::all(Bytes(4096).max(place.logical_block)),
+        engine,
+        queue_depth,
+        direct: place.direct,
+        size: Some(iostack_model::Amount::Bytes(place.region)),
+        ..Job::default()
+    }
+}
+
+fn point(series: &str, x: f64, label: impl Into<String>, job: Job, weight: f64) -> Planned {
+    Planned {
+        series: series.to_owned(),
+        x,
+        label: label.into(),
+        job,
+        weight,
+        on: On::Target,
+        scheduler: None,
+    }
+}
+
+fn axis(label: &str, log: bool) -> Axis {
+    Axis { label: label.to_owned(), log, categories: false }
+}
+
+fn categories(label: &str) -> Axis {
+    Axis { label: label.to_owned(), log: false, categories: true }
+}
+
+fn write_note(place: &Place) -> Option<String> {
+    (!place.writable).then(|| READ_ONLY.to_owned())
+}
+
+/// How long does one I/O take when nothing else is asked?
+fn latency(place: &Place, weight: f64) -> PlannedStep {
+    let read = random_read(place, Engine::Psync, 1);
+    let write = Job { mix: Mix::WRITE, ..read.clone() };
+    let mut points = vec![point("random read", 0.0, "read", read, weight)];
+    if place.writable {
+        points.push(point("random write", 1.0, "write", write, weight * 0.6));
+    }
+    PlannedStep {
+        id: "latency",
+        title: "Latency of one 4 KiB I/O at queue depth 1",
+        axis: categories("direction"),
+        points,
+        note: write_note(place),
+    }
+}
+
+/// How does throughput grow with the number of I/Os in flight?
+fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
+    let mixes = [("random read", Mix::READ), ("random write", Mix::WRITE), ("random 50/50", Mix::reads(50))];
+    let mut points = Vec::new();
+    for (series, mix) in mixes {
+        if mix.destroys() && !place.writable {
+            continue;
+        }
+        for &depth in depths {
+            // Without an asynchronous engine, depth can only come from threads.
+            let job = match place.engine() {
+                Engine::Psync => Job { threads: depth, ..random_read(place, Engine::Psync, 1) },
+                engine => random_read(place, engine, depth),
+            };
+            points.push(point(series, f64::from(depth), depth.to_string(), Job { mix, ..job }, weight));
+        }
+    }
+    PlannedStep {
+        id: "depth",
+        title: "Throughput and latency over queue depth, 4 KiB random",
+        axis: axis("queue depth", true),
+        points,
+        note: write_note(place),
+    }
+}
+
+/// The cells people compare between machines.
+fn cells(place: &Place, weight: f64) -> PlannedStep {
+    let engine = place.engine();
+    let mut points = Vec::new();
+    let names =
+        [("SEQ1M Q8", 8, true), ("SEQ1M Q1", 1, true), ("RND4K Q32", 32, false), ("RND4K Q1", 1, false)];
+    for (order, (name, queue_depth, sequential)) in names.into_iter().enumerate() {
+        for (series, mix) in [("read", Mix::READ), ("write", Mix::WRITE)] {
+            if mix.destroys() && !place.writable {
+                continue;
+            }
+            let mut job = Job { mix, ..random_read(place, engine, queue_depth) };
+            if sequential {
+                job.access = Access::Sequential;
+                job.block_sizes = BlockSizes::all(Bytes::mib(1));
+            }
+            points.push(point(series, order as f64, name, job, weight));
+        }
+    }
+    PlannedStep {
+        id: "cells",
+        title: "The cells people compare",
+        axis: categories("cell"),
+        points,
+        note: write_note(place),
+    }
+}
+
+/// How do bandwidth and IOPS depend on the request size?
+fn size(place: &Place, weight: f64) -> PlannedStep {
+    let kinds = [
+        ("sequential read", Mix::READ, true),
+        ("random read", Mix::READ, false),
+        ("sequential write", Mix::WRITE, true),
+        ("random write", Mix::WRITE, false),
+    ];
+    let sizes = [512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20].map(Bytes);
+    let mut points = Vec::new();
+    for (series, mix, sequential) in kinds {
+        if mix.destroys() && !place.writable {
+            continue;
+        }
+        for size in sizes.into_iter().filter(|&size| size >= place.logical_block) {
+            let mut job =
+                Job { mix, block_sizes: BlockSizes::all(size), ..random_read(place, place.engine(), 8) };
+            if sequential {
+                job.access = Access::Sequential;
+            }
+            points.push(point(series, size.0 as f64, size.to_string(), job, weight));
+        }
+    }
+    PlannedStep {
+        id: "size",
+        title: "Request size at queue depth 8",
+        axis: axis("request size (bytes)", true),
+        points,
+        note: write_note(place),
+    }
+}
+
+/// What do the file system, the page cache and each byte cost?
+fn paths(place: &Place) -> PlannedStep {
+    let mut points = Vec::new();
+    for size in [Bytes(4096).max(place.logical_block), Bytes::kib(128)] {
+        let base = Job { block_sizes: BlockSizes::all(size), ..random_read(place, Engine::Psync, 1) };
+        let label = size.to_string();
+        let series = |name: &str, job: Job, x: f64| point(name, x, label.clone(), job, 0.5);
+        points.push(series("direct", base.clone(), size.0 as f64));
+        if place.raw_device.is_some() {
+            points.push(Planned { on: On::RawDevice, ..series("raw device", base.clone(), size.0 as f64) });
+        }
+        if place.is_file {
+            let buffered = Job { direct: false, ..base.clone() };
+            points.push(series("buffered, cold", buffered.clone(), size.0 as f64));
+            // A region that is certainly cached after the cold run would not be honest; 16 MiB is read through
+            // once in the ramp and then hit.
+            let region = Bytes::mib(16).0.min(place.region.0);
+            let cached = Job {
+                invalidate: false,
+                size: Some(iostack_model::Amount::Bytes(Bytes(region))),
+                access: Access::Random { order: Order::Permutation, distribution: Distribution::Uniform },
+                ramp: iostack_model::Nanos::millis(400),
+                ..buffered
+            };
+            points.push(series("buffered, cached", cached, size.0 as f64));
+        }
+    }
+    PlannedStep {
+        id: "paths",
+        title: "I/O paths: direct, buffered, raw device; cost per I/O and per byte",
+        axis: Axis { log: true, ..axis("request size (bytes)", true) },
+        points,
+        note: place
+            .raw_device
+            .is_none()
+            .then(|| "the raw device below the file was not read: no device, or no permission".to_owned()),
+    }
+}
+
+/// Do more threads and cores give more?
+fn threads(place: &Place) -> PlannedStep {
+    let mut points = Vec::new();
+    for threads in [1, 2, 4, 8, 16, 32] {
+        let job = Job { threads, ..random_read(place, Engine::Psync, 1) };
+        points.push(point("psync, depth 1 each", f64::from(threads), threads.to_string(), job, 0.35));
+    }
+    if place.engine() != Engine::Psync {
+        let mut counts: Vec<u32> =
+            [1, 2, 4, 8, 16, 32, 64].into_iter().filter(|&n| n < place.cores).collect();
+        counts.push(place.cores);
+        for threads in counts {
+            let job = Job { threads, ..batched(place, 64, 16) };
+            let series = format!("{}, depth 64 each", place.engine().name());
+            points.push(point(&series, f64::from(threads), threads.to_string(), job, 0.5));
+        }
+    }
+    PlannedStep {
+        id: "threads",
+        title: "Threads and cores, 4 KiB random read",
+        axis: axis("threads", true),
+        points,
+        note: None,
+    }
+}
+
+/// The asynchronous engine with several I/Os per system call.
+fn batched(place: &Place, queue_depth: u32, batch: u32) -> Job {
+    let batch = Batch { submit: batch, complete_min: batch };
+    Job { batch, ..random_read(place, place.engine(), queue_depth) }
+}
+
+/// What does each kernel interface cost, and which is fastest here?
+fn engines(place: &Place) -> PlannedStep {
+    let fixed =
+        Engine::IoUring { fixed_buffers: true, registered_files: true, poll: false, submit_poll: false };
+    let sixteen = Batch { submit: 16, complete_min: 16 };
+    let one = Batch { submit: 1, complete_min: 1 };
+    let candidates = [
+        ("psync", Engine::Psync, 1, one, true),
+        ("libaio", Engine::Libaio, 1, one, place.libaio),
+        ("io_uring", Engine::IO_URING, 1, one, place.io_uring),
+        ("libaio", Engine::Libaio, 32, one, place.libaio),
+        ("io_uring", Engine::IO_URING, 32, one, place.io_uring),
+        ("libaio, batches of 16", Engine::Libaio, 32, sixteen, place.libaio),
+        ("io_uring, batches of 16", Engine::IO_URING, 32, sixteen, place.io_uring),
+        ("io_uring, batched, registered", fixed, 32, sixteen, place.io_uring),
+    ];
+    let mut points = Vec::new();
+    for (order, (series, engine, queue_depth, batch, usable)) in candidates.into_iter().enumerate() {
+        if usable {
+            let job = Job { batch, ..random_read(place, engine, queue_depth) };
+            points.push(point(series, order as f64, format!("depth {queue_depth}"), job, 0.5));
+        }
+    }
+    let job = Job { threads: 32, ..random_read(place, Engine::Psync, 1) };
+    points.push(point("psync, 32 threads", 8.0, "depth 32", job, 0.5));
+    let missing: Vec<&str> = [("io_uring", place.io_uring), ("libaio", place.libaio)]
+        .into_iter()
+        .filter_map(|(name, usable)| (!usable).then_some(name))
+        .collect();
+    PlannedStep {
+        id: "engines",
+        title: "Engines: throughput and CPU cost, 4 KiB random read",
+        axis: categories("engine"),
+        points,
+        note: (!missing.is_empty()).then(|| format!("not permitted here: {}", missing.join(", "))),
+    }
+}
+
+/// What does it cost to be sure that data is on the device?
+fn sync(place: &Place) -> PlannedStep {
+    let mut points = Vec::new();
+    if place.writable {
+        let write = Job { mix: Mix::WRITE, direct: false, ..random_read(place, Engine::Psync, 1) };
+        let every = [
+            ("fsync", Sync { fsync_every: 1, ..Sync::default() }),
+            ("fdatasync", Sync { fdatasync_every: 1, ..Sync::default() }),
+        ];
+        for (order, (name, sync)) in every.into_iter().enumerate() {
+            points.push(point(name, order as f64, name, Job { sync, ..write.clone() }, 1.0));
+        }
+    }
+    PlannedStep {
+        id: "sync",
+        title: "Durable writes: 4 KiB random write, then fsync or fdatasync, each time",
+        axis: categories("call"),
+        points,
+        note: write_note(place),
+    }
+}
+
+/// Which I/O scheduler suits this device?
+fn schedulers(place: &Place) -> PlannedStep {
+    let mut points = Vec::new();
+    for (order, scheduler) in place.schedulers.iter().enumerate() {
+        for (series, mix) in [("random read", Mix::READ), ("random 50/50", Mix::reads(50))] {
+            if mix.destroys() && !place.writable {
+                continue;
+            }
+            let job = Job { mix, ..random_read(place, place.engine(), 32) };
+            let planned = point(series, order as f64, scheduler.as_str(), job, 0.6);
+            points.push(Planned { scheduler: Some(scheduler.clone()), ..planned });
+        }
+    }
+    PlannedStep {
+        id: "schedulers",
+        title: "I/O schedulers at queue depth 32, 4 KiB random",
+        axis: categories("scheduler"),
+        points,
+        note: place.schedulers_note.clone(),
+    }
+}
+
+/// Does the device keep up when it is written without pause?
+fn sustained(place: &Place, weight: f64) -> PlannedStep {
+    let mut points = Vec::new();
+    if place.writable {
+        let job = Job { mix: Mix::WRITE, ..random_read(place, place.engine(), 32) };
+        points.push(point("random write", 0.0, "4 KiB, depth 32", job, weight));
+    }
+    PlannedStep {
+        id: "sustained",
+        title: "Sustained 4 KiB random write at queue depth 32",
+        axis: axis("time (s)", false),
+        points,
+        note: write_note(place),
+    }
+}

@@ -1,0 +1,227 @@
+//! `iostack check [TARGET]`: the main job.
+
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use iostack_host::{Effort, Journal};
+use iostack_model::{Bytes, Caveat, Check, Machine, Nanos, SCHEMA, Scratch, Step, Summary, Verdict};
+
+use crate::check::measure::{self, Session};
+use crate::check::place::{self, Explored, Wishes};
+use crate::check::plan;
+use crate::check::{summary, verdict};
+use crate::exit::Ended;
+use crate::save;
+use crate::talk::Talk;
+
+/// Arguments of `iostack check`.
+#[derive(clap::Args)]
+pub(crate) struct CheckArgs {
+    /// A directory (a scratch file is made in it), a file or a block device
+    /// (both only read).
+    #[arg(default_value = ".")]
+    target: String,
+    /// At most 20 s.
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// As long as the answers need; the time is said first.
+    #[arg(long)]
+    full: bool,
+    /// Size of the scratch file, or of the region to read.
+    #[arg(long)]
+    size: Option<Bytes>,
+    /// Reproduces offsets and content.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Allow writing over a file or device that exists: ITS DATA IS LOST.
+    #[arg(long)]
+    destroy_data: bool,
+    /// Print the outcome as JSON instead of the screen.
+    #[arg(long)]
+    json: bool,
+    /// Directory for the HTML report and the JSON outcome.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Write no files.
+    #[arg(long, conflicts_with = "output")]
+    no_files: bool,
+    /// No progress on stderr.
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl CheckArgs {
+    fn effort(&self) -> Effort {
+        match (self.quick, self.full) {
+            (true, _) => Effort::Quick,
+            (_, true) => Effort::Full,
+            _ => Effort::Default,
+        }
+    }
+}
+
+/// Checks and prints. Exit 1 when I/Os failed, 0 otherwise.
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
+    let talk = Talk::new(args.quiet);
+    let check = check(args, &talk)?;
+    talk.clear();
+    let json = serde_json::to_string(&check).context("an outcome is plain data")?;
+    if args.json {
+        println!("{json}");
+    } else {
+        print!("{}", iostack_report::text::check(&check));
+    }
+    if !args.no_files {
+        let (html, data) = write_files(args, &check, &json)?;
+        let place = if args.json { None } else { Some(()) };
+        match place {
+            Some(()) => println!("\nReport: {}\nData:   {}", html.display(), data.display()),
+            None => talk.say(&format!("report: {}; data: {}", html.display(), data.display())),
+        }
+    }
+    let failed = check.steps.iter().flat_map(|step| &step.points).any(|p| !p.outcome.failures.is_empty());
+    Ok(if failed { Ended::FoundProblem } else { Ended::Done })
+}
+
+fn write_files(args: &CheckArgs, check: &Check, json: &str) -> anyhow::Result<(PathBuf, PathBuf)> {
+    let directory = args.output.clone().unwrap_or_else(save::output_directory);
+    std::fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot make the directory `{}`", directory.display()))?;
+    let html = save::free_name(&directory, "iostack-check", "html");
+    let data = html.with_extension("json");
+    let data = if data.exists() { save::free_name(&directory, "iostack-check", "json") } else { data };
+    save::new_file(&html, &iostack_report::html::check(check))?;
+    save::new_file(&data, json)?;
+    Ok((html, data))
+}
+
+fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64)
+}
+
+fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
+    let started = Instant::now();
+    let started_unix_ms = unix_ms();
+    let stop = iostack_host::signals::stop_flag();
+    for restored in iostack_host::restore_leftovers() {
+        talk.warn(&restored);
+    }
+    let journal = Journal::open()?;
+    let target = iostack_host::resolve(&args.target)?;
+    for path in sweep(&target.path) {
+        talk.warn(&format!("removed `{}`, left by a run that was killed", path.display()));
+    }
+    let machine = iostack_host::machine();
+    let wishes = Wishes { effort: args.effort(), size: args.size, destroy_data: args.destroy_data };
+    let mut explored = place::explore(target, &machine, &wishes)?;
+    let deadline = plan::promised(wishes.effort);
+    // The report takes a moment too.
+    let deadline = deadline.map(|promised| promised - Nanos::secs(2));
+    let scratch = fill(args, &mut explored, talk, started, &journal)?;
+    let session = Session { explored: &explored, stop, talk, started, deadline, journal: &journal };
+    let spent = Nanos(started.elapsed().as_nanos() as u64);
+    let plan = plan::plan(&explored.place, wishes.effort, args.seed, deadline.map(|end| end - spent));
+    let total: u64 = plan.iter().map(|step| step.expected().0).sum();
+    talk.say(&format!("checking {} for about {:.0} s", explored.target, Nanos(total).as_secs_f64()));
+    let steps = measure::measure(&session, &plan);
+    Ok(assemble(args, explored, machine, scratch, steps, started_unix_ms, started))
+}
+
+fn sweep(path: &Path) -> Vec<PathBuf> {
+    if path.is_dir() { iostack_host::sweep(path) } else { Vec::new() }
+}
+
+/// Fills the scratch file, where there is one, and sets the region to what could be filled in time.
+fn fill(
+    args: &CheckArgs,
+    explored: &mut Explored,
+    talk: &Talk,
+    started: Instant,
+    journal: &Journal,
+) -> anyhow::Result<Option<Scratch>> {
+    let Some((size, reason)) = explored.scratch_plan.clone() else { return Ok(None) };
+    talk.say(&format!("scratch file: {size} of random data, {reason}"));
+    let before = Instant::now();
+    let limit = place::fill_limit(args.effort());
+    let stop = iostack_host::signals::stop_flag();
+    let session = Session { explored, stop, talk, started, deadline: None, journal };
+    let path = explored.path.clone();
+    let filled = measure::fill(&session, &path, size, limit)?;
+    let filled = Bytes(filled.0 & !((1 << 20) - 1));
+    anyhow::ensure!(filled >= Bytes::mib(1), "interrupted before the scratch file held anything");
+    let mut reason = reason;
+    if filled < size {
+        reason = format!("{reason}; {filled} of {size} could be written in the time allowed");
+        talk.say(&format!("the scratch file holds {filled}: the time for filling it was over"));
+    }
+    explored.place.region = filled;
+    Ok(Some(Scratch { size: filled, reason, fill: Nanos(before.elapsed().as_nanos() as u64) }))
+}
+
+fn assemble(
+    args: &CheckArgs,
+    explored: Explored,
+    machine: Machine,
+    scratch: Option<Scratch>,
+    steps: Vec<Step>,
+    started_unix_ms: u64,
+    started: Instant,
+) -> Check {
+    let summary: Summary = summary::summarise(&steps);
+    let io_limit = machine.virtualisation.io_limit.clone();
+    let verdict: Verdict = verdict::decide(&verdict::Facts {
+        steps: &steps,
+        summary: &summary,
+        storage: &explored.storage,
+        cores: machine.cpu.cores_usable,
+        io_limit: io_limit.as_deref(),
+    });
+    let caveats = whole_caveats(&explored, &machine, &steps, io_limit);
+    Check {
+        schema: SCHEMA,
+        iostack: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ms,
+        elapsed: Nanos(started.elapsed().as_nanos() as u64),
+        effort: plan::name(args.effort()).to_owned(),
+        seed: args.seed,
+        target: explored.target,
+        storage: explored.storage,
+        machine,
+        scratch,
+        steps,
+        summary,
+        verdict,
+        caveats,
+        interrupted: iostack_host::signals::stop_flag().load(std::sync::atomic::Ordering::Relaxed),
+    }
+}
+
+/// Doubts that concern every figure of the check.
+fn whole_caveats(
+    explored: &Explored,
+    machine: &Machine,
+    steps: &[Step],
+    io_limit: Option<String>,
+) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = io_limit.map(|line| Caveat::IoLimit { line }).into_iter().collect();
+    if explored.place.region < machine.memory.total {
+        caveats.push(Caveat::SmallRegion { region: explored.place.region, memory: machine.memory.total });
+    }
+    let median = steps
+        .iter()
+        .find(|step| step.id == "latency")
+        .and_then(|step| step.points.first())
+        .and_then(|point| point.outcome.latency().quantile_ns(0.5));
+    if let (Some(device), Some(median)) = (explored.storage.bottom(), median)
+        && device.rotational
+        && median < 1_000_000
+    {
+        let claim = format!("{} claims to rotate; a disk with heads", device.name);
+        caveats.push(Caveat::CacheBelow { claim, latency: Nanos(median) });
+    }
+    if !machine.cpu.tsc_invariant {
+        caveats.push(Caveat::ClockNotInvariant { source: machine.kernel.clock_source.clone() });
+    }
+    caveats
+}

@@ -1,0 +1,6 @@
+//! One file a command.
+
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod cost;
+pub(crate) mod report;

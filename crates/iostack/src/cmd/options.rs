@@ -1,0 +1,39 @@
+//! `iostack options`: every option of jobs and job files, from the table that reads them.
+
+use iostack_workload::Status;
+
+use crate::exit::Ended;
+
+/// Arguments of `iostack options`.
+#[derive(clap::Args)]
+pub(crate) struct OptionsArgs {
+    /// Show only options whose name contains this.
+    name: Option<String>,
+    /// As a Markdown table.
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// Prints the table.
+pub(crate) fn run(args: &OptionsArgs) -> anyhow::Result<Ended> {
+    let wanted = args.name.as_deref().unwrap_or("");
+    let options: Vec<_> =
+        iostack_workload::options_reference().into_iter().filter(|option| option.name.contains(wanted)).collect();
+    anyhow::ensure!(!options.is_empty(), "no option has `{wanted}` in its name; `iostack options` lists all");
+    if args.markdown {
+        println!("| option | meaning | example |\n| --- | --- | --- |");
+    }
+    for option in options {
+        let meaning = match &option.status {
+            Status::Supported => option.meaning.to_owned(),
+            Status::Harmless(why) => format!("accepted without effect: {why}"),
+            Status::Refused(why) => format!("refused: {why}"),
+        };
+        if args.markdown {
+            println!("| `{}` | {meaning} | `{}` |", option.name, option.example);
+        } else {
+            println!("{:<26} {meaning}", option.name);
+        }
+    }
+    Ok(Ended::Done)
+}

@@ -1,0 +1,179 @@
+//! `iostack run JOB --on TARGET`: one workload.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use iostack_engine::{Control, Progress};
+use iostack_model::{Nanos, OutcomeFile, SCHEMA, Target};
+
+use crate::exit::Ended;
+use crate::job::files::{self, Made};
+use crate::job::flags::JobFlags;
+use crate::job::gather;
+use crate::save;
+use crate::talk::Talk;
+
+/// What goes to stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people, 80 columns.
+    Text,
+    /// The outcome, every figure.
+    Json,
+    /// As fio's --output-format=json.
+    FioJson,
+    /// As fio's json+: with histogram bins.
+    #[value(name = "fio-json+")]
+    FioJsonPlus,
+    /// As fio's --minimal, version 3.
+    Terse,
+}
+
+/// Arguments of `iostack run`.
+#[derive(clap::Args)]
+pub(crate) struct RunArgs {
+    /// Job files: fio's (any name) or iostack's (.toml). None: one job from
+    /// flags.
+    jobs: Vec<PathBuf>,
+    /// What answers: a file, a directory (files are made in it) or a block
+    /// device. Overrides what the job names.
+    #[arg(long, value_name = "TARGET")]
+    on: Option<String>,
+    /// Run only this section of the job file; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    section: Vec<String>,
+    /// Skip options that are not supported instead of refusing the file.
+    #[arg(long)]
+    lenient: bool,
+    /// Allow writing over a file or device that exists: ITS DATA IS LOST.
+    #[arg(long)]
+    destroy_data: bool,
+    /// What goes to stdout.
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    format: Format,
+    /// Short for --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write stdout's content to a new file instead.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write an HTML report to a new file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// No progress on stderr.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    flags: JobFlags,
+}
+
+/// Runs and prints. Exit 1 when I/Os failed or data did not verify.
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
+    let talk = Talk::new(args.quiet);
+    for path in args.output.iter().chain(&args.html) {
+        anyhow::ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
+    }
+    let file = execute(args, &talk)?;
+    talk.clear();
+    write_logs(&file, &talk)?;
+    let format = if args.json { Format::Json } else { args.format };
+    let text = match format {
+        Format::Text => iostack_report::text::outcome(&file),
+        Format::Json => serde_json::to_string(&file).context("an outcome is plain data")? + "\n",
+        Format::FioJson => iostack_report::fio::json(&file, false),
+        Format::FioJsonPlus => iostack_report::fio::json(&file, true),
+        Format::Terse => iostack_report::fio::terse(&file),
+    };
+    match &args.output {
+        Some(path) => save::new_file(path, &text)?,
+        None => print!("{text}"),
+    }
+    if let Some(path) = &args.html {
+        save::new_file(path, &iostack_report::html::outcomes(&file))?;
+        talk.say(&format!("report: {}", path.display()));
+    }
+    let failed = file.outcomes.iter().any(|outcome| !outcome.failures.is_empty());
+    Ok(if failed { Ended::FoundProblem } else { Ended::Done })
+}
+
+fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
+    let machine = iostack_host::machine();
+    let gathered =
+        gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, machine.cpu.cores_online)?;
+    for line in &gathered.skipped {
+        talk.warn(&format!("skipped {line}"));
+    }
+    let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
+    let stop = iostack_host::signals::stop_flag();
+    let report = |progress: &Progress| talk.live(&live_line(progress));
+    let control = Control {
+        stop,
+        progress: talk.is_live().then_some(&report as &(dyn Fn(&Progress) + Sync)),
+        progress_every: Nanos::millis(500),
+    };
+    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
+    let mut made = Made::default();
+    let mut outcomes = Vec::new();
+    for group in gather::groups(gathered.jobs) {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let mut works = Vec::new();
+        for job in &group {
+            let placement = files::place(job, on.as_ref())?;
+            works.push(files::prepare(job, placement, args.destroy_data, &control, &mut made)?);
+        }
+        for (path, size) in made.files.drain(..) {
+            talk.say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
+        }
+        outcomes.extend(iostack_engine::run(&works, &control)?);
+        for path in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {
+            if iostack_host::is_made(path) {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+    let iostack = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms, machine, outcomes })
+}
+
+/// A target that exists, or a file that is to be made in a directory that exists.
+fn target(typed: &str) -> anyhow::Result<Target> {
+    let bare = typed.strip_prefix("file:").unwrap_or(typed);
+    let path = std::path::absolute(bare)?;
+    let new_file = !bare.contains(':') && !path.exists() && path.parent().is_some_and(std::path::Path::is_dir);
+    if new_file {
+        return Ok(Target { kind: iostack_model::TargetKind::File, path });
+    }
+    Ok(iostack_host::resolve(typed)?)
+}
+
+fn live_line(progress: &Progress) -> String {
+    iostack_report::text::live(&iostack_report::text::Live {
+        job: progress.job.clone(),
+        phase: progress.phase.name().to_owned(),
+        elapsed: progress.elapsed,
+        expected: progress.expected,
+        done: progress.done,
+        read_iops: progress.read_iops,
+        write_iops: progress.write_iops,
+        trim_iops: progress.trim_iops,
+        bandwidth: progress.bandwidth,
+        p50: progress.p50,
+        p99: progress.p99,
+    })
+}
+
+/// fio-style logs, where jobs ask for them.
+fn write_logs(file: &OutcomeFile, talk: &Talk) -> anyhow::Result<()> {
+    for (index, outcome) in file.outcomes.iter().enumerate() {
+        for (path, content) in iostack_report::fio::logs(outcome, index + 1) {
+            // fio replaces its logs; a run that keeps earlier ones would be unusable with fio's tools.
+            std::fs::write(&path, content).with_context(|| format!("cannot write the log `{}`", path.display()))?;
+            talk.say(&format!("log: {}", path.display()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The jobs that were asked for: from job files, from flags, or from both.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use iostack_model::Job;
+use iostack_workload::{JobFile, ParseContext};
+
+/// Jobs and what was left out under `--lenient`.
+pub(crate) struct Gathered {
+    /// In the order of the files.
+    pub(crate) jobs: Vec<Job>,
+    /// One line for each option that was skipped.
+    pub(crate) skipped: Vec<String>,
+}
+
+/// Reads the job files (or starts from the default job) and sets the flags' options on every job.
+pub(crate) fn gather(
+    files: &[std::path::PathBuf],
+    sections: &[String],
+    flags: &[(String, String)],
+    lenient: bool,
+    cpus: u32,
+) -> anyhow::Result<Gathered> {
+    let mut jobs = Vec::new();
+    let mut skipped = Vec::new();
+    for path in files {
+        let file = read(path, lenient, cpus)?;
+        skipped.extend(file.skipped.iter().map(|skip| format!("{}: {skip}", path.display())));
+        // Jobs of a later file wait for the earlier file's.
+        let first = jobs.len();
+        jobs.extend(file.jobs);
+        if let Some(job) = jobs.get_mut(first)
+            && first > 0
+        {
+            job.stonewall = true;
+        }
+    }
+    if files.is_empty() {
+        jobs.push(Job::default());
+    }
+    if !sections.is_empty() {
+        jobs = pick(jobs, sections)?;
+    }
+    for job in &mut jobs {
+        for (name, value) in flags {
+            iostack_workload::set_option(job, name, value)?;
+        }
+    }
+    Ok(Gathered { jobs, skipped })
+}
+
+fn pick(jobs: Vec<Job>, sections: &[String]) -> anyhow::Result<Vec<Job>> {
+    for section in sections {
+        if !jobs.iter().any(|job| job.name == *section) {
+            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            bail!("there is no section `{section}`; the job file has {}", names.join(", "));
+        }
+    }
+    Ok(jobs.into_iter().filter(|job| sections.contains(&job.name)).collect())
+}
+
+fn read(path: &Path, lenient: bool, cpus: u32) -> anyhow::Result<JobFile> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the job file `{}`", path.display()))?;
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        return Ok(iostack_workload::parse_toml(&text, path)?);
+    }
+    let context = ParseContext {
+        env: &|name| std::env::var(name).ok(),
+        include: &|path| std::fs::read_to_string(path),
+        lenient,
+        cpus,
+    };
+    Ok(iostack_workload::parse_fio(&text, path, &context)?)
+}
+
+/// Jobs that run at the same time: a stonewall begins a new group.
+pub(crate) fn groups(jobs: Vec<Job>) -> Vec<Vec<Job>> {
+    let mut groups: Vec<Vec<Job>> = Vec::new();
+    for job in jobs {
+        match groups.last_mut() {
+            Some(group) if !job.stonewall => group.push(job),
+            _ => groups.push(vec![job]),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stonewall_begins_a_new_group() {
+        let job = |stonewall| Job { stonewall, ..Job::default() };
+        let sizes: Vec<usize> = groups(vec![job(false), job(false), job(true), job(false)]).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [2, 2]);
+    }
+
+    #[test]
+    fn a_missing_section_is_named_with_those_there_are() {
+        let error = pick(vec![Job::default()], &["x".into()]).expect_err("no such section").to_string();
+        assert!(error.contains("`x`") && error.contains("job"), "{error}");
+    }
+}

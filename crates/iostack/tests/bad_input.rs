@@ -1,0 +1,162 @@
+//! Bad input gets one clear error (what was typed, what is wrong), exit code 2, and nothing is lost or left behind.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A directory of one test, removed at its end.
+struct Room(PathBuf);
+
+impl Room {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("the target directory is ours");
+        Room(path)
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, content).expect("a new file");
+        path.display().to_string()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).expect("a directory");
+        entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn iostack(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_iostack")).args(arguments).output().expect("the binary was built")
+}
+
+/// Exit 2, nothing on stdout, and stderr names every one of `words`.
+fn refused(arguments: &[&str], words: &[&str]) {
+    let output = iostack(arguments);
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {talk}");
+    assert!(output.stdout.is_empty(), "{arguments:?} printed {}", String::from_utf8_lossy(&output.stdout));
+    for word in words {
+        assert!(talk.contains(word), "{arguments:?}: `{word}` is missing in: {talk}");
+    }
+}
+
+#[test]
+fn targets_that_are_not_there() {
+    let room = Room::new("targets");
+    let missing = room.path("nothing/here");
+    refused(&["check", &missing], &[&missing]);
+    refused(&["run", "--on", &missing], &[&missing]);
+    refused(&["run", "--on", &room.path("new")], &["does not exist", "--size"]);
+    refused(&["check", "sim:x25e"], &["sim:x25e"]);
+    refused(&["run", "--on", "lab:scsi_ram"], &["lab:scsi_ram"]);
+    refused(&["run"], &["--on TARGET"]);
+    refused(&["check", "/dev/null"], &["/dev/null"]);
+    assert!(room.names().is_empty());
+}
+
+#[test]
+fn quantities_that_are_nonsense() {
+    let room = Room::new("quantities");
+    let file = room.file("data", &vec![7; 1 << 20]);
+    let on = |flags: &[&str], words: &[&str]| refused(&[&["run", "--on", &file], flags].concat(), words);
+    on(&["--block-size", "4x"], &["4x"]);
+    on(&["--block-size", "1000"], &["1000"]);
+    on(&["--block-size", "0"], &["0"]);
+    on(&["--runtime", "10 parsecs"], &["10 parsecs"]);
+    on(&["--size", "2m"], &["2"]);
+    on(&["--queue-depth", "9999999", "--engine", "io_uring"], &["9999999"]);
+    on(&["--queue-depth", "0"], &["0"]);
+    on(&["--threads", "0"], &["0"]);
+    on(&["--engine", "posix"], &["posix"]);
+    on(&["--pattern", "randm"], &["randm"]);
+    on(&["--read-percent", "140"], &["140"]);
+    on(&["--distribution", "zipf:abc"], &["zipf:abc"]);
+    on(&["--offset", "4m"], &["4"]);
+    on(&["--frobnicate", "1"], &["frobnicate"]);
+    assert_eq!(fs::read(&file).expect("still there"), vec![7; 1 << 20]);
+}
+
+#[test]
+fn job_files_with_mistakes_name_the_line() {
+    let room = Room::new("jobfiles");
+    let typo = room.file("typo.fio", b"[global]\nrw=randread\n[a]\nbsz=4k\n");
+    refused(&["run", &typo, "--on", "/tmp"], &["typo.fio", "4", "bsz", "bs"]);
+    let engine = room.file("engine.fio", b"[a]\nioengine=rdma\n");
+    refused(&["run", &engine, "--on", "/tmp"], &["engine.fio", "2", "rdma"]);
+    let toml = room.file("job.toml", b"[[job]]\nqueue_dept = 4\n");
+    refused(&["run", &toml, "--on", "/tmp"], &["job.toml", "queue_dept"]);
+    let empty = room.file("empty.fio", b"");
+    refused(&["run", &empty, "--on", "/tmp"], &["empty.fio"]);
+    refused(&["run", &room.path("absent.fio")], &["absent.fio"]);
+    let good = room.file("good.fio", b"[a]\nrw=randread\n");
+    refused(&["run", &good, "--section", "b", "--on", "/tmp"], &["`b`"]);
+}
+
+#[test]
+fn what_exists_is_not_written_over() {
+    let room = Room::new("existing");
+    let file = room.file("precious", &vec![42; 1 << 20]);
+    refused(&["run", "--on", &file, "--read-percent", "0"], &["precious", "--destroy-data"]);
+    assert_eq!(fs::read(&file).expect("still there"), vec![42; 1 << 20]);
+    refused(&["run", "--on", &file, "--output", &file], &["not overwritten"]);
+    assert_eq!(fs::read(&file).expect("still there"), vec![42; 1 << 20]);
+}
+
+#[test]
+fn the_device_of_the_root_file_system_is_refused_by_name() {
+    let mounts = fs::read_to_string("/proc/self/mounts").expect("Linux");
+    let root = mounts.lines().find(|line| line.split(' ').nth(1) == Some("/"));
+    let device = root.and_then(|line| line.split(' ').next()).filter(|device| device.starts_with("/dev/"));
+    let Some(device) = device.filter(|device| fs::File::open(device).is_ok()) else {
+        println!("SKIPPED the_device_of_the_root_file_system_is_refused_by_name: no readable device below /");
+        return;
+    };
+    refused(&["run", "--on", device, "--read-percent", "0", "--destroy-data"], &[device, "mounted"]);
+}
+
+#[test]
+fn a_directory_without_permission_is_named() {
+    // Root passes every permission check, so the refusal is asked for as nobody.
+    // SAFETY-free: the identity is changed by `setpriv`, not by this process.
+    let room = Room::new("permission");
+    let closed = room.path("closed");
+    fs::create_dir(&closed).expect("a new directory");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).expect("ours");
+    let output = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(env!("CARGO_BIN_EXE_iostack"))
+        .args(["check", "--no-files", &closed])
+        .output();
+    let Ok(output) = output else {
+        println!("SKIPPED a_directory_without_permission_is_named: setpriv is not installed");
+        return;
+    };
+    let talk = String::from_utf8_lossy(&output.stderr);
+    if talk.contains("setpriv") || output.status.code() == Some(126) {
+        println!("SKIPPED a_directory_without_permission_is_named: {}", talk.trim());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2), "{talk}");
+    assert!(talk.contains("closed"), "{talk}");
+}
+
+#[test]
+fn outcomes_that_are_none_are_refused() {
+    let room = Room::new("outcomes");
+    let text = room.file("text.json", b"{}");
+    refused(&["compare", &text, &text], &["text.json", "not an outcome"]);
+    refused(&["report", &text], &["text.json", "not an outcome"]);
+    refused(&["compare", &room.path("a"), &room.path("b")], &["cannot read"]);
+}
