@@ -86,18 +86,18 @@ fn bars(
     for point in points {
         let group = if grouped { key(point) } else { String::new() };
         let row = Row {
-            name: row_name(point, grouping, grouped),
+            name: row_name(point, grouping, grouped, names.len()),
             slot: names.iter().position(|name| *name == point.series).map_or(0, |index| colours[index]),
             bars: columns.iter().map(|column| bar(column, drawn, &point.outcome)).collect(),
             details: details.1(&point.outcome),
-            doubts: sheet.doubts.note(&point.outcome.caveats, &super::steps::point_name(point)),
+            doubts: sheet.doubts.refer(&point.outcome.caveats),
         };
         match groups.iter_mut().find(|(name, _)| *name == group) {
             Some((_, rows)) => rows.push(row),
             None => groups.push((group, vec![row])),
         }
     }
-    let caption = sheet.caption(&all(drawn), INTERVAL, &drawn.step.title);
+    let caption = sheet.caption(&all(drawn), INTERVAL);
     Bars { of: of.to_owned(), columns, details: details.0.to_vec(), groups, caption }.figure()
 }
 
@@ -111,10 +111,12 @@ fn distinct<'a>(points: &'a [Point], key: impl Fn(&'a Point) -> &'a String) -> V
     names
 }
 
-fn row_name(point: &Point, grouping: Grouping, grouped: bool) -> String {
+/// What sets the row apart from the others of its group.
+fn row_name(point: &Point, grouping: Grouping, grouped: bool, series: usize) -> String {
     match (grouped, grouping) {
         (true, Grouping::Label) => point.series.clone(),
         (true, Grouping::Series) => point.label.clone(),
+        (false, _) if series == 1 => point.label.clone(),
         (false, _) => super::steps::point_name(point),
     }
 }

@@ -28,7 +28,19 @@ const SHOWN: usize = 4;
 impl Doubts {
     /// Records the caveats of a figure and returns the links to put beside it; nothing when there are none.
     pub(super) fn note(&mut self, caveats: &[Caveat], place: &str) -> String {
-        let mut numbers: Vec<usize> = caveats.iter().map(|caveat| self.add(caveat, place)).collect();
+        for caveat in caveats {
+            let kind = self.kind(caveat);
+            let evidence = (place.to_owned(), caveat.doubt());
+            if !self.kinds[kind].evidence.contains(&evidence) {
+                self.kinds[kind].evidence.push(evidence);
+            }
+        }
+        self.refer(caveats)
+    }
+
+    /// The links alone, where the same caveats are recorded elsewhere with their exact place.
+    pub(super) fn refer(&mut self, caveats: &[Caveat]) -> String {
+        let mut numbers: Vec<usize> = caveats.iter().map(|caveat| self.kind(caveat) + 1).collect();
         numbers.sort_unstable();
         numbers.dedup();
         self.links(&numbers)
@@ -44,18 +56,13 @@ impl Doubts {
         out
     }
 
-    /// The number of the kind, from 1.
-    fn add(&mut self, caveat: &Caveat, place: &str) -> usize {
+    /// The index of the caveat's kind, new or known.
+    fn kind(&mut self, caveat: &Caveat) -> usize {
         let name = name(caveat);
-        let index = self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
+        self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
             self.kinds.push(Kind { name, remedy: caveat.remedy(), evidence: Vec::new() });
             self.kinds.len() - 1
-        });
-        let evidence = (place.to_owned(), caveat.doubt());
-        if !self.kinds[index].evidence.contains(&evidence) {
-            self.kinds[index].evidence.push(evidence);
-        }
-        index + 1
+        })
     }
 
     /// Kinds of doubt met so far.

@@ -162,9 +162,9 @@ pub(super) fn latency_axis() -> Axis {
 }
 
 /// Latency over percentiles, as far as ten samples lie beyond.
-pub(super) fn percentiles(named: &[(&str, &Bins)], heading: &str) -> Plot {
-    let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-    let series = named
+pub(super) fn percentiles(each: &[(&str, &Bins)], heading: &str) -> Plot {
+    let names: Vec<&str> = each.iter().map(|(name, _)| *name).collect();
+    let series = each
         .iter()
         .zip(slots(&names))
         .map(|((name, bins), slot)| Series {
@@ -174,7 +174,7 @@ pub(super) fn percentiles(named: &[(&str, &Bins)], heading: &str) -> Plot {
             spots: percentile_spots(bins),
         })
         .collect();
-    let x = Axis::new("percentile of I/Os (%)", Quantity::Percent, Scale::Nines);
+    let x = Axis::new("percentile of I/Os (%)", Quantity::Percentile, Scale::Nines);
     plot(heading, x, latency_axis(), series)
 }
 
@@ -198,9 +198,9 @@ fn percentile_spots(bins: &Bins) -> Vec<Spot> {
 }
 
 /// Share of the I/Os by latency, eight buckets to the octave.
-pub(super) fn histogram(named: &[(&str, &Bins)], heading: &str) -> Plot {
-    let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-    let series = named
+pub(super) fn histogram(each: &[(&str, &Bins)], heading: &str) -> Plot {
+    let names: Vec<&str> = each.iter().map(|(name, _)| *name).collect();
+    let series = each
         .iter()
         .zip(slots(&names))
         .map(|((name, bins), slot)| Series {

@@ -21,6 +21,8 @@ pub(super) enum Quantity {
     Seconds,
     /// Percent: `0.4`.
     Percent,
+    /// A percentile, with all its nines: `99.99`.
+    Percentile,
 }
 
 impl Quantity {
@@ -33,6 +35,7 @@ impl Quantity {
             Quantity::Bandwidth => "bandwidth",
             Quantity::Seconds => "seconds",
             Quantity::Percent => "percent",
+            Quantity::Percentile => "percentile",
         }
     }
 
@@ -49,6 +52,7 @@ impl Quantity {
                 scaled(value, &[(1e9, " GB/s"), (1e6, " MB/s"), (1e3, " kB/s"), (1.0, " B/s")])
             }
             Quantity::Seconds | Quantity::Percent => significant(value),
+            Quantity::Percentile => ((value * 1e5).round() / 1e5).to_string(),
         }
     }
 }
@@ -129,6 +133,7 @@ mod tests {
             (Quantity::Bandwidth, 1.25e9, "1.25 GB/s"),
             (Quantity::Bytes, 4096.0, "4 KiB"),
             (Quantity::Percent, 0.002_13, "0.00213"),
+            (Quantity::Percentile, 99.999, "99.999"),
             (Quantity::Nanos, f64::NAN, NOTHING),
             (Quantity::Count, f64::INFINITY, NOTHING),
         ];

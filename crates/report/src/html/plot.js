@@ -4,7 +4,7 @@
 (() => {
 const block = document.getElementById("data");
 const data = JSON.parse(block.textContent);
-const TOP = 30, BOTTOM = 258, LEFT = 56, HEIGHT = 300, LETTER = 6.2, LETTERS = 20, LINE = 13;
+const TOP = 30, BOTTOM = 258, LEFT = 56, HEIGHT = 300, LETTER = 7, LETTERS = 20, LINE = 13;
 const place = { linear: v => v, log2: Math.log2, log10: Math.log10, nines: v => -Math.log10(1 - v / 100) };
 const back = { linear: p => p, log2: p => 2 ** p, log10: p => 10 ** p, nines: p => 100 * (1 - 10 ** -p) };
 const isLog = scale => scale === "log2" || scale === "log10";
@@ -25,19 +25,18 @@ const UNITS = {
 };
 const show = (v, quantity) => {
   if (v === null || !Number.isFinite(v)) return "–";
+  if (quantity === "percentile") return String(Math.round(v * 1e5) / 1e5);
   const units = UNITS[quantity];
   if (!units) return significant(v);
   const [factor, unit] = units.find(([f]) => Math.abs(v) >= f * 0.9995) || units[units.length - 1];
   return significant(v / factor) + unit;
 };
-// A percentile needs all its nines.
-const showX = (v, quantity) => quantity === "percent" ? `p${+v.toPrecision(7)}` : show(v, quantity);
 
 // Ticks, as scale.rs chooses them.
 const linearTicks = (low, high, wanted) => {
   if (!(high > low)) return [low];
   const rough = (high - low) / Math.max(1, wanted), power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find(f => f * power >= rough) || 10) * power, out = [];
+  const step = ([1, 2, 2.5, 5, 10].find(f => f * power >= rough) || 10) * power, out = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9 && out.length < 21; i++) out.push(i * step);
   return out;
 };
@@ -91,8 +90,9 @@ class Figure {
   constructor(element, plot) {
     this.element = element; this.plot = plot; this.hidden = new Set();
     this.canvas = element.querySelector(".canvas"); this.legend = element.querySelector(".legend");
-    this.canvas.tabIndex = 0; this.zoom = null; this.scale = { x: plot.x.scale, y: plot.y.scale };
+    this.canvas.tabIndex = 0; this.wide = element.classList.contains("wide"); this.zoom = null; this.scale = { x: plot.x.scale, y: plot.y.scale };
     for (const key of this.legend.querySelectorAll(".key")) key.addEventListener("click", () => this.toggle(key));
+    this.bar = document.createElement("div"); this.bar.className = "tools"; element.prepend(this.bar);
     this.tools = ["x", "y"].filter(axis => this.switchable(axis)).map(axis => this.tool(`log ${axis}`, () => this.flip(axis), axis));
     this.reset = this.tool("reset zoom", () => { this.zoom = null; this.render(); });
     this.listen();
@@ -105,10 +105,10 @@ class Figure {
   }
   tool(text, act, axis) {
     const button = document.createElement("button");
-    button.type = "button"; button.className = this.legend.querySelector(".tool") ? "tool" : "tool first";
+    button.type = "button"; button.className = "tool";
     button.textContent = text; button.addEventListener("click", act);
     if (axis) { button.dataset.axis = axis; button.setAttribute("aria-pressed", String(isLog(this.scale[axis]))); }
-    this.legend.append(button);
+    this.bar.append(button);
     return button;
   }
   toggle(key) {
@@ -128,13 +128,14 @@ class Figure {
   measure() {
     const { plot, scale } = this, shown = this.series(), spots = shown.filter(s => s.look !== "ideal").flatMap(s => s.spots);
     this.width = Math.max(280, Math.round(this.canvas.clientWidth || 560));
-    const direct = this.direct = this.width > 440 && plot.series.length > 1 && plot.series.length <= 8 && !plot.label_spots
+    const direct = this.direct = this.width > 440 && (plot.series.length > 1 || this.wide) && plot.series.length <= 8 && !plot.label_spots
       && plot.series.every(s => s.look !== "area");
-    const letters = direct ? Math.max(...plot.series.map(s => Math.min(LETTERS, s.name.length))) : 0;
+    const named = plot.series.filter(s => s.look !== "ideal");
+    const letters = direct ? Math.max(this.wide ? 6 : 0, ...named.map(s => Math.min(LETTERS, s.name.length))) : 0;
     this.right = this.width - 14 - letters * LETTER;
     const most = Math.max(0, ...spots.map(s => s[1] ?? 0));
     const heights = spots.flatMap(s => [s[1], Math.max(s[2] ?? s[1], s[1] / 10), Math.min(s[3] ?? s[1], 2 * most)]);
-    this.home = { x: span(scale.x, spots.map(s => s[0]), scale.x === "log2" ? 0.02 : 0, true), y: span(scale.y, heights, 0.05, true) };
+    this.home = { x: span(scale.x, spots.map(s => s[0]), plot.label_spots ? 0.05 : scale.x === "log2" ? 0.02 : 0, true), y: span(scale.y, heights, 0.05, true) };
     this.view = this.zoom || this.home;
   }
   x(v) {
@@ -167,11 +168,11 @@ class Figure {
     this.canvas.innerHTML = out + "</svg>";
     this.reset.hidden = !this.zoom;
   }
-  mark([value, label, slot], index) {
+  mark([value, label, slot, leftward], index) {
     const x = this.x(value);
     if (x === null || x < LEFT || x > this.right) return "";
-    const left = x > (LEFT + this.right) / 2;
-    return `<g class="mark${slot === null ? "" : ` s${slot}`}"><path d="M${x.toFixed(1)} ${TOP}V${BOTTOM}"/><text x="${(x + (left ? -5 : 5)).toFixed(1)}" y="${BOTTOM - 8 - index % 4 * LINE}" class="label${left ? " end" : ""}">${escape(label)}</text></g>`;
+    const room = label.length * LETTER, left = leftward ? x - LEFT > room : this.right - x < room;
+    return `<g class="mark${slot === null ? "" : ` s${slot}`}"><path d="M${x.toFixed(1)} ${TOP}V${BOTTOM}"/><text x="${(x + (left ? -5 : 5)).toFixed(1)}" y="${TOP + 8 + index % 4 * LINE}" class="label${left ? " end" : ""}">${escape(this.width > 440 ? label : label.split(":")[0])}</text></g>`;
   }
   points(series) { return series.spots.map(s => [this.x(s[0]), this.y(s[1]), s]).filter(p => p[0] !== null && p[1] !== null); }
   curve(series) {
@@ -195,7 +196,7 @@ class Figure {
     return `<g class="series s${series.slot} ${series.look}">${bands}${fill}<path class="line" d="${line}"/>${markers}</g>`;
   }
   endLabels() {
-    const ends = this.series().map(s => [this.points(s).filter(p => p[0] <= this.right + 1).pop(), s]).filter(e => e[0])
+    const ends = this.series().filter(s => s.look !== "ideal").map(s => [this.points(s).filter(p => p[0] <= this.right + 1).pop(), s]).filter(e => e[0])
       .map(([p, s]) => ({ y: Math.min(BOTTOM, Math.max(TOP, p[1])), s })).sort((a, b) => a.y - b.y);
     let low = -Infinity, high = BOTTOM + 2;
     for (const e of ends) low = e.y = Math.max(e.y, low + LINE);
@@ -279,7 +280,7 @@ class Figure {
     const { plot } = this, s = best.spot, exact = s[2] != null && s[3] != null, rows = [];
     rows.push(`${plot.y.label}: ${show(s[1], plot.y.quantity)}`);
     if (exact) rows.push(`95 % interval ${show(s[2], plot.y.quantity)} to ${show(s[3], plot.y.quantity)}`);
-    rows.push(`${plot.x.label}: ${showX(s[0], this.scale.x === "nines" ? "percent" : plot.x.quantity)}${s[5] && plot.label_spots ? `, depth ${s[5]}` : ""}`);
+    rows.push(`${plot.x.label}: ${show(s[0], plot.x.quantity)}${s[5] && plot.label_spots ? `, depth ${s[5]}` : ""}`);
     if (s[4]) rows.push(`n = ${s[4].toLocaleString("en").replaceAll(",", " ")} I/Os`);
     if (s[6]) rows.push("a caveat concerns this point, see the caption");
     tip.innerHTML = `<b>${escape(best.series.name)}</b>` + rows.map(escape).join("<br>");

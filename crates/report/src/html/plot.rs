@@ -1,6 +1,6 @@
 //! What does a curve say, and how sure is it?
 //!
-//!   Plot ──► svg::draw   (readable without a script, and on paper)
+//!   Plot ──► svg      (readable without a script, and on paper)
 //!        └─► json        (the same points, for `plot.js`: tooltips, zoom, other scales)
 //!
 //! A series is told apart by colour *and* marker, a percentile of the same series by its dash; so a plot can be read
@@ -133,6 +133,8 @@ pub(super) struct Mark {
     pub(super) label: String,
     /// Colour of the series it belongs to.
     pub(super) slot: Option<usize>,
+    /// The word stands at the left: a curve that rises to its knee leaves the room there, one that falls does not.
+    pub(super) leftward: bool,
 }
 
 /// Number of colours and markers.
@@ -194,7 +196,12 @@ impl Plot {
             .iter()
             .map(|mark| {
                 let slot = mark.slot.map_or("null".to_owned(), |slot| slot.to_string());
-                format!("[{},{},{slot}]", escape::precise(mark.x), escape::json(&mark.label))
+                format!(
+                    "[{},{},{slot},{}]",
+                    escape::precise(mark.x),
+                    escape::json(&mark.label),
+                    mark.leftward
+                )
             })
             .collect();
         format!(

@@ -108,7 +108,7 @@ fn job(outcome: &Outcome, sheet: &mut Sheet) -> String {
         cost(outcome),
         drawings(outcome, &directions, sheet),
         failures(outcome),
-        table::outcomes(&[(outcome.job.name.clone(), outcome)], &mut sheet.doubts),
+        table::outcomes(&[(outcome.job.name.clone(), outcome)], "", &mut sheet.doubts),
     )
 }
 
@@ -179,13 +179,13 @@ fn drawings(outcome: &Outcome, directions: &[Direction], sheet: &mut Sheet) -> S
         (figures::percentiles(&named, "Latency by percentile"), until.as_str()),
         (figures::histogram(&named, "How often each latency came"), "exact counts"),
     ] {
-        plot.caption = sheet.caption(&[outcome], band, &outcome.job.name);
+        plot.caption = sheet.caption(&[outcome], band);
         out += &sheet.figure(&plot);
     }
     if let Some((mut rates, mut latency, each)) = over_time(outcome, "IOPS over time") {
         "p50 and p99 over time".clone_into(&mut latency.heading);
         for plot in [&mut rates, &mut latency] {
-            plot.caption = sheet.caption(&[outcome], &each, &outcome.job.name);
+            plot.caption = sheet.caption(&[outcome], &each);
             out += &sheet.figure(plot);
         }
     }

@@ -59,7 +59,7 @@ fn within(low: f64, high: f64) -> impl Fn(&f64) -> bool {
     move |&value| value >= low - low.abs() * 1e-9 && value <= high + high.abs() * 1e-9
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten.
+/// Multiples of 1, 2, 2.5 or 5 times a power of ten.
 fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<f64> {
     let span = high - low;
     if !span.is_finite() || span <= 0.0 {
@@ -68,7 +68,7 @@ fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<f64> {
     let rough = span / wanted.max(1) as f64;
     let power = 10f64.powf(rough.log10().floor());
     let step =
-        [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough).unwrap_or(10.0) * power;
+        [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough).unwrap_or(10.0) * power;
     let first = (low / step).ceil();
     (0..=20)
         .map(|index| (first + f64::from(index)) * step)
@@ -80,11 +80,8 @@ fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<f64> {
 fn powers(base: f64, low: f64, high: f64, wanted: usize) -> Vec<f64> {
     let first = (low.ln() / base.ln() - 1e-9).ceil() as i32;
     let last = (high.ln() / base.ln() + 1e-9).floor() as i32;
-    let stride = ((last - first) as usize / wanted.max(1) + 1).max(1);
-    (first..=last)
-        .filter(|power| power.rem_euclid(stride as i32) == 0)
-        .map(|power| base.powi(power))
-        .collect()
+    let stride = (last - first).max(0) / i32::try_from(wanted.max(1)).unwrap_or(i32::MAX) + 1;
+    (first..=last).filter(|power| power.rem_euclid(stride) == 0).map(|power| base.powi(power)).collect()
 }
 
 /// Decades; with 2 and 5 between them when there are few, and equal steps inside one decade.

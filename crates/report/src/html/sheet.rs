@@ -48,11 +48,11 @@ impl Sheet {
     }
 
     /// Caption of a figure: what was counted, how sure it is, by which clock, on which machine, and its doubts.
-    pub(super) fn caption(&mut self, outcomes: &[&Outcome], interval: &str, place: &str) -> String {
+    pub(super) fn caption(&mut self, outcomes: &[&Outcome], interval: &str) -> String {
         let ios: u64 = outcomes.iter().map(|outcome| outcome.ios()).sum();
         let elapsed = outcomes.iter().fold(Nanos(0), |sum, outcome| sum + outcome.elapsed);
         let caveats: Vec<Caveat> = outcomes.iter().flat_map(|outcome| outcome.caveats.clone()).collect();
-        let doubts = self.doubts.note(&caveats, place);
+        let doubts = self.doubts.refer(&caveats);
         let measured = match outcomes.len() {
             1 => format!("{} I/Os in {}", grouped(ios), span(elapsed)),
             count => format!("{} I/Os in {count} measurements, {} in all", grouped(ios), span(elapsed)),

@@ -56,7 +56,7 @@ pub(super) fn section(check: &Check, step: &Step, sheet: &mut Sheet) -> Section 
         body += &format!("<div class=\"figures\">{}</div>", draw(&drawn, sheet));
         let named: Vec<(String, &Outcome)> =
             step.points.iter().map(|point| (point_name(point), &point.outcome)).collect();
-        body += &table::outcomes(&named, &mut sheet.doubts);
+        body += &table::outcomes(&named, &format!("{short}: "), &mut sheet.doubts);
         body += &format!("<p class=\"took\">This step took {}.</p>", span(step.elapsed));
     }
     Section::new(&format!("step-{id}"), short, &step.title, body)
@@ -77,7 +77,7 @@ pub(super) fn all<'a>(drawn: &Drawn<'a>) -> Vec<&'a Outcome> {
 
 /// A plot with the caption of all outcomes of its step.
 fn captioned(mut plot: Plot, drawn: &Drawn<'_>, interval: &str, sheet: &mut Sheet) -> String {
-    plot.caption = sheet.caption(&all(drawn), interval, &drawn.step.title);
+    plot.caption = sheet.caption(&all(drawn), interval);
     sheet.figure(&plot)
 }
 
@@ -93,7 +93,7 @@ fn iops_axis(scale: Scale) -> Axis {
 }
 
 fn latency(drawn: &Drawn<'_>, sheet: &mut Sheet) -> String {
-    distributions(drawn, "one I/O in flight", |outcome| outcome.latency(), sheet)
+    distributions(drawn, "one I/O in flight", Outcome::latency, sheet)
 }
 
 /// Percentiles and histogram of every point.
@@ -103,9 +103,12 @@ fn distributions(
     bins: impl Fn(&Outcome) -> Bins,
     sheet: &mut Sheet,
 ) -> String {
-    let all: Vec<(&str, Bins)> =
-        drawn.step.points.iter().map(|point| (point.series.as_str(), bins(&point.outcome))).collect();
-    let named: Vec<(&str, &Bins)> = all.iter().map(|(name, bins)| (*name, bins)).collect();
+    let points = &drawn.step.points;
+    // Where every point has the same series, the label tells them apart.
+    let alike = points.windows(2).all(|pair| pair[0].series == pair[1].series);
+    let name = |point: &Point| if alike { point.label.clone() } else { point_name(point) };
+    let all: Vec<(String, Bins)> = points.iter().map(|point| (name(point), bins(&point.outcome))).collect();
+    let named: Vec<(&str, &Bins)> = all.iter().map(|(name, bins)| (name.as_str(), bins)).collect();
     let until = format!("{RANK_BAND}; curves end where ten I/Os remain");
     let percentiles = figures::percentiles(&named, &format!("Latency by percentile, {when}"));
     let histogram = figures::histogram(&named, &format!("How often each latency came, {when}"));
@@ -158,6 +161,7 @@ fn knees(check: &Check, curves: &[Curve<'_>]) -> Vec<Mark> {
                 x: f64::from(depth),
                 label: format!("knee {depth}: {}", curve.name),
                 slot: Some(curve.slot),
+                leftward: true,
             }),
         }
     }
@@ -210,7 +214,7 @@ fn sustained(drawn: &Drawn<'_>, sheet: &mut Sheet) -> String {
         let place = point_name(point);
         let Some((rates, latency, each)) = over_time(&point.outcome, &capitalised(&place)) else { continue };
         for plot in [rates, latency] {
-            let caption = sheet.caption(&[&point.outcome], &each, &drawn.step.title);
+            let caption = sheet.caption(&[&point.outcome], &each);
             out += &sheet.figure(&Plot { caption, wide: true, ..plot });
         }
     }

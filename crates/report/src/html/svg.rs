@@ -14,7 +14,7 @@ const TOP: f64 = 30.0;
 const BOTTOM: f64 = 258.0;
 const LEFT: f64 = 56.0;
 /// Mean width of a letter of the label font; decides the room at the right only.
-const LETTER: f64 = 6.2;
+const LETTER: f64 = 7.0;
 const LABEL_LETTERS: usize = 20;
 const LABEL_HEIGHT: f64 = 13.0;
 
@@ -75,9 +75,17 @@ impl Frame {
         // An interval that is far wider than everything measured would squeeze the curves flat; it is cut instead.
         let heights =
             spots().flat_map(|spot| [spot.y, spot.low.max(spot.y / 10.0), spot.high.min(2.0 * highest)]);
-        let x_air = if plot.x.scale == Scale::Log2 { 0.02 } else { 0.0 };
+        let x_air = if plot.label_spots {
+            0.05
+        } else if plot.x.scale == Scale::Log2 {
+            0.02
+        } else {
+            0.0
+        };
         let letters = if labels_at_end(plot) {
-            plot.series.iter().map(|series| series.name.chars().count().min(LABEL_LETTERS)).max().unwrap_or(0)
+            // Wide figures stand below each other; their axes shall end alike.
+            let least = if plot.wide { 6 } else { 0 };
+            curves().map(|series| series.name.chars().count().min(LABEL_LETTERS)).fold(least, usize::max)
         } else {
             0
         };
@@ -104,7 +112,7 @@ impl Frame {
 
 /// Labels stand at the right end of the curves unless the curves are areas or too many.
 fn labels_at_end(plot: &Plot) -> bool {
-    plot.series.len() > 1
+    (plot.series.len() > 1 || plot.wide)
         && plot.series.len() <= 8
         && plot.series.iter().all(|series| series.look != Look::Area)
         && !plot.label_spots
@@ -201,7 +209,8 @@ fn marks(plot: &Plot, frame: &Frame) -> String {
     for (index, mark) in plot.marks.iter().enumerate() {
         let Some(x) = frame.x(mark.x) else { continue };
         let slot = mark.slot.map_or(String::new(), |slot| format!(" s{slot}"));
-        let to_the_left = x > (LEFT + frame.right) / 2.0;
+        let room = mark.label.chars().count() as f64 * LETTER;
+        let to_the_left = if mark.leftward { x - LEFT > room } else { frame.right - x < room };
         let (anchor, shift) = if to_the_left { (" end", -5.0) } else { ("", 5.0) };
         put(
             &mut out,
@@ -209,7 +218,7 @@ fn marks(plot: &Plot, frame: &Frame) -> String {
                 "<g class=\"mark{slot}\"><path d=\"M{x:.1} {TOP}V{BOTTOM}\"/><text x=\"{text_x:.1}\" y=\"{y:.1}\" \
              class=\"label{anchor}\">{label}</text></g>",
                 text_x = x + shift,
-                y = BOTTOM - 8.0 - (index % 4) as f64 * LABEL_HEIGHT,
+                y = TOP + 8.0 + (index % 4) as f64 * LABEL_HEIGHT,
                 label = escape::text(&mark.label),
             ),
         );
@@ -282,6 +291,7 @@ fn end_labels(plot: &Plot, frame: &Frame) -> String {
     let mut ends: Vec<(f64, &Series)> = plot
         .series
         .iter()
+        .filter(|series| series.look != Look::Ideal)
         .filter_map(|series| {
             let y = series.spots.iter().rev().find_map(|spot| frame.x(spot.x).and(frame.y(spot.y)))?;
             Some((y.clamp(TOP, BOTTOM), series))

@@ -79,9 +79,13 @@ const HEADS: [&str; 15] = [
     "busiest thread",
 ];
 
-/// All outcomes of a step with everything that was counted.
-pub(super) fn outcomes(named: &[(String, &Outcome)], doubts: &mut Doubts) -> String {
-    let rows: Vec<Vec<String>> = named.iter().map(|(name, outcome)| row(name, outcome, doubts)).collect();
+/// All outcomes of a step with everything that was counted. `place` goes before each name in the list of doubts.
+pub(super) fn outcomes(named: &[(String, &Outcome)], place: &str, doubts: &mut Doubts) -> String {
+    let mut rows = Vec::new();
+    for (name, outcome) in named {
+        let links = doubts.note(&outcome.caveats, &format!("{place}{name}"));
+        rows.push(row(&format!("{}{links}", escape::text(name)), outcome));
+    }
     format!(
         "<details class=\"raw\"><summary>All numbers ({})</summary>{}</details>",
         named.len(),
@@ -89,7 +93,7 @@ pub(super) fn outcomes(named: &[(String, &Outcome)], doubts: &mut Doubts) -> Str
     )
 }
 
-fn row(name: &str, outcome: &Outcome, doubts: &mut Doubts) -> Vec<String> {
+fn row(name: &str, outcome: &Outcome) -> Vec<String> {
     let latency = outcome.latency();
     let time = |ns: f64| Quantity::Nanos.show(ns);
     let quantile = |fraction: f64| {
@@ -99,7 +103,7 @@ fn row(name: &str, outcome: &Outcome, doubts: &mut Doubts) -> Vec<String> {
     };
     let some = latency.count > 0;
     vec![
-        format!("{}{}", escape::text(name), doubts.note(&outcome.caveats, name)),
+        name.to_owned(),
         with_interval(Quantity::Count, iops(outcome)),
         Quantity::Bandwidth.show(bandwidth(outcome).mean),
         if some { time(latency.mean_ns()) } else { NOTHING.to_owned() },

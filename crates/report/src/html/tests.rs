@@ -30,7 +30,7 @@ fn assert_well_formed(page: &str) {
         let name = tag.split([' ', '/']).next().expect("split yields one");
         assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == 'P'), "<{tag}>");
         assert_eq!(tag.matches('"').count() % 2, 0, "quotes in <{tag}>");
-        assert!(!tag.contains('\''), "only a policy has single quotes: <{tag}>",);
+        assert!(!tag.contains('\''), "only a policy has single quotes: <{tag}>");
         if tag.ends_with('/') {
             continue;
         }
@@ -52,15 +52,25 @@ fn without_policy(page: &str) -> String {
 
 fn assert_sound(page: &str) {
     assert_well_formed(&without_policy(page));
-    let outside = page.replace("http://www.w3.org/2000/svg", "");
-    for forbidden in ["http:", "https:", "src=", "@import", "url(\"", " style=", "onload=", "NaN", ">inf"] {
-        let found = outside
-            .find(forbidden)
-            .map(|at| outside[at.saturating_sub(60)..].chars().take(120).collect::<String>());
-        let in_script = forbidden == "NaN" && !page.contains("NaN\"") && !page.contains("NaN ");
-        assert!(found.is_none() || in_script, "{forbidden:?} in {found:?}");
+    // In the data block and in the script the same characters mean nothing.
+    let outside = without_scripts(page).replace("http://www.w3.org/2000/svg", "");
+    let tags: String = outside.split('<').filter_map(|rest| rest.split('>').next()).collect();
+    for forbidden in ["http:", "https:", "@import"] {
+        assert!(!outside.contains(forbidden), "{forbidden:?}");
+    }
+    for forbidden in [" src=", " style=", " onload=", " onerror=", "NaN", "inf"] {
+        let found = tags.find(forbidden).map(|at| tags[at..].chars().take(120).collect::<String>());
+        assert_eq!(found, None, "{forbidden:?}");
     }
     data_of(page);
+}
+
+fn without_scripts(page: &str) -> String {
+    let mut kept = String::new();
+    for (index, part) in page.split("<script").enumerate() {
+        kept.push_str(if index == 0 { part } else { part.split("</script>").nth(1).unwrap_or_default() });
+    }
+    kept
 }
 
 /// The data block, parsed.
@@ -136,7 +146,7 @@ fn hostile_text_stays_text_wherever_it_comes_from() {
     }
     check.steps[0].id.clone_from(&hostile);
     let page = super::check(&check);
-    assert_sound(&page.replace("src=x onerror=&#39;", ""));
+    assert_sound(&page);
     assert!(!page.contains("<img") && !page.contains("alert(1)</script>"));
     assert_eq!(page.matches("<script").count(), 2, "the data and our own");
     let mut file = fixture::outcome_file();

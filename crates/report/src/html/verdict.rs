@@ -56,7 +56,8 @@ fn list(sentences: &[String]) -> String {
 fn tiles(check: &Check) -> String {
     let summary = &check.summary;
     let cell = |name: &str| summary.cells.iter().find(|cell| cell.name == name && cell.direction == "read");
-    let mut tiles = Vec::new();
+    let saturates;
+    let mut tiles: Vec<(&str, String, String)> = Vec::new();
     if let Some(cell) = cell("RND4K Q32") {
         tiles.push((
             "random read, depth 32",
@@ -72,12 +73,9 @@ fn tiles(check: &Check) -> String {
         tiles.push(("one random read takes", at(50.0).unwrap_or(NOTHING.to_owned()), tail));
     }
     if let Some(curve) = summary.saturation.first() {
+        saturates = format!("{} saturates at", curve.series);
         let depth = curve.depth.map_or("not yet".to_owned(), |depth| format!("depth {depth}"));
-        tiles.push((
-            "reads saturate at",
-            depth,
-            format!("{} at once in the device", significant(curve.parallelism)),
-        ));
+        tiles.push((&saturates, depth, format!("{} at once in the device", significant(curve.parallelism))));
     }
     if let Some(cell) = cell("SEQ1M Q8") {
         tiles.push((
@@ -94,7 +92,8 @@ fn tiles(check: &Check) -> String {
         .iter()
         .map(|(what, value, detail)| {
             format!(
-                "<li><span>{what}</span><b>{}</b><small>{}</small></li>",
+                "<li><span>{}</span><b>{}</b><small>{}</small></li>",
+                escape::text(what),
                 escape::text(value),
                 escape::text(detail)
             )
@@ -233,7 +232,7 @@ fn depth_one(all: &[DepthOne]) -> String {
     let mut percents: Vec<f64> = all.iter().flat_map(|one| one.percentiles.iter().map(|(p, _)| *p)).collect();
     percents.sort_by(f64::total_cmp);
     percents.dedup();
-    let heads: Vec<String> = ["".to_owned(), "mean".to_owned()]
+    let heads: Vec<String> = [String::new(), "mean".to_owned()]
         .into_iter()
         .chain(percents.iter().map(|percent| format!("p{percent}")))
         .chain(["max".to_owned(), "I/Os".to_owned()])
