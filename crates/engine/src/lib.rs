@@ -1,1 +1,194 @@
 //! How is it asked?
+//!
+//! ```text
+//!   Work (job + target) ──► stage ──► workers ──► backend ──► kernel
+//!                             │          │ meter (each I/O: one histogram, one comparison)
+//!                             │          ▼
+//!                             │        board ──► progress
+//!                             ▼          ▼
+//!                           counters ──► outcome ──► doubts ──► Outcome (+ caveats)
+//! ```
+//!
+//! The load generator. Every I/O is timed with two clock readings and counted in a histogram; everything else (series,
+//! progress, limits, the stop flag) happens a few times a second. What an I/O costs in user instructions is measured
+//! with `examples/instructions.rs`.
+//!
+//! What is in flight when measuring starts is not counted; what is in flight when the time is up is waited for and
+//! counted. I/Os that fail are no latencies: they are listed as failures, and a thread stops after 1000 of them.
+//!
+//! Start reading at [`run`], then `backend/serial_loop.rs`.
+
+mod backend;
+mod board;
+mod doubts;
+mod error;
+mod extras;
+mod failures;
+mod files;
+mod foreign;
+mod gate;
+mod lay_out;
+mod meter;
+mod outcome;
+mod pacer;
+mod payload;
+mod probe;
+mod progress;
+mod source;
+mod stage;
+mod sys;
+mod worker;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iostack_host::clock::Clock;
+use iostack_model::{Job, Nanos, Outcome, Storage, Target};
+
+pub use error::EngineError;
+pub use lay_out::lay_out;
+pub use probe::{io_uring_usable, libaio_usable, supports_direct};
+
+/// A job and where to run it.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// What is asked.
+    pub job: Job,
+    /// What answers.
+    pub target: Target,
+    /// The storage behind it, for its counters and its doubts.
+    pub storage: Storage,
+    /// The files of each thread; one list per thread of the job.
+    pub files: Vec<Vec<PathBuf>>,
+}
+
+/// How a run is watched and stopped.
+#[derive(Clone, Copy)]
+pub struct Control<'a> {
+    /// Set it to end the run early with the outcome so far.
+    pub stop: &'a AtomicBool,
+    /// Called from the coordinating thread.
+    pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+    /// Time between two calls.
+    pub progress_every: Nanos,
+}
+
+impl Control<'_> {
+    /// Nobody watches and nobody stops it.
+    pub fn none() -> Control<'static> {
+        Control { stop: &stage::NEVER, progress: None, progress_every: Nanos::secs(1) }
+    }
+}
+
+/// What a job is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Its file is being written.
+    LayingOut,
+    /// It runs, unmeasured.
+    Ramp,
+    /// It is being measured.
+    Running,
+    /// What it wrote is being read back.
+    Verifying,
+}
+
+/// How far a job is.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Name of the group's first job.
+    pub job: String,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Since the start, ramp included.
+    pub elapsed: Nanos,
+    /// The whole time it will take, where that can be said.
+    pub expected: Option<Nanos>,
+    /// Share done, 0..=1.
+    pub done: Option<f64>,
+    /// Reads per second since the last progress.
+    pub read_iops: f64,
+    /// Writes per second.
+    pub write_iops: f64,
+    /// Trims per second.
+    pub trim_iops: f64,
+    /// Bytes per second of all directions.
+    pub bandwidth: f64,
+    /// Median latency since the last progress.
+    pub p50: Nanos,
+    /// 99th percentile.
+    pub p99: Nanos,
+}
+
+/// Runs the works, those after a stonewall when all before it have ended, and gives one outcome per report group.
+pub fn run(works: &[Work], control: &Control<'_>) -> Result<Vec<Outcome>, EngineError> {
+    let called = Clock::calibrated().now();
+    let mut outcomes = Vec::new();
+    for (index, stage) in stages(works).into_iter().enumerate() {
+        if index > 0 && control.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let start = if index == 0 { called } else { Clock::calibrated().now() };
+        for work in &stage {
+            check(work)?;
+        }
+        let groups = stage::run(&stage, control, Phase::Running)?;
+        outcomes.extend(outcome::assemble_all(groups, start));
+    }
+    Ok(outcomes)
+}
+
+/// Runs one job: [`run`] with one work.
+pub fn run_job(
+    job: &Job,
+    target: &Target,
+    storage: &Storage,
+    files: Vec<Vec<PathBuf>>,
+    control: &Control<'_>,
+) -> Result<Outcome, EngineError> {
+    let work = Work { job: job.clone(), target: target.clone(), storage: storage.clone(), files };
+    let mut outcomes = run(std::slice::from_ref(&work), control)?;
+    outcomes.pop().ok_or(EngineError::Impossible {
+        what: format!("job `{}` has no threads", job.name),
+        remedy: "ask for at least one",
+    })
+}
+
+/// Works between stonewalls.
+fn stages(works: &[Work]) -> Vec<Vec<&Work>> {
+    let mut stages: Vec<Vec<&Work>> = Vec::new();
+    for work in works {
+        match stages.last_mut() {
+            Some(stage) if !work.job.stonewall => stage.push(work),
+            _ => stages.push(vec![work]),
+        }
+    }
+    stages
+}
+
+/// Refuses what would panic, hang or mean nothing.
+fn check(work: &Work) -> Result<(), EngineError> {
+    let job = &work.job;
+    let refusals = [
+        (job.threads == 0, "no threads", "ask for at least one"),
+        (job.slice.0 == 0, "a series of slices without length", "ask for slices of 10ms or more"),
+        (
+            job.block_sizes.largest().0 > u64::from(u32::MAX >> 1),
+            "a block of 2 GiB or more",
+            "use smaller blocks",
+        ),
+        (
+            job.rate.is_some_and(|rate| rate.iops <= 0.0 || !rate.iops.is_finite()),
+            "a rate of 0",
+            "ask for more",
+        ),
+        (job.verify.is_some() && job.mix.trim > 0, "verification of trimmed blocks", "leave trims out"),
+        (work.files.len() < job.threads as usize, "threads without files", "give a list for each thread"),
+    ];
+    match refusals.into_iter().find(|(refused, ..)| *refused) {
+        Some((_, what, remedy)) => {
+            Err(EngineError::Impossible { what: format!("job `{}` asks for {what}", job.name), remedy })
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,140 @@
+//! How does an I/O reach the kernel?
+//!
+//! ```text
+//!   serial_loop ──► Call   one at a time:   psync, pvsync2, mmap
+//!   queued_loop ──► Queue  many in flight:  libaio, io_uring
+//! ```
+//!
+//! A backend is a file here that implements [`Call`] or [`Queue`]; the loops are generic over them, so that each
+//! backend gets a loop of its own without a call through a table. A loop exists twice: plain, which only reads, writes,
+//! times and counts; and with [`Extras`], which also paces, verifies, syncs, trims and logs.
+
+pub(crate) mod calls;
+pub(crate) mod io_uring;
+pub(crate) mod libaio;
+pub(crate) mod queued_extras;
+pub(crate) mod queued_loop;
+pub(crate) mod serial_loop;
+
+use std::time::Duration;
+
+use iostack_model::Nanos;
+use iostack_workload::Op;
+
+use crate::extras::Extras;
+use crate::files::Files;
+use crate::meter::{Meter, Turn};
+use crate::payload::Payload;
+use crate::source::Source;
+
+/// A sleeping thread is woken some 50 us late (the kernel's default timer slack); the rest is waited for awake.
+const WAKE_EARLY: Nanos = Nanos::micros(80);
+
+/// The stop flag is looked at between naps.
+const NAP_MAX: Nanos = Nanos::millis(50);
+
+/// One I/O at a time. Results are bytes, or `-errno`.
+pub(crate) trait Call {
+    /// Reads from the file with this number.
+    fn read(&self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
+    /// Writes to it.
+    fn write(&self, file: usize, buffer: &[u8], offset: u64) -> isize;
+}
+
+/// How long to wait for completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// As long as it takes.
+    Forever,
+    /// At most so many ns; 0 takes what is there.
+    Nanos(u64),
+}
+
+/// What handing over and waiting came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entered {
+    /// System calls it took.
+    pub(crate) syscalls: u64,
+    /// 0, or why the kernel did not take all or wait: those left are tried again with the next call.
+    pub(crate) errno: i32,
+}
+
+/// Many I/Os in flight.
+pub(crate) trait Queue {
+    /// The submitting call never waits for completions, so that its time is worth recording.
+    const SUBMITS_APART: bool;
+
+    /// Prepares one read or write into or from `buffer`, which must stay in place until the completion.
+    fn push(&mut self, slot: u32, op: &Op, buffer: *mut u8);
+    /// Hands over all that was pushed.
+    fn submit(&mut self) -> Entered;
+    /// Hands over all that was pushed and waits for `least` completions.
+    fn submit_and_wait(&mut self, least: u32, patience: Patience) -> Entered;
+    /// Gives each completion that has arrived to `each`: slot, and bytes or `-errno`.
+    fn reap(&mut self, each: impl FnMut(u32, i32));
+}
+
+/// Errors of handing over that pass by themselves.
+pub(crate) fn is_passing(errno: i32) -> bool {
+    matches!(errno, 0 | libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME | libc::ENOMEM)
+}
+
+/// What a loop works with.
+pub(crate) struct Station<'a> {
+    pub(crate) source: Source,
+    pub(crate) meter: Box<Meter<'a>>,
+    pub(crate) payload: Payload,
+    pub(crate) files: Files,
+    pub(crate) extras: Extras,
+}
+
+impl Station<'_> {
+    /// Passes an edge; true when nothing more is to be submitted.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn turn(&mut self, now: u64) -> bool {
+        match self.meter.cross(now) {
+            Turn::Go => false,
+            Turn::Stop => true,
+            Turn::Begin => {
+                self.source.begin();
+                self.extras.begin(now, self.meter.origin());
+                false
+            }
+        }
+    }
+
+    /// Waits for the schedule; true when the job is to end instead.
+    pub(crate) fn wait_until_due(&mut self) -> bool {
+        loop {
+            let due = self.extras.pacer.due();
+            if self.wait_until(due) {
+                return true;
+            }
+            // The end of the ramp, passed meanwhile, starts the schedule anew.
+            if self.extras.pacer.due() <= due {
+                return false;
+            }
+        }
+    }
+
+    /// Waits until `moment`, awake for the last stretch; true when the job is to end instead.
+    pub(crate) fn wait_until(&mut self, moment: u64) -> bool {
+        loop {
+            let now = self.meter.clock.now();
+            if now >= self.meter.edge && self.turn(now) {
+                return true;
+            }
+            if now >= moment {
+                return false;
+            }
+            let left = Nanos(self.meter.clock.nanos(moment - now));
+            if left <= WAKE_EARLY || now < self.extras.pacer.spins_until {
+                std::hint::spin_loop();
+            } else {
+                let nap = (left - WAKE_EARLY).0.min(NAP_MAX.0);
+                std::thread::sleep(Duration::from_nanos(nap));
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The `io_uring` engine.
+//!
+//! One `io_uring_enter` both submits and waits, so at depth 1 there is one system call per I/O.
+
+use std::os::fd::RawFd;
+
+use iostack_model::{Bytes, Job};
+use iostack_workload::Op;
+
+use crate::EngineError;
+use crate::backend::{Entered, Patience, Queue};
+use crate::files::Files;
+use crate::payload::Payload;
+use crate::sys::uring::{Request, Ring, RingFile, RingOptions};
+
+/// How a job asks for its ring.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IoUringOptions {
+    pub(crate) fixed_buffers: bool,
+    pub(crate) registered_files: bool,
+    pub(crate) poll: bool,
+    pub(crate) submit_poll: bool,
+}
+
+/// A ring with its files and buffers.
+pub(crate) struct IoUring {
+    ring: Ring,
+    files: Vec<RawFd>,
+    options: IoUringOptions,
+    /// Registered buffers of reads come first; those of writes behind them.
+    reads: u16,
+    pending: u32,
+}
+
+impl IoUring {
+    /// A ring for the job's depth.
+    pub(crate) fn new(
+        job: &Job,
+        options: IoUringOptions,
+        files: &Files,
+        payload: &Payload,
+    ) -> Result<IoUring, EngineError> {
+        let depth = job.queue_depth.max(1);
+        let ring_options =
+            RingOptions { entries: depth, poll: options.poll, submit_poll: options.submit_poll };
+        let ring = Ring::new(ring_options).map_err(|source| unavailable(source, job))?;
+        if ring.entries() < depth {
+            return Err(EngineError::DepthBeyondLimit {
+                engine: "io_uring",
+                depth,
+                threads: job.threads,
+                limit: format!("a ring holds {} entries", ring.entries()),
+                remedy: "lower the depth, or spread it over more threads".to_owned(),
+            });
+        }
+        let failed =
+            |source| EngineError::Failed { act: "register with io_uring", path: files.path(), source };
+        if options.registered_files {
+            ring.register_files(files.descriptors()).map_err(failed)?;
+        }
+        if options.fixed_buffers {
+            let asked = (payload.reads.count() * payload.reads.stride()
+                + payload.writes.count() * payload.writes.stride()) as u64;
+            ring.register_buffers(&payload.reads, &payload.writes).map_err(|source| {
+                if source.raw_os_error() == Some(libc::ENOMEM) {
+                    EngineError::LockedMemory { asked: Bytes(asked), source }
+                } else {
+                    failed(source)
+                }
+            })?;
+        }
+        let reads = payload.reads.count().min(usize::from(u16::MAX)) as u16;
+        Ok(IoUring { ring, files: files.descriptors().to_vec(), options, reads, pending: 0 })
+    }
+
+    #[inline]
+    fn entered(&mut self, result: isize) -> Entered {
+        if result >= 0 {
+            self.pending -= (result as u32).min(self.pending);
+            Entered { syscalls: 1, errno: 0 }
+        } else {
+            Entered { syscalls: 1, errno: -result as i32 }
+        }
+    }
+}
+
+fn unavailable(source: std::io::Error, job: &Job) -> EngineError {
+    let (reason, remedy) = match source.raw_os_error() {
+        Some(libc::EPERM) => (
+            "the kernel or the container's seccomp profile forbids it",
+            "set `sysctl kernel.io_uring_disabled=0`, allow io_uring in the container, or use libaio",
+        ),
+        Some(libc::ENOSYS) => ("this kernel has no io_uring", "use Linux 5.6 or later, or use libaio"),
+        Some(libc::ENOMEM) => {
+            ("the ring does not fit the limit of locked memory", "raise it (`ulimit -l`) or lower the depth")
+        }
+        Some(libc::EINVAL) if job.queue_depth > 32_768 => {
+            ("the ring would be larger than the kernel allows", "lower the depth")
+        }
+        _ => ("the kernel refused the ring", "use libaio or psync"),
+    };
+    EngineError::EngineUnavailable { engine: "io_uring", reason: reason.to_owned(), remedy, source }
+}
+
+impl Queue for IoUring {
+    const SUBMITS_APART: bool = false;
+
+    #[inline]
+    fn push(&mut self, slot: u32, op: &Op, buffer: *mut u8) {
+        let write = op.direction != 0;
+        let file = usize::from(op.file);
+        let request = Request {
+            slot,
+            write,
+            file: if self.options.registered_files {
+                RingFile::Registered(u32::from(op.file))
+            } else {
+                RingFile::Descriptor(self.files[file])
+            },
+            offset: op.offset,
+            length: op.length,
+            registered_buffer: self
+                .options
+                .fixed_buffers
+                .then(|| slot as u16 + if write { self.reads } else { 0 }),
+        };
+        let fits = self.ring.push(&request, buffer);
+        assert!(fits, "the ring holds one entry per slot, yet slot {slot} found it full");
+        self.pending += 1;
+    }
+
+    #[inline]
+    fn submit(&mut self) -> Entered {
+        let result = self.ring.enter(self.pending, 0);
+        self.entered(result)
+    }
+
+    #[inline]
+    fn submit_and_wait(&mut self, least: u32, patience: Patience) -> Entered {
+        let result = match patience {
+            Patience::Forever => self.ring.enter(self.pending, least),
+            Patience::Nanos(0) => self.ring.enter_and_collect(self.pending),
+            Patience::Nanos(ns) if self.ring.waits_with_timeout() => {
+                self.ring.enter_for(self.pending, least, ns)
+            }
+            Patience::Nanos(ns) => {
+                std::thread::sleep(std::time::Duration::from_nanos(ns.min(50_000)));
+                self.ring.enter_and_collect(self.pending)
+            }
+        };
+        self.entered(result)
+    }
+
+    #[inline]
+    fn reap(&mut self, each: impl FnMut(u32, i32)) {
+        self.ring.reap(each);
+    }
+}

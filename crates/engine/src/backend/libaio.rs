@@ -1,0 +1,113 @@
+//! The libaio engine: `io_submit`, and completions read from the ring in user space where that is possible.
+
+use std::os::fd::RawFd;
+
+use iostack_model::Job;
+use iostack_workload::Op;
+
+use crate::EngineError;
+use crate::backend::{Entered, Patience, Queue, is_passing};
+use crate::files::Files;
+use crate::sys::aio::{Context, ControlBlock};
+
+/// A context with its control blocks, one per slot.
+pub(crate) struct Libaio {
+    context: Context,
+    files: Vec<RawFd>,
+    blocks: Vec<ControlBlock>,
+    /// Slots pushed and not yet taken by the kernel, in order.
+    pending: Vec<u32>,
+    pointers: Vec<*const ControlBlock>,
+    /// A block the kernel refused for good: its slot and `-errno`.
+    refused: Option<(u32, i32)>,
+}
+
+impl Libaio {
+    /// A context for the job's depth.
+    pub(crate) fn new(job: &Job, files: &Files) -> Result<Libaio, EngineError> {
+        let depth = job.queue_depth.max(1);
+        let context = Context::new(depth).map_err(|source| match source.raw_os_error() {
+            Some(libc::EAGAIN) => EngineError::DepthBeyondLimit {
+                engine: "libaio",
+                depth,
+                threads: job.threads,
+                limit: "fs.aio-max-nr requests of all processes together".to_owned(),
+                remedy: "raise it (`sysctl fs.aio-max-nr=1048576`) or lower depth or threads".to_owned(),
+            },
+            _ => EngineError::EngineUnavailable {
+                engine: "libaio",
+                reason: "the kernel refused the context".to_owned(),
+                remedy: "use io_uring or psync",
+                source,
+            },
+        })?;
+        Ok(Libaio {
+            context,
+            files: files.descriptors().to_vec(),
+            blocks: vec![ControlBlock::default(); depth as usize],
+            pending: Vec::with_capacity(depth as usize),
+            pointers: Vec::with_capacity(depth as usize),
+            refused: None,
+        })
+    }
+}
+
+impl Queue for Libaio {
+    const SUBMITS_APART: bool = true;
+
+    #[inline]
+    fn push(&mut self, slot: u32, op: &Op, buffer: *mut u8) {
+        let file = self.files[usize::from(op.file)];
+        let write = op.direction != 0;
+        self.blocks[slot as usize] = ControlBlock::new(slot, write, file, buffer, op.length, op.offset);
+        self.pending.push(slot);
+    }
+
+    #[inline]
+    fn submit(&mut self) -> Entered {
+        if self.pending.is_empty() {
+            return Entered { syscalls: 0, errno: 0 };
+        }
+        self.pointers.clear();
+        self.pointers.extend(self.pending.iter().map(|&slot| &raw const self.blocks[slot as usize]));
+        let result = self.context.submit(&self.pointers);
+        if result == self.pending.len() as isize {
+            self.pending.clear();
+        } else if result > 0 {
+            self.pending.drain(..result.unsigned_abs());
+        } else {
+            let errno = if result == 0 { libc::EAGAIN } else { -result as i32 };
+            if is_passing(errno) {
+                return Entered { syscalls: 1, errno };
+            }
+            self.refused = Some((self.pending.remove(0), -errno));
+        }
+        Entered { syscalls: 1, errno: 0 }
+    }
+
+    #[inline]
+    fn submit_and_wait(&mut self, least: u32, patience: Patience) -> Entered {
+        let mut entered = self.submit();
+        if entered.errno != 0 || self.refused.is_some() || !self.pending.is_empty() {
+            return entered;
+        }
+        let timeout = match patience {
+            Patience::Forever => None,
+            Patience::Nanos(ns) => Some(ns),
+        };
+        let least = if timeout == Some(0) { 0 } else { least };
+        match self.context.wait(least, timeout) {
+            Ok(called) => entered.syscalls += u64::from(called),
+            Err(errno) => entered = Entered { syscalls: entered.syscalls + 1, errno },
+        }
+        entered
+    }
+
+    #[inline]
+    fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
+        if let Some((slot, result)) = self.refused.take() {
+            each(slot, result);
+        }
+        self.context.reap(each);
+    }
+}

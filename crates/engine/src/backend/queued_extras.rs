@@ -1,0 +1,174 @@
+//! Many I/Os in flight, with what may accompany them: the loop of [`queued_loop`](super::queued_loop) for jobs that
+//! pace, verify, flush, trim or log.
+//!
+//! A flush waits until nothing is in flight, as in fio, so that it covers all writes before it. Trims are done at
+//! once, outside the queue: the kernel's asynchronous trim is too new to rely on.
+
+use iostack_workload::Op;
+
+use crate::backend::queued_loop::{Depth, NO_OP, Slots, push, settle};
+use crate::backend::{Patience, Queue, Station};
+use crate::extras::Moments;
+
+/// A wait ends at least this often, for the stop flag and the series.
+const WAIT_MAX_NS: u64 = 50_000_000;
+
+/// Before an I/O is due the loop polls instead of sleeping for this long, because a sleeper wakes late.
+const POLL_EARLY_NS: u64 = 80_000;
+
+const WRITE: u8 = 1;
+
+/// An I/O in flight.
+#[derive(Clone, Copy)]
+struct Flight {
+    op: Op,
+    start: u64,
+    submitted: u64,
+    submitting: u64,
+}
+
+/// Runs until the source or the time is over and everything in flight has come back; `Err(errno)` when the kernel
+/// refuses for good, with I/O perhaps still in flight.
+pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Depth) -> Result<(), i32> {
+    let clock = station.meter.clock;
+    let none = Flight { op: NO_OP, start: 0, submitted: 0, submitting: 0 };
+    let mut slots = Slots::new(depth.slots, none);
+    let mut batch = Vec::with_capacity(depth.submit as usize);
+    let mut over = station.turn(clock.now());
+    loop {
+        let flush = station.extras.flush_due();
+        if !over && flush.is_none() {
+            over = prepare(station, queue, &mut slots, &mut batch, depth.submit);
+        }
+        if slots.in_flight() == 0 {
+            match flush {
+                _ if over => return Ok(()),
+                Some(data_only) => station.extras.flush(&mut station.meter, &station.files, data_only),
+                None => over = station.wait_until_due(),
+            }
+            continue;
+        }
+        submit(station, queue, &mut slots, &mut batch);
+        let full = over || slots.free.is_empty() || flush.is_some();
+        let Some((least, patience)) = patience(station, full, depth.complete_min.min(slots.in_flight()))
+        else {
+            continue;
+        };
+        let entered = queue.submit_and_wait(least, patience);
+        station.meter.syscalls += entered.syscalls;
+        if entered.errno != 0 {
+            over |= settle(station, entered)?;
+        }
+        let end = clock.now();
+        if end >= station.meter.edge {
+            over |= station.turn(end);
+        }
+        queue.reap(|slot, result| {
+            slots.free.push(slot);
+            arrived(station, slot, slots.flights[slot as usize], result, end);
+        });
+    }
+}
+
+/// Takes what is due and pushes it; true when there is nothing more to come.
+fn prepare<Q: Queue>(
+    station: &mut Station<'_>,
+    queue: &mut Q,
+    slots: &mut Slots<Flight>,
+    batch: &mut Vec<u32>,
+    most: u32,
+) -> bool {
+    while batch.len() < most as usize && station.extras.flush_due().is_none() {
+        let now = station.meter.clock.now();
+        if station.extras.pacer.due() > now {
+            break;
+        }
+        let Some(slot) = slots.free.pop() else { break };
+        let Some(op) = station.source.take() else {
+            slots.free.push(slot);
+            return true;
+        };
+        let start = station.extras.submitting(&op, now);
+        if op.direction > WRITE {
+            slots.free.push(slot);
+            if trim(station, &op, start) {
+                return true;
+            }
+            continue;
+        }
+        push(station, queue, slot, &op);
+        if op.direction == WRITE {
+            station.extras.stamp(&op, station.payload.writes.slice(slot as usize, op.length as usize));
+        }
+        slots.flights[slot as usize] = Flight { op, start, submitted: now, submitting: 0 };
+        batch.push(slot);
+    }
+    false
+}
+
+/// Trims at once; true when the job is to end.
+fn trim(station: &mut Station<'_>, op: &Op, start: u64) -> bool {
+    let submitted = station.meter.clock.now();
+    let result = station.files.trim(op);
+    let end = station.meter.clock.now();
+    let over = end >= station.meter.edge && station.turn(end);
+    station.meter.syscalls += 1;
+    if result == op.length as isize {
+        station.meter.complete(op.direction, op.length, start, end);
+        let moments = Moments { start, submitted, end, submitting: 0 };
+        station.extras.after(&mut station.meter, op, &[], moments);
+    } else {
+        station.meter.fail(op, result, start, end);
+    }
+    over
+}
+
+fn submit<Q: Queue>(
+    station: &mut Station<'_>,
+    queue: &mut Q,
+    slots: &mut Slots<Flight>,
+    batch: &mut Vec<u32>,
+) {
+    if batch.is_empty() {
+        return;
+    }
+    let before = station.meter.clock.now();
+    let entered = queue.submit();
+    let share = (station.meter.clock.now() - before) / batch.len() as u64;
+    station.meter.syscalls += entered.syscalls;
+    for slot in batch.drain(..) {
+        let flight = &mut slots.flights[slot as usize];
+        flight.submitted = before;
+        flight.submitting = share;
+        if station.meter.counts(flight.start) {
+            station.meter.submitted(flight.op.direction, share);
+        }
+    }
+}
+
+/// How many completions to wait for and how long; `None` when the next I/O can be submitted first.
+fn patience(station: &Station<'_>, full: bool, least: u32) -> Option<(u32, Patience)> {
+    if full {
+        return Some((least, Patience::Nanos(WAIT_MAX_NS)));
+    }
+    let now = station.meter.clock.now();
+    let due = station.extras.pacer.due();
+    if due <= now {
+        // Behind schedule, or no schedule at all: fill the queue first. An open loop still collects what has come.
+        return station.extras.pacer.is_open().then_some((1, Patience::Nanos(0)));
+    }
+    let left = station.meter.clock.nanos(due - now);
+    Some((1, Patience::Nanos(left.saturating_sub(POLL_EARLY_NS).min(WAIT_MAX_NS))))
+}
+
+fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, end: u64) {
+    let Flight { op, start, submitted, submitting } = flight;
+    if result.cast_unsigned() == op.length {
+        station.meter.complete(op.direction, op.length, start, end);
+        let Station { extras, meter, payload, .. } = station;
+        let moments = Moments { start, submitted, end, submitting };
+        extras.after(meter, &op, payload.data_of(&op, slot as usize), moments);
+    } else {
+        station.meter.fail(&op, result as isize, start, end);
+    }
+}

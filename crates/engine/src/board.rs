@@ -1,0 +1,244 @@
+//! What have the threads done so far?
+//!
+//! ```text
+//!   meter of a thread ──publish──► Board ──► live progress (what came since the last look)
+//!   (a few times a second)           ├─────► series (slices that every thread has left)
+//!                                    └─────► totals
+//! ```
+//!
+//! One board serves all threads of a report group. A slice of the series is closed, its percentiles taken and its
+//! histogram dropped, as soon as no thread can add to it, so memory does not grow with the run's length.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use iostack_model::{Bytes, Flow, IntervalFlow, Nanos};
+use iostack_stats::Recorder;
+
+/// What a thread counts between two publications, of one direction.
+#[derive(Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) latency: Recorder,
+    pub(crate) bytes: u64,
+}
+
+/// What is counted rarely, between two publications.
+#[derive(Default)]
+pub(crate) struct SideTally {
+    /// Time in the submitting call, by direction; absent for engines that submit and wait in one call.
+    pub(crate) submit: Option<Box<[Recorder; 3]>>,
+    pub(crate) sync: Option<Box<Recorder>>,
+    pub(crate) short: [u64; 3],
+}
+
+/// Progress since the last look.
+#[derive(Default)]
+pub(crate) struct Recent {
+    pub(crate) latency: Recorder,
+    pub(crate) ios: [u64; 3],
+    pub(crate) bytes: u64,
+}
+
+#[derive(Default)]
+struct OpenSlice {
+    latency: Recorder,
+    flow: IntervalFlow,
+}
+
+#[derive(Default)]
+struct State {
+    flows: [Tally; 3],
+    submit: [Recorder; 3],
+    sync: Recorder,
+    short: [u64; 3],
+    recent: Recent,
+    watched: bool,
+    closed: Vec<IntervalFlow>,
+    open: VecDeque<Box<OpenSlice>>,
+    /// The slice each thread is in; `u64::MAX` when it has ended.
+    positions: Vec<u64>,
+}
+
+/// The sums of one report group.
+pub(crate) struct Board {
+    slice: Nanos,
+    state: Mutex<Box<State>>,
+}
+
+/// What a board holds when all threads have ended.
+pub(crate) struct BoardTotals {
+    pub(crate) flows: [Flow; 3],
+    pub(crate) sync: iostack_model::Bins,
+    pub(crate) series: Vec<IntervalFlow>,
+    /// Sum of all latencies, ns.
+    pub(crate) latency_sum_ns: u64,
+}
+
+impl Board {
+    /// For `threads` threads; `watched` when somebody asks for progress.
+    pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
+        let state = State { positions: vec![0; threads], watched, ..State::default() };
+        Board { slice, state: Mutex::new(Box::new(state)) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Box<State>> {
+        // A thread that panicked while adding leaves sums that are still sums.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what `thread` counted in `slice`, empties its tallies, and notes that it is in slice `next` now.
+    pub(crate) fn publish(
+        &self,
+        thread: usize,
+        slice: u64,
+        tallies: &mut [Tally; 3],
+        side: &mut SideTally,
+        next: u64,
+    ) {
+        let mut state = self.lock();
+        let state = &mut **state;
+        if tallies.iter().any(|tally| !tally.latency.is_empty()) {
+            let index = (slice as usize).saturating_sub(state.closed.len());
+            while state.open.len() <= index {
+                state.open.push_back(Box::default());
+            }
+            let open = &mut state.open[index];
+            for (direction, tally) in tallies.iter_mut().enumerate() {
+                if tally.latency.is_empty() {
+                    continue;
+                }
+                let ios = tally.latency.count();
+                open.add(direction, ios, tally);
+                if state.watched {
+                    state.recent.latency.absorb(&tally.latency);
+                    state.recent.ios[direction] += ios;
+                    state.recent.bytes += tally.bytes;
+                }
+                state.flows[direction].latency.absorb(&tally.latency);
+                state.flows[direction].bytes += tally.bytes;
+                tally.latency.clear();
+                tally.bytes = 0;
+            }
+        }
+        state.add_side(side);
+        state.positions[thread] = next;
+        state.close_left_slices(self.slice);
+    }
+
+    /// What was published since the last call.
+    pub(crate) fn take_recent(&self) -> Recent {
+        std::mem::take(&mut self.lock().recent)
+    }
+
+    /// Everything, once all threads have ended; the last slice ends at `elapsed`.
+    pub(crate) fn totals(&self, elapsed: Nanos) -> BoardTotals {
+        let mut state = self.lock();
+        let state = &mut **state;
+        while let Some(open) = state.open.pop_front() {
+            let slice = open.close(state.closed.len(), self.slice);
+            state.closed.push(slice);
+        }
+        if let Some(last) = state.closed.last_mut() {
+            last.length = elapsed - last.start;
+        }
+        let flow = |direction: usize| Flow {
+            bytes: Bytes(state.flows[direction].bytes),
+            latency: state.flows[direction].latency.bins(),
+            submit: state.submit[direction].bins(),
+            short: state.short[direction],
+        };
+        BoardTotals {
+            flows: [flow(0), flow(1), flow(2)],
+            sync: state.sync.bins(),
+            latency_sum_ns: state.flows.iter().map(|flow| flow.latency.sum_ns()).sum(),
+            series: std::mem::take(&mut state.closed),
+        }
+    }
+}
+
+impl State {
+    fn add_side(&mut self, side: &mut SideTally) {
+        if let Some(submit) = &mut side.submit {
+            for (total, part) in self.submit.iter_mut().zip(submit.iter_mut()) {
+                total.absorb(part);
+                part.clear();
+            }
+        }
+        if let Some(sync) = &mut side.sync {
+            self.sync.absorb(sync);
+            sync.clear();
+        }
+        for (total, part) in self.short.iter_mut().zip(&mut side.short) {
+            *total += std::mem::take(part);
+        }
+    }
+
+    fn close_left_slices(&mut self, slice: Nanos) {
+        let reached = self.positions.iter().copied().min().unwrap_or(0);
+        if reached == u64::MAX {
+            return;
+        }
+        while (self.closed.len() as u64) < reached {
+            let open = self.open.pop_front().unwrap_or_default();
+            let flow = open.close(self.closed.len(), slice);
+            self.closed.push(flow);
+        }
+    }
+}
+
+impl OpenSlice {
+    fn add(&mut self, direction: usize, ios: u64, tally: &Tally) {
+        self.flow.ios[direction] += ios;
+        self.flow.bytes[direction] += tally.bytes;
+        self.flow.latency_sum_ns[direction] += tally.latency.sum_ns();
+        self.latency.absorb(&tally.latency);
+    }
+
+    fn close(self: Box<Self>, index: usize, slice: Nanos) -> IntervalFlow {
+        IntervalFlow {
+            start: Nanos(index as u64 * slice.0),
+            length: slice,
+            p50: Nanos(self.latency.quantile_ns(0.50).unwrap_or(0)),
+            p99: Nanos(self.latency.quantile_ns(0.99).unwrap_or(0)),
+            max: Nanos(self.latency.max_ns().unwrap_or(0)),
+            ..self.flow
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tallies(reads: &[u64]) -> [Tally; 3] {
+        let mut tallies: [Tally; 3] = std::array::from_fn(|_| Tally::default());
+        for &ns in reads {
+            tallies[0].latency.record(ns);
+            tallies[0].bytes += 4096;
+        }
+        tallies
+    }
+
+    #[test]
+    fn a_slice_closes_when_the_slowest_thread_leaves_it() {
+        let board = Board::new(2, Nanos::secs(1), true);
+        let mut side = SideTally::default();
+        let mut fast = tallies(&[10, 20]);
+        board.publish(0, 0, &mut fast, &mut side, 3);
+        assert!(fast[0].latency.is_empty(), "what was published is not counted again");
+        assert_eq!(board.lock().closed.len(), 0);
+        board.publish(1, 0, &mut tallies(&[30]), &mut side, 2);
+        assert_eq!(board.lock().closed.len(), 2);
+        board.publish(0, 3, &mut tallies(&[40]), &mut side, u64::MAX);
+        board.publish(1, 2, &mut tallies(&[]), &mut side, u64::MAX);
+        let totals = board.totals(Nanos::millis(3_500));
+        let ios: Vec<u64> = totals.series.iter().map(|slice| slice.ios[0]).collect();
+        assert_eq!(ios, [3, 0, 0, 1]);
+        assert_eq!(totals.series[3].length, Nanos::millis(500));
+        assert_eq!(totals.flows[0].latency.count, 4);
+        assert_eq!(totals.flows[0].bytes, Bytes(4 * 4096));
+        assert_eq!(totals.latency_sum_ns, 100);
+        assert_eq!(board.take_recent().ios, [4, 0, 0]);
+        assert_eq!(board.take_recent().ios, [0, 0, 0]);
+    }
+}

@@ -1,0 +1,142 @@
+//! What can go wrong before, or instead of, a measurement. What goes wrong with a single I/O is an outcome's failure.
+
+use std::io;
+use std::path::PathBuf;
+
+use iostack_model::Bytes;
+
+/// The job could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The world's: a file or device could not be opened.
+    #[error("cannot open `{path}` for {intent}{}", direct_hint(source, *.direct))]
+    Refused {
+        /// What was opened.
+        path: PathBuf,
+        /// Reading, writing.
+        intent: &'static str,
+        /// With `O_DIRECT`.
+        direct: bool,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The user's: there is not enough room for the file.
+    #[error(
+        "`{path}` does not fit: {size} asked for, {free} free; free some space or ask for a smaller size"
+    )]
+    NoSpace {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        size: Bytes,
+        /// What there is.
+        free: Bytes,
+    },
+    /// The user's: more in flight than the kernel allows.
+    #[error("depth {depth} on {threads} threads is beyond the limit of {engine}: {limit}; {remedy}")]
+    DepthBeyondLimit {
+        /// Engine's name.
+        engine: &'static str,
+        /// Asked depth of one thread.
+        depth: u32,
+        /// Threads.
+        threads: u32,
+        /// Which limit.
+        limit: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The user's: this kernel or container does not offer the engine.
+    #[error("{engine} is not available here: {reason}; {remedy}")]
+    EngineUnavailable {
+        /// Engine's name.
+        engine: &'static str,
+        /// Why.
+        reason: String,
+        /// What to do.
+        remedy: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The user's: registered buffers exceed what may be locked.
+    #[error(
+        "fixed buffers of {asked} exceed the limit of locked memory; raise it (`ulimit -l`), lower the depth, or \
+         leave fixed buffers off"
+    )]
+    LockedMemory {
+        /// Bytes to lock, of one thread.
+        asked: Bytes,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The user's: the buffers do not fit in memory.
+    #[error("cannot have {asked} of buffers for one thread; lower the depth or the block size")]
+    NoMemory {
+        /// Bytes of one thread.
+        asked: Bytes,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The user's: no such CPU, or not allowed.
+    #[error(
+        "cannot run on CPUs {cpus:?}; name CPUs that exist and that this process may use (`taskset -p $$`)"
+    )]
+    Pinning {
+        /// What was asked.
+        cpus: Vec<u32>,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The user's: the job asks for something that excludes itself or that nothing here can do.
+    #[error("{what}; {remedy}")]
+    Impossible {
+        /// What was asked, and why it cannot be.
+        what: String,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// The world's: a step of the run failed.
+    #[error("cannot {act} `{path}`")]
+    Failed {
+        /// What was tried.
+        act: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The world's: a thread could not be started.
+    #[error("cannot start thread {thread}; lower the number of threads or raise the limit (`ulimit -u`)")]
+    Thread {
+        /// Which, from 0.
+        thread: u32,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The user's: the job makes no sense on this target.
+    #[error(transparent)]
+    Workload(#[from] iostack_workload::WorkloadError),
+    /// The world's: the target could not be looked at.
+    #[error(transparent)]
+    Host(#[from] iostack_host::HostError),
+}
+
+fn direct_hint(source: &io::Error, direct: bool) -> &'static str {
+    if direct && source.raw_os_error() == Some(libc::EINVAL) {
+        " with direct I/O; this file system has none: ask for buffered I/O (--direct=0)"
+    } else {
+        ""
+    }
+}
+
+impl EngineError {
+    /// The error of opening `path`.
+    pub(crate) fn refused(
+        path: &std::path::Path,
+        intent: &'static str,
+        direct: bool,
+        source: io::Error,
+    ) -> Self {
+        EngineError::Refused { path: path.to_owned(), intent, direct, source }
+    }
+}

@@ -1,0 +1,161 @@
+//! What may accompany an I/O: pace, proof, flushes, logs.
+//!
+//! Jobs that ask for none of it run a loop in which this file does not exist.
+
+use iostack_host::clock::Clock;
+use iostack_model::{Job, LogEntry, Nanos, VerifyMode};
+use iostack_workload::{Op, verify};
+
+use crate::files::Files;
+use crate::meter::Meter;
+use crate::pacer::Pacer;
+
+const READ: u8 = 0;
+const WRITE: u8 = 1;
+
+/// The moments of one I/O in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moments {
+    /// When it was meant to start; in a closed loop when it was submitted.
+    pub(crate) start: u64,
+    pub(crate) submitted: u64,
+    pub(crate) end: u64,
+    /// Time in the submitting call.
+    pub(crate) submitting: u64,
+}
+
+/// The accompaniment of one thread's I/O.
+pub(crate) struct Extras {
+    pub(crate) pacer: Pacer,
+    thread: u32,
+    origin: u64,
+    fsync_every: u32,
+    fdatasync_every: u32,
+    writes_since_fsync: u32,
+    writes_since_fdatasync: u32,
+    stamps: bool,
+    checks: bool,
+    fatal: bool,
+    seed: u64,
+    generation: u64,
+    /// Blocks that came back as written.
+    pub(crate) verified: u64,
+    pub(crate) log: Option<Vec<LogEntry>>,
+    /// Time spent in flight, summed over the I/Os: latency without the wait for submission.
+    pub(crate) in_flight_ticks: u64,
+}
+
+impl Extras {
+    /// What thread `thread` of the job needs.
+    pub(crate) fn new(job: &Job, thread: u32, clock: &Clock) -> Extras {
+        let mode = job.verify.map(|verify| verify.mode);
+        Extras {
+            pacer: Pacer::new(job, thread, clock),
+            thread,
+            origin: 0,
+            fsync_every: job.sync.fsync_every,
+            fdatasync_every: job.sync.fdatasync_every,
+            writes_since_fsync: 0,
+            writes_since_fdatasync: 0,
+            stamps: matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
+            checks: mode == Some(VerifyMode::ReadOnly),
+            fatal: job.verify.is_some_and(|verify| verify.fatal),
+            seed: job.seed,
+            generation: 0,
+            verified: 0,
+            log: job.logs.wants_each_io().then(Vec::new),
+            in_flight_ticks: 0,
+        }
+    }
+
+    /// True when the plain loop will not do.
+    pub(crate) fn are_needed(job: &Job) -> bool {
+        job.rate.is_some()
+            || job.think.is_some()
+            || job.verify.is_some()
+            || job.mix.trim > 0
+            || job.sync.fsync_every > 0
+            || job.sync.fdatasync_every > 0
+            || job.logs.wants_each_io()
+    }
+
+    /// Turns to reading back: checks reads, and nothing else.
+    pub(crate) fn read_back(&mut self) {
+        self.checks = true;
+        self.stamps = false;
+    }
+
+    /// Measuring starts at `now`; the log counts from `origin`.
+    pub(crate) fn begin(&mut self, now: u64, origin: u64) {
+        self.origin = origin;
+        self.pacer.begin(now);
+    }
+
+    /// `Some(data_only)` when a flush is due before the next I/O.
+    pub(crate) fn flush_due(&self) -> Option<bool> {
+        if self.fsync_every > 0 && self.writes_since_fsync >= self.fsync_every {
+            Some(false)
+        } else if self.fdatasync_every > 0 && self.writes_since_fdatasync >= self.fdatasync_every {
+            Some(true)
+        } else {
+            None
+        }
+    }
+
+    /// Flushes and counts it.
+    pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, data_only: bool) {
+        let start = meter.clock.now();
+        let result = files.sync(data_only);
+        let end = meter.clock.now();
+        if data_only {
+            self.writes_since_fdatasync = 0;
+        } else {
+            self.writes_since_fsync = 0;
+            self.writes_since_fdatasync = 0;
+        }
+        meter.synced(result, start, end);
+    }
+
+    /// The I/O is about to be submitted: takes it off the schedule, and says when it was meant to start.
+    pub(crate) fn submitting(&mut self, op: &Op, now: u64) -> u64 {
+        if op.direction == WRITE {
+            self.writes_since_fsync += 1;
+            self.writes_since_fdatasync += 1;
+        }
+        self.pacer.take(now)
+    }
+
+    /// Makes the data of a write provable.
+    pub(crate) fn stamp(&mut self, op: &Op, buffer: &mut [u8]) {
+        if self.stamps {
+            self.generation += 1;
+            verify::stamp(buffer, op.offset, self.generation, self.seed);
+        }
+    }
+
+    /// An I/O has moved all its bytes; `data` is what a read brought.
+    pub(crate) fn after(&mut self, meter: &mut Meter<'_>, op: &Op, data: &[u8], moments: Moments) {
+        if self.checks && op.direction == READ {
+            match verify::check(data, op.offset) {
+                Ok(_) => self.verified += 1,
+                Err(mismatch) => meter.mismatch(op, mismatch.to_string(), self.fatal),
+            }
+        }
+        if !meter.counts(moments.start) {
+            return;
+        }
+        self.in_flight_ticks += moments.end - moments.submitted;
+        if let Some(log) = &mut self.log {
+            let nanos = |ticks: u64| Nanos(meter.clock.nanos(ticks));
+            log.push(LogEntry {
+                time: nanos(moments.end.saturating_sub(self.origin)),
+                thread: self.thread,
+                direction: op.direction(),
+                offset: op.offset,
+                length: op.length,
+                latency: nanos(moments.end.saturating_sub(moments.start)),
+                submit: nanos(moments.submitting),
+            });
+        }
+    }
+}

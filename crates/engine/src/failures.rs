@@ -1,0 +1,74 @@
+//! Which I/Os failed, and how? Failures are rare or the job ends, so everything here may be slow.
+
+use iostack_model::{Direction, Failure};
+use iostack_workload::Op;
+
+/// A thread stops after this many.
+pub(crate) const FAILURES_MAX: u64 = 1000;
+
+/// The failures of one thread, like ones together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failures {
+    list: Vec<Failure>,
+    count: u64,
+}
+
+impl Failures {
+    /// Notes an I/O that gave `result` instead of its length.
+    #[cold]
+    pub(crate) fn note(&mut self, op: &Op, result: isize) {
+        if result < 0 {
+            let errno = -result as i32;
+            let message = std::io::Error::from_raw_os_error(errno).to_string();
+            self.add(op.direction(), errno, op.offset, message);
+        } else if result == 0 {
+            self.add(
+                op.direction(),
+                libc::ENODATA,
+                op.offset,
+                "end of file: the file is shorter than it was".into(),
+            );
+        } else {
+            let message = format!("short: {result} of {} bytes", op.length);
+            self.add(op.direction(), libc::ENODATA, op.offset, message);
+        }
+    }
+
+    /// Notes data that is not what was written.
+    #[cold]
+    pub(crate) fn note_mismatch(&mut self, op: &Op, message: String) {
+        self.add(Direction::Read, 0, op.offset, message);
+    }
+
+    /// Notes a flush that failed.
+    #[cold]
+    pub(crate) fn note_flush(&mut self, errno: i32) {
+        let message = format!("flush: {}", std::io::Error::from_raw_os_error(errno));
+        self.add(Direction::Write, errno, 0, message);
+    }
+
+    fn add(&mut self, direction: Direction, errno: i32, offset_first: u64, message: String) {
+        self.merge(&Failure { direction, errno, count: 1, offset_first, message });
+    }
+
+    /// Adds failures of another thread.
+    pub(crate) fn merge(&mut self, failure: &Failure) {
+        self.count += failure.count;
+        let same = |f: &&mut Failure| f.direction == failure.direction && f.errno == failure.errno;
+        match self.list.iter_mut().find(same) {
+            Some(known) => known.count += failure.count,
+            None => self.list.push(failure.clone()),
+        }
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// All, commonest first.
+    pub(crate) fn into_list(mut self) -> Vec<Failure> {
+        self.list.sort_by_key(|failure| std::cmp::Reverse(failure.count));
+        self.list
+    }
+}

@@ -1,0 +1,119 @@
+//! How do the threads of a stage start together, and who knows when they are done?
+//!
+//! ```text
+//!   worker:       set up ──► ready ─┐         ┌► measure ──► finished ─┐          ┌► read back ──► end
+//!   coordinator:            all ready? ──► go                   all finished? ──► released
+//! ```
+//!
+//! A worker whose set-up fails cancels the others before any I/O was done.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The meeting point of a stage's threads.
+#[derive(Default)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    ready: usize,
+    cancelled: bool,
+    /// Ticks of the start.
+    go: Option<u64>,
+    /// Finished threads of each group.
+    finished: Vec<usize>,
+    finished_all: usize,
+    released: bool,
+    /// Kernel's numbers of the threads that run.
+    threads: Vec<i32>,
+    /// Bytes that all threads have to move; `None` when some thread knows no such number.
+    planned: Option<u64>,
+}
+
+impl Gate {
+    /// For so many groups.
+    pub(crate) fn new(groups: usize) -> Gate {
+        let state = State { finished: vec![0; groups], planned: Some(0), ..State::default() };
+        Gate { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_while(&self, mut unfinished: impl FnMut(&State) -> bool) -> MutexGuard<'_, State> {
+        let state = self.lock();
+        self.changed.wait_while(state, |state| unfinished(state)).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker is set up: waits for the start. `None` when the stage was cancelled.
+    pub(crate) fn ready(&self, thread: i32, planned: Option<u64>) -> Option<u64> {
+        let mut state = self.lock();
+        state.ready += 1;
+        state.threads.push(thread);
+        state.planned = state.planned.zip(planned).map(|(sum, more)| sum.saturating_add(more));
+        drop(state);
+        self.changed.notify_all();
+        self.wait_while(|state| state.go.is_none() && !state.cancelled).go
+    }
+
+    /// A worker cannot be set up, or the coordinator gives up.
+    pub(crate) fn cancel(&self) {
+        self.lock().cancelled = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until `count` workers are ready; false when one has cancelled.
+    pub(crate) fn all_ready(&self, count: usize) -> bool {
+        !self.wait_while(|state| state.ready < count && !state.cancelled).cancelled
+    }
+
+    /// Lets all start, at this moment.
+    pub(crate) fn go(&self, now: u64) {
+        self.lock().go = Some(now);
+        self.changed.notify_all();
+    }
+
+    /// A worker of `group` has measured all it will.
+    pub(crate) fn finished(&self, group: usize) {
+        let mut state = self.lock();
+        state.finished[group] += 1;
+        state.finished_all += 1;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Finished workers by group, after a change or after `at_most`.
+    pub(crate) fn finished_by_group(&self, known: usize, at_most: Duration) -> Vec<usize> {
+        let state = self.lock();
+        let (state, _) = self
+            .changed
+            .wait_timeout_while(state, at_most, |state| state.finished_all == known)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.finished.clone()
+    }
+
+    /// Lets the workers go on after measuring.
+    pub(crate) fn release(&self) {
+        self.lock().released = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for [`Gate::release`].
+    pub(crate) fn released(&self) {
+        drop(self.wait_while(|state| !state.released));
+    }
+
+    /// The threads that run.
+    pub(crate) fn threads(&self) -> Vec<i32> {
+        self.lock().threads.clone()
+    }
+
+    /// Bytes that all threads have to move, where that is known.
+    pub(crate) fn planned(&self) -> Option<u64> {
+        self.lock().planned
+    }
+}

@@ -1,0 +1,129 @@
+//! How does a scratch file get its content?
+//!
+//! Space is reserved first, so that a full disk is known before anything is written. Then every byte is written once,
+//! direct where the file system can: reads of a region that was only reserved never reach the medium.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use iostack_model::{
+    Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Outcome, Storage, Target, TargetKind,
+};
+use iostack_workload::{Rng, fill_buffer};
+
+use crate::{Control, EngineError, Phase, Work, outcome, stage, sys};
+
+const BLOCK: u64 = 1 << 20;
+const DEPTH: u32 = 8;
+
+/// Writes `path` full with `size` bytes of content of the kind `data`, and flushes it. Ends early, with the file
+/// incomplete, when the stop flag is set.
+pub fn lay_out(
+    path: &Path,
+    size: Bytes,
+    data: &Data,
+    seed: u64,
+    control: &Control<'_>,
+) -> Result<(), EngineError> {
+    let failed = |act| move |source| EngineError::Failed { act, path: path.to_owned(), source };
+    let refused = |source| EngineError::refused(path, "writing", false, source);
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(refused)?;
+    let before = file.metadata().map_err(failed("look at"))?.len();
+    match sys::reserve(file.as_raw_fd(), size.0) {
+        Ok(()) => {}
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EFBIG | libc::EDQUOT)) => {
+            file.set_len(before).map_err(failed("shorten"))?;
+            return Err(no_space(path, size));
+        }
+        // Some file systems cannot reserve; the writes will find out.
+        Err(_) => file.set_len(size.0.max(before)).map_err(failed("extend"))?,
+    }
+    let whole = Bytes(size.0 / BLOCK * BLOCK);
+    if whole.0 > 0 {
+        write_blocks(path, whole, data, seed, control)?;
+    }
+    if whole < size && !control.stop.load(Ordering::Relaxed) {
+        write_rest(&file, whole.0, size.0 - whole.0, data, seed).map_err(failed("write"))?;
+    }
+    file.sync_all().map_err(failed("flush"))
+}
+
+fn write_blocks(
+    path: &Path,
+    size: Bytes,
+    data: &Data,
+    seed: u64,
+    control: &Control<'_>,
+) -> Result<(), EngineError> {
+    let engines = [(Engine::Libaio, true), (Engine::Psync, true), (Engine::Psync, false)];
+    let mut result = Ok(());
+    for (engine, direct) in engines {
+        result = write_with(engine, direct, path, size, data, seed, control);
+        match &result {
+            Err(EngineError::Refused { .. } | EngineError::EngineUnavailable { .. }) => {}
+            Err(EngineError::DepthBeyondLimit { .. }) => {}
+            Ok(()) | Err(_) => break,
+        }
+    }
+    result
+}
+
+fn write_with(
+    engine: Engine,
+    direct: bool,
+    path: &Path,
+    size: Bytes,
+    data: &Data,
+    seed: u64,
+    control: &Control<'_>,
+) -> Result<(), EngineError> {
+    let job = Job {
+        name: "lay out".to_owned(),
+        mix: Mix::WRITE,
+        access: Access::Sequential,
+        block_sizes: BlockSizes::all(Bytes(BLOCK)),
+        size: Some(iostack_model::Amount::Bytes(size)),
+        engine,
+        queue_depth: DEPTH,
+        direct,
+        invalidate: false,
+        data: data.clone(),
+        seed,
+        slice: Nanos::secs(1),
+        ..Job::default()
+    };
+    let target = Target { kind: TargetKind::File, path: path.to_owned() };
+    let files = vec![vec![path.to_owned()]];
+    let work = Work { job, target, storage: Storage::default(), files };
+    let groups = stage::run(&[&work], control, Phase::LayingOut)?;
+    let outcomes = outcome::assemble_all(groups, 0);
+    outcomes.iter().find_map(|outcome| first_error(path, size, outcome)).map_or(Ok(()), Err)
+}
+
+fn first_error(path: &Path, size: Bytes, outcome: &Outcome) -> Option<EngineError> {
+    let failure = outcome.failures.first()?;
+    if matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) {
+        return Some(no_space(path, size));
+    }
+    let source = std::io::Error::from_raw_os_error(failure.errno);
+    Some(EngineError::Failed { act: "write", path: path.to_owned(), source })
+}
+
+fn no_space(path: &Path, size: Bytes) -> EngineError {
+    let free = iostack_host::storage(path)
+        .ok()
+        .and_then(|storage| storage.file_system)
+        .map(|file_system| file_system.free)
+        .unwrap_or_default();
+    EngineError::NoSpace { path: path.to_owned(), size, free }
+}
+
+/// What is left below one block; through the page cache, because its length may be no multiple of anything.
+fn write_rest(file: &File, offset: u64, length: u64, data: &Data, seed: u64) -> std::io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    let mut buffer = vec![0; length as usize];
+    fill_buffer(&mut buffer, data, &mut Rng::from_seed(seed ^ offset));
+    file.write_all_at(&buffer, offset)
+}

@@ -1,0 +1,316 @@
+//! How is an I/O timed and counted without slowing the next one?
+//!
+//! ```text
+//!   completion ──► later than `edge`? ──no──► histogram of the running interval (this is all an I/O pays for)
+//!                        │yes
+//!                        └──► cross(): publish the interval, next slice, stop flag, end of the ramp, end of time
+//! ```
+//!
+//! Everything that does not happen at each I/O hangs on one comparison with one moment, the next *edge*. Start reading
+//! at [`Meter::complete`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iostack_host::clock::Clock;
+use iostack_model::Nanos;
+use iostack_stats::Recorder;
+use iostack_workload::Op;
+
+use crate::board::{Board, SideTally, Tally};
+use crate::failures::{FAILURES_MAX, Failures};
+use crate::sys::{self, ThreadUse};
+
+/// The stop flag is looked at, and progress published, at least this often.
+const PUBLISH_EVERY: Nanos = Nanos::millis(250);
+
+/// When a thread measures, in ticks of the clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    /// Where the series starts: the earliest border of the report group.
+    pub(crate) origin: u64,
+    /// I/Os submitted from here on count.
+    pub(crate) border: u64,
+    /// No I/O is submitted from here on; `u64::MAX` without runtime.
+    pub(crate) deadline: u64,
+}
+
+/// How often counts are gathered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rhythm {
+    /// One element of the series.
+    pub(crate) slice: Nanos,
+    /// Somebody looks this often.
+    pub(crate) progress: Nanos,
+}
+
+/// What the loop does after an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Go on.
+    Go,
+    /// The ramp is over: start the count of what is to be done.
+    Begin,
+    /// Submit nothing more.
+    Stop,
+}
+
+/// The counts of one thread.
+pub(crate) struct Meter<'a> {
+    pub(crate) clock: &'static Clock,
+    /// The next moment that needs more than counting.
+    pub(crate) edge: u64,
+    border: u64,
+    tallies: [Tally; 3],
+    /// Moment of the last completion.
+    last: u64,
+    /// System calls that carried I/O.
+    pub(crate) syscalls: u64,
+    pub(crate) side: SideTally,
+    pub(crate) failures: Failures,
+    board: Arc<Board>,
+    thread: usize,
+    span: Span,
+    slice: u64,
+    slice_ticks: u64,
+    publish_ticks: u64,
+    measuring: bool,
+    /// Nothing is counted but failures: reading back.
+    silent: bool,
+    /// The loop ran before the border.
+    ramped: bool,
+    stopped: bool,
+    /// The stop flag ended it.
+    pub(crate) interrupted: bool,
+    use_at_begin: ThreadUse,
+    stop: &'a AtomicBool,
+}
+
+/// What one thread leaves behind.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadResult {
+    /// From here on I/Os counted, ticks.
+    pub(crate) border: u64,
+    /// Moment of the last completion, ticks; the border when there was none.
+    pub(crate) last: u64,
+    pub(crate) usage: ThreadUse,
+    pub(crate) syscalls: u64,
+    pub(crate) failures: Failures,
+    pub(crate) interrupted: bool,
+}
+
+impl<'a> Meter<'a> {
+    /// A meter of thread `thread` of the board's group. Nothing counts before [`Turn::Begin`].
+    pub(crate) fn new(
+        clock: &'static Clock,
+        board: Arc<Board>,
+        thread: usize,
+        rhythm: Rhythm,
+        stop: &'a AtomicBool,
+    ) -> Box<Meter<'a>> {
+        Box::new(Meter {
+            clock,
+            edge: 0,
+            border: u64::MAX,
+            tallies: std::array::from_fn(|_| Tally::default()),
+            last: 0,
+            syscalls: 0,
+            side: SideTally::default(),
+            failures: Failures::default(),
+            board,
+            thread,
+            span: Span { origin: 0, border: 0, deadline: u64::MAX },
+            slice: 0,
+            slice_ticks: clock.ticks(rhythm.slice.0).max(1),
+            publish_ticks: clock
+                .ticks(PUBLISH_EVERY.0.min(rhythm.slice.0).min(rhythm.progress.0).max(1_000_000)),
+            measuring: false,
+            silent: false,
+            ramped: false,
+            stopped: false,
+            interrupted: false,
+            use_at_begin: ThreadUse::default(),
+            stop,
+        })
+    }
+
+    /// Sets when to measure. The first completion, or the call of [`Meter::cross`], finds the edge passed.
+    pub(crate) fn schedule(&mut self, span: Span) {
+        self.span = span;
+        self.border = span.border;
+        self.last = span.border;
+        self.edge = 0;
+    }
+
+    /// Counts an I/O that moved all its bytes. The caller has compared `end` with the edge.
+    #[inline]
+    pub(crate) fn complete(&mut self, direction: u8, length: u32, start: u64, end: u64) {
+        // Submitted during the ramp, completed after it: not ours.
+        if start < self.border {
+            return;
+        }
+        self.last = end;
+        let ns = self.clock.nanos(end.saturating_sub(start));
+        let tally = &mut self.tallies[usize::from(direction)];
+        tally.latency.record(ns);
+        tally.bytes += u64::from(length);
+    }
+
+    /// Counts an I/O that did not move all its bytes.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail(&mut self, op: &Op, result: isize, start: u64, end: u64) {
+        if start < self.border && !self.silent {
+            return;
+        }
+        self.last = end;
+        if result > 0 {
+            self.side.short[usize::from(op.direction)] += 1;
+        }
+        self.failures.note(op, result);
+        self.check_failures();
+    }
+
+    /// Counts a block that does not hold what was written.
+    #[cold]
+    pub(crate) fn mismatch(&mut self, op: &Op, message: String, fatal: bool) {
+        self.failures.note_mismatch(op, message);
+        self.check_failures();
+        if fatal {
+            self.stop_soon();
+        }
+    }
+
+    fn check_failures(&mut self) {
+        if self.failures.count() >= FAILURES_MAX {
+            self.stop_soon();
+        }
+    }
+
+    /// Lets the next completion find the edge passed, and the job ended.
+    fn stop_soon(&mut self) {
+        self.span.deadline = 0;
+        self.edge = 0;
+    }
+
+    /// Counts the time that submitting one I/O took.
+    pub(crate) fn submitted(&mut self, direction: u8, ticks: u64) {
+        let ns = self.clock.nanos(ticks);
+        let submit =
+            self.side.submit.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Recorder::new())));
+        submit[usize::from(direction)].record(ns);
+    }
+
+    /// True when an I/O that started at `start` counts.
+    pub(crate) fn counts(&self, start: u64) -> bool {
+        start >= self.border
+    }
+
+    /// Counts an fsync or fdatasync that gave `result`.
+    pub(crate) fn synced(&mut self, result: isize, start: u64, end: u64) {
+        if result < 0 {
+            self.failures.note_flush(-result as i32);
+            self.check_failures();
+        } else if self.counts(start) {
+            self.last = end;
+            let ns = self.clock.nanos(end.saturating_sub(start));
+            self.side.sync.get_or_insert_default().record(ns);
+        }
+    }
+
+    /// Where the series starts, ticks.
+    pub(crate) fn origin(&self) -> u64 {
+        self.span.origin
+    }
+
+    /// Passes an edge at the moment `now`: decides what it was and where the next one is.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn cross(&mut self, now: u64) -> Turn {
+        if self.stopped {
+            self.edge = u64::MAX;
+            return Turn::Stop;
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            self.interrupted = true;
+            return self.end();
+        }
+        if now >= self.span.deadline {
+            if self.measuring && self.span.deadline > 0 {
+                let last_slice = self.slice_of(self.span.deadline - 1);
+                self.publish(last_slice);
+            }
+            return self.end();
+        }
+        if self.silent {
+            self.edge = now + self.publish_ticks;
+            return Turn::Go;
+        }
+        if !self.measuring {
+            if now < self.border {
+                self.ramped = true;
+                self.edge = self.border.min(now + self.publish_ticks);
+                return Turn::Go;
+            }
+            self.measuring = true;
+            if self.ramped {
+                // The loop has been running: what it submitted until now is the ramp's, so that what is submitted
+                // from now on is all that counts and all that the limits are taken from.
+                self.border = now;
+            }
+            self.last = self.border;
+            self.syscalls = 0;
+            self.use_at_begin = sys::thread_use();
+            self.slice = self.slice_of(now);
+            self.set_edge(now);
+            return Turn::Begin;
+        }
+        self.publish(self.slice_of(now));
+        self.set_edge(now);
+        Turn::Go
+    }
+
+    fn end(&mut self) -> Turn {
+        self.stopped = true;
+        self.edge = u64::MAX;
+        Turn::Stop
+    }
+
+    fn slice_of(&self, moment: u64) -> u64 {
+        moment.saturating_sub(self.span.origin) / self.slice_ticks
+    }
+
+    fn set_edge(&mut self, now: u64) {
+        let slice_end = self.span.origin + (self.slice + 1) * self.slice_ticks;
+        self.edge = slice_end.min(now + self.publish_ticks).min(self.span.deadline);
+    }
+
+    fn publish(&mut self, next: u64) {
+        self.board.publish(self.thread, self.slice, &mut self.tallies, &mut self.side, next);
+        self.slice = next;
+    }
+
+    /// From here on only failures count.
+    pub(crate) fn silence(&mut self) {
+        self.silent = true;
+        self.stopped = false;
+        self.border = u64::MAX;
+        self.edge = 0;
+        self.span.deadline = u64::MAX;
+    }
+
+    /// Publishes the rest and says what the thread used.
+    pub(crate) fn finish(&mut self) -> ThreadResult {
+        let usage =
+            if self.measuring { sys::thread_use().since(self.use_at_begin) } else { ThreadUse::default() };
+        self.publish(u64::MAX);
+        ThreadResult {
+            border: self.border,
+            last: self.last,
+            usage,
+            syscalls: self.syscalls,
+            failures: Failures::default(),
+            interrupted: self.interrupted,
+        }
+    }
+}

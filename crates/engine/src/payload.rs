@@ -1,0 +1,71 @@
+//! What do the buffers hold?
+//!
+//! Each I/O in flight has a buffer of its own to read into, and another to write from. Write buffers are filled once,
+//! as the job asks. Random ones get a number that never comes again at the start of each 4 KiB before each write: the
+//! content is incompressible and no two blocks are alike, so neither compression nor deduplication can answer for the
+//! medium, and it costs one store per 4 KiB instead of filling the buffer anew.
+
+use iostack_model::{Bytes, Data, Job};
+use iostack_workload::{Op, Rng, fill_buffer};
+
+use crate::EngineError;
+use crate::sys::memory::Buffers;
+
+/// Smallest unit in which storage is known to find duplicates.
+const TAG_EVERY: usize = 4096;
+
+/// Odd, with well-mixed bits (2^64 over the golden ratio): the tags visit all of 2^64 before one comes again.
+const TAG_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The buffers of one thread.
+pub(crate) struct Payload {
+    pub(crate) reads: Buffers,
+    pub(crate) writes: Buffers,
+    tag: u64,
+    tagged: bool,
+}
+
+impl Payload {
+    /// Buffers for `depth` I/Os in flight of the job's largest block; `verifies` when written data is read back.
+    pub(crate) fn new(job: &Job, depth: usize, thread: u32, verifies: bool) -> Result<Payload, EngineError> {
+        let length = job.block_sizes.largest().0 as usize;
+        let buffers = |wanted: bool| {
+            Buffers::new(if wanted { depth } else { 0 }, length)
+                .map_err(|source| EngineError::NoMemory { asked: Bytes((depth * length) as u64), source })
+        };
+        let reads = buffers(job.mix.read > 0 || verifies)?;
+        let mut writes = buffers(job.mix.write > 0)?;
+        let mut rng = Rng::from_seed(job.seed ^ (u64::from(thread) << 32 | 0x5EED));
+        for index in 0..writes.count() {
+            let stride = writes.stride();
+            fill_buffer(writes.slice(index, stride), &job.data, &mut rng);
+        }
+        Ok(Payload { reads, writes, tag: rng.next_u64(), tagged: job.data == Data::Random })
+    }
+
+    /// The buffer that the slot reads into.
+    #[inline]
+    pub(crate) fn incoming(&mut self, slot: usize, length: usize) -> &mut [u8] {
+        self.reads.slice(slot, length)
+    }
+
+    /// What a completed read brought; nothing for other directions.
+    pub(crate) fn data_of(&mut self, op: &Op, slot: usize) -> &[u8] {
+        if op.direction == 0 { self.reads.slice(slot, op.length as usize) } else { &[] }
+    }
+
+    /// The buffer that the slot writes from, fresh.
+    #[inline]
+    pub(crate) fn outgoing(&mut self, slot: usize, length: usize) -> &mut [u8] {
+        let buffer = self.writes.slice(slot, length);
+        if self.tagged {
+            for block in buffer.chunks_mut(TAG_EVERY) {
+                if let Some(first) = block.first_chunk_mut() {
+                    *first = self.tag.to_ne_bytes();
+                    self.tag = self.tag.wrapping_add(TAG_STEP);
+                }
+            }
+        }
+        buffer
+    }
+}

@@ -1,0 +1,39 @@
+//! Which kernel interfaces may this process use, before anything is measured?
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::sys::aio::Context;
+use crate::sys::uring::{Ring, RingOptions};
+
+/// A ring can be made: the kernel has `io_uring` and neither sysctl nor seccomp forbids it.
+pub fn io_uring_usable() -> bool {
+    Ring::new(RingOptions { entries: 1, poll: false, submit_poll: false }).is_ok()
+}
+
+/// A context can be made: the kernel has libaio's calls and `aio-max-nr` is not used up.
+pub fn libaio_usable() -> bool {
+    Context::new(1).is_ok()
+}
+
+/// The file can be opened with `O_DIRECT`.
+pub fn supports_direct(path: &Path) -> bool {
+    OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_supports_nothing() {
+        assert!(!supports_direct(Path::new("/nowhere/at/all")));
+    }
+
+    #[test]
+    fn probing_twice_gives_the_same_answer() {
+        assert_eq!(io_uring_usable(), io_uring_usable());
+        assert_eq!(libaio_usable(), libaio_usable());
+    }
+}

@@ -1,0 +1,244 @@
+//! Which I/O comes next, and when is it enough?
+//!
+//! The plan makes operations 256 at a time; the loop takes them one by one. All limits (I/Os, bytes, passes over the
+//! region) are applied when a batch is fetched, so the loop itself pays nothing for them and the count is exact.
+//!
+//! During a ramp there is no limit; [`Source::begin`] starts the count.
+
+use iostack_model::{Access, Job, Order};
+use iostack_workload::{Filled, Op, Plan};
+
+const BATCH: usize = 256;
+const READ: u8 = 0;
+const WRITE: u8 = 1;
+const UNLIMITED: u64 = u64::MAX;
+
+/// When the work of one thread is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    pub(crate) passes: u64,
+}
+
+impl Limits {
+    /// None at all.
+    pub(crate) const NONE: Limits = Limits { ios: UNLIMITED, bytes: UNLIMITED, passes: UNLIMITED };
+
+    /// Those of a job, as fio means them: `io_limit` replaces the size and may go over the region several times;
+    /// `time_based` ignores both, as long as there is a runtime that ends it.
+    pub(crate) fn of(job: &Job) -> Limits {
+        let loops = u64::from(job.loops.max(1));
+        let endless = job.time_based && job.runtime.is_some();
+        let bytes = match job.io_limit {
+            Some(bytes) if !endless => bytes.0.saturating_mul(loops),
+            _ => UNLIMITED,
+        };
+        let passes = if endless || bytes != UNLIMITED { UNLIMITED } else { loops };
+        Limits { ios: job.io_count.unwrap_or(UNLIMITED), bytes, passes }
+    }
+
+    /// Bytes until the limits, for the progress; `None` when only time ends the job.
+    pub(crate) fn bytes_of(self, pass: u64, block: u64) -> Option<u64> {
+        let by_passes = if self.passes == UNLIMITED { UNLIMITED } else { pass.saturating_mul(self.passes) };
+        let least = by_passes.min(self.bytes).min(self.ios.saturating_mul(block));
+        (least != UNLIMITED).then_some(least)
+    }
+}
+
+/// The operations of one thread, until its limits.
+pub(crate) struct Source {
+    ops: Vec<Op>,
+    next: usize,
+    plan: Plan,
+    /// What the count starts with.
+    limits: Limits,
+    left: Limits,
+    pass_over: bool,
+    fetched: u64,
+    /// Only the writes, as reads of the same place.
+    reads_back: bool,
+}
+
+impl Source {
+    /// Without limits until [`Source::begin`].
+    pub(crate) fn new(plan: Plan, limits: Limits) -> Source {
+        let ops = Vec::with_capacity(BATCH);
+        Source {
+            ops,
+            next: 0,
+            plan,
+            limits,
+            left: Limits::NONE,
+            pass_over: false,
+            fetched: 0,
+            reads_back: false,
+        }
+    }
+
+    /// What the first `taken` operations of `plan`, which must be fresh, have written, to be read back. Blocks that each
+    /// pass writes again are read once.
+    pub(crate) fn read_back(plan: Plan, job: &Job, taken: u64) -> Source {
+        let independent = matches!(job.access, Access::Random { .. })
+            && !matches!(job.access, Access::Random { order: Order::Permutation, .. });
+        let passes = if independent { UNLIMITED } else { 1 };
+        let mut source = Source::new(plan, Limits { ios: taken, bytes: UNLIMITED, passes });
+        source.left = source.limits;
+        source.reads_back = true;
+        source
+    }
+
+    /// Starts the count. Where passes count, the region starts anew as well.
+    pub(crate) fn begin(&mut self) {
+        self.left = self.limits;
+        if self.limits.passes != UNLIMITED && self.fetched > 0 {
+            self.plan.restart();
+            self.pass_over = false;
+            self.ops.clear();
+            self.next = 0;
+        }
+        self.ops.drain(..self.next);
+        self.next = 0;
+        self.fetched -= self.ops.len() as u64;
+        self.charge();
+    }
+
+    /// The next operation; `None` when it is enough.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Op> {
+        if self.next >= self.ops.len() && !self.refill() {
+            return None;
+        }
+        let op = self.ops[self.next];
+        self.next += 1;
+        Some(op)
+    }
+
+    /// Operations taken so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.fetched - (self.ops.len() - self.next) as u64
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) -> bool {
+        self.ops.clear();
+        self.next = 0;
+        while self.ops.is_empty() {
+            if self.pass_over {
+                if self.left.passes <= 1 {
+                    return false;
+                }
+                self.left.passes -= u64::from(self.left.passes != UNLIMITED);
+                self.plan.restart();
+            }
+            let at_most = (BATCH as u64).min(self.left.ios) as usize;
+            if at_most == 0 || self.left.bytes == 0 {
+                return false;
+            }
+            self.pass_over = self.plan.fill(&mut self.ops, at_most) == Filled::RegionDone;
+            self.charge();
+            if self.reads_back {
+                self.ops.retain(|op| op.direction == WRITE);
+                self.ops.iter_mut().for_each(|op| op.direction = READ);
+            }
+        }
+        true
+    }
+
+    /// Takes the batch off the limits, and cuts it where they end.
+    fn charge(&mut self) {
+        let mut allowed = self.ops.len().min(self.left.ios as usize);
+        if self.left.bytes != UNLIMITED {
+            let mut count = 0;
+            while count < allowed && self.left.bytes > 0 {
+                self.left.bytes = self.left.bytes.saturating_sub(u64::from(self.ops[count].length));
+                count += 1;
+            }
+            allowed = count;
+        }
+        self.ops.truncate(allowed);
+        if self.left.ios != UNLIMITED {
+            self.left.ios -= allowed as u64;
+        }
+        self.fetched += allowed as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_model::{Bytes, Mix, Nanos};
+    use iostack_workload::Region;
+
+    fn source(job: &Job, blocks: u64) -> Source {
+        let plan = Plan::new(job, Region { offset: 0, length: blocks * 4096 }, 1, 0).expect("fits");
+        Source::new(plan, Limits::of(job))
+    }
+
+    fn drain(source: &mut Source) -> u64 {
+        let mut count = 0;
+        while source.take().is_some() {
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn each_limit_is_met_exactly() {
+        let sequential = Job { access: Access::Sequential, ..Job::default() };
+        let cases = [
+            (sequential.clone(), 1000),
+            (Job { loops: 3, ..sequential.clone() }, 3000),
+            (Job { io_count: Some(97), ..sequential.clone() }, 97),
+            (Job { io_count: Some(5000), ..sequential.clone() }, 1000),
+            (Job { io_limit: Some(Bytes(4096 * 1700)), ..sequential.clone() }, 1700),
+            (Job { io_limit: Some(Bytes(4097)), ..sequential.clone() }, 2),
+            (Job { io_limit: Some(Bytes(8192)), loops: 2, ..Job::default() }, 4),
+        ];
+        for (job, count) in cases {
+            let mut source = source(&job, 1000);
+            source.begin();
+            assert_eq!(drain(&mut source), count, "{job:?}");
+            assert_eq!(source.taken(), count);
+        }
+    }
+
+    #[test]
+    fn a_time_based_job_never_runs_out() {
+        let job = Job { time_based: true, runtime: Some(Nanos::secs(1)), ..Job::default() };
+        let mut source = source(&job, 10);
+        source.begin();
+        for _ in 0..10_000 {
+            assert!(source.take().is_some());
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_back_and_no_more() {
+        for taken in [1, 300, 999] {
+            let job = Job { mix: Mix::reads(50), ..Job::default() };
+            let plan = Plan::new(&job, Region { offset: 0, length: 1000 * 4096 }, 1, 0).expect("fits");
+            let mut source = Source::new(plan.clone(), Limits::of(&job));
+            source.begin();
+            let writes = (0..taken).filter_map(|_| source.take()).filter(|op| op.direction == WRITE);
+            let offsets: Vec<u64> = writes.map(|op| op.offset).collect();
+            let mut back = Source::read_back(plan, &job, source.taken());
+            let read: Vec<u64> = std::iter::from_fn(|| back.take()).map(|op| op.offset).collect();
+            assert_eq!(read, offsets);
+        }
+    }
+
+    #[test]
+    fn what_the_ramp_took_does_not_count() {
+        for ramped in [1, 255, 256, 300, 5000] {
+            let job = Job { io_count: Some(97), ..Job::default() };
+            let mut source = source(&job, 1000);
+            for _ in 0..ramped {
+                assert!(source.take().is_some(), "a ramp has no limit");
+            }
+            source.begin();
+            assert_eq!(drain(&mut source), 97, "{ramped}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Who starts the threads of jobs that run together, watches them, and counts what the machine did meanwhile?
+//!
+//! ```text
+//!   spawn ──► all ready ──► counters ──► go ──► watch: progress, ends of ramps, stop ──► counters ──► join
+//! ```
+//!
+//! Start reading at [`run`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, ScopedJoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use iostack_host::clock::Clock;
+use iostack_host::counters::{self, CpuCount, WorkerWatch, Workers};
+use iostack_model::{DeviceCount, Engine, Nanos};
+
+use crate::board::Board;
+use crate::foreign;
+use crate::gate::Gate;
+use crate::meter::Rhythm;
+use crate::progress::Watcher;
+use crate::sys;
+use crate::worker::{self, Assignment, WorkerReport};
+use crate::{Control, EngineError, Phase, Work};
+
+/// Deep enough for the loop and a panic's report; 64 threads take no more than they touch of it.
+const STACK: usize = 256 << 10;
+
+/// The coordinator looks at the stop flag this often.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Works that are reported as one.
+pub(crate) struct Group<'a> {
+    pub(crate) works: Vec<&'a Work>,
+    pub(crate) board: Arc<Board>,
+    /// From the start of the stage to the first measured I/O.
+    pub(crate) origin: Nanos,
+    pub(crate) before: Counted,
+    pub(crate) after: Counted,
+    /// Kernel workers of the whole process, from before to after.
+    pub(crate) workers: Workers,
+    pub(crate) reports: Vec<WorkerReport>,
+    pub(crate) started_unix_ms: u64,
+    counted_before: bool,
+    counted_after: bool,
+}
+
+/// What the machine counts, at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) device: Option<DeviceCount>,
+    pub(crate) cpu: CpuCount,
+    /// CPU time of all other programs since their start.
+    pub(crate) others: Nanos,
+    workers: Workers,
+}
+
+impl<'a> Group<'a> {
+    fn new(works: Vec<&'a Work>, watched: bool) -> Group<'a> {
+        let threads = works.iter().map(|work| work.job.threads as usize).sum();
+        let slice = works.first().map_or(Nanos::secs(1), |work| work.job.slice);
+        let starts = works.iter().map(|work| work.job.start_delay + ramp_of(work));
+        Group {
+            board: Arc::new(Board::new(threads, slice, watched)),
+            origin: starts.min().unwrap_or_default(),
+            works,
+            before: Counted::default(),
+            after: Counted::default(),
+            workers: Workers::default(),
+            reports: Vec::new(),
+            started_unix_ms: 0,
+            counted_before: false,
+            counted_after: false,
+        }
+    }
+
+    /// The group's first job.
+    pub(crate) fn first(&self) -> &'a Work {
+        self.works[0]
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.works.iter().map(|work| work.job.threads as usize).sum()
+    }
+
+    fn count(&self, watch: &mut WorkerWatch) -> Counted {
+        if self.works.iter().any(|work| matches!(work.job.engine, Engine::IoUring { .. })) {
+            watch.sample();
+        }
+        Counted {
+            device: self.first().storage.top().and_then(|device| counters::device(&device.name)),
+            cpu: counters::cpu(),
+            others: foreign::programs_cpu(),
+            workers: watch.total(),
+        }
+    }
+
+    fn count_before(&mut self, watch: &mut WorkerWatch) {
+        self.before = self.count(watch);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.started_unix_ms = now.as_millis() as u64;
+    }
+
+    fn count_after(&mut self, watch: &mut WorkerWatch) {
+        self.after = self.count(watch);
+        self.counted_after = true;
+        self.workers = Workers {
+            count: self.after.workers.count,
+            cpu: self.after.workers.cpu - self.before.workers.cpu,
+        };
+    }
+}
+
+/// A job that proves its writes counts from the first one: what it reads back is what it wrote.
+fn ramp_of(work: &Work) -> Nanos {
+    if work.job.verify.is_some() { Nanos(0) } else { work.job.ramp }
+}
+
+/// Works of a stage, those with the same report group together, in the order of their first.
+fn groups<'a>(works: &[&'a Work], watched: bool) -> Vec<Group<'a>> {
+    let mut lists: Vec<(u32, Vec<&Work>)> = Vec::new();
+    for work in works {
+        match lists.iter_mut().find(|(group, _)| *group == work.job.report_group) {
+            Some((_, list)) => list.push(work),
+            None => lists.push((work.job.report_group, vec![work])),
+        }
+    }
+    lists.into_iter().map(|(_, works)| Group::new(works, watched)).collect()
+}
+
+/// Runs the works together; their groups with all that was counted.
+pub(crate) fn run<'a>(
+    works: &[&'a Work],
+    control: &Control<'_>,
+    phase: Phase,
+) -> Result<Vec<Group<'a>>, EngineError> {
+    let mut groups = groups(works, control.progress.is_some());
+    let gate = Gate::new(groups.len());
+    sys::prepare_kick();
+    sys::allow_many_files();
+    let reports = std::thread::scope(|scope| {
+        let assignments = assignments(&groups, &gate, control);
+        let total = assignments.len();
+        let mut handles = Vec::with_capacity(total);
+        let mut failed = None;
+        for (number, (group, assignment)) in assignments.into_iter().enumerate() {
+            let alarm = Alarm { gate: &gate, group };
+            let body = move || {
+                let _alarm = alarm;
+                worker::run(assignment)
+            };
+            let builder = Builder::new().name(format!("load-{number}")).stack_size(STACK);
+            match builder.spawn_scoped(scope, body) {
+                Ok(handle) => handles.push((group, handle)),
+                Err(source) => {
+                    failed = Some(EngineError::Thread { thread: number as u32, source });
+                    gate.cancel();
+                    break;
+                }
+            }
+        }
+        if failed.is_none() && gate.all_ready(total) {
+            Coordinator { gate: &gate, control, phase }.watch(&mut groups, total);
+        }
+        gate.release();
+        failed.map_or_else(|| join(handles), Err)
+    })?;
+    for (group, report) in reports {
+        groups[group].reports.push(report);
+    }
+    Ok(groups)
+}
+
+/// Tells the gate when a worker panics, so that nobody waits for it.
+struct Alarm<'a> {
+    gate: &'a Gate,
+    group: usize,
+}
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.gate.cancel();
+            self.gate.finished(self.group);
+        }
+    }
+}
+
+fn assignments<'s>(
+    groups: &[Group<'s>],
+    gate: &'s Gate,
+    control: &Control<'s>,
+) -> Vec<(usize, Assignment<'s>)> {
+    let mut list = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        let mut board_thread = 0;
+        for work in &group.works {
+            let progress = if control.progress.is_some() { control.progress_every } else { Nanos(u64::MAX) };
+            for thread in 0..work.job.threads {
+                let assignment = Assignment {
+                    work,
+                    thread,
+                    group: index,
+                    board: Arc::clone(&group.board),
+                    board_thread,
+                    origin: group.origin,
+                    rhythm: Rhythm { slice: group.first().job.slice, progress },
+                    gate,
+                    stop: control.stop,
+                };
+                list.push((index, assignment));
+                board_thread += 1;
+            }
+        }
+    }
+    list
+}
+
+type Handle<'scope> = ScopedJoinHandle<'scope, Result<WorkerReport, EngineError>>;
+
+fn join(handles: Vec<(usize, Handle<'_>)>) -> Result<Vec<(usize, WorkerReport)>, EngineError> {
+    let mut reports = Vec::with_capacity(handles.len());
+    let mut error = None;
+    for (group, handle) in handles {
+        match handle.join() {
+            Ok(Ok(report)) => reports.push((group, report)),
+            Ok(Err(first)) => error = error.or(Some(first)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+    error.map_or(Ok(reports), Err)
+}
+
+struct Coordinator<'a> {
+    gate: &'a Gate,
+    control: &'a Control<'a>,
+    phase: Phase,
+}
+
+impl Coordinator<'_> {
+    /// From the start until all threads have measured.
+    fn watch(&self, groups: &mut [Group<'_>], total: usize) {
+        let clock = Clock::calibrated();
+        let mut watch = WorkerWatch::default();
+        for group in &mut *groups {
+            group.count_before(&mut watch);
+            group.counted_before = group.origin.0 == 0;
+        }
+        let go = clock.now();
+        let mut watcher = Watcher::new(self.control, self.phase, self.gate.planned(), go);
+        self.gate.go(go);
+        let mut known = 0;
+        while known < total {
+            let next = self.next_event(groups, go, &watcher);
+            let finished = self.gate.finished_by_group(known, next);
+            known = finished.iter().sum();
+            let now = clock.now();
+            let since_go = Nanos(clock.nanos(now - go));
+            for (group, done) in groups.iter_mut().zip(&finished) {
+                if !group.counted_before && since_go >= group.origin {
+                    group.count_before(&mut watch);
+                    group.counted_before = true;
+                }
+                if *done == group.threads() && !group.counted_after {
+                    group.count_after(&mut watch);
+                }
+            }
+            if self.control.stop.load(Ordering::Relaxed) {
+                self.gate.threads().into_iter().for_each(sys::kick);
+            }
+            if watcher.is_due(now) {
+                watch.sample();
+                watcher.look(groups, now);
+            }
+        }
+        watcher.verifying(groups, clock.now());
+    }
+
+    /// How long nothing is to be done, unless a thread finishes.
+    fn next_event(&self, groups: &[Group<'_>], go: u64, watcher: &Watcher<'_>) -> Duration {
+        let clock = Clock::calibrated();
+        let now = clock.now();
+        let since_go = Nanos(clock.nanos(now - go));
+        let borders =
+            groups.iter().filter(|group| !group.counted_before).map(|group| group.origin - since_go);
+        let next = borders.min().unwrap_or(Nanos(u64::MAX));
+        LOOK_EVERY.min(Duration::from_nanos(next.0)).min(watcher.left(now))
+    }
+}
+
+/// A stop flag that nobody sets.
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);

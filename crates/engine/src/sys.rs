@@ -1,0 +1,171 @@
+//! What needs the compiler's trust: system calls, rings shared with the kernel, memory the device writes to.
+//!
+//! All unsafe code of the engine is in this module and its parts; each offers safe functions:
+//!
+//! - `call`: system calls without libc's bookkeeping, because psync's whole cost is one of them
+//! - `memory`: aligned buffers that the kernel fills
+//! - `aio`: libaio's ring; `uring`: `io_uring`'s
+//! - `map`: a mapping that survives a file that shrinks
+//! - this file: the calls made once per thread or file
+
+#![expect(unsafe_code, reason = "system calls, shared rings and device buffers have no safe interface")]
+
+use std::io;
+use std::os::fd::RawFd;
+
+use iostack_model::Nanos;
+
+pub(crate) mod aio;
+pub(crate) mod call;
+pub(crate) mod map;
+pub(crate) mod memory;
+pub(crate) mod uring;
+
+/// What the kernel accounts to one thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ThreadUse {
+    pub(crate) user: Nanos,
+    pub(crate) system: Nanos,
+    pub(crate) switches_voluntary: u64,
+    pub(crate) switches_involuntary: u64,
+    pub(crate) faults_major: u64,
+    pub(crate) faults_minor: u64,
+}
+
+impl ThreadUse {
+    /// What was added since `earlier`.
+    pub(crate) fn since(self, earlier: ThreadUse) -> ThreadUse {
+        ThreadUse {
+            user: self.user - earlier.user,
+            system: self.system - earlier.system,
+            switches_voluntary: self.switches_voluntary - earlier.switches_voluntary,
+            switches_involuntary: self.switches_involuntary - earlier.switches_involuntary,
+            faults_major: self.faults_major - earlier.faults_major,
+            faults_minor: self.faults_minor - earlier.faults_minor,
+        }
+    }
+}
+
+/// The calling thread's use of the processor so far.
+pub(crate) fn thread_use() -> ThreadUse {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is large enough for one rusage, which the call writes.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: all-zero is a valid rusage, and the call only replaces it by another.
+    let usage = unsafe { usage.assume_init() };
+    let nanos = |time: libc::timeval| {
+        Nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000)
+    };
+    ThreadUse {
+        user: nanos(usage.ru_utime),
+        system: nanos(usage.ru_stime),
+        switches_voluntary: usage.ru_nvcsw.unsigned_abs(),
+        switches_involuntary: usage.ru_nivcsw.unsigned_abs(),
+        faults_major: usage.ru_majflt.unsigned_abs(),
+        faults_minor: usage.ru_minflt.unsigned_abs(),
+    }
+}
+
+/// The calling thread's number, for [`kick`].
+pub(crate) fn thread_number() -> i32 {
+    // SAFETY: gettid has no arguments and cannot fail.
+    unsafe { libc::gettid() }
+}
+
+/// Restricts the calling thread to `cpus`.
+pub(crate) fn pin(cpus: &[u32]) -> io::Result<()> {
+    let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
+    // SAFETY: a CPU set is an array of words; all-zero is the empty set.
+    let set = unsafe { set.assume_init_mut() };
+    for &cpu in cpus {
+        if cpu as usize >= libc::CPU_SETSIZE as usize {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        // SAFETY: the index was just checked to lie inside the set.
+        unsafe { libc::CPU_SET(cpu as usize, set) };
+    }
+    // SAFETY: `set` is a whole CPU set and lives for the call.
+    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) })
+}
+
+/// Tells the kernel to drop the page cache of a file, dirty pages written first.
+pub(crate) fn drop_cache(file: RawFd) -> io::Result<()> {
+    // SAFETY: the call takes no memory of ours.
+    check(unsafe { libc::fdatasync(file) })?;
+    // SAFETY: as above.
+    let error = unsafe { libc::posix_fadvise(file, 0, 0, libc::POSIX_FADV_DONTNEED) };
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+/// fsync, or fdatasync.
+pub(crate) fn sync(file: RawFd, data_only: bool) -> io::Result<()> {
+    if data_only {
+        // SAFETY: the call takes no memory of ours.
+        check(unsafe { libc::fdatasync(file) })
+    } else {
+        // SAFETY: as above.
+        check(unsafe { libc::fsync(file) })
+    }
+}
+
+/// Reserves space of a file without writing it.
+pub(crate) fn reserve(file: RawFd, length: u64) -> io::Result<()> {
+    // SAFETY: the call takes no memory of ours.
+    check(unsafe { libc::fallocate(file, 0, 0, length.cast_signed()) })
+}
+
+/// Lets the file forget a range: a hole in it.
+pub(crate) fn punch_hole(file: RawFd, offset: u64, length: u64) -> io::Result<()> {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: the call takes no memory of ours.
+    check(unsafe { libc::fallocate(file, mode, offset.cast_signed(), length.cast_signed()) })
+}
+
+/// Lets the block device forget a range.
+pub(crate) fn discard(device: RawFd, offset: u64, length: u64) -> io::Result<()> {
+    /// `BLKDISCARD` of `linux/fs.h`: `_IO(0x12, 119)`.
+    const BLKDISCARD: libc::c_ulong = 0x1277;
+    let range = [offset, length];
+    // SAFETY: BLKDISCARD reads two u64 from the pointer, and `range` is two u64 that live for the call.
+    check(unsafe { libc::ioctl(device, BLKDISCARD as _, range.as_ptr()) })
+}
+
+/// The signal that gets a worker out of a blocking wait. Real-time signals have no other meaning to anyone.
+fn kick_signal() -> i32 {
+    libc::SIGRTMIN() + 6
+}
+
+extern "C" fn do_nothing(_signal: i32) {}
+
+/// Makes [`kick`] interrupt waits instead of ending the process.
+pub(crate) fn prepare_kick() {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all-zero is a valid sigaction: default handler, empty mask, no flags (so that calls end with EINTR).
+    let action = unsafe { action.assume_init_mut() };
+    action.sa_sigaction = do_nothing as *const () as usize;
+    // SAFETY: the handler is an extern "C" function that touches nothing, so it may run at any moment.
+    unsafe { libc::sigaction(kick_signal(), action, std::ptr::null_mut()) };
+}
+
+/// Interrupts the blocking system call of one of our threads, if it is in one.
+pub(crate) fn kick(thread: i32) {
+    // SAFETY: getpid has no arguments and cannot fail.
+    let process = unsafe { libc::getpid() };
+    // SAFETY: the arguments are plain numbers; a thread that has ended gives ESRCH, which does no harm.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, kick_signal()) };
+}
+
+/// Raises the soft limit of open files to the hard one: many threads times many files pass 1024 soon.
+pub(crate) fn allow_many_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is one rlimit, which the call writes.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0 {
+        limit.rlim_cur = limit.rlim_max;
+        // SAFETY: the call reads one rlimit. A refusal leaves the old limit, which is no worse than before.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+    }
+}
+
+fn check(result: i32) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

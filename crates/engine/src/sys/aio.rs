@@ -1,0 +1,202 @@
+//! libaio's system calls, and its completion ring read in user space.
+//!
+//! The context that `io_setup` returns is the address of a ring that the kernel maps into our memory; libaio reads it
+//! in place when its magic number is right (`struct aio_ring` of the kernel's `fs/aio.c`), and so do we: a completion
+//! that has arrived costs no system call.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::call;
+
+/// `struct iocb` of `linux/aio_abi.h`, little-endian layout.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ControlBlock {
+    pub(crate) data: u64,
+    key: u32,
+    flags: u32,
+    pub(crate) opcode: u16,
+    priority: i16,
+    pub(crate) file: u32,
+    pub(crate) buffer: u64,
+    pub(crate) length: u64,
+    pub(crate) offset: i64,
+    reserved: u64,
+    block_flags: u32,
+    event_file: u32,
+}
+
+const _: () = assert!(size_of::<ControlBlock>() == 64);
+
+impl ControlBlock {
+    /// `IOCB_CMD_PREAD` and `IOCB_CMD_PWRITE`.
+    pub(crate) const READ: u16 = 0;
+    pub(crate) const WRITE: u16 = 1;
+
+    /// One read or write whose completion carries `slot`.
+    #[inline]
+    pub(crate) fn new(
+        slot: u32,
+        write: bool,
+        file: RawFd,
+        buffer: *mut u8,
+        length: u32,
+        offset: u64,
+    ) -> Self {
+        ControlBlock {
+            data: u64::from(slot),
+            opcode: if write { Self::WRITE } else { Self::READ },
+            file: file.cast_unsigned(),
+            buffer: buffer as u64,
+            length: u64::from(length),
+            offset: offset.cast_signed(),
+            ..ControlBlock::default()
+        }
+    }
+}
+
+/// `struct io_event` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Event {
+    data: u64,
+    block: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// The head of `struct aio_ring`; the events follow it.
+#[repr(C)]
+struct RingHead {
+    id: u32,
+    count: u32,
+    head: AtomicU32,
+    tail: AtomicU32,
+    magic: u32,
+    compatible_features: u32,
+    incompatible_features: u32,
+    header_length: u32,
+}
+
+/// `AIO_RING_MAGIC`.
+const MAGIC: u32 = 0xa10a_10a1;
+
+/// Most completions collected by one system call.
+const EVENTS_MAX: usize = 128;
+
+/// An asynchronous context of one thread.
+pub(crate) struct Context {
+    id: usize,
+    /// Events the ring holds; 0 when it cannot be read in place.
+    ring_count: u32,
+    events: Vec<Event>,
+    /// How many of `events` a system call has brought and `reap` has not given away.
+    collected: usize,
+}
+
+impl Context {
+    /// A context for `depth` I/Os in flight.
+    pub(crate) fn new(depth: u32) -> io::Result<Context> {
+        let mut id: usize = 0;
+        let arguments = [depth as usize, (&raw mut id) as usize, 0, 0, 0, 0];
+        // SAFETY: io_setup writes one word, the context, to the pointer.
+        let result = unsafe { call::raw(libc::SYS_io_setup, arguments) };
+        if result < 0 {
+            return Err(io::Error::from_raw_os_error(-result as i32));
+        }
+        let mut context =
+            Context { id, ring_count: 0, events: vec![Event::default(); EVENTS_MAX], collected: 0 };
+        let head = context.head();
+        let header = size_of::<RingHead>() as u32;
+        if head.magic == MAGIC && head.incompatible_features == 0 && head.header_length == header {
+            context.ring_count = head.count;
+        }
+        Ok(context)
+    }
+
+    fn head(&self) -> &RingHead {
+        let head = self.id as *const RingHead;
+        // SAFETY: the kernel mapped the ring at the address it gave as the context and keeps it until io_destroy; the
+        // words it changes meanwhile are atomics.
+        unsafe { &*head }
+    }
+
+    /// Hands control blocks to the kernel; how many it took, or `-errno`. The buffers they name must stay in place
+    /// until their completions.
+    #[inline]
+    pub(crate) fn submit(&mut self, blocks: &[*const ControlBlock]) -> isize {
+        let arguments = [self.id, blocks.len(), blocks.as_ptr() as usize, 0, 0, 0];
+        // SAFETY: the pointers are to control blocks that live for the call (the kernel copies them), and the queue
+        // that owns the buffers keeps them until the completions.
+        unsafe { call::raw(libc::SYS_io_submit, arguments) }
+    }
+
+    /// Completions in the ring that no system call is needed for.
+    #[inline]
+    fn ready(&self) -> u32 {
+        if self.ring_count == 0 {
+            return 0;
+        }
+        let head = self.head().head.load(Ordering::Relaxed);
+        let tail = self.head().tail.load(Ordering::Acquire);
+        if tail >= head { tail - head } else { tail + self.ring_count - head }
+    }
+
+    /// Waits for `least` completions, at most `timeout_ns` when given. True when it took a system call, or `-errno`.
+    pub(crate) fn wait(&mut self, least: u32, timeout_ns: Option<u64>) -> Result<bool, i32> {
+        let ready = self.ready() + self.collected as u32;
+        if ready >= least && (least > 0 || self.ring_count > 0) {
+            return Ok(false);
+        }
+        let ns = timeout_ns.unwrap_or(0);
+        let time =
+            libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+        let time_address = if timeout_ns.is_some() { (&raw const time) as usize } else { 0 };
+        let room = EVENTS_MAX - self.collected;
+        let least = (least as usize - self.collected.min(least as usize)).min(room);
+        let events = (&raw mut self.events[self.collected..]).cast::<Event>() as usize;
+        let arguments = [self.id, least, room, events, time_address, 0];
+        // SAFETY: the kernel writes at most `room` events behind those collected, where that many fit, and reads
+        // `time`.
+        let result = unsafe { call::raw(libc::SYS_io_getevents, arguments) };
+        if result < 0 {
+            return Err(-result as i32);
+        }
+        self.collected += result.unsigned_abs();
+        Ok(true)
+    }
+
+    /// Gives each completion that has arrived to `each`: slot, and bytes or `-errno`.
+    #[inline]
+    pub(crate) fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
+        for event in &self.events[..self.collected] {
+            each(event.data as u32, event.result as i32);
+        }
+        self.collected = 0;
+        let ready = self.ready();
+        if ready == 0 {
+            return;
+        }
+        let mut at = self.head().head.load(Ordering::Relaxed);
+        for _ in 0..ready {
+            let first = (self.id + size_of::<RingHead>()) as *const Event;
+            let event = first.wrapping_add(at as usize);
+            // SAFETY: `at` runs from head to tail, both below the ring's count; the kernel wrote this event before it
+            // moved the tail (acquired in `ready`) and does not touch it until we move the head.
+            let event = unsafe { event.read() };
+            each(event.data as u32, event.result as i32);
+            at = if at + 1 == self.ring_count { 0 } else { at + 1 };
+        }
+        self.head().head.store(at, Ordering::Release);
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context came from io_setup; io_destroy waits for what is in flight, so no buffer is written to
+        // afterwards.
+        unsafe { call::raw(libc::SYS_io_destroy, [self.id, 0, 0, 0, 0, 0]) };
+    }
+}

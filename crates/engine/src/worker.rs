@@ -1,0 +1,243 @@
+//! What does one thread do, from its set-up to its report?
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use iostack_host::clock::Clock;
+use iostack_model::{Bytes, Engine, Job, LogEntry, Nanos, VerifyMode};
+use iostack_workload::{Plan, Region};
+
+use crate::backend::calls::{Mmap, Psync, Pvsync2};
+use crate::backend::io_uring::{IoUring, IoUringOptions};
+use crate::backend::libaio::Libaio;
+use crate::backend::queued_loop::Depth;
+use crate::backend::{Call, Queue, Station, queued_extras, queued_loop, serial_loop};
+use crate::board::Board;
+use crate::extras::Extras;
+use crate::files::Files;
+use crate::gate::Gate;
+use crate::meter::{Meter, Rhythm, Span, ThreadResult};
+use crate::payload::Payload;
+use crate::source::{Limits, Source};
+use crate::sys;
+use crate::{EngineError, Work};
+
+/// One thread's part of a stage.
+pub(crate) struct Assignment<'a> {
+    pub(crate) work: &'a Work,
+    /// Among the threads of the job.
+    pub(crate) thread: u32,
+    pub(crate) group: usize,
+    pub(crate) board: Arc<Board>,
+    /// Among the threads of the group.
+    pub(crate) board_thread: usize,
+    /// From the start of the stage to the group's first measured I/O.
+    pub(crate) origin: Nanos,
+    pub(crate) rhythm: Rhythm,
+    pub(crate) gate: &'a Gate,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// What one thread leaves behind.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerReport {
+    pub(crate) result: ThreadResult,
+    /// Moment of the first submission, ticks.
+    pub(crate) first: u64,
+    /// Sum of the times in flight, where it differs from the latencies.
+    pub(crate) in_flight: Option<Nanos>,
+    pub(crate) verified: u64,
+    pub(crate) log: Vec<LogEntry>,
+    /// Bytes of the thread's region, of all files.
+    pub(crate) region: Bytes,
+    /// Bytes of it that were never written before this job; `None` where that was not or could not be asked.
+    pub(crate) unwritten: Option<Bytes>,
+}
+
+/// A thread that is set up but for its way to the kernel.
+struct Prepared<'a> {
+    assignment: Assignment<'a>,
+    station: Station<'a>,
+    /// Repeats the plan, to read back what it wrote.
+    repeat: Option<Plan>,
+    planned: Option<u64>,
+    region: Region,
+    unwritten: Option<Bytes>,
+}
+
+/// Runs the thread. Errors are of the set-up; what fails later is in the report.
+pub(crate) fn run(assignment: Assignment<'_>) -> Result<WorkerReport, EngineError> {
+    let gate = assignment.gate;
+    let result = prepare(assignment).and_then(run_prepared);
+    if result.is_err() {
+        gate.cancel();
+    }
+    result
+}
+
+fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
+    let job = &assignment.work.job;
+    let number = job.thread_first + assignment.thread;
+    pin(job, assignment.thread)?;
+    let none = Vec::new();
+    let paths = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
+    let files = Files::open(job, paths)?;
+    let region = files.region(job, number)?;
+    let plan = Plan::new(job, region, files.count(), number)?;
+    let limits = Limits::of(job);
+    let planned = limits.bytes_of(plan.pass_bytes(), job.block_sizes.largest().0);
+    let clock = Clock::calibrated();
+    let reads_back = reads_back(job);
+    let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back)?;
+    let repeat = reads_back.then(|| plan.clone());
+    let extras = Extras::new(job, number, clock);
+    let board = Arc::clone(&assignment.board);
+    let meter = Meter::new(clock, board, assignment.board_thread, assignment.rhythm, assignment.stop);
+    let station = Station { source: Source::new(plan, limits), meter, payload, files, extras };
+    let unwritten = unwritten(&assignment, region);
+    Ok(Prepared { assignment, station, repeat, planned, region, unwritten })
+}
+
+/// Bytes that the thread will read and nobody has written. Threads that share region and files ask once.
+fn unwritten(assignment: &Assignment<'_>, region: Region) -> Option<Bytes> {
+    let work = assignment.work;
+    let paths = work.files.get(assignment.thread as usize)?;
+    let asked_by_first =
+        assignment.thread > 0 && work.job.offset_increment.0 == 0 && work.files.first() == Some(paths);
+    if work.job.mix.read == 0 || asked_by_first {
+        return None;
+    }
+    let of = |path: &PathBuf| iostack_host::unwritten(path, region.offset, region.length).ok().flatten();
+    paths.iter().map(of).try_fold(Bytes(0), |sum, bytes| Some(sum + bytes?))
+}
+
+/// True when what the job writes is read back afterwards.
+pub(crate) fn reads_back(job: &Job) -> bool {
+    job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead) && job.mix.write > 0
+}
+
+fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
+    let Some(cpus) = &job.cpus else { return Ok(()) };
+    let cpus = if job.cpus_split && !cpus.is_empty() {
+        vec![cpus[(job.thread_first + thread) as usize % cpus.len()]]
+    } else {
+        cpus.clone()
+    };
+    sys::pin(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
+}
+
+fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
+    let job = &prepared.assignment.work.job;
+    let files = &prepared.station.files;
+    match job.engine {
+        Engine::Psync => {
+            let call = Psync::new(files);
+            run_serial(prepared, &call)
+        }
+        Engine::Pvsync2 { hipri } => {
+            let call = Pvsync2::new(files, hipri);
+            run_serial(prepared, &call)
+        }
+        Engine::Mmap => {
+            let call = Mmap::new(files, prepared.region.offset + prepared.region.length, job.mix.write > 0)?;
+            run_serial(prepared, &call)
+        }
+        Engine::Libaio => {
+            let queue = Libaio::new(job, files)?;
+            run_queued(prepared, queue)
+        }
+        Engine::IoUring { fixed_buffers, registered_files, poll, submit_poll } => {
+            let options = IoUringOptions { fixed_buffers, registered_files, poll, submit_poll };
+            let queue = IoUring::new(job, options, files, &prepared.station.payload)?;
+            run_queued(prepared, queue)
+        }
+    }
+}
+
+fn run_serial<C: Call>(prepared: Prepared<'_>, call: &C) -> Result<WorkerReport, EngineError> {
+    let plain = !Extras::are_needed(&prepared.assignment.work.job);
+    measure(prepared, |station, reading_back| {
+        if plain && !reading_back {
+            serial_loop::run(station, call);
+        } else {
+            serial_loop::run_with_extras(station, call);
+        }
+        Ok(())
+    })
+}
+
+fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
+    let job = &prepared.assignment.work.job;
+    let slots = job.queue_depth.max(1);
+    let submit = job.batch.submit.clamp(1, slots);
+    let depth = Depth { slots, submit, complete_min: job.batch.complete_min.clamp(1, slots) };
+    let plain = !Extras::are_needed(job);
+    let path = prepared.station.files.path();
+    measure(prepared, |station, reading_back| {
+        let result = if plain && !reading_back {
+            queued_loop::run(station, &mut queue, depth)
+        } else {
+            queued_extras::run(station, &mut queue, depth)
+        };
+        result.map_err(|errno| EngineError::Failed {
+            act: "submit I/O to",
+            path: path.clone(),
+            source: std::io::Error::from_raw_os_error(errno),
+        })
+    })
+}
+
+/// From the gate to the report. `load` runs the loop once, to measure or to read back.
+fn measure(
+    prepared: Prepared<'_>,
+    mut load: impl FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>,
+) -> Result<WorkerReport, EngineError> {
+    let Prepared { assignment, mut station, repeat, planned, region, unwritten } = prepared;
+    let job = &assignment.work.job;
+    let Some(go) = assignment.gate.ready(sys::thread_number(), planned) else {
+        return Ok(WorkerReport::default());
+    };
+    let clock = station.meter.clock;
+    let start = go + clock.ticks(job.start_delay.0);
+    let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
+    let border = start + clock.ticks(ramp.0);
+    let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
+    station.meter.schedule(Span { origin: go + clock.ticks(assignment.origin.0), border, deadline });
+    let whole = Bytes(region.length * u64::from(station.files.count()));
+    let mut report = WorkerReport { region: whole, unwritten, ..WorkerReport::default() };
+    let delayed_to_the_end = job.start_delay.0 > 0 && station.wait_until(start);
+    report.first = clock.now();
+    let mut outcome = Ok(());
+    if !delayed_to_the_end {
+        outcome = load(&mut station, false);
+        if job.sync.end_fsync {
+            station.extras.flush(&mut station.meter, &station.files, false);
+        }
+    }
+    report.result = station.meter.finish();
+    report.log = station.extras.log.take().unwrap_or_default();
+    assignment.gate.finished(assignment.group);
+    // Also without reading back: the coordinator counts kernel workers before their ring closes.
+    assignment.gate.released();
+    if outcome.is_ok()
+        && !report.result.interrupted
+        && let Some(plan) = repeat
+    {
+        station.source = Source::read_back(plan, job, station.source.taken());
+        station.meter.silence();
+        station.extras.read_back();
+        outcome = load(&mut station, true);
+    }
+    report.result.failures = std::mem::take(&mut station.meter.failures);
+    report.verified = station.extras.verified;
+    if station.extras.pacer.is_open() {
+        report.in_flight = Some(Nanos(clock.nanos(station.extras.in_flight_ticks)));
+    }
+    if let Err(error) = outcome {
+        // I/O may still be in flight: its buffers must outlive it, so they are never given back.
+        std::mem::forget(station.payload);
+        return Err(error);
+    }
+    Ok(report)
+}
