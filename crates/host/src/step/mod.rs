@@ -160,7 +160,8 @@ fn step(
     let _pinned = threads::last_cpu(thread.pid, thread.tid).and_then(sys::Pinned::to);
     let mut tracee = Tracee::attach((thread.pid, thread.tid), ours, deadline, question.stop)?;
     tracee.must_be_64_bit(&thread.name)?;
-    let limits = Limits { instructions: question.instructions, parts: PARTS };
+    let limits =
+        Limits { settle: question.instructions / 4, instructions: question.instructions, parts: PARTS };
     let trace = trace::run(&mut tracee, limits)?;
     let mut finder = objects::Finder::new(thread.pid);
     drop(tracee);

@@ -116,14 +116,20 @@ impl Drop for Program {
         for process in &family {
             sys::kill(process.pid, libc::SIGTERM);
         }
-        let until = Instant::now() + GRACE;
-        while Instant::now() < until && family.iter().any(|&process| threads::lives(process)) {
-            std::thread::sleep(POLL);
-        }
+        wait_for_end(&family);
         family.extend(threads::family(pid));
         for &process in family.iter().filter(|&&process| threads::lives(process)) {
             sys::kill(process.pid, libc::SIGKILL);
         }
+        wait_for_end(&family);
         let _ = self.child.wait();
+    }
+}
+
+/// Waits until all these processes have ended, at most [`GRACE`].
+fn wait_for_end(family: &[threads::Process]) {
+    let until = Instant::now() + GRACE;
+    while Instant::now() < until && family.iter().any(|&process| threads::lives(process)) {
+        std::thread::sleep(POLL);
     }
 }

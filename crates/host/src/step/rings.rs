@@ -6,6 +6,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
+
+/// Times to ask for the state of a ring that is busy, and the pause between; 10 ms in all.
+const ATTEMPTS: u32 = 100;
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// State of one ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +38,18 @@ pub(super) fn rings(pid: i32) -> BTreeMap<u64, Ring> {
     found
 }
 
-/// State of the ring behind a descriptor.
+/// State of the ring behind a descriptor. The kernel leaves it out while the ring is busy submitting (it only tries
+/// for the lock), so this asks again.
 pub(super) fn ring(pid: i32, descriptor: u64) -> Option<Ring> {
-    parse(&fs::read_to_string(format!("/proc/{pid}/fdinfo/{descriptor}")).ok()?)
+    let path = format!("/proc/{pid}/fdinfo/{descriptor}");
+    for _ in 0..ATTEMPTS {
+        let text = fs::read_to_string(&path).ok()?;
+        if let Some(ring) = parse(&text) {
+            return Some(ring);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    None
 }
 
 /// Lines are `CqTail:<tab>5`, hexadecimal with `0x` on older kernels; `SqThread:<tab>-1` without polling thread.

@@ -1,8 +1,8 @@
 //! From a trace to figures per I/O. Pure.
 //!
-//!   attach ─ first I/O ─────┬───────┬───────┬───────┬─── last I/O ─ end
-//!              │   part 1   │   2   │   3   │   4   │   5   │
-//!              └───────────── counted ─────────────────────┘
+//!   attach ── settle ── first I/O ──┬───────┬───────┬───────┬── last I/O ── end
+//!                       │  part 1   │   2   │   3   │   4   │   5  │
+//!                       └──────────────── counted ──────────────────┘
 //!
 //! Counting starts when one I/O call has returned and ends when another has, so a steady loop is counted in whole
 //! turns: 100 instructions per turn come out as exactly 100. The I/Os of the first call belong to the turn before.
@@ -47,7 +47,8 @@ pub(super) fn add_up(trace: &Trace, parts: u64) -> Counted {
     let mut counted = Counted { ring: trace.ring, bytes: trace.bytes, ..Counted::default() };
     // Instructions so far and I/Os so far, after every I/O call.
     let mut marks: Vec<(u64, u64)> = Vec::new();
-    for call in trace.calls.iter().filter(|call| call.ios > 0) {
+    let begin = trace.first.unwrap_or(u64::MAX);
+    for call in trace.calls.iter().filter(|call| call.ios > 0 && call.at >= begin) {
         let before = marks.last().map_or(0, |&(_, ios)| ios);
         marks.push((call.at, if marks.is_empty() { 0 } else { before + call.ios }));
     }
@@ -127,13 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_of_97_instructions_counts_as_97_whatever_it_started_with() {
+    fn a_loop_of_97_instructions_counts_as_97_wherever_it_was_stopped() {
         for lead in [0, 1, 50, 96] {
             let calls = (0..500).map(|turn| call(lead + turn * 97, PREAD, 1)).collect();
-            let counted = add_up(&Trace { calls, ..Trace::default() }, 5);
-            assert_eq!((counted.instructions, counted.ios), (499 * 97, 499));
+            let trace = Trace { calls, first: Some(lead + 970), ..Trace::default() };
+            let counted = add_up(&trace, 5);
+            assert_eq!((counted.instructions, counted.ios), (489 * 97, 489));
             assert_eq!(counted.parts, [97.0; 5]);
-            assert_eq!(counted.calls, BTreeMap::from([(PREAD, (499, 499))]));
+            assert_eq!(counted.calls, BTreeMap::from([(PREAD, (489, 489))]));
         }
     }
 
@@ -144,7 +146,7 @@ mod tests {
             calls.push(call(turn * 1600, SUBMIT, 16));
             calls.push(Call { completions: 16, ..call(turn * 1600 + 800, REAP, 0) });
         }
-        let counted = add_up(&Trace { calls, ..Trace::default() }, 5);
+        let counted = add_up(&Trace { calls, first: Some(0), ..Trace::default() }, 5);
         assert_eq!((counted.ios, counted.completions), (160, 160));
         assert_eq!(counted.parts, [100.0; 5]);
         assert_eq!(counted.calls, BTreeMap::from([(SUBMIT, (10, 160)), (REAP, (10, 0))]));
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn calls_that_carry_nothing_are_counted_as_calls_only() {
         let calls = vec![call(10, PREAD, 1), call(20, FSYNC, 0), call(30, PREAD, 0), call(40, PREAD, 1)];
-        let counted = add_up(&Trace { calls, ..Trace::default() }, 5);
+        let counted = add_up(&Trace { calls, first: Some(0), ..Trace::default() }, 5);
         assert_eq!((counted.instructions, counted.ios), (30, 1));
         assert_eq!((counted.transfers, counted.transfers_with_io), (2, 1));
         assert_eq!(counted.calls[&FSYNC], (1, 0));
@@ -171,7 +173,8 @@ mod tests {
 
     #[test]
     fn a_single_io_is_no_turn() {
-        let counted = add_up(&Trace { calls: vec![call(10, PREAD, 1)], ..Trace::default() }, 5);
+        let counted =
+            add_up(&Trace { calls: vec![call(10, PREAD, 1)], first: Some(10), ..Trace::default() }, 5);
         assert_eq!((counted.instructions, counted.ios, counted.parts.len()), (0, 0, 0));
         assert_eq!(add_up(&Trace::default(), 5), Counted::default());
     }

@@ -30,7 +30,10 @@ use super::sys::{self, Registers, Stop, Ticker};
 /// How far to step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Instructions to count, from the first I/O on.
+    /// Instructions to let pass before counting. Attaching holds a thread up while its I/Os complete, so it first
+    /// takes in more of them than it submits.
+    pub(super) settle: u64,
+    /// Instructions to count, from the first I/O after that on.
     pub(super) instructions: u64,
     /// Parts into which the window is to be split.
     pub(super) parts: u64,
@@ -71,7 +74,9 @@ pub(super) struct Trace {
     pub(super) instructions: u64,
     /// Every system call, in order.
     pub(super) calls: Vec<Call>,
-    /// Executions per address, since the first I/O where there is one.
+    /// [`Call::at`] of the I/O call from which on to count.
+    pub(super) first: Option<u64>,
+    /// Executions per address, since `first` where there is one.
     pub(super) addresses: HashMap<u64, u64>,
     /// Files that took I/O by the read and write family.
     pub(super) files: Vec<PathBuf>,
@@ -238,7 +243,6 @@ struct Stepper<'a, 'b> {
     limits: Limits,
     code: Code,
     trace: Trace,
-    first: Option<u64>,
     bytes_first: u64,
     address: u64,
     pending: Option<Pending>,
@@ -255,7 +259,6 @@ impl<'a, 'b> Stepper<'a, 'b> {
             limits,
             code: Code::new(tracee.pid),
             trace: Trace::default(),
-            first: None,
             bytes_first: 0,
             address: 0,
             pending: None,
@@ -278,13 +281,17 @@ impl<'a, 'b> Stepper<'a, 'b> {
             }
         }
         self.sample_ring();
+        if self.trace.first.is_none() {
+            // It ended while settling: better an unsettled figure, which says so, than none.
+            self.trace.first = self.trace.calls.iter().find(|call| call.ios > 0).map(|call| call.at);
+        }
         Ok(())
     }
 
     /// Enough is when the count is reached, right after an I/O; without an I/O in sight, some time later.
     fn is_enough(&self) -> bool {
-        let Some(first) = self.first else {
-            return self.trace.instructions >= self.limits.instructions;
+        let Some(first) = self.trace.first else {
+            return self.trace.instructions >= self.limits.settle + self.limits.instructions;
         };
         let counted = self.trace.instructions - first;
         let last = self.trace.calls.last();
@@ -373,12 +380,16 @@ impl<'a, 'b> Stepper<'a, 'b> {
     }
 
     fn at_io(&mut self, at: u64) {
-        let near_end = self.first.is_some_and(|first| at - first >= self.limits.instructions / 2);
-        if self.first.is_none() {
-            self.first = Some(at);
+        let Some(first) = self.trace.first else {
+            if at < self.limits.settle {
+                return;
+            }
+            self.trace.first = Some(at);
             self.trace.addresses.clear();
             self.bytes_first = thread_bytes(self.tracee.pid, self.tracee.tid).unwrap_or(0);
-        } else if near_end && self.is_enough() {
+            return;
+        };
+        if at - first >= self.limits.instructions && self.is_enough() {
             let bytes = thread_bytes(self.tracee.pid, self.tracee.tid).unwrap_or(0);
             self.trace.bytes = bytes.saturating_sub(self.bytes_first);
         }
@@ -407,7 +418,8 @@ impl<'a, 'b> Stepper<'a, 'b> {
     fn sample_ring(&mut self) {
         let Some(descriptor) = self.sole_polled_ring else { return };
         let every = (self.limits.instructions / self.limits.parts).max(1);
-        let due = self.trace.tails.last().is_none_or(|&(at, _)| self.trace.instructions >= at + every);
+        let next = self.trace.tails.last().map_or(self.limits.settle, |&(at, _)| at + every);
+        let due = self.trace.instructions >= next;
         if (due || self.trace.ended.is_some())
             && let Some(ring) = rings::ring(self.tracee.pid, descriptor)
         {

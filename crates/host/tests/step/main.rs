@@ -1,0 +1,177 @@
+//! The counter against loads whose cost is known to the instruction.
+//!
+//! The load is this test program itself, started again to run one ignored test that never ends. It runs in a thread
+//! of its own while the main thread waits, so finding the busiest thread is tested as well.
+#![cfg(target_arch = "x86_64")]
+
+mod sys;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use iostack_host::step::{CountedBy, Question, StepError, Subject, UserCost, cost};
+use iostack_model::Nanos;
+
+/// Names the load that `the_load` runs.
+const LOAD: &str = "IOSTACK_TEST_LOAD";
+
+#[test]
+#[ignore = "the load of the other tests; it never ends"]
+fn the_load() {
+    let Ok(load) = std::env::var(LOAD) else { return };
+    let program = std::fs::File::open("/proc/self/exe").unwrap();
+    match load.as_str() {
+        "reads" => sys::reads(&program),
+        "clears" => sys::reads_and_clears(&program),
+        "submits" => sys::submits(&program),
+        "signals" => {
+            sys::alarm_often();
+            sys::reads(&program)
+        }
+        "zeroes" => sys::reads(&std::fs::File::open("/dev/zero").unwrap()),
+        "spins" => sys::spins(),
+        other => panic!("no load is called {other}"),
+    }
+}
+
+/// Counts one of the loads. `None`, said aloud, where tracing is not permitted.
+fn count(load: &str, instructions: u64) -> Option<Result<UserCost, StepError>> {
+    let own = std::env::current_exe().unwrap();
+    let words = ["env", &format!("{LOAD}={load}"), own.to_str().unwrap(), "--ignored", "--exact", "the_load"];
+    ask(Subject::Command { words: words.iter().map(OsString::from).collect(), output: None }, instructions)
+}
+
+fn ask(subject: Subject, instructions: u64) -> Option<Result<UserCost, StepError>> {
+    let answer = cost(&Question {
+        subject,
+        warm_up: Nanos::millis(300),
+        instructions,
+        patience: Nanos::secs(60),
+        stop: &AtomicBool::new(false),
+        talk: &|_| (),
+    });
+    if let Err(refused @ StepError::Refused { .. }) = &answer {
+        eprintln!("skipped: {refused}");
+        return None;
+    }
+    Some(answer)
+}
+
+#[test]
+fn a_loop_of_97_instructions_per_read_is_counted_as_97() {
+    let Some(cost) = count("reads", 20_000) else { return };
+    let cost = cost.unwrap();
+    assert_eq!((cost.instructions_per_io, cost.spread), (sys::READ_TURN, 0.0));
+    assert_eq!((cost.instructions_per_io_parts.as_slice(), cost.calls_per_io), ([97.0; 5].as_slice(), 1.0));
+    assert_eq!((cost.calls[0].name.as_str(), cost.calls[0].ios), ("pread64", cost.ios));
+    assert_eq!(cost.thread, "the_load");
+    // Every executed instruction has an address, and every one of the 97 is executed equally often.
+    assert_eq!(cost.addresses.len(), 97);
+    assert!(cost.addresses.iter().all(|address| address.count == cost.ios), "{:?}", cost.addresses);
+    let function = cost.functions[0].function.as_deref().unwrap();
+    assert!(function.contains("reads"), "{function}");
+    let own = std::env::current_exe().unwrap();
+    assert_eq!(cost.files.iter().map(|file| PathBuf::from(&file.path)).collect::<Vec<_>>(), [own]);
+}
+
+#[test]
+fn a_repeated_string_instruction_counts_once_and_its_iterations_are_told() {
+    let Some(cost) = count("clears", 3_000) else { return };
+    let cost = cost.unwrap();
+    assert_eq!((cost.instructions_per_io, cost.spread), (sys::CLEAR_TURN, 0.0));
+    assert!(cost.repeats >= cost.ios * (sys::CLEAR_BYTES - 1), "{} of {}", cost.repeats, cost.ios);
+}
+
+#[test]
+fn a_batch_of_16_per_io_submit_is_16_ios_and_16_completions() {
+    let Some(cost) = count("submits", 20_000) else { return };
+    let cost = cost.unwrap();
+    assert_eq!((cost.instructions_per_io, cost.spread), (sys::SUBMIT_TURN / sys::BATCH as f64, 0.0));
+    assert_eq!((cost.calls_per_io, cost.completions), (2.0 / sys::BATCH as f64, cost.ios));
+}
+
+#[test]
+fn signals_are_delivered_and_their_handlers_counted() {
+    let Some(cost) = count("signals", 50_000) else { return };
+    let cost = cost.unwrap();
+    assert!(cost.signals > 0);
+    // A handler of one instruction returns by one system call: a few instructions per signal on top of the loop.
+    let extra = (cost.instructions_per_io - sys::READ_TURN) * cost.ios as f64;
+    assert!((0.0..=20.0).contains(&(extra / cost.signals as f64)), "{extra} for {} signals", cost.signals);
+}
+
+#[test]
+fn switches_come_from_a_window_whose_ios_are_counted_by_the_kernel() {
+    let Some(cost) = count("reads", 5_000) else { return };
+    let free = cost.unwrap().free_run.unwrap();
+    assert_eq!(free.counted_by, CountedBy::Calls);
+    assert!(free.ios > 1000.0 && free.switches_voluntary_per_io < 0.01, "{free:?}");
+}
+
+#[test]
+fn a_program_without_storage_io_is_refused_with_what_it_calls_instead() {
+    for (load, calls) in [("zeroes", "pread64"), ("spins", "none")] {
+        let Some(answer) = count(load, 2_000) else { return };
+        let error = answer.unwrap_err();
+        assert!(matches!(error, StepError::NoIo { .. }), "{error}");
+        assert!(error.to_string().contains(calls), "{error}");
+    }
+}
+
+#[test]
+fn a_command_that_fails_is_refused_with_what_it_said() {
+    let words = ["sh", "-c", "echo the disk is on fire; exit 3"].map(OsString::from).to_vec();
+    let error = ask(Subject::Command { words, output: None }, 1000).unwrap().unwrap_err().to_string();
+    assert!(error.contains("the disk is on fire") && error.contains("exit status: 3"), "{error}");
+    let words = vec![OsString::from("no-such-program-anywhere")];
+    let error = ask(Subject::Command { words, output: None }, 1000).unwrap().unwrap_err();
+    assert!(matches!(error, StepError::NotStarted { .. }), "{error}");
+    let error = ask(Subject::Process(4_000_000), 1000).unwrap().unwrap_err();
+    assert!(matches!(error, StepError::NoProcess(4_000_000)), "{error}");
+}
+
+#[test]
+fn nothing_of_the_command_is_left_behind() {
+    // A child in a session of its own, as fio makes them, and one that ignores SIGTERM.
+    let own = std::env::current_exe().unwrap();
+    let script = format!(
+        "trap '' TERM; setsid env {LOAD}=reads {} --ignored --exact the_load & sleep 100 & wait; wait",
+        own.to_str().unwrap()
+    );
+    let words = ["sh", "-c", &script].map(OsString::from).to_vec();
+    let Some(cost) = ask(Subject::Command { words, output: None }, 2_000) else { return };
+    let pid = cost.unwrap().pid;
+    // Its parent is dead as well, so whoever inherited it may not have collected it yet.
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    assert!(status.is_empty() || status.contains("State:\tZ"), "{pid} still runs: {status}");
+}
+
+/// A process that is ended with the test, whatever comes of it.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_process_that_was_running_is_left_running_and_untraced() {
+    let own = std::env::current_exe().unwrap();
+    let mut command = Command::new(own);
+    command.args(["--ignored", "--exact", "the_load"]).env(LOAD, "reads").stdout(Stdio::null());
+    let mut child = Ended(command.spawn().unwrap());
+    std::thread::sleep(Duration::from_millis(200));
+    let pid = child.0.id();
+    let Some(cost) = ask(Subject::Process(pid), 5_000) else { return };
+    assert_eq!(cost.unwrap().instructions_per_io, sys::READ_TURN);
+    assert!(child.0.try_wait().unwrap().is_none(), "it ended");
+    for task in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
+        let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        assert!(status.contains("TracerPid:\t0\n"), "{status}");
+    }
+}

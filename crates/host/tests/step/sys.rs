@@ -1,0 +1,141 @@
+//! Loads that execute a known number of instructions per I/O. They loop until they are killed.
+#![expect(unsafe_code, reason = "only assembly has a known number of instructions")]
+
+use std::arch::asm;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+/// Instructions per turn of [`reads`]: two for the call, 93 of nothing, two for the loop.
+pub(crate) const READ_TURN: f64 = 97.0;
+
+/// Reads 4 KiB at offset 0 for ever, one call per turn.
+pub(crate) fn reads(file: &File) -> ! {
+    let mut buffer = vec![0_u8; 4096];
+    // SAFETY: pread64 writes at most 4096 bytes at `buffer`, which lives as long as the loop; rax, rcx and r11 are
+    // what the kernel changes.
+    unsafe {
+        asm!(
+            "2:",
+            "mov eax, 17",
+            "syscall",
+            ".rept 93",
+            "nop",
+            ".endr",
+            "inc r8",
+            "jmp 2b",
+            in("rdi") file.as_raw_fd(), in("rsi") buffer.as_mut_ptr(), in("rdx") 4096, in("r10") 0,
+            in("r8") 0,
+            options(noreturn)
+        )
+    }
+}
+
+/// Instructions per turn of [`reads_and_clears`], the string instruction counting as one.
+pub(crate) const CLEAR_TURN: f64 = 9.0;
+/// Iterations of the string instruction in each of these turns.
+pub(crate) const CLEAR_BYTES: u64 = 64;
+
+/// As [`reads`], and clears 64 bytes with one repeated string instruction per turn.
+pub(crate) fn reads_and_clears(file: &File) -> ! {
+    let mut buffer = vec![0_u8; 4096];
+    // SAFETY: as in `reads`; `rep stosb` writes 64 bytes at `buffer`, upwards because the direction flag is clear.
+    unsafe {
+        asm!(
+            "2:",
+            "mov edi, r12d",
+            "mov eax, 17",
+            "syscall",
+            "mov rdi, rsi",
+            "mov ecx, 64",
+            "rep stosb",
+            "xor eax, eax",
+            "inc r8",
+            "jmp 2b",
+            in("r12") file.as_raw_fd(), in("rsi") buffer.as_mut_ptr(), in("rdx") 4096, in("r10") 0,
+            in("r8") 0,
+            options(noreturn)
+        )
+    }
+}
+
+/// I/Os per call of [`submits`].
+pub(crate) const BATCH: usize = 16;
+/// Instructions per turn of [`submits`].
+pub(crate) const SUBMIT_TURN: f64 = 160.0;
+
+/// `struct iocb` of include/uapi/linux/aio_abi.h on little-endian machines.
+#[repr(C)]
+#[derive(Default)]
+struct Control {
+    data: u64,
+    key: u32,
+    flags: u32,
+    opcode: u16,
+    priority: i16,
+    descriptor: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    result_flags: u32,
+    result_descriptor: u32,
+}
+
+/// Submits 16 reads of 512 bytes with `io_submit`, waits for all with `io_getevents`, for ever.
+pub(crate) fn submits(file: &File) -> ! {
+    let mut buffer = vec![0_u8; BATCH * 512];
+    let mut events = vec![[0_u64; 4]; BATCH];
+    let control = |slot: usize| Control {
+        descriptor: u32::try_from(file.as_raw_fd()).unwrap(),
+        buffer: buffer.as_mut_ptr().wrapping_add(slot * 512) as u64,
+        bytes: 512,
+        ..Control::default()
+    };
+    let controls: Vec<Control> = (0..BATCH).map(control).collect();
+    let pointers: Vec<*const Control> = controls.iter().map(std::ptr::from_ref).collect();
+    let mut context: u64 = 0;
+    // SAFETY: io_setup writes one word at `context`.
+    let answer = unsafe { libc::syscall(libc::SYS_io_setup, BATCH, &raw mut context) };
+    assert_eq!(answer, 0, "io_setup: {}", std::io::Error::last_os_error());
+    // SAFETY: controls, buffers and events live as long as the loop, and 16 of each are passed; rax, rcx and r11 are
+    // what the kernel changes.
+    unsafe {
+        asm!(
+            "2:",
+            "mov eax, 209",
+            "mov esi, 16",
+            "mov rdx, r12",
+            "syscall",
+            "mov eax, 208",
+            "mov edx, 16",
+            "syscall",
+            ".rept 151",
+            "nop",
+            ".endr",
+            "inc r9",
+            "jmp 2b",
+            in("rdi") context, in("r12") pointers.as_ptr(), in("r10") events.as_mut_ptr(), in("r8") 0,
+            in("r9") 0,
+            options(noreturn)
+        )
+    }
+}
+
+/// Makes no call and no I/O.
+pub(crate) fn spins() -> ! {
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+/// Lets an interval timer send SIGALRM, with an empty handler, a thousand times a second.
+pub(crate) fn alarm_often() {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    let handler = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: the handler does nothing, so it may run at any time.
+    unsafe { libc::signal(libc::SIGALRM, handler) };
+    let every = libc::timeval { tv_sec: 0, tv_usec: 1000 };
+    let timer = libc::itimerval { it_interval: every, it_value: every };
+    // SAFETY: `timer` is a live local.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
+}
