@@ -1,21 +1,20 @@
 //! Do two outcomes differ, by how much, and how sure is that?
 //!
-//! Each figure gets the interval that its run supports, then [`Verdict`] judges the ratio. Where a figure has no
-//! interval of its own, the one it gets says so below: nothing is called certain that was measured once.
+//! ```text
+//!   outcome ──► figures with intervals ─┐
+//!                                       ├──► change and verdict, row by row ──► a few sentences
+//!   outcome ──► figures with intervals ─┘
+//! ```
 //!
-//! | figure | interval from |
-//! | --- | --- |
-//! | IOPS, bandwidth, mean latency, depth | the series of slices |
-//! | p50, p99, p99.9 | order statistics, widened as far as the slices' own p50 and p99 vary more than those allow |
-//! | CPU per I/O | the rate's: a thread that is always busy costs per I/O what the rate leaves it |
+//! Start reading at [`compare`].
 
-use iostack_model::{Bins, Direction, Flow, Interval, IntervalFlow, Machine, Nanos, Outcome};
+use iostack_model::{Interval, Machine, Outcome};
 
 use crate::Verdict;
 use crate::conditions::{Difference, differences};
-use crate::interval::{rate_interval, whole};
-use crate::quantile::{quantile_interval, samples_needed};
-use crate::verdict::{Aim, Change};
+use crate::figures::{Figure, directions, figures};
+use crate::verdict::Change;
+use crate::wording;
 
 /// Two outcomes side by side.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -54,14 +53,6 @@ pub struct ComparisonRow {
     pub verdict: Verdict,
 }
 
-/// One figure of one outcome.
-struct Figure {
-    name: String,
-    unit: &'static str,
-    aim: Aim,
-    value: Interval,
-}
-
 /// Compares `b` against `a`; the machines are those they ran on.
 pub fn compare(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Comparison {
     let by_direction = directions(a).len() > 1 || directions(a) != directions(b);
@@ -73,9 +64,9 @@ pub fn compare(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Comp
     let judged: Vec<(ComparisonRow, Change)> = pairs.map(|(figure, other)| row(figure, other)).collect();
     let headline = headline(a, b);
     let conditions = differences(a, b, machines);
-    let mut verdict = vec![answer(judged.iter().find(|(row, _)| row.name == headline), headline)];
-    verdict.extend(also(&judged, headline));
-    verdict.extend(unlike(&conditions));
+    let mut verdict = vec![wording::answer(judged.iter().find(|(row, _)| row.name == headline), headline)];
+    verdict.extend(wording::also(&judged, headline));
+    verdict.extend(wording::unlike(&conditions));
     Comparison {
         differs: judged.iter().any(|(row, _)| row.name == headline && row.verdict.differs())
             || judged.iter().any(|(row, _)| stands_out(row, judged.len())),
@@ -113,229 +104,8 @@ fn headline(a: &Outcome, b: &Outcome) -> &'static str {
 }
 
 /// With this many rows, one of them differs at 95 % by chance; a row stands out when it would not (Bonferroni).
-fn stands_out(row: &ComparisonRow, rows: usize) -> bool {
+pub(crate) fn stands_out(row: &ComparisonRow, rows: usize) -> bool {
     row.verdict.differs() && row.confidence >= 1.0 - 0.05 / rows as f64
-}
-
-/// The first sentence: what the headline figure says.
-fn answer(headline: Option<&(ComparisonRow, Change)>, name: &str) -> String {
-    let Some((row, change)) = headline else {
-        return format!("The outcomes have no {name} in common.");
-    };
-    if !change.is_known() {
-        return format!("The runs are too short to say whether their {name} differs: run longer.");
-    }
-    let faster = (change.mean > 0.0) == (row.unit != "ns");
-    let word = if faster { "faster" } else { "slower" };
-    let by = percent(change.mean.abs());
-    let subject = if name == "IOPS" { String::new() } else { format!(" in {name}") };
-    let (low, high) = ends(change);
-    match row.verdict {
-        Verdict::Better | Verdict::Worse => {
-            format!("B is {by} % {word}{subject} (95 % interval {low}..{high} %).")
-        }
-        Verdict::Same if change.low > 0.0 || change.high < 0.0 => {
-            format!("B is {by} % {word}{subject}, too little to matter (95 % interval {low}..{high} %).")
-        }
-        Verdict::Same | Verdict::Unclear => {
-            let shown = percent(change.smallest_shown());
-            format!("No difference in {name} can be shown; a difference of {shown} % would have been.")
-        }
-    }
-}
-
-/// The ends of the change's interval in percent, as sizes in rising order when both have the same sign.
-fn ends(change: &Change) -> (String, String) {
-    if change.high < 0.0 {
-        (percent(-change.high), percent(-change.low))
-    } else {
-        (percent(change.low), percent(change.high))
-    }
-}
-
-/// Other figures that stand out, the largest change first; bandwidth repeats what IOPS says.
-fn also(judged: &[(ComparisonRow, Change)], headline: &str) -> Option<String> {
-    let rows = judged.len();
-    let news = |row: &ComparisonRow| {
-        row.name != headline && !row.name.ends_with("bandwidth") && !row.name.ends_with("IOPS")
-    };
-    let mut others: Vec<_> =
-        judged.iter().map(|(row, _)| row).filter(|row| stands_out(row, rows) && news(row)).collect();
-    others.sort_by(|x, y| y.change_percent.abs().total_cmp(&x.change_percent.abs()));
-    let texts: Vec<String> = others
-        .iter()
-        .take(3)
-        .map(|row| {
-            let sign = if row.change_percent > 0.0 { "+" } else { "-" };
-            format!(
-                "{} {sign}{} % ({})",
-                row.name,
-                percent(row.change_percent.abs() / 100.0),
-                row.verdict.name()
-            )
-        })
-        .collect();
-    (!texts.is_empty()).then(|| format!("Also: {}.", texts.join(", ")))
-}
-
-/// The last sentence: what else was not the same.
-fn unlike(conditions: &[Difference]) -> Option<String> {
-    let mut names: Vec<&str> = conditions.iter().map(|condition| condition.name.as_str()).collect();
-    names.dedup();
-    let shown = names.iter().take(4).copied().collect::<Vec<_>>().join(", ");
-    let more = names.len().saturating_sub(4);
-    match (names.is_empty(), more) {
-        (true, _) => None,
-        (false, 0) => Some(format!("Conditions differ: {shown}.")),
-        (false, _) => Some(format!("Conditions differ: {shown} and {more} more.")),
-    }
-}
-
-/// A share as percent, with a decimal only where it matters.
-fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    if value.abs() >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
-}
-
-/// Directions with I/O.
-fn directions(outcome: &Outcome) -> Vec<Direction> {
-    Direction::ALL.into_iter().filter(|&direction| outcome.flow(direction).latency.count > 0).collect()
-}
-
-/// All figures of an outcome; those of single directions bear its name when there is more than one.
-fn figures(outcome: &Outcome, by_direction: bool) -> Vec<Figure> {
-    let all = Part::all(outcome);
-    let mut figures = vec![
-        figure("", "IOPS", "/s", Aim::Higher, all.iops()),
-        figure("", "bandwidth", "B/s", Aim::Higher, all.bandwidth()),
-    ];
-    if by_direction {
-        for direction in directions(outcome) {
-            let part = Part::of(outcome, direction);
-            let name = direction.name();
-            figures.push(figure(name, "IOPS", "/s", Aim::Higher, part.iops()));
-            figures.push(figure(name, "bandwidth", "B/s", Aim::Higher, part.bandwidth()));
-            figures.extend(latencies(name, &part));
-        }
-    } else {
-        figures.extend(latencies("", &all));
-    }
-    if let Some(cost) = outcome.cpu_ns_per_io() {
-        figures.push(figure("", "CPU per I/O", "ns", Aim::Lower, around(cost, all.iops())));
-    }
-    // In a closed loop depth is what was asked for; in an open loop it is what piled up.
-    let aim = if outcome.job.rate.is_some() { Aim::Lower } else { Aim::Higher };
-    figures.push(figure("", "depth", "", aim, all.depth(outcome.depth_achieved)));
-    figures.retain(|figure| figure.value.mean > 0.0);
-    figures
-}
-
-fn figure(direction: &str, name: &str, unit: &'static str, aim: Aim, value: Interval) -> Figure {
-    let name = if direction.is_empty() { name.to_owned() } else { format!("{direction} {name}") };
-    Figure { name, unit, aim, value }
-}
-
-/// Mean latency, and those percentiles that the samples support.
-fn latencies(direction: &str, part: &Part) -> Vec<Figure> {
-    let lower = |name: &str, value| figure(direction, name, "ns", Aim::Lower, value);
-    let percentiles = [("p50 latency", 0.5), ("p99 latency", 0.99), ("p99.9 latency", 0.999)];
-    let mut figures = vec![lower("mean latency", part.latency_mean())];
-    for (name, fraction) in percentiles {
-        if part.latency.count >= samples_needed(fraction) {
-            figures.extend(part.latency_quantile(fraction).map(|value| lower(name, value)));
-        }
-    }
-    figures
-}
-
-/// One direction of an outcome, or all.
-struct Part<'a> {
-    outcome: &'a Outcome,
-    /// Directions it covers, as indices of the series' arrays.
-    lanes: Vec<usize>,
-    latency: Bins,
-    bytes: u64,
-}
-
-impl<'a> Part<'a> {
-    fn all(outcome: &'a Outcome) -> Self {
-        let lanes = (0..Direction::ALL.len()).collect();
-        Part { outcome, lanes, latency: outcome.latency(), bytes: outcome.bytes().0 }
-    }
-
-    fn of(outcome: &'a Outcome, direction: Direction) -> Self {
-        let Flow { latency, bytes, .. } = outcome.flow(direction);
-        Part { outcome, lanes: vec![direction as usize], latency: latency.clone(), bytes: bytes.0 }
-    }
-
-    fn iops(&self) -> Interval {
-        self.rate(self.latency.count, |element| element.ios)
-    }
-
-    fn bandwidth(&self) -> Interval {
-        self.rate(self.bytes, |element| element.bytes)
-    }
-
-    /// A total of the run as a rate, with the relative interval that the slices give.
-    fn rate(&self, total: u64, counts: impl Fn(&IntervalFlow) -> [u64; 3]) -> Interval {
-        let seconds = self.outcome.elapsed.as_secs_f64();
-        let mean = if seconds > 0.0 { total as f64 / seconds } else { 0.0 };
-        around(mean, self.slices(|element| per_second(self.sum(counts(element)), element.length)))
-    }
-
-    fn latency_mean(&self) -> Interval {
-        let of_slice = |element: &IntervalFlow| {
-            let ios = self.sum(element.ios);
-            (ios > 0).then(|| self.sum(element.latency_sum_ns) as f64 / ios as f64)
-        };
-        around(self.latency.mean_ns(), self.slices(of_slice))
-    }
-
-    /// I/Os in flight: time spent in I/Os over time, by Little's law.
-    fn depth(&self, achieved: f64) -> Interval {
-        let slices = self.slices(|element| per_second(self.sum(element.latency_sum_ns), element.length));
-        around(achieved, slices)
-    }
-
-    fn latency_quantile(&self, fraction: f64) -> Option<Interval> {
-        let alone = quantile_interval(&self.latency, fraction)?;
-        let of_slice = |element: &IntervalFlow| if fraction <= 0.5 { element.p50 } else { element.p99 };
-        let slices = self.slices(|element| Some(of_slice(element).0 as f64).filter(|&ns| ns > 0.0));
-        let sampled = quantile_interval(&self.outcome.latency(), if fraction <= 0.5 { 0.5 } else { 0.99 })?;
-        let factor = slices.relative() / sampled.relative();
-        if slices.samples < 3 || factor.is_nan() || factor <= 1.0 {
-            return Some(alone);
-        }
-        Some(Interval {
-            low: (alone.mean - (alone.mean - alone.low) * factor).max(0.0),
-            high: alone.mean + (alone.high - alone.mean) * factor,
-            samples: alone.samples.min(slices.samples),
-            ..alone
-        })
-    }
-
-    /// The interval of a figure that each whole slice has one of.
-    fn slices(&self, value: impl Fn(&IntervalFlow) -> Option<f64>) -> Interval {
-        let values: Vec<f64> = whole(&self.outcome.series).iter().filter_map(value).collect();
-        rate_interval(&values)
-    }
-
-    fn sum(&self, lanes: [u64; 3]) -> u64 {
-        self.lanes.iter().map(|&lane| lanes[lane]).sum()
-    }
-}
-
-fn per_second(amount: u64, length: Nanos) -> Option<f64> {
-    (length.0 > 0).then(|| amount as f64 / length.as_secs_f64())
-}
-
-/// `value` with the relative uncertainty of `like`.
-fn around(value: f64, like: Interval) -> Interval {
-    if like.mean <= 0.0 {
-        return Interval { samples: 0, ..Interval::exact(value) };
-    }
-    let factor = value / like.mean;
-    Interval { mean: value, low: like.low * factor, high: like.high * factor, samples: like.samples }
 }
 
 #[cfg(test)]
@@ -343,7 +113,9 @@ pub(crate) mod tests {
     use super::*;
     use crate::Recorder;
     use crate::sample::Samples;
-    use iostack_model::{Arrival, BlockSizes, Bytes, CpuUse, Job, Rate, Target, TargetKind};
+    use iostack_model::{
+        Arrival, Bins, BlockSizes, Bytes, CpuUse, Flow, IntervalFlow, Job, Nanos, Rate, Target, TargetKind,
+    };
 
     /// Thirty seconds of random reads at this mean rate and 8 % noise between seconds.
     pub(crate) fn outcome(seed: u64, iops: f64) -> Outcome {
@@ -495,14 +267,6 @@ pub(crate) mod tests {
         let told = compared(&paced(outcome(1, 3_000.0)), &paced(outcome(2, 4_000.0)));
         assert!(told.verdict.contains("% faster in mean latency"), "{}", told.verdict);
         assert_eq!(row(&told, "depth").verdict, Verdict::Same);
-    }
-
-    #[test]
-    fn correlated_latencies_widen_the_interval_of_percentiles() {
-        let one = outcome(1, 3_000.0);
-        let alone = quantile_interval(&one.latency(), 0.5).unwrap();
-        let told = Part::all(&one).latency_quantile(0.5).unwrap();
-        assert!(told.relative() > alone.relative() && told.samples <= 30, "{told:?} for {alone:?}");
     }
 
     #[test]

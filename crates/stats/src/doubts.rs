@@ -49,3 +49,66 @@ fn doubt_of_samples(outcome: &Outcome) -> Option<Caveat> {
     };
     supported_percentiles(&latency, &outcome.job.percentiles).1.into_iter().min_by_key(lacking)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::tests::outcome;
+
+    /// Thirty quiet seconds with this many I/Os in second i, and the doubts of that.
+    fn doubts(ios: impl Fn(u64) -> u64) -> Vec<Caveat> {
+        let mut outcome = outcome(1, 3_000.0);
+        for (second, element) in (0..).zip(&mut outcome.series) {
+            // A little noise, which no real series is without.
+            element.ios = [ios(second) + second % 7, 0, 0];
+        }
+        outcome.iops = crate::series_interval(&outcome.series);
+        outcome.job.percentiles = vec![50.0];
+        doubts_of_series(&outcome)
+    }
+
+    #[test]
+    fn a_level_run_with_many_samples_is_not_doubted() {
+        assert_eq!(doubts(|_| 3_000), []);
+    }
+
+    #[test]
+    fn each_shape_becomes_its_caveat_at_its_time() {
+        let cliff = doubts(|second| if second < 12 { 3_000 } else { 1_000 });
+        let [Caveat::Cliff { at, before, after }] = cliff[..] else { panic!("{cliff:?}") };
+        assert_eq!(at, Nanos::secs(12));
+        assert!((before - 3_000.0).abs() < 10.0 && (after - 1_000.0).abs() < 10.0);
+        let step = doubts(|second| if second < 12 { 3_000 } else { 4_000 });
+        assert!(matches!(step[..], [Caveat::RateStep { at: Nanos(12_000_000_000), .. }]), "{step:?}");
+        let dips = doubts(|second| if second % 6 == 5 { 500 } else { 3_000 });
+        assert!(matches!(dips[..], [Caveat::Unstable { .. }]), "{dips:?}");
+    }
+
+    #[test]
+    fn a_slope_is_told_per_minute() {
+        // From 3000 down by 20 a second: 2710 in the middle, so 44 % of it per minute.
+        let slope = doubts(|second| 3_000 - 20 * second);
+        let [Caveat::Slope { per_minute }] = slope[..] else { panic!("{slope:?}") };
+        assert!((per_minute + 0.443).abs() < 0.01, "{per_minute}");
+    }
+
+    #[test]
+    fn an_uneven_rate_is_unstable() {
+        let mut outcome = outcome(3, 3_000.0);
+        outcome.job.percentiles = vec![50.0];
+        outcome.iops.samples = 20;
+        outcome.iops.high = outcome.iops.mean * 1.2;
+        assert!(matches!(doubts_of_series(&outcome)[..], [Caveat::Unstable { .. }]));
+    }
+
+    #[test]
+    fn of_the_percentiles_without_samples_the_nearest_is_named() {
+        let mut outcome = outcome(1, 100.0);
+        outcome.job.percentiles = vec![50.0, 99.99, 99.9, 99.0];
+        let samples = outcome.ios();
+        let few = Caveat::FewSamples { percentile: 99.9, samples, needed: 10_000 };
+        assert_eq!(doubts_of_series(&outcome), [few]);
+        outcome.read = iostack_model::Flow::default();
+        assert_eq!(doubts_of_series(&outcome), [], "without I/O there is nothing to say about percentiles");
+    }
+}

@@ -18,6 +18,7 @@ mod compare;
 mod conditions;
 mod distribution;
 mod doubts;
+mod figures;
 mod interval;
 mod knee;
 mod quantile;
@@ -26,6 +27,7 @@ mod recorder;
 mod sample;
 mod segment;
 mod verdict;
+mod wording;
 
 pub use change::{Shape, shape};
 pub use compare::{Comparison, ComparisonRow, compare};

@@ -26,13 +26,13 @@ const BITS_PER_OCTAVE: u32 = BINS_PER_OCTAVE.ilog2();
 const _: () = assert!(1 << BITS_PER_OCTAVE == BINS_PER_OCTAVE);
 
 /// Values below this are their own buckets; no octave is cut.
-const EXACT: u64 = BINS_PER_OCTAVE as u64;
+const EXACT: usize = BINS_PER_OCTAVE;
 
 /// What is left of a double's bits when only exponent and the highest bits of the mantissa stay.
 const MANTISSA_CUT: u32 = f64::MANTISSA_DIGITS - 1 - BITS_PER_OCTAVE;
 
-/// The cut bits of the double 64.0 stand for bucket 64.
-const BITS_OFFSET: u64 = ((EXACT as f64).to_bits() >> MANTISSA_CUT) - EXACT;
+/// The cut bits of the double 64.0, which stand for bucket 64.
+const BITS_FIRST: u64 = (EXACT as f64).to_bits() >> MANTISSA_CUT;
 
 impl Recorder {
     /// An empty one.
@@ -43,16 +43,31 @@ impl Recorder {
     /// Counts one sample.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.counts[bucket(ns)] += 1;
+        match self.counts[EXACT..].get_mut(above_exact(ns)) {
+            Some(count) => *count += 1,
+            None => self.counts[bucket_outside(ns)] += 1,
+        }
         self.sum_ns = self.sum_ns.wrapping_add(ns);
         self.sum_squares_ns2 += float(ns) * float(ns);
-        // Branches, not min and max: they are taken a few times per interval and then cost no store.
+        // Branches, not min and max: they are taken a few times per interval, and otherwise nothing is stored.
         if ns < self.min_ns {
-            self.min_ns = ns;
+            self.lower(ns);
         }
         if ns > self.max_ns {
-            self.max_ns = ns;
+            self.raise(ns);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lower(&mut self, ns: u64) {
+        self.min_ns = ns;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn raise(&mut self, ns: u64) {
+        self.max_ns = ns;
     }
 
     /// Forgets all samples.
@@ -143,11 +158,21 @@ impl Recorder {
 }
 
 /// [`iostack_model::bin_index`] without its shifts.
-#[inline]
 fn bucket(ns: u64) -> usize {
-    let index = if ns < EXACT { ns } else { (float(ns).to_bits() >> MANTISSA_CUT) - BITS_OFFSET };
-    // The last bucket collects what lies beyond; this also spares the bounds check.
-    (index as usize).min(BIN_COUNT - 1)
+    let index = above_exact(ns).wrapping_add(EXACT);
+    if (EXACT..BIN_COUNT).contains(&index) { index } else { bucket_outside(ns) }
+}
+
+/// The bucket less [`EXACT`]: exponent and highest bits of the mantissa. Beyond the table when `ns` is, at either end.
+#[inline]
+fn above_exact(ns: u64) -> usize {
+    (float(ns).to_bits() >> MANTISSA_CUT).wrapping_sub(BITS_FIRST) as usize
+}
+
+/// The buckets that no latency of a real device falls into: below 64 ns, and beyond 17 s.
+#[cold]
+fn bucket_outside(ns: u64) -> usize {
+    if ns < EXACT as u64 { ns as usize } else { BIN_COUNT - 1 }
 }
 
 /// Signed on the way, because x86 converts signed integers in one instruction. What turns negative is 292 years, and
