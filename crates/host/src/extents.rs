@@ -60,25 +60,40 @@ fn written_bytes(extents: &[Extent], first: u64, end: u64) -> u64 {
 const PROBE_BYTES: usize = 4096;
 
 /// True when reads of `path` can be submitted without waiting (`RWF_NOWAIT`), so that `io_uring` needs no workers.
-/// The first bytes must have been written: a hole is answered before the device is asked.
+///
+/// A file without data is answered before its device is asked; then the device itself is tried, and where this user
+/// may not read it the answer is true: few drivers cannot, and workers seen later tell ([`crate::counters::workers`]).
 pub fn supports_nowait(path: &Path) -> Result<bool, HostError> {
     let refused = |source| HostError::refused(path, "try a read without waiting on", source);
+    let answer = probe(path).map_err(refused)?;
+    let is_hole = unwritten(path, 0, PROBE_BYTES as u64)? == Some(Bytes(PROBE_BYTES as u64));
+    if let (Some(answer), false) = (answer, is_hole) {
+        return Ok(answer);
+    }
+    let storage = crate::storage(path)?;
+    // `cciss!c0d0` is sysfs's spelling of /dev/cciss/c0d0.
+    let node = |name: &str| Path::new("/dev").join(name.replace('!', "/"));
+    let of_device = storage.top().and_then(|top| probe(&node(&top.name)).ok().flatten());
+    Ok(of_device.unwrap_or(true))
+}
+
+/// Tries it; `None` when there is nothing to read.
+fn probe(path: &Path) -> io::Result<Option<bool>> {
     // The page cache never refuses, so the device is asked only by a direct read; where there is no direct I/O the
     // cache is what will be asked.
     let direct = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
     let file = match direct {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => File::open(path),
         other => other,
-    }
-    .map_err(refused)?;
+    }?;
     let mut buffer = vec![0u8; 2 * PROBE_BYTES];
     let aligned = buffer.as_ptr().align_offset(PROBE_BYTES);
     match sys::read_nowait(&file, &mut buffer[aligned..aligned + PROBE_BYTES]) {
-        Ok(_) => Ok(true),
+        Ok(length) => Ok((length > 0).then_some(true)),
         Err(error) => match error.raw_os_error() {
-            Some(libc::EAGAIN) => Ok(true),
-            Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL) => Ok(false),
-            _ => Err(refused(error)),
+            Some(libc::EAGAIN) => Ok(Some(true)),
+            Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL) => Ok(Some(false)),
+            _ => Err(error),
         },
     }
 }

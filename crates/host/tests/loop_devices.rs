@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use iostack_host::{
     HostError, Journal, counters, logical_block, open_exclusive, permit_write, resolve, restore_all,
-    set_scheduler, signals, storage, target_size,
+    set_scheduler, signals, storage, supports_nowait, target_size,
 };
 use iostack_model::{Bytes, Target};
 
@@ -155,6 +155,10 @@ fn a_file_system_is_refused_unless_named_and_a_mounted_one_always() {
         let place = format!("it is mounted at `{}`", mounted.0.display());
         assert!(refusal.starts_with(&format!("`{path}` is in use: {place}")), "{refusal}");
     }
+    let empty = mounted.0.join("empty");
+    fs::File::create(&empty).expect("the file system is new");
+    let nowait = |path: &Path| supports_nowait(path).expect("it is readable");
+    assert_eq!(nowait(&empty), nowait(Path::new(path)), "an empty file answers for its device");
     let below = storage(&mounted.0).expect("it is there");
     assert_eq!(below.file_system.as_ref().expect("it is one").mount_point, mounted.0);
     assert_eq!(below.top().expect("the loop device").name, device.name());
