@@ -1,17 +1,23 @@
 //! Running other programs, and finding out whether they are there.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result};
 
-/// Where a program lies; `sbin` is looked at even when it is not on the path, because `mkfs` lives there.
+/// Where a program lies.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
-    folders.into_iter().map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+    std::env::split_paths(&path_with_sbin())
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+/// The search path with `sbin`, where `mkfs` and `losetup` live, which a user's path leaves out on Debian.
+pub(crate) fn path_with_sbin() -> OsString {
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    path.push(":/usr/sbin:/sbin");
+    path
 }
 
 /// The cargo that runs us, so that one toolchain does everything.

@@ -3,25 +3,43 @@
 //! Tests run with `--show-output`, because a test that passed is otherwise mute and its `SKIPPED` line lost. A binary
 //! that dies without its result line counts as one failure; so does a build that fails.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context, Result};
 
-use super::tally::Tally;
+use super::tally::{Skip, Tally};
 use crate::process;
 
-/// Runs every test of the workspace and adds what came of it.
+/// Runs every test of the workspace, the slow ones only when asked, and adds what came of it.
 pub(crate) fn tests(root: &Path, slow: bool, tally: &mut Tally) -> Result<()> {
+    let mut sum = pass(root, &[])?;
+    let names: Vec<String> = sum
+        .skipped
+        .iter()
+        .filter(|skip| skip.why.starts_with("slow"))
+        .map(|skip| skip.name.clone())
+        .collect();
+    if slow && !names.is_empty() {
+        sum.skipped.retain(|skip| !names.contains(&skip.name));
+        sum.absorb(pass(root, &names)?);
+    }
+    tally.absorb(sum);
+    Ok(())
+}
+
+/// One run of `cargo test`: of everything, or of these ignored tests.
+fn pass(root: &Path, ignored: &[String]) -> Result<Tally> {
     let mut command = process::cargo();
     command.args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]).current_dir(root);
-    if slow {
-        command.arg("--include-ignored");
+    if !ignored.is_empty() {
+        command.args(["--ignored", "--exact"]).args(ignored);
     }
     println!("test      {}", process::shown(&command));
     let mut child = command
+        .env("PATH", process::path_with_sbin())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -46,8 +64,7 @@ pub(crate) fn tests(root: &Path, slow: bool, tally: &mut Tally) -> Result<()> {
     if !child.wait()?.success() && sum.failed.is_empty() {
         sum.failed.push("cargo test: it failed before or between the tests; see above".to_owned());
     }
-    tally.absorb(sum);
-    Ok(())
+    Ok(sum)
 }
 
 /// Prints what a binary did, in full when something failed, and adds it.
@@ -57,7 +74,9 @@ fn close(sum: &mut Tally, binary: Binary) {
     if !one.failed.is_empty() {
         println!("{heard}");
     }
-    println!("          {one}");
+    if one != Tally::default() {
+        println!("          {one}");
+    }
     sum.absorb(one);
 }
 
@@ -78,8 +97,9 @@ struct Binary {
     /// The test whose output is being shown.
     speaker: Option<String>,
     failed: Vec<String>,
-    skipped: Vec<String>,
-    skipped_names: BTreeSet<String>,
+    ignored: Vec<Skip>,
+    /// By name, so that a test that gives two reasons counts once.
+    skipped: BTreeMap<String, String>,
     /// `(passed, failed)` by its own count.
     result: Option<(u64, u64)>,
 }
@@ -107,9 +127,9 @@ impl Binary {
             self.hear_verdict(line);
         } else if let Some(reason) = line.strip_prefix("SKIPPED ").filter(|_| self.part == Part::Successes) {
             let name = self.speaker.clone().unwrap_or_default();
-            if self.skipped_names.insert(name) {
-                self.skipped.push(reason.to_owned());
-            }
+            // The name it gives itself is told already.
+            let why = reason.split_once(": ").map_or(reason, |(_, why)| why);
+            self.skipped.entry(name).or_insert_with(|| why.to_owned());
         }
     }
 
@@ -123,15 +143,26 @@ impl Binary {
             self.failed.push(name.to_owned());
         } else if let Some(reason) = verdict.strip_prefix("ignored") {
             let reason = reason.trim_start_matches(", ");
-            self.skipped.push(format!("{name}: {}", if reason.is_empty() { "ignored" } else { reason }));
+            if !reason.starts_with("helper:") {
+                self.ignored.push(Skip::new(
+                    name,
+                    if reason.is_empty() { "ignored without a reason" } else { reason },
+                ));
+            }
         }
     }
 
     fn finish(self) -> Tally {
-        let mut tally = Tally { passed: 0, failed: self.failed, skipped: self.skipped };
+        let skipped_itself = self.skipped.len() as u64;
+        let skips = self.skipped.into_iter().map(|(name, why)| Skip { name, why });
+        let mut tally = Tally {
+            passed: 0,
+            failed: self.failed,
+            skipped: self.ignored.into_iter().chain(skips).collect(),
+        };
         match self.result {
             Some((passed, failed)) => {
-                tally.passed = passed.saturating_sub(self.skipped_names.len() as u64);
+                tally.passed = passed.saturating_sub(skipped_itself);
                 // A name can be lost when a test writes past the capture; the count cannot.
                 while (tally.failed.len() as u64) < failed {
                     tally.failed.push("a test whose name was lost; see above".to_owned());
@@ -165,11 +196,12 @@ mod tests {
     #[test]
     fn a_test_that_skips_itself_did_not_pass() {
         let tally = heard(
-            "running 3 tests\ntest a ... ok\ntest b ... ok\ntest c ... ignored, slow: an hour\n\nsuccesses:\n\n\
+            "running 4 tests\ntest a ... ok\ntest b ... ok\ntest c ... ignored, slow: an hour\n\
+             test d ... ignored, helper: the load of a\n\nsuccesses:\n\n\
              ---- b stdout ----\nSKIPPED b: no fio\nSKIPPED b: no fio either\n\n\nsuccesses:\n    a\n    b\n\n\
-             test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+             test result: ok. 2 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.00s",
         );
-        let skipped = ["c: slow: an hour", "b: no fio"].map(str::to_owned).to_vec();
+        let skipped = vec![Skip::new("c", "slow: an hour"), Skip::new("b", "no fio")];
         assert_eq!(tally, Tally { passed: 1, failed: vec![], skipped });
     }
 

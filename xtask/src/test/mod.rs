@@ -4,7 +4,8 @@
 //!                                   └──► benchmarks, rehearsed ──► N passed, N failed, N skipped
 //!
 //! A test says on its own output `SKIPPED name: why` when the machine lacks what it needs; it then counts as skipped, not
-//! as passed, and its reason is shown at the end. `--slow` also runs the tests marked `#[ignore = "slow: .."]`.
+//! as passed, and its reason is shown at the end. `--slow` also runs the tests marked `#[ignore = "slow: .."]`. A test that
+//! only serves others, as their load, is marked `#[ignore = "helper: .."]` and is not counted.
 
 mod cargo;
 mod tally;
@@ -15,7 +16,7 @@ use anyhow::Result;
 
 use crate::chore::Finished;
 use crate::{bench, check, setup, tree};
-use tally::Tally;
+use tally::{Skip, Tally};
 
 /// `cargo xtask test [--slow] [--no-setup]`; true when nothing failed.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
@@ -48,6 +49,6 @@ fn count(tally: &mut Tally, name: &str, finished: &Finished) {
     match finished {
         Finished::Passed(_) => tally.passed += 1,
         Finished::Failed(_) | Finished::Refused { .. } => tally.failed.push(name),
-        Finished::Skipped(why) => tally.skipped.push(format!("{name}: {why}")),
+        Finished::Skipped(why) => tally.skipped.push(Skip::new(name, why)),
     }
 }

@@ -10,18 +10,35 @@ pub(crate) struct Tally {
     pub(crate) passed: u64,
     /// Names of those that did not.
     pub(crate) failed: Vec<String>,
-    /// `name: why` of those that could not run here.
-    pub(crate) skipped: Vec<String>,
+    /// Those that could not run here.
+    pub(crate) skipped: Vec<Skip>,
+}
+
+/// A test that did not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Skip {
+    /// Its full name.
+    pub(crate) name: String,
+    /// Its reason, in its own words.
+    pub(crate) why: String,
+}
+
+impl Skip {
+    /// Made of any two texts.
+    pub(crate) fn new(name: impl Into<String>, why: impl Into<String>) -> Skip {
+        Skip { name: name.into(), why: why.into() }
+    }
 }
 
 impl Tally {
     /// What was skipped and what failed, a line each, for the end of the output.
     pub(crate) fn notes(&self) -> String {
         let mut text = String::new();
-        for (word, list) in [("skipped", &self.skipped), ("FAILED", &self.failed)] {
-            for entry in list {
-                writeln!(text, "{word:<8} {entry}").expect("a String takes everything");
-            }
+        for skip in &self.skipped {
+            writeln!(text, "skipped  {}: {}", skip.name, skip.why).expect("a String takes everything");
+        }
+        for name in &self.failed {
+            writeln!(text, "FAILED   {name}").expect("a String takes everything");
         }
         text
     }
