@@ -10,7 +10,8 @@ use iostack_model::Bytes;
 pub enum HostError {
     /// Nothing is there.
     #[error(
-        "`{typed}` does not exist; name a directory, file or block device that does, or write `file:PATH` to have a file made"
+        "`{typed}` does not exist; name a directory, file or block device that does, or write `file:PATH` \
+         to have a file made"
     )]
     Missing {
         /// As it was typed.
@@ -21,7 +22,8 @@ pub enum HostError {
     Empty,
     /// The prefix asks for something that is not real storage.
     #[error(
-        "`{typed}` names {what}; only real storage can be measured here: name a directory, a file or a block device"
+        "`{typed}` names {what}; only real storage can be measured here: name a directory, a file or a \
+         block device"
     )]
     NotReal {
         /// As it was typed.
@@ -61,10 +63,11 @@ pub enum HostError {
     },
     /// A mounted file system is on the device, a part of it, or something built on it.
     #[error(
-        "`{path}` is in use: {device} is mounted at `{mount}`; unmount it first (umount {mount}), --destroy-data does not lift this"
+        "`{path}` is in use: {device} is mounted at `{mount}`; unmount it first (umount {mount}), \
+         --destroy-data does not lift this"
     )]
     Mounted {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
         /// The device that is mounted.
         device: String,
@@ -73,20 +76,22 @@ pub enum HostError {
     },
     /// Swap space is on it.
     #[error(
-        "`{path}` is in use: {device} is swap space; turn it off first (swapoff {device}), --destroy-data does not lift this"
+        "`{path}` is in use: {device} is swap space; turn it off first (swapoff {device}), --destroy-data \
+         does not lift this"
     )]
     Swap {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
         /// The swap device or file.
         device: String,
     },
     /// Another device is built on it.
     #[error(
-        "`{path}` is in use: {holder} is built on {device}; take {holder} apart first, --destroy-data does not lift this"
+        "`{path}` is in use: {holder} is built on {device}; take {holder} apart first, --destroy-data \
+         does not lift this"
     )]
     Held {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
         /// The device that is held: itself or a partition.
         device: String,
@@ -95,28 +100,31 @@ pub enum HostError {
     },
     /// Something opened it exclusively.
     #[error(
-        "`{path}` is in use: the kernel or another program has it open exclusively; stop what uses it (lsblk, lsof and fuser -v tell), --destroy-data does not lift this"
+        "`{path}` is in use: the kernel or another program has it open exclusively; stop what uses it \
+         (lsblk, lsof and fuser -v tell), --destroy-data does not lift this"
     )]
     Busy {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
     },
     /// There is a partition table on it.
     #[error(
-        "`{path}` is partitioned ({what}), its data would be lost; name one partition, or pass --destroy-data {path} to overwrite it all"
+        "`{path}` is partitioned ({what}), its data would be lost; name one partition, or pass \
+         --destroy-data to overwrite it all"
     )]
     Partitioned {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
         /// The table or the partitions.
         what: String,
     },
     /// There is a file system or a member of something on it.
     #[error(
-        "`{path}` holds {what}, its data would be lost; pass --destroy-data {path} to overwrite it, or choose another target"
+        "`{path}` holds {what}, its data would be lost; pass --destroy-data to overwrite it, or choose \
+         another target"
     )]
     Signature {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
         /// What was recognised, with its article.
         what: &'static str,
@@ -124,23 +132,24 @@ pub enum HostError {
     /// It takes no writes.
     #[error("`{path}` is read-only ({why}); choose another target, or read only")]
     ReadOnly {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
         /// The device or the file system.
         why: String,
     },
     /// The file was there before us.
     #[error(
-        "`{path}` exists and was not made by iostack; pass --destroy-data {path} to overwrite it, or name a file that does not exist"
+        "`{path}` exists and was not made by iostack; pass --destroy-data to overwrite it, or name a file \
+         that does not exist"
     )]
     NotOurs {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
     },
     /// This user may not write there.
     #[error("`{path}` cannot be written by this user; choose another target, or run as a user who may")]
     NotWritable {
-        /// As it was typed.
+        /// The target, links resolved.
         path: PathBuf,
     },
     /// The file system is too full.
@@ -155,7 +164,8 @@ pub enum HostError {
     },
     /// Too little is free for any scratch file that means something.
     #[error(
-        "{free} are free and a scratch file needs {needed}; free some space, or name a directory on another file system"
+        "{free} are free and a scratch file needs {needed}; free some space, or name a directory on \
+         another file system"
     )]
     TooFull {
         /// What is needed, the room to leave free included.

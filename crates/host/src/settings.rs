@@ -219,7 +219,8 @@ fn restore(journal: &Journal, device: &str) -> Option<String> {
             owner.pid
         ),
         Err(error) => format!(
-            "the scheduler of {device} is still {current}, left by process {} which was killed, and cannot be put back ({error}); as root: echo {before} > {}",
+            "the scheduler of {device} is still {current}, left by process {} which was killed, and cannot be put \
+             back ({error}); as root: echo {before} > {}",
             owner.pid,
             setting.display()
         ),

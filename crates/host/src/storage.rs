@@ -77,7 +77,8 @@ fn compresses(kind: &str, options: &str) -> bool {
     match kind {
         "zfs" => true,
         "btrfs" => options.split(',').any(|option| {
-            matches!(option.split_once('=').unwrap_or((option, "")), ("compress" | "compress-force", how) if how != "no" && how != "none")
+            let (name, how) = option.split_once('=').unwrap_or((option, ""));
+            matches!(name, "compress" | "compress-force") && !matches!(how, "no" | "none")
         }),
         // f2fs compresses files that match an extension list or carry the attribute, once an algorithm is set.
         "f2fs" => options.contains("compress_extension="),
