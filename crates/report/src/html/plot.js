@@ -157,8 +157,8 @@ class Figure {
       out += `<path class="grid" d="M${LEFT} ${y}H${f(right)}"/><text x="${LEFT - 7}" y="${f(+y + 4)}" class="y">${show(tick, plot.y.quantity)}</text>`;
     }
     for (const tick of ticks(this.scale.x, ...edge("x"), Math.floor((right - LEFT) / 56))) {
-      const x = f(this.x(tick));
-      out += `<path class="tick" d="M${x} ${BOTTOM}v5"/><text x="${x}" y="${BOTTOM + 18}" class="x">${show(tick, plot.x.quantity)}</text>`;
+      const x = this.x(tick), text = show(tick, plot.x.quantity), textX = Math.min(x, width - 2 - text.length * LETTER / 2);
+      out += `<path class="tick" d="M${f(x)} ${BOTTOM}v5"/><text x="${f(textX)}" y="${BOTTOM + 18}" class="x">${text}</text>`;
     }
     const name = axis => escape(plot[axis].label) + (isLog(this.scale[axis]) ? " · log scale" : this.scale[axis] === "nines" && width > 440 ? " · each step is ten times rarer" : "");
     out += `<path class="base" d="M${LEFT} ${BOTTOM}H${f(right)}"/><text x="4" y="14" class="name">${name("y")}</text><text x="${f(right)}" y="${BOTTOM + 36}" class="name end">${name("x")}</text></g>`;

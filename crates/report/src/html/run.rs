@@ -11,7 +11,7 @@ use super::numbers::{NOTHING, Quantity, date, grouped};
 use super::page::{Section, document};
 use super::sheet::{Sheet, span};
 use super::table::{self, pairs, with_interval};
-use super::time::over_time;
+use super::time::{bandwidth_over_time, over_time};
 use super::{check, escape, raw};
 
 /// The page of a file of outcomes.
@@ -182,12 +182,11 @@ fn drawings(outcome: &Outcome, directions: &[Direction], sheet: &mut Sheet) -> S
         plot.caption = sheet.caption(&[outcome], band);
         out += &sheet.figure(&plot);
     }
-    if let Some((mut rates, mut latency, each)) = over_time(outcome, "IOPS over time") {
-        "p50 and p99 over time".clone_into(&mut latency.heading);
-        for plot in [&mut rates, &mut latency] {
-            plot.caption = sheet.caption(&[outcome], &each);
-            out += &sheet.figure(plot);
-        }
+    let Some((rates, mut latency, each)) = over_time(outcome, "IOPS over time") else { return out };
+    "p50 and p99 over time".clone_into(&mut latency.heading);
+    for mut plot in [Some(rates), bandwidth_over_time(outcome), Some(latency)].into_iter().flatten() {
+        plot.caption = sheet.caption(&[outcome], &each);
+        out += &sheet.figure(&plot);
     }
     out
 }

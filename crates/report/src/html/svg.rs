@@ -20,6 +20,7 @@ const LABEL_HEIGHT: f64 = 13.0;
 
 /// The drawing area and what its edges mean.
 struct Frame {
+    width: f64,
     right: f64,
     x: Span,
     y: Span,
@@ -90,6 +91,7 @@ impl Frame {
             0
         };
         Frame {
+            width,
             right: width - 14.0 - letters as f64 * LETTER,
             x: Span::around(&plot.x, spots().map(|spot| spot.x), x_air, plot.x.scale == Scale::Linear),
             y: Span::around(&plot.y, heights, 0.05, true),
@@ -173,10 +175,12 @@ fn axes(plot: &Plot, frame: &Frame) -> String {
     for tick in frame.x.scale.ticks(frame.x.low, frame.x.high, room) {
         let Some(x) = frame.x(tick) else { continue };
         let text = plot.x.quantity.show(tick);
+        // The last one must not leave the paper.
+        let text_x = x.min(frame.width - 2.0 - text.chars().count() as f64 * LETTER / 2.0);
         put(
             &mut out,
             format_args!(
-                "<path class=\"tick\" d=\"M{x:.1} {BOTTOM}v5\"/><text x=\"{x:.1}\" y=\"{}\" class=\"x\">{text}</text>",
+                "<path class=\"tick\" d=\"M{x:.1} {BOTTOM}v5\"/><text x=\"{text_x:.1}\" y=\"{}\" class=\"x\">{text}</text>",
                 BOTTOM + 18.0,
             ),
         );

@@ -13,29 +13,45 @@ use super::scale::Scale;
 /// Elements drawn at most; more than a screen has columns to show.
 const ELEMENTS: usize = 400;
 
-/// Rates and latency over time, or `None` when the series is too short to be one.
+/// Rates and latency over time, and what a point covers; `None` when the series is too short to be one.
 pub(super) fn over_time(outcome: &Outcome, what: &str) -> Option<(Plot, Plot, String)> {
-    let typical = outcome.series.iter().map(|element| element.length.0).max()?;
-    // A last element cut short would look like a collapse.
-    let mut whole: Vec<IntervalFlow> = outcome
-        .series
-        .iter()
-        .filter(|element| element.length.0 * 2 >= typical && typical > 0)
-        .copied()
-        .collect();
-    if whole.len() < 2 {
-        return None;
-    }
-    let joined = whole.len().div_ceil(ELEMENTS);
-    if joined > 1 {
-        whole = whole.chunks(joined).map(join).collect();
-    }
-    let slice = Quantity::Nanos.show((typical * joined as u64) as f64);
-    let each = format!("each point covers {slice}");
+    let (whole, length_ns) = elements(outcome)?;
+    let each = format!("each point covers {}", Quantity::Nanos.show(length_ns as f64));
     let rates = Plot { series: rates(&whole), ..empty(outcome, what, rate_axis()) };
     let heading = format!("{what}: p50 and p99 in the same time");
     let latency = Plot { series: latencies(&whole), ..empty(outcome, &heading, latency_axis()) };
     Some((rates, latency, each))
+}
+
+/// The series without a last element that was cut short, which would look like a collapse, joined where it is long;
+/// and the length of an element.
+fn elements(outcome: &Outcome) -> Option<(Vec<IntervalFlow>, u64)> {
+    let typical_ns = outcome.series.iter().map(|element| element.length.0).max().filter(|&ns| ns > 0)?;
+    let whole: Vec<IntervalFlow> =
+        outcome.series.iter().filter(|element| element.length.0 * 2 >= typical_ns).copied().collect();
+    if whole.len() < 2 {
+        return None;
+    }
+    let joined = whole.len().div_ceil(ELEMENTS);
+    let whole = if joined > 1 { whole.chunks(joined).map(join).collect() } else { whole };
+    Some((whole, typical_ns * joined as u64))
+}
+
+/// Bandwidth over time; `None` where all requests have one size, for then it is the rate in another unit.
+pub(super) fn bandwidth_over_time(outcome: &Outcome) -> Option<Plot> {
+    if outcome.job.block_sizes.smallest() == outcome.job.block_sizes.largest() {
+        return None;
+    }
+    let (rates, ..) = over_time(outcome, "Bandwidth over time")?;
+    let (whole, ..) = elements(outcome)?;
+    let bytes =
+        |element: &IntervalFlow, slot: usize| element.bytes[slot] as f64 / element.length.as_secs_f64();
+    let series = rates.series.into_iter().map(|series| Series {
+        spots: whole.iter().map(|element| Spot::at(middle(element), bytes(element, series.slot))).collect(),
+        ..series
+    });
+    let y = Axis::new("bandwidth (bytes per second)", Quantity::Bandwidth, Scale::Linear);
+    Some(Plot { series: series.collect(), y, ..rates })
 }
 
 fn rate_axis() -> Axis {
