@@ -27,11 +27,14 @@ use super::free::thread_bytes;
 use super::rings;
 use super::sys::{self, Registers, Stop, Ticker};
 
+/// I/Os to let pass before counting, unless that takes longer than counting itself: attaching holds a thread up while
+/// the I/Os it has in flight complete, so it first reaps them all and then submits as many (seen with fio at depth 32).
+const IOS_TO_SETTLE: u64 = 64;
+
 /// How far to step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Instructions to let pass before counting. Attaching holds a thread up while its I/Os complete, so it first
-    /// takes in more of them than it submits.
+    /// Fewest instructions to let pass before counting.
     pub(super) settle: u64,
     /// Instructions to count, from the first I/O after that on.
     pub(super) instructions: u64,
@@ -291,7 +294,7 @@ impl<'a, 'b> Stepper<'a, 'b> {
     /// Enough is when the count is reached, right after an I/O; without an I/O in sight, some time later.
     fn is_enough(&self) -> bool {
         let Some(first) = self.trace.first else {
-            return self.trace.instructions >= self.limits.settle + self.limits.instructions;
+            return self.trace.instructions >= 2 * self.limits.instructions;
         };
         let counted = self.trace.instructions - first;
         let last = self.trace.calls.last();
@@ -381,7 +384,9 @@ impl<'a, 'b> Stepper<'a, 'b> {
 
     fn at_io(&mut self, at: u64) {
         let Some(first) = self.trace.first else {
-            if at < self.limits.settle {
+            let passed: u64 = self.trace.calls.iter().map(|call| call.ios).sum();
+            let settled = at >= self.limits.settle && passed >= IOS_TO_SETTLE;
+            if !settled && at < self.limits.instructions {
                 return;
             }
             self.trace.first = Some(at);
