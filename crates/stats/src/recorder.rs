@@ -2,7 +2,9 @@
 //!
 //! A load generator records every I/O, so this is code that each I/O pays for: one conversion to a float gives the
 //! bucket (exponent and the six highest bits of the mantissa, which is the geometry of [`iostack_model::bin_index`])
-//! and the square. What can be had later is not kept here: the count is the sum over the buckets.
+//! and the square. What can be had later is not kept here: the count is the sum over the buckets. One record is 16
+//! instructions on x86-64; back to back it takes 2.6 ns (Xeon 6-85, 2.5 GHz), most of which is waiting for the sum of
+//! squares of the record before. See `benches/record.rs`.
 //!
 //! Clearing, absorbing and quantiles walk only the buckets between the exact minimum and maximum, so that a generator
 //! can keep one recorder for the current interval and absorb it into the total when the interval ends.
