@@ -35,8 +35,6 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
-    // A closed pipe (`iostack ... | head`) ends the program like any other filter instead of a panic.
-    //TODO sigpipe
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Check(args) => cmd::check::run(&args),

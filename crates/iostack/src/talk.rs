@@ -1,8 +1,23 @@
-//! Talk on stderr: progress with an end time, rewritten in place on a terminal, one line a step elsewhere.
+//! Data on stdout, talk on stderr: progress with an end time, rewritten in place on a terminal, one line a step
+//! elsewhere.
+//!
+//! A reader that went away (`iostack ... | head`) must not end a run that has a scratch file to remove, so a closed
+//! pipe is no error here.
 
 use std::io::{IsTerminal, Write};
 
 use iostack_model::Nanos;
+
+/// Writes to stdout.
+pub(crate) fn data(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+fn tell(text: &str) {
+    let mut out = std::io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
 
 /// How to talk.
 pub(crate) struct Talk {
@@ -23,20 +38,20 @@ impl Talk {
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
             self.clear();
-            eprintln!("{text}");
+            tell(&format!("{text}\n"));
         }
     }
 
     /// Something the user must know, also when quiet.
     pub(crate) fn warn(&self, text: &str) {
         self.clear();
-        eprintln!("iostack: {text}");
+        tell(&format!("iostack: {text}\n"));
     }
 
     /// A new step of a longer work began.
     pub(crate) fn step(&self, title: &str, elapsed: Nanos, end: Nanos) {
         if !self.quiet && !self.terminal {
-            eprintln!("[{} of {}] {title}", seconds(elapsed), seconds(end));
+            tell(&format!("[{} of {}] {title}\n", seconds(elapsed), seconds(end)));
         }
     }
 
@@ -49,8 +64,7 @@ impl Talk {
     pub(crate) fn live(&self, text: &str) {
         if !self.quiet && self.terminal {
             let line: String = text.chars().take(WIDTH).collect();
-            eprint!("\r\x1b[K{line}");
-            let _ = std::io::stderr().flush();
+            tell(&format!("\r\x1b[K{line}"));
         }
     }
 
@@ -62,7 +76,7 @@ impl Talk {
     /// Removes the live line.
     pub(crate) fn clear(&self) {
         if self.terminal && !self.quiet {
-            eprint!("\r\x1b[K");
+            tell("\r\x1b[K");
         }
     }
 }

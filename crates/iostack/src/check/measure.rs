@@ -26,8 +26,8 @@ pub(crate) struct Session<'a> {
     pub(crate) started: Instant,
     /// When it must have ended, from `started`.
     pub(crate) deadline: Option<Nanos>,
-    /// Where changed settings are noted so that they survive a crash.
-    pub(crate) journal: &'a Journal,
+    /// Where changed settings are noted so that they survive a crash; without it none is changed.
+    pub(crate) journal: Option<&'a Journal>,
 }
 
 impl Session<'_> {
@@ -157,9 +157,9 @@ fn measure_point(session: &Session<'_>, point: &Planned) -> Result<Outcome, Stri
     let _guard = switch_scheduler(session, point)?;
     let (path, kind): (PathBuf, TargetKind) = match point.on {
         On::Target if session.explored.target.kind == TargetKind::Block => {
-            (session.explored.path.clone(), TargetKind::Block)
+            (session.explored.path().to_owned(), TargetKind::Block)
         }
-        On::Target => (session.explored.path.clone(), TargetKind::File),
+        On::Target => (session.explored.path().to_owned(), TargetKind::File),
         On::RawDevice => {
             let device = session.explored.place.raw_device.clone();
             (device.ok_or("there is no raw device")?, TargetKind::Block)
@@ -172,7 +172,6 @@ fn measure_point(session: &Session<'_>, point: &Planned) -> Result<Outcome, Stri
 fn switch_scheduler(session: &Session<'_>, point: &Planned) -> Result<Option<SettingGuard>, String> {
     let Some(scheduler) = &point.scheduler else { return Ok(None) };
     let device = session.explored.storage.bottom().ok_or("there is no block device")?;
-    iostack_host::set_scheduler(&device.name, scheduler, session.journal)
-        .map(Some)
-        .map_err(|error| chain(&error))
+    let journal = session.journal.ok_or("changed settings cannot be noted anywhere")?;
+    iostack_host::set_scheduler(&device.name, scheduler, journal).map(Some).map_err(|error| chain(&error))
 }

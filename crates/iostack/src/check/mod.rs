@@ -8,6 +8,7 @@
 //! says what they mean. Start reading at `plan`.
 
 pub(crate) mod advice;
+pub(crate) mod doubts;
 pub(crate) mod measure;
 pub(crate) mod place;
 pub(crate) mod plan;

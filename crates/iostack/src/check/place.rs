@@ -16,12 +16,17 @@ pub(crate) struct Explored {
     pub(crate) target: Target,
     /// The storage behind it.
     pub(crate) storage: Storage,
-    /// The file or device that the jobs use.
-    pub(crate) path: PathBuf,
     /// Our scratch file; removed when dropped.
-    pub(crate) scratch: Option<Scratch>,
+    scratch: Option<Scratch>,
     /// Its size and why; `None` when there is none.
     pub(crate) scratch_plan: Option<(Bytes, String)>,
+}
+
+impl Explored {
+    /// The file or device that the jobs use.
+    pub(crate) fn path(&self) -> &Path {
+        self.scratch.as_ref().map_or(self.target.path.as_path(), Scratch::path)
+    }
 }
 
 /// Options of the command that decide what may be touched.
@@ -72,7 +77,7 @@ pub(crate) fn explore(target: Target, machine: &Machine, wishes: &Wishes) -> any
         schedulers,
         schedulers_note,
     };
-    Ok(Explored { place, target, storage, path, scratch, scratch_plan })
+    Ok(Explored { place, target, storage, scratch, scratch_plan })
 }
 
 /// Nothing smaller gives 1 MiB sequential I/O room.

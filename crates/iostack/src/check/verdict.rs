@@ -12,6 +12,9 @@ const BUSY: f64 = 0.9;
 /// Read, write and mixed maxima this close together are a cap on I/Os, not a property of flash.
 const CAP_SPREAD: f64 = 0.015;
 
+/// With this share of the CPU time gone elsewhere, the limits seen are not the platform's.
+const OTHERS: f64 = 0.3;
+
 /// What the rules look at.
 pub(crate) struct Facts<'a> {
     /// Every step.
@@ -22,8 +25,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) storage: &'a Storage,
     /// CPUs usable.
     pub(crate) cores: u32,
-    /// A cgroup limits our I/O: the line that does.
-    pub(crate) io_limit: Option<&'a str>,
+    /// Doubts of the whole check.
+    pub(crate) caveats: &'a [Caveat],
 }
 
 impl<'a> Facts<'a> {
@@ -47,8 +50,8 @@ impl<'a> Facts<'a> {
 
 /// The verdict with evidence and advice.
 pub(crate) fn decide(facts: &Facts<'_>) -> Verdict {
-    let rules: [fn(&Facts<'_>) -> Option<(Limit, String)>; 6] =
-        [by_cap, by_punting, by_all_cores, by_one_core, by_unsaturated, by_queue];
+    let rules: [fn(&Facts<'_>) -> Option<(Limit, String)>; 7] =
+        [by_others, by_cap, by_punting, by_all_cores, by_one_core, by_unsaturated, by_queue];
     let (limit, answer) = rules.iter().find_map(|rule| rule(facts)).unwrap_or_else(|| by_device(facts));
     Verdict { limit, answer, evidence: evidence(facts), advice: advice::advise(facts) }
 }
@@ -57,8 +60,33 @@ fn is_read(point: &Point) -> bool {
     point.series == "random read"
 }
 
+/// On a machine that others keep busy, nothing can be said of its limits.
+fn by_others(facts: &Facts<'_>) -> Option<(Limit, String)> {
+    let taken: f64 = facts
+        .caveats
+        .iter()
+        .map(|caveat| match caveat {
+            Caveat::ForeignCpu { share } | Caveat::Steal { share } => *share,
+            _ => 0.0,
+        })
+        .sum();
+    (taken > OTHERS).then(|| {
+        (
+            Limit::Unknown,
+            format!(
+                "Unknown: other programs took {:.0} % of the CPU time; repeat on a quiet machine.",
+                taken * 100.0
+            ),
+        )
+    })
+}
+
 fn by_cap(facts: &Facts<'_>) -> Option<(Limit, String)> {
-    if let Some(line) = facts.io_limit {
+    let limit = facts.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::IoLimit { line } => Some(line),
+        _ => None,
+    });
+    if let Some(line) = limit {
         return Some((Limit::Cap, format!("A cgroup caps the I/O of this process ({line}).")));
     }
     let curves = &facts.summary.saturation;

@@ -5,15 +5,15 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use iostack_host::{Effort, Journal};
-use iostack_model::{Bytes, Caveat, Check, Machine, Nanos, SCHEMA, Scratch, Step, Summary, Verdict};
+use iostack_model::{Bytes, Check, Machine, Nanos, SCHEMA, Scratch, Step, Summary, Verdict};
 
 use crate::check::measure::{self, Session};
 use crate::check::place::{self, Explored, Wishes};
 use crate::check::plan;
-use crate::check::{summary, verdict};
+use crate::check::{doubts, summary, verdict};
 use crate::exit::Ended;
 use crate::save;
-use crate::talk::Talk;
+use crate::talk::{self, Talk};
 
 /// Arguments of `iostack check`.
 #[derive(clap::Args)]
@@ -68,16 +68,17 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     talk.clear();
     let json = serde_json::to_string(&check).context("an outcome is plain data")?;
     if args.json {
-        println!("{json}");
+        talk::data(&(json.clone() + "\n"));
     } else {
-        print!("{}", iostack_report::text::check(&check));
+        talk::data(&iostack_report::text::check(&check));
     }
     if !args.no_files {
         let (html, data) = write_files(args, &check, &json)?;
-        let place = if args.json { None } else { Some(()) };
-        match place {
-            Some(()) => println!("\nReport: {}\nData:   {}", html.display(), data.display()),
-            None => talk.say(&format!("report: {}; data: {}", html.display(), data.display())),
+        let files = format!("Report: {}\nData:   {}", html.display(), data.display());
+        if args.json {
+            talk.say(&files);
+        } else {
+            talk::data(&format!("\n{files}\n"));
         }
     }
     let failed = check.steps.iter().flat_map(|step| &step.points).any(|p| !p.outcome.failures.is_empty());
@@ -107,19 +108,24 @@ fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
     for restored in iostack_host::restore_leftovers() {
         talk.warn(&restored);
     }
-    let journal = Journal::open()?;
+    let journal = Journal::open();
+    if let Err(error) = &journal {
+        talk.warn(&format!("schedulers are not compared: {error}"));
+    }
     let target = iostack_host::resolve(&args.target)?;
     for path in sweep(&target.path) {
         talk.warn(&format!("removed `{}`, left by a run that was killed", path.display()));
     }
-    let machine = iostack_host::machine();
+    let mut machine = iostack_host::machine();
     let wishes = Wishes { effort: args.effort(), size: args.size, destroy_data: args.destroy_data };
     let mut explored = place::explore(target, &machine, &wishes)?;
+    machine.virtualisation.io_limit = iostack_host::cgroup_io_limit(&explored.storage);
     let deadline = plan::promised(wishes.effort);
     // The report takes a moment too.
     let deadline = deadline.map(|promised| promised - Nanos::secs(2));
-    let scratch = fill(args, &mut explored, talk, started, &journal)?;
-    let session = Session { explored: &explored, stop, talk, started, deadline, journal: &journal };
+    let scratch = fill(args, &mut explored, talk, started)?;
+    let session =
+        Session { explored: &explored, stop, talk, started, deadline, journal: journal.as_ref().ok() };
     let spent = Nanos(started.elapsed().as_nanos() as u64);
     let plan = plan::plan(&explored.place, wishes.effort, args.seed, deadline.map(|end| end - spent));
     let total: u64 = plan.iter().map(|step| step.expected().0).sum();
@@ -138,15 +144,14 @@ fn fill(
     explored: &mut Explored,
     talk: &Talk,
     started: Instant,
-    journal: &Journal,
 ) -> anyhow::Result<Option<Scratch>> {
     let Some((size, reason)) = explored.scratch_plan.clone() else { return Ok(None) };
     talk.say(&format!("scratch file: {size} of random data, {reason}"));
     let before = Instant::now();
     let limit = place::fill_limit(args.effort());
     let stop = iostack_host::signals::stop_flag();
-    let session = Session { explored, stop, talk, started, deadline: None, journal };
-    let path = explored.path.clone();
+    let session = Session { explored, stop, talk, started, deadline: None, journal: None };
+    let path = explored.path().to_owned();
     let filled = measure::fill(&session, &path, size, limit)?;
     let filled = Bytes(filled.0 & !((1 << 20) - 1));
     anyhow::ensure!(filled >= Bytes::mib(1), "interrupted before the scratch file held anything");
@@ -156,6 +161,8 @@ fn fill(
         talk.say(&format!("the scratch file holds {filled}: the time for filling it was over"));
     }
     explored.place.region = filled;
+    // An empty file takes no data without waiting, so only now can it be asked.
+    explored.place.nowait = iostack_host::supports_nowait(&path).unwrap_or(false);
     Ok(Some(Scratch { size: filled, reason, fill: Nanos(before.elapsed().as_nanos() as u64) }))
 }
 
@@ -164,20 +171,19 @@ fn assemble(
     explored: Explored,
     machine: Machine,
     scratch: Option<Scratch>,
-    steps: Vec<Step>,
+    mut steps: Vec<Step>,
     started_unix_ms: u64,
     started: Instant,
 ) -> Check {
+    let caveats = doubts::lift(&mut steps, &explored.storage, &machine, explored.place.region);
     let summary: Summary = summary::summarise(&steps);
-    let io_limit = machine.virtualisation.io_limit.clone();
     let verdict: Verdict = verdict::decide(&verdict::Facts {
         steps: &steps,
         summary: &summary,
         storage: &explored.storage,
         cores: machine.cpu.cores_usable,
-        io_limit: io_limit.as_deref(),
+        caveats: &caveats,
     });
-    let caveats = whole_caveats(&explored, &machine, &steps, io_limit);
     Check {
         schema: SCHEMA,
         iostack: env!("CARGO_PKG_VERSION").to_owned(),
@@ -195,33 +201,4 @@ fn assemble(
         caveats,
         interrupted: iostack_host::signals::stop_flag().load(std::sync::atomic::Ordering::Relaxed),
     }
-}
-
-/// Doubts that concern every figure of the check.
-fn whole_caveats(
-    explored: &Explored,
-    machine: &Machine,
-    steps: &[Step],
-    io_limit: Option<String>,
-) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = io_limit.map(|line| Caveat::IoLimit { line }).into_iter().collect();
-    if explored.place.region < machine.memory.total {
-        caveats.push(Caveat::SmallRegion { region: explored.place.region, memory: machine.memory.total });
-    }
-    let median = steps
-        .iter()
-        .find(|step| step.id == "latency")
-        .and_then(|step| step.points.first())
-        .and_then(|point| point.outcome.latency().quantile_ns(0.5));
-    if let (Some(device), Some(median)) = (explored.storage.bottom(), median)
-        && device.rotational
-        && median < 1_000_000
-    {
-        let claim = format!("{} claims to rotate; a disk with heads", device.name);
-        caveats.push(Caveat::CacheBelow { claim, latency: Nanos(median) });
-    }
-    if !machine.cpu.tsc_invariant {
-        caveats.push(Caveat::ClockNotInvariant { source: machine.kernel.clock_source.clone() });
-    }
-    caveats
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use iostack_model::{Check, Machine, Outcome, OutcomeFile};
 
 use crate::exit::Ended;
+use crate::talk::data;
 
 /// Arguments of `iostack compare`.
 #[derive(clap::Args)]
@@ -77,11 +78,10 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Ended> {
             .iter()
             .map(|(name, comparison)| serde_json::json!({ "job": name, "comparison": comparison }))
             .collect();
-        println!("{}", serde_json::Value::from(list));
+        data(&format!("{}\n", serde_json::Value::from(list)));
     } else {
         for (name, comparison) in &pairs {
-            println!("{name}");
-            print!("{}", iostack_report::text::comparison(comparison, &a_name, &b_name));
+            data(&format!("{name}\n{}", iostack_report::text::comparison(comparison, &a_name, &b_name)));
         }
     }
     let worse = pairs.iter().any(|(_, comparison)| {

@@ -3,6 +3,7 @@
 use iostack_workload::Status;
 
 use crate::exit::Ended;
+use crate::talk::data;
 
 /// Arguments of `iostack options`.
 #[derive(clap::Args)]
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &OptionsArgs) -> anyhow::Result<Ended> {
         iostack_workload::options_reference().into_iter().filter(|option| option.name.contains(wanted)).collect();
     anyhow::ensure!(!options.is_empty(), "no option has `{wanted}` in its name; `iostack options` lists all");
     if args.markdown {
-        println!("| option | meaning | example |\n| --- | --- | --- |");
+        data("| option | meaning | example |\n| --- | --- | --- |\n");
     }
     for option in options {
         let meaning = match &option.status {
@@ -30,9 +31,9 @@ pub(crate) fn run(args: &OptionsArgs) -> anyhow::Result<Ended> {
             Status::Refused(why) => format!("refused: {why}"),
         };
         if args.markdown {
-            println!("| `{}` | {meaning} | `{}` |", option.name, option.example);
+            data(&format!("| `{}` | {meaning} | `{}` |\n", option.name, option.example));
         } else {
-            println!("{:<26} {meaning}", option.name);
+            data(&format!("{:<26} {meaning}\n", option.name));
         }
     }
     Ok(Ended::Done)

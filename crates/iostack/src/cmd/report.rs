@@ -7,6 +7,7 @@ use iostack_model::{Check, OutcomeFile};
 
 use crate::exit::Ended;
 use crate::save;
+use crate::talk::data;
 
 /// Arguments of `iostack report`.
 #[derive(clap::Args)]
@@ -36,9 +37,9 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
     match &args.html {
         Some(path) => {
             save::new_file(path, &page)?;
-            println!("{}", path.display());
+            data(&format!("{}\n", path.display()));
         }
-        None => print!("{screen}"),
+        None => data(&screen),
     }
     Ok(Ended::Done)
 }

@@ -1,5 +1,6 @@
 //! `iostack run JOB --on TARGET`: one workload.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +14,7 @@ use crate::job::files::{self, Made};
 use crate::job::flags::JobFlags;
 use crate::job::gather;
 use crate::save;
-use crate::talk::Talk;
+use crate::talk::{self, Talk};
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
     };
     match &args.output {
         Some(path) => save::new_file(path, &text)?,
-        None => print!("{text}"),
+        None => talk::data(&text),
     }
     if let Some(path) = &args.html {
         save::new_file(path, &iostack_report::html::outcomes(&file))?;
@@ -116,6 +117,7 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
     let mut made = Made::default();
     let mut outcomes = Vec::new();
+    let mut held: Vec<(PathBuf, File)> = Vec::new();
     for group in gather::groups(gathered.jobs) {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -124,6 +126,7 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
         for job in &group {
             let placement = files::place(job, on.as_ref())?;
             works.push(files::prepare(job, placement, args.destroy_data, &control, &mut made)?);
+            held.extend(files::hold(job, &works[works.len() - 1], &held)?);
         }
         for (path, size) in made.files.drain(..) {
             talk.say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));

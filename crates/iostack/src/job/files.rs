@@ -3,6 +3,7 @@
 //! [`place`] decides names, [`prepare`] touches the disk: it refuses to write over what it did not make, lays out
 //! files that are missing or too short, and marks them as made by iostack so that the next run may write again.
 
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -137,6 +138,15 @@ fn prepare_file(
             path.display()
         );
     }
+    if !exists {
+        // Marked before it holds anything, so that a run that is killed meanwhile leaves nothing unknown behind.
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .with_context(|| format!("cannot make `{}`", path.display()))?;
+        iostack_host::mark_made(path);
+    }
     let result = iostack_engine::lay_out(path, needed, &job.data, job.seed, control);
     if let Err(error) = result {
         if !exists {
@@ -144,9 +154,19 @@ fn prepare_file(
         }
         return Err(error.into());
     }
-    iostack_host::mark_made(path);
     made.files.push((path.clone(), needed));
     Ok(())
+}
+
+/// Block devices that `job` writes, opened so that nobody can mount them meanwhile; those in `held` are held already.
+pub(crate) fn hold(job: &Job, work: &Work, held: &[(PathBuf, File)]) -> anyhow::Result<Vec<(PathBuf, File)>> {
+    let mut more: Vec<(PathBuf, File)> = Vec::new();
+    for path in work.files.iter().flatten().filter(|path| job.mix.destroys() && is_block(path)) {
+        if held.iter().chain(&more).all(|(known, _)| known != path) {
+            more.push((path.clone(), iostack_host::open_exclusive(path, 0)?));
+        }
+    }
+    Ok(more)
 }
 
 #[cfg(test)]
