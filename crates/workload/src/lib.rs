@@ -12,15 +12,23 @@
 //! Start reading at [`Plan`], then [`set_option`].
 
 mod buffer;
+mod fio;
 mod op;
+mod options;
 mod plan;
 mod rng;
+mod toml_jobs;
+mod validate;
 pub mod verify;
 
 pub use buffer::fill_buffer;
-pub use op::{Filled, Op, Region, region};
+pub use fio::{JobFile, JobFileError, ParseContext, Problem, Skipped, parse_fio};
+pub use op::{Filled, Op, Region, file_names, region};
+pub use options::{Dialect, OptionDoc, OptionError, Status, options_reference, set_option};
 pub use plan::Plan;
 pub use rng::Rng;
+pub use toml_jobs::parse_toml;
+pub use validate::{BLOCK_SIZE_MAX, QUEUE_DEPTH_MAX, THREADS_MAX, validate};
 
 /// The job cannot be turned into I/Os on this target.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

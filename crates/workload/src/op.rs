@@ -47,11 +47,11 @@ pub struct Region {
 
 /// The region of one thread in each of its `files` files of `target_size` bytes.
 ///
-/// It starts at `offset + thread * offset_increment`, as in fio. `size` is shared out among the files, and in percent it
+/// It starts at `offset + thread * offset_increment`, as in fio; threads count from `job.thread_first`. `size` is shared out among the files, and in percent it
 /// means a share of the target; without `size` the region ends with the target. The last block that does not fit whole
 /// is left out by [`crate::Plan`].
 pub fn region(job: &Job, target_size: Bytes, files: u16, thread: u32) -> Result<Region, WorkloadError> {
-    let increment = job.offset_increment.0.saturating_mul(u64::from(thread));
+    let increment = job.offset_increment.0.saturating_mul(u64::from(job.thread_first) + u64::from(thread));
     let first = job.offset.of(target_size).0.saturating_add(increment);
     let length = match job.size {
         Some(iostack_model::Amount::Percent(_)) | None if first > target_size.0 => 0,
@@ -66,6 +66,15 @@ pub fn region(job: &Job, target_size: Bytes, files: u16, thread: u32) -> Result<
         return Err(WorkloadError::BeyondTarget { thread, first, end, target: target_size.0 });
     }
     Ok(Region { offset: first, length })
+}
+
+/// Names of the files that thread `thread` makes when the job names none: fio's `job.thread.file`.
+///
+/// A slash in the job's name would be a directory; it becomes a dash.
+pub fn file_names(job: &Job, thread: u32) -> Vec<String> {
+    let number = u64::from(job.thread_first) + u64::from(thread);
+    let name = job.name.replace('/', "-");
+    (0..job.file_count).map(|file| format!("{name}.{number}.{file}")).collect()
 }
 
 #[cfg(test)]
@@ -105,5 +114,11 @@ mod tests {
         let error = region(&job(0, 600, Some(Amount::Bytes(Bytes(500)))), Bytes(1000), 1, 1).unwrap_err();
         assert_eq!(error, WorkloadError::BeyondTarget { thread: 1, first: 600, end: 1100, target: 1000 });
         region(&job(2000, 0, None), Bytes(1000), 1, 0).unwrap_err();
+    }
+
+    #[test]
+    fn files_are_named_as_fio_names_them() {
+        let job = Job { name: "a/b".to_owned(), thread_first: 2, file_count: 2, ..Job::default() };
+        assert_eq!(file_names(&job, 1), ["a-b.3.0", "a-b.3.1"]);
     }
 }

@@ -63,7 +63,7 @@ impl Plan {
         if region.length < u64::from(largest) {
             return Err(WorkloadError::RegionTooSmall { length: region.length, block: u64::from(largest) });
         }
-        let mut rng = Rng::stream(job.seed, u64::from(thread));
+        let mut rng = Rng::stream(job.seed, u64::from(job.thread_first) + u64::from(thread));
         let offsets = offsets(job, region, files, &chooser, &mut rng)?;
         let pass = match chooser.fixed_length() {
             Some(length) => region.length / u64::from(length) * u64::from(length),

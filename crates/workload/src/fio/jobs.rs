@@ -1,0 +1,97 @@
+//! How many jobs does a section stand for, and which are reported together?
+//!
+//! `numjobs=4` with `group_reporting` is one job of four threads. Without it, each clone has a report of its own and so
+//! is a job of its own, numbered by `thread_first`; likewise when the clones' files have names of their own.
+
+use std::path::PathBuf;
+
+use iostack_model::Job;
+
+use super::draft::Draft;
+use super::{Drafted, Problem};
+
+/// A file beyond this is a mistake, not a load.
+const MOST_CLONES: usize = 4096;
+
+/// All jobs of the file, in order.
+pub(super) fn jobs(drafts: Vec<Drafted>, problems: &mut Vec<Problem>) -> Vec<Job> {
+    let mut jobs: Vec<Job> = Vec::new();
+    let alone = drafts.len() == 1;
+    let mut report_groups = 0;
+    let mut group: Option<u32> = None;
+    let mut next_group = || {
+        report_groups += 1;
+        report_groups - 1
+    };
+    for (index, Drafted { mut draft, place }) in drafts.into_iter().enumerate() {
+        let clones = draft.clones.unwrap_or(1);
+        if draft.exit_all && !(alone && clones == 1) {
+            problems
+                .push(place.problem("`exitall` with several jobs is not supported: give each its runtime"));
+        }
+        if jobs.len() + clones as usize > MOST_CLONES {
+            problems.push(place.problem(format!("more than {MOST_CLONES} jobs in all; lower numjobs")));
+            continue;
+        }
+        if draft.new_group || draft.job.stonewall {
+            group = None;
+        }
+        // Sections that say nothing else must not read the same blocks in step with each other.
+        draft.job.seed = draft.job.seed.wrapping_add(index as u64);
+        if draft.group_reporting {
+            draft.job.report_group = *group.get_or_insert_with(&mut next_group);
+        }
+        if clones == 1 || (draft.group_reporting && !names_differ(&draft)) {
+            draft.job.threads = clones;
+            if !draft.group_reporting {
+                draft.job.report_group = next_group();
+            }
+            if names_differ(&draft) {
+                draft.job.files = file_names(&draft, 0);
+            }
+            jobs.push(draft.job);
+            continue;
+        }
+        for clone in 0..clones {
+            let mut job = draft.job.clone();
+            job.thread_first = clone;
+            if names_differ(&draft) {
+                job.files = file_names(&draft, clone);
+            }
+            if !draft.group_reporting {
+                job.report_group = next_group();
+            }
+            // A clone waits for the jobs before the section, not for its own twins.
+            job.stonewall &= clone == 0;
+            split_cpus(&mut job, clone);
+            jobs.push(job);
+        }
+    }
+    jobs
+}
+
+/// True when each clone makes files of names that [`crate::file_names`] would not give.
+fn names_differ(draft: &Draft) -> bool {
+    draft.filenames.is_empty() && (draft.filename_format.is_some() || draft.directories.len() > 1)
+}
+
+fn file_names(draft: &Draft, clone: u32) -> Vec<PathBuf> {
+    let directory = draft.directories.get(clone as usize % draft.directories.len().max(1));
+    let format = draft.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
+    (0..draft.job.file_count)
+        .map(|file| {
+            let name = format
+                .replace("$jobname", &draft.job.name)
+                .replace("$jobnum", &clone.to_string())
+                .replace("$filenum", &file.to_string());
+            directory.map_or_else(|| PathBuf::from(&name), |directory| directory.join(&name))
+        })
+        .collect()
+}
+
+/// A clone is thread 0 of its own job, so that its share of split CPUs is settled here.
+fn split_cpus(job: &mut Job, clone: u32) {
+    if let Some(cpus) = job.cpus.as_mut().filter(|cpus| job.cpus_split && !cpus.is_empty()) {
+        *cpus = vec![cpus[clone as usize % cpus.len()]];
+    }
+}

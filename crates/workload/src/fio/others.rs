@@ -1,0 +1,261 @@
+//! fio's options that change nothing here, or that are refused; each with its reason.
+
+use crate::options::{Dialect, OptionDoc, Status};
+
+/// One option that has no code.
+pub(super) struct Other {
+    name: &'static str,
+    /// Values under which it is harmless; empty: all of them, unless it is refused altogether.
+    harmless_values: &'static [&'static str],
+    status: Status,
+}
+
+impl Other {
+    /// What becomes of the option with this value.
+    pub(super) fn status_of(&self, value: &str) -> Status {
+        match self.status {
+            Status::Refused(_) if self.harmless_values.contains(&value) => Status::Harmless("the default"),
+            status => status,
+        }
+    }
+}
+
+/// The row of a name.
+pub(super) fn find(name: &str) -> Option<&'static Other> {
+    OTHERS.iter().find(|other| other.name == name)
+}
+
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    OTHERS.iter().map(|other| other.name)
+}
+
+/// For the manual.
+pub(super) fn reference() -> impl Iterator<Item = OptionDoc> {
+    OTHERS.iter().map(|other| {
+        let (Status::Harmless(why) | Status::Refused(why)) = other.status else {
+            unreachable!("no code here")
+        };
+        OptionDoc {
+            name: other.name,
+            aliases: &[],
+            dialect: Dialect::Fio,
+            meaning: why,
+            status: other.status,
+            example: other.harmless_values.first().copied().unwrap_or_default(),
+        }
+    })
+}
+
+const fn harmless(name: &'static str, why: &'static str) -> Other {
+    Other { name, harmless_values: &[], status: Status::Harmless(why) }
+}
+
+const fn refused(name: &'static str, why: &'static str) -> Other {
+    Other { name, harmless_values: &[], status: Status::Refused(why) }
+}
+
+const fn only(name: &'static str, harmless_values: &'static [&'static str], why: &'static str) -> Other {
+    Other { name, harmless_values, status: Status::Refused(why) }
+}
+
+const OFF: &[&str] = &["0", "none", "false"];
+const MEASURED: &str = "every I/O is timed; it costs a few ns";
+const CLOCK: &str = "the clock is the time-stamp counter where it is invariant";
+const LATER: &str = "traces are not replayed or written in this version";
+const PRIORITY: &str = "start iostack under nice, ionice, numactl or in a cgroup instead";
+const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
+const ZONES: &str = "zoned devices are not driven zone by zone";
+const TARGET_LOAD: &str = "the load does not adapt while it runs; give a rate or a queue depth";
+const DEDUPE: &str = "written data does not repeat; use buffer_pattern or buffer_compress_percentage";
+const LOGS: &str = "logs have fio's default format; leave it out";
+const COMMANDS: &str = "job files run no commands; run it before or after iostack";
+
+const OTHERS: &[Other] = &[
+    // How jobs run.
+    harmless("thread", "jobs are always threads"),
+    harmless("create_serialize", "files are written full before any job starts"),
+    harmless("create_fsync", "files are synced after they are written"),
+    harmless("create_on_open", "files are made before any job starts"),
+    harmless("fallocate", "files are written full, so that no extent is left unwritten"),
+    harmless("overwrite", "files are always written full first"),
+    harmless("openfiles", "all files stay open"),
+    harmless("unique_filename", "there are no clients to tell apart"),
+    only("allow_file_create", &["1"], "files that are missing are made; leave it out"),
+    only("allow_mounted_write", OFF, "writing to a mounted device needs --destroy-data on the command line"),
+    only("create_only", OFF, "files are made when a job runs"),
+    only("pre_read", OFF, "run a read job with a stonewall behind it"),
+    only("unlink_each_loop", OFF, "use unlink"),
+    only("file_append", OFF, "give offset and size"),
+    only("fill_device", OFF, "give the size"),
+    only("fill_fs", OFF, "give the size"),
+    only("lockfile", OFF, "files are not locked"),
+    refused("opendir", "name the files"),
+    refused("wait_for", "use stonewall"),
+    only("exit_what", &["group", "stonewall"], "give each job its runtime"),
+    harmless("exitall_on_error", "an error ends the run"),
+    only("continue_on_error", OFF, "errors are counted and reported; the job ends when it cannot go on"),
+    refused("ignore_error", "errors are counted and reported"),
+    harmless("error_dump", "errors are reported"),
+    refused("exec_prerun", COMMANDS),
+    refused("exec_postrun", COMMANDS),
+    refused("profile", "write its jobs out"),
+    refused("flow", "give each job its rate"),
+    refused("flow_id", "give each job its rate"),
+    refused("flow_sleep", "give each job its rate"),
+    refused("flow_watermark", "give each job its rate"),
+    // Offsets and sizes.
+    harmless("randrepeat", "the seed is always fixed; change randseed for other numbers"),
+    harmless("allrandrepeat", "the seed is always fixed; change randseed for other numbers"),
+    harmless(
+        "random_generator",
+        "the order has no visible pattern and no size limit, as with tausworthe64 and lfsr",
+    ),
+    harmless("softrandommap", "each block once needs no memory"),
+    only("percentage_random", &["100"], "mix a random and a sequential job instead"),
+    only("rw_sequencer", &["sequential"], "leave it out"),
+    only("bs_unaligned", OFF, "blocks start at multiples of their size"),
+    only("blocksize_unaligned", OFF, "blocks start at multiples of their size"),
+    only("bs_is_seq_rand", OFF, "give bs for reads, writes and trims"),
+    refused("blockalign", "blocks start at multiples of their smallest size; leave it out"),
+    refused("ba", "blocks start at multiples of their smallest size; leave it out"),
+    only("offset_align", OFF, "give the offset as it should be"),
+    only("fadvise_hint", OFF, "no advice is given; use direct=1, or fadvise_hint=0"),
+    only("write_hint", OFF, "no write hints are given"),
+    only("atomic", OFF, "atomic writes are not asked for"),
+    only("zonemode", OFF, ZONES),
+    refused("zonesize", ZONES),
+    refused("zonerange", ZONES),
+    refused("zonecapacity", ZONES),
+    refused("zoneskip", ZONES),
+    refused("read_beyond_wp", ZONES),
+    refused("max_open_zones", ZONES),
+    refused("job_max_open_zones", ZONES),
+    refused("ignore_zone_limits", ZONES),
+    refused("zone_reset_threshold", ZONES),
+    refused("zone_reset_frequency", ZONES),
+    // Engines and submission.
+    only("io_submit_mode", &["inline"], "use rate: latency counts from the intended start anyway"),
+    refused("iodepth_low", "use iodepth_batch_complete_min"),
+    harmless("iodepth_batch_complete_max", "all completions that are there are taken"),
+    only("serialize_overlap", OFF, "overlapping I/Os are not held back; leave norandommap out"),
+    only("force_async", OFF, "it measures io_uring's workers; a caveat tells when they are used"),
+    only("nowait", OFF, "an I/O that would wait is wanted here"),
+    only("uncached", OFF, "use direct=1"),
+    only("hipri_percentage", &["100"], "poll for all or for none"),
+    harmless("nonvectored", "io_uring gets one buffer per I/O anyway"),
+    harmless("userspace_reap", "completions are taken from the ring in user space where the kernel shows it"),
+    refused("sqthread_poll_cpu", "the kernel places its thread"),
+    only("cmdprio_percentage", OFF, "all I/Os have the same priority"),
+    only("cmdprio_class", OFF, "all I/Os have the same priority"),
+    only("cmdprio", OFF, "all I/Os have the same priority"),
+    refused("cmdprio_bssplit", "all I/Os have the same priority"),
+    only("mem", &["malloc", "mmap", "shm"], "buffers are anonymous memory, aligned to pages"),
+    only("iomem", &["malloc", "mmap", "shm"], "buffers are anonymous memory, aligned to pages"),
+    harmless("iomem_align", "buffers are aligned to pages"),
+    harmless("mem_align", "buffers are aligned to pages"),
+    refused("hugepage-size", "buffers are anonymous memory, aligned to pages"),
+    refused("lockmem", "use a cgroup to take memory away"),
+    refused("ioscheduler", "write it to /sys/block/DEVICE/queue/scheduler first"),
+    // Content and verification.
+    harmless("refill_buffers", "content never repeats"),
+    harmless("scramble_buffers", "content never repeats"),
+    only("buffer_compress_chunk", &["512"], "content compresses in pieces of 512 bytes"),
+    only("dedupe_percentage", OFF, DEDUPE),
+    refused("dedupe_mode", DEDUPE),
+    refused("dedupe_working_set_percentage", DEDUPE),
+    refused("dedupe_global", DEDUPE),
+    harmless("verify_interval", "each 512 bytes carry their own header, so any interval is covered"),
+    harmless("verify_dump", "the first mismatch is described with its offset"),
+    harmless("verify_async", "the job's own threads verify"),
+    harmless("verify_async_cpus", "the job's own threads verify"),
+    harmless("verify_state_save", "headers carry all that a later check needs"),
+    only("verify_state_load", OFF, VERIFY),
+    only("verify_offset", OFF, VERIFY),
+    refused("verify_pattern", "use verify=crc32c"),
+    only("verify_backlog", OFF, "all is verified after all is written; leave it out"),
+    refused("verify_backlog_batch", "all is verified after all is written; leave it out"),
+    only("experimental_verify", OFF, VERIFY),
+    only("trim_percentage", OFF, "give rw=trim in a job of its own"),
+    only("trim_verify_zero", OFF, "what a trimmed block reads as is up to the device"),
+    refused("trim_backlog", "give rw=trim in a job of its own"),
+    refused("trim_backlog_batch", "give rw=trim in a job of its own"),
+    only("write_barrier", OFF, "use fsync or fdatasync"),
+    only("sync_file_range", OFF, "use fsync or fdatasync"),
+    // Pace and time.
+    harmless("rate_cycle", "the pace is kept I/O by I/O"),
+    only("rate_ignore_thinktime", OFF, "give rate or thinktime, not both"),
+    refused("rate_min", "compare the outcome instead"),
+    refused("rate_iops_min", "compare the outcome instead"),
+    harmless("thinktime_blocks_type", "pauses count finished I/Os"),
+    only("thinktime_iotime", OFF, "use thinktime_blocks"),
+    only("max_latency", OFF, "the outcome shows the maximum"),
+    refused("latency_target", TARGET_LOAD),
+    refused("latency_window", TARGET_LOAD),
+    refused("latency_percentile", TARGET_LOAD),
+    refused("latency_run", TARGET_LOAD),
+    refused("steadystate", "the outcome says whether its series was steady"),
+    refused("ss", "the outcome says whether its series was steady"),
+    refused("steadystate_duration", "the outcome says whether its series was steady"),
+    refused("ss_dur", "the outcome says whether its series was steady"),
+    refused("steadystate_ramp_time", "use ramp_time"),
+    refused("ss_ramp", "use ramp_time"),
+    harmless("clocksource", CLOCK),
+    harmless("gtod_reduce", MEASURED),
+    harmless("gtod_cpu", CLOCK),
+    // Output.
+    harmless("disk_util", "device counters are always read"),
+    harmless("disable_lat", MEASURED),
+    harmless("disable_clat", MEASURED),
+    harmless("disable_slat", MEASURED),
+    harmless("disable_bw", MEASURED),
+    harmless("disable_bw_measurement", MEASURED),
+    harmless("lat_percentiles", MEASURED),
+    harmless("clat_percentiles", MEASURED),
+    harmless("slat_percentiles", MEASURED),
+    harmless("significant_figures", "numbers have the digits that their interval supports"),
+    harmless("unit_base", "rates are printed in bytes"),
+    harmless("minimal", "it belongs on the command line"),
+    harmless("bwavgtime", "the series has one element per second; log_avg_msec sets the logs'"),
+    harmless("iopsavgtime", "the series has one element per second; log_avg_msec sets the logs'"),
+    harmless("log_entries", "logs grow as they must"),
+    harmless("log_compression", "logs are small enough in memory"),
+    harmless("log_compression_cpus", "logs are small enough in memory"),
+    only("log_store_compressed", OFF, LOGS),
+    only("log_max_value", OFF, LOGS),
+    only("log_prio", OFF, LOGS),
+    only("log_unix_epoch", OFF, LOGS),
+    only("log_alternate_epoch", OFF, LOGS),
+    refused("log_alternate_epoch_clock_id", LOGS),
+    refused("log_issue_time", LOGS),
+    refused("write_hist_log", "the whole histogram is in the JSON outcome"),
+    harmless("log_hist_msec", "it only matters with write_hist_log, which is refused"),
+    harmless("log_hist_coarseness", "it only matters with write_hist_log, which is refused"),
+    only("per_job_logs", &["1"], "each job writes its own log"),
+    only("stats", &["1"], "every job is reported"),
+    only("unified_rw_reporting", OFF, "reads and writes are reported apart, and their sum"),
+    harmless("block_error_percentiles", "failures are counted and listed"),
+    // Traces.
+    refused("write_iolog", LATER),
+    refused("read_iolog", LATER),
+    refused("read_iolog_chunked", LATER),
+    refused("merge_blktrace_file", LATER),
+    refused("merge_blktrace_scalars", LATER),
+    refused("merge_blktrace_iters", LATER),
+    refused("replay_no_stall", LATER),
+    refused("replay_redirect", LATER),
+    refused("replay_scale", LATER),
+    refused("replay_align", LATER),
+    refused("replay_time_scale", LATER),
+    refused("replay_skip", LATER),
+    // Priorities and limits.
+    refused("nice", PRIORITY),
+    refused("prio", PRIORITY),
+    refused("prioclass", PRIORITY),
+    refused("numa_cpu_nodes", PRIORITY),
+    refused("numa_mem_policy", PRIORITY),
+    refused("cgroup", PRIORITY),
+    refused("cgroup_weight", PRIORITY),
+    refused("cgroup_nodelete", PRIORITY),
+    refused("uid", "start iostack as that user"),
+    refused("gid", "start iostack as that user"),
+];

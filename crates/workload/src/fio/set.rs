@@ -1,0 +1,218 @@
+//! What do the values of single fio options mean? The longer answers; the short ones stand in the table.
+
+use std::path::PathBuf;
+
+use iostack_model::{BlockSizes, Bytes, Direction, Distribution, Mix};
+
+use super::draft::{Draft, EngineName, Pattern};
+use super::units::size;
+use crate::options::value::{Set, ValueError, bad, distribution, refused, size_shares, whole, whole_u32};
+
+/// The values of `ioengine` that are done.
+pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, io_uring, mmap";
+
+pub(super) fn positive(text: &str) -> Result<u32, ValueError> {
+    whole_u32(text, 1, u32::MAX)
+}
+
+pub(super) fn count(text: &str) -> Result<u32, ValueError> {
+    whole_u32(text, 0, u32::MAX)
+}
+
+pub(super) fn any(text: &str) -> Result<u64, ValueError> {
+    whole(text, 0, u64::MAX)
+}
+
+pub(super) fn set_kb_base(_: &mut Draft, text: &str) -> Set {
+    // Taken before all other options of the section; here it is only judged.
+    if matches!(text, "1000" | "1024") { Ok(()) } else { bad("give 1024 or 1000") }
+}
+
+pub(super) fn set_rw(draft: &mut Draft, text: &str) -> Set {
+    let (word, gap) = text.split_once(':').unwrap_or((text, ""));
+    let gap = match gap {
+        "" => 0,
+        back if back.starts_with('-') => return refused("sequences do not run backwards here"),
+        gap => size(gap, draft.kb_base)?.0,
+    };
+    let both = Mix { read: 0, write: 50, trim: 50 };
+    let (mix, random) = match word {
+        "read" => (Mix::READ, false),
+        "write" => (Mix::WRITE, false),
+        "trim" => (Mix::TRIM, false),
+        "rw" | "readwrite" => (Mix::reads(50), false),
+        "trimwrite" => (both, false),
+        "randread" => (Mix::READ, true),
+        "randwrite" => (Mix::WRITE, true),
+        "randtrim" => (Mix::TRIM, true),
+        "randrw" => (Mix::reads(50), true),
+        "randtrimwrite" => (both, true),
+        _ => {
+            return bad(
+                "give read, write, rw, randread, randwrite, randrw, trim, randtrim, trimwrite or randtrimwrite",
+            );
+        }
+    };
+    draft.pattern = Some(Pattern { mix, random, gap });
+    Ok(())
+}
+
+/// Up to three values separated by commas: reads, writes, trims. As in fio, the last one given holds for those left
+/// out, and one left empty says nothing.
+pub(super) fn by_direction<T: Clone>(
+    text: &str,
+    read: impl Fn(&str) -> Result<T, ValueError>,
+) -> Result<[Option<T>; 3], ValueError> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    if parts.len() > Direction::ALL.len() {
+        return bad("give at most three values: for reads, writes and trims");
+    }
+    let mut values = [None, None, None];
+    let mut last = None;
+    for (index, value) in values.iter_mut().enumerate() {
+        match parts.get(index) {
+            Some(&"") => {}
+            Some(part) => {
+                *value = Some(read(part)?);
+                last.clone_from(value);
+            }
+            None => value.clone_from(&last),
+        }
+    }
+    Ok(values)
+}
+
+type Shares = Vec<(Bytes, u8)>;
+
+fn set_sizes(draft: &mut Draft, text: &str, read: impl Fn(&str) -> Result<Shares, ValueError>) -> Set {
+    let [reads, writes, trims] = by_direction(text, read)?;
+    let BlockSizes { read, write, trim } = &mut draft.job.block_sizes;
+    for (sizes, typed) in [(read, reads), (write, writes), (trim, trims)] {
+        if let Some(typed) = typed {
+            *sizes = typed;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn set_bs(draft: &mut Draft, text: &str) -> Set {
+    let kb_base = draft.kb_base;
+    set_sizes(draft, text, |part| match size(part, kb_base)? {
+        Bytes(0) => bad("a block has at least 1 byte"),
+        bytes => Ok(vec![(bytes, 100)]),
+    })
+}
+
+pub(super) fn set_bssplit(draft: &mut Draft, text: &str) -> Set {
+    let kb_base = draft.kb_base;
+    set_sizes(draft, text, |part| size_shares(part, |text| size(text, kb_base)))
+}
+
+/// More sizes than this cannot have a whole percent each.
+const RANGE_STEPS: u64 = 100;
+
+pub(super) fn set_bsrange(draft: &mut Draft, text: &str) -> Set {
+    let kb_base = draft.kb_base;
+    set_sizes(draft, text, |part| {
+        let Some((a, b)) = part.split_once(['-', ':']) else { return bad("give a range like 4k-16k") };
+        let (a, b) = (size(a, kb_base)?.0, size(b, kb_base)?.0);
+        let (least, most) = (a.min(b), a.max(b));
+        if least == 0 {
+            return bad("a block has at least 1 byte");
+        }
+        let steps = most / least;
+        if steps > RANGE_STEPS {
+            return refused(format!(
+                "{steps} sizes; give bssplit, or a range of at most {RANGE_STEPS} multiples"
+            ));
+        }
+        let share = |step: u64| (100 * step / steps - 100 * (step - 1) / steps) as u8;
+        Ok((1..=steps).map(|step| (Bytes(least * step), share(step))).collect())
+    })
+}
+
+pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
+    draft.engine = Some(match text {
+        "psync" | "sync" => EngineName::Psync,
+        "pvsync" | "pvsync2" => EngineName::Pvsync2,
+        "libaio" => EngineName::Libaio,
+        "io_uring" => EngineName::IoUring,
+        "mmap" => EngineName::Mmap,
+        "posixaio" | "solarisaio" | "windowsaio" | "io_uring_cmd" => {
+            return refused("use io_uring, or libaio on old kernels");
+        }
+        "vsync" => return refused("use pvsync2, which takes offsets"),
+        "null" => return refused("it moves no data; `iostack cost` measures the generator itself"),
+        _ => return refused(format!("use one of {ENGINES}")),
+    });
+    Ok(())
+}
+
+pub(super) fn set_distribution(draft: &mut Draft, text: &str) -> Set {
+    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+    if text.contains(',') {
+        return refused("reads, writes and trims share one distribution; give one");
+    }
+    draft.distribution = Some(match kind {
+        "random" => Distribution::Uniform,
+        "zoned_abs" => return refused("give the zones in percent, with zoned"),
+        "zoned" => distribution(kind, rest)?,
+        "zipf" | "pareto" | "normal" | "gauss" => {
+            let (number, centre) = rest.split_once(':').unwrap_or((rest, ""));
+            if !centre.is_empty() {
+                return refused(
+                    "the centre is not chosen; hot blocks are scattered, normal has its centre in the middle",
+                );
+            }
+            distribution(kind, number)?
+        }
+        _ => return bad("give random, zipf:1.2, pareto:0.2, normal:20 or zoned:60/10:40/90"),
+    });
+    Ok(())
+}
+
+pub(super) fn set_sync(draft: &mut Draft, text: &str) -> Set {
+    let sync = &mut draft.job.sync;
+    (sync.o_sync, sync.o_dsync) = match text {
+        "none" | "0" => (false, false),
+        "sync" | "1" => (true, false),
+        "dsync" => (false, true),
+        _ => return bad("give none, sync or dsync"),
+    };
+    Ok(())
+}
+
+pub(super) fn set_verify(draft: &mut Draft, text: &str) -> Set {
+    draft.verify = Some(match text {
+        "crc32c" | "crc32c-intel" => true,
+        "0" | "none" => false,
+        _ => return refused("use crc32c"),
+    });
+    Ok(())
+}
+
+/// The prefix typed; without one it is the job's name, which only [`Draft::finish`] knows for sure.
+pub(super) fn prefix(text: &str) -> Option<PathBuf> {
+    Some(PathBuf::from(text)).filter(|_| !text.is_empty())
+}
+
+/// Names separated by `:`; a name's own colon is written `\:`.
+pub(super) fn colon_list(text: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    for part in text.split_inclusive(':') {
+        let name = part.strip_suffix(':').unwrap_or(part);
+        let (name, escaped) =
+            name.strip_suffix('\\').map_or((name, false), |name| (name, part.ends_with(':')));
+        // The list begins with one name and only grows.
+        let Some(last) = names.last_mut() else { break };
+        last.push_str(name);
+        if escaped {
+            last.push(':');
+        } else if name.len() < part.len() && part.ends_with(':') {
+            names.push(String::new());
+        } else if part.ends_with('\\') {
+            last.push('\\');
+        }
+    }
+    names.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}

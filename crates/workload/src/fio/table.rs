@@ -1,0 +1,302 @@
+//! fio's options that do here what they do there.
+
+use std::path::PathBuf;
+
+use iostack_model::{Arrival, Data, Nanos, Order};
+
+use super::draft::Draft;
+use super::set::{
+    ENGINES, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange, set_bssplit,
+    set_distribution, set_ioengine, set_kb_base, set_rw, set_sync, set_verify,
+};
+use super::units::{amount, size, time};
+use crate::options::value::{Set, bad, cpu_list, pattern, percentiles, refused, switch, whole, whole_u32};
+
+/// One supported option of fio.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) aliases: &'static [&'static str],
+    pub(super) meaning: &'static str,
+    pub(super) example: &'static str,
+    /// `time_based` for `time_based=1`.
+    pub(super) may_stand_alone: bool,
+    pub(super) set: fn(&mut Draft, &str) -> Set,
+}
+
+impl Row {
+    const fn or(mut self, aliases: &'static [&'static str]) -> Row {
+        self.aliases = aliases;
+        self
+    }
+}
+
+const fn value(
+    name: &'static str,
+    meaning: &'static str,
+    example: &'static str,
+    set: fn(&mut Draft, &str) -> Set,
+) -> Row {
+    Row { name, aliases: &[], meaning, example, may_stand_alone: false, set }
+}
+
+const fn flag(name: &'static str, meaning: &'static str, set: fn(&mut Draft, &str) -> Set) -> Row {
+    Row { name, aliases: &[], meaning, example: "1", may_stand_alone: true, set }
+}
+
+/// The row of a name.
+pub(super) fn find(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name || row.aliases.contains(&name))
+}
+
+const SECOND: u64 = 1_000_000_000;
+const MICROSECOND: u64 = 1_000;
+
+/// Assigns a field of the draft, or of its job.
+macro_rules! put {
+    ($($field:ident).+, $read:expr) => {
+        |draft: &mut Draft, text: &str| {
+            draft.$($field).+ = $read(text)?.into();
+            Ok(())
+        }
+    };
+}
+
+/// The table.
+pub(super) const ROWS: &[Row] = &[
+    value("name", "What reports call the job", "randread", |draft, text| {
+        text.clone_into(&mut draft.job.name);
+        Ok(())
+    }),
+    value("description", "Kept with the job's options", "nightly", |_, _| Ok(())),
+    value("kb_base", "What a size's `k` counts: 1024 or 1000 (`KiB` the other)", "1024, 1000", set_kb_base),
+    value("rw", "Direction and order; `read:8k` leaves gaps of 8k", "randread, rw, write, read:8k", set_rw)
+        .or(&["readwrite"]),
+    value("rwmixread", "Percent of reads in a mixed job", "70", |draft, text| {
+        draft.read_percent = Some(whole(text, 0, 100)? as u8);
+        Ok(())
+    }),
+    value("rwmixwrite", "Percent of writes in a mixed job", "30", |draft, text| {
+        draft.read_percent = Some(100 - whole(text, 0, 100)? as u8);
+        Ok(())
+    }),
+    value("bs", "Bytes of each I/O; for reads, writes, trims", "4k", set_bs).or(&["blocksize"]),
+    value("bssplit", "Block sizes with shares; for reads, writes, trims", "4k/60:64k/40", set_bssplit),
+    value("bsrange", "Block sizes from a range, in steps of the smallest", "4k-16k", set_bsrange)
+        .or(&["blocksize_range"]),
+    value(
+        "size",
+        "Bytes or share of the target each thread covers, all its files together",
+        "1g, 50%",
+        |draft, text| {
+            draft.job.size = Some(amount(text, draft.kb_base)?);
+            Ok(())
+        },
+    ),
+    value("io_size", "Stop after so many bytes, more or less than `size`", "10g", |draft, text| {
+        draft.io_size = Some(amount(text, draft.kb_base)?);
+        Ok(())
+    })
+    .or(&["io_limit"]),
+    value("filesize", "Bytes of each file", "1g", |draft, text| {
+        draft.file_size = Some(size(text, draft.kb_base)?);
+        Ok(())
+    }),
+    value("offset", "Start of the region, in bytes or as a share of the target", "1g, 50%", |draft, text| {
+        draft.job.offset = amount(text, draft.kb_base)?;
+        Ok(())
+    }),
+    value("offset_increment", "Bytes that each further clone starts later", "1g", |draft, text| {
+        if text.ends_with('%') {
+            return refused("give it in bytes");
+        }
+        draft.job.offset_increment = size(text, draft.kb_base)?;
+        Ok(())
+    }),
+    value("number_ios", "Stop after so many I/Os of each thread", "1000", |draft, text| {
+        draft.job.io_count = Some(size(text, draft.kb_base)?.0).filter(|&count| count > 0);
+        Ok(())
+    }),
+    value(
+        "ioengine",
+        "Kernel interface; `sync` is done by psync, `pvsync` by pvsync2",
+        ENGINES,
+        set_ioengine,
+    ),
+    value("iodepth", "I/Os in flight per thread", "32", put!(job.queue_depth, positive)),
+    value("iodepth_batch", "I/Os submitted per system call", "16", put!(job.batch.submit, positive))
+        .or(&["iodepth_batch_submit"]),
+    value(
+        "iodepth_batch_complete_min",
+        "Completions waited for per system call; 0 counts as 1",
+        "1",
+        |draft, text| {
+            draft.job.batch.complete_min = whole_u32(text, 0, u32::MAX)?.max(1);
+            Ok(())
+        },
+    )
+    .or(&["iodepth_batch_complete"]),
+    flag("hipri", "Poll for completions; with io_uring or pvsync2", put!(switches.poll, switch)),
+    flag("fixedbufs", "Register the buffers with io_uring once", put!(switches.fixed_buffers, switch)),
+    flag("registerfiles", "Register the files with io_uring once", put!(switches.registered_files, switch)),
+    flag("sqthread_poll", "Let a kernel thread submit; with io_uring", put!(switches.submit_poll, switch)),
+    value("direct", "Bypass the page cache", "1", put!(job.direct, switch)),
+    value("buffered", "The opposite of `direct`", "0", |draft, text| {
+        draft.job.direct = !switch(text)?;
+        Ok(())
+    }),
+    value("invalidate", "Drop the target's page cache before starting", "1", put!(job.invalidate, switch)),
+    value("runtime", "Stop after this time; a bare number is seconds", "30, 5m", |draft, text| {
+        draft.job.runtime = Some(time(text, SECOND)?).filter(|&span| span > Nanos(0));
+        Ok(())
+    })
+    .or(&["timeout"]),
+    flag("time_based", "Start over when the region is done, until `runtime`", put!(job.time_based, switch)),
+    value("ramp_time", "Run this long before measuring", "5s", |draft, text| {
+        draft.job.ramp = time(text, SECOND)?;
+        Ok(())
+    }),
+    value("startdelay", "Wait this long before starting", "1s", |draft, text| {
+        draft.job.start_delay = time(text, SECOND)?;
+        Ok(())
+    }),
+    value("loops", "Passes over the region", "3", put!(job.loops, positive)),
+    value(
+        "numjobs",
+        "Clones of the job; one report each unless group_reporting",
+        "4",
+        put!(clones, positive),
+    ),
+    flag(
+        "group_reporting",
+        "One report for all jobs up to the next stonewall or new_group",
+        put!(group_reporting, switch),
+    ),
+    flag("new_group", "Begin a new report group", put!(new_group, switch)),
+    flag("stonewall", "Start only after all earlier jobs have ended", put!(job.stonewall, switch))
+        .or(&["wait_for_previous"]),
+    flag("exitall", "End all jobs with the first; only in a file of one job", put!(exit_all, switch)),
+    value("rate", "Bytes per second of each direction, paced by the clock", "1m", |draft, text| {
+        let kb_base = draft.kb_base;
+        let limits = by_direction(text, |part| Ok(size(part, kb_base)?.0 as f64))?;
+        draft.rate_bytes = limits.map(|limit| limit.filter(|&limit| limit > 0.0));
+        Ok(())
+    }),
+    value("rate_iops", "I/Os per second of each direction, paced by the clock", "1000", |draft, text| {
+        let limits = by_direction(text, |part| Ok(size(part, 1000)?.0 as f64))?;
+        draft.rate_iops = limits.map(|limit| limit.filter(|&limit| limit > 0.0));
+        Ok(())
+    }),
+    value("rate_process", "Distances between I/Os: linear or poisson", "linear, poisson", |draft, text| {
+        draft.arrival = Some(match text {
+            "linear" => Arrival::Regular,
+            "poisson" => Arrival::Poisson,
+            _ => return bad("give linear or poisson"),
+        });
+        Ok(())
+    }),
+    value("thinktime", "Pause between I/Os; a bare number is microseconds", "100, 10ms", |draft, text| {
+        draft.think_time = Some(time(text, MICROSECOND)?);
+        Ok(())
+    }),
+    value("thinktime_spin", "Part of the pause that burns CPU", "10", |draft, text| {
+        draft.think_spin = Some(time(text, MICROSECOND)?);
+        Ok(())
+    }),
+    value("thinktime_blocks", "I/Os between two pauses", "8", put!(think_every, positive)),
+    flag("norandommap", "Independent random draws, instead of each block once", |draft, text| {
+        draft.order = Some(if switch(text)? { Order::Independent } else { Order::Permutation });
+        Ok(())
+    }),
+    value(
+        "random_distribution",
+        "Which blocks are likelier",
+        "random, zipf:1.2, zoned:60/10:40/90",
+        set_distribution,
+    ),
+    value("randseed", "Reproduces offsets, mix and content", "42", put!(job.seed, any)),
+    value("fsync", "fsync after so many writes", "32", put!(job.sync.fsync_every, count)),
+    value("fdatasync", "fdatasync after so many writes", "32", put!(job.sync.fdatasync_every, count)),
+    value("end_fsync", "fsync once when the job ends", "1", put!(job.sync.end_fsync, switch)),
+    value("fsync_on_close", "fsync once when the job ends", "1", put!(job.sync.end_fsync, switch)),
+    value("sync", "Each write is on the medium before it returns", "0, 1, dsync", set_sync),
+    value("verify", "Prove that data comes back; only crc32c", "crc32c", set_verify),
+    value("do_verify", "Read back what was written", "1", put!(do_verify, switch)),
+    flag("verify_only", "Check what an earlier job wrote", put!(verify_only, switch)),
+    value("verify_fatal", "Stop at the first block that does not verify", "1", put!(verify_fatal, switch)),
+    flag("zero_buffers", "Write zeroes", |draft, text| {
+        draft.job.data = if switch(text)? { Data::Zeroes } else { Data::Random };
+        Ok(())
+    }),
+    value("buffer_compress_percentage", "Percent of each write that compresses away", "50", |draft, text| {
+        draft.job.data = Data::Compressible(whole(text, 0, 100)? as u8);
+        Ok(())
+    }),
+    value("buffer_pattern", "Bytes that writes repeat", "0xdeadface", |draft, text| {
+        draft.job.data = Data::Pattern(pattern(text)?);
+        Ok(())
+    }),
+    value("filename", "Files or devices to use, separated by `:`", "/dev/nvme0n1", |draft, text| {
+        draft.filenames = colon_list(text);
+        if text.contains("$job") || text.contains("$filenum") {
+            return bad("$jobname, $jobnum and $filenum stand for something in filename_format only");
+        }
+        Ok(())
+    }),
+    value("directory", "Where files are made", "/mnt/test", |draft, text| {
+        draft.directories = colon_list(text).into_iter().map(PathBuf::from).collect();
+        Ok(())
+    }),
+    value("filename_format", "Names of the files made", "$jobname.$jobnum.$filenum", |draft, text| {
+        draft.filename_format = Some(text.to_owned());
+        Ok(())
+    }),
+    value("nrfiles", "Files each thread makes", "4", |draft, text| {
+        draft.job.file_count = whole_u32(text, 1, u32::from(u16::MAX))?;
+        Ok(())
+    }),
+    value("file_service_type", "Which file comes next; they take turns", "roundrobin", |draft, text| {
+        draft.files_in_other_order = Some(text.to_owned()).filter(|order| order != "roundrobin");
+        Ok(())
+    }),
+    value("unlink", "Remove the files this job made", "1", put!(job.unlink, switch)),
+    value("cpus_allowed", "CPUs the threads may use", "0-3,6", |draft, text| {
+        draft.job.cpus = Some(cpu_list(text)?);
+        Ok(())
+    }),
+    value("cpumask", "The same as a bit mask", "0xf", |draft, text| {
+        let mask = size(text, 1024)?.0;
+        let cpus: Vec<u32> = (0..u64::BITS).filter(|bit| mask >> bit & 1 == 1).collect();
+        draft.job.cpus = if cpus.is_empty() { return bad("the mask names no CPU") } else { Some(cpus) };
+        Ok(())
+    }),
+    value("cpus_allowed_policy", "All CPUs for each thread, or one each", "shared, split", |draft, text| {
+        draft.job.cpus_split = match text {
+            "shared" => false,
+            "split" => true,
+            _ => return bad("give shared or split"),
+        };
+        Ok(())
+    }),
+    log("write_bw_log", "Write PREFIX_bw.N.log", |draft, text| {
+        (draft.logs_by_name[0], draft.job.logs.bandwidth) = (text.is_empty(), prefix(text));
+        Ok(())
+    }),
+    log("write_lat_log", "Write PREFIX_lat.N.log, _slat and _clat", |draft, text| {
+        (draft.logs_by_name[1], draft.job.logs.latency) = (text.is_empty(), prefix(text));
+        Ok(())
+    }),
+    log("write_iops_log", "Write PREFIX_iops.N.log", |draft, text| {
+        (draft.logs_by_name[2], draft.job.logs.iops) = (text.is_empty(), prefix(text));
+        Ok(())
+    }),
+    value("log_avg_msec", "Average over so many milliseconds in the logs", "1000", |draft, text| {
+        draft.job.logs.average = Nanos::millis(whole(text, 0, u64::MAX / 1_000_000)?);
+        Ok(())
+    }),
+    value("log_offset", "Put the offset in each line of the logs", "1", put!(job.logs.offsets, switch)),
+    value("percentile_list", "Percentiles to print", "50:99:99.9", put!(job.percentiles, percentiles)),
+];
+
+const fn log(name: &'static str, meaning: &'static str, set: fn(&mut Draft, &str) -> Set) -> Row {
+    Row { name, aliases: &[], meaning, example: "run1", may_stand_alone: true, set }
+}

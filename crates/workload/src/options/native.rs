@@ -1,0 +1,396 @@
+//! Our own vocabulary: flags of `iostack run` and keys of TOML jobs.
+//!
+//! The rows stand in the order in which a TOML table's keys are applied, so that its keys may be written in any order:
+//! what others refine comes first.
+
+use std::path::PathBuf;
+
+use iostack_model::{
+    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Rate, Think, Verify,
+    VerifyMode,
+};
+
+use super::value::{
+    Set, ValueError, access, bad, cpu_list, mix, number, parsed, pattern, per_second, percentiles,
+    size_shares, switch, whole, whole_u32,
+};
+
+/// One option of ours.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: &'static str,
+    pub(crate) example: &'static str,
+    pub(crate) set: fn(&mut Job, &str) -> Set,
+}
+
+const fn row(
+    name: &'static str,
+    meaning: &'static str,
+    example: &'static str,
+    set: fn(&mut Job, &str) -> Set,
+) -> Row {
+    Row { name, meaning, example, set }
+}
+
+/// The row of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+/// All names.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.name)
+}
+
+/// Assigns a field.
+macro_rules! put {
+    ($($field:ident).+, $read:expr) => {
+        |job: &mut Job, text: &str| {
+            job.$($field).+ = $read(text)?;
+            Ok(())
+        }
+    };
+}
+
+/// The table.
+pub(crate) const ROWS: &[Row] = &[
+    row("name", "What reports call the job", "randread", put!(name, text)),
+    row("pattern", "How offsets follow each other: random, sequential or strided", "random", set_pattern),
+    row(
+        "distribution",
+        "Which blocks a random pattern prefers: uniform, permutation (each block once per pass), zipf:THETA, \
+         pareto:H, normal:PERCENT, hot:ACCESSES/SIZE, zoned:ACCESSES/SIZE:ACCESSES/SIZE",
+        "uniform, permutation, zipf:1.2, hot:90/10",
+        put!(access, access),
+    ),
+    row("gap", "Bytes a strided pattern leaves out behind each block", "60k", set_gap),
+    row("read_percent", "Percent of reads; the rest are writes", "70", set_read_percent),
+    row("mix", "Percent of reads, writes and trims", "60/30/10", put!(mix, mix)),
+    row("block_size", "Bytes of each I/O, or sizes with shares", "4k, 4k/60:64k/40", set_block_size),
+    row("read_block_size", "The same for reads alone", "4k", put!(block_sizes.read, sizes)),
+    row("write_block_size", "The same for writes alone", "64k", put!(block_sizes.write, sizes)),
+    row("trim_block_size", "The same for trims alone", "1m", put!(block_sizes.trim, sizes)),
+    row("size", "Bytes of the region, or a share of the target; default up to its end", "1g, 50%", set_size),
+    row(
+        "offset",
+        "Start of the region, in bytes or as a share of the target",
+        "1g, 50%",
+        put!(offset, amount),
+    ),
+    row(
+        "offset_increment",
+        "Bytes that each further thread starts later",
+        "1g",
+        put!(offset_increment, parsed),
+    ),
+    row("io_limit", "Stop after so many bytes, more or less than `size`", "10g", set_io_limit),
+    row("io_count", "Stop after so many I/Os of each thread", "1000", set_io_count),
+    row("engine", "Kernel interface: psync, pvsync2, libaio, io_uring or mmap", "io_uring", set_engine),
+    row("fixed_buffers", "Register the buffers with io_uring once", "true", |job, text| {
+        uring(job, text, |[fixed_buffers, ..], on| *fixed_buffers = on)
+    }),
+    row("registered_files", "Register the files with io_uring once", "true", |job, text| {
+        uring(job, text, |[_, registered_files, ..], on| *registered_files = on)
+    }),
+    row("poll", "Poll for completions (io_uring IOPOLL, pvsync2 RWF_HIPRI)", "true", set_poll),
+    row("submit_poll", "Let a kernel thread submit (io_uring SQPOLL)", "true", |job, text| {
+        uring(job, text, |[.., submit_poll], on| *submit_poll = on)
+    }),
+    row("queue_depth", "I/Os in flight per thread", "32", |job, text| {
+        job.queue_depth = whole_u32(text, 1, u32::MAX)?;
+        Ok(())
+    }),
+    row("batch", "I/Os submitted per system call", "16", |job, text| {
+        job.batch.submit = whole_u32(text, 1, u32::MAX)?;
+        Ok(())
+    }),
+    row("batch_complete", "Completions waited for per system call", "1", |job, text| {
+        job.batch.complete_min = whole_u32(text, 1, u32::MAX)?;
+        Ok(())
+    }),
+    row("threads", "Threads that each run the job", "4", |job, text| {
+        job.threads = whole_u32(text, 1, u32::MAX)?;
+        Ok(())
+    }),
+    row("direct", "Bypass the page cache (O_DIRECT)", "true", put!(direct, switch)),
+    row("runtime", "Stop after this time", "30s", |job, text| {
+        job.runtime = Some(parsed(text)?);
+        Ok(())
+    }),
+    row(
+        "time_based",
+        "Start over when the region is done, until `runtime`",
+        "true",
+        put!(time_based, switch),
+    ),
+    row("ramp", "Run this long before measuring", "5s", put!(ramp, parsed)),
+    row("start_delay", "Wait this long before starting", "1s", put!(start_delay, parsed)),
+    row("loops", "Passes over the region", "3", |job, text| {
+        job.loops = whole_u32(text, 1, u32::MAX)?;
+        Ok(())
+    }),
+    row(
+        "rate",
+        "I/Os per second of each thread, by the clock (open loop); off for a closed loop",
+        "20k",
+        set_rate,
+    ),
+    row("arrival", "Distances between I/Os of an open loop: regular or poisson", "poisson", set_arrival),
+    row("think_time", "Pause between I/Os of one thread", "100us", |job, text| {
+        think(job).time = parsed(text)?;
+        Ok(())
+    }),
+    row("think_every", "I/Os between two pauses", "8", |job, text| {
+        think(job).every = whole_u32(text, 1, u32::MAX)?;
+        Ok(())
+    }),
+    row("think_spin", "Part of the pause that burns CPU instead of sleeping", "10us", |job, text| {
+        think(job).spin = parsed(text)?;
+        Ok(())
+    }),
+    row("fsync_every", "fsync after so many writes; 0 never", "32", |job, text| {
+        job.sync.fsync_every = whole_u32(text, 0, u32::MAX)?;
+        Ok(())
+    }),
+    row("fdatasync_every", "fdatasync after so many writes; 0 never", "1", |job, text| {
+        job.sync.fdatasync_every = whole_u32(text, 0, u32::MAX)?;
+        Ok(())
+    }),
+    row("end_fsync", "fsync once when the job ends", "true", put!(sync.end_fsync, switch)),
+    row(
+        "sync",
+        "Each write is on the medium before it returns: none, sync (O_SYNC) or dsync (O_DSYNC)",
+        "dsync",
+        set_sync,
+    ),
+    row(
+        "verify",
+        "Prove that data comes back: off, write_then_read, write_only or read_only",
+        "write_then_read",
+        set_verify,
+    ),
+    row("verify_fatal", "Stop at the first block that does not verify", "true", set_verify_fatal),
+    row(
+        "data",
+        "Content of writes: random, zeroes, compressible:PERCENT or pattern:BYTES",
+        "compressible:50",
+        set_data,
+    ),
+    row("cpus", "CPUs the threads may use", "0-3,6", |job, text| {
+        job.cpus = Some(cpu_list(text)?);
+        Ok(())
+    }),
+    row("cpus_split", "Give each thread one of the CPUs instead of all", "true", put!(cpus_split, switch)),
+    row("invalidate", "Drop the target's page cache before starting", "true", put!(invalidate, switch)),
+    row("seed", "Reproduces offsets, mix and content", "42", |job, text| {
+        job.seed = whole(text, 0, u64::MAX)?;
+        Ok(())
+    }),
+    row("slice", "Length of one element of the series", "1s", set_slice),
+    row("stonewall", "Start only after all earlier jobs have ended", "true", put!(stonewall, switch)),
+    row("report_group", "Jobs with the same number are reported as one", "0", |job, text| {
+        job.report_group = whole_u32(text, 0, u32::MAX)?;
+        Ok(())
+    }),
+    row("percentiles", "Percentiles to print", "50,99,99.9", put!(percentiles, percentiles)),
+    row("log_bandwidth", "Write PREFIX_bw.N.log", "out/run", put!(logs.bandwidth, path)),
+    row("log_latency", "Write PREFIX_lat.N.log, _slat and _clat", "out/run", put!(logs.latency, path)),
+    row("log_iops", "Write PREFIX_iops.N.log", "out/run", put!(logs.iops, path)),
+    row(
+        "log_average",
+        "Average over this span in the logs; 0 logs each I/O",
+        "1s",
+        put!(logs.average, parsed),
+    ),
+    row("log_offsets", "Put the offset in each line of the logs", "true", put!(logs.offsets, switch)),
+    row("files", "Files or devices to use, separated by commas", "/dev/nvme0n1", |job, text| {
+        job.files = text.split(',').map(|file| PathBuf::from(file.trim())).collect();
+        Ok(())
+    }),
+    row("directory", "Where files are made when none is named", "/mnt/test", put!(directory, path)),
+    row("file_count", "Files each thread makes there", "4", |job, text| {
+        job.file_count = whole_u32(text, 1, u32::from(u16::MAX))?;
+        Ok(())
+    }),
+    row("unlink", "Remove the files this job made", "true", put!(unlink, switch)),
+];
+
+fn text(value: &str) -> Result<String, ValueError> {
+    if value.trim().is_empty() { bad("give a text") } else { Ok(value.to_owned()) }
+}
+
+fn path(value: &str) -> Result<Option<PathBuf>, ValueError> {
+    text(value).map(|path| Some(PathBuf::from(path)))
+}
+
+fn sizes(value: &str) -> Result<Vec<(Bytes, u8)>, ValueError> {
+    size_shares(value, parsed)
+}
+
+fn amount(value: &str) -> Result<Amount, ValueError> {
+    match value.trim().strip_suffix('%') {
+        Some(percent) => match number(percent, 0.0) {
+            Ok(percent) if percent <= 100.0 => Ok(Amount::Percent(percent)),
+            _ => bad("give a share from 0% to 100%"),
+        },
+        None => parsed(value).map(Amount::Bytes),
+    }
+}
+
+fn set_pattern(job: &mut Job, value: &str) -> Set {
+    job.access = match value.trim() {
+        "random" if matches!(job.access, Access::Random { .. }) => return Ok(()),
+        "random" => Access::UNIFORM,
+        "sequential" => Access::Sequential,
+        "strided" => Access::Strided { gap: job.block_sizes.largest() },
+        _ => return bad("give random, sequential or strided"),
+    };
+    Ok(())
+}
+
+fn set_gap(job: &mut Job, value: &str) -> Set {
+    job.access = Access::Strided { gap: parsed(value)? };
+    Ok(())
+}
+
+fn set_read_percent(job: &mut Job, value: &str) -> Set {
+    job.mix = Mix::reads(whole(value, 0, 100)? as u8);
+    Ok(())
+}
+
+fn set_block_size(job: &mut Job, value: &str) -> Set {
+    let sizes = sizes(value)?;
+    job.block_sizes = BlockSizes { read: sizes.clone(), write: sizes.clone(), trim: sizes };
+    Ok(())
+}
+
+fn set_size(job: &mut Job, value: &str) -> Set {
+    job.size = Some(amount(value)?);
+    Ok(())
+}
+
+fn set_io_limit(job: &mut Job, value: &str) -> Set {
+    job.io_limit = Some(parsed(value)?);
+    Ok(())
+}
+
+fn set_io_count(job: &mut Job, value: &str) -> Set {
+    job.io_count = Some(whole(value, 1, u64::MAX)?);
+    Ok(())
+}
+
+fn set_engine(job: &mut Job, value: &str) -> Set {
+    job.engine = match value.trim() {
+        "psync" => Engine::Psync,
+        "pvsync2" => Engine::Pvsync2 { hipri: false },
+        "libaio" => Engine::Libaio,
+        "io_uring" if matches!(job.engine, Engine::IoUring { .. }) => return Ok(()),
+        "io_uring" => Engine::IO_URING,
+        "mmap" => Engine::Mmap,
+        _ => return bad("give psync, pvsync2, libaio, io_uring or mmap"),
+    };
+    Ok(())
+}
+
+/// Changes one switch of `io_uring`, which must be the engine.
+fn uring(job: &mut Job, value: &str, change: fn([&mut bool; 4], bool)) -> Set {
+    let on = switch(value)?;
+    match &mut job.engine {
+        Engine::IoUring { fixed_buffers, registered_files, poll, submit_poll } => {
+            change([fixed_buffers, registered_files, poll, submit_poll], on);
+            Ok(())
+        }
+        _ if !on => Ok(()),
+        _ => bad("only io_uring has this; say engine=io_uring first"),
+    }
+}
+
+fn set_poll(job: &mut Job, value: &str) -> Set {
+    if let Engine::Pvsync2 { hipri } = &mut job.engine {
+        *hipri = switch(value)?;
+        return Ok(());
+    }
+    uring(job, value, |[_, _, poll, _], on| *poll = on)
+}
+
+fn set_rate(job: &mut Job, value: &str) -> Set {
+    let arrival = job.rate.map_or(Arrival::Regular, |rate| rate.arrival);
+    job.rate = match value.trim() {
+        "off" => None,
+        value => Some(Rate { iops: per_second(value)?, arrival }),
+    };
+    Ok(())
+}
+
+fn set_arrival(job: &mut Job, value: &str) -> Set {
+    let arrival = match value.trim() {
+        "regular" => Arrival::Regular,
+        "poisson" => Arrival::Poisson,
+        _ => return bad("give regular or poisson"),
+    };
+    match &mut job.rate {
+        Some(rate) => rate.arrival = arrival,
+        None => return bad("only an open loop has arrivals; say rate=IOPS first"),
+    }
+    Ok(())
+}
+
+fn think(job: &mut Job) -> &mut Think {
+    job.think.get_or_insert(Think { time: Nanos(0), every: 1, spin: Nanos(0) })
+}
+
+fn set_sync(job: &mut Job, value: &str) -> Set {
+    (job.sync.o_sync, job.sync.o_dsync) = match value.trim() {
+        "none" => (false, false),
+        "sync" => (true, false),
+        "dsync" => (false, true),
+        _ => return bad("give none, sync or dsync"),
+    };
+    Ok(())
+}
+
+fn set_verify(job: &mut Job, value: &str) -> Set {
+    let fatal = job.verify.is_some_and(|verify| verify.fatal);
+    let mode = match value.trim() {
+        "off" => {
+            job.verify = None;
+            return Ok(());
+        }
+        "write_then_read" => VerifyMode::WriteThenRead,
+        "write_only" => VerifyMode::WriteOnly,
+        "read_only" => VerifyMode::ReadOnly,
+        _ => return bad("give off, write_then_read, write_only or read_only"),
+    };
+    job.verify = Some(Verify { mode, fatal });
+    Ok(())
+}
+
+fn set_verify_fatal(job: &mut Job, value: &str) -> Set {
+    let on = switch(value)?;
+    match &mut job.verify {
+        Some(verify) => verify.fatal = on,
+        None if !on => {}
+        None => return bad("nothing is verified; say verify=write_then_read first"),
+    }
+    Ok(())
+}
+
+fn set_data(job: &mut Job, value: &str) -> Set {
+    let (kind, rest) = value.split_once(':').unwrap_or((value, ""));
+    job.data = match (kind.trim(), rest) {
+        ("random", "") => Data::Random,
+        ("zeroes", "") => Data::Zeroes,
+        ("compressible", percent) => Data::Compressible(whole(percent, 0, 100)? as u8),
+        ("pattern", bytes) => Data::Pattern(pattern(bytes)?),
+        _ => return bad("give random, zeroes, compressible:PERCENT or pattern:0xBYTES"),
+    };
+    Ok(())
+}
+
+fn set_slice(job: &mut Job, value: &str) -> Set {
+    job.slice = match parsed(value)? {
+        Nanos(0) => return bad("give a time above 0"),
+        slice => slice,
+    };
+    Ok(())
+}

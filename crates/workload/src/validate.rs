@@ -1,0 +1,273 @@
+//! Can this job run on this target at all?
+//!
+//! Everything that would fail after the first I/O, or worse, run and mean nothing, is refused before: with what was
+//! asked and what to ask instead. Start reading at [`validate`].
+
+use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, VerifyMode};
+
+use crate::verify::SECTOR_LEN;
+use crate::{Plan, WorkloadError, region};
+
+/// Entries a ring may have by our choice: beyond it, latency is only time in our own queue, and memory for buffers runs
+/// away.
+pub const QUEUE_DEPTH_MAX: u32 = 4096;
+
+/// Threads a job may have by our choice; more of them measure the scheduler.
+pub const THREADS_MAX: u32 = 1024;
+
+/// Linux moves at most this much in one call (`MAX_RW_COUNT` in include/linux/fs.h: `INT_MAX` cut to a page).
+pub const BLOCK_SIZE_MAX: Bytes = Bytes(0x7fff_f000);
+
+/// Checks a job against the size of its target (each file's, if there are several) and the block size that direct I/O
+/// must be a multiple of.
+pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<(), WorkloadError> {
+    counts(job)?;
+    times(job)?;
+    sizes(job)?;
+    alignment(job, logical_block)?;
+    verification(job)?;
+    engine(job)?;
+    let files = u16::try_from(job.file_count.max(job.files.len() as u32)).unwrap_or(u16::MAX);
+    // The last thread's region reaches farthest; the first one's plan tells whether the job can be planned.
+    for thread in [0, job.threads - 1] {
+        let region = region(job, target_size, files, thread)?;
+        Plan::new(job, region, files, thread)?;
+    }
+    Ok(())
+}
+
+fn refuse_if(refused: bool, what: impl Into<String>, remedy: &str) -> Result<(), WorkloadError> {
+    if refused {
+        return Err(WorkloadError::Impossible { what: what.into(), remedy: remedy.to_owned() });
+    }
+    Ok(())
+}
+
+fn counts(job: &Job) -> Result<(), WorkloadError> {
+    let depth = job.queue_depth;
+    let limits = [
+        ("queue depth", depth, QUEUE_DEPTH_MAX),
+        ("number of threads", job.threads, THREADS_MAX),
+        ("number of files", job.file_count, u32::from(u16::MAX)),
+        ("number of loops", job.loops, u32::MAX),
+        ("batch", job.batch.submit, QUEUE_DEPTH_MAX),
+        ("batch of completions", job.batch.complete_min, QUEUE_DEPTH_MAX),
+    ];
+    for (name, value, most) in limits {
+        let remedy = format!("give 1 to {most}");
+        refuse_if(value == 0 || value > most, format!("a {name} of {value} is not possible"), &remedy)?;
+    }
+    let batch = job.batch.submit.max(job.batch.complete_min);
+    refuse_if(
+        batch > depth && !job.engine.is_synchronous(),
+        format!("a batch of {batch} never comes together at queue depth {depth}"),
+        "raise the queue depth or lower the batch",
+    )?;
+    refuse_if(job.io_count == Some(0), "a limit of 0 I/Os leaves nothing to do", "leave the limit out")?;
+    refuse_if(
+        job.io_limit == Some(Bytes(0)),
+        "a limit of 0 bytes leaves nothing to do",
+        "leave the limit out",
+    )?;
+    refuse_if(
+        job.cpus.as_ref().is_some_and(Vec::is_empty),
+        "an empty set of CPUs leaves nowhere to run",
+        "name at least one CPU",
+    )
+}
+
+fn times(job: &Job) -> Result<(), WorkloadError> {
+    refuse_if(
+        job.time_based && job.runtime.is_none() && job.io_count.is_none() && job.io_limit.is_none(),
+        "a time-based job without runtime never ends",
+        "give a runtime",
+    )?;
+    refuse_if(
+        job.runtime.is_some_and(|time| time.0 == 0),
+        "a runtime of 0 leaves nothing to do",
+        "give a longer one",
+    )?;
+    refuse_if(job.slice.0 == 0, "a slice of 0 cannot be filled", "give a time above 0")?;
+    let sound = |rate: f64| rate.is_finite() && rate > 0.0;
+    refuse_if(
+        job.rate.is_some_and(|rate| !sound(rate.iops)),
+        "the rate is not a number of I/Os per second",
+        "give a number above 0",
+    )?;
+    refuse_if(
+        job.percentiles.iter().any(|p| !(0.0..=100.0).contains(p)),
+        "a percentile lies outside 0 to 100",
+        "give percentiles like 50, 99, 99.9",
+    )
+}
+
+fn used(job: &Job) -> impl Iterator<Item = Direction> {
+    let mix: Mix = job.mix;
+    Direction::ALL.into_iter().filter(move |&direction| mix.of(direction) > 0)
+}
+
+fn sizes(job: &Job) -> Result<(), WorkloadError> {
+    for direction in used(job) {
+        for &(size, _) in job.block_sizes.of(direction) {
+            refuse_if(
+                size.0 == 0 || size > BLOCK_SIZE_MAX,
+                format!("a {} of {} bytes is not one I/O", direction.name(), size.0),
+                "give 1 byte to 2 GiB less one page",
+            )?;
+        }
+    }
+    let share = |amount: Amount| matches!(amount, Amount::Percent(p) if !(0.0..=100.0).contains(&p));
+    refuse_if(
+        job.size.is_some_and(share) || share(job.offset),
+        "a share of the target lies outside 0 % to 100 %",
+        "give a share within",
+    )
+}
+
+fn alignment(job: &Job, logical_block: Bytes) -> Result<(), WorkloadError> {
+    let block = logical_block.0;
+    if !job.direct || block <= 1 {
+        return Ok(());
+    }
+    let mut lengths: Vec<(&str, u64)> = Vec::new();
+    for direction in used(job) {
+        lengths.extend(job.block_sizes.of(direction).iter().map(|&(size, _)| ("block size", size.0)));
+    }
+    if let Amount::Bytes(offset) = job.offset {
+        lengths.push(("offset", offset.0));
+    }
+    lengths.push(("offset_increment", job.offset_increment.0));
+    if let Access::Strided { gap } = job.access {
+        lengths.push(("gap", gap.0));
+    }
+    match lengths.into_iter().find(|(_, length)| length % block != 0) {
+        Some((name, length)) => refuse_if(
+            true,
+            format!("{name} {length} is no multiple of the target's logical block of {block} bytes"),
+            &format!("give a multiple of {block}, or direct=false"),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn verification(job: &Job) -> Result<(), WorkloadError> {
+    let Some(verify) = job.verify else { return Ok(()) };
+    refuse_if(
+        verify.mode == VerifyMode::ReadOnly && job.mix != Mix::READ,
+        "a job that checks what an earlier one wrote only reads",
+        "make it a read job",
+    )?;
+    refuse_if(
+        verify.mode != VerifyMode::ReadOnly && job.mix.write == 0,
+        "a job that does not write has nothing to verify",
+        "make it a write job, or check an earlier one's data with read_only",
+    )?;
+    refuse_if(job.mix.trim > 0, "trimmed blocks do not verify", "leave the trims or the verification out")?;
+    let mut all = used(job).flat_map(|direction| job.block_sizes.of(direction)).map(|&(size, _)| size.0);
+    let odd = all.find(|size| size % SECTOR_LEN as u64 != 0);
+    refuse_if(
+        odd.is_some(),
+        format!("blocks of {} bytes do not carry whole verify headers", odd.unwrap_or_default()),
+        "give a multiple of 512",
+    )
+}
+
+fn engine(job: &Job) -> Result<(), WorkloadError> {
+    refuse_if(
+        job.engine == Engine::Mmap && job.mix.trim > 0,
+        "a mapping cannot trim",
+        "use psync, libaio or io_uring",
+    )?;
+    refuse_if(
+        job.engine == Engine::Mmap && job.direct,
+        "a mapping goes through the page cache",
+        "give direct=false, or another engine",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_model::{Batch, BlockSizes, Nanos, Rate, Verify};
+
+    fn refusal(change: impl Fn(&mut Job)) -> String {
+        let mut job = Job::default();
+        change(&mut job);
+        validate(&job, Bytes::mib(1), Bytes(512)).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn sound_jobs_pass() {
+        let deep = Job {
+            engine: Engine::IO_URING,
+            queue_depth: QUEUE_DEPTH_MAX,
+            batch: Batch { submit: 16, complete_min: 1 },
+            ..Job::default()
+        };
+        let buffered = Job { direct: false, block_sizes: BlockSizes::all(Bytes(1000)), ..Job::default() };
+        let whole = Job { size: Some(Amount::Percent(100.0)), ..Job::default() };
+        for job in [Job::default(), deep, buffered, whole] {
+            assert_eq!(validate(&job, Bytes::mib(1), Bytes(512)), Ok(()));
+        }
+    }
+
+    #[test]
+    fn each_impossible_job_is_refused_by_name() {
+        type Change = fn(&mut Job);
+        let cases: &[(Change, &str)] = &[
+            (|job| job.queue_depth = 0, "a queue depth of 0"),
+            (|job| job.queue_depth = 4097, "queue depth of 4097"),
+            (|job| job.threads = 0, "number of threads of 0"),
+            (|job| job.loops = 0, "number of loops of 0"),
+            (
+                |job| {
+                    job.engine = Engine::Libaio;
+                    job.batch.submit = 2;
+                },
+                "a batch of 2 never comes together",
+            ),
+            (|job| job.io_count = Some(0), "limit of 0 I/Os"),
+            (|job| job.cpus = Some(vec![]), "set of CPUs"),
+            (|job| job.time_based = true, "never ends"),
+            (|job| job.runtime = Some(Nanos(0)), "runtime of 0"),
+            (|job| job.block_sizes = BlockSizes::all(Bytes(1000)), "block size 1000 is no multiple"),
+            (|job| job.block_sizes = BlockSizes::all(Bytes(0)), "is not one I/O"),
+            (|job| job.block_sizes = BlockSizes::all(Bytes(1 << 31)), "is not one I/O"),
+            (|job| job.block_sizes = BlockSizes::all(Bytes::mib(2)), "smaller than one block"),
+            (|job| job.offset = Amount::Bytes(Bytes(100)), "offset 100 is no multiple"),
+            (|job| job.offset = Amount::Bytes(Bytes::mib(2)), "the target has 1048576"),
+            (|job| job.size = Some(Amount::Bytes(Bytes::mib(2))), "the target has 1048576"),
+            (|job| job.size = Some(Amount::Percent(101.0)), "outside 0 % to 100 %"),
+            (|job| job.percentiles = vec![101.0], "percentile"),
+            (|job| job.mix = Mix { read: 50, write: 0, trim: 0 }, "add up to 50"),
+            (|job| job.engine = Engine::Mmap, "page cache"),
+        ];
+        for (change, expected) in cases {
+            let text = refusal(change);
+            assert!(text.contains(expected), "{text} should say {expected}");
+        }
+        let rate = Rate { iops: f64::NAN, arrival: iostack_model::Arrival::Regular };
+        assert!(refusal(|job| job.rate = Some(rate)).contains("rate"));
+    }
+
+    #[test]
+    fn verification_needs_something_to_verify() {
+        let verify = |mode| Some(Verify { mode, fatal: false });
+        assert!(refusal(|job| job.verify = verify(VerifyMode::WriteThenRead)).contains("does not write"));
+        let mixed = |job: &mut Job| (job.mix, job.verify) = (Mix::reads(50), verify(VerifyMode::ReadOnly));
+        assert!(refusal(mixed).contains("only reads"));
+        let odd = |job: &mut Job| {
+            (job.mix, job.verify, job.direct) = (Mix::WRITE, verify(VerifyMode::WriteOnly), false);
+            job.block_sizes = BlockSizes::all(Bytes(1000));
+        };
+        assert!(refusal(odd).contains("whole verify headers"));
+    }
+
+    #[test]
+    fn the_last_thread_must_fit_too() {
+        let size = Some(Amount::Bytes(Bytes::kib(512)));
+        let job = Job { threads: 3, offset_increment: Bytes::kib(512), size, ..Job::default() };
+        let error = validate(&job, Bytes::mib(1), Bytes(512)).unwrap_err();
+        assert!(matches!(error, WorkloadError::BeyondTarget { thread: 2, .. }), "{error}");
+    }
+}
