@@ -67,7 +67,7 @@ fn the_screen_says_the_conditions_the_figures_and_the_answer() {
             "SEQ1M Q8",
             "RND4K Q32",
             "p50 p90 p99 p99.9 p99.99 max",
-            "random read at 64 (42)",
+            "random read at 64 (40)",
             "io_uring, batches of 16",
             "fsync p50",
             "random write falls at 7.4 s: 277.0k to 97.00k IOPS",

@@ -1,5 +1,7 @@
 //! Our output beside fio's own, and through fio's own reader. Without fio these tests say that they were skipped.
 
+mod plot;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
