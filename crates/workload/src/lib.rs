@@ -24,7 +24,7 @@ pub mod verify;
 pub use buffer::fill_buffer;
 pub use fio::{JobFile, JobFileError, ParseContext, Problem, Skipped, parse_fio};
 pub use op::{Filled, Op, Region, file_names, region};
-pub use options::{Dialect, OptionDoc, OptionError, Status, options_reference, set_option};
+pub use options::{Dialect, OptionDoc, OptionError, Status, native_options, options_reference, set_option};
 pub use plan::Plan;
 pub use rng::Rng;
 pub use toml_jobs::parse_toml;

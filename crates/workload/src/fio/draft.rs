@@ -291,8 +291,8 @@ impl Draft {
                 |name: &String| first.map_or_else(|| PathBuf::from(name), |directory| directory.join(name));
             self.job.files = self.filenames.iter().map(place).collect();
             self.job.file_count = self.job.files.len() as u32;
-        }
-        if let Some(directory) = first {
+            self.job.directory = None;
+        } else if let Some(directory) = first {
             self.job.directory = Some(directory.clone());
         }
         let name = self.job.name.clone();

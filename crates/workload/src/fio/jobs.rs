@@ -47,7 +47,7 @@ pub(super) fn jobs(drafts: Vec<Drafted>, problems: &mut Vec<Problem>) -> Vec<Job
                 draft.job.report_group = next_group();
             }
             if names_differ(&draft) {
-                draft.job.files = file_names(&draft, 0);
+                (draft.job.files, draft.job.directory) = (file_names(&draft, 0), None);
             }
             jobs.push(draft.job);
             continue;
@@ -56,7 +56,7 @@ pub(super) fn jobs(drafts: Vec<Drafted>, problems: &mut Vec<Problem>) -> Vec<Job
             let mut job = draft.job.clone();
             job.thread_first = clone;
             if names_differ(&draft) {
-                job.files = file_names(&draft, clone);
+                (job.files, job.directory) = (file_names(&draft, clone), None);
             }
             if !draft.group_reporting {
                 job.report_group = next_group();

@@ -72,6 +72,16 @@ pub struct Skipped {
     pub why: String,
 }
 
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: `{}", self.line, self.option)?;
+        if !self.value.is_empty() {
+            write!(f, "={}", self.value)?;
+        }
+        write!(f, "` left out: {}", self.why)
+    }
+}
+
 /// One thing that is wrong with a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {

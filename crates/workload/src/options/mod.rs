@@ -126,17 +126,22 @@ pub fn set_option(job: &mut Job, name: &str, value: &str) -> Result<(), OptionEr
     Ok(())
 }
 
-/// Every option of both vocabularies, ours first.
-pub fn options_reference() -> Vec<OptionDoc> {
-    let native = native::ROWS.iter().map(|row| OptionDoc {
+/// Our own options, in the order in which they are best applied: what others refine comes first.
+pub fn native_options() -> Vec<OptionDoc> {
+    let doc = |row: &native::Row| OptionDoc {
         name: row.name,
         aliases: &[],
         dialect: Dialect::Native,
         meaning: row.meaning,
         status: Status::Supported,
         example: row.example,
-    });
-    native.chain(fio::reference()).collect()
+    };
+    native::ROWS.iter().map(doc).collect()
+}
+
+/// Every option of both vocabularies, ours first.
+pub fn options_reference() -> Vec<OptionDoc> {
+    native_options().into_iter().chain(fio::reference()).collect()
 }
 
 /// The known name nearest to what was typed, if one is near enough to be a typo.
