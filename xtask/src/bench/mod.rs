@@ -14,6 +14,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::chore::Finished;
 use crate::process;
 use crate::tree;
 
@@ -83,17 +84,30 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
     Ok(true)
 }
 
-/// Every measure on a tiny input: its name and what went wrong, if anything did.
-pub(crate) fn rehearse() -> Vec<(&'static str, Result<()>)> {
-    let rehearsed = |measure: &Measure| -> Result<()> {
-        let figures = measure(&Bench::new(true)?)?;
-        anyhow::ensure!(!figures.is_empty(), "it measured nothing");
-        let is_sound =
-            |figure: &Figure| figure.samples.iter().all(|&sample| sample.is_finite() && sample > 0.0);
-        anyhow::ensure!(figures.iter().all(is_sound), "it measured nonsense: {figures:?}");
-        Ok(())
-    };
-    MEASURES.iter().map(|(name, measure)| (*name, rehearsed(measure))).collect()
+/// Every measure on a tiny input: its name, and what came of it.
+pub(crate) fn rehearse() -> Vec<(String, Finished)> {
+    MEASURES.iter().map(|(name, measure)| (format!("bench {name}"), rehearsed(*measure))).collect()
+}
+
+fn rehearsed(measure: Measure) -> Finished {
+    match Bench::new(true).and_then(|bench| measure(&bench)) {
+        Ok(figures) if is_sound(&figures) => Finished::Passed(format!("{} figures", figures.len())),
+        Ok(figures) => refused(format!("it measured nonsense: {figures:?}")),
+        Err(error) => {
+            let why = format!("{error:#}").replace('\n', " ");
+            // A container may forbid ptrace, which is how instructions are counted.
+            if why.contains("may not trace") { Finished::Skipped(why) } else { refused(why) }
+        }
+    }
+}
+
+fn refused(summary: String) -> Finished {
+    Finished::Refused { summary, details: String::new() }
+}
+
+fn is_sound(figures: &[Figure]) -> bool {
+    let mut samples = figures.iter().flat_map(|figure| &figure.samples);
+    !figures.is_empty() && samples.all(|&sample| sample.is_finite() && sample > 0.0)
 }
 
 impl Bench {
@@ -151,5 +165,17 @@ mod tests {
         assert_eq!(spread(&[3.0, 1.0, 2.0]), (1.0, 2.0, 3.0));
         assert_eq!(spread(&[4.0, 1.0, 2.0, 3.0]), (1.0, 2.5, 4.0));
         assert_eq!(spread(&[7.0]), (7.0, 7.0, 7.0));
+    }
+
+    #[test]
+    fn a_measure_that_breaks_is_told_from_one_that_may_not_run() {
+        let figure = |sample: f64| {
+            vec![Figure { name: "a".to_owned(), unit: "ns", samples: vec![sample], command: String::new() }]
+        };
+        assert!(is_sound(&figure(1.0)));
+        assert!(!is_sound(&figure(0.0)) && !is_sound(&figure(f64::NAN)) && !is_sound(&[]));
+        let forbidden = rehearsed(|_| anyhow::bail!("may not trace process 1"));
+        assert!(matches!(forbidden, Finished::Skipped(_)));
+        assert!(matches!(rehearsed(|_| anyhow::bail!("no such file")), Finished::Refused { .. }));
     }
 }

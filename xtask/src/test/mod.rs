@@ -30,14 +30,12 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
         setup::all()?;
     }
     for (name, finished) in check::each()? {
-        count(&mut tally, name, &finished);
+        count(&mut tally, &format!("check {name}"), &finished);
     }
     cargo::tests(&tree::root(), arguments.iter().any(|argument| argument == "--slow"), &mut tally)?;
-    for (name, rehearsed) in bench::rehearse() {
-        match rehearsed {
-            Ok(()) => tally.passed += 1,
-            Err(error) => tally.failed.push(format!("bench {name}: {error:#}")),
-        }
+    for (name, finished) in bench::rehearse() {
+        println!("{name:<13} {finished}");
+        count(&mut tally, &name, &finished);
     }
     println!("\n{}took {} s", tally.notes(), began.elapsed().as_secs());
     println!("{tally}");
@@ -45,10 +43,9 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
 }
 
 fn count(tally: &mut Tally, name: &str, finished: &Finished) {
-    let name = format!("check {name}");
     match finished {
         Finished::Passed(_) => tally.passed += 1,
-        Finished::Failed(_) | Finished::Refused { .. } => tally.failed.push(name),
+        Finished::Failed(_) | Finished::Refused { .. } => tally.failed.push(name.to_owned()),
         Finished::Skipped(why) => tally.skipped.push(Skip::new(name, why)),
     }
 }
