@@ -10,7 +10,6 @@ mod history;
 mod measures;
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -116,17 +115,6 @@ impl Bench {
         let folder = root.join("target/bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Bench { root, folder, is_rehearsal })
-    }
-
-    /// A command that builds and runs one of our programs; its arguments follow.
-    fn cargo_run(&self, program: &[&str]) -> Command {
-        let mut command = process::cargo();
-        command.args(["run", "--quiet"]).current_dir(&self.root);
-        if !self.is_rehearsal {
-            command.arg("--release");
-        }
-        command.args(program).arg("--");
-        command
     }
 
     /// The binary itself, built, for what must not be measured through cargo.
