@@ -1,1 +1,267 @@
+//! Do job files mean what fio takes them to mean?
 
+use std::collections::HashMap;
+
+use iostack_model::*;
+
+use super::*;
+
+fn parse_with(text: &str, lenient: bool) -> Result<JobFile, JobFileError> {
+    let includes: HashMap<&Path, &str> = HashMap::from([
+        (Path::new("dir/more.fio"), "bs=16k\niodepth=7\n"),
+        (Path::new("dir/sections.fio"), "[b]\n"),
+        (Path::new("dir/loop.fio"), "include loop.fio\n"),
+    ]);
+    let include = |path: &Path| {
+        includes
+            .get(path)
+            .map(|&text| text.to_owned())
+            .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    };
+    let env = |name: &str| (name == "SIZE").then(|| "64m".to_owned());
+    parse_fio(text, Path::new("dir/a.fio"), &ParseContext { env: &env, include: &include, lenient, cpus: 6 })
+}
+
+fn jobs(text: &str) -> Vec<Job> {
+    parse_with(text, false).unwrap_or_else(|error| panic!("{error}")).jobs
+}
+
+fn job(options: &str) -> Job {
+    let text = format!("[a]\n{}\n", options.replace(' ', "\n"));
+    jobs(&text).remove(0)
+}
+
+fn problems(text: &str) -> Vec<String> {
+    parse_with(text, false).expect_err("must be refused").problems.iter().map(Problem::to_string).collect()
+}
+
+fn problem(options: &str) -> String {
+    problems(&format!("[a]\n{}\n", options.replace(' ', "\n"))).join("\n")
+}
+
+const fn once() -> Access {
+    Access::Random { order: Order::Permutation, distribution: Distribution::Uniform }
+}
+
+#[test]
+fn a_section_that_says_nothing_is_fios_default() {
+    let job = job("size=1m");
+    assert_eq!((job.name.as_str(), job.mix, &job.access), ("a", Mix::READ, &Access::Sequential));
+    assert_eq!((job.engine, job.direct, job.queue_depth), (Engine::Psync, false, 1));
+    assert_eq!(job.options, [("size".to_owned(), "1m".to_owned())]);
+}
+
+#[test]
+fn globals_hold_for_the_sections_behind_them() {
+    let text = "[global]\nbs=8k\n[a]\nrw=randread\n[global]\niodepth=4\nbs=16k\n[b]\nbs=32k\n";
+    let jobs = jobs(text);
+    assert_eq!((&jobs[0].block_sizes, jobs[0].queue_depth), (&BlockSizes::all(Bytes::kib(8)), 1));
+    assert_eq!((&jobs[1].block_sizes, jobs[1].queue_depth), (&BlockSizes::all(Bytes::kib(32)), 4));
+    assert_eq!((&jobs[0].access, &jobs[1].access), (&once(), &Access::Sequential));
+    let names: Vec<&str> = jobs[1].options.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["bs", "iodepth", "bs", "bs"]);
+}
+
+#[test]
+fn comments_blanks_and_spaces_are_no_matter() {
+    let job = jobs("; c\n\n  [ a ] # x\n rw = randread ; y\n\tbs=4k#z\n").remove(0);
+    assert_eq!((job.name.as_str(), &job.access), ("a", &once()));
+}
+
+#[test]
+fn includes_variables_and_keywords_are_put_in_place() {
+    let job = jobs("[a]\ninclude more.fio\nsize=${SIZE}\nnumjobs=2*$ncpus\ngroup_reporting\n").remove(0);
+    assert_eq!((&job.block_sizes, job.queue_depth), (&BlockSizes::all(Bytes::kib(16)), 7));
+    assert_eq!((job.size, job.threads), (Some(Amount::Bytes(Bytes::mib(64))), 12));
+    assert!(problem("filename=${NOPE}/x").contains("`NOPE` is not set"));
+    assert!(problem("filename=${SIZE").contains("not closed"));
+    assert!(
+        problems("[a]\ninclude nothing.fio\n")[0]
+            .starts_with("dir/a.fio:2: cannot include `dir/nothing.fio`")
+    );
+    assert!(problems("[a]\ninclude sections.fio\n")[0].starts_with("dir/sections.fio:1: an included file"));
+    assert!(problems("[a]\ninclude loop.fio\n")[0].contains("16 includes"));
+}
+
+#[test]
+fn rw_is_direction_and_order() {
+    assert_eq!(job("rw=randrw rwmixread=70").mix, Mix::reads(70));
+    assert_eq!(job("rwmixwrite=10 rw=rw").mix, Mix::reads(90));
+    assert_eq!(job("rwmixread=70 rw=randwrite").mix, Mix::WRITE);
+    assert_eq!(job("rw=read:12k").access, Access::Strided { gap: Bytes::kib(12) });
+    assert_eq!(job("rw=trimwrite").mix, Mix { read: 0, write: 50, trim: 50 });
+    assert_eq!(job("norandommap rw=randread").access, Access::UNIFORM);
+    let zipf = Access::Random { order: Order::Independent, distribution: Distribution::Zipf { theta: 1.2 } };
+    assert_eq!(job("random_distribution=zipf:1.2 rw=randread").access, zipf);
+    assert_eq!(job("random_distribution=zipf:1.2 rw=read").access, Access::Sequential);
+    assert!(problem("rw=randread:8").contains("leave `:N` out"));
+    assert!(problem("rw=randomread").contains("give read, write"));
+}
+
+#[test]
+fn block_sizes_are_given_by_direction() {
+    let all = |size| vec![(Bytes(size), 100)];
+    let sizes = job("bs=4k,8k").block_sizes;
+    assert_eq!((sizes.read, sizes.write, sizes.trim), (all(4096), all(8192), all(8192)));
+    let sizes = job("bs=4k,,16k").block_sizes;
+    assert_eq!((sizes.read, sizes.write, sizes.trim), (all(4096), all(4096), all(16_384)));
+    let sizes = job("bssplit=4k/60:64k/,8k/").block_sizes;
+    assert_eq!((sizes.read, sizes.write), (vec![(Bytes(4096), 60), (Bytes(65_536), 40)], all(8192)));
+    let sizes = job("bsrange=4k-16k").block_sizes.read;
+    assert_eq!(sizes, [(Bytes(4096), 25), (Bytes(8192), 25), (Bytes(12_288), 25), (Bytes(16_384), 25)]);
+    assert!(problem("bs=0").contains("at least 1 byte"));
+    assert!(problem("bsrange=512-1m").contains("2048 sizes"));
+}
+
+#[test]
+fn the_engine_has_its_switches_in_any_order() {
+    let uring =
+        Engine::IoUring { fixed_buffers: true, registered_files: true, poll: true, submit_poll: true };
+    assert_eq!(job("hipri fixedbufs=1 registerfiles ioengine=io_uring sqthread_poll=1").engine, uring);
+    assert_eq!(job("hipri ioengine=pvsync2").engine, Engine::Pvsync2 { hipri: true });
+    assert!(problem("ioengine=libaio fixedbufs").contains("needs ioengine=io_uring, not libaio"));
+    assert!(problem("ioengine=posixaio").contains("use io_uring, or libaio"));
+}
+
+#[test]
+fn a_rate_is_the_one_at_which_no_direction_exceeds_its_own() {
+    let iops = |options: &str| job(options).rate.expect("open loop").iops;
+    assert!((iops("rw=randread rate_iops=1000") - 1000.0).abs() < 1e-9);
+    assert!((iops("rw=read bs=64k rate=1m") - 16.0).abs() < 1e-9);
+    assert!((iops("rate=4m rw=rw bs=4k") - 2048.0).abs() < 1e-9);
+    assert!((iops("rate_iops=700,100 rw=rw rwmixread=70") - 1000.0 / 3.0).abs() < 1e-9);
+    let poisson = job("rw=read rate_iops=10 rate_process=poisson").rate;
+    assert_eq!(poisson, Some(Rate { iops: 10.0, arrival: Arrival::Poisson }));
+    assert_eq!(job("rate_iops=0").rate, None);
+}
+
+#[test]
+fn times_are_seconds_and_pauses_microseconds() {
+    let job = job("runtime=30 ramp_time=5 startdelay=2m thinktime=100 thinktime_blocks=8 time_based");
+    assert_eq!(
+        (job.runtime, job.ramp, job.start_delay),
+        (Some(Nanos::secs(30)), Nanos::secs(5), Nanos::secs(120))
+    );
+    assert_eq!(job.think, Some(Think { time: Nanos::micros(100), every: 8, spin: Nanos(0) }));
+    assert!(job.time_based);
+}
+
+#[test]
+fn verification_says_when() {
+    let mode = |options: &str| job(options).verify.map(|verify| verify.mode);
+    assert_eq!(mode("rw=write verify=crc32c"), Some(VerifyMode::WriteThenRead));
+    assert_eq!(mode("rw=write do_verify=0 verify=crc32c-intel"), Some(VerifyMode::WriteOnly));
+    assert_eq!(mode("rw=read verify=crc32c"), Some(VerifyMode::ReadOnly));
+    assert_eq!(mode("rw=write verify=0"), None);
+    let only = job("rw=randwrite verify=crc32c verify_only");
+    assert_eq!((only.mix, only.verify.map(|verify| verify.mode)), (Mix::READ, Some(VerifyMode::ReadOnly)));
+    assert!(problem("rw=write verify=md5").contains("use crc32c"));
+    assert!(problem("verify_only").contains("needs verify=crc32c"));
+}
+
+#[test]
+fn sizes_add_up_as_fio_adds_them() {
+    let nested = job("nrfiles=4 filesize=1m size=2m");
+    assert_eq!((nested.size, nested.io_limit), (Some(Amount::Bytes(Bytes::mib(4))), Some(Bytes::mib(2))));
+    assert_eq!(job("size=50%").size, Some(Amount::Percent(50.0)));
+    assert_eq!(job("size=1g io_size=50%").io_limit, Some(Bytes::mib(512)));
+    assert_eq!(job("kb_base=1000 size=1k").size, Some(Amount::Bytes(Bytes(1000))));
+    assert_eq!(job("size=1kib").size, Some(Amount::Bytes(Bytes(1000))));
+}
+
+#[test]
+fn clones_are_threads_of_one_report_or_jobs_of_their_own() {
+    let together = jobs("[a]\nnumjobs=3\ngroup_reporting\n");
+    assert_eq!((together.len(), together[0].threads), (1, 3));
+    let apart = jobs("[a]\nnumjobs=3\nstonewall\ncpus_allowed=0,2\ncpus_allowed_policy=split\n");
+    assert_eq!(apart.iter().map(|job| job.thread_first).collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(apart.iter().map(|job| job.report_group).collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(apart.iter().map(|job| job.stonewall).collect::<Vec<_>>(), [true, false, false]);
+    let cpus: Vec<_> = apart.iter().map(|job| job.cpus.clone()).collect();
+    assert_eq!(cpus, [Some(vec![0]), Some(vec![2]), Some(vec![0])]);
+    assert!(problem("numjobs=5000").contains("more than 4096"));
+}
+
+#[test]
+fn report_groups_end_at_a_stonewall() {
+    let text =
+        "[global]\ngroup_reporting\n[a]\n[b]\n[c]\nstonewall\n[d]\n[e]\nnew_group\n[f]\ngroup_reporting=0\n";
+    let groups: Vec<u32> = jobs(text).iter().map(|job| job.report_group).collect();
+    assert_eq!(groups, [0, 0, 1, 1, 2, 3]);
+}
+
+#[test]
+fn sections_draw_different_numbers() {
+    let jobs = jobs("[a]\n[b]\n[c]\nrandseed=1\n");
+    assert_ne!(jobs[0].seed, jobs[1].seed);
+    assert_ne!(jobs[0].seed, jobs[2].seed);
+}
+
+#[test]
+fn files_are_named_placed_and_escaped() {
+    let paths = |options: &str| job(options).files;
+    assert_eq!(
+        paths("filename=/dev/a:/dev/b\\:c:d"),
+        [Path::new("/dev/a"), Path::new("/dev/b:c"), Path::new("d")]
+    );
+    assert_eq!(paths("filename=x directory=/m:/n"), [Path::new("/m/x")]);
+    assert!(problem("filename=$jobname.x").contains("filename_format"));
+    let formatted =
+        jobs("[a]\ndirectory=/m:/n\nfilename_format=$jobname-$jobnum-$filenum\nnrfiles=2\nnumjobs=2\n");
+    assert_eq!(formatted[1].files, [Path::new("/n/a-1-0"), Path::new("/n/a-1-1")]);
+    let made = job("directory=/m nrfiles=3");
+    assert_eq!((made.files.len(), made.directory, made.file_count), (0, Some("/m".into()), 3));
+    assert!(problem("nrfiles=2 file_service_type=random").contains("take turns"));
+    assert_eq!(job("file_service_type=random").file_count, 1);
+}
+
+#[test]
+fn logs_without_a_prefix_have_the_jobs_name() {
+    let logs =
+        jobs("[global]\nwrite_bw_log\nwrite_lat_log=x\nlog_avg_msec=500\n[a]\nname=n\n").remove(0).logs;
+    assert_eq!((logs.bandwidth, logs.latency), (Some("n".into()), Some("x".into())));
+    assert_eq!((logs.iops, logs.average), (None, Nanos::millis(500)));
+}
+
+#[test]
+fn all_problems_are_said_at_once_each_with_its_line() {
+    let text = "bs=1\n[global]\niodeph=4\nbs=4x\n[a]\nioengine=rbd\nrw\nnice=5\n[b]\nverify=md5\n[\n";
+    let all = problems(text);
+    let starts = [
+        "dir/a.fio:1: `bs=1` stands before the first section",
+        "dir/a.fio:3: no option `iodeph`; did you mean `iodepth`?",
+        "dir/a.fio:4: `bs=4x`: give a size like 512, 4k",
+        "dir/a.fio:6: `ioengine=rbd` is not supported: use one of psync",
+        "dir/a.fio:7: `rw=`: a value is missing, like rw=randread",
+        "dir/a.fio:8: `nice=5` is not supported: start iostack under nice",
+        "dir/a.fio:10: `verify=md5` is not supported: use crc32c",
+        "dir/a.fio:11: `[` is no section",
+    ];
+    assert_eq!(all.len(), starts.len(), "{all:#?}");
+    for (problem, start) in all.iter().zip(starts) {
+        assert!(problem.starts_with(start), "{problem}");
+    }
+}
+
+#[test]
+fn lenient_leaves_out_what_is_refused_but_not_nonsense() {
+    let text = "[global]\nnice=5\n[a]\nfoo=1\nsize=1m\nclocksource=cpu\n[b]\nverify=md5\n";
+    let file = parse_with(text, true).expect("lenient");
+    let skipped: Vec<String> = file.skipped.iter().map(Skipped::to_string).collect();
+    assert_eq!(skipped.len(), 3, "{skipped:?}");
+    assert!(skipped[0].starts_with("line 2: `nice=5` left out: start iostack under nice"));
+    assert_eq!(file.jobs.len(), 2);
+    assert!(file.jobs[0].options.iter().all(|(name, _)| name != "nice" && name != "foo"));
+    parse_with("[a]\nbs=4x\n", true).expect_err("nonsense stays an error");
+    parse_with("[global]\nbs=4k\n", true).expect_err("no job");
+}
+
+#[test]
+fn options_that_must_be_at_their_default_may_say_so() {
+    let job = job(
+        "zonemode=none verify_backlog=0 io_submit_mode=inline mem=malloc unified_rw_reporting=none thread",
+    );
+    assert_eq!(job.queue_depth, 1);
+    assert!(problem("zonemode=zbd").contains("zoned devices"));
+    assert!(problem("exitall numjobs=2").contains("`exitall` with several jobs"));
+}

@@ -148,6 +148,7 @@ pub fn options_reference() -> Vec<OptionDoc> {
 pub(crate) fn suggest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let far = (typed.len() / 3).clamp(1, 3);
     known
+        .filter(|name| name.len().abs_diff(typed.len()) <= far)
         .map(|name| (distance(typed, name), name))
         .filter(|&(distance, _)| distance <= far)
         .min_by_key(|&(distance, _)| distance)
