@@ -6,6 +6,7 @@
 mod check;
 mod cmd;
 mod exit;
+mod job;
 mod save;
 mod talk;
 
@@ -26,21 +27,27 @@ struct Arguments {
 enum Command {
     /// Is this platform ready for its SSD, and what holds it back?
     Check(cmd::check::CheckArgs),
+    /// Run one workload: fio job file, TOML or flags.
+    Run(cmd::run::RunArgs),
     /// Do two outcomes differ, by how much, how surely?
     Compare(cmd::compare::CompareArgs),
     /// Show a stored outcome again, as text or HTML.
     Report(cmd::report::ReportArgs),
     /// Count user instructions, system calls and switches per I/O of any program.
     Cost(cmd::cost::CostArgs),
+    /// List the options of jobs and job files.
+    Options(cmd::options::OptionsArgs),
 }
 
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Check(args) => cmd::check::run(&args),
+        Command::Run(args) => cmd::run::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),
+        Command::Options(args) => cmd::options::run(&args),
     };
     exit::code(result)
 }

@@ -17,9 +17,10 @@ How it counts: the busiest thread of the command (or process) and all its childr
 is executed one instruction at a time (ptrace), so no performance counters are
 needed and the result repeats. I/Os are what its system calls carry: read, write,
 pread and the like on files and block devices, io_submit, io_uring_enter. Stepping
-slows the thread about a thousandfold: work per I/O is exact, work per second
-(progress lines, polling) is not. Switches and CPU time come from half a second in
-which the thread runs freely.
+slows the thread about a thousandfold; so that work it does by time is not charged
+to a thousandth of its I/Os, the time-stamp counter (rdtsc) of a command's thread is
+held back meanwhile. A thread that polls for completions finds them sooner than at
+full speed. Switches and CPU time come from half a second in which it runs freely.
 
 The command should run for 30 seconds or more; it is ended (SIGTERM) when counting
 is done. A process given with --pid is left running.
@@ -51,6 +52,9 @@ pub(crate) struct CostArgs {
     /// New file for what the command prints. Without it, the end of it is shown when something fails.
     #[arg(long, value_name = "FILE", conflicts_with = "pid")]
     output: Option<PathBuf>,
+    /// Let the stepped thread see the real time. Work it does by time is then charged to far fewer I/Os.
+    #[arg(long, conflicts_with = "pid")]
+    real_clock: bool,
     /// Print everything as JSON, also the executions of every instruction.
     #[arg(long)]
     json: bool,
@@ -75,6 +79,7 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
         warm_up: args.after,
         instructions: args.instructions,
         patience: args.patience,
+        hold_clock: !args.real_clock,
         stop: iostack_host::signals::stop_flag(),
         talk: &|text| {
             said.set(true);

@@ -3,4 +3,6 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod cost;
+pub(crate) mod options;
 pub(crate) mod report;
+pub(crate) mod run;

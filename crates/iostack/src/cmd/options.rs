@@ -18,8 +18,10 @@ pub(crate) struct OptionsArgs {
 /// Prints the table.
 pub(crate) fn run(args: &OptionsArgs) -> anyhow::Result<Ended> {
     let wanted = args.name.as_deref().unwrap_or("");
-    let options: Vec<_> =
-        iostack_workload::options_reference().into_iter().filter(|option| option.name.contains(wanted)).collect();
+    let options: Vec<_> = iostack_workload::options_reference()
+        .into_iter()
+        .filter(|option| option.name.contains(wanted))
+        .collect();
     anyhow::ensure!(!options.is_empty(), "no option has `{wanted}` in its name; `iostack options` lists all");
     if args.markdown {
         data("| option | meaning | example |\n| --- | --- | --- |\n");

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use iostack_engine::{Control, Progress};
+use iostack_engine::{Control, Phase, Progress};
 use iostack_model::{Nanos, OutcomeFile, SCHEMA, Target};
 
 use crate::exit::Ended;
@@ -74,7 +74,11 @@ pub(crate) struct RunArgs {
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     for path in args.output.iter().chain(&args.html) {
-        anyhow::ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
+        anyhow::ensure!(
+            !path.exists(),
+            "`{}` exists and is not overwritten; name another file",
+            path.display()
+        );
     }
     let file = execute(args, &talk)?;
     talk.clear();
@@ -101,8 +105,13 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
 
 fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
     let machine = iostack_host::machine();
-    let gathered =
-        gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, machine.cpu.cores_online)?;
+    let gathered = gather::gather(
+        &args.jobs,
+        &args.section,
+        &args.flags.options,
+        args.lenient,
+        machine.cpu.cores_online,
+    )?;
     for line in &gathered.skipped {
         talk.warn(&format!("skipped {line}"));
     }
@@ -114,7 +123,8 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
         progress: talk.is_live().then_some(&report as &(dyn Fn(&Progress) + Sync)),
         progress_every: Nanos::millis(500),
     };
-    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
+    let started_unix_ms =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
     let mut made = Made::default();
     let mut outcomes = Vec::new();
     let mut held: Vec<(PathBuf, File)> = Vec::new();
@@ -146,7 +156,8 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
 fn target(typed: &str) -> anyhow::Result<Target> {
     let bare = typed.strip_prefix("file:").unwrap_or(typed);
     let path = std::path::absolute(bare)?;
-    let new_file = !bare.contains(':') && !path.exists() && path.parent().is_some_and(std::path::Path::is_dir);
+    let new_file =
+        !bare.contains(':') && !path.exists() && path.parent().is_some_and(std::path::Path::is_dir);
     if new_file {
         return Ok(Target { kind: iostack_model::TargetKind::File, path });
     }
@@ -156,7 +167,7 @@ fn target(typed: &str) -> anyhow::Result<Target> {
 fn live_line(progress: &Progress) -> String {
     iostack_report::text::live(&iostack_report::text::Live {
         job: progress.job.clone(),
-        phase: progress.phase.name().to_owned(),
+        phase: phase(progress.phase).to_owned(),
         elapsed: progress.elapsed,
         expected: progress.expected,
         done: progress.done,
@@ -169,12 +180,22 @@ fn live_line(progress: &Progress) -> String {
     })
 }
 
+fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::LayingOut => "laying out",
+        Phase::Ramp => "ramp",
+        Phase::Running => "running",
+        Phase::Verifying => "verifying",
+    }
+}
+
 /// fio-style logs, where jobs ask for them.
 fn write_logs(file: &OutcomeFile, talk: &Talk) -> anyhow::Result<()> {
     for (index, outcome) in file.outcomes.iter().enumerate() {
         for (path, content) in iostack_report::fio::logs(outcome, index + 1) {
             // fio replaces its logs; a run that keeps earlier ones would be unusable with fio's tools.
-            std::fs::write(&path, content).with_context(|| format!("cannot write the log `{}`", path.display()))?;
+            std::fs::write(&path, content)
+                .with_context(|| format!("cannot write the log `{}`", path.display()))?;
             talk.say(&format!("log: {}", path.display()));
         }
     }

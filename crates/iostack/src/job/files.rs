@@ -31,7 +31,10 @@ pub(crate) fn place(job: &Job, on: Option<&Target>) -> anyhow::Result<Placement>
     let directory = job.directory.clone().unwrap_or_default();
     if job.files.is_empty() {
         if job.directory.is_none() {
-            bail!("job `{}` names no file; add `--on TARGET` (a file, a directory or a block device)", job.name);
+            bail!(
+                "job `{}` names no file; add `--on TARGET` (a file, a directory or a block device)",
+                job.name
+            );
         }
         let target = Target { kind: TargetKind::Directory, path: std::path::absolute(&directory)? };
         let files = own_files(job, &target.path);
@@ -52,8 +55,8 @@ fn is_block(path: &Path) -> bool {
 fn own_files(job: &Job, directory: &Path) -> Vec<Vec<PathBuf>> {
     (0..job.threads)
         .map(|thread| {
-            let name = |file| format!("{}.{}.{file}", job.name.replace('/', "_"), job.thread_first + thread);
-            (0..job.file_count.max(1)).map(|file| directory.join(name(file))).collect()
+            let names = iostack_workload::file_names(job, thread);
+            names.into_iter().map(|name| directory.join(name)).collect()
         })
         .collect()
 }
@@ -124,13 +127,19 @@ fn prepare_file(
         if exists {
             return Ok(());
         }
-        bail!("`{}` does not exist; give --size SIZE and it is made, or name an existing target", path.display());
+        bail!(
+            "`{}` does not exist; give --size SIZE and it is made, or name an existing target",
+            path.display()
+        );
     };
     if size >= needed {
         return Ok(());
     }
     if job.verify.is_some_and(|verify| verify.mode == VerifyMode::ReadOnly) {
-        bail!("`{}` has {size}, there is nothing to verify up to {needed}; run the writing job first", path.display());
+        bail!(
+            "`{}` has {size}, there is nothing to verify up to {needed}; run the writing job first",
+            path.display()
+        );
     }
     if exists && size.0 > 0 && !iostack_host::is_made(path) && !destroy_data {
         bail!(
@@ -178,7 +187,7 @@ mod tests {
         let job = Job { name: "a/b".into(), threads: 2, file_count: 2, ..Job::default() };
         let on = Target { kind: TargetKind::Directory, path: "/d".into() };
         let placement = place(&job, Some(&on)).expect("a directory");
-        assert_eq!(placement.files[1], [PathBuf::from("/d/a_b.1.0"), PathBuf::from("/d/a_b.1.1")]);
+        assert_eq!(placement.files[1], [PathBuf::from("/d/a-b.1.0"), PathBuf::from("/d/a-b.1.1")]);
     }
 
     #[test]

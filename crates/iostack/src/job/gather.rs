@@ -61,7 +61,8 @@ fn pick(jobs: Vec<Job>, sections: &[String]) -> anyhow::Result<Vec<Job>> {
 }
 
 fn read(path: &Path, lenient: bool, cpus: u32) -> anyhow::Result<JobFile> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the job file `{}`", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the job file `{}`", path.display()))?;
     if path.extension().is_some_and(|extension| extension == "toml") {
         return Ok(iostack_workload::parse_toml(&text, path)?);
     }
@@ -93,7 +94,8 @@ mod tests {
     #[test]
     fn a_stonewall_begins_a_new_group() {
         let job = |stonewall| Job { stonewall, ..Job::default() };
-        let sizes: Vec<usize> = groups(vec![job(false), job(false), job(true), job(false)]).iter().map(Vec::len).collect();
+        let sizes: Vec<usize> =
+            groups(vec![job(false), job(false), job(true), job(false)]).iter().map(Vec::len).collect();
         assert_eq!(sizes, [2, 2]);
     }
 
