@@ -6,7 +6,7 @@ use iostack_model::{Interval, Outcome, Point};
 
 use super::bars::{Bar, Bars, Column, Row};
 use super::figures::{bandwidth, iops, quantile};
-use super::numbers::{NOTHING, Quantity, significant};
+use super::numbers::{NOTHING, Quantity};
 use super::plot::slots;
 use super::sheet::Sheet;
 use super::steps::{Drawn, all};
@@ -70,41 +70,48 @@ fn bars(
     sheet: &mut Sheet,
 ) -> String {
     let points = &drawn.step.points;
-    let names: Vec<&str> = distinct(points, |point| &point.series);
-    let colours = slots(&names);
-    let keys = match grouping {
-        Grouping::Label => distinct(points, |point| &point.label),
-        Grouping::Series => names.clone(),
+    let by_engine = drawn.step.id == "engines";
+    let hues = distinct(points, |point| hue(point, by_engine));
+    let colours = slots(&hues);
+    let series = distinct(points, |point| &point.series).len();
+    let key: fn(&Point) -> &str = match grouping {
+        Grouping::Label => |point| &point.label,
+        Grouping::Series => |point| &point.series,
     };
-    let key = |point: &Point| match grouping {
-        Grouping::Label => point.label.clone(),
-        Grouping::Series => point.series.clone(),
-    };
+    let keys = distinct(points, key).len();
     // A heading above each single bar would only repeat its name.
-    let grouped = keys.len() > 1 && keys.len() < points.len();
+    let grouped = keys > 1 && keys < points.len();
     let mut groups: Vec<(String, Vec<Row>)> = Vec::new();
     for point in points {
-        let group = if grouped { key(point) } else { String::new() };
+        let group = if grouped { key(point) } else { "" };
         let row = Row {
-            name: row_name(point, grouping, grouped, names.len()),
-            slot: names.iter().position(|name| *name == point.series).map_or(0, |index| colours[index]),
+            name: row_name(point, grouping, grouped, series),
+            slot: hues
+                .iter()
+                .position(|name| *name == hue(point, by_engine))
+                .map_or(0, |index| colours[index]),
             bars: columns.iter().map(|column| bar(column, drawn, &point.outcome)).collect(),
             details: details.1(&point.outcome),
             doubts: sheet.doubts.refer(&point.outcome.caveats),
         };
-        match groups.iter_mut().find(|(name, _)| *name == group) {
+        match groups.iter_mut().find(|(name, _)| name == group) {
             Some((_, rows)) => rows.push(row),
-            None => groups.push((group, vec![row])),
+            None => groups.push((group.to_owned(), vec![row])),
         }
     }
     let caption = sheet.caption(&all(drawn), INTERVAL);
     Bars { of: of.to_owned(), columns, details: details.0.to_vec(), groups, caption }.figure()
 }
 
-fn distinct<'a>(points: &'a [Point], key: impl Fn(&'a Point) -> &'a String) -> Vec<&'a str> {
+/// What gives a row its colour: an engine keeps its own, whatever its depth and batches.
+fn hue(point: &Point, by_engine: bool) -> &str {
+    if by_engine { point.outcome.job.engine.name() } else { &point.series }
+}
+
+fn distinct<'a>(points: &'a [Point], key: impl Fn(&'a Point) -> &'a str) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for point in points {
-        if !names.contains(&key(point).as_str()) {
+        if !names.contains(&key(point)) {
             names.push(key(point));
         }
     }
@@ -158,8 +165,7 @@ fn costs(outcome: &Outcome) -> Vec<String> {
 
 fn byte_costs(outcome: &Outcome) -> Vec<String> {
     let per_kib = outcome.cpu.total().0 as f64 / (outcome.bytes().0 as f64 / 1024.0);
-    let mut all =
-        vec![if per_kib.is_finite() { format!("{} ns", significant(per_kib)) } else { NOTHING.to_owned() }];
+    let mut all = vec![Quantity::Nanos.show(per_kib)];
     all.extend(tails(outcome));
     all.push(per_io(outcome.cpu.syscalls as f64, outcome));
     all

@@ -73,7 +73,7 @@ impl Doubts {
     /// The names of all kinds as links.
     pub(super) fn names(&self) -> String {
         let link = |(index, kind): (usize, &Kind)| {
-            format!("<a href=\"#doubt-{}\">{}</a>", index + 1, escape::text(&kind.name.to_lowercase()))
+            format!("<a href=\"#doubt-{}\">{}</a>", index + 1, escape::text(&kind.name))
         };
         self.kinds.iter().enumerate().map(link).collect::<Vec<_>>().join(", ")
     }
@@ -112,7 +112,7 @@ fn item(number: usize, kind: &Kind) -> String {
     )
 }
 
-/// `RateStep { .. }` is called "Rate step": the variant's name in words.
+/// `RateStep { .. }` is called "Rate step": the variant's name in words, `ForeignIo` "Foreign I/O".
 fn name(caveat: &Caveat) -> String {
     let debug = format!("{caveat:?}");
     let variant = debug.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
@@ -125,7 +125,7 @@ fn name(caveat: &Caveat) -> String {
             words.push(letter);
         }
     }
-    words
+    words.replace(" io", " I/O").replace(" cpu", " CPU")
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
         assert!(again.contains("#doubt-1") && !again.contains("#doubt-2"));
         assert_eq!(doubts.note(&[], "depth 4"), "");
         let list = doubts.list();
-        assert!(list.contains("depth 1") && list.contains("depth 2") && list.contains("Foreign cpu"));
+        assert!(list.contains("depth 1") && list.contains("depth 2") && list.contains("Foreign CPU"));
         assert_eq!(doubts.count(), 2);
     }
 

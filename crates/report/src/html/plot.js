@@ -201,7 +201,8 @@ class Figure {
     let low = -Infinity, high = BOTTOM + 2;
     for (const e of ends) low = e.y = Math.max(e.y, low + LINE);
     for (const e of ends.slice().reverse()) { e.y = Math.min(e.y, high); high = e.y - LINE; }
-    const short = n => n.length > LETTERS ? n.slice(0, LETTERS - 1) + "…" : n;
+    const last = n => n.slice(n.lastIndexOf(" ") + 1).length < 6 ? n.slice(n.lastIndexOf(" ") + 1) : "";
+    const short = n => n.length > LETTERS ? `${n.slice(0, LETTERS - 2 - last(n).length).trimEnd()}… ${last(n)}`.trimEnd() : n;
     return ends.map(e => `<text class="direct s${e.s.slot}" x="${(this.right + 8).toFixed(1)}" y="${(e.y + 4).toFixed(1)}">${escape(short(e.s.name))}</text>`).join("");
   }
   spotLabels() {

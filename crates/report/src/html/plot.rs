@@ -146,15 +146,20 @@ pub(super) fn slots(names: &[&str]) -> Vec<usize> {
     let mut given = vec![None; names.len()];
     let preferred = |name: &str| {
         let name = name.to_lowercase();
-        match (name.contains("read"), name.contains("write"), name.contains("mix") || name.contains('/')) {
+        // Whole words: "threads" are not reads.
+        let has = |wanted: &str| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == wanted);
+        match (has("read"), has("write"), has("mix") || name.contains('/')) {
             (_, _, true) | (true, true, _) => Some(2),
             (_, true, _) => Some(1),
             (true, _, _) => Some(0),
             _ => None,
         }
     };
-    for (slot, name) in given.iter_mut().zip(names) {
-        *slot = preferred(name).filter(|&wish| !std::mem::replace(&mut taken[wish], true));
+    // Random access is on most figures, so it chooses first.
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|&index| !names[index].contains("random"));
+    for index in order {
+        given[index] = preferred(names[index]).filter(|&wish| !std::mem::replace(&mut taken[wish], true));
     }
     let mut next = (0..SLOTS).filter(|&slot| !taken[slot]).collect::<Vec<_>>().into_iter();
     given
@@ -275,7 +280,8 @@ mod tests {
     #[test]
     fn reads_and_writes_keep_their_colour() {
         assert_eq!(slots(&["random write", "random read", "50/50 mix"]), [1, 0, 2]);
-        assert_eq!(slots(&["io_uring", "random read", "sequential read"]), [1, 0, 2]);
+        assert_eq!(slots(&["sequential read", "io_uring", "random read"]), [1, 2, 0]);
+        assert_eq!(slots(&["psync", "psync, 32 threads"]), [0, 1]);
         let many: Vec<String> = (0..20).map(|index| format!("engine {index}")).collect();
         let names: Vec<&str> = many.iter().map(String::as_str).collect();
         assert!(slots(&names).iter().all(|&slot| slot < SLOTS));

@@ -1,7 +1,8 @@
 //! How can a reader recompute a figure?
 //!
-//! Each outcome as JSON: its histogram as `[bucket, count]` pairs in fio's geometry (0..127 ns exact, then 64 buckets
-//! to the octave), its counts and its CPU time. Time series and whatever else is drawn is in `plots` already.
+//! Each outcome as JSON: its histogram in fio's geometry (0..127 ns exact, then 64 buckets to the octave), its counts
+//! and its CPU time. `bins` is a flat list of `step, count`: the bucket is the one before plus the step, which keeps
+//! a page of a hundred histograms small. Time series and whatever else is drawn is in `plots` already.
 
 use iostack_model::{Bins, Direction, Outcome};
 
@@ -50,7 +51,12 @@ fn one(name: &str, outcome: &Outcome) -> String {
 }
 
 fn bins(bins: &Bins) -> String {
-    let counts: Vec<String> = bins.counts.iter().map(|(index, count)| format!("[{index},{count}]")).collect();
+    let mut before = 0;
+    let mut counts = Vec::with_capacity(bins.counts.len());
+    for &(index, count) in &bins.counts {
+        counts.push(format!("{},{count}", index - before));
+        before = index;
+    }
     format!(
         "\"count\":{},\"sum_ns\":{},\"min_ns\":{},\"max_ns\":{},\"bins\":[{}]",
         bins.count,

@@ -3,6 +3,8 @@
 //! A step is a section: its note, its figures, all its numbers behind a fold. Which figures, decides [`DRAWINGS`];
 //! a step that nobody has heard of yet is drawn by its axis. Start reading at [`section`].
 
+use std::collections::BTreeSet;
+
 use iostack_model::{Axis as StepAxis, Bins, Check, Outcome, Point, Step};
 
 use super::compared;
@@ -104,9 +106,13 @@ fn distributions(
     sheet: &mut Sheet,
 ) -> String {
     let points = &drawn.step.points;
-    // Where every point has the same series, the label tells them apart.
-    let alike = points.windows(2).all(|pair| pair[0].series == pair[1].series);
-    let name = |point: &Point| if alike { point.label.clone() } else { point_name(point) };
+    let distinct = |key: fn(&Point) -> &String| points.iter().map(key).collect::<BTreeSet<_>>().len();
+    let (series, labels) = (distinct(|point| &point.series), distinct(|point| &point.label));
+    let name = |point: &Point| match points.len() {
+        count if count == series => point.series.clone(),
+        count if count == labels => point.label.clone(),
+        _ => point_name(point),
+    };
     let all: Vec<(String, Bins)> = points.iter().map(|point| (name(point), bins(&point.outcome))).collect();
     let named: Vec<(&str, &Bins)> = all.iter().map(|(name, bins)| (name.as_str(), bins)).collect();
     let until = format!("{RANK_BAND}; curves end where ten I/Os remain");

@@ -333,7 +333,11 @@ fn shortened(name: &str) -> String {
     if name.chars().count() <= LABEL_LETTERS {
         return name.to_owned();
     }
-    name.chars().take(LABEL_LETTERS - 1).chain(['…']).collect()
+    // The last word tells p50 from p99.
+    let last = name.rsplit(' ').next().filter(|word| word.chars().count() < 6).unwrap_or_default();
+    let kept = LABEL_LETTERS - 2 - last.chars().count();
+    let first: String = name.chars().take(kept).collect();
+    format!("{}… {last}", first.trim_end()).trim_end().to_owned()
 }
 
 /// The label of each spot beside it, as far as there is room.

@@ -280,16 +280,25 @@ fn every_link_within_the_page_arrives() {
 fn the_embedded_histograms_are_the_measured_ones() {
     let check = fixture::check();
     let data = data_of(&super::check(&check));
-    let ours: u64 =
-        check.steps.iter().flat_map(|step| &step.points).map(|point| point.outcome.read.latency.count).sum();
-    let embedded: u64 = data["raw"]
+    let outcomes = check.steps.iter().flat_map(|step| &step.points).map(|point| &point.outcome);
+    let ours: Vec<Vec<(u32, u64)>> =
+        outcomes.map(|outcome| outcome.read.latency.counts.clone()).filter(|bins| !bins.is_empty()).collect();
+    let decoded = |bins: &Vec<serde_json::Value>| {
+        let mut index = 0;
+        bins.chunks(2)
+            .map(|pair| {
+                index += pair[0].as_u64().expect("a step") as u32;
+                (index, pair[1].as_u64().expect("a count"))
+            })
+            .collect::<Vec<_>>()
+    };
+    let embedded: Vec<Vec<(u32, u64)>> = data["raw"]
         .as_array()
         .expect("a list of outcomes")
         .iter()
         .filter_map(|outcome| outcome["read"]["bins"].as_array())
-        .flatten()
-        .filter_map(|bin| bin[1].as_u64())
-        .sum();
+        .map(decoded)
+        .collect();
     assert_eq!(ours, embedded);
 }
 
