@@ -6,8 +6,34 @@ use super::objects::{Mapping, mappings};
 use super::sys;
 
 const PAGE: u64 = 4096;
-/// The `syscall` instruction (Intel SDM volume 2, SYSCALL: 0F 05).
-const SYSCALL: [u8; 2] = [0x0f, 0x05];
+/// Instructions that matter, as the Intel SDM volume 2 encodes them.
+const SYSCALL: &[u8] = &[0x0f, 0x05];
+const RDTSC: &[u8] = &[0x0f, 0x31];
+const RDTSCP: &[u8] = &[0x0f, 0x01, 0xf9];
+const LONGEST: usize = 3;
+
+/// What an instruction is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Instruction {
+    /// A system call.
+    SystemCall,
+    /// It reads the time-stamp counter, outside of the vdso.
+    ReadsClock,
+    /// Anything else.
+    Other,
+}
+
+impl Instruction {
+    fn of(bytes: &[u8]) -> Self {
+        if bytes.starts_with(SYSCALL) {
+            Instruction::SystemCall
+        } else if bytes.starts_with(RDTSC) || bytes.starts_with(RDTSCP) {
+            Instruction::ReadsClock
+        } else {
+            Instruction::Other
+        }
+    }
+}
 
 /// Pages of code that cannot change: those mapped from a file, and the vdso. Other code (a just-in-time compiler's)
 /// is read afresh at every step.
@@ -29,19 +55,36 @@ impl Code {
         self.map.clear();
     }
 
-    /// True when the instruction at `address` is a system call.
-    pub(super) fn is_system_call(&mut self, address: u64) -> bool {
+    /// What the instruction at `address` is.
+    pub(super) fn instruction(&mut self, address: u64) -> Instruction {
+        match self.look(address) {
+            // The vdso combines the counter with the kernel's own reading, which nobody holds back.
+            Instruction::ReadsClock if self.is_vdso(address) => Instruction::Other,
+            instruction => instruction,
+        }
+    }
+
+    fn is_vdso(&self, address: u64) -> bool {
+        self.map.iter().any(|mapping| mapping.contains(address) && mapping.is_vdso())
+    }
+
+    fn look(&mut self, address: u64) -> Instruction {
         let (page, offset) = (address & !(PAGE - 1), (address & (PAGE - 1)) as usize);
         if !self.pages.contains_key(&page) {
             let content = self.read_stable(page);
             self.pages.insert(page, content);
         }
         let content = self.pages.get(&page).and_then(Option::as_deref);
-        if let Some(bytes) = content.and_then(|bytes| bytes.get(offset..offset + 2)) {
-            return bytes == SYSCALL;
+        if let Some(bytes) = content.and_then(|bytes| bytes.get(offset..offset + LONGEST)) {
+            return Instruction::of(bytes);
         }
-        let mut bytes = [0; 2];
-        sys::read_memory(self.pid, address, &mut bytes) && bytes == SYSCALL
+        // Code that may change, or the end of a page; the page after it may be missing.
+        let mut bytes = [0; LONGEST];
+        if sys::read_memory(self.pid, address, &mut bytes) {
+            return Instruction::of(&bytes);
+        }
+        sys::read_memory(self.pid, address, &mut bytes[..2]);
+        Instruction::of(&bytes[..2])
     }
 
     /// One page, when its content cannot change.

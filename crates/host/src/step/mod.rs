@@ -7,9 +7,9 @@
 //! and without its cooperation: the busiest thread is executed one instruction at a time by ptrace. A few hundred
 //! thousand instructions suffice, because a load generator is a loop.
 //!
-//! Stepping slows the thread about a thousandfold, so its I/Os are complete when it looks for them. What it does per
-//! I/O is counted exactly; what it does per second (progress lines, timers, polling for completions) is not the same
-//! as at full speed. Switches and CPU time come from a window without stepping.
+//! Stepping slows the thread about a thousandfold, so its I/Os are complete when it looks for them, and polling for
+//! completions costs less than at full speed. What it does by time (series, progress lines) would come around too often;
+//! `pace` holds its clock back against that. Switches and CPU time come from a window without stepping.
 //!
 //! Start reading at [`cost`].
 
@@ -23,8 +23,8 @@ mod rings;
 mod summary;
 mod threads;
 
-#[cfg(target_arch = "x86_64")]
 mod code;
+mod pace;
 mod sys;
 mod trace;
 
@@ -76,6 +76,9 @@ pub struct Question<'a> {
     pub instructions: u64,
     /// Longest time to step.
     pub patience: Nanos,
+    /// Hold back the time-stamp counter of a command's thread while it is stepped, so that it does per I/O as little
+    /// of its work by time as at full speed. A process that was running is never disturbed like that.
+    pub hold_clock: bool,
     /// Set by Ctrl-C.
     pub stop: &'a AtomicBool,
     /// Told what happens, one short line each.
@@ -160,8 +163,12 @@ fn step(
     let _pinned = threads::last_cpu(thread.pid, thread.tid).and_then(sys::Pinned::to);
     let mut tracee = Tracee::attach((thread.pid, thread.tid), ours, deadline, question.stop)?;
     tracee.must_be_64_bit(&thread.name)?;
-    let limits =
-        Limits { settle: question.instructions / 4, instructions: question.instructions, parts: PARTS };
+    let limits = Limits {
+        settle: question.instructions / 4,
+        instructions: question.instructions,
+        hold_clock: ours && question.hold_clock,
+        parts: PARTS,
+    };
     let trace = trace::run(&mut tracee, limits)?;
     let mut finder = objects::Finder::new(thread.pid);
     drop(tracee);

@@ -25,7 +25,12 @@ impl Mapping {
 
     /// True when the bytes cannot change while they are mapped.
     pub(super) fn is_fixed_code(&self) -> bool {
-        !self.writable && (self.path.starts_with('/') || self.path == "[vdso]")
+        !self.writable && (self.path.starts_with('/') || self.is_vdso())
+    }
+
+    /// True for the kernel's own code in every process.
+    pub(super) fn is_vdso(&self) -> bool {
+        self.path == "[vdso]"
     }
 
     /// What to call it: the file's name, `[vdso]`, or what it is.

@@ -94,6 +94,20 @@ pub(super) fn registers(tid: i32) -> io::Result<Registers> {
     Ok(unsafe { registers.assume_init() })
 }
 
+/// Replaces the general registers of a stopped thread.
+pub(super) fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
+    let address = ptr::null_mut::<c_void>();
+    // SAFETY: PTRACE_SETREGS reads exactly one `user_regs_struct`.
+    let answer = unsafe { libc::ptrace(libc::PTRACE_SETREGS, tid, address, ptr::from_ref(registers)) };
+    if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The time-stamp counter.
+pub(super) fn time_stamp() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
 /// `si_code` of the signal that stopped a thread.
 pub(super) fn trap_code(tid: i32) -> io::Result<i32> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();

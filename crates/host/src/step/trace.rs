@@ -21,9 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::calls::{self, Carries};
-use super::code::Code;
+use super::code::{Code, Instruction};
 use super::error::StepError;
 use super::free::thread_bytes;
+use super::pace::Pace;
 use super::rings;
 use super::sys::{self, Registers, Stop, Ticker};
 
@@ -38,6 +39,8 @@ pub(super) struct Limits {
     pub(super) settle: u64,
     /// Instructions to count, from the first I/O after that on.
     pub(super) instructions: u64,
+    /// Hold the thread's time-stamp counter back, see [`Pace`].
+    pub(super) hold_clock: bool,
     /// Parts into which the window is to be split.
     pub(super) parts: u64,
 }
@@ -250,6 +253,8 @@ struct Stepper<'a, 'b> {
     address: u64,
     pending: Option<Pending>,
     injected: bool,
+    reads_clock: bool,
+    pace: Option<Pace>,
     polled: BTreeMap<u64, bool>,
     sole_polled_ring: Option<u64>,
 }
@@ -266,6 +271,8 @@ impl<'a, 'b> Stepper<'a, 'b> {
             address: 0,
             pending: None,
             injected: tracee.signal != 0,
+            reads_clock: false,
+            pace: limits.hold_clock.then(Pace::start),
             polled: rings.iter().map(|(&descriptor, ring)| (descriptor, ring.polled)).collect(),
             sole_polled_ring: sole.map(|(&descriptor, _)| descriptor),
             tracee,
@@ -302,11 +309,28 @@ impl<'a, 'b> Stepper<'a, 'b> {
         counted >= self.limits.instructions && (at_io || counted >= 4 * self.limits.instructions)
     }
 
+    /// Keeps what has to be known of the next instruction before it is executed.
+    fn look_ahead(&mut self) -> io::Result<()> {
+        self.reads_clock = false;
+        if self.pending.is_none() {
+            match self.code.instruction(self.address) {
+                Instruction::SystemCall => {
+                    self.pending =
+                        Some(Pending { registers: sys::registers(self.tracee.tid)?, restarted: false });
+                }
+                Instruction::ReadsClock => self.reads_clock = true,
+                Instruction::Other => {}
+            }
+        }
+        if let (Some(_), Some(pace)) = (&self.pending, &mut self.pace) {
+            pace.before_step();
+        }
+        Ok(())
+    }
+
     fn advance(&mut self) -> io::Result<()> {
         let tid = self.tracee.tid;
-        if self.pending.is_none() && self.code.is_system_call(self.address) {
-            self.pending = Some(Pending { registers: sys::registers(tid)?, restarted: false });
-        }
+        self.look_ahead()?;
         match self.tracee.step()? {
             Stop::Trap => return self.trapped(),
             Stop::Signal(signal) => {
@@ -335,6 +359,9 @@ impl<'a, 'b> Stepper<'a, 'b> {
         if std::mem::take(&mut self.injected) && sys::trap_code(tid)? == sys::TRAP_HANDLER_ENTRY {
             self.pending = None;
         } else if let Some(pending) = self.pending.take() {
+            if let Some(pace) = &mut self.pace {
+                pace.called();
+            }
             if !pending.restarted {
                 self.count();
             }
@@ -348,6 +375,12 @@ impl<'a, 'b> Stepper<'a, 'b> {
             self.trace.repeats += 1;
         } else {
             self.count();
+            if let (true, Some(pace)) = (self.reads_clock, self.pace) {
+                let mut registers = sys::registers(tid)?;
+                let shown = pace.shows(self.trace.instructions);
+                (registers.rax, registers.rdx) = (shown & u64::from(u32::MAX), shown >> 32);
+                sys::set_registers(tid, &registers)?;
+            }
         }
         self.address = next;
         Ok(())

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 
 /// Instructions per turn of [`reads`]: two for the call, 93 of nothing, two for the loop.
-pub(crate) const READ_TURN: f64 = 97.0;
+pub(crate) const READ_TURN: u64 = 97;
 
 /// Reads 4 KiB at offset 0 for ever, one call per turn.
 pub(crate) fn reads(file: &File) -> ! {
@@ -31,7 +31,7 @@ pub(crate) fn reads(file: &File) -> ! {
 }
 
 /// Instructions per turn of [`reads_and_clears`], the string instruction counting as one.
-pub(crate) const CLEAR_TURN: f64 = 9.0;
+pub(crate) const CLEAR_TURN: u64 = 9;
 /// Iterations of the string instruction in each of these turns.
 pub(crate) const CLEAR_BYTES: u64 = 64;
 
@@ -59,9 +59,9 @@ pub(crate) fn reads_and_clears(file: &File) -> ! {
 }
 
 /// I/Os per call of [`submits`].
-pub(crate) const BATCH: usize = 16;
+pub(crate) const BATCH: u64 = 16;
 /// Instructions per turn of [`submits`].
-pub(crate) const SUBMIT_TURN: f64 = 160.0;
+pub(crate) const SUBMIT_TURN: u64 = 160;
 
 /// `struct iocb` of include/uapi/linux/aio_abi.h on little-endian machines.
 #[repr(C)]
@@ -83,11 +83,11 @@ struct Control {
 
 /// Submits 16 reads of 512 bytes with `io_submit`, waits for all with `io_getevents`, for ever.
 pub(crate) fn submits(file: &File) -> ! {
-    let mut buffer = vec![0_u8; BATCH * 512];
-    let mut events = vec![[0_u64; 4]; BATCH];
-    let control = |slot: usize| Control {
+    let mut buffer = vec![0_u8; BATCH as usize * 512];
+    let mut events = vec![[0_u64; 4]; BATCH as usize];
+    let control = |slot: u64| Control {
         descriptor: u32::try_from(file.as_raw_fd()).unwrap(),
-        buffer: buffer.as_mut_ptr().wrapping_add(slot * 512) as u64,
+        buffer: buffer.as_mut_ptr().wrapping_add(slot as usize * 512) as u64,
         bytes: 512,
         ..Control::default()
     };
