@@ -88,20 +88,25 @@ pub(crate) struct Station<'a> {
     pub(crate) extras: Extras,
 }
 
+/// Passes an edge; true when nothing more is to be submitted.
+#[cold]
+#[inline(never)]
+pub(crate) fn turn(meter: &mut Meter<'_>, source: &mut Source, extras: &mut Extras, now: u64) -> bool {
+    match meter.cross(now) {
+        Turn::Go => false,
+        Turn::Stop => true,
+        Turn::Begin => {
+            source.begin();
+            extras.begin(now, meter.origin());
+            false
+        }
+    }
+}
+
 impl Station<'_> {
     /// Passes an edge; true when nothing more is to be submitted.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn turn(&mut self, now: u64) -> bool {
-        match self.meter.cross(now) {
-            Turn::Go => false,
-            Turn::Stop => true,
-            Turn::Begin => {
-                self.source.begin();
-                self.extras.begin(now, self.meter.origin());
-                false
-            }
-        }
+        turn(&mut self.meter, &mut self.source, &mut self.extras, now)
     }
 
     /// Waits for the schedule; true when the job is to end instead.

@@ -17,21 +17,15 @@ impl Failures {
     /// Notes an I/O that gave `result` instead of its length.
     #[cold]
     pub(crate) fn note(&mut self, op: &Op, result: isize) {
-        if result < 0 {
-            let errno = -result as i32;
-            let message = std::io::Error::from_raw_os_error(errno).to_string();
-            self.add(op.direction(), errno, op.offset, message);
-        } else if result == 0 {
-            self.add(
-                op.direction(),
-                libc::ENODATA,
-                op.offset,
-                "end of file: the file is shorter than it was".into(),
-            );
-        } else {
-            let message = format!("short: {result} of {} bytes", op.length);
-            self.add(op.direction(), libc::ENODATA, op.offset, message);
-        }
+        let (errno, message) = match result {
+            ..0 => {
+                let errno = -result as i32;
+                (errno, std::io::Error::from_raw_os_error(errno).to_string())
+            }
+            0 => (libc::ENODATA, "end of file: the file is shorter than it was".to_owned()),
+            _ => (libc::ENODATA, format!("short: {result} of {} bytes", op.length)),
+        };
+        self.add(op.direction(), errno, op.offset, message);
     }
 
     /// Notes data that is not what was written.

@@ -15,7 +15,8 @@ use crate::sys;
 /// The open files of one thread.
 #[derive(Debug)]
 pub(crate) struct Files {
-    files: Vec<File>,
+    /// Keeps the descriptors open.
+    _open: Vec<File>,
     paths: Vec<PathBuf>,
     descriptors: Vec<RawFd>,
     blocks: Vec<bool>,
@@ -48,7 +49,7 @@ impl Files {
             blocks.push(block);
         }
         let descriptors = files.iter().map(AsRawFd::as_raw_fd).collect();
-        Ok(Files { files, paths: paths.to_vec(), descriptors, blocks, length })
+        Ok(Files { _open: files, paths: paths.to_vec(), descriptors, blocks, length })
     }
 
     /// Descriptors in the order of [`Op::file`].
@@ -63,7 +64,7 @@ impl Files {
 
     /// How many.
     pub(crate) fn count(&self) -> u16 {
-        self.files.len().min(usize::from(u16::MAX)) as u16
+        self.paths.len().min(usize::from(u16::MAX)) as u16
     }
 
     /// The region of thread `thread` in each file. A job that only writes may make a file longer than it is.
@@ -88,7 +89,7 @@ impl Files {
             sys::punch_hole(descriptor, op.offset, length)
         };
         match result {
-            Ok(()) => length as isize,
+            Ok(()) => length.cast_signed() as isize,
             Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
         }
     }

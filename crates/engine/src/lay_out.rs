@@ -5,11 +5,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use iostack_model::{
-    Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Outcome, Storage, Target, TargetKind,
+    Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Outcome, Storage, Target, TargetKind,
 };
 use iostack_workload::{Rng, fill_buffer};
 
@@ -42,7 +43,7 @@ pub fn lay_out(
     }
     let whole = Bytes(size.0 / BLOCK * BLOCK);
     if whole.0 > 0 {
-        write_blocks(path, whole, data, seed, control)?;
+        write_blocks(&Content { path, size: whole, data, seed }, control)?;
     }
     if whole < size && !control.stop.load(Ordering::Relaxed) {
         write_rest(&file, whole.0, size.0 - whole.0, data, seed).map_err(failed("write"))?;
@@ -50,56 +51,59 @@ pub fn lay_out(
     file.sync_all().map_err(failed("flush"))
 }
 
-fn write_blocks(
-    path: &Path,
+/// What is written where.
+struct Content<'a> {
+    path: &'a Path,
     size: Bytes,
-    data: &Data,
+    data: &'a Data,
     seed: u64,
-    control: &Control<'_>,
-) -> Result<(), EngineError> {
-    let engines = [(Engine::Libaio, true), (Engine::Psync, true), (Engine::Psync, false)];
+}
+
+/// Tries the fastest way first; what a system refuses, the next way may do.
+fn write_blocks(content: &Content<'_>, control: &Control<'_>) -> Result<(), EngineError> {
+    let ways = [(Engine::Libaio, true), (Engine::Psync, true), (Engine::Psync, false)];
     let mut result = Ok(());
-    for (engine, direct) in engines {
-        result = write_with(engine, direct, path, size, data, seed, control);
-        match &result {
-            Err(EngineError::Refused { .. } | EngineError::EngineUnavailable { .. }) => {}
-            Err(EngineError::DepthBeyondLimit { .. }) => {}
-            Ok(()) | Err(_) => break,
+    for (engine, direct) in ways {
+        result = write_with(content, engine, direct, control);
+        let is_refusal = matches!(
+            result,
+            Err(EngineError::Refused { .. }
+                | EngineError::EngineUnavailable { .. }
+                | EngineError::DepthBeyondLimit { .. })
+        );
+        if !is_refusal {
+            break;
         }
     }
     result
 }
 
 fn write_with(
+    content: &Content<'_>,
     engine: Engine,
     direct: bool,
-    path: &Path,
-    size: Bytes,
-    data: &Data,
-    seed: u64,
     control: &Control<'_>,
 ) -> Result<(), EngineError> {
+    let path = content.path;
     let job = Job {
         name: "lay out".to_owned(),
         mix: Mix::WRITE,
         access: Access::Sequential,
         block_sizes: BlockSizes::all(Bytes(BLOCK)),
-        size: Some(iostack_model::Amount::Bytes(size)),
+        size: Some(iostack_model::Amount::Bytes(content.size)),
         engine,
         queue_depth: DEPTH,
         direct,
         invalidate: false,
-        data: data.clone(),
-        seed,
-        slice: Nanos::secs(1),
+        data: content.data.clone(),
+        seed: content.seed,
         ..Job::default()
     };
     let target = Target { kind: TargetKind::File, path: path.to_owned() };
-    let files = vec![vec![path.to_owned()]];
-    let work = Work { job, target, storage: Storage::default(), files };
+    let work = Work { job, target, storage: Storage::default(), files: vec![vec![path.to_owned()]] };
     let groups = stage::run(&[&work], control, Phase::LayingOut)?;
     let outcomes = outcome::assemble_all(groups, 0);
-    outcomes.iter().find_map(|outcome| first_error(path, size, outcome)).map_or(Ok(()), Err)
+    outcomes.iter().find_map(|outcome| first_error(path, content.size, outcome)).map_or(Ok(()), Err)
 }
 
 fn first_error(path: &Path, size: Bytes, outcome: &Outcome) -> Option<EngineError> {
@@ -122,7 +126,6 @@ fn no_space(path: &Path, size: Bytes) -> EngineError {
 
 /// What is left below one block; through the page cache, because its length may be no multiple of anything.
 fn write_rest(file: &File, offset: u64, length: u64, data: &Data, seed: u64) -> std::io::Result<()> {
-    use std::os::unix::fs::FileExt;
     let mut buffer = vec![0; length as usize];
     fill_buffer(&mut buffer, data, &mut Rng::from_seed(seed ^ offset));
     file.write_all_at(&buffer, offset)

@@ -56,6 +56,8 @@ pub(crate) struct Source {
     left: Limits,
     pass_over: bool,
     fetched: u64,
+    /// Taken before the count started.
+    begun: u64,
     /// Only the writes, as reads of the same place.
     reads_back: bool,
 }
@@ -72,6 +74,7 @@ impl Source {
             left: Limits::NONE,
             pass_over: false,
             fetched: 0,
+            begun: 0,
             reads_back: false,
         }
     }
@@ -94,24 +97,44 @@ impl Source {
         if self.limits.passes != UNLIMITED && self.fetched > 0 {
             self.plan.restart();
             self.pass_over = false;
+            self.fetched -= (self.ops.len() - self.next) as u64;
             self.ops.clear();
             self.next = 0;
         }
         self.ops.drain(..self.next);
         self.next = 0;
         self.fetched -= self.ops.len() as u64;
+        self.begun = self.fetched;
         self.charge();
+    }
+
+    /// [`Source::take`] without a copy.
+    #[inline]
+    pub(crate) fn take_in_place(&mut self) -> Option<&Op> {
+        if self.next >= self.ops.len() && !self.refill() {
+            return None;
+        }
+        self.next += 1;
+        self.ops.get(self.next - 1)
     }
 
     /// The next operation; `None` when it is enough.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Op> {
-        if self.next >= self.ops.len() && !self.refill() {
-            return None;
+        loop {
+            if let Some(&op) = self.ops.get(self.next) {
+                self.next += 1;
+                return Some(op);
+            }
+            if !self.refill() {
+                return None;
+            }
         }
-        let op = self.ops[self.next];
-        self.next += 1;
-        Some(op)
+    }
+
+    /// Operations taken since [`Source::begin`].
+    pub(crate) fn taken_since_begin(&self) -> u64 {
+        self.taken() - self.begun
     }
 
     /// Operations taken so far.

@@ -252,7 +252,7 @@ impl Coordinator<'_> {
         self.gate.go(go);
         let mut known = 0;
         while known < total {
-            let next = self.next_event(groups, go, &watcher);
+            let next = Self::next_event(groups, go, &watcher);
             let finished = self.gate.finished_by_group(known, next);
             known = finished.iter().sum();
             let now = clock.now();
@@ -278,7 +278,7 @@ impl Coordinator<'_> {
     }
 
     /// How long nothing is to be done, unless a thread finishes.
-    fn next_event(&self, groups: &[Group<'_>], go: u64, watcher: &Watcher<'_>) -> Duration {
+    fn next_event(groups: &[Group<'_>], go: u64, watcher: &Watcher<'_>) -> Duration {
         let clock = Clock::calibrated();
         let now = clock.now();
         let since_go = Nanos(clock.nanos(now - go));

@@ -148,9 +148,15 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             run_queued(prepared, queue)
         }
         Engine::IoUring { fixed_buffers, registered_files, poll, submit_poll } => {
-            let options = IoUringOptions { fixed_buffers, registered_files, poll, submit_poll };
-            let queue = IoUring::new(job, options, files, &prepared.station.payload)?;
-            run_queued(prepared, queue)
+            let options = IoUringOptions { registered_files, poll, submit_poll };
+            let payload = &prepared.station.payload;
+            if fixed_buffers {
+                let queue = IoUring::<true>::new(job, options, files, payload)?;
+                run_queued(prepared, queue)
+            } else {
+                let queue = IoUring::<false>::new(job, options, files, payload)?;
+                run_queued(prepared, queue)
+            }
         }
     }
 }

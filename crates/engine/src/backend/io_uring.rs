@@ -2,8 +2,6 @@
 //!
 //! One `io_uring_enter` both submits and waits, so at depth 1 there is one system call per I/O.
 
-use std::os::fd::RawFd;
-
 use iostack_model::{Bytes, Job};
 use iostack_workload::Op;
 
@@ -11,35 +9,35 @@ use crate::EngineError;
 use crate::backend::{Entered, Patience, Queue};
 use crate::files::Files;
 use crate::payload::Payload;
-use crate::sys::uring::{Request, Ring, RingFile, RingOptions};
+use crate::sys::uring::{Request, Ring, RingOptions, WRITE, head_word};
 
 /// How a job asks for its ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IoUringOptions {
-    pub(crate) fixed_buffers: bool,
     pub(crate) registered_files: bool,
     pub(crate) poll: bool,
     pub(crate) submit_poll: bool,
 }
 
-/// A ring with its files and buffers.
-pub(crate) struct IoUring {
+/// A ring with its files and buffers. `REGISTERED` when the buffers are.
+pub(crate) struct IoUring<const REGISTERED: bool> {
     ring: Ring,
-    files: Vec<RawFd>,
-    options: IoUringOptions,
+    /// The first word of a read of each file.
+    heads: Vec<u64>,
     /// Registered buffers of reads come first; those of writes behind them.
     reads: u16,
+    /// Pushed and not yet taken by the kernel.
     pending: u32,
 }
 
-impl IoUring {
+impl<const REGISTERED: bool> IoUring<REGISTERED> {
     /// A ring for the job's depth.
     pub(crate) fn new(
         job: &Job,
         options: IoUringOptions,
         files: &Files,
         payload: &Payload,
-    ) -> Result<IoUring, EngineError> {
+    ) -> Result<IoUring<REGISTERED>, EngineError> {
         let depth = job.queue_depth.max(1);
         let ring_options =
             RingOptions { entries: depth, poll: options.poll, submit_poll: options.submit_poll };
@@ -58,7 +56,7 @@ impl IoUring {
         if options.registered_files {
             ring.register_files(files.descriptors()).map_err(failed)?;
         }
-        if options.fixed_buffers {
+        if REGISTERED {
             let asked = (payload.reads.count() * payload.reads.stride()
                 + payload.writes.count() * payload.writes.stride()) as u64;
             ring.register_buffers(&payload.reads, &payload.writes).map_err(|source| {
@@ -70,7 +68,12 @@ impl IoUring {
             })?;
         }
         let reads = payload.reads.count().min(usize::from(u16::MAX)) as u16;
-        Ok(IoUring { ring, files: files.descriptors().to_vec(), options, reads, pending: 0 })
+        let numbered = files.descriptors().iter().enumerate();
+        let heads = numbered.map(|(number, descriptor)| {
+            let file = if options.registered_files { number as u32 } else { descriptor.cast_unsigned() };
+            head_word(file, options.registered_files, REGISTERED)
+        });
+        Ok(IoUring { ring, heads: heads.collect(), reads, pending: 0 })
     }
 
     #[inline]
@@ -102,30 +105,21 @@ fn unavailable(source: std::io::Error, job: &Job) -> EngineError {
     EngineError::EngineUnavailable { engine: "io_uring", reason: reason.to_owned(), remedy, source }
 }
 
-impl Queue for IoUring {
+impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
     const SUBMITS_APART: bool = false;
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]
     fn push(&mut self, slot: u32, op: &Op, buffer: *mut u8) {
         let write = op.direction != 0;
-        let file = usize::from(op.file);
         let request = Request {
-            slot,
-            write,
-            file: if self.options.registered_files {
-                RingFile::Registered(u32::from(op.file))
-            } else {
-                RingFile::Descriptor(self.files[file])
-            },
+            head: self.heads[usize::from(op.file)] + if write { WRITE } else { 0 },
             offset: op.offset,
             length: op.length,
-            registered_buffer: self
-                .options
-                .fixed_buffers
-                .then(|| slot as u16 + if write { self.reads } else { 0 }),
+            slot,
+            buffer_index: if REGISTERED { slot as u16 + if write { self.reads } else { 0 } } else { 0 },
         };
-        let fits = self.ring.push(&request, buffer);
-        assert!(fits, "the ring holds one entry per slot, yet slot {slot} found it full");
+        self.ring.push::<REGISTERED>(request, buffer);
         self.pending += 1;
     }
 

@@ -71,7 +71,7 @@ impl Queue for Libaio {
         self.pointers.clear();
         self.pointers.extend(self.pending.iter().map(|&slot| &raw const self.blocks[slot as usize]));
         let result = self.context.submit(&self.pointers);
-        if result == self.pending.len() as isize {
+        if result.cast_unsigned() == self.pending.len() {
             self.pending.clear();
         } else if result > 0 {
             self.pending.drain(..result.unsigned_abs());

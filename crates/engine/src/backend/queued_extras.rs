@@ -49,7 +49,7 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
             continue;
         }
         submit(station, queue, &mut slots, &mut batch);
-        let full = over || slots.free.is_empty() || flush.is_some();
+        let full = over || slots.in_flight() == depth.slots || flush.is_some();
         let Some((least, patience)) = patience(station, full, depth.complete_min.min(slots.in_flight()))
         else {
             continue;
@@ -57,14 +57,14 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
         let entered = queue.submit_and_wait(least, patience);
         station.meter.syscalls += entered.syscalls;
         if entered.errno != 0 {
-            over |= settle(station, entered)?;
+            over |= settle(entered.errno)? && station.turn(clock.now());
         }
         let end = clock.now();
         if end >= station.meter.edge {
             over |= station.turn(end);
         }
         queue.reap(|slot, result| {
-            slots.free.push(slot);
+            slots.push(slot);
             arrived(station, slot, slots.flights[slot as usize], result, end);
         });
     }
@@ -83,20 +83,20 @@ fn prepare<Q: Queue>(
         if station.extras.pacer.due() > now {
             break;
         }
-        let Some(slot) = slots.free.pop() else { break };
+        let Some(slot) = slots.pop() else { break };
         let Some(op) = station.source.take() else {
-            slots.free.push(slot);
+            slots.push(slot);
             return true;
         };
         let start = station.extras.submitting(&op, now);
         if op.direction > WRITE {
-            slots.free.push(slot);
+            slots.push(slot);
             if trim(station, &op, start) {
                 return true;
             }
             continue;
         }
-        push(station, queue, slot, &op);
+        push(&mut station.payload, queue, slot, &op);
         if op.direction == WRITE {
             station.extras.stamp(&op, station.payload.writes.slice(slot as usize, op.length as usize));
         }
@@ -113,12 +113,12 @@ fn trim(station: &mut Station<'_>, op: &Op, start: u64) -> bool {
     let end = station.meter.clock.now();
     let over = end >= station.meter.edge && station.turn(end);
     station.meter.syscalls += 1;
-    if result == op.length as isize {
+    if result.cast_unsigned() == op.length as usize {
         station.meter.complete(op.direction, op.length, start, end);
         let moments = Moments { start, submitted, end, submitting: 0 };
         station.extras.after(&mut station.meter, op, &[], moments);
     } else {
-        station.meter.fail(op, result, start, end);
+        station.meter.fail(*op, result, start, end);
     }
     over
 }
@@ -169,6 +169,6 @@ fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, en
         let moments = Moments { start, submitted, end, submitting };
         extras.after(meter, &op, payload.data_of(&op, slot as usize), moments);
     } else {
-        station.meter.fail(&op, result as isize, start, end);
+        station.meter.fail(op, result as isize, start, end);
     }
 }

@@ -151,8 +151,10 @@ impl Context {
             return Ok(false);
         }
         let ns = timeout_ns.unwrap_or(0);
-        let time =
-            libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+        let time = libc::timespec {
+            tv_sec: (ns / 1_000_000_000).cast_signed(),
+            tv_nsec: (ns % 1_000_000_000).cast_signed(),
+        };
         let time_address = if timeout_ns.is_some() { (&raw const time) as usize } else { 0 };
         let room = EVENTS_MAX - self.collected;
         let least = (least as usize - self.collected.min(least as usize)).min(room);

@@ -73,14 +73,14 @@ impl Map {
         copy();
         COPYING.set((0, 0));
         if !FAULTED.take() {
-            return length as isize;
+            return length.cast_signed();
         }
         let first = offset as usize / PAGE * PAGE;
         let span = (offset as usize + length - first).next_multiple_of(PAGE);
         let place = (self.start + first) as *mut libc::c_void;
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;
         // SAFETY: the range is part of our own mapping, which is mapped again as `new` did.
-        unsafe { libc::mmap(place, span, self.protection, flags, self.file, first as i64) };
+        unsafe { libc::mmap(place, span, self.protection, flags, self.file, first.cast_signed() as i64) };
         -(libc::EIO as isize)
     }
 }

@@ -1,12 +1,16 @@
-//! `io_uring`: the crate's ring, our own `io_uring_enter`.
+//! `io_uring` by hand: the rings are mapped, filled and read here.
 //!
-//! The crate knows the layout and the barriers. Its `submit_and_wait` goes through libc and decides anew at each call
-//! what we decided at the start, so the call itself is ours.
+//! ```text
+//!   submission ring:  head (kernel) ─► ... ─► tail (ours)     entries: 64 bytes each, ours until the tail passes them
+//!   completion ring:  head (ours)   ─► ... ─► tail (kernel)   entries: 16 bytes each, ours until the head passes them
+//! ```
+//!
+//! The layout and the barriers are those of `linux/io_uring.h` and `io_uring(7)`. A library's ring would do, but at 16
+//! I/Os per call it costs some 50 instructions per I/O more than the seven stores that a request needs.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
-
-use io_uring::{IoUring, opcode, squeue, types};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use super::call;
 use super::memory::Buffers;
@@ -19,40 +23,135 @@ pub(crate) struct RingOptions {
     pub(crate) submit_poll: bool,
 }
 
-/// How one read or write is put to the ring.
+/// One read or write for the ring, in the words of `struct io_uring_sqe` that it needs. The others of an entry are
+/// zero from the start and stay so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    pub(crate) slot: u32,
-    pub(crate) write: bool,
-    pub(crate) file: RingFile,
+    /// Made once per file by [`head_word`], plus [`WRITE`] for a write.
+    pub(crate) head: u64,
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// Number of the registered buffer, when they are.
-    pub(crate) registered_buffer: Option<u16>,
+    pub(crate) slot: u32,
+    /// Number of the registered buffer, where those are used.
+    pub(crate) buffer_index: u16,
 }
 
-/// A file by descriptor, or by its number among the registered ones.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum RingFile {
-    Descriptor(RawFd),
-    Registered(u32),
+/// Word of an entry: opcode, flags, priority and file.
+pub(crate) fn head_word(file: u32, registered_file: bool, registered_buffers: bool) -> u64 {
+    let opcode = if registered_buffers { OPCODE_READ_FIXED } else { OPCODE_READ };
+    let flags = if registered_file { ENTRY_FIXED_FILE } else { 0 };
+    u64::from(opcode) | u64::from(flags) << 8 | u64::from(file) << 32
 }
 
-/// A ring of one thread.
-pub(crate) struct Ring {
-    ring: IoUring,
-    descriptor: RawFd,
-    submit_poll: bool,
-    /// Asked of the kernel with each `io_uring_enter` that does not wait: polled rings reap only when asked to.
-    always: usize,
-}
+/// Added to a head word, makes a write of a read: the opcodes are neighbours.
+pub(crate) const WRITE: u64 = 1;
 
-/// Flags of `io_uring_enter`, `linux/io_uring.h`.
+/// `IORING_OP_READ`, followed by `IORING_OP_WRITE`.
+const OPCODE_READ: u8 = 22;
+/// `IORING_OP_READ_FIXED`, followed by `IORING_OP_WRITE_FIXED`.
+const OPCODE_READ_FIXED: u8 = 4;
+/// `IOSQE_FIXED_FILE`.
+const ENTRY_FIXED_FILE: u8 = 1;
+
+/// `struct io_uring_sqe` as words: head, offset, address, length and call flags, user data, buffer index and more.
+type SubmissionEntry = [u64; 8];
+
+const WORD_OFFSET: usize = 1;
+const WORD_ADDRESS: usize = 2;
+const WORD_LENGTH: usize = 3;
+const WORD_USER_DATA: usize = 4;
+const WORD_BUFFER: usize = 5;
+
+/// Set-up flags of `linux/io_uring.h`, and the kernel that brought them.
+const SETUP_IOPOLL: u32 = 1;
+const SETUP_SQPOLL: u32 = 1 << 1;
+const SETUP_CLAMP: u32 = 1 << 4;
+/// 5.19
+const SETUP_COOP_TASKRUN: u32 = 1 << 8;
+/// 6.0
+const SETUP_SINGLE_ISSUER: u32 = 1 << 12;
+/// 6.1
+const SETUP_DEFER_TASKRUN: u32 = 1 << 13;
+
+/// Flags of `io_uring_enter`.
 const ENTER_GETEVENTS: usize = 1;
 const ENTER_SQ_WAKEUP: usize = 1 << 1;
 const ENTER_EXT_ARG: usize = 1 << 3;
 
-/// `struct io_uring_getevents_arg` of `linux/io_uring.h`.
+/// In the submission ring's flags: the kernel's poller sleeps.
+const SQ_NEED_WAKEUP: u32 = 1;
+
+/// 5.11
+const FEATURE_EXT_ARG: u32 = 1 << 8;
+
+const REGISTER_BUFFERS: usize = 0;
+const REGISTER_FILES: usize = 2;
+
+const OFFSET_SQ_RING: i64 = 0;
+const OFFSET_CQ_RING: i64 = 0x0800_0000;
+const OFFSET_SQES: i64 = 0x1000_0000;
+
+/// Idle time after which the kernel's submission poller sleeps.
+const POLLER_IDLE_MS: u32 = 1_000;
+
+/// `struct io_uring_params`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Parameters {
+    sq_entries: u32,
+    cq_entries: u32,
+    flags: u32,
+    sq_thread_cpu: u32,
+    sq_thread_idle: u32,
+    features: u32,
+    wq_fd: u32,
+    reserved: [u32; 3],
+    sq: SqOffsets,
+    cq: CqOffsets,
+}
+
+/// `struct io_sqring_offsets`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct SqOffsets {
+    head: u32,
+    tail: u32,
+    ring_mask: u32,
+    ring_entries: u32,
+    flags: u32,
+    dropped: u32,
+    array: u32,
+    reserved: u32,
+    user_address: u64,
+}
+
+/// `struct io_cqring_offsets`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct CqOffsets {
+    head: u32,
+    tail: u32,
+    ring_mask: u32,
+    ring_entries: u32,
+    overflow: u32,
+    cqes: u32,
+    flags: u32,
+    reserved: u32,
+    user_address: u64,
+}
+
+const _: () = assert!(size_of::<Parameters>() == 120);
+
+/// `struct io_uring_cqe`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct CompletionEntry {
+    user_data: u64,
+    result: i32,
+    flags: u32,
+}
+
+/// `struct io_uring_getevents_arg`.
 #[repr(C)]
 struct EventsArgument {
     mask: u64,
@@ -61,57 +160,143 @@ struct EventsArgument {
     timeout: u64,
 }
 
+/// `struct __kernel_timespec`.
+#[repr(C)]
+struct Timespec {
+    seconds: i64,
+    nanos: i64,
+}
+
+/// A part of the ring that the kernel shares with us.
+struct Mapping {
+    start: *mut libc::c_void,
+    length: usize,
+}
+
+impl Mapping {
+    fn new(ring: RawFd, offset: i64, length: usize) -> io::Result<Mapping> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, ring, offset) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Mapping { start, length })
+    }
+
+    fn word(&self, offset: u32) -> &AtomicU32 {
+        assert!(
+            offset as usize + 4 <= self.length && offset.is_multiple_of(4),
+            "word {offset} of {}",
+            self.length
+        );
+        let word = self.start.cast::<AtomicU32>().wrapping_add(offset as usize / 4);
+        // SAFETY: the word lies in the mapping, aligned, as was just checked; the kernel changes it atomically, and it
+        // lives as long as the mapping.
+        unsafe { &*word }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new` with this length; borrows of it end with `self`.
+        unsafe { libc::munmap(self.start, self.length) };
+    }
+}
+
+/// A ring of one thread.
+pub(crate) struct Ring {
+    entries: *mut SubmissionEntry,
+    entry_mask: u32,
+    /// Behind the last entry written; the kernel sees it when it is published.
+    tail: u32,
+    completions: *const CompletionEntry,
+    completion_mask: u32,
+    /// First completion not taken yet.
+    head: u32,
+    descriptor: OwnedFd,
+    submit_poll: bool,
+    /// Asked of the kernel with each `io_uring_enter`: polled rings reap only when asked to.
+    always: usize,
+    parameters: Parameters,
+    sq: Mapping,
+    cq: Mapping,
+    /// Holds `entries`.
+    _entries: Mapping,
+}
+
 impl Ring {
     /// Builds the ring with the best set-up that this kernel takes: completions run in our own thread when it asks
     /// for them (6.1), or at least without interrupting it (5.19), or as they come.
     pub(crate) fn new(options: RingOptions) -> io::Result<Ring> {
+        let wanted = if options.poll { SETUP_IOPOLL } else { 0 } | SETUP_CLAMP;
+        let levels: &[u32] = if options.submit_poll {
+            &[SETUP_SQPOLL]
+        } else {
+            &[SETUP_COOP_TASKRUN | SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN, SETUP_COOP_TASKRUN, 0]
+        };
         let mut last = io::Error::from_raw_os_error(libc::EINVAL);
-        for level in (0..3).rev() {
-            if options.submit_poll && level > 0 {
-                continue;
-            }
-            let mut builder = IoUring::builder();
-            builder.setup_clamp();
-            if options.poll {
-                builder.setup_iopoll();
-            }
-            if options.submit_poll {
-                builder.setup_sqpoll(1_000);
-            }
-            if level >= 1 {
-                builder.setup_coop_taskrun();
-            }
-            if level >= 2 {
-                builder.setup_single_issuer().setup_defer_taskrun();
-            }
-            match builder.build(options.entries) {
-                Ok(ring) => return Ok(Ring::around(ring, options)),
+        for level in levels {
+            match Ring::set_up(options, wanted | level) {
                 Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = error,
-                Err(error) => return Err(error),
+                result => return result,
             }
         }
         Err(last)
     }
 
-    fn around(ring: IoUring, options: RingOptions) -> Ring {
-        let descriptor = ring.as_raw_fd();
-        let always = if options.poll { ENTER_GETEVENTS } else { 0 };
-        Ring { ring, descriptor, submit_poll: options.submit_poll, always }
+    fn set_up(options: RingOptions, flags: u32) -> io::Result<Ring> {
+        let mut parameters = Parameters { flags, sq_thread_idle: POLLER_IDLE_MS, ..Parameters::default() };
+        let arguments = [options.entries as usize, (&raw mut parameters) as usize, 0, 0, 0, 0];
+        // SAFETY: io_uring_setup reads and writes one `io_uring_params`, whose layout `Parameters` has.
+        let result = unsafe { call::raw(libc::SYS_io_uring_setup, arguments) };
+        if result < 0 {
+            return Err(io::Error::from_raw_os_error(-result as i32));
+        }
+        // SAFETY: the kernel has just made this descriptor for us alone.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(result as RawFd) };
+        let Parameters { sq_entries, cq_entries, sq: sq_at, cq: cq_at, .. } = parameters;
+        let sq_length = sq_at.array as usize + sq_entries as usize * 4;
+        let cq_length = cq_at.cqes as usize + cq_entries as usize * size_of::<CompletionEntry>();
+        let entries_length = sq_entries as usize * size_of::<SubmissionEntry>();
+        // Old kernels map both rings apart; new ones (5.4) allow it still.
+        let sq = Mapping::new(descriptor.as_raw_fd(), OFFSET_SQ_RING, sq_length)?;
+        let cq = Mapping::new(descriptor.as_raw_fd(), OFFSET_CQ_RING, cq_length)?;
+        let entries = Mapping::new(descriptor.as_raw_fd(), OFFSET_SQES, entries_length)?;
+        for index in 0..sq_entries {
+            sq.word(sq_at.array + index * 4).store(index, Ordering::Relaxed);
+        }
+        Ok(Ring {
+            entries: entries.start.cast(),
+            entry_mask: sq_entries - 1,
+            tail: sq.word(sq_at.tail).load(Ordering::Relaxed),
+            completions: cq.start.wrapping_byte_add(cq_at.cqes as usize).cast(),
+            completion_mask: cq_entries - 1,
+            head: cq.word(cq_at.head).load(Ordering::Relaxed),
+            descriptor,
+            submit_poll: options.submit_poll,
+            always: if options.poll { ENTER_GETEVENTS } else { 0 },
+            parameters,
+            sq,
+            cq,
+            _entries: entries,
+        })
     }
 
-    /// Entries that can wait for submission.
+    /// Requests that can wait for submission.
     pub(crate) fn entries(&self) -> u32 {
-        self.ring.params().sq_entries()
+        self.parameters.sq_entries
     }
 
     /// True when a wait can end by a timeout (5.11).
     pub(crate) fn waits_with_timeout(&self) -> bool {
-        self.ring.params().is_feature_ext_arg()
+        self.parameters.features & FEATURE_EXT_ARG != 0
     }
 
-    /// Registers the files, to be named by [`RingFile::Registered`].
+    /// Registers the files, to be named by their number.
     pub(crate) fn register_files(&self, files: &[RawFd]) -> io::Result<()> {
-        self.ring.submitter().register_files(files)
+        self.register(REGISTER_FILES, files.as_ptr() as usize, files.len())
     }
 
     /// Registers each buffer of both sets; those of `second` are numbered behind those of `first`.
@@ -124,97 +309,112 @@ impl Ring {
             .map(|index| vector(first, index))
             .chain((0..second.count()).map(|index| vector(second, index)))
             .collect();
-        // SAFETY: the vectors name whole buffers; the queue that owns this ring owns both sets and drops the ring
-        // first.
-        unsafe { self.ring.submitter().register_buffers(&vectors) }
+        if vectors.is_empty() {
+            return Ok(());
+        }
+        self.register(REGISTER_BUFFERS, vectors.as_ptr() as usize, vectors.len())
     }
 
-    /// Puts a request into the ring; false when the ring is full. The buffer must stay in place and untouched until
-    /// the completion: the queues own it and keep a table of slots in flight.
+    fn register(&self, what: usize, list: usize, count: usize) -> io::Result<()> {
+        let arguments = [self.descriptor.as_raw_fd() as usize, what, list, count, 0, 0];
+        // SAFETY: both callers pass a list of `count` descriptors or vectors that lives for the call. Registered
+        // buffers are whole mappings, which the kernel pins on its own account.
+        let result = unsafe { call::raw(libc::SYS_io_uring_register, arguments) };
+        if result < 0 { Err(io::Error::from_raw_os_error(-result as i32)) } else { Ok(()) }
+    }
+
+    /// Puts a request into the ring. At most [`Ring::entries`] may be pushed and not yet submitted. The buffer must
+    /// stay in place and untouched until the completion.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]
+    pub(crate) fn push<const REGISTERED: bool>(&mut self, request: Request, buffer: *mut u8) {
+        let place = self.entries.wrapping_add((self.tail & self.entry_mask) as usize);
+        // SAFETY: the masked index lies in the mapping of entries, which outlives the borrow; the kernel does not read
+        // this one before the tail passes it in `publish`, and has read what stood there, because no more are pushed
+        // than there are entries.
+        let entry = unsafe { &mut *place };
+        entry[0] = request.head;
+        entry[WORD_OFFSET] = request.offset;
+        entry[WORD_ADDRESS] = buffer as u64;
+        entry[WORD_LENGTH] = u64::from(request.length);
+        entry[WORD_USER_DATA] = u64::from(request.slot);
+        if REGISTERED {
+            entry[WORD_BUFFER] = u64::from(request.buffer_index);
+        }
+        self.tail = self.tail.wrapping_add(1);
+    }
+
     #[inline]
-    pub(crate) fn push(&mut self, request: &Request, buffer: *mut u8) -> bool {
-        let entry = entry_of(request, buffer);
-        let mut queue = self.ring.submission();
-        // SAFETY: the buffer is `length` bytes of a set that the caller owns and keeps until the completion, and the
-        // file stays open as long.
-        unsafe { queue.push(&entry) }.is_ok()
+    fn publish(&self) {
+        self.sq.word(self.parameters.sq.tail).store(self.tail, Ordering::Release);
     }
 
     /// Hands `submit` requests to the kernel and waits for `wait` completions; how many it took, or `-errno`.
     #[inline]
     pub(crate) fn enter(&mut self, submit: u32, wait: u32) -> isize {
+        self.publish();
         let mut flags = self.always;
         if wait > 0 {
             flags |= ENTER_GETEVENTS;
         }
         if self.submit_poll {
-            if self.ring.submission().need_wakeup() {
-                flags |= ENTER_SQ_WAKEUP;
-            } else if wait == 0 {
-                return submit as isize;
+            flags |= self.wake_flag();
+            if wait == 0 && flags == 0 {
+                return (submit as usize).cast_signed();
             }
         }
-        let arguments = [self.descriptor as usize, submit as usize, wait as usize, flags, 0, 8];
-        // SAFETY: io_uring_enter without a signal mask reads no memory of ours but the ring; the requests in it were
-        // vouched for by `push`.
-        unsafe { call::raw(libc::SYS_io_uring_enter, arguments) }
+        self.call(submit, wait, flags, 0, 8)
     }
 
     /// Hands `submit` requests to the kernel and lets it bring what has completed, without waiting.
     pub(crate) fn enter_and_collect(&mut self, submit: u32) -> isize {
-        let flags = ENTER_GETEVENTS | self.wake_flag();
-        let arguments = [self.descriptor as usize, submit as usize, 0, flags, 0, 8];
-        // SAFETY: as in `enter`.
-        unsafe { call::raw(libc::SYS_io_uring_enter, arguments) }
+        self.publish();
+        self.call(submit, 0, ENTER_GETEVENTS | self.wake_flag(), 0, 8)
     }
 
     /// Like [`Ring::enter`], but gives up waiting after `timeout_ns`.
     pub(crate) fn enter_for(&mut self, submit: u32, wait: u32, timeout_ns: u64) -> isize {
-        let time =
-            types::Timespec::new().sec(timeout_ns / 1_000_000_000).nsec((timeout_ns % 1_000_000_000) as u32);
+        self.publish();
+        let seconds = (timeout_ns / 1_000_000_000).cast_signed();
+        let time = Timespec { seconds, nanos: (timeout_ns % 1_000_000_000).cast_signed() };
         let argument = EventsArgument { mask: 0, mask_length: 8, pad: 0, timeout: (&raw const time) as u64 };
         let flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.wake_flag();
-        let address = (&raw const argument) as usize;
-        let size = size_of::<EventsArgument>();
-        let arguments = [self.descriptor as usize, submit as usize, wait as usize, flags, address, size];
-        // SAFETY: the argument and the time it points to live for the call; the requests were vouched for by `push`.
+        self.call(submit, wait, flags, (&raw const argument) as usize, size_of::<EventsArgument>())
+    }
+
+    #[inline]
+    fn call(&self, submit: u32, wait: u32, flags: usize, argument: usize, size: usize) -> isize {
+        let descriptor = self.descriptor.as_raw_fd() as usize;
+        let arguments = [descriptor, submit as usize, wait as usize, flags, argument, size];
+        // SAFETY: the argument is none or lives in the caller for the call; the requests name buffers that their
+        // owner keeps until the completions.
         unsafe { call::raw(libc::SYS_io_uring_enter, arguments) }
     }
 
-    fn wake_flag(&mut self) -> usize {
-        let asleep = self.submit_poll && self.ring.submission().need_wakeup();
-        if asleep { ENTER_SQ_WAKEUP } else { 0 }
+    /// A sleeping poller must be woken. The fence orders our tail before its flag, as `io_uring(7)` demands.
+    fn wake_flag(&self) -> usize {
+        if !self.submit_poll {
+            return 0;
+        }
+        fence(Ordering::SeqCst);
+        let flags = self.sq.word(self.parameters.sq.flags).load(Ordering::Relaxed);
+        if flags & SQ_NEED_WAKEUP != 0 { ENTER_SQ_WAKEUP } else { 0 }
     }
 
     /// Gives each completion that has arrived to `each`: slot and result.
     #[inline]
     pub(crate) fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
-        for entry in self.ring.completion() {
-            each(entry.user_data() as u32, entry.result());
+        let tail = self.cq.word(self.parameters.cq.tail).load(Ordering::Acquire);
+        let mut head = self.head;
+        while head != tail {
+            let place = self.completions.wrapping_add((head & self.completion_mask) as usize);
+            // SAFETY: the masked index lies in the mapping of completions; the kernel wrote this one before it moved
+            // the tail (acquired above) and leaves it alone until our head passes it.
+            let entry = unsafe { place.read() };
+            each(entry.user_data as u32, entry.result);
+            head = head.wrapping_add(1);
         }
+        self.head = head;
+        self.cq.word(self.parameters.cq.head).store(head, Ordering::Release);
     }
-}
-
-#[inline]
-fn entry_of(request: &Request, buffer: *mut u8) -> squeue::Entry {
-    let Request { slot, write, file, offset, length, registered_buffer } = *request;
-    macro_rules! build {
-        ($file:expr) => {
-            match (write, registered_buffer) {
-                (false, None) => opcode::Read::new($file, buffer, length).offset(offset).build(),
-                (true, None) => opcode::Write::new($file, buffer, length).offset(offset).build(),
-                (false, Some(index)) => {
-                    opcode::ReadFixed::new($file, buffer, length, index).offset(offset).build()
-                }
-                (true, Some(index)) => {
-                    opcode::WriteFixed::new($file, buffer, length, index).offset(offset).build()
-                }
-            }
-        };
-    }
-    let entry = match file {
-        RingFile::Descriptor(descriptor) => build!(types::Fd(descriptor)),
-        RingFile::Registered(index) => build!(types::Fixed(index)),
-    };
-    entry.user_data(u64::from(slot))
 }

@@ -1,0 +1,181 @@
+//! What is read and written is the right data: every buffer its own block, every block proved.
+
+mod common;
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+
+use common::{Directory, counted, engines, is_refused, run};
+use iostack_model::{Access, BlockSizes, Bytes, Data, Job, Mix, Sync, Verify, VerifyMode};
+
+const MIB: u64 = 1 << 20;
+
+fn verifying(mode: VerifyMode) -> Option<Verify> {
+    Some(Verify { mode, fatal: false })
+}
+
+#[test]
+fn every_buffer_gets_its_own_block_in_every_engine() {
+    let directory = Directory::new("own-block");
+    let path = directory.file("data", 4 * MIB);
+    for engine in engines() {
+        // Headers name their offset, so a block in another's buffer is a mismatch.
+        let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
+        let write = Job { engine, queue_depth: 32, verify: verifying(VerifyMode::WriteThenRead), ..write };
+        let result = run(&write, &path);
+        if is_refused("every_buffer", &result) {
+            continue;
+        }
+        let outcome = result.expect("a plain file");
+        assert_eq!((outcome.write.latency.count, outcome.verified), (1024, 1024), "{engine:?}");
+        assert_eq!(outcome.failures, [], "{engine:?}");
+        assert_eq!(outcome.read.latency.count, 0, "reading back is not measured");
+        // And by another job, that knows nothing of the first, in another block size.
+        let read =
+            Job { engine, queue_depth: 32, block_sizes: BlockSizes::all(Bytes::kib(16)), ..Job::default() };
+        let read = Job { verify: verifying(VerifyMode::ReadOnly), ..read };
+        let outcome = run(&read, &path).expect("a plain file");
+        assert_eq!((outcome.verified, outcome.failures.len()), (256, 0), "{engine:?} {:?}", outcome.failures);
+    }
+}
+
+#[test]
+fn random_overwrites_verify() {
+    let directory = Directory::new("overwrites");
+    let path = directory.file("data", MIB);
+    for engine in engines() {
+        let job = Job {
+            mix: Mix::WRITE,
+            verify: verifying(VerifyMode::WriteThenRead),
+            threads: 2,
+            ..Job::default()
+        };
+        let job = Job { engine, queue_depth: 1, loops: 2, ..job };
+        let result = run(&job, &path);
+        if is_refused("random_overwrites", &result) {
+            continue;
+        }
+        let outcome = result.expect("a plain file");
+        assert_eq!(
+            (outcome.write.latency.count, outcome.verified),
+            (1024, 1024),
+            "{engine:?} {:?}",
+            outcome.failures
+        );
+    }
+}
+
+#[test]
+fn a_corrupted_block_is_found_by_its_offset() {
+    let directory = Directory::new("corrupted");
+    let path = directory.file("data", MIB);
+    let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
+    let write = Job { verify: verifying(VerifyMode::WriteOnly), ..write };
+    assert_eq!(run(&write, &path).expect("a plain file").verified, 0);
+    let file = OpenOptions::new().write(true).open(&path).expect("ours");
+    file.write_all_at(b"x", 40 * 4096 + 700).expect("ours");
+    file.sync_all().expect("ours");
+    for engine in engines() {
+        let read = Job { engine, queue_depth: 4, access: Access::Sequential, ..Job::default() };
+        let read = Job { verify: verifying(VerifyMode::ReadOnly), ..read };
+        let result = run(&read, &path);
+        if is_refused("a_corrupted_block", &result) {
+            continue;
+        }
+        let outcome = result.expect("a plain file");
+        assert_eq!(outcome.verified, 255, "{engine:?}");
+        let [failure] = outcome.failures.as_slice() else { panic!("{:?}", outcome.failures) };
+        assert_eq!((failure.errno, failure.count, failure.offset_first), (0, 1, 40 * 4096));
+        assert!(failure.message.contains("crc32c"), "{}", failure.message);
+    }
+}
+
+#[test]
+fn blocks_written_are_random_and_no_two_alike() {
+    let directory = Directory::new("unlike");
+    let path = directory.file("data", MIB);
+    for engine in engines() {
+        let job =
+            Job { engine, queue_depth: 4, mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
+        let result = run(&job, &path);
+        if is_refused("blocks_written", &result) {
+            continue;
+        }
+        result.expect("a plain file");
+        let content = std::fs::read(&path).expect("ours");
+        let mut blocks: Vec<&[u8]> = content.chunks(4096).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), 256, "{engine:?}");
+        let ones: u32 = content.iter().map(|byte| byte.count_ones()).sum();
+        assert!(ones.abs_diff(4 << 20) < 20_000, "half of the bits are set: {ones}");
+    }
+}
+
+#[test]
+fn a_pattern_is_written_as_given() {
+    let directory = Directory::new("pattern");
+    let path = directory.file("data", MIB);
+    for engine in engines() {
+        let job = Job { mix: Mix::WRITE, data: Data::Pattern(b"abcd".to_vec()), ..Job::default() };
+        let job = Job { engine, access: Access::Sequential, ..job };
+        let result = run(&job, &path);
+        if is_refused("a_pattern", &result) {
+            continue;
+        }
+        result.expect("a plain file");
+        let content = std::fs::read(&path).expect("ours");
+        assert!(content.chunks(4).all(|word| word == b"abcd"), "{engine:?}");
+    }
+}
+
+#[test]
+fn flushes_come_after_every_nth_write() {
+    let directory = Directory::new("flushes");
+    let path = directory.file("data", MIB);
+    for engine in engines() {
+        let sync = Sync { fsync_every: 10, end_fsync: true, ..Sync::default() };
+        let job = Job { mix: Mix::WRITE, sync, ..counted(engine, 4, 97, MIB) };
+        let result = run(&job, &path);
+        if is_refused("flushes", &result) {
+            continue;
+        }
+        let outcome = result.expect("a plain file");
+        assert_eq!((outcome.write.latency.count, outcome.sync.count), (97, 10), "{engine:?}");
+    }
+}
+
+#[test]
+fn a_trimmed_block_reads_as_zeroes() {
+    let directory = Directory::new("trim");
+    let path = directory.file("data", MIB);
+    for engine in engines() {
+        let trim = Job { mix: Mix::TRIM, access: Access::Sequential, ..counted(engine, 4, 3, MIB) };
+        let result = run(&trim, &path);
+        if is_refused("a_trimmed_block", &result) {
+            continue;
+        }
+        let outcome = result.expect("a plain file");
+        assert_eq!((outcome.trim.latency.count, outcome.trim.bytes), (3, Bytes(3 * 4096)), "{engine:?}");
+        let content = std::fs::read(&path).expect("ours");
+        assert!(content[..3 * 4096].iter().all(|&byte| byte == 0));
+        assert!(content[3 * 4096..].iter().any(|&byte| byte != 0));
+    }
+}
+
+#[test]
+fn several_files_take_turns() {
+    let directory = Directory::new("files");
+    let files: Vec<_> = (0..3).map(|index| directory.file(&format!("data{index}"), MIB)).collect();
+    let job = Job { mix: Mix::WRITE, data: Data::Zeroes, access: Access::Sequential, ..Job::default() };
+    let target =
+        iostack_model::Target { kind: iostack_model::TargetKind::Directory, path: directory.0.clone() };
+    let storage = iostack_host::storage(&directory.0).expect("it exists");
+    let control = iostack_engine::Control::none();
+    let outcome =
+        iostack_engine::run_job(&job, &target, &storage, vec![files.clone()], &control).expect("plain files");
+    assert_eq!(outcome.write.bytes, Bytes(3 * MIB));
+    for file in files {
+        assert!(std::fs::read(file).expect("ours").iter().all(|&byte| byte == 0));
+    }
+}

@@ -1,0 +1,181 @@
+//! What goes wrong while a job runs: each an outcome or an error that says what happened, and never a panic.
+
+mod common;
+
+use std::fs::{self, OpenOptions};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use common::{Directory, Loop, Mounted, counted, engines, is_refused, run, run_with};
+use iostack_engine::{Control, EngineError, lay_out};
+use iostack_model::{Access, Bytes, Caveat, Data, Engine, Job, Mix, Nanos};
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_file_that_shrinks_is_a_failure_with_its_offset_and_the_job_ends() {
+    let directory = Directory::new("shrinks");
+    for engine in engines() {
+        let path = directory.file("data", 4 * MIB);
+        let job = Job { access: Access::Sequential, ..Job::default() };
+        let job = Job { engine, queue_depth: 8, runtime: Some(Nanos::secs(30)), time_based: true, ..job };
+        let shrunk = AtomicBool::new(false);
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                let file = OpenOptions::new().write(true).open(&path).expect("ours");
+                file.set_len(2 * MIB).expect("shrinks");
+                shrunk.store(true, Ordering::Relaxed);
+            });
+            run(&job, &path)
+        });
+        if is_refused("a_file_that_shrinks", &result) {
+            continue;
+        }
+        let outcome = result.expect("failures are part of the outcome");
+        assert!(shrunk.load(Ordering::Relaxed));
+        let failure = &outcome.failures[0];
+        assert!(failure.offset_first >= 2 * MIB, "{engine:?} {failure:?}");
+        assert!((1000..=1000 + 2 * 8).contains(&failure.count), "1000, and what was in flight: {failure:?}");
+        assert!(outcome.read.latency.count > 0);
+        assert!(outcome.caveats.iter().any(|caveat| matches!(caveat, Caveat::Failed { .. })));
+    }
+}
+
+#[test]
+fn an_io_error_of_the_device_is_named() {
+    let directory = Directory::new("eio");
+    let image = directory.file("image", 4 * MIB);
+    let Some(device) = Loop::over("an_io_error", &image) else { return };
+    OpenOptions::new().write(true).open(&image).expect("ours").set_len(2 * MIB).expect("shrinks");
+    for engine in engines().into_iter().filter(|&engine| engine != Engine::Mmap) {
+        let job = Job { engine, queue_depth: 4, access: Access::Sequential, ..Job::default() };
+        let result = run(&job, &device.device);
+        if is_refused("an_io_error", &result) {
+            continue;
+        }
+        let outcome = result.expect("failures are part of the outcome");
+        let failure = &outcome.failures[0];
+        assert_eq!((failure.errno, failure.count), (libc::EIO, 512), "{engine:?} {failure:?}");
+        assert!(failure.offset_first >= 2 * MIB);
+        assert_eq!(outcome.read.latency.count, 512);
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_before_anything_is_written() {
+    let directory = Directory::new("full");
+    let Some(mounted) = Mounted::new("a_full_disk", &directory, 16 * MIB) else { return };
+    let path = mounted.path.join("data");
+    let error =
+        lay_out(&path, Bytes::mib(64), &Data::Random, 1, &Control::none()).expect_err("it cannot fit");
+    let text = error.to_string();
+    assert!(matches!(error, EngineError::NoSpace { .. }), "{text}");
+    assert!(text.contains("data") && text.contains("64 MiB") && text.contains("free"), "{text}");
+    assert_eq!(fs::metadata(&path).map_or(0, |file| file.len()), 0, "nothing half-made is left");
+}
+
+#[test]
+fn writes_that_find_the_disk_full_are_failures() {
+    let directory = Directory::new("full-run");
+    let Some(mounted) = Mounted::new("writes_that_find", &directory, 16 * MIB) else { return };
+    let path = mounted.path.join("data");
+    fs::write(&path, b"").expect("ours");
+    let job = Job {
+        mix: Mix::WRITE,
+        access: Access::Sequential,
+        block_sizes: iostack_model::BlockSizes::all(Bytes::kib(64)),
+        ..counted(Engine::Psync, 1, 1024, 64 * MIB)
+    };
+    let outcome = run(&job, &path).expect("failures are part of the outcome");
+    assert_eq!(outcome.failures[0].errno, libc::ENOSPC, "{:?}", outcome.failures);
+    assert!(outcome.write.latency.count > 0);
+    assert_eq!(outcome.write.latency.count + outcome.failures[0].count + other(&outcome), 1024);
+}
+
+/// Failures of another kind: the write that only half fitted.
+fn other(outcome: &iostack_model::Outcome) -> u64 {
+    outcome.failures.iter().skip(1).map(|failure| failure.count).sum()
+}
+
+#[test]
+fn the_stop_flag_ends_every_engine_with_the_outcome_so_far() {
+    let directory = Directory::new("stop");
+    let path = directory.file("data", 4 * MIB);
+    for engine in engines() {
+        let stop = AtomicBool::new(false);
+        let control = Control { stop: &stop, progress: None, progress_every: Nanos::secs(1) };
+        let job = Job { runtime: Some(Nanos::secs(600)), time_based: true, ..Job::default() };
+        let job = Job { engine, queue_depth: 8, threads: 2, ..job };
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                stop.store(true, Ordering::Relaxed);
+            });
+            run_with(&job, &path, &control)
+        });
+        if is_refused("the_stop_flag", &result) {
+            continue;
+        }
+        let outcome = result.expect("an interrupted run has an outcome");
+        assert!(outcome.interrupted && outcome.ios() > 0, "{engine:?}");
+        assert!(outcome.elapsed < Nanos::secs(60), "{}", outcome.elapsed);
+        assert!(outcome.caveats.iter().any(|caveat| matches!(caveat, Caveat::Interrupted { .. })));
+    }
+}
+
+#[test]
+fn a_stop_during_a_start_delay_and_a_slow_schedule_is_heeded() {
+    let directory = Directory::new("stop-waits");
+    let path = directory.file("data", 4 * MIB);
+    let slow = iostack_model::Rate { iops: 0.001, arrival: iostack_model::Arrival::Regular };
+    let delayed = Job { start_delay: Nanos::secs(600), ..Job::default() };
+    let paced = |engine| Job { engine, queue_depth: 4, rate: Some(slow), ..Job::default() };
+    for job in [delayed, paced(Engine::Psync), paced(Engine::Libaio)] {
+        let stop = AtomicBool::new(false);
+        let control = Control { stop: &stop, progress: None, progress_every: Nanos::secs(1) };
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                stop.store(true, Ordering::Relaxed);
+            });
+            run_with(&job, &path, &control).expect("an interrupted run has an outcome")
+        });
+        assert!(outcome.interrupted, "{job:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_to_do() {
+    let directory = Directory::new("refused");
+    let path = directory.file("data", 4 * MIB);
+    let cases: Vec<(Job, &str)> = vec![
+        (Job { threads: 0, ..Job::default() }, "at least one"),
+        (Job { cpus: Some(vec![100_000]), ..Job::default() }, "CPUs"),
+        (Job { engine: Engine::Libaio, queue_depth: 100_000_000, ..Job::default() }, "lower the depth"),
+        (Job { size: Some(iostack_model::Amount::Bytes(Bytes::gib(9))), ..Job::default() }, "lower"),
+        (
+            Job {
+                rate: Some(iostack_model::Rate { iops: 0.0, arrival: iostack_model::Arrival::Regular }),
+                ..Job::default()
+            },
+            "ask for more",
+        ),
+    ];
+    for (job, remedy) in cases {
+        let error = run(&job, &path).expect_err(remedy).to_string();
+        assert!(error.contains(remedy), "{error}");
+    }
+    let gone = directory.0.join("gone");
+    let target = iostack_model::Target { kind: iostack_model::TargetKind::File, path: gone.clone() };
+    let files = vec![vec![gone]];
+    let result = iostack_engine::run_job(
+        &Job::default(),
+        &target,
+        &iostack_model::Storage::default(),
+        files,
+        &Control::none(),
+    );
+    let error = result.expect_err("there is no such file").to_string();
+    assert!(error.contains("cannot open") && error.contains("gone") && error.contains("reading"), "{error}");
+}

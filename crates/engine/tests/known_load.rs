@@ -1,0 +1,132 @@
+//! A load whose answer is known: what was asked is what is counted, here and by the device.
+
+mod common;
+
+use common::{Directory, Loop, counted, engines, is_refused, run};
+use iostack_model::{Access, Batch, Bytes, Caveat, Engine, Job, Mix, Nanos, Order};
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn ninety_seven_ios_are_counted_as_97_by_every_engine() {
+    let directory = Directory::new("known-load");
+    let path = directory.file("data", 8 * MIB);
+    for engine in engines() {
+        for (depth, submit) in [(1, 1), (7, 1), (32, 16), (128, 128)] {
+            let batch = Batch { submit, complete_min: submit.min(depth) };
+            let job = Job { batch, ..counted(engine, depth, 97, 8 * MIB) };
+            let result = run(&job, &path);
+            if is_refused("ninety_seven_ios", &result) {
+                continue;
+            }
+            let outcome = result.expect("a plain file");
+            assert_eq!(outcome.read.latency.count, 97, "{engine:?} {depth} {submit}");
+            assert_eq!(outcome.read.bytes, Bytes(97 * 4096));
+            assert_eq!(outcome.series.iter().map(|slice| slice.ios[0]).sum::<u64>(), 97);
+            assert_eq!(outcome.failures, []);
+            assert!(outcome.depth_achieved <= f64::from(job.depth()) + 0.01, "{}", outcome.depth_achieved);
+            if engine.is_synchronous() {
+                assert_eq!(outcome.cpu.syscalls, 97);
+            }
+        }
+    }
+}
+
+#[test]
+fn writes_and_mixes_are_counted_exactly_too() {
+    let directory = Directory::new("known-writes");
+    let path = directory.file("data", 8 * MIB);
+    for engine in engines() {
+        for mix in [Mix::WRITE, Mix::reads(50)] {
+            let job = Job { mix, ..counted(engine, 8, 97, 8 * MIB) };
+            let result = run(&job, &path);
+            if is_refused("writes_and_mixes", &result) {
+                continue;
+            }
+            let outcome = result.expect("a plain file");
+            assert_eq!(outcome.ios(), 97, "{engine:?} {mix:?}");
+            assert_eq!(outcome.bytes(), Bytes(97 * 4096));
+            assert_eq!(outcome.write.latency.count == 97, mix == Mix::WRITE);
+        }
+    }
+}
+
+#[test]
+fn threads_each_do_what_was_asked() {
+    let directory = Directory::new("known-threads");
+    let path = directory.file("data", 8 * MIB);
+    let job = Job { threads: 5, ..counted(Engine::Libaio, 4, 97, 8 * MIB) };
+    let outcome = run(&job, &path).expect("a plain file");
+    assert_eq!(outcome.ios(), 5 * 97);
+    assert_eq!(outcome.job.threads, 5);
+}
+
+#[test]
+fn the_device_counts_what_we_count() {
+    let directory = Directory::new("known-device");
+    let image = directory.file("image", 8 * MIB);
+    let Some(device) = Loop::over("the_device_counts_what_we_count", &image) else { return };
+    for engine in engines().into_iter().filter(|&engine| engine != Engine::Mmap) {
+        for mix in [Mix::READ, Mix::WRITE] {
+            let access = Access::Random {
+                order: Order::Permutation,
+                distribution: iostack_model::Distribution::Uniform,
+            };
+            let job = Job { mix, access, ..counted(engine, 4, 97, 8 * MIB) };
+            let result = run(&job, &device.device);
+            if is_refused("the_device_counts", &result) {
+                continue;
+            }
+            let outcome = result.expect("a loop device");
+            let counted = outcome.device.as_ref().expect("a loop device has counters");
+            let direction = usize::from(mix == Mix::WRITE);
+            assert_eq!(outcome.ios(), 97);
+            assert_eq!(counted.bytes[direction], 97 * 4096, "{engine:?} {mix:?}");
+            // Neighbours in flight together may be merged into one request.
+            assert_eq!(counted.ios[direction] + counted.merges[direction], 97, "{engine:?} {mix:?}");
+            let differs = |caveat: &Caveat| {
+                matches!(caveat, Caveat::DeviceCountDiffers { .. } | Caveat::ForeignIo { .. })
+            };
+            assert!(!outcome.caveats.iter().any(differs), "{:?}", outcome.caveats);
+        }
+    }
+}
+
+#[test]
+fn a_pass_over_the_region_is_every_block_once() {
+    let directory = Directory::new("known-pass");
+    let path = directory.file("data", 4 * MIB);
+    for access in [
+        Access::Sequential,
+        Access::Random { order: Order::Permutation, distribution: iostack_model::Distribution::Uniform },
+    ] {
+        let job = Job { access, loops: 2, engine: Engine::Libaio, queue_depth: 16, ..Job::default() };
+        let outcome = run(&job, &path).expect("a plain file");
+        assert_eq!(outcome.bytes(), Bytes(8 * MIB));
+    }
+}
+
+#[test]
+fn the_series_covers_the_time_and_holds_every_io() {
+    let directory = Directory::new("known-series");
+    let path = directory.file("data", 8 * MIB);
+    let job = Job {
+        runtime: Some(Nanos::millis(450)),
+        ramp: Nanos::millis(100),
+        time_based: true,
+        slice: Nanos::millis(100),
+        ..Job::default()
+    };
+    for engine in [Engine::Psync, Engine::Libaio] {
+        let job = Job { engine, queue_depth: 4, threads: 2, ..job.clone() };
+        let outcome = run(&job, &path).expect("a plain file");
+        assert_eq!(outcome.series.iter().map(|slice| slice.ios[0]).sum::<u64>(), outcome.ios());
+        let sum: u64 = outcome.series.iter().map(|slice| slice.latency_sum_ns[0]).sum();
+        assert_eq!(sum, outcome.read.latency.sum_ns);
+        assert_eq!(outcome.series.len(), 5, "{:?}", outcome.series);
+        for (index, slice) in outcome.series.iter().enumerate() {
+            assert_eq!(slice.start, Nanos::millis(100 * index as u64));
+        }
+        assert!(outcome.elapsed >= Nanos::millis(400), "{}", outcome.elapsed);
+    }
+}
