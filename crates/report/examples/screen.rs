@@ -34,7 +34,7 @@ fn live() -> String {
         p99: Nanos::micros(110),
         ..text::Live::default()
     };
-    [120, 80, 60, 40].map(|width| text::live(&live, width) + "\n").concat()
+    [120, 80, 60, 40].map(|width| text::live_within(&live, width) + "\n").concat()
 }
 
 fn comparison() -> String {

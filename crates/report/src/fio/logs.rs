@@ -68,8 +68,8 @@ fn mean_latency(slice: &IntervalFlow, direction: Direction) -> Option<u64> {
     slice.latency_sum_ns[direction as usize].checked_div(slice.ios[direction as usize])
 }
 
-/// Path and content of each log file that the job asks for. `index` is the outcome's place in the run, from 0; fio
-/// numbers files from 1, so the first is `PREFIX_bw.1.log`.
+/// Path and content of each log file that the job asks for. `index` is the outcome's place in the run, from 1 as fio
+/// numbers its files: `PREFIX_bw.1.log`.
 pub fn logs(outcome: &Outcome, index: usize) -> Vec<(PathBuf, String)> {
     let request = &outcome.job.logs;
     let spans = if request.average.0 > 0 { spans(outcome) } else { Vec::new() };
@@ -87,7 +87,7 @@ pub fn logs(outcome: &Outcome, index: usize) -> Vec<(PathBuf, String)> {
 
 fn file_name(prefix: &Path, kind: &str, index: usize) -> PathBuf {
     let mut name = prefix.as_os_str().to_owned();
-    name.push(format!("_{kind}.{}.log", index + 1));
+    name.push(format!("_{kind}.{index}.log"));
     PathBuf::from(name)
 }
 

@@ -22,7 +22,7 @@ pub fn comparison(comparison: &Comparison, a_name: &str, b_name: &str) -> String
     }
     text += "\n";
     text += &paragraph("VERDICT  ", &comparison.verdict);
-    clean(&(text + "\nnext: " + next(comparison) + "\n"))
+    clean(&(text + "\nnext: " + &next(comparison, b_name) + "\n"))
 }
 
 fn figure(row: &ComparisonRow) -> String {
@@ -62,10 +62,9 @@ fn said(condition: &str) -> &str {
     if condition.is_empty() { "nothing" } else { condition }
 }
 
-fn next(comparison: &Comparison) -> &'static str {
+fn next(comparison: &Comparison, b_name: &str) -> String {
     if comparison.conditions.is_empty() {
-        "iostack report A    # the page with every curve"
-    } else {
-        "make the conditions alike and run again, or name them beside the figures"
+        return format!("iostack report {b_name}    # the second run alone");
     }
+    "make the conditions alike and run again, or name them beside the figures".to_owned()
 }

@@ -2,6 +2,7 @@
 
 use iostack_model::Nanos;
 
+use super::WIDTH;
 use super::format::{cut, megabytes, rate};
 
 /// What is known at one moment of a run.
@@ -31,9 +32,14 @@ pub struct Live {
     pub p99: Nanos,
 }
 
+/// The status in one line that does not reach the last column of [`WIDTH`], where some terminals wrap.
+pub fn live(now: &Live) -> String {
+    live_within(now, WIDTH - 1)
+}
+
 /// The status in one line of at most `width` characters. What matters least is left out first: the phase, then
 /// bandwidth, then percentiles; the name of the job is cut last. The phase `running` goes without saying.
-pub fn live(now: &Live, width: usize) -> String {
+pub fn live_within(now: &Live, width: usize) -> String {
     let pieces = [
         (5, if now.phase == "running" { String::new() } else { now.phase.clone() }),
         (1, rates(now)),
@@ -114,33 +120,34 @@ mod tests {
     #[test]
     fn the_line_says_everything_where_there_is_room() {
         assert_eq!(
-            live(&running(), 100),
+            live_within(&running(), 100),
             "random-read  r 485.2k IOPS  1987 MB/s  p50 64 us p99 110 us  42 % 6 s left"
         );
     }
 
     #[test]
     fn a_narrow_line_keeps_the_rate_and_the_time_left() {
-        assert_eq!(live(&running(), 50), "random-read  r 485.2k IOPS  42 % 6 s left");
+        assert_eq!(live_within(&running(), 50), "random-read  r 485.2k IOPS  42 % 6 s left");
         assert!(
-            live(&Live { phase: "ramp".to_owned(), ..running() }, 100).starts_with("random-read  ramp  r")
+            live_within(&Live { phase: "ramp".to_owned(), ..running() }, 100)
+                .starts_with("random-read  ramp  r")
         );
         for width in 1..100 {
-            assert!(live(&running(), width).chars().count() <= width, "{width}");
+            assert!(live_within(&running(), width).chars().count() <= width, "{width}");
         }
     }
 
     #[test]
     fn a_job_without_end_says_how_long_it_has_run() {
         let endless = Live { expected: None, ..running() };
-        assert!(live(&endless, 100).ends_with("p99 110 us  5 s"), "{}", live(&endless, 100));
+        assert!(live_within(&endless, 100).ends_with("p99 110 us  5 s"), "{}", live_within(&endless, 100));
         let half = Live { expected: None, done: Some(0.5), elapsed: Nanos::secs(300), ..running() };
-        assert!(live(&half, 100).ends_with("50 % 5:00 min left"), "{}", live(&half, 100));
+        assert!(live_within(&half, 100).ends_with("50 % 5:00 min left"), "{}", live_within(&half, 100));
     }
 
     #[test]
     fn a_name_cannot_drive_the_terminal() {
         let hostile = Live { job: "\u{1b}]0;x\u{7}\r\n".to_owned(), ..Live::default() };
-        assert!(live(&hostile, 80).chars().all(|c| !c.is_control()));
+        assert!(live_within(&hostile, 80).chars().all(|c| !c.is_control()));
     }
 }

@@ -73,49 +73,75 @@ fn line(check: &Check, word: &str, step: &Step, tell: Teller, notes: &mut Notes)
     paragraph(&margin(word), &format!("{} {mark}{note}", tell(step, &caveats)))
 }
 
-/// Series names are said only where there are several.
-fn by_series(step: &Step, tell: impl Fn(&Point) -> String) -> String {
-    let mut parts: Vec<(&str, Vec<String>)> = Vec::new();
-    for point in &step.points {
-        match parts.iter_mut().find(|(name, _)| *name == point.series) {
-            Some((_, told)) => told.push(tell(point)),
-            None => parts.push((&point.series, vec![tell(point)])),
+/// The points of each series, in order of appearance.
+fn curves<'a>(points: impl Iterator<Item = &'a Point>) -> Vec<(&'a str, Vec<&'a Point>)> {
+    let mut curves: Vec<(&str, Vec<&Point>)> = Vec::new();
+    for point in points {
+        match curves.iter_mut().find(|(name, _)| *name == point.series) {
+            Some((_, curve)) => curve.push(point),
+            None => curves.push((&point.series, vec![point])),
         }
     }
-    let several = parts.len() > 1;
-    let each = parts
-        .iter()
-        .map(|(name, told)| if several { format!("{name}: {}", told.join(", ")) } else { told.join(", ") });
+    curves
+}
+
+/// Each series with its points. A name is said only where there are several and the points do not say it themselves.
+fn by_series(step: &Step, tell: impl Fn(&Point, &[&Point]) -> String) -> String {
+    let curves = curves(step.points.iter());
+    let several = curves.len() > 1;
+    let each = curves.iter().map(|(name, curve)| {
+        let told: Vec<String> = curve.iter().map(|point| tell(point, curve)).collect();
+        let says_itself = curve.iter().all(|point| point.label == point.series);
+        if several && !says_itself { format!("{name}: {}", told.join(", ")) } else { told.join(", ") }
+    });
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// Sizes that stand for the curve on the screen; the page has all of them.
-const SIZES: [f64; 3] = [4096.0, 65_536.0, 1_048_576.0];
+/// A value within this share of a curve's largest is as good as the largest.
+const AS_GOOD: f64 = 0.95;
+
+/// The first place of a curve that is as good as its best, and its value there; the page has the whole curve.
+fn first_as_good<'a>(curve: &[&'a Point], value: fn(&Point) -> f64) -> Option<(&'a Point, f64)> {
+    let most = curve.iter().map(|point| value(point)).fold(0.0, f64::max);
+    let first = curve.iter().find(|point| value(point) >= most * AS_GOOD)?;
+    Some((first, value(first)))
+}
 
 fn sizes(step: &Step, _: &[&Caveat]) -> String {
-    let some = Step {
-        points: step.points.iter().filter(|point| SIZES.contains(&point.x)).cloned().collect(),
-        ..step.clone()
-    };
-    let told = by_series(&some, |point| format!("{} {}", point.label, megabytes(point.outcome.bandwidth())));
-    format!("MB/s of {told}")
+    let told = curves(step.points.iter()).into_iter().filter_map(|(name, curve)| {
+        let (point, most) = first_as_good(&curve, |point| point.outcome.bandwidth())?;
+        Some(format!("{name} {} ({})", megabytes(most), point.label))
+    });
+    format!("MB/s: {}", told.collect::<Vec<_>>().join(", "))
 }
 
 fn threads(step: &Step, _: &[&Caveat]) -> String {
-    let told = by_series(step, |point| format!("{}: {}", point.label, rate(point.outcome.iops.mean)));
-    format!("IOPS with {told}")
+    let told = curves(step.points.iter()).into_iter().filter_map(|(name, curve)| {
+        let (point, most) = first_as_good(&curve, |point| point.outcome.iops.mean)?;
+        Some(format!("{} from {} ({name})", rate(most), point.label))
+    });
+    format!("most IOPS: {}", told.collect::<Vec<_>>().join(", "))
 }
 
+/// The paths at the smallest size, where their cost per I/O shows.
 fn paths(step: &Step, _: &[&Caveat]) -> String {
-    let told = by_series(step, |point| {
-        let cost = point.outcome.cpu_ns_per_io().map_or_else(String::new, |ns| format!(" ({ns:.0} ns CPU)"));
-        format!("{} {}{cost}", point.label, rate(point.outcome.iops.mean))
+    let smallest = step.points.iter().map(|point| point.x).fold(f64::INFINITY, f64::min);
+    let some: Vec<&Point> = step.points.iter().filter(|point| point.x <= smallest).collect();
+    let told = some.iter().enumerate().map(|(index, point)| {
+        // Said once what the parentheses hold.
+        let what = if index == 0 { "CPU " } else { "" };
+        let cost = point
+            .outcome
+            .cpu_ns_per_io()
+            .map_or_else(String::new, |ns| format!(" ({what}{})", Nanos(ns as u64)));
+        format!("{} {}{cost}", point.series, rate(point.outcome.iops.mean))
     });
-    format!("IOPS {told}")
+    let label = some.first().map_or("", |point| point.label.as_str());
+    format!("{label}: {}", told.collect::<Vec<_>>().join("; "))
 }
 
 fn syncs(step: &Step, _: &[&Caveat]) -> String {
-    by_series(step, |point| {
+    by_series(step, |point, _| {
         let bins = if point.outcome.sync.count > 0 { &point.outcome.sync } else { &point.outcome.latency() };
         format!("{} {}", point.label, percentiles(bins))
     })
@@ -126,23 +152,19 @@ fn percentiles(bins: &Bins) -> String {
     format!("p50 {} p99 {}", at(0.5), at(0.99))
 }
 
-/// Each point against the best: the same where the intervals share a value.
+/// The best of each series with its rate, the others against it: the same where the intervals share a value.
 fn against_the_best(step: &Step, _: &[&Caveat]) -> String {
-    let Some(best) = step.points.iter().max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
-    else {
-        return String::new();
-    };
-    let best = best.outcome.iops;
-    by_series(step, |point| {
-        let iops = point.outcome.iops;
+    by_series(step, |point, curve| {
+        let best = curve.iter().map(|other| other.outcome.iops).max_by(|a, b| a.mean.total_cmp(&b.mean));
+        let (iops, best) = (point.outcome.iops, best.unwrap_or_default());
         let standing = if iops == best {
-            "best".to_owned()
+            rate(iops.mean)
         } else if iops.samples >= 3 && iops.overlaps(best) {
             "the same".to_owned()
         } else {
-            change((iops.mean / best.mean - 1.0) * 100.0).replace(' ', "")
+            change((iops.mean / best.mean - 1.0) * 100.0)
         };
-        format!("{} {} ({standing})", point.label, rate(iops.mean))
+        format!("{} {standing}", point.label)
     })
 }
 

@@ -181,24 +181,28 @@ fn places(step: &Step) -> Vec<f64> {
     places
 }
 
-/// What one I/O costs in the processor.
+/// Columns of an engine's name with its note.
+const ENGINE: usize = 34;
+
+/// What one I/O costs in the processor, with the rate at which that was measured.
 pub(super) fn costs(check: &Check, notes: &mut Notes) -> String {
     if check.summary.costs.is_empty() {
         return String::new();
     }
     let mut text = format!(
-        "{:<27}{:>8}{:>9}{:>10}{:>10}{:>11}\n",
-        "COST OF ONE I/O", "CPU ns", "clocks", "syscalls", "switches", "IOPS/core"
+        "{:<ENGINE$}{:>8}{:>8}{:>8}{:>6}{:>7}{:>9}\n",
+        "COST OF ONE I/O", "IOPS", "CPU ns", "clocks", "calls", "sleeps", "per core"
     );
     let points = check.step("engines").map_or(&[][..], |step| &step.points);
     for cost in &check.summary.costs {
-        let mine = points.iter().filter(|point| point.label == cost.label);
-        let caveats =
-            mine.flat_map(|point| &point.outcome.caveats).filter(|caveat| !caveat_of_latency(caveat));
-        let mark = notes.mark(caveats);
+        let mine = points.iter().find(|point| names_cost(point, &cost.label));
+        let caveats = mine.iter().flat_map(|point| &point.outcome.caveats);
+        let mark = notes.mark(caveats.filter(|caveat| !caveat_of_latency(caveat)));
+        let name = cost.label.replace(", depth ", " Q");
+        let name = format!("{} {mark}", cut(&name, ENGINE - 1 - mark.chars().count()));
         text += &format!(
-            "{:<27}{:>8.0}{:>9.0}{:>10.2}{:>10.2}{:>11} {mark}\n",
-            cut(&cost.label, 26),
+            "{name:<ENGINE$}{:>8}{:>8.0}{:>8.0}{:>6.2}{:>7.2}{:>9}\n",
+            mine.map_or_else(|| "-".to_owned(), |point| rate(point.outcome.iops.mean)),
             cost.cpu_ns_per_io,
             cost.clocks_per_io,
             cost.syscalls_per_io,
@@ -207,4 +211,10 @@ pub(super) fn costs(check: &Check, notes: &mut Notes) -> String {
         );
     }
     text
+}
+
+/// True when the cost was measured at this point: its label is the series, or the series and the point's label.
+fn names_cost(point: &Point, label: &str) -> bool {
+    label.strip_prefix(point.series.as_str()).is_some_and(|rest| rest == format!(", {}", point.label))
+        || label == point.label
 }

@@ -46,10 +46,10 @@ fn every_screen_fits_eighty_columns_with_and_without_unicode() {
 }
 
 #[test]
-fn the_screen_has_at_most_sixty_lines_before_the_notes() {
+fn the_screen_has_at_most_sixty_four_lines_before_the_notes() {
     let screen = check(&fixture::check());
     let (figures, notes) = screen.split_once("\nNOTES\n").expect("the fixture has doubts");
-    assert!(figures.lines().count() <= 60, "{} lines", figures.lines().count());
+    assert!(figures.lines().count() <= 64, "{} lines", figures.lines().count());
     assert_eq!(notes.matches("\n[").count() + 1, 4, "{notes}");
 }
 
@@ -68,10 +68,12 @@ fn the_screen_says_the_conditions_the_figures_and_the_answer() {
             "RND4K Q32",
             "p50 p90 p99 p99.9 p99.99 max",
             "random read at 64 (40)",
-            "io_uring, batches of 16",
+            "io_uring, batches of 16 Q32 367.1k 1450 4350 0.06 0.06 689.7k",
+            "MB/s: sequential read 5624 (256 KiB), random read",
+            "most IOPS: 367.1k from 32 (psync, depth 1 each), 482.6k from 1 (io_uring, depth 64 each)",
             "fsync p50",
             "random write falls at 7.4 s: 277.0k to 97.00k IOPS",
-            "none 367.1k (best)",
+            "random read: none 367.1k, mq-deadline -2.7 %, kyber -6.2 %",
             "VERDICT The device is the limit",
             "1. Submit reads in batches of 16 with io_uring: +24 % (measured here: CPU per I/O)",
             "$ iostack run --batch 16 --on /fixture",

@@ -258,7 +258,7 @@ fn each_io_is_one_line_of_each_log() {
         submit: Nanos(submit),
     };
     outcome.log = vec![entry(2, Direction::Write, 54_578, 270), entry(1, Direction::Read, 171_187, 552)];
-    let written = logs(&outcome, 0);
+    let written = logs(&outcome, 1);
     let of = |name: &str| {
         let found = written.iter().find(|(path, _)| path == Path::new(name));
         found.unwrap_or_else(|| panic!("{name} in {written:?}")).1.as_str()
@@ -281,7 +281,7 @@ fn averaged_logs_hold_every_io_of_the_series() {
         average: Nanos::millis(500),
         ..LogRequest::default()
     };
-    let written = logs(&outcome, 4);
+    let written = logs(&outcome, 5);
     let names: Vec<_> = written.iter().map(|(path, _)| path.display().to_string()).collect();
     assert_eq!(names, ["p_iops.5.log", "p_clat.5.log", "p_lat.5.log"]);
     let lines: Vec<Vec<u64>> = written[0]

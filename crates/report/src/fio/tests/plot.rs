@@ -28,7 +28,7 @@ fn write_files(room: &Path, depth: u32, threads: u32) {
     };
     let job = Job { threads, logs: logs_asked, ..fixture::job("plot", Mix::READ, Engine::IO_URING, depth) };
     let outcome: Outcome = fixture::outcome(job, &fixture::Ideal::READ);
-    for (path, text) in logs(&outcome, 0) {
+    for (path, text) in logs(&outcome, 1) {
         std::fs::write(path, text).expect("written");
     }
     let file = OutcomeFile { outcomes: vec![outcome], ..fixture::outcome_file() };
