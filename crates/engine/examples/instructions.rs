@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use iostack_engine::{Control, run_job};
-use iostack_model::{Batch, Engine, Job, Nanos};
+use iostack_model::{Batch, Engine, Job, Nanos, Outcome};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,16 +17,9 @@ fn main() -> ExitCode {
         eprintln!("FILE psync|pvsync2|libaio|io_uring|mmap DEPTH SUBMIT SECONDS [THREADS] [DIRECT]");
         return ExitCode::from(2);
     };
-    let engine = match engine.as_str() {
-        "psync" => Engine::Psync,
-        "pvsync2" => Engine::Pvsync2 { hipri: false },
-        "libaio" => Engine::Libaio,
-        "io_uring" => Engine::IO_URING,
-        "mmap" => Engine::Mmap,
-        other => {
-            eprintln!("`{other}` is not an engine");
-            return ExitCode::from(2);
-        }
+    let Some(engine) = engine_of(engine) else {
+        eprintln!("`{engine}` is not an engine");
+        return ExitCode::from(2);
     };
     let number = |text: &String| text.parse::<u32>().unwrap_or(1);
     let threads = rest.first().map_or(1, number);
@@ -50,23 +43,7 @@ fn main() -> ExitCode {
         });
     match result {
         Ok(outcome) => {
-            let latency = outcome.latency();
-            println!(
-                "{} I/Os, {:.0} IOPS, depth {:.2}",
-                outcome.ios(),
-                outcome.rate(),
-                outcome.depth_achieved
-            );
-            println!(
-                "p50 {} p99 {} startup {} syscalls {} cpu {:?} clocks/io {:.0}",
-                Nanos(latency.quantile_ns(0.5).unwrap_or(0)),
-                Nanos(latency.quantile_ns(0.99).unwrap_or(0)),
-                outcome.startup,
-                outcome.cpu.syscalls,
-                outcome.cpu.total(),
-                outcome.cpu.clocks_per_io,
-            );
-            outcome.caveats.iter().for_each(|caveat| println!("- {caveat}"));
+            print(&outcome);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -74,4 +51,30 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn engine_of(name: &str) -> Option<Engine> {
+    Some(match name {
+        "psync" => Engine::Psync,
+        "pvsync2" => Engine::Pvsync2 { hipri: false },
+        "libaio" => Engine::Libaio,
+        "io_uring" => Engine::IO_URING,
+        "mmap" => Engine::Mmap,
+        _ => return None,
+    })
+}
+
+fn print(outcome: &Outcome) {
+    let latency = outcome.latency();
+    println!("{} I/Os, {:.0} IOPS, depth {:.2}", outcome.ios(), outcome.rate(), outcome.depth_achieved);
+    println!(
+        "p50 {} p99 {} startup {} syscalls {} cpu {} clocks/io {:.0}",
+        Nanos(latency.quantile_ns(0.5).unwrap_or(0)),
+        Nanos(latency.quantile_ns(0.99).unwrap_or(0)),
+        outcome.startup,
+        outcome.cpu.syscalls,
+        outcome.cpu.total(),
+        outcome.cpu.clocks_per_io,
+    );
+    outcome.caveats.iter().for_each(|caveat| println!("- {caveat}"));
 }

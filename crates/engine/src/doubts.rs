@@ -298,3 +298,7 @@ fn foreign_cpu(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {
 fn clock(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {
     Some(Caveat::ClockNotInvariant { source: evidence.clock_other.clone()? })
 }
+
+#[cfg(test)]
+#[path = "doubts_tests.rs"]
+mod tests;

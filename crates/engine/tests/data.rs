@@ -10,8 +10,8 @@ use iostack_model::{Access, BlockSizes, Bytes, Data, Job, Mix, Sync, Verify, Ver
 
 const MIB: u64 = 1 << 20;
 
-fn verifying(mode: VerifyMode) -> Option<Verify> {
-    Some(Verify { mode, fatal: false })
+fn verifying(mode: VerifyMode) -> Verify {
+    Verify { mode, fatal: false }
 }
 
 #[test]
@@ -21,7 +21,8 @@ fn every_buffer_gets_its_own_block_in_every_engine() {
     for engine in engines() {
         // Headers name their offset, so a block in another's buffer is a mismatch.
         let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
-        let write = Job { engine, queue_depth: 32, verify: verifying(VerifyMode::WriteThenRead), ..write };
+        let write =
+            Job { engine, queue_depth: 32, verify: Some(verifying(VerifyMode::WriteThenRead)), ..write };
         let result = run(&write, &path);
         if is_refused("every_buffer", &result) {
             continue;
@@ -33,7 +34,7 @@ fn every_buffer_gets_its_own_block_in_every_engine() {
         // And by another job, that knows nothing of the first, in another block size.
         let read =
             Job { engine, queue_depth: 32, block_sizes: BlockSizes::all(Bytes::kib(16)), ..Job::default() };
-        let read = Job { verify: verifying(VerifyMode::ReadOnly), ..read };
+        let read = Job { verify: Some(verifying(VerifyMode::ReadOnly)), ..read };
         let outcome = run(&read, &path).expect("a plain file");
         assert_eq!((outcome.verified, outcome.failures.len()), (256, 0), "{engine:?} {:?}", outcome.failures);
     }
@@ -46,7 +47,7 @@ fn random_overwrites_verify() {
     for engine in engines() {
         let job = Job {
             mix: Mix::WRITE,
-            verify: verifying(VerifyMode::WriteThenRead),
+            verify: Some(verifying(VerifyMode::WriteThenRead)),
             threads: 2,
             ..Job::default()
         };
@@ -70,14 +71,14 @@ fn a_corrupted_block_is_found_by_its_offset() {
     let directory = Directory::new("corrupted");
     let path = directory.file("data", MIB);
     let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
-    let write = Job { verify: verifying(VerifyMode::WriteOnly), ..write };
+    let write = Job { verify: Some(verifying(VerifyMode::WriteOnly)), ..write };
     assert_eq!(run(&write, &path).expect("a plain file").verified, 0);
     let file = OpenOptions::new().write(true).open(&path).expect("ours");
     file.write_all_at(b"x", 40 * 4096 + 700).expect("ours");
     file.sync_all().expect("ours");
     for engine in engines() {
         let read = Job { engine, queue_depth: 4, access: Access::Sequential, ..Job::default() };
-        let read = Job { verify: verifying(VerifyMode::ReadOnly), ..read };
+        let read = Job { verify: Some(verifying(VerifyMode::ReadOnly)), ..read };
         let result = run(&read, &path);
         if is_refused("a_corrupted_block", &result) {
             continue;
