@@ -4,7 +4,7 @@
 (() => {
 const block = document.getElementById("data");
 const data = JSON.parse(block.textContent);
-const TOP = 30, BOTTOM = 258, LEFT = 56, HEIGHT = 300, LETTER = 7, LETTERS = 20, LINE = 13;
+const TOP = 30, BOTTOM = 258, LEFT = 64, HEIGHT = 300, LETTER = 7, LETTERS = 20, LINE = 13;
 const place = { linear: v => v, log2: Math.log2, log10: Math.log10, nines: v => -Math.log10(1 - v / 100) };
 const back = { linear: p => p, log2: p => 2 ** p, log10: p => 10 ** p, nines: p => 100 * (1 - 10 ** -p) };
 const isLog = scale => scale === "log2" || scale === "log10";
@@ -31,7 +31,6 @@ const show = (v, quantity) => {
   const [factor, unit] = units.find(([f]) => Math.abs(v) >= f * 0.9995) || units[units.length - 1];
   return significant(v / factor) + unit;
 };
-
 // Ticks, as scale.rs chooses them.
 const linearTicks = (low, high, wanted) => {
   if (!(high > low)) return [low];
@@ -71,7 +70,6 @@ const span = (scale, values, air, fromZero) => {
   if (!(high > low)) high = low + Math.max(1, Math.abs(low));
   return [place[scale](low), place[scale](high + (high - low) * air)];
 };
-
 const marker = (slot, x, y) => {
   const polygon = points => "M" + points.map(([a, b]) => `${(x + a).toFixed(1)} ${(y + b).toFixed(1)}`).join("L") + "Z";
   return [
@@ -104,9 +102,8 @@ class Figure {
     return this.plot.series.some(s => s.spots.some(spot => spot[at] > 0));
   }
   tool(text, act, axis) {
-    const button = document.createElement("button");
-    button.type = "button"; button.className = "tool";
-    button.textContent = text; button.addEventListener("click", act);
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "tool", textContent: text });
+    button.addEventListener("click", act);
     if (axis) { button.dataset.axis = axis; button.setAttribute("aria-pressed", String(isLog(this.scale[axis]))); }
     this.bar.append(button);
     return button;
@@ -171,8 +168,8 @@ class Figure {
   mark([value, label, slot, leftward], index) {
     const x = this.x(value);
     if (x === null || x < LEFT || x > this.right) return "";
-    const room = label.length * LETTER, left = leftward ? x - LEFT > room : this.right - x < room;
-    return `<g class="mark${slot === null ? "" : ` s${slot}`}"><path d="M${x.toFixed(1)} ${TOP}V${BOTTOM}"/><text x="${(x + (left ? -5 : 5)).toFixed(1)}" y="${TOP + 8 + index % 4 * LINE}" class="label${left ? " end" : ""}">${escape(this.width > 440 ? label : label.split(":")[0])}</text></g>`;
+    const short = this.width > 440 ? label : label.split(":")[0], room = short.length * LETTER, left = leftward ? x - LEFT > room : this.right - x < room;
+    return `<g class="mark${slot === null ? "" : ` s${slot}`}"><path d="M${x.toFixed(1)} ${TOP}V${BOTTOM}"/><text x="${(x + (left ? -5 : 5)).toFixed(1)}" y="${TOP + 8 + index % 4 * LINE}" class="label${left ? " end" : ""}">${escape(short)}</text></g>`;
   }
   points(series) { return series.spots.map(s => [this.x(s[0]), this.y(s[1]), s]).filter(p => p[0] !== null && p[1] !== null); }
   curve(series) {
@@ -201,7 +198,7 @@ class Figure {
     let low = -Infinity, high = BOTTOM + 2;
     for (const e of ends) low = e.y = Math.max(e.y, low + LINE);
     for (const e of ends.slice().reverse()) { e.y = Math.min(e.y, high); high = e.y - LINE; }
-    const last = n => n.slice(n.lastIndexOf(" ") + 1).length < 6 ? n.slice(n.lastIndexOf(" ") + 1) : "";
+    const last = n => / (\S{1,5})$/.exec(n)?.[1] ?? "";
     const short = n => n.length > LETTERS ? `${n.slice(0, LETTERS - 2 - last(n).length).trimEnd()}… ${last(n)}`.trimEnd() : n;
     return ends.map(e => `<text class="direct s${e.s.slot}" x="${(this.right + 8).toFixed(1)}" y="${(e.y + 4).toFixed(1)}">${escape(short(e.s.name))}</text>`).join("");
   }
@@ -238,8 +235,7 @@ class Figure {
     });
     on("keydown", e => {
       const middle = [(LEFT + this.right) / 2, (TOP + BOTTOM) / 2];
-      if (e.key === "+") this.around(middle, 0.8);
-      if (e.key === "-") this.around(middle, 1.25);
+      if (e.key === "+" || e.key === "-") this.around(middle, e.key === "+" ? 0.8 : 1.25);
       if (e.key === "0" || e.key === "Escape") { this.zoom = null; this.render(); }
     });
   }
@@ -271,7 +267,7 @@ class Figure {
     let best = null, least = 45;
     for (const series of this.series()) for (const [x, y, spot] of this.points(series)) {
       const far = Math.hypot(x - px, y - py);
-      if (far < least && x >= LEFT - 1 && x <= this.right + 1) { least = far; best = { series, spot, x, y }; }
+      if (far < least && x >= LEFT - 1 && x <= this.right + 1) [least, best] = [far, { series, spot, x, y }];
     }
     this.unhover();
     if (!best) return;
@@ -292,8 +288,8 @@ class Figure {
   unhover() { tip.hidden = true; this.canvas.querySelector(".hover")?.remove(); }
 }
 
-const tip = document.createElement("div");
-tip.id = "tip"; tip.hidden = true; document.body.append(tip);
+const tip = Object.assign(document.createElement("div"), { id: "tip", hidden: true });
+document.body.append(tip);
 const figures = [...document.querySelectorAll("[data-plot]")].filter(e => data.plots[e.dataset.plot]).map(e => new Figure(e, data.plots[e.dataset.plot]));
 let waiting = 0;
 addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(() => figures.forEach(f => f.render()), 120); });

@@ -12,7 +12,7 @@ use super::scale::Scale;
 const HEIGHT: f64 = 300.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 258.0;
-const LEFT: f64 = 56.0;
+const LEFT: f64 = 64.0;
 /// Mean width of a letter of the label font; decides the room at the right only.
 const LETTER: f64 = 7.0;
 const LABEL_LETTERS: usize = 20;
