@@ -103,7 +103,7 @@ impl Offsets {
 
 impl Skewed {
     #[inline]
-    fn draw(&self, rng: &mut Rng) -> u64 {
+    pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
         let rank = self.envelope.draw(rng);
         self.unit * self.scatter.as_ref().map_or(rank, |scatter| scatter.place(rank))
     }
