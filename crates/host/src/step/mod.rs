@@ -136,7 +136,11 @@ fn cost_of_family(question: &Question, name: &str, root: i32, ours: bool) -> Res
             thread.name,
             share * 100.0
         ));
-        let (trace, places) = step(question, thread, ours)?;
+        let (trace, places) = match step(question, thread, ours) {
+            // A short-lived thread ended before it could be stepped; the next may live longer.
+            Err(StepError::Refused { source, .. }) if source.raw_os_error() == Some(libc::ESRCH) => continue,
+            other => other?,
+        };
         let counted = summary::add_up(&trace, PARTS);
         if counted.ios > 0 {
             let free = window.and_then(|window| free::per_io(&window, &counted));

@@ -39,8 +39,9 @@ fn the_load() {
 
 /// Counts one of the loads. `None`, said aloud, where tracing is not permitted.
 fn count(load: &str, instructions: u64) -> Option<Result<UserCost, StepError>> {
-    let own = std::env::current_exe().unwrap();
-    let words = ["env", &format!("{LOAD}={load}"), own.to_str().unwrap(), "--ignored", "--exact", "the_load"];
+    let own = std::env::current_exe().expect("Linux tells");
+    let own = own.to_str().expect("cargo names it in ASCII");
+    let words = ["env", &format!("{LOAD}={load}"), own, "--ignored", "--exact", "the_load"];
     ask(Subject::Command { words: words.iter().map(OsString::from).collect(), output: None }, instructions)
 }
 

@@ -63,7 +63,7 @@ pub(crate) const BATCH: u64 = 16;
 /// Instructions per turn of [`submits`].
 pub(crate) const SUBMIT_TURN: u64 = 160;
 
-/// `struct iocb` of include/uapi/linux/aio_abi.h on little-endian machines.
+/// `struct iocb` of `include/uapi/linux/aio_abi.h` on little-endian machines.
 #[repr(C)]
 #[derive(Default)]
 struct Control {
@@ -86,7 +86,7 @@ pub(crate) fn submits(file: &File) -> ! {
     let mut buffer = vec![0_u8; BATCH as usize * 512];
     let mut events = vec![[0_u64; 4]; BATCH as usize];
     let control = |slot: u64| Control {
-        descriptor: u32::try_from(file.as_raw_fd()).unwrap(),
+        descriptor: u32::try_from(file.as_raw_fd()).expect("descriptors are positive"),
         buffer: buffer.as_mut_ptr().wrapping_add(slot as usize * 512) as u64,
         bytes: 512,
         ..Control::default()

@@ -44,7 +44,7 @@ pub(crate) struct CostArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", conflicts_with = "pid")]
     after: Nanos,
     /// User instructions to count.
-    #[arg(long, value_name = "COUNT", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1000..))]
+    #[arg(long, value_name = "COUNT", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
     instructions: u64,
     /// Longest time to count; what was counted by then is reported.
     #[arg(long, value_name = "TIME", default_value = "60s")]
