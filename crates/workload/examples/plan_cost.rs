@@ -1,6 +1,7 @@
 //! What does one planned operation cost?
 //!
-//! Makes COUNT operations of one KIND in batches of 256, as the engine does, and prints a checksum. Instructions per
+//! Makes COUNT operations of one KIND over BLOCKS blocks of 4 KiB (2^28) in batches of 256, as the engine does, and prints
+//! a checksum. Instructions per
 //! operation are the difference of two runs, which takes start-up out:
 //!
 //! ```text
@@ -39,8 +40,8 @@ fn job(kind: &str) -> Option<Job> {
     })
 }
 
-fn operations(job: &Job, count: u64) -> Result<u64, iostack_workload::WorkloadError> {
-    let mut plan = Plan::new(job, Region { offset: 0, length: 1 << 40 }, 1, 0)?;
+fn operations(job: &Job, count: u64, blocks: u64) -> Result<u64, iostack_workload::WorkloadError> {
+    let mut plan = Plan::new(job, Region { offset: 0, length: blocks << 12 }, 1, 0)?;
     let mut ops = Vec::with_capacity(256);
     let mut sum = 0u64;
     for _ in 0..count / 256 {
@@ -72,14 +73,15 @@ fn buffers(verified: bool, count: u64) -> u64 {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (kind, count) = match &arguments[..] {
-        [kind, count] => (kind.as_str(), count.parse().unwrap_or(0)),
+        [kind, count, ..] => (kind.as_str(), count.parse().unwrap_or(0)),
         _ => ("", 0),
     };
+    let blocks = arguments.get(2).map_or(Ok(1 << 28), |blocks| blocks.parse()).unwrap_or(0);
     let sum = match (kind, job(kind)) {
         ("buffer" | "verify", _) if count > 0 => Ok(buffers(kind == "verify", count)),
-        (_, Some(job)) if count > 0 => operations(&job, count),
+        (_, Some(job)) if count > 0 => operations(&job, count, blocks),
         _ => {
-            eprintln!("usage: plan_cost KIND COUNT, with KIND one of: {KINDS}");
+            eprintln!("usage: plan_cost KIND COUNT [BLOCKS], with KIND one of: {KINDS}");
             return ExitCode::from(2);
         }
     };
