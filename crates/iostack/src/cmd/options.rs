@@ -1,6 +1,6 @@
-//! `iostack options`: every option of jobs and job files, from the table that reads them.
+//! `iostack options`: every option of jobs and job files, from the tables that read them.
 
-use iostack_workload::Status;
+use iostack_workload::{Dialect, OptionDoc, Status};
 
 use crate::exit::Ended;
 use crate::talk::data;
@@ -10,33 +10,75 @@ use crate::talk::data;
 pub(crate) struct OptionsArgs {
     /// Show only options whose name contains this.
     name: Option<String>,
-    /// As a Markdown table.
+    /// As Markdown tables.
     #[arg(long)]
     markdown: bool,
 }
 
-/// Prints the table.
+/// Prints the tables, ours first.
 pub(crate) fn run(args: &OptionsArgs) -> anyhow::Result<Ended> {
     let wanted = args.name.as_deref().unwrap_or("");
-    let options: Vec<_> = iostack_workload::options_reference()
-        .into_iter()
-        .filter(|option| option.name.contains(wanted))
-        .collect();
+    let mut options = iostack_workload::options_reference();
+    options.retain(|option| {
+        option.name.contains(wanted) || option.aliases.iter().any(|alias| alias.contains(wanted))
+    });
     anyhow::ensure!(!options.is_empty(), "no option has `{wanted}` in its name; `iostack options` lists all");
-    if args.markdown {
-        data("| option | meaning | example |\n| --- | --- | --- |\n");
-    }
-    for option in options {
-        let meaning = match &option.status {
-            Status::Supported => option.meaning.to_owned(),
-            Status::Harmless(why) => format!("accepted without effect: {why}"),
-            Status::Refused(why) => format!("refused: {why}"),
-        };
-        if args.markdown {
-            data(&format!("| `{}` | {meaning} | `{}` |\n", option.name, option.example));
-        } else {
-            data(&format!("{:<26} {meaning}\n", option.name));
+    let tables = [
+        (Dialect::Native, "Flags of `iostack run`, keys of TOML jobs"),
+        (Dialect::Fio, "Options of fio job files"),
+    ];
+    for (dialect, title) in tables {
+        let mut rows = options.iter().filter(|option| option.dialect == dialect).peekable();
+        if rows.peek().is_none() {
+            continue;
         }
+        let head = "| option | meaning | example |\n| --- | --- | --- |";
+        data(&if args.markdown { format!("## {title}\n\n{head}\n") } else { format!("{title}\n") });
+        rows.for_each(|option| data(&row(option, args.markdown)));
+        data("\n");
     }
     Ok(Ended::Done)
+}
+
+fn row(option: &OptionDoc, markdown: bool) -> String {
+    let meaning = match option.status {
+        Status::Supported => option.meaning.to_owned(),
+        Status::Harmless(why) => format!("accepted without effect: {why}"),
+        Status::Refused(why) => format!("refused: {why}"),
+    };
+    let names: Vec<String> = std::iter::once(option.name)
+        .chain(option.aliases.iter().copied())
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if markdown {
+        let example = if option.example.is_empty() { String::new() } else { format!("`{}`", option.example) };
+        format!("| {} | {meaning} | {example} |\n", names.join(", "))
+    } else {
+        let example =
+            if option.example.is_empty() { String::new() } else { format!(" [{}]", option.example) };
+        wrapped(&names.join(", ").replace('`', ""), &format!("{meaning}{example}"))
+    }
+}
+
+/// A name, then its text from column 22 on in lines of at most 80 columns.
+fn wrapped(name: &str, text: &str) -> String {
+    const INDENT: usize = 22;
+    let mut lines = vec![format!("  {name:<width$}", width = INDENT - 2)];
+    if lines[0].chars().count() > INDENT {
+        lines.push(" ".repeat(INDENT));
+    }
+    let mut bare = true;
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("it begins with one");
+        if !bare && last.chars().count() + 1 + word.chars().count() > 80 {
+            lines.push(format!("{}{word}", " ".repeat(INDENT)));
+            continue;
+        }
+        if !bare {
+            last.push(' ');
+        }
+        last.push_str(word);
+        bare = false;
+    }
+    lines.join("\n") + "\n"
 }

@@ -1,0 +1,70 @@
+//! The reference pages say what the program does: generated from it, or compared with it.
+
+use std::path::Path;
+use std::process::Command;
+
+use iostack_model::{Bytes, Caveat, Nanos};
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn the_page_of_options_is_what_the_program_prints() {
+    let output = Command::new(env!("CARGO_BIN_EXE_iostack")).args(["options", "--markdown"]).output();
+    let printed = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
+    assert!(printed.lines().count() > 100, "{printed}");
+    let table = page("options.md");
+    assert!(
+        table.ends_with(&printed),
+        "docs/options.md is out of date: keep its first lines and append `iostack options --markdown`"
+    );
+}
+
+/// One of each variant.
+fn all() -> Vec<Caveat> {
+    let bytes = Bytes(1);
+    let at = Nanos(1);
+    vec![
+        Caveat::UnwrittenExtents { unwritten: bytes, region: bytes },
+        Caveat::CachedReads { asked: bytes, device: bytes },
+        Caveat::BufferedWrites { asked: bytes, device: bytes },
+        Caveat::CompressibleData { storage: String::new() },
+        Caveat::DepthBelowAsked { asked: 2.0, achieved: 1.0, reason: String::new() },
+        Caveat::GeneratorBound { busy: 1.0 },
+        Caveat::Punted { workers: 1, cpu_share: 0.5 },
+        Caveat::DeviceCountDiffers { device: String::new(), ours: 1, theirs: 2, what: String::new() },
+        Caveat::ForeignIo { device: String::new(), bytes, share: 0.5 },
+        Caveat::Steal { share: 0.5 },
+        Caveat::ForeignCpu { share: 0.5 },
+        Caveat::RateStep { at, before: 1.0, after: 2.0 },
+        Caveat::Cliff { at, before: 2.0, after: 1.0 },
+        Caveat::Slope { per_minute: 0.1 },
+        Caveat::Unstable { relative: 0.5 },
+        Caveat::FewSamples { percentile: 99.0, samples: 1, needed: 2 },
+        Caveat::ClockNotInvariant { source: String::new() },
+        Caveat::CacheBelow { claim: String::new(), latency: at },
+        Caveat::SmallRegion { region: bytes, memory: bytes },
+        Caveat::Failed { count: 1, message: String::new() },
+        Caveat::Interrupted { after: at, asked: None },
+        Caveat::RateMissed { asked: 2.0, achieved: 1.0 },
+        Caveat::IoLimit { line: String::new() },
+        Caveat::NoDeviceCount { reason: String::new() },
+    ]
+}
+
+#[test]
+fn every_caveat_has_its_line_in_the_docs_and_no_line_is_of_none() {
+    let page = page("caveats.md");
+    let kinds: Vec<String> = all()
+        .iter()
+        .map(|caveat| {
+            serde_json::to_value(caveat).expect("plain data")["kind"].as_str().expect("tagged").to_owned()
+        })
+        .collect();
+    for kind in &kinds {
+        assert!(page.contains(&format!("| `{kind}` |")), "docs/caveats.md does not explain `{kind}`");
+    }
+    assert_eq!(page.lines().filter(|line| line.starts_with("| `")).count(), kinds.len());
+}
