@@ -77,7 +77,8 @@ fn needed(job: &Job) -> Option<Bytes> {
     let Some(Amount::Bytes(size)) = job.size else { return None };
     let Amount::Bytes(offset) = job.offset else { return Some(size) };
     let increments = job.offset_increment * u64::from(job.threads + job.thread_first - 1);
-    Some(Bytes(size.0 / u64::from(job.file_count.max(1))) + offset + increments)
+    let files = u64::from(job.file_count.max(1)).max(job.files.len() as u64);
+    Some(Bytes(size.0 / files) + offset + increments)
 }
 
 /// Makes, extends or refuses the files; nothing that exists is written over without `destroy_data`.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use iostack_model::Job;
+use iostack_model::{Job, LogRequest, Nanos};
 use iostack_workload::{JobFile, ParseContext};
 
 /// Jobs and what was left out under `--lenient`.
@@ -46,8 +46,23 @@ pub(crate) fn gather(
         for (name, value) in flags {
             iostack_workload::set_option(job, name, value)?;
         }
+        if !flags.iter().any(|(name, _)| name == "slice") {
+            job.slice = slice(job);
+        }
     }
     Ok(Gathered { jobs, skipped })
+}
+
+/// Per-second series are what people read; a run of a few seconds gets shorter elements, because an interval needs
+/// several.
+fn slice(job: &Job) -> Nanos {
+    let logs_averages = job.logs != LogRequest::default();
+    match job.runtime {
+        Some(runtime) if runtime < Nanos::secs(10) && job.slice == Nanos::secs(1) && !logs_averages => {
+            Nanos((runtime.0 / 20).max(25_000_000))
+        }
+        _ => job.slice,
+    }
 }
 
 fn pick(jobs: Vec<Job>, sections: &[String]) -> anyhow::Result<Vec<Job>> {
@@ -97,6 +112,14 @@ mod tests {
         let sizes: Vec<usize> =
             groups(vec![job(false), job(false), job(true), job(false)]).iter().map(Vec::len).collect();
         assert_eq!(sizes, [2, 2]);
+    }
+
+    #[test]
+    fn a_short_run_has_elements_enough_for_an_interval() {
+        let of = |runtime| slice(&Job { runtime, ..Job::default() });
+        assert_eq!(of(Some(Nanos::secs(2))), Nanos::millis(100));
+        assert_eq!(of(Some(Nanos::secs(60))), Nanos::secs(1));
+        assert_eq!(of(None), Nanos::secs(1));
     }
 
     #[test]
