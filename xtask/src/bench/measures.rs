@@ -56,7 +56,7 @@ fn medians(said: &str) -> Vec<(&str, f64)> {
 /// Milliseconds of a whole `iostack run` that does one I/O, and of the engine's part until the first submission.
 pub(crate) fn start(bench: &Bench) -> Result<Vec<Figure>> {
     let repeats = if bench.is_rehearsal { 1 } else { 20 };
-    // Builds, and warms the caches.
+    // Lays the file out, and warms the caches.
     one_io(bench)?;
     let (mut whole, mut engine) = (Vec::new(), Vec::new());
     for _ in 0..repeats {
@@ -83,7 +83,7 @@ pub(crate) fn start(bench: &Bench) -> Result<Vec<Figure>> {
 pub(crate) fn one_io(bench: &Bench) -> Result<Value> {
     lay_out(bench)?;
     let job = bench.root.join("bench/jobs/one-io.fio");
-    let mut command = Command::new(bench.iostack()?);
+    let mut command = Command::new(&bench.iostack);
     command.arg("run").arg(job).args(["--json", "--quiet"]).current_dir(&bench.folder);
     serde_json::from_str(&process::text(&mut command)?).context("--json prints an outcome file")
 }
@@ -92,8 +92,7 @@ pub(crate) fn one_io(bench: &Bench) -> Result<Value> {
 /// machine cannot run is said and left out.
 pub(crate) fn cost(bench: &Bench) -> Result<Vec<Figure>> {
     lay_out(bench)?;
-    let program = bench.iostack()?;
-    let iostack = program.to_str().context("the build folder has a plain name")?;
+    let iostack = bench.iostack.to_str().context("the build folder has a plain name")?;
     let mut figures = Vec::new();
     for job in cost_jobs(bench)? {
         let name = job.file_stem().unwrap_or_default().to_string_lossy().replacen("cost-", "", 1);

@@ -9,7 +9,7 @@
 mod history;
 mod measures;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -48,6 +48,8 @@ impl Figure {
 /// How much to measure, and where.
 pub(crate) struct Bench {
     root: PathBuf,
+    /// Our own program; built before anything is timed.
+    iostack: PathBuf,
     /// Holds the file that jobs read; under the build folder, so on a real file system.
     folder: PathBuf,
     /// A rehearsal is short, and of the unoptimised build that the tests have made anyway.
@@ -68,28 +70,28 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
     }
     let bench = Bench::new(false)?;
     let machine = bench.machine()?;
-    let mut figures = Vec::new();
     for (name, measure) in MEASURES {
         if arguments.is_empty() || arguments.iter().any(|argument| argument == name) {
-            for figure in measure(&bench).with_context(|| format!("cannot measure {name}"))? {
+            let figures = measure(&bench).with_context(|| format!("cannot measure {name}"))?;
+            for figure in &figures {
                 let (low, median, high) = figure.spread();
-                println!("{:<44} {median:>10.2} {:<4} [{low:.2}, {high:.2}]", figure.name, figure.unit);
-                figures.push(figure);
+                println!("{:<44} {median:>10.2} {:<12} [{low:.2}, {high:.2}]", figure.name, figure.unit);
             }
+            let path = history::append(&bench.root, &machine, &figures)?;
+            println!("{} lines appended to {}", figures.len(), path.display());
         }
     }
-    let path = history::append(&bench.root, &machine, &figures)?;
-    println!("{} lines appended to {}", figures.len(), path.display());
     Ok(true)
 }
 
 /// Every measure on a tiny input: its name, and what came of it.
 pub(crate) fn rehearse() -> Vec<(String, Finished)> {
+    let rehearsed = |measure: Measure| judged(Bench::new(true).and_then(|bench| measure(&bench)));
     MEASURES.iter().map(|(name, measure)| (format!("bench {name}"), rehearsed(*measure))).collect()
 }
 
-fn rehearsed(measure: Measure) -> Finished {
-    match Bench::new(true).and_then(|bench| measure(&bench)) {
+fn judged(measured: Result<Vec<Figure>>) -> Finished {
+    match measured {
         Ok(figures) if is_sound(&figures) => Finished::Passed(format!("{} figures", figures.len())),
         Ok(figures) => refused(format!("it measured nonsense: {figures:?}")),
         Err(error) => {
@@ -114,23 +116,8 @@ impl Bench {
         let root = tree::root();
         let folder = root.join("target/bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Bench { root, folder, is_rehearsal })
-    }
-
-    /// The binary itself, built, for what must not be measured through cargo.
-    fn iostack(&self) -> Result<PathBuf> {
-        let mut command = process::cargo();
-        command
-            .args(["build", "--quiet", "--package", "iostack", "--message-format", "json"])
-            .current_dir(&self.root);
-        if !self.is_rehearsal {
-            command.arg("--release");
-        }
-        let said = process::text(&mut command)?;
-        let messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-        let program =
-            messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
-        program.context("cargo built no program")
+        let iostack = build(&root, !is_rehearsal)?;
+        Ok(Bench { root, iostack, folder, is_rehearsal })
     }
 
     /// The machine as iostack itself describes it in every outcome.
@@ -138,6 +125,20 @@ impl Bench {
         let outcome = measures::one_io(self)?;
         Ok(outcome["machine"].clone())
     }
+}
+
+/// Builds our own program, optimised or not, and says where it lies.
+fn build(root: &Path, is_optimised: bool) -> Result<PathBuf> {
+    let mut command = process::cargo();
+    command.args(["build", "--quiet", "--package", "iostack", "--message-format", "json"]).current_dir(root);
+    if is_optimised {
+        command.arg("--release");
+    }
+    let said = process::text(&mut command)?;
+    let messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let program =
+        messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+    program.context("cargo built no program")
 }
 
 #[cfg(test)]
@@ -162,8 +163,8 @@ mod tests {
         };
         assert!(is_sound(&figure(1.0)));
         assert!(!is_sound(&figure(0.0)) && !is_sound(&figure(f64::NAN)) && !is_sound(&[]));
-        let forbidden = rehearsed(|_| anyhow::bail!("may not trace process 1"));
+        let forbidden = judged(Err(anyhow::anyhow!("may not trace process 1")));
         assert!(matches!(forbidden, Finished::Skipped(_)));
-        assert!(matches!(rehearsed(|_| anyhow::bail!("no such file")), Finished::Refused { .. }));
+        assert!(matches!(judged(Err(anyhow::anyhow!("no such file"))), Finished::Refused { .. }));
     }
 }
