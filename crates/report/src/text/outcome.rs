@@ -178,12 +178,16 @@ fn latency_row(name: &str, bins: &Bins) -> String {
     let mut text = format!("    {name:<7}{:>8}", Nanos(bins.min_ns).to_string());
     text += &format!("{:>9}", Nanos(bins.mean_ns() as u64).to_string());
     for percent in PERCENTILES {
-        // A percentile with less than one sample above it is only the maximum under another name.
-        let supported = bins.count as f64 * (1.0 - percent / 100.0) >= 1.0 - 1e-9;
+        let supported = bins.count >= iostack_stats::samples_needed(percent / 100.0);
         let quantile = bins.quantile_ns(percent / 100.0).filter(|_| supported).map(Nanos);
         text += &format!("{:>9}", super::format::latency(quantile));
     }
-    text + &format!("{:>9}{:>7}\n", Nanos(bins.max_ns).to_string(), rate(bins.count as f64))
+    text + &format!("{:>9}{:>7}\n", Nanos(bins.max_ns).to_string(), few(bins.count))
+}
+
+/// A count in at most six characters, exact where it fits.
+fn few(count: u64) -> String {
+    if count < 1_000_000 { count.to_string() } else { rate(count as f64) }
 }
 
 fn cost(outcome: &Outcome) -> String {

@@ -25,13 +25,13 @@ pub(super) fn cells(check: &Check, notes: &mut Notes) -> String {
             names.push(&cell.name);
         }
     }
-    let head = format!("{:>7} {:>7} {:>6} {:>8}", "MB/s", "IOPS", "95 %", "mean");
+    let head = format!("{:>6} {:>6} {:>5} {:>7}", "MB/s", "IOPS", "95 %", "mean");
     let mut text = format!("{:<10}{:<34} {:<34}\n", "", "READ", "WRITE").trim_end().to_owned() + "\n";
     text += &format!("{:<9}{head:<34} {head}\n", "");
     for name in names {
         let half = |direction: &str, notes: &mut Notes| {
             let cell = cells.iter().find(|cell| cell.name == name && cell.direction == direction);
-            cell.map_or_else(|| format!("{:>7}", "-"), |cell| cell_text(cell, notes))
+            cell.map_or_else(|| format!("{:>6}", "-"), |cell| cell_text(cell, notes))
         };
         let (read, write) = (half("read", notes), half("write", notes));
         text += &format!("{:<9}{read:<34} {write}\n", cut(name, 9));
@@ -41,11 +41,11 @@ pub(super) fn cells(check: &Check, notes: &mut Notes) -> String {
 
 fn cell_text(cell: &Cell, notes: &mut Notes) -> String {
     format!(
-        "{:>7} {:>7} {:>6} {:>8} {}",
+        "{:>6} {:>6} {:>5} {:>7} {}",
         megabytes(cell.bandwidth.mean),
         rate(cell.iops.mean),
         plus_minus(cell.iops),
-        cell.latency_mean,
+        cell.latency_mean.to_string(),
         notes.mark(cell.caveats.iter().filter(|caveat| !caveat_of_latency(caveat)))
     )
 }
@@ -76,7 +76,7 @@ fn depth_one_row(check: &Check, one: &DepthOne, notes: &mut Notes) -> String {
         let found = one.percentiles.iter().find(|(percent, _)| same(*percent, wanted));
         let cell = match found {
             Some(&(_, nanos)) => nanos.to_string(),
-            None => missing(wanted, caveats.iter().copied().chain(&check.caveats), notes),
+            None => missing(wanted, one.samples, notes),
         };
         text += &format!("{cell:>9}");
     }
@@ -84,11 +84,9 @@ fn depth_one_row(check: &Check, one: &DepthOne, notes: &mut Notes) -> String {
 }
 
 /// `-` and the mark of the note that says why.
-fn missing<'a>(wanted: f64, caveats: impl Iterator<Item = &'a Caveat>, notes: &mut Notes) -> String {
-    let why = caveats.into_iter().find(
-        |caveat| matches!(caveat, Caveat::FewSamples { percentile, .. } if (percentile - wanted).abs() < 1e-9),
-    );
-    format!("-{}", notes.mark(why))
+fn missing(wanted: f64, samples: u64, notes: &mut Notes) -> String {
+    let needed = iostack_stats::samples_needed(wanted / 100.0);
+    format!("-{}", notes.mark(&[Caveat::FewSamples { percentile: wanted, samples, needed }]))
 }
 
 fn moved(outcome: &Outcome, direction: &str) -> bool {
