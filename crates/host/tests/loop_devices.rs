@@ -302,7 +302,7 @@ fn start_holder(device: &Loop, scheduler: &str, state: &Path) -> Child {
 }
 
 #[test]
-#[ignore = "the run of another test; it ends only by signals"]
+#[ignore = "helper: the run of another test; it ends only by signals"]
 fn the_run_that_holds_a_scheduler() {
     let value = |name| std::env::var(name).expect("the other test says what");
     let journal = Journal::at(Path::new(&value(HELD_STATE))).expect("it was made");

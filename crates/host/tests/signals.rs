@@ -33,7 +33,7 @@ fn left_in(place: &Path) -> usize {
 
 /// The run: makes a scratch file, says so, and ends only when told to.
 #[test]
-#[ignore = "the run of the other tests; it ends only by signals"]
+#[ignore = "helper: the run of the other tests; it ends only by signals"]
 fn the_run_that_is_ended() {
     let place = std::env::var_os(DIRECTORY).expect("the other tests say where");
     let stop = signals::stop_flag();

@@ -19,7 +19,7 @@ use iostack_model::Nanos;
 const LOAD: &str = "IOSTACK_TEST_LOAD";
 
 #[test]
-#[ignore = "the load of the other tests; it never ends"]
+#[ignore = "helper: the load of the other tests; it never ends"]
 fn the_load() {
     let Ok(load) = std::env::var(LOAD) else { return };
     let program = std::fs::File::open("/proc/self/exe").unwrap();

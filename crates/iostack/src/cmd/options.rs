@@ -27,15 +27,17 @@ pub(crate) fn run(args: &OptionsArgs) -> anyhow::Result<Ended> {
         (Dialect::Native, "Flags of `iostack run`, keys of TOML jobs"),
         (Dialect::Fio, "Options of fio job files"),
     ];
-    for (dialect, title) in tables {
+    for (number, (dialect, title)) in tables.into_iter().enumerate() {
         let mut rows = options.iter().filter(|option| option.dialect == dialect).peekable();
         if rows.peek().is_none() {
             continue;
         }
         let head = "| option | meaning | example |\n| --- | --- | --- |";
+        if number > 0 {
+            data("\n");
+        }
         data(&if args.markdown { format!("## {title}\n\n{head}\n") } else { format!("{title}\n") });
         rows.for_each(|option| data(&row(option, args.markdown)));
-        data("\n");
     }
     Ok(Ended::Done)
 }

@@ -36,7 +36,6 @@ fn write_files(room: &Path, depth: u32, threads: u32) {
 }
 
 #[test]
-#[ignore = "slow: fio-plot draws for ten seconds"]
 fn fio_plot_draws_from_our_reports_and_logs() {
     let Some(program) = fio_plot() else {
         println!("SKIPPED fio_plot_draws_from_our_reports_and_logs: fio-plot is not installed");
