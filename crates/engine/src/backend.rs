@@ -36,9 +36,9 @@ const NAP_MAX: Nanos = Nanos::millis(50);
 /// One I/O at a time. Results are bytes, or `-errno`.
 pub(crate) trait Call {
     /// Reads from the file with this number.
-    fn read(&self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
+    fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
     /// Writes to it.
-    fn write(&self, file: usize, buffer: &[u8], offset: u64) -> isize;
+    fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
 }
 
 /// How long to wait for completions.
@@ -64,8 +64,8 @@ pub(crate) trait Queue {
     /// The submitting call never waits for completions, so that its time is worth recording.
     const SUBMITS_APART: bool;
 
-    /// Prepares one read or write into or from `buffer`, which must stay in place until the completion.
-    fn push(&mut self, slot: u32, op: &Op, buffer: *mut u8);
+    /// Prepares reads or writes: slot, operation, and the buffer, which must stay in place until the completion.
+    fn push_all(&mut self, batch: impl Iterator<Item = (u32, Op, *mut u8)>);
     /// Hands over all that was pushed.
     fn submit(&mut self) -> Entered;
     /// Hands over all that was pushed and waits for `least` completions.

@@ -144,6 +144,7 @@ impl Extras {
         if !meter.counts(moments.start) {
             return;
         }
+        meter.mark(moments.end);
         self.in_flight_ticks += moments.end - moments.submitted;
         if let Some(log) = &mut self.log {
             let nanos = |ticks: u64| Nanos(meter.clock.nanos(ticks));

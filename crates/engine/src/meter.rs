@@ -40,7 +40,7 @@ pub(crate) struct Span {
 pub(crate) struct Rhythm {
     /// One element of the series.
     pub(crate) slice: Nanos,
-    /// Somebody looks this often.
+    /// Somebody looks this often; `u64::MAX` when nobody does.
     pub(crate) progress: Nanos,
 }
 
@@ -58,6 +58,8 @@ pub(crate) enum Turn {
 /// The counts of one thread.
 pub(crate) struct Meter<'a> {
     pub(crate) clock: &'static Clock,
+    /// A copy of the same, where each completion finds it without a detour.
+    scale: Clock,
     /// The next moment that needs more than counting.
     pub(crate) edge: u64,
     border: u64,
@@ -74,6 +76,8 @@ pub(crate) struct Meter<'a> {
     slice: u64,
     slice_ticks: u64,
     publish_ticks: u64,
+    /// Somebody looks at the board between slices.
+    watched: bool,
     measuring: bool,
     /// Nothing is counted but failures: reading back.
     silent: bool,
@@ -110,6 +114,7 @@ impl<'a> Meter<'a> {
     ) -> Box<Meter<'a>> {
         Box::new(Meter {
             clock,
+            scale: clock.clone(),
             edge: 0,
             border: u64::MAX,
             tallies: std::array::from_fn(|_| Tally::default()),
@@ -124,6 +129,7 @@ impl<'a> Meter<'a> {
             slice_ticks: clock.ticks(rhythm.slice.0).max(1),
             publish_ticks: clock
                 .ticks(PUBLISH_EVERY.0.min(rhythm.slice.0).min(rhythm.progress.0).max(1_000_000)),
+            watched: rhythm.progress != Nanos(u64::MAX),
             measuring: false,
             silent: false,
             ramped: false,
@@ -149,12 +155,18 @@ impl<'a> Meter<'a> {
         if start < self.border {
             return;
         }
-        self.last = end;
         // A clock that this thread reads twice does not run backwards; wrapping spares two instructions.
-        let ns = self.clock.nanos(end.wrapping_sub(start));
+        let ns = self.scale.nanos(end.wrapping_sub(start));
         let tally = &mut self.tallies[usize::from(direction)];
         tally.latency.record(ns);
         tally.bytes += u64::from(length);
+    }
+
+    /// Notes when something was counted last. Apart from [`Meter::complete`], because those that completed together
+    /// need it once.
+    #[inline]
+    pub(crate) fn mark(&mut self, end: u64) {
+        self.last = end;
     }
 
     /// Counts an I/O that did not move all its bytes.
@@ -266,7 +278,10 @@ impl<'a> Meter<'a> {
             self.set_edge(now);
             return Turn::Begin;
         }
-        self.publish(self.slice_of(now));
+        let slice = self.slice_of(now);
+        if self.watched || slice > self.slice {
+            self.publish(slice);
+        }
         self.set_edge(now);
         Turn::Go
     }

@@ -108,14 +108,15 @@ impl Source {
         self.charge();
     }
 
-    /// [`Source::take`] without a copy.
+    /// The next operations, at most so many; none when it is enough.
     #[inline]
-    pub(crate) fn take_in_place(&mut self) -> Option<&Op> {
+    pub(crate) fn take_many(&mut self, at_most: usize) -> &[Op] {
         if self.next >= self.ops.len() && !self.refill() {
-            return None;
+            return &[];
         }
-        self.next += 1;
-        self.ops.get(self.next - 1)
+        let first = self.next;
+        self.next = self.ops.len().min(first + at_most);
+        &self.ops[first..self.next]
     }
 
     /// The next operation; `None` when it is enough.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use iostack_host::clock::Clock;
-use iostack_model::{Bytes, Engine, Job, LogEntry, Nanos, VerifyMode};
+use iostack_model::{Bytes, Engine, Job, LogEntry, Mix, Nanos, VerifyMode};
 use iostack_workload::{Plan, Region};
 
-use crate::backend::calls::{Mmap, Psync, Pvsync2};
+use crate::backend::calls::{Alone, Mmap, Psync, Pvsync2};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
 use crate::backend::queued_loop::Depth;
@@ -132,16 +132,17 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
     let files = &prepared.station.files;
     match job.engine {
         Engine::Psync => {
-            let call = Psync::new(files);
-            run_serial(prepared, &call)
+            let mut call = Psync::new(files);
+            run_serial(prepared, &mut call)
         }
         Engine::Pvsync2 { hipri } => {
-            let call = Pvsync2::new(files, hipri);
-            run_serial(prepared, &call)
+            let mut call = Pvsync2::new(files, hipri);
+            run_serial(prepared, &mut call)
         }
         Engine::Mmap => {
-            let call = Mmap::new(files, prepared.region.offset + prepared.region.length, job.mix.write > 0)?;
-            run_serial(prepared, &call)
+            let mut call =
+                Mmap::new(files, prepared.region.offset + prepared.region.length, job.mix.write > 0)?;
+            run_serial(prepared, &mut call)
         }
         Engine::Libaio => {
             let queue = Libaio::new(job, files)?;
@@ -161,13 +162,14 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
     }
 }
 
-fn run_serial<C: Call>(prepared: Prepared<'_>, call: &C) -> Result<WorkerReport, EngineError> {
-    let plain = !Extras::are_needed(&prepared.assignment.work.job);
+fn run_serial<C: Call>(prepared: Prepared<'_>, call: &mut C) -> Result<WorkerReport, EngineError> {
+    let job = &prepared.assignment.work.job;
+    let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
     measure(prepared, |station, reading_back| {
-        if plain && !reading_back {
-            serial_loop::run(station, call);
-        } else {
-            serial_loop::run_with_extras(station, call);
+        match (plain && !reading_back, reads) {
+            (true, true) => serial_loop::run::<C, true>(station, call),
+            (true, false) => serial_loop::run::<C, false>(station, call),
+            (false, _) => serial_loop::run_with_extras(station, call),
         }
         Ok(())
     })
@@ -178,13 +180,16 @@ fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerRe
     let slots = job.queue_depth.max(1);
     let submit = job.batch.submit.clamp(1, slots);
     let depth = Depth { slots, submit, complete_min: job.batch.complete_min.clamp(1, slots) };
-    let plain = !Extras::are_needed(job);
+    let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
+    if plain && slots == 1 && !reads_back(job) {
+        return run_serial(prepared, &mut Alone { queue: &mut queue });
+    }
     let path = prepared.station.files.path();
     measure(prepared, |station, reading_back| {
-        let result = if plain && !reading_back {
-            queued_loop::run(station, &mut queue, depth)
-        } else {
-            queued_extras::run(station, &mut queue, depth)
+        let result = match (plain && !reading_back, reads) {
+            (true, true) => queued_loop::run::<Q, true>(station, &mut queue, depth),
+            (true, false) => queued_loop::run::<Q, false>(station, &mut queue, depth),
+            (false, _) => queued_extras::run(station, &mut queue, depth),
         };
         result.map_err(|errno| EngineError::Failed {
             act: "submit I/O to",

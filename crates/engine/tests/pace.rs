@@ -10,8 +10,8 @@ use iostack_model::{Arrival, Caveat, Engine, Job, Mix, Nanos, Rate, Think};
 
 const MIB: u64 = 1 << 20;
 
-fn at(iops: f64) -> Option<Rate> {
-    Some(Rate { iops, arrival: Arrival::Regular })
+fn at(iops: f64) -> Rate {
+    Rate { iops, arrival: Arrival::Regular }
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn no_io_is_submitted_before_it_is_due() {
     let directory = Directory::new("due");
     let path = directory.file("data", 4 * MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::IO_URING] {
-        let job = Job { rate: at(1000.0), ..counted(engine, 8, 200, 4 * MIB) };
+        let job = Job { rate: Some(at(1000.0)), ..counted(engine, 8, 200, 4 * MIB) };
         let outcome = run(&job, &path).expect("a plain file");
         assert_eq!(outcome.ios(), 200, "{engine:?}");
         assert!(outcome.elapsed >= Nanos::millis(199), "{engine:?} {}", outcome.elapsed);
@@ -45,7 +45,7 @@ fn thinking_is_no_latency_and_no_io_is_lost() {
 fn a_rate_beyond_reach_is_said() {
     let directory = Directory::new("beyond");
     let path = directory.file("data", 4 * MIB);
-    let job = Job { rate: at(1e9), ..counted(Engine::Psync, 1, 1000, 4 * MIB) };
+    let job = Job { rate: Some(at(1e9)), ..counted(Engine::Psync, 1, 1000, 4 * MIB) };
     let outcome = run(&job, &path).expect("a plain file");
     assert_eq!(outcome.ios(), 1000);
     assert!(outcome.caveats.iter().any(|caveat| matches!(caveat, Caveat::RateMissed { .. })));
@@ -62,7 +62,7 @@ fn a_stall_costs_every_io_that_was_due_meanwhile() {
         Command::new("fsfreeze").arg(flag).arg(&mounted.path).status().is_ok_and(|status| status.success())
     };
     for engine in [Engine::Psync, Engine::Libaio] {
-        let job = Job { mix: Mix::WRITE, rate: at(1000.0), ..counted(engine, 4, 600, 4 * MIB) };
+        let job = Job { mix: Mix::WRITE, rate: Some(at(1000.0)), ..counted(engine, 4, 600, 4 * MIB) };
         let (outcome, frozen) = std::thread::scope(|scope| {
             let freezer = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(100));

@@ -1,9 +1,11 @@
-//! The synchronous engines: psync, pvsync2 and mmap.
+//! One I/O at a time: psync, pvsync2, mmap, and an asynchronous engine at depth 1.
 
 use std::os::fd::RawFd;
 
+use iostack_workload::Op;
+
 use crate::EngineError;
-use crate::backend::Call;
+use crate::backend::{Call, Patience, Queue, is_passing};
 use crate::files::Files;
 use crate::sys::call;
 use crate::sys::map::Map;
@@ -21,12 +23,12 @@ impl Psync {
 
 impl Call for Psync {
     #[inline]
-    fn read(&self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+    fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
         call::read_at(self.files[file], buffer, offset)
     }
 
     #[inline]
-    fn write(&self, file: usize, buffer: &[u8], offset: u64) -> isize {
+    fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
         call::write_at(self.files[file], buffer, offset)
     }
 }
@@ -46,12 +48,12 @@ impl Pvsync2 {
 
 impl Call for Pvsync2 {
     #[inline]
-    fn read(&self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+    fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
         call::read_at_flags(self.files[file], buffer, offset, self.flags)
     }
 
     #[inline]
-    fn write(&self, file: usize, buffer: &[u8], offset: u64) -> isize {
+    fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
         call::write_at_flags(self.files[file], buffer, offset, self.flags)
     }
 }
@@ -71,11 +73,47 @@ impl Mmap {
 }
 
 impl Call for Mmap {
-    fn read(&self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+    fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
         self.maps[file].read(buffer, offset)
     }
 
-    fn write(&self, file: usize, buffer: &[u8], offset: u64) -> isize {
+    fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
         self.maps[file].write(buffer, offset)
+    }
+}
+
+/// A queue with one I/O in flight, which needs no slots: submitted and waited for in one go.
+pub(crate) struct Alone<'q, Q> {
+    pub(crate) queue: &'q mut Q,
+}
+
+impl<Q: Queue> Alone<'_, Q> {
+    #[inline]
+    fn carry(&mut self, direction: u8, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+        let op = Op { offset, length: buffer.len() as u32, direction, file: file as u16 };
+        self.queue.push_all(std::iter::once((0, op, buffer.as_mut_ptr())));
+        loop {
+            let entered = self.queue.submit_and_wait(1, Patience::Forever);
+            let mut result = None;
+            self.queue.reap(|_, bytes| result = Some(bytes));
+            if let Some(result) = result {
+                return result as isize;
+            }
+            if !is_passing(entered.errno) {
+                return -(entered.errno as isize);
+            }
+        }
+    }
+}
+
+impl<Q: Queue> Call for Alone<'_, Q> {
+    #[inline]
+    fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+        self.carry(0, file, buffer, offset)
+    }
+
+    #[inline]
+    fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+        self.carry(1, file, buffer, offset)
     }
 }

@@ -79,7 +79,8 @@ impl<const REGISTERED: bool> IoUring<REGISTERED> {
     #[inline]
     fn entered(&mut self, result: isize) -> Entered {
         if result >= 0 {
-            self.pending -= (result as u32).min(self.pending);
+            // The kernel takes no more than it was offered.
+            self.pending = self.pending.wrapping_sub(result as u32);
             Entered { syscalls: 1, errno: 0 }
         } else {
             Entered { syscalls: 1, errno: -result as i32 }
@@ -110,17 +111,21 @@ impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]
-    fn push(&mut self, slot: u32, op: &Op, buffer: *mut u8) {
-        let write = op.direction != 0;
-        let request = Request {
-            head: self.heads[usize::from(op.file)] + if write { WRITE } else { 0 },
-            offset: op.offset,
-            length: op.length,
-            slot,
-            buffer_index: if REGISTERED { slot as u16 + if write { self.reads } else { 0 } } else { 0 },
-        };
-        self.ring.push::<REGISTERED>(request, buffer);
-        self.pending += 1;
+    fn push_all(&mut self, batch: impl Iterator<Item = (u32, Op, *mut u8)>) {
+        let (heads, reads) = (&*self.heads, self.reads);
+        // Most jobs have one file: a flag in a register is cheaper than a look into the table.
+        let only = if let [only] = heads { Some(*only) } else { None };
+        self.pending += self.ring.push_all::<REGISTERED>(batch.map(|(slot, op, buffer)| {
+            let write = op.direction != 0;
+            Request {
+                head: only.unwrap_or_else(|| heads[usize::from(op.file)]) + if write { WRITE } else { 0 },
+                offset: op.offset,
+                address: buffer,
+                length: op.length,
+                slot,
+                buffer_index: if REGISTERED { slot as u16 + if write { reads } else { 0 } } else { 0 },
+            }
+        }));
     }
 
     #[inline]

@@ -56,11 +56,13 @@ impl Queue for Libaio {
     const SUBMITS_APART: bool = true;
 
     #[inline]
-    fn push(&mut self, slot: u32, op: &Op, buffer: *mut u8) {
-        let file = self.files[usize::from(op.file)];
-        let write = op.direction != 0;
-        self.blocks[slot as usize] = ControlBlock::new(slot, write, file, buffer, op.length, op.offset);
-        self.pending.push(slot);
+    fn push_all(&mut self, batch: impl Iterator<Item = (u32, Op, *mut u8)>) {
+        for (slot, op, buffer) in batch {
+            let file = self.files[usize::from(op.file)];
+            let write = op.direction != 0;
+            self.blocks[slot as usize] = ControlBlock::new(slot, write, file, buffer, op.length, op.offset);
+            self.pending.push(slot);
+        }
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 
 use iostack_workload::Op;
 
-use crate::backend::queued_loop::{Depth, NO_OP, Slots, push, settle};
+use crate::backend::queued_loop::{Depth, Slots, settle};
 use crate::backend::{Patience, Queue, Station};
 use crate::extras::Moments;
 
@@ -17,6 +17,9 @@ const WAIT_MAX_NS: u64 = 50_000_000;
 const POLL_EARLY_NS: u64 = 80_000;
 
 const WRITE: u8 = 1;
+
+/// What stands in a slot that was never used.
+const NO_OP: Op = Op { offset: 0, length: 0, direction: 0, file: 0 };
 
 /// An I/O in flight.
 #[derive(Clone, Copy)]
@@ -96,10 +99,14 @@ fn prepare<Q: Queue>(
             }
             continue;
         }
-        push(&mut station.payload, queue, slot, &op);
-        if op.direction == WRITE {
-            station.extras.stamp(&op, station.payload.writes.slice(slot as usize, op.length as usize));
-        }
+        let buffer = if op.direction == WRITE {
+            let buffer = station.payload.outgoing(slot as usize, op.length as usize);
+            station.extras.stamp(&op, buffer);
+            buffer.as_mut_ptr()
+        } else {
+            station.payload.reads.address(slot as usize)
+        };
+        queue.push_all(std::iter::once((slot, op, buffer)));
         slots.flights[slot as usize] = Flight { op, start, submitted: now, submitting: 0 };
         batch.push(slot);
     }

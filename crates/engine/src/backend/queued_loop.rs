@@ -15,12 +15,21 @@ use crate::backend::{Patience, Queue, Station, is_passing, turn};
 use crate::meter::Meter;
 use crate::payload::Payload;
 
-/// An I/O in flight.
+/// An I/O in flight: what its completion must know.
 #[derive(Clone, Copy)]
 struct Flight {
-    op: Op,
     start: u64,
+    offset: u64,
+    /// Where the slot reads to.
+    incoming: *mut u8,
+    length: u32,
+    direction: u8,
 }
+
+const NO_FLIGHT: Flight =
+    Flight { start: 0, offset: 0, incoming: std::ptr::null_mut(), length: 0, direction: READ };
+
+const READ: u8 = 0;
 
 /// The slots of one thread: who is in flight, who is free. `F` is what is kept of an I/O in flight.
 pub(super) struct Slots<F> {
@@ -49,6 +58,13 @@ impl<F: Clone> Slots<F> {
         Some(slot)
     }
 
+    /// Takes free slots, which there must be.
+    #[inline]
+    fn pop_many(&mut self, count: usize) -> (&[u32], &mut [F]) {
+        self.free_count -= count;
+        (&self.free[self.free_count..self.free_count + count], &mut self.flights)
+    }
+
     /// Gives a slot back. A slot given back twice is a bug, and found here at the latest when all are back.
     #[inline]
     pub(super) fn push(&mut self, slot: u32) {
@@ -56,9 +72,6 @@ impl<F: Clone> Slots<F> {
         self.free_count += 1;
     }
 }
-
-/// What stands in a slot that was never used.
-pub(super) const NO_OP: Op = Op { offset: 0, length: 0, direction: 0, file: 0 };
 
 /// How many at once, from the job.
 #[derive(Clone, Copy, Debug)]
@@ -69,76 +82,103 @@ pub(crate) struct Depth {
 }
 
 /// Runs until the source or the time is over and everything in flight has come back; `Err(errno)` when the kernel
-/// refuses for good, with I/O perhaps still in flight.
-pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Depth) -> Result<(), i32> {
+/// refuses for good, with I/O perhaps still in flight. `READS` when the job does nothing else, which spares asking.
+pub(crate) fn run<Q: Queue, const READS: bool>(
+    station: &mut Station<'_>,
+    queue: &mut Q,
+    depth: Depth,
+) -> Result<(), i32> {
     let Station { source, meter, payload, extras, .. } = station;
     let meter = &mut **meter;
     let clock = meter.clock;
-    let mut slots = Slots::new(depth.slots, Flight { op: NO_OP, start: 0 });
+    let mut slots = Slots::new(depth.slots, NO_FLIGHT);
+    for (flight, index) in slots.flights.iter_mut().zip(0..payload.reads.count()) {
+        flight.incoming = payload.reads.address(index);
+    }
     let mut directions = Vec::with_capacity(depth.submit as usize);
     let mut over = turn(meter, source, extras, clock.now());
     loop {
         let start = clock.now();
-        let mut pushed = 0;
-        while !over && pushed < depth.submit {
-            let Some(slot) = slots.pop() else { break };
-            let Some(op) = source.take_in_place() else {
-                slots.push(slot);
-                over = true;
-                break;
-            };
-            let flight = &mut slots.flights[slot as usize];
-            flight.op = *op;
-            flight.start = start;
-            push(payload, queue, slot, op);
-            pushed += 1;
-            if Q::SUBMITS_APART {
-                directions.push(op.direction);
+        let wanted = if over { 0 } else { depth.submit.min(slots.free_count as u32) };
+        if wanted > 0 {
+            let ops = source.take_many(wanted as usize);
+            over = ops.is_empty();
+            let (places, flights) = slots.pop_many(ops.len());
+            queue.push_all(ops.iter().zip(places).map(|(op, &slot)| {
+                let flight = &mut flights[slot as usize];
+                let direction = if READS { READ } else { op.direction };
+                flight.start = start;
+                flight.offset = op.offset;
+                flight.length = op.length;
+                if !READS {
+                    flight.direction = direction;
+                }
+                let buffer = if direction == READ { flight.incoming } else { outgoing(payload, slot, op) };
+                (slot, Op { direction, ..*op }, buffer)
+            }));
+            if Q::SUBMITS_APART && !over {
+                directions.extend(ops.iter().map(|op| op.direction));
+                submit_apart(meter, queue, start, &mut directions);
             }
         }
-        if slots.in_flight() == 0 {
+        let in_flight = slots.in_flight();
+        if in_flight == 0 {
             return Ok(());
         }
-        let full = over || slots.in_flight() == depth.slots;
-        let wait = if full { depth.complete_min.min(slots.in_flight()) } else { 0 };
-        if Q::SUBMITS_APART && pushed > 0 {
-            submit_apart(meter, queue, start, &mut directions);
-        }
-        let entered = if wait == 0 { queue.submit() } else { queue.submit_and_wait(wait, Patience::Forever) };
+        let full = over || in_flight == depth.slots;
+        let entered = if full {
+            queue.submit_and_wait(depth.complete_min.min(in_flight), Patience::Forever)
+        } else {
+            queue.submit()
+        };
         meter.syscalls += entered.syscalls;
         if entered.errno != 0 {
             over |= settle(entered.errno)? && turn(meter, source, extras, clock.now());
-        } else if wait == 0 {
+        } else if !full {
             continue;
         }
         let end = clock.now();
         if end >= meter.edge {
             over |= turn(meter, source, extras, end);
         }
-        queue.reap(
-            #[inline(always)]
-            |slot, result| {
-                slots.push(slot);
-                let Flight { op, start } = &slots.flights[slot as usize];
-                if result.cast_unsigned() == op.length {
-                    meter.complete(op.direction, op.length, *start, end);
-                } else {
-                    meter.fail(*op, result as isize, *start, end);
-                }
-            },
-        );
+        reap::<Q, READS>(meter, queue, &mut slots, end);
     }
 }
 
+/// Counts what has come back, and frees its slots.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "half of what it does is decided by the loop around it")]
-pub(super) fn push<Q: Queue>(payload: &mut Payload, queue: &mut Q, slot: u32, op: &Op) {
-    let buffer = if op.direction == 0 {
-        payload.reads.address(slot as usize)
-    } else {
-        payload.outgoing(slot as usize, op.length as usize).as_mut_ptr()
-    };
-    queue.push(slot, op, buffer);
+#[expect(clippy::inline_always, reason = "it is the loop's second half")]
+fn reap<Q: Queue, const READS: bool>(
+    meter: &mut Meter<'_>,
+    queue: &mut Q,
+    slots: &mut Slots<Flight>,
+    end: u64,
+) {
+    let Slots { flights, free, free_count } = slots;
+    let mut room = free[*free_count..].iter_mut();
+    let in_flight = room.len();
+    queue.reap(
+        #[inline(always)]
+        |slot, result| {
+            *room.next().expect("no more complete than were submitted") = slot;
+            let flight = &flights[slot as usize];
+            let direction = if READS { READ } else { flight.direction };
+            if result.cast_unsigned() == flight.length {
+                meter.complete(direction, flight.length, flight.start, end);
+            } else {
+                let op = Op { offset: flight.offset, length: flight.length, direction, file: 0 };
+                meter.fail(op, result as isize, flight.start, end);
+            }
+        },
+    );
+    *free_count += in_flight - room.len();
+    meter.mark(end);
+}
+
+/// The buffer of a write, fresh. Apart, so that the registers of the reading path are its own.
+#[inline(never)]
+fn outgoing(payload: &mut Payload, slot: u32, op: &Op) -> *mut u8 {
+    payload.outgoing(slot as usize, op.length as usize).as_mut_ptr()
 }
 
 /// Hands over alone; its time is shared evenly by the I/Os it carried.

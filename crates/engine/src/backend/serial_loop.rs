@@ -11,8 +11,8 @@ use crate::payload::Payload;
 const READ: u8 = 0;
 const WRITE: u8 = 1;
 
-/// Runs until the source or the time is over.
-pub(crate) fn run<C: Call>(station: &mut Station<'_>, call: &C) {
+/// Runs until the source or the time is over. `READS` when the job does nothing else, which spares asking.
+pub(crate) fn run<C: Call, const READS: bool>(station: &mut Station<'_>, call: &mut C) {
     let Station { source, meter, payload, extras, .. } = station;
     let meter = &mut **meter;
     let clock = meter.clock;
@@ -20,6 +20,7 @@ pub(crate) fn run<C: Call>(station: &mut Station<'_>, call: &C) {
     while !stop {
         let Some(op) = source.take() else { break };
         let start = clock.now();
+        let op = if READS { Op { direction: READ, ..op } } else { op };
         let result = perform(payload, call, op);
         let end = clock.now();
         if end >= meter.edge {
@@ -27,6 +28,7 @@ pub(crate) fn run<C: Call>(station: &mut Station<'_>, call: &C) {
         }
         if result.cast_unsigned() == op.length as usize {
             meter.complete(op.direction, op.length, start, end);
+            meter.mark(end);
         } else {
             meter.fail(op, result, start, end);
         }
@@ -35,7 +37,7 @@ pub(crate) fn run<C: Call>(station: &mut Station<'_>, call: &C) {
 }
 
 /// The same with what `station.extras` asks for.
-pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &C) {
+pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) {
     let clock = station.meter.clock;
     let mut stop = station.turn(clock.now());
     while !stop {
@@ -67,7 +69,7 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &C) {
 
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "as a function it costs psync a tenth of its instructions")]
-fn perform<C: Call>(payload: &mut Payload, call: &C, op: Op) -> isize {
+fn perform<C: Call>(payload: &mut Payload, call: &mut C, op: Op) -> isize {
     if op.direction == READ {
         call.read(usize::from(op.file), payload.incoming(0, op.length as usize), op.offset)
     } else {
@@ -77,11 +79,11 @@ fn perform<C: Call>(payload: &mut Payload, call: &C, op: Op) -> isize {
 
 /// Apart, so that the registers of the reading path are its own.
 #[inline(never)]
-fn write<C: Call>(payload: &mut Payload, call: &C, op: Op) -> isize {
+fn write<C: Call>(payload: &mut Payload, call: &mut C, op: Op) -> isize {
     call.write(usize::from(op.file), payload.outgoing(0, op.length as usize), op.offset)
 }
 
-fn perform_with_extras<C: Call>(station: &mut Station<'_>, call: &C, op: &Op) -> isize {
+fn perform_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C, op: &Op) -> isize {
     match op.direction {
         READ => perform(&mut station.payload, call, *op),
         WRITE => {

@@ -30,6 +30,7 @@ pub(crate) struct Request {
     /// Made once per file by [`head_word`], plus [`WRITE`] for a write.
     pub(crate) head: u64,
     pub(crate) offset: u64,
+    pub(crate) address: *mut u8,
     pub(crate) length: u32,
     pub(crate) slot: u32,
     /// Number of the registered buffer, where those are used.
@@ -185,16 +186,27 @@ impl Mapping {
         Ok(Mapping { start, length })
     }
 
-    fn word(&self, offset: u32) -> &AtomicU32 {
+    fn word(&self, offset: u32) -> Word {
         assert!(
             offset as usize + 4 <= self.length && offset.is_multiple_of(4),
             "word {offset} of {}",
             self.length
         );
-        let word = self.start.cast::<AtomicU32>().wrapping_add(offset as usize / 4);
-        // SAFETY: the word lies in the mapping, aligned, as was just checked; the kernel changes it atomically, and it
-        // lives as long as the mapping.
-        unsafe { &*word }
+        Word(self.start.cast::<AtomicU32>().wrapping_add(offset as usize / 4))
+    }
+}
+
+/// A word of a ring that both sides change.
+struct Word(*const AtomicU32);
+
+impl std::ops::Deref for Word {
+    type Target = AtomicU32;
+
+    #[inline]
+    fn deref(&self) -> &AtomicU32 {
+        // SAFETY: `Mapping::word` alone makes these, aligned and inside its mapping; a `Ring` keeps the mapping as long
+        // as the word, and the kernel changes it atomically.
+        unsafe { &*self.0 }
     }
 }
 
@@ -220,10 +232,12 @@ pub(crate) struct Ring {
     /// Asked of the kernel with each `io_uring_enter`: polled rings reap only when asked to.
     always: usize,
     parameters: Parameters,
-    sq: Mapping,
-    cq: Mapping,
-    /// Holds `entries`.
-    _entries: Mapping,
+    sq_tail: Word,
+    sq_flags: Word,
+    cq_head: Word,
+    cq_tail: Word,
+    /// Hold the words, `completions` and `entries`.
+    _mappings: [Mapping; 3],
 }
 
 impl Ring {
@@ -278,9 +292,11 @@ impl Ring {
             submit_poll: options.submit_poll,
             always: if options.poll { ENTER_GETEVENTS } else { 0 },
             parameters,
-            sq,
-            cq,
-            _entries: entries,
+            sq_tail: sq.word(sq_at.tail),
+            sq_flags: sq.word(sq_at.flags),
+            cq_head: cq.word(cq_at.head),
+            cq_tail: cq.word(cq_at.tail),
+            _mappings: [sq, cq, entries],
         })
     }
 
@@ -323,30 +339,37 @@ impl Ring {
         if result < 0 { Err(io::Error::from_raw_os_error(-result as i32)) } else { Ok(()) }
     }
 
-    /// Puts a request into the ring. At most [`Ring::entries`] may be pushed and not yet submitted. The buffer must
-    /// stay in place and untouched until the completion.
+    /// Puts requests into the ring; how many there were. At most [`Ring::entries`] may be pushed and not yet submitted.
+    /// Their buffers must stay in place and untouched until the completions.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]
-    pub(crate) fn push<const REGISTERED: bool>(&mut self, request: Request, buffer: *mut u8) {
-        let place = self.entries.wrapping_add((self.tail & self.entry_mask) as usize);
-        // SAFETY: the masked index lies in the mapping of entries, which outlives the borrow; the kernel does not read
-        // this one before the tail passes it in `publish`, and has read what stood there, because no more are pushed
-        // than there are entries.
-        let entry = unsafe { &mut *place };
-        entry[0] = request.head;
-        entry[WORD_OFFSET] = request.offset;
-        entry[WORD_ADDRESS] = buffer as u64;
-        entry[WORD_LENGTH] = u64::from(request.length);
-        entry[WORD_USER_DATA] = u64::from(request.slot);
-        if REGISTERED {
-            entry[WORD_BUFFER] = u64::from(request.buffer_index);
+    pub(crate) fn push_all<const REGISTERED: bool>(&mut self, batch: impl Iterator<Item = Request>) -> u32 {
+        let first = self.tail;
+        let mut tail = first;
+        let (entries, mask) = (self.entries, self.entry_mask);
+        for request in batch {
+            let place = entries.wrapping_add((tail & mask) as usize);
+            // SAFETY: the masked index lies in the mapping of entries, which outlives the borrow; the kernel does not
+            // read this one before the tail passes it in `publish`, and has read what stood there, because no more are
+            // pushed than there are entries.
+            let entry = unsafe { &mut *place };
+            entry[0] = request.head;
+            entry[WORD_OFFSET] = request.offset;
+            entry[WORD_ADDRESS] = request.address as u64;
+            entry[WORD_LENGTH] = u64::from(request.length);
+            entry[WORD_USER_DATA] = u64::from(request.slot);
+            if REGISTERED {
+                entry[WORD_BUFFER] = u64::from(request.buffer_index);
+            }
+            tail = tail.wrapping_add(1);
         }
-        self.tail = self.tail.wrapping_add(1);
+        self.tail = tail;
+        tail.wrapping_sub(first)
     }
 
     #[inline]
     fn publish(&self) {
-        self.sq.word(self.parameters.sq.tail).store(self.tail, Ordering::Release);
+        self.sq_tail.store(self.tail, Ordering::Release);
     }
 
     /// Hands `submit` requests to the kernel and waits for `wait` completions; how many it took, or `-errno`.
@@ -397,14 +420,14 @@ impl Ring {
             return 0;
         }
         fence(Ordering::SeqCst);
-        let flags = self.sq.word(self.parameters.sq.flags).load(Ordering::Relaxed);
+        let flags = self.sq_flags.load(Ordering::Relaxed);
         if flags & SQ_NEED_WAKEUP != 0 { ENTER_SQ_WAKEUP } else { 0 }
     }
 
     /// Gives each completion that has arrived to `each`: slot and result.
     #[inline]
     pub(crate) fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
-        let tail = self.cq.word(self.parameters.cq.tail).load(Ordering::Acquire);
+        let tail = self.cq_tail.load(Ordering::Acquire);
         let mut head = self.head;
         while head != tail {
             let place = self.completions.wrapping_add((head & self.completion_mask) as usize);
@@ -415,6 +438,6 @@ impl Ring {
             head = head.wrapping_add(1);
         }
         self.head = head;
-        self.cq.word(self.parameters.cq.head).store(head, Ordering::Release);
+        self.cq_head.store(head, Ordering::Release);
     }
 }
