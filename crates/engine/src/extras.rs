@@ -141,6 +141,7 @@ impl Extras {
                 Err(mismatch) => meter.mismatch(op, mismatch.to_string(), self.fatal),
             }
         }
+        self.pacer.completed(moments.end);
         if !meter.counts(moments.start) {
             return;
         }

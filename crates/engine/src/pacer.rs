@@ -16,6 +16,8 @@ pub(crate) struct Pacer {
     thinks_until: u64,
     /// Part of that is spent burning CPU.
     pub(crate) spins_until: u64,
+    /// The pause counts from a completion that is still to come.
+    pause_begins: bool,
 }
 
 struct Schedule {
@@ -58,6 +60,7 @@ impl Pacer {
             think: job.think.as_ref().map(pause),
             thinks_until: 0,
             spins_until: 0,
+            pause_begins: false,
         }
     }
 
@@ -80,6 +83,16 @@ impl Pacer {
         self.rate.is_some()
     }
 
+    /// An I/O completed: a pause that was due after it begins now. (With several in flight it begins with the first
+    /// that completes.)
+    pub(crate) fn completed(&mut self, end: u64) {
+        if let Some(pause) = self.think.as_ref().filter(|_| self.pause_begins) {
+            self.thinks_until = end + pause.time_ticks;
+            self.spins_until = end + pause.spin_ticks;
+            self.pause_begins = false;
+        }
+    }
+
     /// Takes the next I/O off the schedule; the moment it was meant for.
     pub(crate) fn take(&mut self, now: u64) -> u64 {
         let start = self.rate.as_mut().map_or(now, Schedule::take);
@@ -89,6 +102,7 @@ impl Pacer {
                 pause.left = pause.every;
                 self.thinks_until = now + pause.time_ticks;
                 self.spins_until = now + pause.spin_ticks;
+                self.pause_begins = true;
             }
         }
         start

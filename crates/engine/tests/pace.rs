@@ -62,7 +62,7 @@ fn a_stall_costs_every_io_that_was_due_meanwhile() {
         Command::new("fsfreeze").arg(flag).arg(&mounted.path).status().is_ok_and(|status| status.success())
     };
     for engine in [Engine::Psync, Engine::Libaio] {
-        let job = Job { mix: Mix::WRITE, rate: Some(at(1000.0)), ..counted(engine, 4, 600, 4 * MIB) };
+        let job = Job { mix: Mix::WRITE, rate: Some(at(1000.0)), ..counted(engine, 4, 2000, 4 * MIB) };
         let (outcome, frozen) = std::thread::scope(|scope| {
             let freezer = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(100));
@@ -77,7 +77,7 @@ fn a_stall_costs_every_io_that_was_due_meanwhile() {
             println!("SKIPPED a_stall_costs: fsfreeze is not to be had");
             return;
         }
-        assert_eq!(outcome.ios(), 600);
+        assert_eq!(outcome.ios(), 2000);
         let waited = outcome
             .write
             .latency
