@@ -62,7 +62,8 @@ fn a_stall_costs_every_io_that_was_due_meanwhile() {
         Command::new("fsfreeze").arg(flag).arg(&mounted.path).status().is_ok_and(|status| status.success())
     };
     for engine in [Engine::Psync, Engine::Libaio] {
-        let job = Job { mix: Mix::WRITE, rate: Some(at(1000.0)), ..counted(engine, 4, 2000, 4 * MIB) };
+        let job =
+            Job { mix: Mix::WRITE, rate: Some(at(1000.0)), loops: 2, ..counted(engine, 4, 2000, 4 * MIB) };
         let (outcome, frozen) = std::thread::scope(|scope| {
             let freezer = scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(100));
