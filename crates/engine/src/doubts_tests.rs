@@ -1,3 +1,5 @@
+//! Is each doubt raised by the evidence for it, and only by that?
+
 use super::*;
 use iostack_model::{
     Arrival, Bins, BlockDevice, CpuUse, Failure, FileSystem, Flow, Interval, Job, Mix, Queue, Rate, Storage,

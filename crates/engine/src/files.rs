@@ -72,7 +72,8 @@ impl Files {
         let grows = job.mix.read == 0 && job.mix.write > 0 && !self.blocks.contains(&true);
         let mut whole = self.length;
         if grows && let Some(Amount::Bytes(size)) = job.size {
-            let increment = job.offset_increment.0.saturating_mul(u64::from(thread));
+            let increment =
+                job.offset_increment.0.saturating_mul(u64::from(job.thread_first) + u64::from(thread));
             let first = job.offset.of(Bytes(whole)).0.saturating_add(increment);
             whole = whole.max(first.saturating_add(size.0 / u64::from(self.count().max(1))));
         }

@@ -82,8 +82,10 @@ impl Source {
     /// What the first `taken` operations of `plan`, which must be fresh, have written, to be read back. Blocks that each
     /// pass writes again are read once.
     pub(crate) fn read_back(plan: Plan, job: &Job, taken: u64) -> Source {
-        let independent = matches!(job.access, Access::Random { .. })
-            && !matches!(job.access, Access::Random { order: Order::Permutation, .. });
+        // A permutation of blocks of several sizes is drawn independently (see `Plan`).
+        let one_size = job.block_sizes.smallest() == job.block_sizes.largest();
+        let once = one_size && matches!(job.access, Access::Random { order: Order::Permutation, .. });
+        let independent = matches!(job.access, Access::Random { .. }) && !once;
         let passes = if independent { UNLIMITED } else { 1 };
         let mut source = Source::new(plan, Limits { ios: taken, bytes: UNLIMITED, passes });
         source.left = source.limits;

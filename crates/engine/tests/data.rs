@@ -1,5 +1,6 @@
 //! What is read and written is the right data: every buffer its own block, every block proved.
 
+#[expect(dead_code, reason = "each test file uses its own part")]
 mod common;
 
 use std::fs::OpenOptions;

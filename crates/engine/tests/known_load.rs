@@ -1,5 +1,6 @@
 //! A load whose answer is known: what was asked is what is counted, here and by the device.
 
+#[expect(dead_code, reason = "each test file uses its own part")]
 mod common;
 
 use common::{Directory, Loop, counted, engines, is_refused, run};

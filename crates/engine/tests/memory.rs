@@ -1,5 +1,6 @@
 //! What does a run take in memory? Alone in its file, because the peak is the process's.
 
+#[expect(dead_code, reason = "each test file uses its own part")]
 mod common;
 
 use common::{Directory, counted, run};

@@ -1,7 +1,5 @@
 //! What the engine's tests share: scratch directories, jobs on plain files, loop devices of our own.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

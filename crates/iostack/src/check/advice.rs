@@ -95,12 +95,14 @@ fn batches(facts: &Facts<'_>) -> Option<Advice> {
 }
 
 fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
-    let current = facts.points("schedulers").iter().find(|p| p.series == "random read")?;
+    let name = facts.points("schedulers").first()?.label.clone();
+    // The current one was measured first and last; the better of the two is what another has to beat.
+    let current = facts.best("schedulers", |p| p.series == "random read" && p.label.starts_with(&name))?;
     let best = facts.best("schedulers", |p| p.series == "random read")?;
     let gain = worth(current, best)?;
     let device = &facts.storage.bottom()?.name;
     Some(Advice {
-        act: format!("Use the {} scheduler instead of {}.", best.label, current.label),
+        act: format!("Use the {} scheduler instead of {}.", best.label, name),
         gain_percent: Some(gain),
         basis: basis(current, best),
         command: Some(format!("echo {} > /sys/block/{device}/queue/scheduler", best.label)),

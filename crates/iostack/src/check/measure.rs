@@ -160,10 +160,7 @@ fn measure_point(session: &Session<'_>, point: &Planned) -> Result<Outcome, Stri
             (session.explored.path().to_owned(), TargetKind::Block)
         }
         On::Target => (session.explored.path().to_owned(), TargetKind::File),
-        On::RawDevice => {
-            let device = session.explored.place.raw_device.clone();
-            (device.ok_or("there is no raw device")?, TargetKind::Block)
-        }
+        On::RawDevice => (session.explored.place.raw_device.clone()?, TargetKind::Block),
     };
     session.run(session.work(point.job.clone(), &path, kind))
 }

@@ -15,3 +15,6 @@ pub(crate) mod plan;
 pub(crate) mod steps;
 pub(crate) mod summary;
 pub(crate) mod verdict;
+
+#[cfg(test)]
+mod tests;

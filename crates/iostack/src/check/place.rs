@@ -62,7 +62,6 @@ pub(crate) fn explore(target: Target, machine: &Machine, wishes: &Wishes) -> any
         bail!("`{}` has {region}; a check needs at least {SMALLEST}: name a larger target", path.display());
     }
     let logical_block = iostack_host::logical_block(&Target { kind: kind_of(&target), path: path.clone() })?;
-    let (schedulers, schedulers_note) = schedulers(&storage);
     let place = Place {
         region: Bytes(region.0 / ALIGNMENT * ALIGNMENT),
         writable: scratch.is_some() || wishes.destroy_data,
@@ -73,9 +72,8 @@ pub(crate) fn explore(target: Target, machine: &Machine, wishes: &Wishes) -> any
         io_uring: iostack_engine::io_uring_usable(),
         nowait: iostack_host::supports_nowait(&path).unwrap_or(false),
         libaio: iostack_engine::libaio_usable(),
-        raw_device: (target.kind != TargetKind::Block).then(|| raw_device(&storage)).flatten(),
-        schedulers,
-        schedulers_note,
+        raw_device: raw_device(&target, &storage),
+        schedulers: schedulers(&storage),
     };
     Ok(Explored { place, target, storage, scratch, scratch_plan })
 }
@@ -103,31 +101,34 @@ fn choose_size(free: Bytes, machine: &Machine, wishes: &Wishes) -> anyhow::Resul
     }
 }
 
-/// The lowest device, when this user may read it.
-fn raw_device(storage: &Storage) -> Option<PathBuf> {
-    let device = storage.top()?;
+/// The device that the file system sits on, when this user may read it.
+fn raw_device(target: &Target, storage: &Storage) -> Result<PathBuf, String> {
+    if target.kind == TargetKind::Block {
+        return Err("the target is the raw device".to_owned());
+    }
+    let device = storage.top().ok_or("there is no block device below the file")?;
     let path = Path::new("/dev").join(&device.name);
-    std::fs::File::open(&path).is_ok().then_some(path)
+    match std::fs::File::open(&path) {
+        Ok(_) => Ok(path),
+        Err(error) => Err(format!("{} cannot be read for comparison: {error}", path.display())),
+    }
 }
 
 /// Schedulers of the lowest device, the current one first, when they may be switched.
-fn schedulers(storage: &Storage) -> (Vec<String>, Option<String>) {
-    let Some(device) = storage.bottom() else {
-        return (Vec::new(), Some("there is no block device behind this path".to_owned()));
-    };
+fn schedulers(storage: &Storage) -> Result<Vec<String>, String> {
+    let device = storage.bottom().ok_or("there is no block device behind this path")?;
     let queue = &device.queue;
     if queue.schedulers.len() < 2 {
-        return (Vec::new(), Some(format!("{} offers no choice of schedulers", device.name)));
+        return Err(format!("{} offers no choice of schedulers", device.name));
     }
     let setting = format!("/sys/block/{}/queue/scheduler", device.name);
     if std::fs::OpenOptions::new().write(true).open(&setting).is_err() {
-        let note =
-            format!("switching schedulers needs write access to {setting}: run as root to compare them");
-        return (Vec::new(), Some(note));
+        return Err(format!(
+            "switching schedulers needs write access to {setting}: run as root to compare them"
+        ));
     }
-    let mut names = vec![queue.scheduler.clone()];
-    names.extend(queue.schedulers.iter().filter(|name| **name != queue.scheduler).cloned());
-    (names, None)
+    let others = queue.schedulers.iter().filter(|name| **name != queue.scheduler);
+    Ok(std::iter::once(&queue.scheduler).chain(others).cloned().collect())
 }
 
 /// Time that filling the scratch file may take, of a promise.

@@ -29,7 +29,7 @@ pub(crate) const fn promised(effort: Effort) -> Option<Nanos> {
 /// Factor on every point's weight before anything is fitted to the promise.
 const fn stretch(effort: Effort) -> f64 {
     match effort {
-        Effort::Quick | Effort::Default => 1.0,
+        Effort::Quick | Effort::Default => 1.25,
         Effort::Full => 5.0,
     }
 }
@@ -55,12 +55,10 @@ pub(crate) struct Place {
     pub(crate) nowait: bool,
     /// libaio may be used.
     pub(crate) libaio: bool,
-    /// Raw device below the file that this user may read.
-    pub(crate) raw_device: Option<std::path::PathBuf>,
-    /// Schedulers that may be tried, the current one first; empty when switching is not permitted.
-    pub(crate) schedulers: Vec<String>,
-    /// Why `schedulers` is empty.
-    pub(crate) schedulers_note: Option<String>,
+    /// Raw device below the file that this user may read, or why there is none.
+    pub(crate) raw_device: Result<std::path::PathBuf, String>,
+    /// Schedulers that may be tried, the current one first, or why none may.
+    pub(crate) schedulers: Result<Vec<String>, String>,
 }
 
 impl Place {
@@ -178,9 +176,8 @@ pub(crate) fn place_for_tests() -> Place {
         io_uring: true,
         nowait: true,
         libaio: true,
-        raw_device: None,
-        schedulers: vec!["none".into(), "mq-deadline".into()],
-        schedulers_note: None,
+        raw_device: Err("a test".into()),
+        schedulers: Ok(vec!["none".into(), "mq-deadline".into()]),
     }
 }
 
@@ -210,7 +207,8 @@ mod tests {
 
     #[test]
     fn every_skipped_step_says_why() {
-        let place = Place { writable: false, is_file: false, schedulers: vec![], ..place_for_tests() };
+        let place =
+            Place { writable: false, is_file: false, schedulers: Err("a test".into()), ..place_for_tests() };
         for step in plan(&place, Effort::Default, 1, None) {
             assert!(!step.points.is_empty() || step.note.is_some(), "{}", step.id);
         }

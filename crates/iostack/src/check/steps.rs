@@ -185,7 +185,7 @@ fn paths(place: &Place) -> PlannedStep {
         let label = size.to_string();
         let series = |name: &str, job: Job, x: f64| point(name, x, label.clone(), job, 0.5);
         points.push(series("direct", base.clone(), size.0 as f64));
-        if place.raw_device.is_some() {
+        if place.raw_device.is_ok() {
             points.push(Planned { on: On::RawDevice, ..series("raw device", base.clone(), size.0 as f64) });
         }
         if place.is_file {
@@ -209,10 +209,7 @@ fn paths(place: &Place) -> PlannedStep {
         title: "I/O paths: direct, buffered, raw device; cost per I/O and per byte",
         axis: Axis { log: true, ..axis("request size (bytes)", true) },
         points,
-        note: place
-            .raw_device
-            .is_none()
-            .then(|| "the raw device below the file was not read: no device, or no permission".to_owned()),
+        note: place.raw_device.as_ref().err().cloned(),
     }
 }
 
@@ -311,13 +308,17 @@ fn sync(place: &Place) -> PlannedStep {
 /// Which I/O scheduler suits this device?
 fn schedulers(place: &Place) -> PlannedStep {
     let mut points = Vec::new();
-    for (order, scheduler) in place.schedulers.iter().enumerate() {
+    // The current one comes first and again last: what lies between the two is drift, not the schedulers'.
+    let schedulers = place.schedulers.as_deref().unwrap_or_default();
+    let again = schedulers.first().map(|name| (name, format!("{name}, again")));
+    let tried = schedulers.iter().map(|name| (name, name.clone())).chain(again);
+    for (order, (scheduler, label)) in tried.enumerate() {
         for (series, mix) in [("random read", Mix::READ), ("random 50/50", Mix::reads(50))] {
             if mix.destroys() && !place.writable {
                 continue;
             }
             let job = Job { mix, ..random_read(place, place.engine(), 32) };
-            let planned = point(series, order as f64, scheduler.as_str(), job, 0.6);
+            let planned = point(series, order as f64, label.as_str(), job, 0.5);
             points.push(Planned { scheduler: Some(scheduler.clone()), ..planned });
         }
     }
@@ -326,7 +327,7 @@ fn schedulers(place: &Place) -> PlannedStep {
         title: "I/O schedulers at queue depth 32, 4 KiB random",
         axis: categories("scheduler"),
         points,
-        note: place.schedulers_note.clone(),
+        note: place.schedulers.as_ref().err().cloned(),
     }
 }
 

@@ -48,9 +48,12 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// One way to be limited, and the sentence that says so; `None` when it does not apply.
+type Rule = fn(&Facts<'_>) -> Option<(Limit, String)>;
+
 /// The verdict with evidence and advice.
 pub(crate) fn decide(facts: &Facts<'_>) -> Verdict {
-    let rules: [fn(&Facts<'_>) -> Option<(Limit, String)>; 7] =
+    let rules: [Rule; 7] =
         [by_others, by_cap, by_punting, by_all_cores, by_one_core, by_unsaturated, by_queue];
     let (limit, answer) = rules.iter().find_map(|rule| rule(facts)).unwrap_or_else(|| by_device(facts));
     Verdict { limit, answer, evidence: evidence(facts), advice: advice::advise(facts) }

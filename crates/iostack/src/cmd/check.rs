@@ -131,7 +131,8 @@ fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
     let total: u64 = plan.iter().map(|step| step.expected().0).sum();
     talk.say(&format!("checking {} for about {:.0} s", explored.target, Nanos(total).as_secs_f64()));
     let steps = measure::measure(&session, &plan);
-    Ok(assemble(args, explored, machine, scratch, steps, started_unix_ms, started))
+    let found = Found { explored, machine, scratch, steps };
+    Ok(judge(args, found, started_unix_ms, started))
 }
 
 fn sweep(path: &Path) -> Vec<PathBuf> {
@@ -166,15 +167,16 @@ fn fill(
     Ok(Some(Scratch { size: filled, reason, fill: Nanos(before.elapsed().as_nanos() as u64) }))
 }
 
-fn assemble(
-    args: &CheckArgs,
+/// What was found, before it is judged.
+struct Found {
     explored: Explored,
     machine: Machine,
     scratch: Option<Scratch>,
-    mut steps: Vec<Step>,
-    started_unix_ms: u64,
-    started: Instant,
-) -> Check {
+    steps: Vec<Step>,
+}
+
+fn judge(args: &CheckArgs, found: Found, started_unix_ms: u64, started: Instant) -> Check {
+    let Found { explored, machine, scratch, mut steps } = found;
     let caveats = doubts::lift(&mut steps, &explored.storage, &machine, explored.place.region);
     let summary: Summary = summary::summarise(&steps);
     let verdict: Verdict = verdict::decide(&verdict::Facts {
