@@ -91,10 +91,7 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
     let Station { source, meter, payload, extras, .. } = station;
     let meter = &mut **meter;
     let clock = meter.clock;
-    let mut slots = Slots::new(depth.slots, NO_FLIGHT);
-    for (flight, index) in slots.flights.iter_mut().zip(0..payload.reads.count()) {
-        flight.incoming = payload.reads.address(index);
-    }
+    let mut slots = slots(depth, payload);
     let mut directions = Vec::with_capacity(depth.submit as usize);
     let mut over = turn(meter, source, extras, clock.now());
     loop {
@@ -143,6 +140,15 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
         }
         reap::<Q, READS>(meter, queue, &mut slots, end);
     }
+}
+
+/// All slots free, each with the buffer that its reads fill.
+fn slots(depth: Depth, payload: &Payload) -> Slots<Flight> {
+    let mut slots = Slots::new(depth.slots, NO_FLIGHT);
+    for (flight, index) in slots.flights.iter_mut().zip(0..payload.reads.count()) {
+        flight.incoming = payload.reads.address(index);
+    }
+    slots
 }
 
 /// Counts what has come back, and frees its slots.
