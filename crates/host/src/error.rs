@@ -129,6 +129,12 @@ pub enum HostError {
         /// What was recognised, with its article.
         what: &'static str,
     },
+    /// Nothing is recognised on it, which does not mean that nothing is there.
+    #[error("`{path}` is a block device; pass --destroy-data to overwrite whatever it holds")]
+    Device {
+        /// The target, links resolved.
+        path: PathBuf,
+    },
     /// It takes no writes.
     #[error("`{path}` is read-only ({why}); choose another target, or read only")]
     ReadOnly {

@@ -5,7 +5,8 @@
 //! | a mount, swap, a device built on it, an exclusive opener | refused | refused |
 //! | a partition table, a file system, a member of something | refused | written |
 //! | a file not made by iostack | refused | written |
-//! | a file made by iostack, a new file, an empty device | written | written |
+//! | a file made by iostack, a new file | written | written |
+//! | a device on which nothing is recognised | refused | written |
 //!
 //! Start reading at [`permit_write`].
 
@@ -126,7 +127,7 @@ fn permit_device(target: &Target, destroy_data: bool) -> Result<(), HostError> {
     let found = recognise(&device, target_size(target)?.0)
         .map_err(|error| HostError::refused(path, "look for a file system on", error))?;
     match found {
-        None => Ok(()),
+        None => Err(HostError::Device { path: path.clone() }),
         Some(Found::Table(what)) => Err(HostError::Partitioned { path: path.clone(), what: what.to_owned() }),
         Some(Found::Content(what)) => Err(HostError::Signature { path: path.clone(), what }),
     }

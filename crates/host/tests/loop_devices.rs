@@ -106,7 +106,9 @@ macro_rules! need {
 fn an_empty_device_may_be_written_and_is_described() {
     let device = need!("an_empty_device_may_be_written_and_is_described", Loop::new());
     let target = device.target();
-    permit_write(&target, false).expect("nothing is there");
+    let refusal = permit_write(&target, false).expect_err("it is a device").to_string();
+    assert!(refusal.contains("--destroy-data"), "{refusal}");
+    permit_write(&target, true).expect("nothing is there");
     assert_eq!(target_size(&target).expect("it is there"), SIZE);
     assert_eq!(logical_block(&target).expect("it is there"), Bytes(512));
     let storage = storage(&target.path).expect("it is there");
@@ -237,7 +239,7 @@ fn a_device_that_another_program_holds_is_refused() {
     let refusal = device.refusal(true);
     assert!(refusal.contains("open exclusively"), "{refusal}");
     drop(holder);
-    permit_write(&device.target(), false).expect("it is free again");
+    permit_write(&device.target(), true).expect("it is free again");
 }
 
 #[test]

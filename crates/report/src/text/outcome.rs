@@ -185,6 +185,9 @@ fn latency_row(name: &str, bins: &Bins) -> String {
     text + &format!("{:>9}{:>7}\n", Nanos(bins.max_ns).to_string(), few(bins.count))
 }
 
+/// CPU time that makes a split into user and system mean something, ticks being 1 to 10 ms long.
+const TICKS_ENOUGH: Nanos = Nanos::millis(100);
+
 /// A count in at most six characters, exact where it fits.
 fn few(count: u64) -> String {
     if count < 1_000_000 { count.to_string() } else { rate(count as f64) }
@@ -200,13 +203,17 @@ fn cost(outcome: &Outcome) -> String {
     } else {
         String::new()
     };
+    // The kernel splits CPU time by sampling at timer ticks: of a few ticks nothing follows.
+    let split = if cpu.total() >= TICKS_ENOUGH {
+        format!("; {:.0} % user, {:.0} % system{workers}", share(cpu.user), share(cpu.system))
+    } else {
+        String::new()
+    };
     let per_core = if ns > 0.0 { format!("; {} IOPS per core", rate(1e9 / ns)) } else { String::new() };
     let text = format!(
-        "each I/O costs {ns:.0} ns CPU ({:.0} clocks; {:.0} % user, {:.0} % system{workers}), {:.2} system calls, {:.2} \
+        "each I/O costs {ns:.0} ns CPU ({:.0} clocks{split}), {:.2} system calls, {:.2} \
          context switches{per_core}; busiest thread {:.0} % busy",
         cpu.clocks_per_io,
-        share(cpu.user),
-        share(cpu.system),
         cpu.syscalls as f64 / ios,
         (cpu.switches_voluntary + cpu.switches_involuntary) as f64 / ios,
         cpu.busiest_thread * 100.0
