@@ -242,7 +242,8 @@ impl Caveat {
                 )
             }
             Caveat::Punted { workers, cpu_share } => format!(
-                "io_uring handed I/O to {workers} kernel workers ({} of the CPU time).",
+                "io_uring handed I/O to {workers} kernel worker{} ({} of the CPU time).",
+                if *workers == 1 { "" } else { "s" },
                 percent(*cpu_share)
             ),
             Caveat::RateMissed { asked, achieved } => {

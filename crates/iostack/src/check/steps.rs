@@ -310,7 +310,7 @@ fn schedulers(place: &Place) -> PlannedStep {
     let mut points = Vec::new();
     // The current one comes first and again last: what lies between the two is drift, not the schedulers'.
     let schedulers = place.schedulers.as_deref().unwrap_or_default();
-    let again = schedulers.first().map(|name| (name, format!("{name}, again")));
+    let again = schedulers.first().map(|name| (name, format!("{name} (again)")));
     let tried = schedulers.iter().map(|name| (name, name.clone())).chain(again);
     for (order, (scheduler, label)) in tried.enumerate() {
         for (series, mix) in [("random read", Mix::READ), ("random 50/50", Mix::reads(50))] {

@@ -15,6 +15,9 @@ const CAP_SPREAD: f64 = 0.015;
 /// With this share of the CPU time gone elsewhere, the limits seen are not the platform's.
 const OTHERS: f64 = 0.3;
 
+/// Little's law from means is good to about this.
+const ALL_TAGS: f64 = 0.7;
+
 /// What the rules look at.
 pub(crate) struct Facts<'a> {
     /// Every step.
@@ -183,16 +186,20 @@ fn by_unsaturated(facts: &Facts<'_>) -> Option<(Limit, String)> {
     })
 }
 
-/// The curve bends where the tags of one hardware queue run out, and the latency of further I/Os is waiting.
+/// Throughput grew in proportion until the tags ran out: as many I/Os are worked on at once as there are tags.
 fn by_queue(facts: &Facts<'_>) -> Option<(Limit, String)> {
     let queue = &facts.storage.bottom()?.queue;
     let tags = queue.tags?;
-    let knee = facts.reads()?.depth?;
-    let at_tags = knee >= tags / 2 && knee <= tags.saturating_mul(2);
-    (queue.hardware_queues == 1 && tags <= 128 && at_tags).then(|| {
+    let reads = facts.reads()?;
+    let knee = reads.depth?;
+    let all_used = reads.parallelism >= f64::from(tags) * ALL_TAGS && knee <= tags.saturating_mul(2);
+    (queue.hardware_queues == 1 && all_used).then(|| {
         (
             Limit::OneQueue,
-            format!("One queue: throughput ends at depth {knee}, where its {tags} tags are all in use."),
+            format!(
+                "One queue: {:.0} I/Os are worked on at once, and its {tags} tags allow no more.",
+                reads.parallelism
+            ),
         )
     })
 }
