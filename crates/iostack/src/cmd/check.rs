@@ -9,7 +9,7 @@ use iostack_model::{Bytes, Check, Machine, Nanos, SCHEMA, Scratch, Step, Summary
 
 use crate::check::measure::{self, Session};
 use crate::check::place::{self, Explored, Wishes};
-use crate::check::plan;
+use crate::check::plan::{self, PlannedStep};
 use crate::check::{doubts, summary, verdict};
 use crate::exit::Ended;
 use crate::save;
@@ -123,16 +123,26 @@ fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
     let deadline = plan::promised(wishes.effort);
     // The report takes a moment too.
     let deadline = deadline.map(|promised| promised - Nanos::secs(2));
+    if deadline.is_none() {
+        let whole = expected(&plan::plan(&explored.place, wishes.effort, args.seed, None));
+        talk.say(&format!(
+            "a full check: about {:.0} min, and the time to fill a scratch file",
+            whole.as_secs_f64() / 60.0
+        ));
+    }
     let scratch = fill(args, &mut explored, talk, started)?;
     let session =
         Session { explored: &explored, stop, talk, started, deadline, journal: journal.as_ref().ok() };
     let spent = Nanos(started.elapsed().as_nanos() as u64);
     let plan = plan::plan(&explored.place, wishes.effort, args.seed, deadline.map(|end| end - spent));
-    let total: u64 = plan.iter().map(|step| step.expected().0).sum();
-    talk.say(&format!("checking {} for about {:.0} s", explored.target, Nanos(total).as_secs_f64()));
+    talk.say(&format!("checking {} for about {:.0} s", explored.target, expected(&plan).as_secs_f64()));
     let steps = measure::measure(&session, &plan);
     let found = Found { explored, machine, scratch, steps };
     Ok(judge(args, found, started_unix_ms, started))
+}
+
+fn expected(plan: &[PlannedStep]) -> Nanos {
+    Nanos(plan.iter().map(|step| step.expected().0).sum())
 }
 
 fn sweep(path: &Path) -> Vec<PathBuf> {

@@ -10,7 +10,7 @@ use iostack_host::step::{self, CountedBy, PlaceCost, Question, Subject, UserCost
 use iostack_model::Nanos;
 
 use crate::exit::Ended;
-use crate::talk::Talk;
+use crate::talk::{Talk, data};
 
 const LONG_HELP: &str = "\
 How it counts: the busiest thread of the command (or process) and all its children
@@ -87,9 +87,9 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
         },
     })?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
+        data(&(serde_json::to_string_pretty(&answer)? + "\n"));
     } else {
-        print!("{}{}", if said.get() { "\n" } else { "" }, table(&answer, args.functions));
+        data(&format!("{}{}", if said.get() { "\n" } else { "" }, table(&answer, args.functions)));
     }
     Ok(Ended::Done)
 }
