@@ -42,6 +42,7 @@ fn all() -> Vec<Caveat> {
         Caveat::Cliff { at, before: 2.0, after: 1.0 },
         Caveat::Slope { per_minute: 0.1 },
         Caveat::Unstable { relative: 0.5 },
+        Caveat::Drift { low: 1.0, high: 2.0, runs: 3 },
         Caveat::FewSamples { percentile: 99.0, samples: 1, needed: 2 },
         Caveat::ClockNotInvariant { source: String::new() },
         Caveat::CacheBelow { claim: String::new(), latency: at },

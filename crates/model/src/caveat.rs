@@ -115,6 +115,15 @@ pub enum Caveat {
         /// Half of the 95 % interval over the mean.
         relative: f64,
     },
+    /// The same job, repeated over a check, gave different rates.
+    Drift {
+        /// Lowest IOPS.
+        low: f64,
+        /// Highest IOPS.
+        high: f64,
+        /// How often it was run.
+        runs: u32,
+    },
     /// Too few I/Os for this percentile to mean anything.
     FewSamples {
         /// The percentile, in percent.
@@ -274,6 +283,9 @@ impl Caveat {
             Caveat::Unstable { relative } => {
                 format!("The rate was uneven: the 95 % interval is +-{}.", percent(*relative))
             }
+            Caveat::Drift { low, high, runs } => {
+                format!("The same job gave {low:.0} to {high:.0} IOPS in {runs} runs of this check.")
+            }
             Caveat::FewSamples { percentile, samples, needed } => {
                 format!("p{percentile} rests on {samples} I/Os; it takes {needed}.")
             }
@@ -312,6 +324,9 @@ impl Caveat {
             }
             Caveat::Slope { .. } => "Run longer, until the rate is level; watch temperature and clock rates.",
             Caveat::Unstable { .. } => "Run longer, or on a quieter machine.",
+            Caveat::Drift { .. } => {
+                "Compare neighbouring runs only; repeat when machine and storage are quiet."
+            }
             Caveat::FewSamples { .. } => "Run longer.",
             Caveat::ClockNotInvariant { .. } => "Compare ratios only, or switch the clock source to tsc.",
             Caveat::CacheBelow { .. } => "Use a region larger than the host's memory to see the medium.",

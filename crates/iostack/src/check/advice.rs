@@ -95,11 +95,17 @@ fn batches(facts: &Facts<'_>) -> Option<Advice> {
 }
 
 fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
+    // The current one was measured first and last. What another gains must be more than what the two differ by.
     let name = facts.points("schedulers").first()?.label.clone();
-    // The current one was measured first and last; the better of the two is what another has to beat.
-    let current = facts.best("schedulers", |p| p.series == "random read" && p.label.starts_with(&name))?;
+    let reads = || facts.points("schedulers").iter().filter(|p| p.series == "random read");
+    let (worst, current) =
+        reads().filter(|p| p.label.starts_with(&name)).fold(None, |seen, point| match seen {
+            None => Some((point, point)),
+            Some((worst, best)) if gain_percent(best, point) > 0.0 => Some((worst, point)),
+            Some((_, best)) => Some((point, best)),
+        })?;
     let best = facts.best("schedulers", |p| p.series == "random read")?;
-    let gain = worth(current, best)?;
+    let gain = worth(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
     let device = &facts.storage.bottom()?.name;
     Some(Advice {
         act: format!("Use the {} scheduler instead of {}.", best.label, name),

@@ -3,7 +3,7 @@
 //! Hundreds of half-second runs on one machine share most of their doubts. What concerns all of them is said once;
 //! what half a second cannot show (a cap, a cliff, p99.99) is not claimed of it.
 
-use iostack_model::{Bytes, Caveat, Machine, Nanos, Step, Storage};
+use iostack_model::{Access, Bytes, Caveat, Machine, Mix, Nanos, Step, Storage};
 
 /// A change of rate within a shorter run says nothing about caps or caches.
 const LONG_ENOUGH: Nanos = Nanos::secs(2);
@@ -13,6 +13,12 @@ const NO_HEADS: Nanos = Nanos::millis(1);
 const OTHERS_MATTER: f64 = 0.05;
 /// Steal above this is a doubt.
 const STEAL_MATTERS: f64 = 0.01;
+
+/// With this share of the runs uneven, the storage or the machine is.
+const UNEVEN_MATTERS: f64 = 0.25;
+
+/// Rates of the same job further apart than this are not one storage's.
+const DRIFT_MATTERS: f64 = 0.3;
 
 /// Takes the shared doubts out of the steps and returns them.
 pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, region: Bytes) -> Vec<Caveat> {
@@ -29,6 +35,7 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
                 | Caveat::IoLimit { .. }
                 | Caveat::Interrupted { .. }
                 | Caveat::Steal { .. }
+                | Caveat::Unstable { .. }
                 | Caveat::ForeignCpu { .. } => false,
                 Caveat::RateStep { .. } | Caveat::Cliff { .. } | Caveat::Slope { .. } => long,
                 Caveat::FewSamples { .. } => wants_percentiles,
@@ -83,7 +90,24 @@ fn of_the_time(steps: &[Step]) -> Vec<Caveat> {
     if steal > STEAL_MATTERS {
         caveats.push(Caveat::Steal { share: steal });
     }
+    caveats.extend(uneven(steps));
+    caveats.extend(drift(steps));
     caveats
+}
+
+/// The middle of the uneven runs, when there are many. Each figure shows its own interval anyway.
+fn uneven(steps: &[Step]) -> Option<Caveat> {
+    let outcomes = || steps.iter().flat_map(|step| &step.points).map(|point| &point.outcome);
+    let mut widths: Vec<f64> = outcomes()
+        .flat_map(|outcome| &outcome.caveats)
+        .filter_map(|caveat| match caveat {
+            Caveat::Unstable { relative } => Some(*relative),
+            _ => None,
+        })
+        .collect();
+    widths.sort_by(f64::total_cmp);
+    let many = widths.len() as f64 > outcomes().count() as f64 * UNEVEN_MATTERS;
+    many.then(|| Caveat::Unstable { relative: widths[widths.len() / 2] })
 }
 
 fn mean_share(steps: &[Step], share_of: impl Fn(&Caveat) -> Option<f64>) -> f64 {
@@ -94,4 +118,28 @@ fn mean_share(steps: &[Step], share_of: impl Fn(&Caveat) -> Option<f64>) -> f64 
         weighted += length * outcome.caveats.iter().find_map(&share_of).unwrap_or(0.0);
     }
     if whole > 0.0 { weighted / whole } else { 0.0 }
+}
+
+/// A check asks for 4 KiB random reads at depth 32 in several steps; that their rates agree is the least to expect.
+fn drift(steps: &[Step]) -> Option<Caveat> {
+    let points = || steps.iter().flat_map(|step| &step.points);
+    let engine = steps.iter().find(|step| step.id == "depth")?.points.first()?.outcome.job.engine;
+    let rates: Vec<f64> = points()
+        .map(|point| &point.outcome)
+        .filter(|outcome| {
+            let job = &outcome.job;
+            let small =
+                job.block_sizes.largest() == Bytes(4096) && matches!(job.access, Access::Random { .. });
+            let alone = (job.threads, job.queue_depth, job.batch.submit) == (1, 32, 1);
+            small && alone && job.mix == Mix::READ && job.engine == engine && job.direct
+        })
+        .map(|outcome| outcome.iops.mean)
+        .collect();
+    let (low, high) =
+        rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
+    (rates.len() > 1 && high > low * (1.0 + DRIFT_MATTERS)).then_some(Caveat::Drift {
+        low,
+        high,
+        runs: rates.len() as u32,
+    })
 }

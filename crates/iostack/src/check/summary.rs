@@ -6,8 +6,9 @@ use iostack_model::{
 
 /// Percentiles of the depth-1 latency that the screen shows, in percent.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
-/// Throughput within this share of the maximum counts as saturated.
-const SATURATED_WITHIN: f64 = 0.05;
+/// Throughput within this share of the maximum counts as saturated: runs of half a second on shared storage differ by
+/// as much without cause.
+const SATURATED_WITHIN: f64 = 0.1;
 
 /// Picks cells, depth-1 latency, saturation and costs.
 pub(crate) fn summarise(steps: &[Step]) -> Summary {

@@ -146,6 +146,16 @@ fn what_all_runs_share_is_said_once_and_half_a_second_claims_no_cliff() {
 }
 
 #[test]
+fn the_same_job_with_other_rates_is_a_drift() {
+    let mut check = quiet();
+    let region = check.machine.memory.total;
+    let drifted = |caveats: &[Caveat]| caveats.iter().any(|caveat| matches!(caveat, Caveat::Drift { .. }));
+    assert!(!drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
+    each_point(&mut check, "engines", |point| point.outcome.iops.mean /= 2.0);
+    assert!(drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
+}
+
+#[test]
 fn the_summary_has_the_cells_people_compare() {
     let summary = summary::summarise(&quiet().steps);
     for name in ["SEQ1M Q8", "SEQ1M Q1", "RND4K Q32", "RND4K Q1"] {
