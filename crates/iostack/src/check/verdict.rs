@@ -205,7 +205,7 @@ fn by_queue(facts: &Facts<'_>) -> Option<(Limit, String)> {
 }
 
 fn by_device(facts: &Facts<'_>) -> (Limit, String) {
-    let Some((reads, best)) = facts.reads().zip(best_read(facts)) else {
+    let Some((reads, best)) = facts.reads().zip(facts.best("depth", is_read)) else {
         return (Limit::Unknown, "Unknown: the check ended before it could tell.".to_owned());
     };
     let depth = reads.depth.map_or_else(|| "any depth".to_owned(), |depth| format!("depth {depth}"));
