@@ -115,8 +115,13 @@ fn unwritten(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
 
 /// The device's count, where it counts and where all it counts is ours to explain.
 fn counted(outcome: &Outcome) -> Option<&DeviceCount> {
-    let counts = outcome.storage.top().is_some_and(|device| device.queue.counts_io);
-    outcome.device.as_ref().filter(|_| counts)
+    outcome.device.as_ref().filter(|_| counts(outcome))
+}
+
+/// Accounting is on, or the driver counts anyway, as zram's does.
+fn counts(outcome: &Outcome) -> bool {
+    let moved = outcome.device.as_ref().is_some_and(|count| count.ios.iter().any(|&ios| ios > 0));
+    moved || outcome.storage.top().is_some_and(|device| device.queue.counts_io)
 }
 
 fn cached_reads(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
@@ -191,7 +196,7 @@ fn device_count(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
 fn no_device_count(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     let reason = match outcome.storage.top() {
         None => "no block device is behind the target".to_owned(),
-        Some(device) if !device.queue.counts_io => {
+        Some(device) if !counts(outcome) => {
             format!("I/O accounting of {0} is off (/sys/block/{0}/queue/iostats)", device.name)
         }
         Some(device) if outcome.device.is_none() => format!("{} has no counters", device.name),

@@ -35,9 +35,11 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
                 | Caveat::IoLimit { .. }
                 | Caveat::Interrupted { .. }
                 | Caveat::Steal { .. }
-                | Caveat::Unstable { .. }
                 | Caveat::ForeignCpu { .. } => false,
-                Caveat::RateStep { .. } | Caveat::Cliff { .. } | Caveat::Slope { .. } => long,
+                Caveat::Unstable { .. }
+                | Caveat::RateStep { .. }
+                | Caveat::Cliff { .. }
+                | Caveat::Slope { .. } => long,
                 Caveat::FewSamples { .. } => wants_percentiles,
                 _ => true,
             });

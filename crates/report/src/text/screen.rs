@@ -38,10 +38,7 @@ pub(super) fn caveat_of_latency(caveat: &Caveat) -> bool {
 
 /// A doubt of the shape of a rate over time.
 pub(super) fn caveat_of_rate(caveat: &Caveat) -> bool {
-    matches!(
-        caveat,
-        Caveat::RateStep { .. } | Caveat::Cliff { .. } | Caveat::Slope { .. } | Caveat::Unstable { .. }
-    )
+    matches!(caveat, Caveat::RateStep { .. } | Caveat::Cliff { .. } | Caveat::Slope { .. })
 }
 
 fn title(check: &Check) -> String {
