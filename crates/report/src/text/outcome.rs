@@ -235,9 +235,10 @@ fn depth_and_device(outcome: &Outcome) -> String {
             .then(|| format!("{} {}s{merged} (ours: {})", count(theirs), each.name(), count(ours)))
     });
     let told: Vec<String> = told.collect();
+    let told = if told.is_empty() { "no I/O".to_owned() } else { told.join(", ") };
     let flushes =
         if device.flushes > 0 { format!(", {} flushes", count(device.flushes)) } else { String::new() };
-    text += &paragraph("  device   ", &format!("{} counts {}{flushes}", device.name, told.join(", ")));
+    text += &paragraph("  device   ", &format!("{} counts {told}{flushes}", device.name));
     text
 }
 
