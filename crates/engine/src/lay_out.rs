@@ -10,11 +10,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use iostack_model::{
-    Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Outcome, Storage, Target, TargetKind,
+    Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Outcome, Phase, Storage, Target, TargetKind,
 };
 use iostack_workload::{Rng, fill_buffer};
 
-use crate::{Control, EngineError, Phase, Work, outcome, stage, sys};
+use crate::{Control, EngineError, Work, outcome, stage, sys};
 
 const BLOCK: u64 = 1 << 20;
 const DEPTH: u32 = 8;

@@ -43,7 +43,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostack_host::clock::Clock;
-use iostack_model::{Job, Nanos, Outcome, Storage, Target};
+use iostack_model::{Job, Nanos, Outcome, Phase, Progress, Storage, Target};
 
 pub use error::EngineError;
 pub use lay_out::lay_out;
@@ -78,46 +78,6 @@ impl Control<'_> {
     pub fn none() -> Control<'static> {
         Control { stop: &stage::NEVER, progress: None, progress_every: Nanos::secs(1) }
     }
-}
-
-/// What a job is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Its file is being written.
-    LayingOut,
-    /// It runs, unmeasured.
-    Ramp,
-    /// It is being measured.
-    Running,
-    /// What it wrote is being read back.
-    Verifying,
-}
-
-/// How far a job is.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Name of the group's first job.
-    pub job: String,
-    /// What it is doing.
-    pub phase: Phase,
-    /// Since the start, ramp included.
-    pub elapsed: Nanos,
-    /// The whole time it will take, where that can be said.
-    pub expected: Option<Nanos>,
-    /// Share done, 0..=1.
-    pub done: Option<f64>,
-    /// Reads per second since the last progress.
-    pub read_iops: f64,
-    /// Writes per second.
-    pub write_iops: f64,
-    /// Trims per second.
-    pub trim_iops: f64,
-    /// Bytes per second of all directions.
-    pub bandwidth: f64,
-    /// Median latency since the last progress.
-    pub p50: Nanos,
-    /// 99th percentile.
-    pub p99: Nanos,
 }
 
 /// Runs the works, those after a stonewall when all before it have ended, and gives one outcome per report group.

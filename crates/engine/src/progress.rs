@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use iostack_host::clock::Clock;
-use iostack_model::{Nanos, VerifyMode};
+use iostack_model::{Nanos, Phase, Progress, VerifyMode};
 
+use crate::Control;
 use crate::stage::Group;
-use crate::{Control, Phase, Progress};
 
 /// Asks the boards for what is new, and tells it.
 pub(crate) struct Watcher<'a> {

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use iostack_host::clock::Clock;
 use iostack_host::counters::{self, CpuCount, WorkerWatch, Workers};
-use iostack_model::{DeviceCount, Engine, Nanos};
+use iostack_model::{DeviceCount, Engine, Nanos, Phase};
 
 use crate::board::Board;
 use crate::foreign;
@@ -22,7 +22,7 @@ use crate::meter::Rhythm;
 use crate::progress::Watcher;
 use crate::sys;
 use crate::worker::{self, Assignment, WorkerReport};
-use crate::{Control, EngineError, Phase, Work};
+use crate::{Control, EngineError, Work};
 
 /// Deep enough for the loop and a panic's report; 64 threads take no more than they touch of it.
 const STACK: usize = 256 << 10;

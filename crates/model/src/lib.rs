@@ -14,6 +14,7 @@ mod check;
 mod job;
 mod machine;
 mod outcome;
+mod progress;
 mod target;
 mod units;
 
@@ -28,5 +29,6 @@ pub use machine::{BlockDevice, Cpu, FileSystem, Kernel, Machine, Memory, Queue, 
 pub use outcome::{
     CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, Outcome, OutcomeFile, SCHEMA,
 };
+pub use progress::{Phase, Progress};
 pub use target::{Target, TargetKind};
 pub use units::{Bytes, Nanos, ParseUnitError};

@@ -4,7 +4,7 @@
 //! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `live`, `compare`. `ascii` after it shows what
 //! a terminal without Unicode gets.
 
-use iostack_model::Nanos;
+use iostack_model::{Nanos, Phase, Progress};
 use iostack_report::{fixture, text};
 
 fn main() {
@@ -22,9 +22,9 @@ fn main() {
 }
 
 fn live() -> String {
-    let live = text::Live {
+    let live = Progress {
         job: "random-read".to_owned(),
-        phase: "running".to_owned(),
+        phase: Phase::Running,
         elapsed: Nanos::millis(4_200),
         expected: Some(Nanos::secs(10)),
         read_iops: 339_000.0,
@@ -32,7 +32,7 @@ fn live() -> String {
         bandwidth: 1.987e9,
         p50: Nanos::micros(64),
         p99: Nanos::micros(110),
-        ..text::Live::default()
+        ..Progress::default()
     };
     [120, 80, 60, 40].map(|width| text::live_within(&live, width) + "\n").concat()
 }

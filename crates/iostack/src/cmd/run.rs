@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use iostack_engine::{Control, Phase, Progress};
-use iostack_model::{Nanos, OutcomeFile, SCHEMA, Target};
+use iostack_engine::Control;
+use iostack_model::{Nanos, OutcomeFile, Progress, SCHEMA, Target};
 
 use crate::exit::Ended;
 use crate::job::files::{self, Made};
@@ -117,7 +117,7 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
     }
     let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
     let stop = iostack_host::signals::stop_flag();
-    let report = |progress: &Progress| talk.live(&live_line(progress));
+    let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
     let control = Control {
         stop,
         progress: talk.is_live().then_some(&report as &(dyn Fn(&Progress) + Sync)),
@@ -162,31 +162,6 @@ fn target(typed: &str) -> anyhow::Result<Target> {
         return Ok(Target { kind: iostack_model::TargetKind::File, path });
     }
     Ok(iostack_host::resolve(typed)?)
-}
-
-fn live_line(progress: &Progress) -> String {
-    iostack_report::text::live(&iostack_report::text::Live {
-        job: progress.job.clone(),
-        phase: phase(progress.phase).to_owned(),
-        elapsed: progress.elapsed,
-        expected: progress.expected,
-        done: progress.done,
-        read_iops: progress.read_iops,
-        write_iops: progress.write_iops,
-        trim_iops: progress.trim_iops,
-        bandwidth: progress.bandwidth,
-        p50: progress.p50,
-        p99: progress.p99,
-    })
-}
-
-fn phase(phase: Phase) -> &'static str {
-    match phase {
-        Phase::LayingOut => "laying out",
-        Phase::Ramp => "ramp",
-        Phase::Running => "running",
-        Phase::Verifying => "verifying",
-    }
 }
 
 /// fio-style logs, where jobs ask for them.

@@ -1,47 +1,20 @@
 //! One line while a job runs.
 
-use iostack_model::Nanos;
+use iostack_model::{Phase, Progress};
 
 use super::WIDTH;
 use super::format::{cut, megabytes, rate};
 
-/// What is known at one moment of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Live {
-    /// The job's name.
-    pub job: String,
-    /// What it is doing, in a word: `laying out`, `ramp`, `running`, `verifying`.
-    pub phase: String,
-    /// Since this phase began.
-    pub elapsed: Nanos,
-    /// How long the phase should take; `None` when nobody knows.
-    pub expected: Option<Nanos>,
-    /// Share done, 0..=1, where it is not simply `elapsed` of `expected`.
-    pub done: Option<f64>,
-    /// Reads per second lately.
-    pub read_iops: f64,
-    /// Writes per second lately.
-    pub write_iops: f64,
-    /// Trims per second lately.
-    pub trim_iops: f64,
-    /// Bytes per second lately, all directions.
-    pub bandwidth: f64,
-    /// Median latency lately; 0 without I/O.
-    pub p50: Nanos,
-    /// 99th percentile lately; 0 without I/O.
-    pub p99: Nanos,
-}
-
 /// The status in one line that does not reach the last column of [`WIDTH`], where some terminals wrap.
-pub fn live(now: &Live) -> String {
+pub fn live(now: &Progress) -> String {
     live_within(now, WIDTH - 1)
 }
 
 /// The status in one line of at most `width` characters. What matters least is left out first: the phase, then
 /// bandwidth, then percentiles; the name of the job is cut last. The phase `running` goes without saying.
-pub fn live_within(now: &Live, width: usize) -> String {
+pub fn live_within(now: &Progress, width: usize) -> String {
     let pieces = [
-        (5, if now.phase == "running" { String::new() } else { now.phase.clone() }),
+        (5, if now.phase == Phase::Running { String::new() } else { now.phase.name().to_owned() }),
         (1, rates(now)),
         (4, if now.bandwidth > 0.0 { format!("{} MB/s", megabytes(now.bandwidth)) } else { String::new() }),
         (3, percentiles(now)),
@@ -66,19 +39,19 @@ fn joined(name: &str, pieces: &[(i32, String)], rank_last: i32) -> String {
 }
 
 /// Directions that move, with their rate; without any, nothing.
-fn rates(now: &Live) -> String {
+fn rates(now: &Progress) -> String {
     let all = [("r", now.read_iops), ("w", now.write_iops), ("t", now.trim_iops)];
     let moving = all.iter().filter(|(_, iops)| *iops > 0.0);
     let told: Vec<String> = moving.map(|(letter, iops)| format!("{letter} {}", rate(*iops))).collect();
     if told.is_empty() { String::new() } else { told.join(" ") + " IOPS" }
 }
 
-fn percentiles(now: &Live) -> String {
+fn percentiles(now: &Progress) -> String {
     if now.p50.0 == 0 { String::new() } else { format!("p50 {} p99 {}", now.p50, now.p99) }
 }
 
 /// `42 % 6 s left`; only the elapsed time when the end is not known.
-fn time(now: &Live) -> String {
+fn time(now: &Progress) -> String {
     let by_time =
         now.expected.filter(|expected| expected.0 > 0).map(|all| now.elapsed.0 as f64 / all.0 as f64);
     let Some(done) = now.done.or(by_time).map(|done| done.clamp(0.0, 1.0)) else {
@@ -102,18 +75,19 @@ fn whole_seconds(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iostack_model::Nanos;
 
-    fn running() -> Live {
-        Live {
+    fn running() -> Progress {
+        Progress {
             job: "random-read".to_owned(),
-            phase: "running".to_owned(),
+            phase: Phase::Running,
             elapsed: Nanos::millis(4_200),
             expected: Some(Nanos::secs(10)),
             read_iops: 485_200.0,
             bandwidth: 1.987e9,
             p50: Nanos::micros(64),
             p99: Nanos::micros(110),
-            ..Live::default()
+            ..Progress::default()
         }
     }
 
@@ -129,7 +103,7 @@ mod tests {
     fn a_narrow_line_keeps_the_rate_and_the_time_left() {
         assert_eq!(live_within(&running(), 50), "random-read  r 485.2k IOPS  42 % 6 s left");
         assert!(
-            live_within(&Live { phase: "ramp".to_owned(), ..running() }, 100)
+            live_within(&Progress { phase: Phase::Ramp, ..running() }, 100)
                 .starts_with("random-read  ramp  r")
         );
         for width in 1..100 {
@@ -139,15 +113,15 @@ mod tests {
 
     #[test]
     fn a_job_without_end_says_how_long_it_has_run() {
-        let endless = Live { expected: None, ..running() };
+        let endless = Progress { expected: None, ..running() };
         assert!(live_within(&endless, 100).ends_with("p99 110 us  5 s"), "{}", live_within(&endless, 100));
-        let half = Live { expected: None, done: Some(0.5), elapsed: Nanos::secs(300), ..running() };
+        let half = Progress { expected: None, done: Some(0.5), elapsed: Nanos::secs(300), ..running() };
         assert!(live_within(&half, 100).ends_with("50 % 5:00 min left"), "{}", live_within(&half, 100));
     }
 
     #[test]
     fn a_name_cannot_drive_the_terminal() {
-        let hostile = Live { job: "\u{1b}]0;x\u{7}\r\n".to_owned(), ..Live::default() };
+        let hostile = Progress { job: "\u{1b}]0;x\u{7}\r\n".to_owned(), ..Progress::default() };
         assert!(live_within(&hostile, 80).chars().all(|c| !c.is_control()));
     }
 }

@@ -25,7 +25,7 @@ mod tables;
 
 pub use comparison::comparison;
 pub use glyphs::ascii;
-pub use live::{Live, live, live_within};
+pub use live::{live, live_within};
 pub use outcome::outcome;
 pub use screen::check;
 

@@ -1,0 +1,56 @@
+//! How far a running job is: told by whoever runs it, shown by whoever watches.
+
+use crate::Nanos;
+
+/// What a job is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Its file is being written.
+    LayingOut,
+    /// It runs, unmeasured.
+    Ramp,
+    /// It is being measured.
+    #[default]
+    Running,
+    /// What it wrote is being read back.
+    Verifying,
+}
+
+impl Phase {
+    /// The phase in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::LayingOut => "laying out",
+            Phase::Ramp => "ramp",
+            Phase::Running => "running",
+            Phase::Verifying => "verifying",
+        }
+    }
+}
+
+/// How far a job is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Name of the group's first job.
+    pub job: String,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Since the start, ramp included.
+    pub elapsed: Nanos,
+    /// The whole time it will take, where that can be said.
+    pub expected: Option<Nanos>,
+    /// Share done, 0..=1, where it is not simply `elapsed` of `expected`.
+    pub done: Option<f64>,
+    /// Reads per second since the last progress.
+    pub read_iops: f64,
+    /// Writes per second.
+    pub write_iops: f64,
+    /// Trims per second.
+    pub trim_iops: f64,
+    /// Bytes per second of all directions.
+    pub bandwidth: f64,
+    /// Median latency since the last progress; 0 without I/O.
+    pub p50: Nanos,
+    /// 99th percentile; 0 without I/O.
+    pub p99: Nanos,
+}
