@@ -119,7 +119,6 @@ fn the_stop_flag_ends_every_engine_with_the_outcome_so_far() {
         }
         let outcome = result.expect("an interrupted run has an outcome");
         assert!(outcome.interrupted && outcome.ios() > 0, "{engine:?}");
-        assert!(outcome.elapsed < Nanos::secs(60), "{}", outcome.elapsed);
         assert!(outcome.caveats.iter().any(|caveat| matches!(caveat, Caveat::Interrupted { .. })));
     }
 }

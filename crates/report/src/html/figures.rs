@@ -161,19 +161,18 @@ pub(super) fn latency_axis() -> Axis {
     Axis::new("latency (time per I/O)", Quantity::Nanos, Scale::Log10)
 }
 
+/// A series of each histogram, by what `spots` reads from it.
+fn of_bins(each: &[(&str, &Bins)], look: Look, spots: fn(&Bins) -> Vec<Spot>) -> Vec<Series> {
+    let names: Vec<&str> = each.iter().map(|(name, _)| *name).collect();
+    let series = each.iter().zip(slots(&names));
+    series
+        .map(|((name, bins), slot)| Series { name: (*name).to_owned(), slot, look, spots: spots(bins) })
+        .collect()
+}
+
 /// Latency over percentiles, as far as ten samples lie beyond.
 pub(super) fn percentiles(each: &[(&str, &Bins)], heading: &str) -> Plot {
-    let names: Vec<&str> = each.iter().map(|(name, _)| *name).collect();
-    let series = each
-        .iter()
-        .zip(slots(&names))
-        .map(|((name, bins), slot)| Series {
-            name: (*name).to_owned(),
-            slot,
-            look: Look::Plain,
-            spots: percentile_spots(bins),
-        })
-        .collect();
+    let series = of_bins(each, Look::Plain, percentile_spots);
     let x = Axis::new("percentile of I/Os (%)", Quantity::Percentile, Scale::Nines);
     plot(heading, x, latency_axis(), series)
 }
@@ -199,17 +198,7 @@ fn percentile_spots(bins: &Bins) -> Vec<Spot> {
 
 /// Share of the I/Os by latency, eight buckets to the octave.
 pub(super) fn histogram(each: &[(&str, &Bins)], heading: &str) -> Plot {
-    let names: Vec<&str> = each.iter().map(|(name, _)| *name).collect();
-    let series = each
-        .iter()
-        .zip(slots(&names))
-        .map(|((name, bins), slot)| Series {
-            name: (*name).to_owned(),
-            slot,
-            look: Look::Area,
-            spots: histogram_spots(bins),
-        })
-        .collect();
+    let series = of_bins(each, Look::Area, histogram_spots);
     let x = Axis::new("latency (time per I/O)", Quantity::Nanos, Scale::Log10);
     let y = Axis::new("share of I/Os in 1/8 octave (%)", Quantity::Percent, Scale::Linear);
     plot(heading, x, y, series)
