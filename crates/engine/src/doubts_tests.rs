@@ -44,6 +44,8 @@ fn quiet() -> (Outcome, Evidence) {
         verified: 0,
         interrupted: false,
         log: Vec::new(),
+        stages: None,
+        layers: None,
         caveats: Vec::new(),
     };
     (outcome, Evidence { alone: true, ..Evidence::default() })

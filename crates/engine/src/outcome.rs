@@ -52,6 +52,8 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         series: totals.series,
         failures: Vec::new(),
         log: Vec::new(),
+        stages: None,
+        layers: None,
         caveats: Vec::new(),
     };
     outcome.iops = iops(&outcome);

@@ -31,6 +31,9 @@ pub struct Check {
     pub steps: Vec<Step>,
     /// The figures people compare.
     pub summary: Summary,
+    /// What single parts of the path cost, beside published figures.
+    #[serde(default)]
+    pub path_costs: Vec<PathCost>,
     /// What it all means.
     pub verdict: Verdict,
     /// Doubts that concern the whole check.
@@ -172,6 +175,27 @@ pub struct Cost {
     pub syscalls_per_io: f64,
     /// Context switches per I/O.
     pub switches_per_io: f64,
+}
+
+/// What one part of the path costs: a difference of two measurements made in turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PathCost {
+    /// Stable short name: `syscall`, `file_system`, `buffering`, `switch`, `interrupt`.
+    pub id: String,
+    /// Its name in words.
+    pub name: String,
+    /// What was subtracted from what.
+    pub how: String,
+    /// `clocks` (of the time-stamp counter, per I/O) or `clocks/byte`.
+    pub unit: String,
+    /// `None` when it could not be measured; `note` says why.
+    pub measured: Option<Interval>,
+    /// The figure of the paper, in the same unit; `None` where it gives none.
+    pub published: Option<f64>,
+    /// Where it is published, and on what machine.
+    pub published_where: Option<String>,
+    /// Why it was not measured, or what to know when comparing.
+    pub note: Option<String>,
 }
 
 /// What limits the platform.

@@ -12,9 +12,13 @@ mod bins;
 mod caveat;
 mod check;
 mod job;
+mod ladder;
+mod layers;
 mod machine;
+mod observe;
 mod outcome;
 mod progress;
+mod stages;
 mod target;
 mod units;
 
@@ -22,13 +26,17 @@ pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
 pub use check::{
-    Advice, Axis, Cell, Check, Cost, DepthOne, Limit, Point, Saturation, Scratch, Step, Summary, Verdict,
+    Advice, Axis, Cell, Check, Cost, DepthOne, Limit, PathCost, Point, Saturation, Scratch, Step, Summary, Verdict,
 };
 pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
+pub use ladder::{Ladder, Rung, RungState};
+pub use layers::{Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
 pub use machine::{BlockDevice, Cpu, FileSystem, Kernel, Machine, Memory, Queue, Storage, Virtualisation};
+pub use observe::{Carrier, Lane, LaneRequest, Observer};
 pub use outcome::{
     CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, Outcome, OutcomeFile, SCHEMA,
 };
 pub use progress::{Phase, Progress};
+pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
 pub use target::{Target, TargetKind};
 pub use units::{Bytes, Nanos, ParseUnitError};

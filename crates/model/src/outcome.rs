@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bins, Bytes, Caveat, Direction, Job, Machine, Nanos, Storage, Target};
+use crate::{Bins, Bytes, Caveat, Direction, Job, Layers, Machine, Nanos, Stages, Storage, Target};
 
 /// Version of the JSON layout; raised when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -63,6 +63,12 @@ pub struct Outcome {
     pub interrupted: bool,
     /// Single I/Os, only when the job's logs ask for each.
     pub log: Vec<LogEntry>,
+    /// Where the latency went, when it was traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<Stages>,
+    /// Where the clocks went, when they were sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<Layers>,
     /// Why to doubt it.
     pub caveats: Vec<Caveat>,
 }

@@ -162,6 +162,8 @@ pub(crate) mod tests {
             verified: 0,
             interrupted: false,
             log: Vec::new(),
+            stages: None,
+            layers: None,
             caveats: Vec::new(),
         }
     }

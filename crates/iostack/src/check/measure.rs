@@ -50,7 +50,7 @@ impl Session<'_> {
     }
 
     fn run(&self, work: Work) -> Result<Outcome, String> {
-        let control = Control { stop: self.stop, progress: None, progress_every: Nanos::millis(500) };
+        let control = Control { stop: self.stop, progress: None, progress_every: Nanos::millis(500), observer: None };
         let mut outcomes = iostack_engine::run(&[work], &control).map_err(|error| chain(&error))?;
         outcomes.pop().ok_or_else(|| "the engine returned no outcome".to_owned())
     }

@@ -209,6 +209,7 @@ fn judge(args: &CheckArgs, found: Found, started_unix_ms: u64, started: Instant)
         scratch,
         steps,
         summary,
+        path_costs: Vec::new(),
         verdict,
         caveats,
         interrupted: iostack_host::signals::stop_flag().load(std::sync::atomic::Ordering::Relaxed),

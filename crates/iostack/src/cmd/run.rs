@@ -122,6 +122,7 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
         stop,
         progress: talk.is_live().then_some(&report as &(dyn Fn(&Progress) + Sync)),
         progress_every: Nanos::millis(500),
+        observer: None,
     };
     let started_unix_ms =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);

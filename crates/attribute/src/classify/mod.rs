@@ -1,0 +1,1 @@
+//! Which layer does a function belong to, and what kind of work is it?

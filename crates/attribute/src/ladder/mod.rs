@@ -1,0 +1,1 @@
+//! What may be measured here, and what lifts it?

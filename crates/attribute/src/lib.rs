@@ -1,0 +1,17 @@
+//! Where did it go?
+//!
+//! ```text
+//!   kernel tracepoints ──► stages/  (BPF)       ──► Stages: where the latency went
+//!   timer samples ──► layers/ ──► classify/     ──► Layers: where the clocks went
+//!   scheduler, interrupts ──► layers/ (BPF) ────┘   exact totals that the samples split
+//!   permissions ──► ladder/                     ──► Ladder: what may be measured here, and what lifts it
+//! ```
+//!
+//! `classify` is pure: it runs on stored samples, without privileges. Start reading at [`stages::StageTrace`] and
+//! [`layers::LayerTrace`].
+
+pub mod classify;
+pub mod ladder;
+pub mod layers;
+pub mod stages;
+mod sys;

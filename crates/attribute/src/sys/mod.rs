@@ -1,0 +1,1 @@
+//! System calls and memory shared with the kernel: the only unsafe code of this crate.

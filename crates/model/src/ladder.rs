@@ -1,0 +1,94 @@
+//! What may be measured here?
+//!
+//! Each rung needs the one below it. What a user may not do lowers the rung, never the truth of a figure.
+
+use serde::{Deserialize, Serialize};
+
+/// A step of the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// `/proc` and `/sys` alone.
+    Counters,
+    /// Kernel samples of one's own processes.
+    OwnSamples,
+    /// Samples of the whole machine: other processes, kernel threads, interrupts.
+    AllSamples,
+    /// BPF: stages, exact totals.
+    Tracing,
+    /// The performance-monitoring unit: cycles and instructions.
+    Hardware,
+}
+
+impl Rung {
+    /// From the lowest.
+    pub const ALL: [Rung; 5] =
+        [Rung::Counters, Rung::OwnSamples, Rung::AllSamples, Rung::Tracing, Rung::Hardware];
+
+    /// Its number, from 0.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rung::Counters => "counters",
+            Rung::OwnSamples => "own samples",
+            Rung::AllSamples => "all samples",
+            Rung::Tracing => "tracing",
+            Rung::Hardware => "hardware",
+        }
+    }
+
+    /// What standing on it gives.
+    pub const fn gives(self) -> &'static str {
+        match self {
+            Rung::Counters => "throughput, latency, CPU time of the load; device counters",
+            Rung::OwnSamples => "clocks by kernel layer, of one's own processes",
+            Rung::AllSamples => "clocks by kernel layer of any process, kernel threads and interrupts too",
+            Rung::Tracing => "latency by stage; exact totals of clocks",
+            Rung::Hardware => "cycles and instructions",
+        }
+    }
+}
+
+/// One rung on this machine, for this user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RungState {
+    /// Which.
+    pub rung: Rung,
+    /// It was tried and works.
+    pub reached: bool,
+    /// What was found: how it was tried, or why it does not work.
+    pub reason: String,
+    /// The command that lifts it; `None` when reached, or when nothing can.
+    pub remedy: Option<String>,
+}
+
+/// The whole ladder. A rung can be had without one between (a container may have BPF and no samples), so each is
+/// tried on its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ladder {
+    /// From the lowest.
+    pub rungs: Vec<RungState>,
+    /// What else matters: kernel symbols, lockdown, BTF, steal; a name and what was found.
+    pub facts: Vec<(String, String)>,
+}
+
+impl Ladder {
+    /// True when a rung was tried and works.
+    pub fn has(&self, rung: Rung) -> bool {
+        self.rungs.iter().any(|state| state.rung == rung && state.reached)
+    }
+
+    /// The highest rung below which all are reached.
+    pub fn reached(&self) -> Option<&RungState> {
+        self.rungs.iter().take_while(|state| state.reached).last()
+    }
+
+    /// The first rung that is not reached.
+    pub fn missing(&self) -> Option<&RungState> {
+        self.rungs.iter().find(|state| !state.reached)
+    }
+}

@@ -1,0 +1,151 @@
+//! Where did the CPU clocks go?
+//!
+//! Totals are exact (the scheduler's switches and the interrupts' entries and exits, bracketed); samples only split
+//! them. A sample has a *layer* (whose work it was) and a *kind* (what sort of work), independent of each other.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Ladder, Nanos};
+
+/// The clocks of one kernel layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayerRow {
+    /// Name in the rule file, such as `block`; `unclassified` for what no rule knows.
+    pub layer: String,
+    /// The rule file's words for it.
+    pub meaning: String,
+    /// Samples that fell into it.
+    pub samples: u64,
+    /// Its share of `Clocks::total`, in time on a CPU.
+    pub time: Nanos,
+    /// Samples by kind (`code`, `lock`, `copy`, `alloc`, `irqoff`, `switch`, `doorbell`, ...), largest first.
+    pub kinds: Vec<(String, u64)>,
+}
+
+/// One function of the profile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionRow {
+    /// Symbol.
+    pub name: String,
+    /// The layer its samples went to, most often.
+    pub layer: String,
+    /// Its kind.
+    pub kind: String,
+    /// Samples with it on top.
+    pub samples: u64,
+}
+
+/// A stack that samples shared, for the flame picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StackRow {
+    /// Symbols, outermost first.
+    pub frames: Vec<String>,
+    /// The layer of each frame: same length.
+    pub layers: Vec<String>,
+    /// Samples.
+    pub samples: u64,
+}
+
+/// CPU time that served the subject.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// On a CPU in the subject's threads, in the kernel or not.
+    pub tasks: Nanos,
+    /// In interrupts of the device that came while other threads or none ran.
+    pub interrupts: Nanos,
+    /// In kernel threads that served it (loop workers, write-back, journals, `io_uring` workers).
+    pub kernel_threads: Nanos,
+    /// Those kernel threads, largest first.
+    pub kernel_thread_names: Vec<(String, Nanos)>,
+    /// Time with nothing to do that was spent polling, kept out of the rest.
+    pub idle_polling: Nanos,
+    /// True when bracketed; false when it is the number of samples times their period, or the kernel's tick accounts.
+    pub exact: bool,
+    /// How it was had, in words.
+    pub how: String,
+}
+
+impl Clocks {
+    /// All that served the subject.
+    pub fn total(&self) -> Nanos {
+        self.tasks + self.interrupts + self.kernel_threads
+    }
+}
+
+/// How good the classification was, by its own checks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quality {
+    /// Share of kernel samples that no rule knew, 0..=1.
+    pub unclassified: f64,
+    /// Share that took the layer of a caller because the leaf itself was unknown, 0..=1.
+    pub inferred: f64,
+    /// Share of samples on which a name rule and a path rule both spoke and disagreed, 0..=1; `None` without any.
+    pub disagreement: Option<f64>,
+    /// Share of known functions that their neighbours place in the right layer, 0..=1; `None` when neighbours were
+    /// not used.
+    pub neighbours_right: Option<f64>,
+    /// Where function names came from, and why not better.
+    pub symbols: String,
+}
+
+/// Instructions and cycles of the performance-monitoring unit, per I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hardware {
+    /// Instructions retired, user and kernel.
+    pub instructions: f64,
+    /// Core cycles.
+    pub cycles: f64,
+}
+
+/// Where the clocks went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layers {
+    /// Whose work: `this load`, `process 1234 (git)`, `the whole machine`.
+    pub subject: String,
+    /// Time sampled.
+    pub elapsed: Nanos,
+    /// I/Os of the subject in that time; `None` where nobody counted them.
+    pub ios: Option<u64>,
+    /// What `ios` counts, in words: `I/Os of the load`, `block requests of vda`.
+    pub ios_meaning: String,
+    /// Rate of the time-stamp counter, whose clocks are meant.
+    pub tsc_hz: u64,
+    /// The exact part.
+    pub clocks: Clocks,
+    /// Samples per second and CPU asked for.
+    pub rate_hz: u32,
+    /// `cpu-clock` or `cycles`.
+    pub event: String,
+    /// Samples taken of the subject (its threads, its interrupts, its kernel threads).
+    pub samples: u64,
+    /// Samples lost.
+    pub lost: u64,
+    /// CPU time that sampling cost, as a share of the CPU time sampled, 0..=1; 0 when it could not be measured.
+    pub sampling_cost: f64,
+    /// By layer, largest first. Their times add up to `clocks.total()`.
+    pub rows: Vec<LayerRow>,
+    /// By function, largest first, at most 64.
+    pub functions: Vec<FunctionRow>,
+    /// By stack, largest first, at most 2000; the rest is summed in the first frame that they share.
+    pub stacks: Vec<StackRow>,
+    /// Checks of the classification.
+    pub quality: Quality,
+    /// `None` without a unit that counts.
+    pub hardware: Option<Hardware>,
+    /// What may be measured here and why not more.
+    pub ladder: Ladder,
+    /// What to know when reading it, in whole sentences.
+    pub notes: Vec<String>,
+}
+
+impl Layers {
+    /// Clocks of the time-stamp counter in a span.
+    pub fn clocks_of(&self, time: Nanos) -> f64 {
+        time.0 as f64 * self.tsc_hz as f64 / 1e9
+    }
+
+    /// Clocks per I/O in a span of CPU time; `None` without a count of I/Os.
+    pub fn clocks_per_io(&self, time: Nanos) -> Option<f64> {
+        self.ios.filter(|&ios| ios > 0).map(|ios| self.clocks_of(time) / ios as f64)
+    }
+}

@@ -1,0 +1,248 @@
+//! Where did the latency of an I/O go?
+//!
+//! ```text
+//!  entry ─submit─► bio queued ─queue─► request ─schedule─► issued ─doorbell─► CPU free ─device─► interrupt
+//!    ▲ late                                                                                        │ complete
+//!  meant to start               exit ◄─return─ on CPU ◄─switch─ waking ◄─wake── request ended ◄────┘
+//! ```
+//!
+//! The stages of one I/O follow each other without gap or overlap, so that they add up to what the caller waited. An
+//! event that was not seen makes its stage empty: its time belongs to the stage that ends with the next event seen.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bins, Ladder, Nanos};
+
+/// One stretch of an I/O's way, named by what happens in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// From the moment an open loop meant to start it to the start.
+    Late,
+    /// From the start to the first bio: system call, VFS, file system.
+    Submit,
+    /// From the bio to its request in the scheduler's or the plug's list: splitting, merging, tags.
+    Queue,
+    /// In the I/O scheduler.
+    Schedule,
+    /// From the issue until the submitting CPU did something else: the driver, and the write that tells the device.
+    Doorbell,
+    /// In the device (and on the way to it and back, as far as no CPU sees it), until its interrupt.
+    Device,
+    /// From the interrupt to the end of the request.
+    Complete,
+    /// From the end of the request to the wake-up of the thread that waits.
+    Wake,
+    /// From the wake-up until the thread runs.
+    Switch,
+    /// From there to the caller: the rest of the system call, or of the wait for its completion to be picked up.
+    Return,
+}
+
+impl Stage {
+    /// All, in the order of the way.
+    pub const ALL: [Stage; 10] = [
+        Stage::Late,
+        Stage::Submit,
+        Stage::Queue,
+        Stage::Schedule,
+        Stage::Doorbell,
+        Stage::Device,
+        Stage::Complete,
+        Stage::Wake,
+        Stage::Switch,
+        Stage::Return,
+    ];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Late => "late",
+            Stage::Submit => "submit",
+            Stage::Queue => "queue",
+            Stage::Schedule => "schedule",
+            Stage::Doorbell => "doorbell",
+            Stage::Device => "device",
+            Stage::Complete => "complete",
+            Stage::Wake => "wake",
+            Stage::Switch => "switch",
+            Stage::Return => "return",
+        }
+    }
+
+    /// What happens in it, for a reader who does not know the block layer.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Stage::Late => "meant to start, not started yet",
+            Stage::Submit => "system call, VFS, file system",
+            Stage::Queue => "bio to request: split, merge, tag",
+            Stage::Schedule => "I/O scheduler",
+            Stage::Doorbell => "driver, telling the device",
+            Stage::Device => "device, until its interrupt",
+            Stage::Complete => "interrupt to end of request",
+            Stage::Wake => "end of request to wake-up",
+            Stage::Switch => "wake-up to running",
+            Stage::Return => "back to the caller",
+        }
+    }
+
+    /// The part it belongs to.
+    pub const fn part(self) -> Part {
+        match self {
+            Stage::Doorbell => Part::Transport,
+            Stage::Device => Part::Device,
+            _ => Part::Platform,
+        }
+    }
+}
+
+/// Who took the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Software and waiting for a CPU.
+    Platform,
+    /// Telling the device: driver, doorbell, the exit to a hypervisor.
+    Transport,
+    /// The device.
+    Device,
+}
+
+impl Part {
+    /// All, in the order of the way.
+    pub const ALL: [Part; 3] = [Part::Platform, Part::Transport, Part::Device];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Part::Platform => "platform",
+            Part::Transport => "transport",
+            Part::Device => "device",
+        }
+    }
+}
+
+/// Which way an I/O went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// To a device: it made bios of its own and waited for them.
+    Device,
+    /// Answered from the page cache without sleeping.
+    CacheHit,
+    /// No bio of its own, but it slept: for another's read-ahead, for write-back or for a lock.
+    CacheWait,
+    /// It should have made a bio and none was seen to the end: handed to a worker thread, or events were lost.
+    Unmatched,
+}
+
+impl Way {
+    /// All.
+    pub const ALL: [Way; 4] = [Way::Device, Way::CacheHit, Way::CacheWait, Way::Unmatched];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Way::Device => "to the device",
+            Way::CacheHit => "cache hit",
+            Way::CacheWait => "cache, waited",
+            Way::Unmatched => "unmatched",
+        }
+    }
+}
+
+/// The I/Os that went one way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WayStages {
+    /// Which.
+    pub way: Way,
+    /// From the start (or the intended start) to the return. Its sum is the sum of the stages' sums.
+    pub whole: Bins,
+    /// Each stage that took time in any I/O, in the order of the way. Each histogram counts every I/O of this way,
+    /// with 0 where the I/O did not pass the stage, so that means add up.
+    pub stages: Vec<(Stage, Bins)>,
+}
+
+impl WayStages {
+    /// Mean time in a part, ns.
+    pub fn part_mean_ns(&self, part: Part) -> f64 {
+        self.stages.iter().filter(|(stage, _)| stage.part() == part).map(|(_, bins)| bins.mean_ns()).sum()
+    }
+
+    /// Share of a part in the whole, 0..=1.
+    pub fn part_share(&self, part: Part) -> f64 {
+        let whole = self.whole.mean_ns();
+        if whole == 0.0 { 0.0 } else { self.part_mean_ns(part) / whole }
+    }
+}
+
+/// What one block device of the chain saw: its bios, whoever sent them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceStages {
+    /// Kernel name, such as `loop0`.
+    pub name: String,
+    /// The device above it in the chain, whose [`Stage::Device`] contains this one's whole; `None` for the top.
+    pub above: Option<String>,
+    /// From the bio's queueing to its end.
+    pub whole: Bins,
+    /// `Queue`, `Schedule`, `Doorbell` where known, `Device`, `Complete`.
+    pub stages: Vec<(Stage, Bins)>,
+    /// Bios that ended in a request together with others.
+    pub merged: u64,
+    /// Bios that were split.
+    pub split: u64,
+}
+
+/// What the measuring itself cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TracingCost {
+    /// Events handled.
+    pub events: u64,
+    /// CPU time of one, ns; 0 when it could not be measured.
+    pub ns_per_event: f64,
+    /// CPU time per I/O of the application, ns.
+    pub ns_per_io: f64,
+    /// How it was measured, in words.
+    pub how: String,
+}
+
+/// Where the latency went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stages {
+    /// Whose I/Os: `this load`, `process 1234 (mariadbd)`, `device vda`.
+    pub subject: String,
+    /// Time traced.
+    pub elapsed: Nanos,
+    /// I/Os the subject completed while traced.
+    pub ios: u64,
+    /// Those whose way was seen from end to end (hits included).
+    pub matched: u64,
+    /// Events or records that were lost; 0 or the figures are incomplete.
+    pub lost: u64,
+    /// By way; ways without I/O are left out.
+    pub ways: Vec<WayStages>,
+    /// By device, top first. Empty where no bio was seen.
+    pub devices: Vec<DeviceStages>,
+    /// Mean latency by the application's own clock, ns; `None` where we are not the application.
+    pub application_mean_ns: Option<f64>,
+    /// Cost of the measuring.
+    pub tracing: TracingCost,
+    /// What may be measured here and why not more.
+    pub ladder: Ladder,
+    /// What to know when reading it, in whole sentences.
+    pub notes: Vec<String>,
+}
+
+impl Stages {
+    /// The I/Os of one way.
+    pub fn way(&self, way: Way) -> Option<&WayStages> {
+        self.ways.iter().find(|stages| stages.way == way)
+    }
+
+    /// Mean of all I/Os of all ways, ns.
+    pub fn mean_ns(&self) -> f64 {
+        let count: u64 = self.ways.iter().map(|way| way.whole.count).sum();
+        let sum: u64 = self.ways.iter().map(|way| way.whole.sum_ns).sum();
+        if count == 0 { 0.0 } else { sum as f64 / count as f64 }
+    }
+}
