@@ -18,7 +18,7 @@ pub(crate) mod serial_loop;
 
 use std::time::Duration;
 
-use iostack_model::Nanos;
+use iostack_model::{Carrier, Lane, Nanos};
 use iostack_workload::Op;
 
 use crate::extras::Extras;
@@ -64,6 +64,8 @@ pub(crate) trait Queue {
     /// The submitting call never waits for completions, so that its time is worth recording.
     const SUBMITS_APART: bool;
 
+    /// How the kernel's events lead back to a slot.
+    fn carrier(&self) -> Carrier;
     /// Prepares reads or writes: slot, operation, and the buffer, which must stay in place until the completion.
     fn push_all(&mut self, batch: impl Iterator<Item = (u32, Op, *mut u8)>);
     /// Hands over all that was pushed.
@@ -86,27 +88,57 @@ pub(crate) struct Station<'a> {
     pub(crate) payload: Payload,
     pub(crate) files: Files,
     pub(crate) extras: Extras,
+    /// Somebody looks at each I/O.
+    pub(crate) lane: Option<Box<dyn Lane + 'a>>,
 }
 
 /// Passes an edge; true when nothing more is to be submitted.
 #[cold]
 #[inline(never)]
 pub(crate) fn turn(meter: &mut Meter<'_>, source: &mut Source, extras: &mut Extras, now: u64) -> bool {
-    match meter.cross(now) {
-        Turn::Go => false,
-        Turn::Stop => true,
-        Turn::Begin => {
-            source.begin();
-            extras.begin(now, meter.origin());
-            false
-        }
+    pass(meter, source, extras, now) == Turn::Stop
+}
+
+fn pass(meter: &mut Meter<'_>, source: &mut Source, extras: &mut Extras, now: u64) -> Turn {
+    let turn = meter.cross(now);
+    if turn == Turn::Begin {
+        source.begin();
+        extras.begin(now, meter.origin());
     }
+    turn
 }
 
 impl Station<'_> {
     /// Passes an edge; true when nothing more is to be submitted.
     pub(crate) fn turn(&mut self, now: u64) -> bool {
-        turn(&mut self.meter, &mut self.source, &mut self.extras, now)
+        let turn = pass(&mut self.meter, &mut self.source, &mut self.extras, now);
+        if turn == Turn::Begin
+            && let Some(lane) = &mut self.lane
+        {
+            lane.restart();
+        }
+        turn == Turn::Stop
+    }
+
+    /// Tells the observer that an I/O starts, `late` ticks after it was meant to.
+    pub(crate) fn begin(&mut self, slot: u32, late: u64) {
+        if let Some(lane) = &mut self.lane {
+            lane.begin(slot, self.meter.clock.nanos(late));
+        }
+    }
+
+    /// Tells the observer that the call which waited has returned.
+    pub(crate) fn returned(&mut self) {
+        if let Some(lane) = &mut self.lane {
+            lane.returned();
+        }
+    }
+
+    /// Tells the observer that an I/O has come back.
+    pub(crate) fn completed(&mut self, slot: u32, whole: bool) {
+        if let Some(lane) = &mut self.lane {
+            lane.complete(slot, whole);
+        }
     }
 
     /// Waits for the schedule; true when the job is to end instead.

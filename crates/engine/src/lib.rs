@@ -37,6 +37,7 @@ mod progress;
 mod source;
 mod stage;
 mod sys;
+mod watch;
 mod worker;
 
 use std::path::PathBuf;

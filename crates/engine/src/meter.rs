@@ -20,6 +20,7 @@ use iostack_workload::Op;
 use crate::board::{Board, SideTally, Tally};
 use crate::failures::{FAILURES_MAX, Failures};
 use crate::sys::{self, ThreadUse};
+use crate::watch::Watch;
 
 /// The stop flag is looked at, and progress published, at least this often.
 const PUBLISH_EVERY: Nanos = Nanos::millis(250);
@@ -88,6 +89,7 @@ pub(crate) struct Meter<'a> {
     pub(crate) interrupted: bool,
     use_at_begin: ThreadUse,
     stop: &'a AtomicBool,
+    watch: &'a Watch<'a>,
 }
 
 /// What one thread leaves behind.
@@ -111,6 +113,7 @@ impl<'a> Meter<'a> {
         thread: usize,
         rhythm: Rhythm,
         stop: &'a AtomicBool,
+        watch: &'a Watch<'a>,
     ) -> Box<Meter<'a>> {
         Box::new(Meter {
             clock,
@@ -137,6 +140,7 @@ impl<'a> Meter<'a> {
             interrupted: false,
             use_at_begin: ThreadUse::default(),
             stop,
+            watch,
         })
     }
 
@@ -265,6 +269,7 @@ impl<'a> Meter<'a> {
                 self.edge = self.border.min(now + self.publish_ticks);
                 return Turn::Go;
             }
+            self.watch.open();
             self.measuring = true;
             if self.ramped {
                 // The loop has been running: what it submitted until now is the ramp's, so that what is submitted

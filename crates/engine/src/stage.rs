@@ -21,6 +21,7 @@ use crate::gate::Gate;
 use crate::meter::Rhythm;
 use crate::progress::Watcher;
 use crate::sys;
+use crate::watch::Watch;
 use crate::worker::{self, Assignment, WorkerReport};
 use crate::{Control, EngineError, Work};
 
@@ -137,10 +138,11 @@ pub(crate) fn run<'a>(
 ) -> Result<Vec<Group<'a>>, EngineError> {
     let mut groups = groups(works, control.progress.is_some());
     let gate = Gate::new(groups.len());
+    let watch = Watch::new(control.observer);
     sys::prepare_kick();
     sys::allow_many_files();
     let reports = std::thread::scope(|scope| {
-        let assignments = assignments(&groups, &gate, control);
+        let assignments = assignments(&groups, &gate, &watch, control);
         let total = assignments.len();
         let mut handles = Vec::with_capacity(total);
         let mut failed = None;
@@ -190,6 +192,7 @@ impl Drop for Alarm<'_> {
 fn assignments<'s>(
     groups: &[Group<'s>],
     gate: &'s Gate,
+    watch: &'s Watch<'s>,
     control: &Control<'s>,
 ) -> Vec<(usize, Assignment<'s>)> {
     let mut list = Vec::new();
@@ -208,6 +211,7 @@ fn assignments<'s>(
                     rhythm: Rhythm { slice: group.first().job.slice, progress },
                     gate,
                     stop: control.stop,
+                    watch,
                 };
                 list.push((index, assignment));
                 board_thread += 1;

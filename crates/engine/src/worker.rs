@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use iostack_host::clock::Clock;
-use iostack_model::{Bytes, Engine, Job, LogEntry, Mix, Nanos, VerifyMode};
+use iostack_model::{Bytes, Carrier, Engine, Job, LogEntry, Mix, Nanos, VerifyMode};
 use iostack_workload::{Plan, Region};
 
 use crate::backend::calls::{Alone, Mmap, Psync, Pvsync2};
@@ -21,6 +21,7 @@ use crate::meter::{Meter, Rhythm, Span, ThreadResult};
 use crate::payload::Payload;
 use crate::source::{Limits, Source};
 use crate::sys;
+use crate::watch::Watch;
 use crate::{EngineError, Work};
 
 /// One thread's part of a stage.
@@ -37,6 +38,7 @@ pub(crate) struct Assignment<'a> {
     pub(crate) rhythm: Rhythm,
     pub(crate) gate: &'a Gate,
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) watch: &'a Watch<'a>,
 }
 
 /// What one thread leaves behind.
@@ -93,8 +95,9 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let repeat = reads_back.then(|| plan.clone());
     let extras = Extras::new(job, number, clock);
     let board = Arc::clone(&assignment.board);
-    let meter = Meter::new(clock, board, assignment.board_thread, assignment.rhythm, assignment.stop);
-    let station = Station { source: Source::new(plan, limits), meter, payload, files, extras };
+    let Assignment { board_thread, rhythm, stop, watch, .. } = assignment;
+    let meter = Meter::new(clock, board, board_thread, rhythm, stop, watch);
+    let station = Station { source: Source::new(plan, limits), meter, payload, files, extras, lane: None };
     let unwritten = unwritten(&assignment, region);
     Ok(Prepared { assignment, station, repeat, planned, region, unwritten })
 }
@@ -133,16 +136,16 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
     match job.engine {
         Engine::Psync => {
             let mut call = Psync::new(files);
-            run_serial(prepared, &mut call)
+            run_serial(prepared, &mut call, Carrier::Call)
         }
         Engine::Pvsync2 { hipri } => {
             let mut call = Pvsync2::new(files, hipri);
-            run_serial(prepared, &mut call)
+            run_serial(prepared, &mut call, Carrier::Call)
         }
         Engine::Mmap => {
             let mut call =
                 Mmap::new(files, prepared.region.offset + prepared.region.length, job.mix.write > 0)?;
-            run_serial(prepared, &mut call)
+            run_serial(prepared, &mut call, Carrier::Fault)
         }
         Engine::Libaio => {
             let queue = Libaio::new(job, files)?;
@@ -162,11 +165,15 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
     }
 }
 
-fn run_serial<C: Call>(prepared: Prepared<'_>, call: &mut C) -> Result<WorkerReport, EngineError> {
+fn run_serial<C: Call>(
+    prepared: Prepared<'_>,
+    call: &mut C,
+    carrier: Carrier,
+) -> Result<WorkerReport, EngineError> {
     let job = &prepared.assignment.work.job;
     let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
-    measure(prepared, |station, reading_back| {
-        match (plain && !reading_back, reads) {
+    measure(prepared, carrier, |station, reading_back| {
+        match (plain && !reading_back && station.lane.is_none(), reads) {
             (true, true) => serial_loop::run::<C, true>(station, call),
             (true, false) => serial_loop::run::<C, false>(station, call),
             (false, _) => serial_loop::run_with_extras(station, call),
@@ -182,11 +189,13 @@ fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerRe
     let depth = Depth { slots, submit, complete_min: job.batch.complete_min.clamp(1, slots) };
     let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
     if plain && slots == 1 && !reads_back(job) {
-        return run_serial(prepared, &mut Alone { queue: &mut queue });
+        let carrier = queue.carrier();
+        return run_serial(prepared, &mut Alone { queue: &mut queue }, carrier);
     }
     let path = prepared.station.files.path();
-    measure(prepared, |station, reading_back| {
-        let result = match (plain && !reading_back, reads) {
+    let carrier = queue.carrier();
+    measure(prepared, carrier, |station, reading_back| {
+        let result = match (plain && !reading_back && station.lane.is_none(), reads) {
             (true, true) => queued_loop::run::<Q, true>(station, &mut queue, depth),
             (true, false) => queued_loop::run::<Q, false>(station, &mut queue, depth),
             (false, _) => queued_extras::run(station, &mut queue, depth),
@@ -202,6 +211,7 @@ fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerRe
 /// From the gate to the report. `load` runs the loop once, to measure or to read back.
 fn measure(
     prepared: Prepared<'_>,
+    carrier: Carrier,
     mut load: impl FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>,
 ) -> Result<WorkerReport, EngineError> {
     let Prepared { assignment, mut station, repeat, planned, region, unwritten } = prepared;
@@ -221,7 +231,10 @@ fn measure(
     report.first = clock.now();
     let mut outcome = Ok(());
     if !delayed_to_the_end {
+        station.lane = assignment.watch.lane(job, carrier);
         outcome = load(&mut station, false);
+        assignment.watch.close();
+        station.lane = None;
         if job.sync.end_fsync {
             station.extras.flush(&mut station.meter, &station.files, false);
         }

@@ -52,6 +52,9 @@ pub trait Lane {
     /// The I/O of `slot` is about to be handed to the kernel, `late_ns` after it was meant to be.
     fn begin(&mut self, slot: u32, late_ns: u64);
 
+    /// The call that waited has returned: the moment at which all I/Os completed by the next calls came back.
+    fn returned(&mut self);
+
     /// The I/O of `slot` has come back. `whole`: it moved all its bytes; else it does not count.
     fn complete(&mut self, slot: u32, whole: bool);
 }

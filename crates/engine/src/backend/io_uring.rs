@@ -2,7 +2,7 @@
 //!
 //! One `io_uring_enter` both submits and waits, so at depth 1 there is one system call per I/O.
 
-use iostack_model::{Bytes, Job};
+use iostack_model::{Bytes, Carrier, Job};
 use iostack_workload::Op;
 
 use crate::EngineError;
@@ -108,6 +108,10 @@ fn unavailable(source: std::io::Error, job: &Job) -> EngineError {
 
 impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
     const SUBMITS_APART: bool = false;
+
+    fn carrier(&self) -> Carrier {
+        Carrier::IoUring
+    }
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]

@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 
-use iostack_model::Job;
+use iostack_model::{Carrier, Job};
 use iostack_workload::Op;
 
 use crate::EngineError;
@@ -54,6 +54,10 @@ impl Libaio {
 
 impl Queue for Libaio {
     const SUBMITS_APART: bool = true;
+
+    fn carrier(&self) -> Carrier {
+        Carrier::Libaio { blocks: self.blocks.as_ptr() as u64 }
+    }
 
     #[inline]
     fn push_all(&mut self, batch: impl Iterator<Item = (u32, Op, *mut u8)>) {

@@ -51,8 +51,13 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
             }
             continue;
         }
-        submit(station, queue, &mut slots, &mut batch);
         let full = over || slots.in_flight() == depth.slots || flush.is_some();
+        if Q::SUBMITS_APART || !full {
+            submit(station, queue, &mut slots, &mut batch);
+        } else {
+            // The call that waits hands over too.
+            batch.clear();
+        }
         let Some((least, patience)) = patience(station, full, depth.complete_min.min(slots.in_flight()))
         else {
             continue;
@@ -63,6 +68,7 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
             over |= settle(entered.errno)? && station.turn(clock.now());
         }
         let end = clock.now();
+        station.returned();
         if end >= station.meter.edge {
             over |= station.turn(end);
         }
@@ -107,6 +113,7 @@ fn prepare<Q: Queue>(
             station.payload.reads.address(slot as usize)
         };
         queue.push_all(std::iter::once((slot, op, buffer)));
+        station.begin(slot, now.saturating_sub(start));
         slots.flights[slot as usize] = Flight { op, start, submitted: now, submitting: 0 };
         batch.push(slot);
     }
@@ -170,6 +177,7 @@ fn patience(station: &Station<'_>, full: bool, least: u32) -> Option<(u32, Patie
 
 fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, end: u64) {
     let Flight { op, start, submitted, submitting } = flight;
+    station.completed(slot, result.cast_unsigned() == op.length);
     if result.cast_unsigned() == op.length {
         station.meter.complete(op.direction, op.length, start, end);
         let Station { extras, meter, payload, .. } = station;

@@ -50,8 +50,11 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         let Some(op) = station.source.take() else { break };
         let submitted = clock.now();
         let start = station.extras.submitting(&op, submitted);
+        station.begin(0, submitted.saturating_sub(start));
         let result = perform_with_extras(station, call, &op);
         let end = clock.now();
+        station.returned();
+        station.completed(0, result.cast_unsigned() == op.length as usize);
         if end >= station.meter.edge {
             stop = station.turn(end);
         }
