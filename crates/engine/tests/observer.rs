@@ -1,0 +1,116 @@
+//! Somebody who looks at a load from inside sees each I/O begin once and come back once.
+
+#[expect(dead_code, reason = "each test file uses its own part")]
+mod common;
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::{Directory, counted, engines, is_refused, run_with};
+use iostack_engine::Control;
+use iostack_model::{Batch, Engine, Job, Lane, LaneRequest, Nanos, Observer};
+
+const MIB: u64 = 1 << 20;
+
+#[derive(Default)]
+struct Counter {
+    opened: AtomicU64,
+    closed: AtomicU64,
+    begun: AtomicU64,
+    whole: AtomicU64,
+    returned: AtomicU64,
+    restarted: AtomicU64,
+    threads: Mutex<HashSet<u32>>,
+}
+
+struct CounterLane<'a> {
+    counter: &'a Counter,
+    slots: u32,
+    active: HashSet<u32>,
+}
+
+impl Observer for Counter {
+    fn opened(&self) {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn closed(&self) {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn lane(&self, request: &LaneRequest) -> Option<Box<dyn Lane + '_>> {
+        self.threads.lock().expect("no test thread panics with it").insert(request.thread_id);
+        Some(Box::new(CounterLane { counter: self, slots: request.slots, active: HashSet::new() }))
+    }
+}
+
+impl Lane for CounterLane<'_> {
+    fn restart(&mut self) {
+        self.counter.restarted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn begin(&mut self, slot: u32, _late_ns: u64) {
+        assert!(slot < self.slots, "slot {slot} of {}", self.slots);
+        assert!(self.active.insert(slot), "slot {slot} began twice");
+        self.counter.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn returned(&mut self) {
+        self.counter.returned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn complete(&mut self, slot: u32, whole: bool) {
+        assert!(self.active.remove(&slot), "slot {slot} came back without having begun");
+        self.counter.whole.fetch_add(u64::from(whole), Ordering::Relaxed);
+    }
+}
+
+impl Drop for CounterLane<'_> {
+    fn drop(&mut self) {
+        assert!(self.active.is_empty(), "never came back: {:?}", self.active);
+    }
+}
+
+#[test]
+fn each_io_of_each_engine_begins_once_and_comes_back_once() {
+    let directory = Directory::new("observer");
+    let path = directory.file("data", 8 * MIB);
+    for engine in engines() {
+        for (depth, submit) in [(1, 1), (7, 1), (32, 16)] {
+            let batch = Batch { submit, complete_min: 1 };
+            let job = Job { batch, threads: 2, ..counted(engine, depth, 97, 8 * MIB) };
+            let counter = Counter::default();
+            let result = run_with(&job, &path, &Control { observer: Some(&counter), ..Control::none() });
+            if is_refused("each_io_of_each_engine", &result) {
+                continue;
+            }
+            let outcome = result.expect("a plain file");
+            let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
+            assert_eq!(outcome.ios(), 194, "{engine:?} {depth} {submit}");
+            assert_eq!(count(&counter.begun), 194, "{engine:?} {depth} {submit}");
+            assert_eq!(count(&counter.whole), 194, "{engine:?} {depth} {submit}");
+            assert_eq!((count(&counter.opened), count(&counter.closed)), (1, 1));
+            assert_eq!(count(&counter.restarted), 2, "once in each thread");
+            assert!(count(&counter.returned) <= 194, "never more often than I/Os come back");
+            assert_eq!(counter.threads.lock().expect("all threads have ended").len(), 2);
+        }
+    }
+}
+
+#[test]
+fn a_ramp_ends_before_the_observer_hears_that_measuring_began() {
+    let directory = Directory::new("observer-ramp");
+    let path = directory.file("data", 8 * MIB);
+    let counter = Counter::default();
+    let job = Job {
+        ramp: Nanos::millis(30),
+        runtime: Some(Nanos::millis(60)),
+        time_based: true,
+        ..counted(Engine::Psync, 1, 97, 8 * MIB)
+    };
+    let outcome = run_with(&job, &path, &Control { observer: Some(&counter), ..Control::none() })
+        .expect("a plain file");
+    assert!(outcome.ios() < counter.begun.load(Ordering::Relaxed), "the ramp's I/Os begin too");
+    assert_eq!(counter.restarted.load(Ordering::Relaxed), 1);
+}
