@@ -11,6 +11,7 @@ mod access;
 mod bins;
 mod caveat;
 mod check;
+mod iolat;
 mod job;
 mod ladder;
 mod layers;
@@ -26,7 +27,12 @@ pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
 pub use check::{
-    Advice, Axis, Cell, Check, Cost, DepthOne, Limit, PathCost, Point, Saturation, Scratch, Step, Summary, Verdict,
+    Advice, Axis, Cell, Check, Cost, DepthOne, Limit, PathCost, Point, Saturation, Scratch, Step, Summary,
+    Verdict,
+};
+pub use iolat::{
+    Iolat, IolatComparison, IolatRound, IolatTest, LayerChange, LayerCost, LayerMapping, Moved, PublishedRun,
+    PublishedTable, PublishedTest, TestChange,
 };
 pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
 pub use ladder::{Ladder, Rung, RungState};
