@@ -52,6 +52,11 @@ fn all() -> Vec<Caveat> {
         Caveat::RateMissed { asked: 2.0, achieved: 1.0 },
         Caveat::IoLimit { line: String::new() },
         Caveat::NoDeviceCount { reason: String::new() },
+        Caveat::Traced { ns_per_io: 1.0, share: 0.5 },
+        Caveat::EventsLost { lost: 1, seen: 2 },
+        Caveat::Unmatched { unmatched: 1, ios: 2 },
+        Caveat::Unclassified { share: 0.5 },
+        Caveat::InexactClocks { how: String::new() },
     ]
 }
 

@@ -183,6 +183,37 @@ pub enum Caveat {
         /// Why.
         reason: String,
     },
+    /// Looking from inside took time of its own.
+    Traced {
+        /// CPU time that each I/O paid for it, ns.
+        ns_per_io: f64,
+        /// The same as a share of the mean latency.
+        share: f64,
+    },
+    /// Trace events or samples were lost.
+    EventsLost {
+        /// How many.
+        lost: u64,
+        /// How many arrived.
+        seen: u64,
+    },
+    /// The way of some I/Os was not seen from end to end.
+    Unmatched {
+        /// Those.
+        unmatched: u64,
+        /// All.
+        ios: u64,
+    },
+    /// The layer rules do not know some of the kernel's functions.
+    Unclassified {
+        /// Share of the samples, those with a guessed layer included.
+        share: f64,
+    },
+    /// CPU time was counted by samples or by the kernel's tick, not bracketed.
+    InexactClocks {
+        /// How it was had.
+        how: String,
+    },
 }
 
 /// `12 %`, `0.4 %`.
@@ -203,7 +234,8 @@ impl fmt::Display for Caveat {
 impl Caveat {
     /// The doubt as one sentence with its evidence.
     pub fn doubt(&self) -> String {
-        self.doubt_of_data().or_else(|| self.doubt_of_load()).unwrap_or_else(|| self.doubt_of_time())
+        let doubts = [Caveat::doubt_of_data, Caveat::doubt_of_load, Caveat::doubt_of_looking];
+        doubts.iter().find_map(|doubt| doubt(self)).unwrap_or_else(|| self.doubt_of_time())
     }
 
     fn doubt_of_data(&self) -> Option<String> {
@@ -267,6 +299,27 @@ impl Caveat {
                 format!("Other programs took {} of the machine's CPU time.", percent(*share))
             }
             Caveat::Steal { share } => format!("The hypervisor took {} of the CPU time.", percent(*share)),
+            _ => return None,
+        })
+    }
+
+    fn doubt_of_looking(&self) -> Option<String> {
+        Some(match self {
+            Caveat::Traced { ns_per_io, share } => format!(
+                "Looking from inside cost {:.2} us of CPU per I/O, {} of the latency.",
+                ns_per_io / 1e3,
+                percent(*share)
+            ),
+            Caveat::EventsLost { lost, seen } => {
+                format!("{lost} trace events or samples were lost, {seen} arrived.")
+            }
+            Caveat::Unmatched { unmatched, ios } => {
+                format!("{unmatched} of {ios} I/Os were not seen from end to end.")
+            }
+            Caveat::Unclassified { share } => {
+                format!("The layer rules do not know {} of the kernel's samples for sure.", percent(*share))
+            }
+            Caveat::InexactClocks { how } => format!("CPU time was not bracketed: {how}."),
             _ => return None,
         })
     }
@@ -336,6 +389,11 @@ impl Caveat {
             Caveat::RateMissed { .. } => "Lower the rate, raise the depth, or take it as the limit.",
             Caveat::IoLimit { .. } => "The figures are the limit's, not the device's.",
             Caveat::NoDeviceCount { .. } => "Only the application's view is known.",
+            Caveat::Traced { .. } => "Measure speed without --stages and --layers.",
+            Caveat::EventsLost { .. } => "Look at fewer devices, sample less often, or repeat at a lower load.",
+            Caveat::Unmatched { .. } => "Believe the stages only as far as the rest is alike.",
+            Caveat::Unclassified { .. } => "Look at the functions; add rules for this kernel.",
+            Caveat::InexactClocks { .. } => "`iostack doctor` says what makes it exact.",
         }
     }
 }
@@ -352,6 +410,8 @@ mod tests {
             Caveat::RateStep { at: Nanos::secs(3), before: 9000.0, after: 3000.0 },
             Caveat::Interrupted { after: Nanos::secs(1), asked: None },
             Caveat::ForeignCpu { share: 0.5 },
+            Caveat::Traced { ns_per_io: 700.0, share: 0.02 },
+            Caveat::EventsLost { lost: 1, seen: 2 },
         ];
         for caveat in all {
             let text = caveat.to_string();
