@@ -13,7 +13,7 @@ use iostack_model::{Interval, Machine, Outcome};
 use crate::Verdict;
 use crate::conditions::{Difference, differences};
 use crate::figures::{Figure, directions, figures};
-use crate::verdict::Change;
+use crate::verdict::{Aim, Change};
 use crate::wording;
 
 /// Two outcomes side by side.
@@ -76,6 +76,18 @@ pub fn compare(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Comp
     }
 }
 
+/// Compares one figure that both runs have, with the rules of [`compare`].
+pub fn compare_figure(
+    name: &str,
+    unit: &'static str,
+    a: Interval,
+    b: Interval,
+    higher_is_better: bool,
+) -> ComparisonRow {
+    let aim = if higher_is_better { Aim::Higher } else { Aim::Lower };
+    row(Figure { name: name.to_owned(), unit, value: a, aim }, b).0
+}
+
 fn row(figure: Figure, b: Interval) -> (ComparisonRow, Change) {
     let change = Change::between(figure.value, b, figure.aim);
     let row = ComparisonRow {
@@ -104,7 +116,7 @@ fn headline(a: &Outcome, b: &Outcome) -> &'static str {
 }
 
 /// With this many rows, one of them differs at 95 % by chance; a row stands out when it would not (Bonferroni).
-pub(crate) fn stands_out(row: &ComparisonRow, rows: usize) -> bool {
+pub fn stands_out(row: &ComparisonRow, rows: usize) -> bool {
     row.verdict.differs() && row.confidence >= 1.0 - 0.05 / rows as f64
 }
 

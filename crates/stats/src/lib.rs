@@ -16,6 +16,7 @@
 mod change;
 mod compare;
 mod conditions;
+mod difference;
 mod distribution;
 mod doubts;
 mod figures;
@@ -30,8 +31,9 @@ mod verdict;
 mod wording;
 
 pub use change::{Shape, shape};
-pub use compare::{Comparison, ComparisonRow, compare};
+pub use compare::{Comparison, ComparisonRow, compare, compare_figure, stands_out};
 pub use conditions::Difference;
+pub use difference::{difference, paired_difference};
 pub use doubts::doubts_of_series;
 pub use interval::{rate_interval, series_interval};
 pub use knee::knee;

@@ -1,0 +1,76 @@
+//! How far apart are two figures, in their own unit?
+//!
+//! A ratio says how much better a run is; a difference says what a part costs: with it minus without it. Measured in
+//! turns, the difference of each turn is one value, and a drift of the machine cancels ([`paired_difference`]). Of two
+//! finished figures only their intervals are left ([`difference`], after Welch 1947).
+
+use iostack_model::Interval;
+
+use crate::distribution::{UPPER, student_quantile};
+use crate::rate_interval;
+
+/// The 95 % interval of `with - without`, turn by turn; turns that only one of the two has are left out.
+pub fn paired_difference(with: &[f64], without: &[f64]) -> Interval {
+    let differences: Vec<f64> = with.iter().zip(without).map(|(with, without)| with - without).collect();
+    rate_interval(&differences)
+}
+
+/// The 95 % interval of `a - b`. Without one for both, the ends are the mean and `samples` stays below 3.
+pub fn difference(a: Interval, b: Interval) -> Interval {
+    let mean = a.mean - b.mean;
+    let samples = a.samples.min(b.samples);
+    if samples < 3 {
+        return Interval { samples, ..Interval::exact(mean) };
+    }
+    let ((variance_a, freedom_a), (variance_b, freedom_b)) = (noise(a), noise(b));
+    let variance = variance_a + variance_b;
+    let parts = variance_a.powi(2) / freedom_a + variance_b.powi(2) / freedom_b;
+    let freedom = if parts > 0.0 { variance.powi(2) / parts } else { freedom_a + freedom_b };
+    let reach = student_quantile(UPPER, freedom) * variance.sqrt();
+    Interval { mean, low: mean - reach, high: mean + reach, samples }
+}
+
+/// Variance of the mean, and its degrees of freedom, as the interval was made from them.
+fn noise(interval: Interval) -> (f64, f64) {
+    let freedom = f64::from(interval.samples - 1);
+    // The wider side: a low end may have been cut off at zero.
+    let half = (interval.high - interval.mean).max(interval.mean - interval.low);
+    ((half / student_quantile(UPPER, freedom)).powi(2), freedom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Samples;
+
+    #[test]
+    fn a_drift_that_both_share_cancels_in_turns() {
+        let drift =
+            |cost: f64| (0..20).map(|turn| 1000.0 + 50.0 * f64::from(turn) + cost).collect::<Vec<_>>();
+        let told = paired_difference(&drift(924.0), &drift(0.0));
+        assert!((told.low, told.high) == (924.0, 924.0) && told.samples == 20, "{told:?}");
+        let apart = difference(rate_interval(&drift(924.0)), rate_interval(&drift(0.0)));
+        assert!(apart.low < 824.0 && apart.high > 1024.0, "{apart:?}");
+    }
+
+    #[test]
+    fn nineteen_of_twenty_intervals_hold_the_true_difference() {
+        let holds = |&seed: &u64| {
+            let mut samples = Samples::new(seed);
+            let a = rate_interval(&samples.series(10, 30_000.0, 0.05, 0.0));
+            let b = rate_interval(&samples.series(20, 26_600.0, 0.02, 0.0));
+            let told = difference(a, b);
+            (told.low..=told.high).contains(&3_400.0)
+        };
+        let percent = (1..=2_000).filter(holds).count() as f64 / 20.0;
+        assert!((93.0..=98.5).contains(&percent), "seeds 1..=2000: {percent} %");
+    }
+
+    #[test]
+    fn two_turns_claim_no_interval() {
+        let told = paired_difference(&[5.0, 7.0], &[1.0, 1.0]);
+        assert_eq!((told.mean, told.low, told.high, told.samples), (5.0, 5.0, 5.0, 2));
+        let few = Interval { mean: 4.0, low: 4.0, high: 4.0, samples: 2 };
+        assert_eq!(difference(few, Interval::exact(1.0)), Interval { samples: 0, ..Interval::exact(3.0) });
+    }
+}
