@@ -1,4 +1,4 @@
-//! Runs the plan: fills the scratch file, measures point after point, keeps the promise, stops on Ctrl-C.
+//! Runs the plan: measures point after point, keeps the promise, stops on Ctrl-C.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,9 +6,7 @@ use std::time::Instant;
 
 use iostack_engine::{Control, Work};
 use iostack_host::{Journal, SettingGuard};
-use iostack_model::{
-    Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Outcome, Point, Step, Target, TargetKind,
-};
+use iostack_model::{Job, Nanos, Observer, Outcome, Point, Step, Target, TargetKind};
 
 use super::place::Explored;
 use super::plan::{On, Planned, PlannedStep};
@@ -31,11 +29,13 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn elapsed(&self) -> Nanos {
+    /// Since the start.
+    pub(crate) fn elapsed(&self) -> Nanos {
         Nanos(self.started.elapsed().as_nanos() as u64)
     }
 
-    fn stopped(&self) -> bool {
+    /// Ctrl-C was pressed.
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
@@ -43,14 +43,22 @@ impl Session<'_> {
         self.deadline.is_some_and(|deadline| self.elapsed() + next > deadline)
     }
 
-    fn work(&self, job: Job, path: &Path, kind: TargetKind) -> Work {
+    /// The job on one file or device.
+    pub(crate) fn work(&self, job: Job, path: &Path, kind: TargetKind) -> Work {
         let files = vec![vec![path.to_owned()]; job.threads as usize];
         let target = Target { kind, path: path.to_owned() };
         Work { job, target, storage: self.explored.storage.clone(), files }
     }
 
-    fn run(&self, work: Work) -> Result<Outcome, String> {
-        let control = Control { stop: self.stop, progress: None, progress_every: Nanos::millis(500), observer: None };
+    /// Runs it; the error is one line.
+    pub(crate) fn run(&self, work: Work) -> Result<Outcome, String> {
+        self.run_watched(work, None)
+    }
+
+    /// Runs it, with somebody who looks at it from inside.
+    pub(crate) fn run_watched(&self, work: Work, observer: Option<&dyn Observer>) -> Result<Outcome, String> {
+        let control =
+            Control { stop: self.stop, progress: None, progress_every: Nanos::millis(500), observer };
         let mut outcomes = iostack_engine::run(&[work], &control).map_err(|error| chain(&error))?;
         outcomes.pop().ok_or_else(|| "the engine returned no outcome".to_owned())
     }
@@ -66,39 +74,6 @@ fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
-}
-
-/// Fills the scratch file with incompressible data, front to back, for at most `limit`. Returns the bytes that were
-/// written: the region of the check.
-pub(crate) fn fill(
-    session: &Session<'_>,
-    path: &Path,
-    size: Bytes,
-    limit: Option<Nanos>,
-) -> anyhow::Result<Bytes> {
-    let engine = if session.explored.place.libaio { Engine::Libaio } else { Engine::Psync };
-    let job = Job {
-        name: "fill".to_owned(),
-        mix: Mix::WRITE,
-        access: Access::Sequential,
-        block_sizes: BlockSizes::all(Bytes::mib(1)),
-        engine,
-        queue_depth: 8,
-        direct: session.explored.place.direct,
-        size: Some(Amount::Bytes(size)),
-        runtime: limit,
-        sync: iostack_model::Sync { end_fsync: true, ..iostack_model::Sync::default() },
-        ..Job::default()
-    };
-    let outcome = session.run(session.work(job, path, TargetKind::File)).map_err(anyhow::Error::msg)?;
-    if let Some(failure) = outcome.failures.first() {
-        anyhow::bail!(
-            "the scratch file could not be filled at offset {}: {}; free some space or name a smaller --size",
-            failure.offset_first,
-            failure.message
-        );
-    }
-    Ok(outcome.bytes())
 }
 
 /// Measures every step of the plan.

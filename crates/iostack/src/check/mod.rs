@@ -9,6 +9,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod doubts;
+pub(crate) mod fill;
 pub(crate) mod measure;
 pub(crate) mod place;
 pub(crate) mod plan;

@@ -10,7 +10,7 @@ use iostack_model::{Bytes, Check, Machine, Nanos, SCHEMA, Scratch, Step, Summary
 use crate::check::measure::{self, Session};
 use crate::check::place::{self, Explored, Wishes};
 use crate::check::plan::{self, PlannedStep};
-use crate::check::{doubts, summary, verdict};
+use crate::check::{doubts, fill, summary, verdict};
 use crate::exit::Ended;
 use crate::save;
 use crate::talk::{self, Talk};
@@ -130,7 +130,8 @@ fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
             whole.as_secs_f64() / 60.0
         ));
     }
-    let scratch = fill(args, &mut explored, talk, started)?;
+    let limit = place::fill_limit(args.effort());
+    let scratch = fill::fill(&mut explored, limit, talk, started)?;
     let session =
         Session { explored: &explored, stop, talk, started, deadline, journal: journal.as_ref().ok() };
     let spent = Nanos(started.elapsed().as_nanos() as u64);
@@ -147,34 +148,6 @@ fn expected(plan: &[PlannedStep]) -> Nanos {
 
 fn sweep(path: &Path) -> Vec<PathBuf> {
     if path.is_dir() { iostack_host::sweep(path) } else { Vec::new() }
-}
-
-/// Fills the scratch file, where there is one, and sets the region to what could be filled in time.
-fn fill(
-    args: &CheckArgs,
-    explored: &mut Explored,
-    talk: &Talk,
-    started: Instant,
-) -> anyhow::Result<Option<Scratch>> {
-    let Some((size, reason)) = explored.scratch_plan.clone() else { return Ok(None) };
-    talk.say(&format!("scratch file: {size} of random data, {reason}"));
-    let before = Instant::now();
-    let limit = place::fill_limit(args.effort());
-    let stop = iostack_host::signals::stop_flag();
-    let session = Session { explored, stop, talk, started, deadline: None, journal: None };
-    let path = explored.path().to_owned();
-    let filled = measure::fill(&session, &path, size, limit)?;
-    let filled = Bytes(filled.0 & !((1 << 20) - 1));
-    anyhow::ensure!(filled >= Bytes::mib(1), "interrupted before the scratch file held anything");
-    let mut reason = reason;
-    if filled < size {
-        reason = format!("{reason}; {filled} of {size} could be written in the time allowed");
-        talk.say(&format!("the scratch file holds {filled}: the time for filling it was over"));
-    }
-    explored.place.region = filled;
-    // An empty file takes no data without waiting, so only now can it be asked.
-    explored.place.nowait = iostack_host::supports_nowait(&path).unwrap_or(false);
-    Ok(Some(Scratch { size: filled, reason, fill: Nanos(before.elapsed().as_nanos() as u64) }))
 }
 
 /// What was found, before it is judged.

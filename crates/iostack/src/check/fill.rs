@@ -1,0 +1,65 @@
+//! What is in the scratch file? Random data, written by us, so that reads are of something that was written.
+
+use std::path::Path;
+use std::time::Instant;
+
+use iostack_model::{Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Scratch, TargetKind};
+
+use super::measure::Session;
+use super::place::Explored;
+use crate::talk::Talk;
+
+/// Fills the scratch file, where there is one, and sets the region to what could be filled within `limit`.
+pub(crate) fn fill(
+    explored: &mut Explored,
+    limit: Option<Nanos>,
+    talk: &Talk,
+    started: Instant,
+) -> anyhow::Result<Option<Scratch>> {
+    let Some((size, reason)) = explored.scratch_plan.clone() else { return Ok(None) };
+    talk.say(&format!("scratch file: {size} of random data, {reason}"));
+    let before = Instant::now();
+    let stop = iostack_host::signals::stop_flag();
+    let session = Session { explored, stop, talk, started, deadline: None, journal: None };
+    let path = explored.path().to_owned();
+    let filled = write(&session, &path, size, limit)?;
+    let filled = Bytes(filled.0 & !((1 << 20) - 1));
+    anyhow::ensure!(filled >= Bytes::mib(1), "interrupted before the scratch file held anything");
+    let mut reason = reason;
+    if filled < size {
+        reason = format!("{reason}; {filled} of {size} could be written in the time allowed");
+        talk.say(&format!("the scratch file holds {filled}: the time for filling it was over"));
+    }
+    explored.place.region = filled;
+    // An empty file takes no data without waiting, so only now can it be asked.
+    explored.place.nowait = iostack_host::supports_nowait(&path).unwrap_or(false);
+    Ok(Some(Scratch { size: filled, reason, fill: Nanos(before.elapsed().as_nanos() as u64) }))
+}
+
+/// Fills the scratch file with incompressible data, front to back, for at most `limit`. Returns the bytes that were
+/// written: the region of the check.
+fn write(session: &Session<'_>, path: &Path, size: Bytes, limit: Option<Nanos>) -> anyhow::Result<Bytes> {
+    let engine = if session.explored.place.libaio { Engine::Libaio } else { Engine::Psync };
+    let job = Job {
+        name: "fill".to_owned(),
+        mix: Mix::WRITE,
+        access: Access::Sequential,
+        block_sizes: BlockSizes::all(Bytes::mib(1)),
+        engine,
+        queue_depth: 8,
+        direct: session.explored.place.direct,
+        size: Some(Amount::Bytes(size)),
+        runtime: limit,
+        sync: iostack_model::Sync { end_fsync: true, ..iostack_model::Sync::default() },
+        ..Job::default()
+    };
+    let outcome = session.run(session.work(job, path, TargetKind::File)).map_err(anyhow::Error::msg)?;
+    if let Some(failure) = outcome.failures.first() {
+        anyhow::bail!(
+            "the scratch file could not be filled at offset {}: {}; free some space or name a smaller --size",
+            failure.offset_first,
+            failure.message
+        );
+    }
+    Ok(outcome.bytes())
+}
