@@ -7,6 +7,7 @@
 //! and returns one [`chore::Finished`]; it prints nothing itself. Start reading at `CHORES`.
 
 mod bench;
+mod bpf;
 mod check;
 mod chore;
 mod clippy;
@@ -41,6 +42,7 @@ const CHORES: &[Entry] = &[
         "setup, check, then every test; --slow adds the slow tier, --no-setup installs nothing",
         test::chore,
     ),
+    ("bpf", "make the committed BPF objects again, all or those named", bpf::chore),
     ("bench", "measure, and append to bench/history.ndjson", bench::chore),
 ];
 

@@ -10,6 +10,7 @@
 //! `classify` is pure: it runs on stored samples, without privileges. Start reading at [`stages::StageTrace`] and
 //! [`layers::LayerTrace`].
 
+pub mod bpf;
 pub mod classify;
 pub mod ladder;
 pub mod layers;

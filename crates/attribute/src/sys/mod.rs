@@ -1,1 +1,5 @@
 //! System calls and memory shared with the kernel: the only unsafe code of this crate.
+
+#![expect(unsafe_code, reason = "system calls and memory shared with the kernel have no safe interface")]
+
+pub(crate) mod bpf;

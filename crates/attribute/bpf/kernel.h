@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What our BPF programs know of the kernel: only the fields they read.
+ *
+ * The loader moves every access to where the running kernel keeps the field (preserve_access_index, "compile once, run
+ * everywhere"), so that the order and the sizes here do not matter; names and types do. A part of a name after three
+ * underscores is ours: `kiocb___old` is the kernel's `kiocb`, seen otherwise.
+ *
+ * Every constant that the loader sets is a `const volatile __u64`.
+ */
+#ifndef IOSTACK_KERNEL_H
+#define IOSTACK_KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed int __s32;
+typedef signed long long __s64;
+typedef _Bool bool;
+
+#define SECTION(name) __attribute__((section(name), used))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+/* A function that the verifier checks once, instead of at each call. */
+#define CHECKED_ONCE __attribute__((noinline))
+#define BARRIER() __asm__ volatile("" ::: "memory")
+#define offset_of(type, member) __builtin_offsetof(type, member)
+#define field_exists(field) __builtin_preserve_field_info(field, 2)
+/* The offset of a field in the running kernel. */
+#define field_offset(type, field) \
+	__builtin_preserve_field_info(((type *)0)->field, 0)
+
+/* Maps, as the loader reads them from the type information. */
+#define MAP_TYPE(number) int (*type)[number]
+#define MAP_ENTRIES(number) int (*max_entries)[number]
+#define MAP_FLAGS(number) int (*map_flags)[number]
+#define MAP_KEY(kind) kind *key
+#define MAP_VALUE(kind) kind *value
+
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_F_NO_PREALLOC = 1 << 0,
+	BPF_F_MMAPABLE = 1 << 10,
+	BPF_RB_NO_WAKEUP = 1 << 0,
+};
+
+/* Helpers, by their numbers in include/uapi/linux/bpf.h. */
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*bpf_map_update_elem)(void *map, const void *key,
+				   const void *value, __u64 flags) = (void *)2;
+static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
+static __u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static __u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
+static __u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
+static long (*bpf_probe_read_user)(void *to, __u32 size,
+				   const void *from) = (void *)112;
+static long (*bpf_probe_read_kernel)(void *to, __u32 size,
+				     const void *from) = (void *)113;
+static long (*bpf_probe_read_kernel_str)(void *to, __u32 size,
+					 const void *from) = (void *)115;
+static void *(*bpf_ringbuf_reserve)(void *map, __u64 size,
+				    __u64 flags) = (void *)131;
+static void (*bpf_ringbuf_submit)(void *record, __u64 flags) = (void *)132;
+static void (*bpf_ringbuf_discard)(void *record, __u64 flags) = (void *)133;
+static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), \
+			     apply_to = record)
+
+struct inode {
+	__u16 i_mode;
+};
+
+struct file {
+	struct inode *f_inode;
+	__u32 f_flags;
+};
+
+struct fdtable {
+	__u32 max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	__u32 flags;
+	char comm[16];
+	struct files_struct *files;
+};
+
+struct irqaction {
+	const char *name;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct block_device {
+	__u32 bd_dev;
+	struct gendisk *bd_disk;
+};
+
+struct bvec_iter {
+	__u64 bi_sector;
+	__u32 bi_size;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	__u32 bi_opf;
+	__u16 bi_flags;
+	struct bvec_iter bi_iter;
+	void *bi_private;
+};
+
+struct request {
+	struct bio *bio;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+};
+
+struct iomap_dio {
+	struct kiocb *iocb;
+};
+
+struct blkdev_dio {
+	struct kiocb *iocb;
+	struct bio bio;
+};
+
+struct io_event {
+	__u64 data;
+	__u64 obj;
+};
+
+struct aio_kiocb {
+	struct kiocb rw;
+	struct io_event ki_res;
+};
+
+struct io_cqe {
+	__u64 user_data;
+	__s32 res;
+};
+
+struct io_uring_cqe {
+	__u64 user_data;
+	__s32 res;
+};
+
+struct io_ring_ctx {
+	__u32 flags;
+};
+
+struct io_kiocb {
+	struct file *file;
+	struct io_cqe cqe;
+	__u8 opcode;
+	struct io_ring_ctx *ctx;
+};
+
+struct pt_regs {
+	unsigned long di;
+	unsigned long si;
+	unsigned long dx;
+	unsigned long r10;
+	unsigned long r8;
+	unsigned long ax;
+	unsigned long orig_ax;
+};
+
+#pragma clang attribute pop
+
+/*
+ * An argument of a tracepoint that stood one place later in older kernels. Two loads that the compiler must keep apart:
+ * the verifier refuses a context whose address is computed.
+ */
+ALWAYS_INLINE void *first_argument(__u64 *context, __u64 is_second)
+{
+	void *argument;
+
+	if (is_second) {
+		argument = (void *)context[1];
+		BARRIER();
+	} else {
+		argument = (void *)context[0];
+	}
+	return argument;
+}
+
+#endif
