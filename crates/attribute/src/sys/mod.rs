@@ -3,3 +3,5 @@
 #![expect(unsafe_code, reason = "system calls and memory shared with the kernel have no safe interface")]
 
 pub(crate) mod bpf;
+pub(crate) mod perf;
+pub(crate) mod system;

@@ -1,0 +1,272 @@
+//! From facts to rungs: what was found, why, and which command lifts it. Pure.
+
+use iostack_model::{Ladder, Rung, RungState};
+
+use super::{Attempt, Capabilities, Facts};
+
+/// The rights that our program needs, given to the program's file.
+const SET_CAPABILITIES: &str = "sudo setcap cap_perfmon,cap_bpf,cap_syslog+ep $(command -v iostack)";
+/// On kernels that do not have these capabilities yet.
+const RUN_AS_ROOT: &str = "sudo iostack ..";
+/// Where a container's rights end, only its start can give more.
+const START_CONTAINER: &str = "start the container with --cap-add PERFMON --cap-add BPF --cap-add SYSLOG \
+                               --security-opt seccomp=unconfined";
+const ALLOW_OWN: &str = "sudo sysctl kernel.perf_event_paranoid=1";
+
+/// The ladder that these facts make.
+pub fn judge(facts: &Facts) -> Ladder {
+    let rungs = vec![
+        state(Rung::Counters, true, "/proc and /sys".to_owned(), None),
+        own_samples(facts),
+        all_samples(facts),
+        tracing(facts),
+        hardware(facts),
+    ];
+    Ladder { rungs, facts: told(facts) }
+}
+
+fn state(rung: Rung, reached: bool, reason: String, remedy: Option<String>) -> RungState {
+    RungState { rung, reached, reason, remedy }
+}
+
+fn missing(rung: Rung, (reason, remedy): (String, Option<String>)) -> RungState {
+    state(rung, false, reason, remedy)
+}
+
+/// Samples are addresses; without names they say nothing of layers.
+fn own_samples(facts: &Facts) -> RungState {
+    sampled(Rung::OwnSamples, facts, &facts.own_samples, |facts| match facts.paranoid {
+        Some(level) if level > 1 && may_not_set(facts).is_none() => Some(ALLOW_OWN.to_owned()),
+        _ => None,
+    })
+}
+
+fn all_samples(facts: &Facts) -> RungState {
+    sampled(Rung::AllSamples, facts, &facts.all_samples, |_| None)
+}
+
+fn sampled(
+    rung: Rung,
+    facts: &Facts,
+    attempt: &Attempt,
+    own_remedy: impl Fn(&Facts) -> Option<String>,
+) -> RungState {
+    match attempt {
+        Attempt::Works(_) if !facts.symbols => missing(rung, no_symbols(facts)),
+        Attempt::Works(seen) => state(rung, true, seen.clone(), None),
+        Attempt::Nothing(why) => missing(rung, (why.clone(), None)),
+        Attempt::Refused { act, number } => {
+            let (reason, remedy) = perf_refusal(facts, act, *number);
+            let explained = !is_forbidden(*number) || facts.effective.allows(Capabilities::PERFMON);
+            let remedy = if explained { remedy } else { own_remedy(facts).or(remedy) };
+            missing(rung, (reason, remedy))
+        }
+    }
+}
+
+fn is_forbidden(number: i32) -> bool {
+    matches!(number, libc::EPERM | libc::EACCES)
+}
+
+/// Why the kernel does not open a perf event, and what would make it.
+fn perf_refusal(facts: &Facts, act: &str, number: i32) -> (String, Option<String>) {
+    if facts.paranoid.is_none() || number == libc::ENOSYS {
+        return ("the kernel has no perf events (CONFIG_PERF_EVENTS)".to_owned(), None);
+    }
+    if !is_forbidden(number) {
+        return (format!("the kernel cannot {act}: {}", words(number)), None);
+    }
+    let level = facts.paranoid.map_or(String::new(), |level| level.to_string());
+    if facts.effective.allows(Capabilities::PERFMON) {
+        return despite_rights(facts, act, "CAP_PERFMON");
+    }
+    let mut reason = format!("may not {act}: kernel.perf_event_paranoid is {level}");
+    if facts.paranoid > Some(2) {
+        reason.push_str(" (this distribution's way to refuse every event to ordinary users)");
+    }
+    reason.push_str(" and CAP_PERFMON is not held");
+    (reason, Some(rights_remedy(facts, Capabilities::PERFMON, "sudo sysctl kernel.perf_event_paranoid=0")))
+}
+
+/// The right is held and does not help: something else forbids.
+fn despite_rights(facts: &Facts, act: &str, right: &str) -> (String, Option<String>) {
+    if let Some(container) = &facts.container {
+        let reason = format!("may not {act} although {right} is held: {container} keeps it from the kernel");
+        return (reason, Some(START_CONTAINER.to_owned()));
+    }
+    if facts.seccomp {
+        return (format!("may not {act}: a seccomp filter forbids it"), None);
+    }
+    if let Some(mode) = facts.lockdown.as_deref().filter(|&mode| mode != "none") {
+        let reason = format!("may not {act} although {right} is held: the kernel is locked down ({mode})");
+        return (reason, Some("boot with lockdown=integrity or without it".to_owned()));
+    }
+    if facts.paranoid > Some(2) && !facts.effective.has(Capabilities::SYS_ADMIN) {
+        let reason = format!("may not {act} although {right} is held: kernel.perf_event_paranoid is above 2");
+        return (reason, Some("sudo sysctl kernel.perf_event_paranoid=2".to_owned()));
+    }
+    (format!("may not {act} although {right} is held: a security module forbids it"), None)
+}
+
+/// How this process could come to a right. `before_5_8` where the right has no capability of its own yet.
+fn rights_remedy(facts: &Facts, capability: u32, before_5_8: &str) -> String {
+    if let Some(remedy) = may_not_set(facts) {
+        return remedy.to_owned();
+    }
+    if !facts.bounding.allows(capability) && !is_before(&facts.release, (5, 8)) {
+        return "ask for CAP_PERFMON and CAP_BPF where this session is started: its bounding set lacks them"
+            .to_owned();
+    }
+    if is_before(&facts.release, (5, 8)) {
+        return before_5_8.to_owned();
+    }
+    SET_CAPABILITIES.to_owned()
+}
+
+/// Where nothing that this process starts can win rights.
+fn may_not_set(facts: &Facts) -> Option<&'static str> {
+    if facts.container.is_some() {
+        return Some(START_CONTAINER);
+    }
+    facts
+        .no_new_privileges
+        .then_some("start iostack outside of what set no_new_privs; below it, sudo and setcap do nothing")
+}
+
+/// `5.4.0-150-generic` is before 5.8. An unknown spelling is not.
+fn is_before(release: &str, version: (u32, u32)) -> bool {
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit());
+    let mut next = || numbers.next().and_then(|word| word.parse::<u32>().ok());
+    match (next(), next()) {
+        (Some(major), Some(minor)) => (major, minor) < version,
+        _ => false,
+    }
+}
+
+/// `kallsyms_show_value` in `kernel/ksyms_common.c` decides.
+fn no_symbols(facts: &Facts) -> (String, Option<String>) {
+    let told = "samples come, but /proc/kallsyms hides the addresses of the kernel's functions";
+    let restrict = facts.kptr_restrict.unwrap_or(0);
+    let reason = format!("{told} (kernel.kptr_restrict is {restrict})");
+    let remedy = match restrict {
+        0 => may_not_set(facts).map_or_else(|| ALLOW_OWN.to_owned(), str::to_owned),
+        1 if is_before(&facts.release, (5, 8)) => "sudo sysctl kernel.kptr_restrict=0".to_owned(),
+        1 => rights_remedy(facts, Capabilities::SYSLOG, RUN_AS_ROOT),
+        _ => match may_not_set(facts).filter(|_| facts.container.is_none()) {
+            Some(remedy) => remedy.to_owned(),
+            None => "sudo sysctl kernel.kptr_restrict=0".to_owned(),
+        },
+    };
+    (reason, Some(remedy))
+}
+
+fn tracing(facts: &Facts) -> RungState {
+    let rung = Rung::Tracing;
+    match &facts.tracing {
+        Attempt::Works(seen) => state(rung, true, seen.clone(), None),
+        Attempt::Nothing(_) if !facts.types => missing(
+            rung,
+            (
+                "the kernel does not describe its types: /sys/kernel/btf/vmlinux is missing".to_owned(),
+                Some("boot a kernel built with CONFIG_DEBUG_INFO_BTF=y".to_owned()),
+            ),
+        ),
+        Attempt::Nothing(why) => missing(rung, (why.clone(), None)),
+        Attempt::Refused { act, number } => missing(rung, tracing_refusal(facts, act, *number)),
+    }
+}
+
+fn tracing_refusal(facts: &Facts, act: &str, number: i32) -> (String, Option<String>) {
+    if number == libc::ENOSYS {
+        return ("the kernel has no BPF system call (CONFIG_BPF_SYSCALL)".to_owned(), None);
+    }
+    if !is_forbidden(number) {
+        let mut reason = format!("the kernel cannot {act}: {}", words(number));
+        if is_before(&facts.release, (5, 5)) {
+            reason.push_str("; programs on typed tracepoints came with Linux 5.5");
+        }
+        return (reason, None);
+    }
+    let needed = [(Capabilities::BPF, "CAP_BPF"), (Capabilities::PERFMON, "CAP_PERFMON")];
+    let lacking: Vec<&str> =
+        needed.iter().filter(|(right, _)| !facts.effective.allows(*right)).map(|(_, name)| *name).collect();
+    if lacking.is_empty() {
+        if facts.lockdown.as_deref() == Some("confidentiality") && facts.container.is_none() {
+            let reason = format!("may not {act}: lockdown=confidentiality forbids BPF to read the kernel");
+            return (reason, Some("boot with lockdown=integrity or without it".to_owned()));
+        }
+        return despite_rights(facts, act, "CAP_BPF");
+    }
+    let mut reason = format!("may not {act}: {} not held", lacking.join(" and "));
+    if facts.unprivileged_bpf_disabled.is_some_and(|value| value != 0) {
+        reason.push_str(", kernel.unprivileged_bpf_disabled is set");
+    }
+    (reason, Some(rights_remedy(facts, Capabilities::BPF, RUN_AS_ROOT)))
+}
+
+fn hardware(facts: &Facts) -> RungState {
+    let rung = Rung::Hardware;
+    let none = if facts.hypervisor {
+        "no counting unit: the hypervisor does not show it to this guest"
+    } else {
+        "no counting unit that the kernel knows"
+    };
+    match &facts.hardware {
+        Attempt::Works(seen) => state(rung, true, seen.clone(), None),
+        Attempt::Nothing(why) => missing(rung, (why.clone(), None)),
+        Attempt::Refused { number, .. }
+            if matches!(*number, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENXIO) =>
+        {
+            missing(rung, (none.to_owned(), None))
+        }
+        Attempt::Refused { act, number: libc::EBUSY } => missing(
+            rung,
+            (format!("cannot {act}: the unit is busy"), Some("stop the other profiler".to_owned())),
+        ),
+        Attempt::Refused { act, number } => {
+            let (reason, remedy) = perf_refusal(facts, act, *number);
+            let own = facts.paranoid > Some(1)
+                && may_not_set(facts).is_none()
+                && is_forbidden(*number)
+                && !facts.effective.allows(Capabilities::PERFMON);
+            missing(rung, (reason, if own { Some(ALLOW_OWN.to_owned()) } else { remedy }))
+        }
+    }
+}
+
+fn words(number: i32) -> String {
+    std::io::Error::from_raw_os_error(number).to_string()
+}
+
+/// What else a reader may ask.
+fn told(facts: &Facts) -> Vec<(String, String)> {
+    let number = |value: Option<i32>| value.map_or_else(|| "not there".to_owned(), |value| value.to_string());
+    let names = [
+        (Capabilities::SYS_ADMIN, "sys_admin"),
+        (Capabilities::PERFMON, "perfmon"),
+        (Capabilities::BPF, "bpf"),
+        (Capabilities::SYSLOG, "syslog"),
+    ];
+    let held: Vec<&str> =
+        names.iter().filter(|(right, _)| facts.effective.has(*right)).map(|(_, name)| *name).collect();
+    let mut told = vec![
+        ("kernel", facts.release.clone()),
+        ("user", if facts.root { "root" } else { "ordinary" }.to_owned()),
+        ("capabilities", if held.is_empty() { "none that matter".to_owned() } else { held.join(" ") }),
+        ("kernel.perf_event_paranoid", number(facts.paranoid)),
+        ("kernel.kptr_restrict", number(facts.kptr_restrict)),
+        ("kernel.unprivileged_bpf_disabled", number(facts.unprivileged_bpf_disabled)),
+        ("kernel symbols", if facts.symbols { "shown" } else { "hidden" }.to_owned()),
+        ("type description (BTF)", if facts.types { "there" } else { "missing" }.to_owned()),
+        ("lockdown", facts.lockdown.clone().unwrap_or_else(|| "not told".to_owned())),
+        ("container", facts.container.clone().unwrap_or_else(|| "none".to_owned())),
+        ("steal since boot", format!("{:.1} %", 100.0 * facts.steal)),
+    ];
+    if facts.no_new_privileges {
+        told.push(("no_new_privs", "set: sudo and setcap do nothing here".to_owned()));
+    }
+    if facts.seccomp {
+        told.push(("seccomp", "a filter watches the system calls".to_owned()));
+    }
+    told.into_iter().map(|(name, found)| (name.to_owned(), found)).collect()
+}
