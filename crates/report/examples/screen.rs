@@ -1,8 +1,9 @@
 //! Prints the reports of the fixture, to look at them:
 //! `cargo run -p iostack-report --features fixture --example screen -- check`.
 //!
-//! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `live`, `compare`. `ascii` after it shows what
-//! a terminal without Unicode gets.
+//! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `live`,
+//! `compare`, `stages`, `process`, `watch`, `layers`, `clocks`, `ladder`, `costs`. `ascii` after it shows what a terminal
+//! without Unicode gets.
 
 use iostack_model::{Nanos, Phase, Progress};
 use iostack_report::{fixture, text};
@@ -15,6 +16,13 @@ fn main() {
         "run" => text::outcome(&fixture::outcome_file()),
         "live" => live(),
         "compare" => comparison(),
+        "stages" => text::stages(&fixture::stages()),
+        "process" => text::stages(&fixture::stages_of_process()),
+        "watch" => text::live_stages(&fixture::stages_of_process()),
+        "layers" => text::layers(&fixture::layers()),
+        "clocks" => text::layers(&fixture::layers_of_process()),
+        "ladder" => text::ladder(&fixture::ladder()),
+        "costs" => text::path_costs(&fixture::path_costs()),
         _ => text::check(&fixture::check()),
     };
     let plain = words.iter().any(|word| word == "ascii");

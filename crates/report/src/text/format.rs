@@ -1,6 +1,6 @@
 //! How a quantity, a paragraph and a heading are written.
 
-use iostack_model::{Interval, Nanos};
+use iostack_model::{Bins, Interval, Nanos};
 
 use super::WIDTH;
 
@@ -59,6 +59,56 @@ pub(super) fn count(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The units of [`brief`], by factor.
+const THOUSANDS: [(&str, f64); 6] =
+    [("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)];
+
+/// A count in at most ten characters: `12,345,678` as it is, beyond that with a factor of 1000 as `1.234G`.
+pub(super) fn brief(value: f64) -> String {
+    if !value.is_finite() || value < 0.5 {
+        return if value > 0.0 && value.is_finite() { significant(value, 2) } else { "0".to_owned() };
+    }
+    if value < 99_999_999.5 {
+        return count(value.round() as u64);
+    }
+    rate_of_any(value)
+}
+
+/// A count of any size in at most six characters, four significant digits: `812`, `12.35k`, `18.45E`.
+pub(super) fn rate_of_any(value: f64) -> String {
+    match THOUSANDS.iter().find(|(_, factor)| value >= factor * 0.999_95) {
+        Some((unit, factor)) if value < 1e21 => significant(value / factor, 4) + unit,
+        Some(_) => "huge".to_owned(),
+        None => rate(value),
+    }
+}
+
+/// The units of [`time`] beyond seconds, by the nanoseconds from which they are used.
+const LONG_TIMES: [(&str, f64, f64); 3] =
+    [("y", 365.25 * 86_400e9, 1e4 * 86_400e9), ("d", 86_400e9, 1e4 * 3600e9), ("h", 3600e9, 1e4 * 1e9)];
+
+/// A time of any length in at most seven characters: `780 ns`, `21.3 us`, `585 y`.
+pub(super) fn time(ns: f64) -> String {
+    if !ns.is_finite() || ns < 0.0 {
+        return "-".to_owned();
+    }
+    match LONG_TIMES.iter().find(|(_, _, from)| ns >= *from) {
+        Some((unit, factor, _)) => format!("{:.0} {unit}", ns / factor),
+        None => Nanos(ns.round() as u64).to_string(),
+    }
+}
+
+/// A share of 0..=1 as a bare percentage: `15.3`, `100.0`.
+pub(super) fn percent(share: f64) -> String {
+    if share.is_finite() { format!("{:.1}", (share * 100.0).clamp(0.0, 999.9)) } else { "-".to_owned() }
+}
+
+/// A percentile that ten samples exceed, else `-`.
+pub(super) fn supported(bins: &Bins, fraction: f64) -> String {
+    let enough = bins.count >= iostack_stats::samples_needed(fraction);
+    bins.quantile_ns(fraction).filter(|_| enough).map_or_else(|| "-".to_owned(), |ns| time(ns as f64))
 }
 
 /// A percentile's name: `p50`, `p99.9`.
@@ -191,6 +241,40 @@ mod tests {
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(clean("a\u{1b}[31mb  \nc"), "a?[31mb\nc\n");
+    }
+
+    #[test]
+    fn any_number_fits_its_column() {
+        let briefs = [
+            (0.0, "0"),
+            (0.25, "0.25"),
+            (97.4, "97"),
+            (36_472.0, "36,472"),
+            (99_999_999.0, "99,999,999"),
+            (123_456_789.0, "123.5M"),
+            (18_446_744_073_709_551_615.0, "18.45E"),
+            (1e300, "huge"),
+            (f64::NAN, "0"),
+        ];
+        for (value, text) in briefs {
+            assert_eq!(brief(value), text);
+        }
+        let times = [
+            (0.2, "0 ns"),
+            (21_345.0, "21.3 us"),
+            (9_999e9, "9999 s"),
+            (36_000e9, "10 h"),
+            (u64::MAX as f64, "585 y"),
+            (f64::NAN, "-"),
+        ];
+        for (ns, text) in times {
+            assert_eq!(time(ns), text);
+        }
+        for power in 0..64 {
+            let value = 2f64.powi(power) * 1.37;
+            assert!(brief(value).len() <= 10 && time(value).len() <= 7, "{value}");
+        }
+        assert_eq!([0.1534, 1.0, 1e9, f64::NAN].map(percent), ["15.3", "100.0", "999.9", "-"]);
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //!   outcome     one run: the same for each job
 //!   comparison  two runs side by side, with what differs in their conditions
 //!   live        one line while a job runs
+//!   stages      where the latency went, by stage; `live_stages` while it is traced
+//!   layers      where the clocks went, by kernel layer and kind of work
+//!   ladder      what may be measured here, why not more, and what lifts it
+//!   path_costs  what single parts of the path cost, beside published figures
 //!
 //! Plain text of at most [`WIDTH`] columns that means the same without colour. Only a path or a command that must
 //! stay in one piece to be copied may be longer. Start reading at `screen`.
@@ -13,24 +17,35 @@
     reason = "a screen is made once; `write!` would return an error that cannot happen"
 )]
 
+mod attribution;
 mod comparison;
 mod format;
 mod glyphs;
+mod ladder;
+mod layers;
 mod live;
 mod notes;
 mod outcome;
+mod path_costs;
 mod screen;
+mod stages;
 mod steps;
 mod tables;
 
 pub use comparison::comparison;
 pub use glyphs::ascii;
+pub use ladder::ladder;
+pub use layers::layers;
 pub use live::{live, live_within};
 pub use outcome::outcome;
+pub use path_costs::path_costs;
 pub use screen::check;
+pub use stages::{live_stages, stages};
 
 /// Columns of every screen.
 pub const WIDTH: usize = 80;
 
+#[cfg(test)]
+mod attribution_tests;
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,11 @@ const SPARK: usize = 50;
 pub fn outcome(file: &OutcomeFile) -> String {
     let mut notes = Notes::default();
     let mut parts = vec![conditions(file)];
-    parts.extend(file.outcomes.iter().map(|outcome| one(outcome, &mut notes)));
+    for outcome in &file.outcomes {
+        parts.push(one(outcome, &mut notes));
+        parts.extend(outcome.stages.as_ref().map(super::stages));
+        parts.extend(outcome.layers.as_ref().map(super::layers));
+    }
     if !notes.is_empty() {
         parts.push(format!("NOTES\n{}", notes.text()));
     }

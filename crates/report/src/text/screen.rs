@@ -4,7 +4,7 @@ use iostack_model::{Advice, BlockDevice, Caveat, Check, Machine, Storage};
 
 use super::format::{both_ends, change, clean, paragraph};
 use super::notes::Notes;
-use super::{steps, tables};
+use super::{attribution, path_costs, steps, tables};
 
 /// The screen of a check, also of one that was cut short: what was not measured is said, not shown as zero.
 pub fn check(check: &Check) -> String {
@@ -17,6 +17,8 @@ pub fn check(check: &Check) -> String {
         tables::depth_one(check, &mut notes),
         tables::depth(check, &mut notes),
         tables::costs(check, &mut notes),
+        attribution::lines(check),
+        path_costs::lines(&check.path_costs),
         steps::lines(check, &mut notes),
         verdict(check),
         notes_text(&notes),
