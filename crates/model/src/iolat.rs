@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bins, Bytes, Caveat, Direction, Interval, Ladder, Layers, Machine, Nanos, Scratch, Storage, Target,
+    Bins, Bytes, Caveat, Direction, FunctionRow, Interval, Ladder, Layers, Machine, Nanos, Scratch, Storage,
+    Target,
 };
 
 /// Everything `iostack iolat` found; also what a saved reference holds.
@@ -33,6 +34,8 @@ pub struct Iolat {
     pub scratch: Option<Scratch>,
     /// The tests in their order.
     pub tests: Vec<IolatTest>,
+    /// Tests of one kind together, as the screen of 2008 showed them; empty without layers.
+    pub profiles: Vec<IolatProfile>,
     /// What may be measured here and why not more.
     pub ladder: Ladder,
     /// Why there are no layers; `None` when there are.
@@ -46,10 +49,28 @@ pub struct Iolat {
 }
 
 impl Iolat {
+    /// The tests of one kind together: `direct` or `cached`.
+    pub fn profile(&self, name: &str) -> Option<&IolatProfile> {
+        self.profiles.iter().find(|profile| profile.name == name)
+    }
+
     /// The test called `name`.
     pub fn test(&self, name: &str) -> Option<&IolatTest> {
         self.tests.iter().find(|test| test.name == name)
     }
+}
+
+/// Several tests taken together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IolatProfile {
+    /// `direct` or `cached`.
+    pub name: String,
+    /// Samples in all.
+    pub samples: u64,
+    /// Each layer's share of all clocks, 0..=1, largest first.
+    pub shares: Vec<(String, Interval)>,
+    /// Functions, by samples with them on top.
+    pub functions: Vec<FunctionRow>,
 }
 
 /// One test.
@@ -262,14 +283,14 @@ pub struct LayerChange {
     pub layer: String,
     /// Clocks per I/O of the reference; `None` where it has only shares.
     pub reference_clocks: Option<Interval>,
-    /// Clocks per I/O here.
-    pub clocks: Interval,
+    /// Clocks per I/O here; `None` where the reference has none.
+    pub clocks: Option<Interval>,
     /// Share of the reference, 0..=1; `None` where it does not print the layer.
     pub reference_share: Option<Interval>,
     /// Share here, 0..=1.
     pub share: Interval,
     /// Clocks per I/O here minus there; `None` where there are none to subtract.
     pub clocks_change: Option<Interval>,
-    /// What it means for the clocks (for the share, where there are no clocks to compare).
+    /// What it means for the clocks; a share alone is neither better nor worse.
     pub moved: Moved,
 }

@@ -31,8 +31,8 @@ pub use check::{
     Verdict,
 };
 pub use iolat::{
-    Iolat, IolatComparison, IolatRound, IolatTest, LayerChange, LayerCost, LayerMapping, Moved, PublishedRun,
-    PublishedTable, PublishedTest, TestChange,
+    Iolat, IolatComparison, IolatProfile, IolatRound, IolatTest, LayerChange, LayerCost, LayerMapping, Moved,
+    PublishedRun, PublishedTable, PublishedTest, TestChange,
 };
 pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
 pub use ladder::{Ladder, Rung, RungState};

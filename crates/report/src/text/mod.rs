@@ -7,6 +7,7 @@
 //!   stages      where the latency went, by stage; `live_stages` while it is traced
 //!   layers      where the clocks went, by kernel layer and kind of work
 //!   ladder      what may be measured here, why not more, and what lifts it
+//!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
 //!   path_costs  what single parts of the path cost, beside published figures
 //!
 //! Plain text of at most [`WIDTH`] columns that means the same without colour. Only a path or a command that must
@@ -21,6 +22,7 @@ mod attribution;
 mod comparison;
 mod format;
 mod glyphs;
+mod iolat;
 mod ladder;
 mod layers;
 mod live;
@@ -34,6 +36,7 @@ mod tables;
 
 pub use comparison::comparison;
 pub use glyphs::ascii;
+pub use iolat::iolat;
 pub use ladder::ladder;
 pub use layers::layers;
 pub use live::{live, live_within};
