@@ -26,6 +26,9 @@ const TOOLS: &[Tool] = &[
     Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on Btrfs" },
     Tool { program: "losetup", package: "mount", purpose: "tests on loop devices" },
     Tool { program: "dmsetup", package: "dmsetup", purpose: "tests on device-mapper stacks" },
+    Tool { program: "clang", package: "clang", purpose: "making the BPF objects again" },
+    Tool { program: "sqlite3", package: "sqlite3", purpose: "layers of a database" },
+    Tool { program: "git", package: "git", purpose: "layers of a program with many small files" },
     Tool { program: "python3", package: "python3", purpose: "the scripts of fio and fio-plot" },
 ];
 
