@@ -11,6 +11,15 @@ fn main() -> std::io::Result<()> {
         ("check.html", html::check(&fixture::check())),
         ("quick.html", html::check(&fixture::check_quick())),
         ("interrupted.html", html::check(&fixture::check_interrupted())),
+        (
+            "attribution.html",
+            html::attribution(
+                "iostack stages and layers",
+                Some(&fixture::stages_of_process()),
+                Some(&fixture::layers_of_process()),
+                Some(&fixture::ladder()),
+            ),
+        ),
         ("run.html", html::outcomes(&fixture::outcome_file())),
     ];
     for (name, page) in pages {

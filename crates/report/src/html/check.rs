@@ -10,7 +10,7 @@ use super::numbers::{date, grouped};
 use super::page::{Section, document};
 use super::sheet::{Sheet, span};
 use super::table::{pairs, table};
-use super::{escape, raw, steps, verdict};
+use super::{attribution, escape, raw, steps, verdict};
 
 /// The page of a check.
 pub(super) fn page(check: &Check) -> String {
@@ -18,6 +18,7 @@ pub(super) fn page(check: &Check) -> String {
     let whole = sheet.doubts.note(&check.caveats, "The whole check");
     let mut sections =
         vec![Section::new("summary", "Summary", "Summary", verdict::summary(check, &mut sheet))];
+    sections.extend(attribution::sections(check, &mut sheet));
     sections.extend(check.steps.iter().map(|step| steps::section(check, step, &mut sheet)));
     let inventory = inventory::section(&check.machine, &check.storage, &check.target);
     sections.push(Section::new("inventory", "Inventory", "What was measured on", inventory));

@@ -1,8 +1,9 @@
 //! What does a person look at?
 //!
 //!   `Check` ────────► check ─┐              ┌─ verdict  steps  compared  time     what is said
-//!   `OutcomeFile` ──► run ───┴─► document ◄─┤  figures ► plot ► svg     bars      how it is drawn
-//!                     (page)                └─ doubts  inventory  table  raw      why to believe it
+//!   `OutcomeFile` ──► run ───┼─► document ◄─┤  stages  layers  ladder  path_costs   where it went
+//!   `Stages`... ► attribution┘   (page)     │  figures ► plot ► svg  bars  flame    how it is drawn
+//!                                           └─ doubts  inventory  table  raw      why to believe it
 //!
 //! One file that fetches nothing. Every figure is drawn here, so that it can be read without a script and on paper;
 //! `plot.js` adds tooltips, zoom and other scales from the same numbers. All text from outside goes through `escape`.
@@ -14,6 +15,7 @@
     reason = "a page is assembled once, from pieces that read like the markup they become"
 )]
 
+mod attribution;
 mod bars;
 mod check;
 mod compared;
@@ -21,14 +23,19 @@ mod digest;
 mod doubts;
 mod escape;
 mod figures;
+mod flame;
 mod inventory;
+mod ladder;
+mod layers;
 mod numbers;
 mod page;
+mod path_costs;
 mod plot;
 mod raw;
 mod run;
 mod scale;
 mod sheet;
+mod stages;
 mod steps;
 mod svg;
 mod table;
@@ -36,9 +43,11 @@ mod time;
 mod verdict;
 
 #[cfg(test)]
+mod attribution_tests;
+#[cfg(test)]
 mod tests;
 
-use iostack_model::{Check, OutcomeFile};
+use iostack_model::{Check, Ladder, Layers, OutcomeFile, Stages};
 
 /// The page of `iostack check`: a complete HTML document.
 pub fn check(check: &Check) -> String {
@@ -48,4 +57,14 @@ pub fn check(check: &Check) -> String {
 /// The page of `iostack run`: a complete HTML document.
 pub fn outcomes(file: &OutcomeFile) -> String {
     run::page(file)
+}
+
+/// The page of `iostack stages` and `iostack layers`: a complete HTML document of whatever there is.
+pub fn attribution(
+    title: &str,
+    stages: Option<&Stages>,
+    layers: Option<&Layers>,
+    ladder: Option<&Ladder>,
+) -> String {
+    attribution::page(title, stages, layers, ladder)
 }

@@ -4,7 +4,7 @@
 //! and its CPU time. `bins` is a flat list of `step, count`: the bucket is the one before plus the step, which keeps
 //! a page of a hundred histograms small. Time series and whatever else is drawn is in `plots` already.
 
-use iostack_model::{Bins, Direction, Outcome};
+use iostack_model::{Bins, Direction, Layers, Outcome, Stages};
 
 use super::escape;
 
@@ -47,7 +47,34 @@ fn one(name: &str, outcome: &Outcome) -> String {
     if outcome.sync.count > 0 {
         fields.push(format!("\"sync\":{{{}}}", bins(&outcome.sync)));
     }
+    if outcome.stages.is_some() || outcome.layers.is_some() {
+        let went = attribution(outcome.stages.as_ref(), outcome.layers.as_ref());
+        fields.push(format!("\"attribution\":{went}"));
+    }
     format!("{{{}}}", fields.join(","))
+}
+
+/// What a trace and a profile counted: each way's whole and stages, each layer's time.
+pub(super) fn attribution(stages: Option<&Stages>, layers: Option<&Layers>) -> String {
+    let ways = stages.into_iter().flat_map(|stages| &stages.ways).map(|way| {
+        let each = way.stages.iter().map(|(stage, own)| format!("\"{}\":{{{}}}", stage.name(), bins(own)));
+        let each: Vec<String> = each.collect();
+        format!(
+            "{{\"way\":\"{}\",\"whole\":{{{}}},\"stages\":{{{}}}}}",
+            way.way.name(),
+            bins(&way.whole),
+            each.join(",")
+        )
+    });
+    let rows = layers.into_iter().flat_map(|layers| &layers.rows).map(|row| {
+        format!(
+            "{{\"layer\":{},\"time_ns\":{},\"samples\":{}}}",
+            escape::json(&row.layer),
+            row.time.0,
+            row.samples
+        )
+    });
+    format!("[{}]", ways.chain(rows).collect::<Vec<_>>().join(",\n"))
 }
 
 fn bins(bins: &Bins) -> String {

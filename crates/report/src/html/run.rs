@@ -12,7 +12,7 @@ use super::page::{Section, document};
 use super::sheet::{Sheet, span};
 use super::table::{self, pairs, with_interval};
 use super::time::{bandwidth_over_time, over_time};
-use super::{check, escape, raw};
+use super::{attribution, check, escape, raw};
 
 /// The page of a file of outcomes.
 pub(super) fn page(file: &OutcomeFile) -> String {
@@ -81,7 +81,7 @@ fn overview(file: &OutcomeFile, sheet: &mut Sheet) -> String {
 }
 
 /// A percentile that at least ten samples exceed.
-fn supported(bins: &Bins, fraction: f64) -> String {
+pub(super) fn supported(bins: &Bins, fraction: f64) -> String {
     let enough = bins.count >= iostack_stats::samples_needed(fraction);
     bins.quantile_ns(fraction)
         .filter(|_| enough)
@@ -101,12 +101,13 @@ fn job(outcome: &Outcome, sheet: &mut Sheet) -> String {
     };
     format!(
         "{}{ended}{doubts}{}<div class=\"two\"><div><h3>What was asked</h3>{}</div><div><h3>What it cost</h3>{}</div></div>\
-         <div class=\"figures\">{}</div>{}{}",
+         <div class=\"figures\">{}</div>{}{}{}",
         tiles(outcome, &directions),
         flows(outcome, &directions),
         asked(&outcome.job),
         cost(outcome),
         drawings(outcome, &directions, sheet),
+        attribution::of_outcome(outcome, sheet),
         failures(outcome),
         table::outcomes(&[(outcome.job.name.clone(), outcome)], "", &mut sheet.doubts),
     )

@@ -34,6 +34,20 @@ impl Sheet {
         Sheet { plots: Vec::new(), doubts: Doubts::default(), conditions }
     }
 
+    /// A sheet of figures whose machine is not known.
+    pub(super) fn bare() -> Sheet {
+        Sheet { plots: Vec::new(), doubts: Doubts::default(), conditions: String::new() }
+    }
+
+    /// What was measured, by which clock, on which machine; HTML.
+    pub(super) fn note(&self, measured: &str) -> String {
+        if self.conditions.is_empty() {
+            format!("{measured}.")
+        } else {
+            format!("{measured}; {}.", self.conditions)
+        }
+    }
+
     /// The plot as a figure, or a sentence when it has no points.
     pub(super) fn figure(&mut self, plot: &Plot) -> String {
         if !plot.has_points() {

@@ -5,7 +5,8 @@ use iostack_model::{Bins, Caveat, Check, Interval, Nanos, Outcome, Step};
 use crate::fixture;
 
 /// Text that would break out of text, of an attribute, of the data block.
-const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror='a\"b'>&amp;\u{202e}\u{0}";
+pub(super) const HOSTILE: &str =
+    "</script><script>alert(1)</script><img src=x onerror='a\"b'>&amp;\u{202e}\u{0}";
 
 /// Elements that have no end tag in HTML; the pages write them with a slash.
 const VOID: [&str; 2] = ["meta", "br"];
@@ -50,7 +51,7 @@ fn without_policy(page: &str) -> String {
     format!("{}{}", &page[..start], &page[end..])
 }
 
-fn assert_sound(page: &str) {
+pub(super) fn assert_sound(page: &str) {
     assert_well_formed(&without_policy(page));
     // In the data block and in the script the same characters mean nothing.
     let outside = without_scripts(page).replace("http://www.w3.org/2000/svg", "");
@@ -117,9 +118,9 @@ fn every_page_of_the_fixture_is_sound() {
 }
 
 #[test]
-fn a_full_check_stays_below_400_kilobytes() {
+fn a_full_check_stays_below_500_kilobytes() {
     let length = super::check(&fixture::check()).len();
-    assert!(length < 400_000, "{length} bytes");
+    assert!(length < 500_000, "{length} bytes");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(super) fn unit(layers: &Layers) -> &'static str {
 }
 
 /// Clocks of a time in that unit.
-pub(super) fn clocks(layers: &Layers, time_ns: f64) -> f64 {
+pub(crate) fn clocks(layers: &Layers, time_ns: f64) -> f64 {
     let clocks = time_ns * layers.tsc_hz as f64 / 1e9;
     match layers.ios.filter(|&ios| ios > 0) {
         Some(ios) => clocks / ios as f64,

@@ -39,10 +39,12 @@ pub use glyphs::ascii;
 pub use iolat::iolat;
 pub use ladder::ladder;
 pub use layers::layers;
+pub(crate) use layers::{clocks, kind_meaning, kinds};
 pub use live::{live, live_within};
 pub use outcome::outcome;
 pub use path_costs::path_costs;
 pub use screen::check;
+pub(crate) use stages::PUBLISHED;
 pub use stages::{live_stages, stages};
 
 /// Columns of every screen.
