@@ -20,6 +20,12 @@ fn main() -> std::io::Result<()> {
                 Some(&fixture::ladder()),
             ),
         ),
+        ("stages.html", html::attribution("iostack stages", Some(&fixture::stages()), None, None)),
+        ("layers.html", html::attribution("iostack layers", None, Some(&fixture::layers()), None)),
+        (
+            "ladder.html",
+            html::attribution("iostack doctor", None, None, Some(&fixture::layers_of_process().ladder)),
+        ),
         ("run.html", html::outcomes(&fixture::outcome_file())),
     ];
     for (name, page) in pages {

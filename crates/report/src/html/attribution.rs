@@ -46,13 +46,13 @@ fn answer(traced: Option<&Stages>, sampled: Option<&Layers>) -> String {
     if let Some(way) = traced.and_then(|traced| traced.way(Way::Device)).filter(|way| way.whole.sum_ns > 0) {
         let [platform, transport, device] = Part::ALL.map(|part| percent(way.part_share(part)));
         told.push(format!(
-            "Of the latency the platform took {platform}, the transport {transport}, the device {device}"
+            "The platform took {platform} of the latency, the transport {transport}, the device {device}"
         ));
     }
     if let Some((sampled, first)) = sampled.and_then(|sampled| Some((sampled, sampled.rows.first()?))) {
         let all: f64 = sampled.rows.iter().map(|row| row.time.0 as f64).sum();
         let share = if all > 0.0 { first.time.0 as f64 / all } else { 0.0 };
-        told.push(format!("Of the clocks most went to the layer {}: {}", first.layer, percent(share)));
+        told.push(format!("Most clocks went into {}: {}", first.layer, percent(share)));
     }
     match told[..] {
         [] if traced.is_none() && sampled.is_none() => "What may be measured here".to_owned(),

@@ -111,7 +111,7 @@ fn the_line_of_stages_is_filled_from_start_to_end() {
 fn the_page_says_shares_published_shares_and_the_rung() {
     let page = page(&fixture::stages_of_process(), &fixture::layers_of_process());
     for fact in [
-        "the platform took 18.1\u{202f}%",
+        "The platform took 18.1\u{202f}% of the latency",
         "26 % in the paper",
         "20 of 180 us = 11 %",
         "3 events lost",

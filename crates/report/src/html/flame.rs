@@ -98,7 +98,7 @@ pub(super) fn figure(layers: &Layers, colours: &Colours<'_>, sheet: &Sheet) -> S
          samples, its colour its layer. Point at one to read it, click it to enlarge it.</p>\
          <svg class=\"calls\" width=\"100%\" height=\"{height}\" role=\"img\" aria-label=\"stacks\">{drawn}</svg>\
          <p class=\"said\"></p><figcaption>{caption}</figcaption></figure>",
-        height = (root.depth(least) + 1) * ROW,
+        height = root.depth(least) * ROW,
         drawn = drawing.out,
         caption = sheet.note(&caption),
     )

@@ -228,7 +228,7 @@ fn trust(layers: &Layers) -> String {
     };
     let sampling =
         format!("{} at {} Hz and CPU, {lost}; {cost}", escape::text(&layers.event), layers.rate_hz);
-    let list = pairs(&[
+    let facts = pairs(&[
         ("Total", total),
         ("Who ran", who_ran(&layers.clocks)),
         ("Clock", clock),
@@ -236,7 +236,7 @@ fn trust(layers: &Layers) -> String {
         ("Sampling", sampling),
         ("What may be measured", ladder::line(&layers.ladder)),
     ]);
-    format!("<h3>How far to trust it</h3>{list}{}", notes(&layers.notes))
+    format!("<h3>How far to trust it</h3>{facts}{}", notes(&layers.notes))
 }
 
 fn who_ran(clocks: &Clocks) -> String {

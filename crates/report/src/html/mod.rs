@@ -1,7 +1,7 @@
 //! What does a person look at?
 //!
 //!   `Check` ────────► check ─┐              ┌─ verdict  steps  compared  time     what is said
-//!   `OutcomeFile` ──► run ───┼─► document ◄─┤  stages  layers  ladder  path_costs   where it went
+//!   `OutcomeFile` ──► run ───┼─► document ◄─┤  stages  layers  ladder  costs         where it went
 //!   `Stages`... ► attribution┘   (page)     │  figures ► plot ► svg  bars  flame    how it is drawn
 //!                                           └─ doubts  inventory  table  raw      why to believe it
 //!

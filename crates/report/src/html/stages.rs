@@ -144,10 +144,13 @@ fn capitalised(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Share of the width from which a stage has room for its name.
-const NAMED: f64 = 0.034;
-/// Share from which it has room on a telephone too.
-const NAMED_WIDELY: f64 = 0.13;
+/// Share of the width from which a stage has room for its name on a telephone too.
+const NAMED_WIDELY: f64 = 0.16;
+
+/// True where a text of so many letters fits into a share of a page's width.
+fn has_room(letters: usize, width: f64) -> bool {
+    width > 0.006 + 0.0075 * letters as f64
+}
 
 /// Stages in the order of the way, each as wide as its mean. Widths are shares, so that it fits any screen.
 fn timeline(own: &[(Stage, &Bins)], whole_ns: f64, height: u32) -> String {
@@ -160,7 +163,8 @@ fn timeline(own: &[(Stage, &Bins)], whole_ns: f64, height: u32) -> String {
         if width <= 0.0 {
             continue;
         }
-        let label = if width < NAMED || height < 30 {
+        let letters = stage.name().len().max(mean(bins).chars().count());
+        let label = if !has_room(letters, width) || height < 30 {
             String::new()
         } else {
             let small = if width < NAMED_WIDELY { " class=\"small\"" } else { "" };
@@ -176,7 +180,8 @@ fn timeline(own: &[(Stage, &Bins)], whole_ns: f64, height: u32) -> String {
                 "<svg class=\"{part} shade{shade}\" x=\"{x:.3}%\" width=\"{w:.3}%\" height=\"{height}\"><title>{name}: \
                  {mean}, {share} ({meaning})</title><rect width=\"100%\" height=\"{height}\"/>{label}</svg>",
                 part = stage.part().name(),
-                shade = index % 2,
+                // Neighbours of one part are told apart; a part of one stage has the colour of the legend.
+                shade = if stage.part() == Part::Platform { index % 2 } else { 0 },
                 x = from * 100.0,
                 w = width * 100.0,
                 name = stage.name(),
@@ -197,7 +202,7 @@ fn ruler(whole_ns: f64) -> String {
         let place = share(tick, whole_ns) * 100.0;
         let anchor = match place {
             place if place < 2.0 => "start",
-            place if place > 95.0 => "end",
+            place if place > 97.0 => "end",
             _ => "middle",
         };
         put(
@@ -228,18 +233,25 @@ fn numbers(way: &WayStages) -> String {
     };
     let mut rows = String::new();
     for part in Part::ALL.into_iter().filter(|&part| way.part_mean_ns(part) > 0.0) {
+        let own: Vec<&(Stage, Bins)> = way.stages.iter().filter(|(stage, _)| stage.part() == part).collect();
+        let key = format!("<span class=\"swatch {0}\">{0}</span>", part.name());
+        // A part of one stage is that stage: said once.
+        if let [(stage, bins)] = own[..] {
+            let stage_name = if stage.name() == part.name() { "" } else { stage.name() };
+            rows += &row("partsum", &format!("{key} <small>{stage_name}</small>"), stage.meaning(), bins);
+            continue;
+        }
         put(
             &mut rows,
             format_args!(
-                "<tr class=\"partsum\"><th><span class=\"swatch {name}\">{name}</span></th><td class=\"words\">{}</td>\
-                 <td>{}</td><td>{}</td><td></td><td></td><td></td></tr>",
+                "<tr class=\"partsum\"><th>{key}</th><td class=\"words\">{}</td><td>{}</td><td>{}</td><td></td>\
+                 <td></td><td></td></tr>",
                 part_meaning(part),
                 time(way.part_mean_ns(part)),
                 percent(way.part_share(part)),
-                name = part.name(),
             ),
         );
-        for (stage, bins) in way.stages.iter().filter(|(stage, _)| stage.part() == part) {
+        for (stage, bins) in own {
             rows += &row("stage", stage.name(), stage.meaning(), bins);
         }
     }
@@ -250,6 +262,9 @@ fn numbers(way: &WayStages) -> String {
          <tbody>{rows}</tbody></table></div>"
     )
 }
+
+/// The whole is grey, and the device has the colour it has everywhere.
+const SPREAD_SLOTS: [usize; 2] = [6, 2];
 
 /// How the whole and the device spread.
 fn spreads(stages: &Stages, way: &WayStages, sheet: &mut Sheet) -> String {
@@ -268,6 +283,9 @@ fn spreads(stages: &Stages, way: &WayStages, sheet: &mut Sheet) -> String {
         ),
         (figures::percentiles(&each, "The tail: whose is it?"), figures::RANK_BAND),
     ] {
+        for (series, slot) in plot.series.iter_mut().zip(SPREAD_SLOTS) {
+            series.slot = slot;
+        }
         plot.caption = sheet.note(&format!("{measured}; {interval}"));
         out += &sheet.figure(&plot);
     }
@@ -359,14 +377,14 @@ fn trust(stages: &Stages) -> String {
             escape::text(&cost.how)
         ),
     };
-    let list = pairs(&[
+    let facts = pairs(&[
         ("Platform share", platform),
         ("Sum", sum),
         ("Matched", matched),
         ("Cost of tracing", tracing),
         ("What may be measured", ladder::line(&stages.ladder)),
     ]);
-    format!("<h3>How far to trust it</h3>{list}{}", notes(&stages.notes))
+    format!("<h3>How far to trust it</h3>{facts}{}", notes(&stages.notes))
 }
 
 /// Sentences to know when reading.

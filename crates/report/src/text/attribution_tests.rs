@@ -79,7 +79,9 @@ fn every_screen_fits_whatever_the_width_of_its_numbers() {
             let made = scaled_stages(made, factor);
             for profile in [fixture::layers(), fixture::layers_of_process()] {
                 let profile = scaled_layers(profile, factor);
-                every_screen(&made, &profile).iter().for_each(|screen| assert_fits(screen));
+                for screen in every_screen(&made, &profile) {
+                    assert_fits(&screen);
+                }
             }
         }
     }

@@ -8,7 +8,7 @@
 //!   layers      where the clocks went, by kernel layer and kind of work
 //!   ladder      what may be measured here, why not more, and what lifts it
 //!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
-//!   path_costs  what single parts of the path cost, beside published figures
+//!   costs       what single parts of the path cost, beside published figures
 //!
 //! Plain text of at most [`WIDTH`] columns that means the same without colour. Only a path or a command that must
 //! stay in one piece to be copied may be longer. Start reading at `screen`.

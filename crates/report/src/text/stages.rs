@@ -123,8 +123,8 @@ fn device_tree(devices: &[DeviceStages]) -> String {
     for device in devices {
         text += &device_row(device, depth(device, devices));
         if device.merged > 0 || device.split > 0 {
-            let (merges, splits) = (brief(device.merged as f64), brief(device.split as f64));
-            merged.push(format!("{}: {merges} bios merged, {splits} split", cut(&device.name, 32)));
+            let (joined, parted) = (brief(device.merged as f64), brief(device.split as f64));
+            merged.push(format!("{}: {joined} bios merged, {parted} split", cut(&device.name, 32)));
         }
     }
     if devices.iter().any(|device| device.above.is_some()) {
