@@ -96,7 +96,7 @@ pub(super) fn sections(check: &Check, sheet: &mut Sheet) -> Vec<Section> {
     }
     push(&mut sections, "layers", "Layers", "Where its clocks go", body);
     let costs = if check.path_costs.is_empty() { String::new() } else { path_costs::body(&check.path_costs) };
-    push(&mut sections, "path-costs", "Path costs", "What single parts of the path cost", costs);
+    push(&mut sections, "path-costs", "Costs", "What single parts of the path cost", costs);
     sections
 }
 
