@@ -8,6 +8,7 @@
 //! | what time is it, what was counted? | [`clock`], [`counters`] |
 //! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
 //! | what does one I/O cost a program in user space? | [`step`] |
+//! | what do a system call and a context switch cost? | [`path`] |
 //! | how would it be with another scheduler? | [`set_scheduler`], [`restore_leftovers`] |
 //!
 //! Everything is read from sysfs, procfs and system calls of Linux. What reads the kernel's files takes their root, so
@@ -24,6 +25,7 @@ mod extents;
 mod machine;
 mod marks;
 mod mounts;
+pub mod path;
 mod permit;
 mod process;
 mod resolve;

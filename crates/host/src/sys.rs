@@ -284,3 +284,48 @@ pub(crate) fn exit_raw(code: libc::c_int) -> ! {
     // SAFETY: _exit takes no pointer and is async-signal-safe.
     unsafe { libc::_exit(code) }
 }
+
+/// The parent's process id, asked of the kernel: nothing is cached, and the kernel does next to nothing.
+pub(crate) fn parent_process() -> i64 {
+    // SAFETY: getppid takes nothing and cannot fail.
+    unsafe { libc::syscall(libc::SYS_getppid) }
+}
+
+/// CPU time of the calling thread, ns.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing one timespec. Every Linux has this clock, so it cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// How often the calling thread lost its CPU to another although it had work.
+pub(crate) fn involuntary_switches() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is valid for writing one rusage. RUSAGE_THREAD exists since Linux 2.6.26.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: zeroed and filled by the call; the struct is plain numbers.
+    let usage = unsafe { usage.assume_init() };
+    usage.ru_nivcsw as u64
+}
+
+/// The CPU that the calling thread is on.
+pub(crate) fn current_cpu() -> io::Result<u32> {
+    // SAFETY: sched_getcpu takes nothing.
+    let cpu = unsafe { libc::sched_getcpu() };
+    u32::try_from(cpu).map_err(|_| io::Error::last_os_error())
+}
+
+/// Lets the calling thread run on `cpu` only.
+pub(crate) fn run_on(cpu: u32) -> io::Result<()> {
+    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
+    if cpu as usize >= 8 * size_of::<libc::cpu_set_t>() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: zeroes are an empty mask.
+    let set = unsafe { set.assume_init_mut() };
+    // SAFETY: the index was checked against the size of the mask.
+    unsafe { libc::CPU_SET(cpu as usize, set) };
+    // SAFETY: `set` is readable for the size given; 0 is the calling thread.
+    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const *set) })
+}
