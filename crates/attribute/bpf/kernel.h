@@ -73,6 +73,9 @@ static void (*bpf_ringbuf_submit)(void *record, __u64 flags) = (void *)132;
 static void (*bpf_ringbuf_discard)(void *record, __u64 flags) = (void *)133;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 
+/* Moved by clang's attribute below; a type that the kernel lacks is asked for with this first. */
+#define type_exists(type) __builtin_preserve_type_info(*(type *)0, 0)
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), \
 			     apply_to = record)
 
@@ -100,6 +103,7 @@ struct task_struct {
 	__u32 flags;
 	char comm[16];
 	struct files_struct *files;
+	struct bio_list *bio_list;
 };
 
 struct irqaction {

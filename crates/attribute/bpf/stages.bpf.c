@@ -1,27 +1,566 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Stamps of each I/O's way. */
+/*
+ * Stamps each I/O's way through the block layer.
+ *
+ *   block_bio_queue ──► rq_insert ──► rq_issue ──► (irq) ──► rq_complete, or bio_complete
+ *        │ which I/O is it?                                       │
+ *        ▼                                                        ▼
+ *      bios: bio ──► stamps so far ──────────────────────────► slot of the I/O, record of the device
+ *
+ * The programs only stamp; whoever waits for the I/O folds its stamps into stages (src/stages). A program that finds
+ * nothing of the subject's ends at once.
+ */
 #include "stages.h"
 
-/* 1 where block_rq_issue hands over (queue, request): before 5.11. */
-const volatile __u64 request_argument;
+/* The process whose I/Os are wanted, as the kernel numbers it; 0: none, only devices. */
+const volatile __u64 subject;
+/* 1: a foreign process, whose slots we keep; 0: our own load. */
+const volatile __u64 foreign;
+/* Entries of `devices` in use. */
+const volatile __u64 device_count;
+/* Places of arguments that differ between kernels: 1 where they stand one later than here now. */
+const volatile __u64 queue_argument;
+const volatile __u64 insert_argument;
+const volatile __u64 issue_argument;
+const volatile __u64 complete_argument;
+const volatile __u64 switch_argument;
+/* O_DIRECT of this architecture. */
+const volatile __u64 flag_direct;
+
+#define DEVICES_MAX 8
+#define DEVICE_NONE 255
+#define CHAIN_MAX 64
+#define BLOCK_SOFTIRQ 4
+
+/* Where the stamps of a bio's I/O are. */
+enum owner { OWNER_NONE, OWNER_SLOT, OWNER_FLIGHT };
+
+struct flight {
+	__u64 owner;
+	/* Index into `slots` or key of `flights`. */
+	__u64 key;
+	__u64 sequence;
+	__u64 device;
+	__u64 flags;
+	/* Bytes that have not come back. */
+	__u64 left;
+	__u64 queue;
+	__u64 insert;
+	__u64 issue;
+	__u64 doorbell;
+};
+
+struct cpu {
+	__u64 events;
+	/* Entry of the interrupt that is being served, hard or soft; 0 outside. */
+	__u64 irq;
+	/* Entry of the last hard one, for the soft one that it raises. */
+	__u64 irq_last;
+	/* The bio issued last on this CPU, until the CPU does something else. */
+	__u64 door_bio;
+	__u64 door_issue;
+};
 
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
 	MAP_ENTRIES(1);
 	MAP_FLAGS(BPF_F_MMAPABLE);
 	MAP_KEY(__u32);
+	MAP_VALUE(struct slot);
+} slots SECTION(".maps");
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
+	MAP_ENTRIES(1);
+	MAP_FLAGS(BPF_F_MMAPABLE);
+	MAP_KEY(__u32);
+	MAP_VALUE(struct lane);
+} lanes SECTION(".maps");
+
+/* Thread number to lane. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_HASH);
+	MAP_ENTRIES(1);
+	MAP_KEY(__u32);
+	MAP_VALUE(__u32);
+} threads SECTION(".maps");
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_HASH);
+	MAP_ENTRIES(16384);
+	MAP_KEY(__u64);
+	MAP_VALUE(struct flight);
+} bios SECTION(".maps");
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_PERCPU_ARRAY);
+	MAP_ENTRIES(1);
+	MAP_KEY(__u32);
+	MAP_VALUE(struct cpu);
+} cpus SECTION(".maps");
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
+	MAP_ENTRIES(8);
+	MAP_KEY(__u32);
 	MAP_VALUE(__u64);
-} counts SECTION(".maps");
+} devices SECTION(".maps");
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
+	MAP_ENTRIES(8);
+	MAP_FLAGS(BPF_F_MMAPABLE);
+	MAP_KEY(__u32);
+	MAP_VALUE(__u64);
+} counters SECTION(".maps");
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_RINGBUF);
+	MAP_ENTRIES(4096);
+} records SECTION(".maps");
+
+static void count(__u32 which)
+{
+	__u64 *counter = bpf_map_lookup_elem(&counters, &which);
+
+	if (counter)
+		__sync_fetch_and_add(counter, 1);
+}
+
+ALWAYS_INLINE struct cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+
+	if (cpu)
+		cpu->events++;
+	return cpu;
+}
+
+ALWAYS_INLINE struct lane *lane_of(__u32 thread)
+{
+	__u32 *index = bpf_map_lookup_elem(&threads, &thread);
+
+	return index ? bpf_map_lookup_elem(&lanes, index) : (void *)0;
+}
+
+/* The CPU that issued a request last does something else: the driver is done with it. */
+ALWAYS_INLINE void door_closes(struct cpu *cpu, __u64 now)
+{
+	struct flight *flight;
+	__u64 bio = cpu->door_bio;
+
+	if (!bio)
+		return;
+	cpu->door_bio = 0;
+	flight = bpf_map_lookup_elem(&bios, &bio);
+	if (flight && flight->issue == cpu->door_issue)
+		flight->doorbell = now;
+}
+
+ALWAYS_INLINE __u64 device_of(struct bio *bio)
+{
+	__u64 part, disk, found = DEVICE_NONE;
+	struct block_device *device;
+	__u32 i;
+
+	if (!device_count)
+		return found;
+	device = bio->bi_bdev;
+	part = device->bd_dev;
+	disk = (__u64)device->bd_disk->major << 20 | device->bd_disk->first_minor;
+	for (i = 0; i < DEVICES_MAX && i < device_count; i++) {
+		__u32 at = i;
+		__u64 *wanted = bpf_map_lookup_elem(&devices, &at);
+
+		if (wanted && (*wanted == part || *wanted == disk)) {
+			found = i;
+			break;
+		}
+	}
+	return found;
+}
+
+/* The result of libaio's control block that a kiocb answers, if it is one: checked by whoever knows the address. */
+ALWAYS_INLINE int event_of(void *holder, struct io_event *event)
+{
+	struct iomap_dio *dio = holder;
+	struct kiocb *kiocb = 0;
+	struct aio_kiocb *aio;
+
+	/* Both begin with the kiocb; the kernel is asked where it is. */
+	if (bpf_probe_read_kernel(&kiocb, sizeof(kiocb), &dio->iocb) || !kiocb)
+		return 0;
+	aio = (void *)kiocb;
+	if (bpf_probe_read_kernel(&event->data, 8, &aio->ki_res.data))
+		return 0;
+	return !bpf_probe_read_kernel(&event->obj, 8, &aio->ki_res.obj);
+}
+
+ALWAYS_INLINE int is_ours(struct lane *lane, struct io_event *event)
+{
+	return event->data < lane->slot_count && event->obj == lane->blocks + event->data * 64;
+}
+
+/* The slot of a bio that libaio began: through iomap's direct I/O, or the block device's own. */
+ALWAYS_INLINE __u64 libaio_slot(struct lane *lane, struct bio *bio)
+{
+	struct io_event event = {};
+
+	if (type_exists(struct iomap_dio) && event_of(bio->bi_private, &event) && is_ours(lane, &event))
+		return event.data;
+	if (type_exists(struct blkdev_dio)) {
+		void *holder = (void *)bio - field_offset(struct blkdev_dio, bio);
+
+		if (event_of(holder, &event) && is_ours(lane, &event))
+			return event.data;
+	}
+	return lane->slot_count;
+}
+
+/* Finds the I/O that this bio of the current thread belongs to. */
+ALWAYS_INLINE void find_owner(struct bio *bio, struct task_struct *task, struct flight *flight)
+{
+	struct lane *lane = lane_of(task->pid);
+	struct slot *slot;
+	__u64 within = 0;
+	__u32 index;
+
+	if (!lane)
+		return;
+	if (lane->carrier == CARRIER_URING)
+		within = lane->current;
+	else if (lane->carrier == CARRIER_LIBAIO)
+		within = libaio_slot(lane, bio);
+	if (within >= lane->slot_count)
+		return;
+	index = lane->slot_first + within;
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (!slot || !slot->entry)
+		return;
+	flight->owner = OWNER_SLOT;
+	flight->key = index;
+	flight->sequence = slot->sequence;
+	if (!slot->bios)
+		slot->queue = flight->queue;
+	slot->bios++;
+}
+
+SECTION("tp_btf/block_bio_queue")
+int block_bio_queue(__u64 *context)
+{
+	struct bio *bio = first_argument(context, queue_argument);
+	struct cpu *cpu = this_cpu();
+	struct flight flight = {};
+	struct task_struct *task;
+	__u64 key = (__u64)bio;
+
+	if (!cpu)
+		return 0;
+	flight.queue = bpf_ktime_get_ns();
+	door_closes(cpu, flight.queue);
+	flight.device = device_of(bio);
+	flight.left = bio->bi_iter.bi_size;
+	task = bpf_get_current_task_btf();
+	/* A bio made while another is being submitted is the lower device's, of dm or md: part of that one. */
+	if (subject && task->tgid == (int)subject && !task->bio_list)
+		find_owner(bio, task, &flight);
+	if (flight.owner == OWNER_NONE && flight.device == DEVICE_NONE)
+		return 0;
+	if (bpf_map_update_elem(&bios, &key, &flight, BPF_ANY))
+		count(LOST_BIOS);
+	return 0;
+}
+
+/* The flight of a bio, or of the one it was split from. */
+ALWAYS_INLINE struct flight *flight_of(struct bio *bio)
+{
+	__u64 key = (__u64)bio;
+	struct flight *flight = bpf_map_lookup_elem(&bios, &key);
+
+	if (flight)
+		return flight;
+	key = (__u64)bio->bi_private;
+	flight = bpf_map_lookup_elem(&bios, &key);
+	if (flight)
+		flight->flags |= 2;
+	return flight;
+}
+
+SECTION("tp_btf/block_rq_insert")
+int block_rq_insert(__u64 *context)
+{
+	struct request *request = first_argument(context, insert_argument);
+	struct cpu *cpu = this_cpu();
+	struct bio *bio = request->bio;
+	__u64 now;
+	int i;
+
+	if (!cpu)
+		return 0;
+	now = bpf_ktime_get_ns();
+	door_closes(cpu, now);
+	for (i = 0; i < CHAIN_MAX && bio; i++) {
+		struct flight *flight = flight_of(bio);
+
+		if (flight)
+			flight->insert = now;
+		bio = bio->bi_next;
+	}
+	return 0;
+}
 
 SECTION("tp_btf/block_rq_issue")
 int block_rq_issue(__u64 *context)
 {
-	__u32 zero = 0;
-	struct request *request = first_argument(context, request_argument);
-	__u64 *count = bpf_map_lookup_elem(&counts, &zero);
+	struct request *request = first_argument(context, issue_argument);
+	struct cpu *cpu = this_cpu();
+	struct bio *bio = request->bio;
+	struct flight *flight;
+	int i, merged;
+	__u64 now;
 
-	if (count && request->bio)
-		__sync_fetch_and_add(count, 1);
+	if (!cpu)
+		return 0;
+	now = bpf_ktime_get_ns();
+	door_closes(cpu, now);
+	if (!bio)
+		return 0;
+	merged = bio->bi_next ? 1 : 0;
+	for (i = 0; i < CHAIN_MAX && bio; i++) {
+		flight = flight_of(bio);
+		if (flight) {
+			flight->issue = now;
+			flight->doorbell = 0;
+			flight->flags |= merged;
+			if (!cpu->door_bio) {
+				__u64 own = (__u64)bio;
+
+				/* A piece's stamps are its parent's. */
+				cpu->door_bio = bpf_map_lookup_elem(&bios, &own) ? own : (__u64)bio->bi_private;
+				cpu->door_issue = now;
+			}
+		}
+		bio = bio->bi_next;
+	}
+	if (bio)
+		count(LOST_CHAIN);
+	return 0;
+}
+
+/* Hands a finished bio of a wanted device to the reader. */
+ALWAYS_INLINE void record_device(struct flight *flight, __u64 irq, __u64 now)
+{
+	struct record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+
+	if (!record) {
+		count(LOST_RECORDS);
+		return;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	record->kind = RECORD_DEVICE;
+	record->device = flight->device;
+	record->flags = flight->flags;
+	record->slot.queue = flight->queue;
+	record->slot.insert = flight->insert;
+	record->slot.issue = flight->issue;
+	record->slot.doorbell = flight->doorbell;
+	record->slot.irq = irq;
+	record->slot.complete = now;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* A bio, with all the pieces it was split into, has ended. */
+ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 key, __u64 now)
+{
+	__u64 irq = cpu->irq > flight->issue ? cpu->irq : 0;
+	struct slot *slot = 0;
+	__u32 index;
+
+	if (flight->owner == OWNER_SLOT) {
+		index = flight->key;
+		slot = bpf_map_lookup_elem(&slots, &index);
+	}
+	if (slot && slot->sequence == flight->sequence) {
+		slot->insert = flight->insert;
+		slot->issue = flight->issue;
+		slot->doorbell = flight->doorbell;
+		slot->irq = irq;
+		slot->complete = now;
+		__sync_fetch_and_add(&slot->ended, 1);
+	}
+	if (flight->device != DEVICE_NONE)
+		record_device(flight, irq, now);
+	bpf_map_delete_elem(&bios, &key);
+}
+
+/* Bios of a device without requests, such as zram and dm, end here; those of requests already have. */
+SECTION("tp_btf/block_bio_complete")
+int block_bio_complete(__u64 *context)
+{
+	struct bio *bio = first_argument(context, complete_argument);
+	struct cpu *cpu = this_cpu();
+	__u64 key = (__u64)bio;
+	struct flight *flight;
+
+	if (!cpu)
+		return 0;
+	flight = bpf_map_lookup_elem(&bios, &key);
+	if (flight)
+		bio_ends(cpu, flight, key, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Some bytes of a request are done: the bios at its head, or all. */
+SECTION("tp_btf/block_rq_complete")
+int block_rq_complete(__u64 *context)
+{
+	struct request *request = (void *)context[0];
+	__u32 done = context[2];
+	struct cpu *cpu = this_cpu();
+	struct bio *bio = request->bio;
+	__u64 now;
+	int i;
+
+	if (!cpu || !bio)
+		return 0;
+	now = bpf_ktime_get_ns();
+	for (i = 0; i < CHAIN_MAX && bio; i++) {
+		__u32 size = bio->bi_iter.bi_size;
+		__u64 key = (__u64)bio;
+		struct flight *flight;
+
+		if (size > done)
+			break;
+		done -= size;
+		flight = bpf_map_lookup_elem(&bios, &key);
+		if (!flight) {
+			key = (__u64)bio->bi_private;
+			flight = bpf_map_lookup_elem(&bios, &key);
+		}
+		/* Pieces end in any order; the bio ends with the last of its bytes. */
+		if (flight) {
+			if (flight->left > size)
+				__sync_fetch_and_add(&flight->left, -(__u64)size);
+			else
+				bio_ends(cpu, flight, key, now);
+		}
+		bio = bio->bi_next;
+	}
+	return 0;
+}
+
+SECTION("tp_btf/irq_handler_entry")
+int irq_handler_entry(__u64 *context)
+{
+	struct cpu *cpu = this_cpu();
+
+	(void)context;
+	if (cpu) {
+		cpu->irq = bpf_ktime_get_ns();
+		cpu->irq_last = cpu->irq;
+	}
+	return 0;
+}
+
+SECTION("tp_btf/irq_handler_exit")
+int irq_handler_exit(__u64 *context)
+{
+	struct cpu *cpu = this_cpu();
+
+	(void)context;
+	if (cpu)
+		cpu->irq = 0;
+	return 0;
+}
+
+/* A device with one queue ends its requests in this soft interrupt, right behind the hard one. */
+SECTION("tp_btf/softirq_entry")
+int softirq_entry(__u64 *context)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu && context[0] == BLOCK_SOFTIRQ)
+		cpu->irq = cpu->irq_last ? cpu->irq_last : bpf_ktime_get_ns();
+	return 0;
+}
+
+SECTION("tp_btf/softirq_exit")
+int softirq_exit(__u64 *context)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu && context[0] == BLOCK_SOFTIRQ) {
+		cpu->irq = 0;
+		cpu->irq_last = 0;
+	}
+	return 0;
+}
+
+SECTION("tp_btf/sched_waking")
+int sched_waking(__u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	struct lane *lane;
+
+	this_cpu();
+	if (task->tgid != (int)subject)
+		return 0;
+	lane = lane_of(task->pid);
+	if (lane)
+		lane->waking = bpf_ktime_get_ns();
+	return 0;
+}
+
+SECTION("tp_btf/sched_switch")
+int sched_switch(__u64 *context)
+{
+	struct task_struct *previous, *next;
+	struct cpu *cpu = this_cpu();
+	struct lane *lane;
+	__u64 now;
+
+	if (!cpu)
+		return 0;
+	/* Two pairs of loads, kept apart as in `first_argument`. */
+	if (switch_argument) {
+		previous = (void *)context[2];
+		next = (void *)context[3];
+		BARRIER();
+	} else {
+		previous = (void *)context[1];
+		next = (void *)context[2];
+	}
+	cpu->irq_last = 0;
+	now = bpf_ktime_get_ns();
+	door_closes(cpu, now);
+	if (!subject)
+		return 0;
+	if (previous->tgid == (int)subject && !context[0]) {
+		lane = lane_of(previous->pid);
+		if (lane)
+			lane->off = now;
+	}
+	if (next->tgid == (int)subject) {
+		lane = lane_of(next->pid);
+		if (lane)
+			lane->on = now;
+	}
+	return 0;
+}
+
+SECTION("tp_btf/io_uring_submit_req")
+int io_uring_submit_req(__u64 *context)
+{
+	struct io_kiocb *request = (void *)context[0];
+	struct lane *lane;
+
+	this_cpu();
+	if (bpf_get_current_pid_tgid() >> 32 != subject)
+		return 0;
+	lane = lane_of(bpf_get_current_pid_tgid());
+	if (lane && lane->carrier == CARRIER_URING)
+		lane->current = (__u32)request->cqe.user_data;
 	return 0;
 }
 

@@ -148,7 +148,8 @@ impl Object {
         Ok(())
     }
 
-    /// Takes a map out of the object, to read it through one of aya's types.
+    /// Takes a map out of the object, to read it through one of aya's types; after all programs that use it are
+    /// attached, since they no longer find it here.
     pub fn take_map(&mut self, name: &str) -> Map {
         self.ebpf.take_map(name).unwrap_or_else(|| panic!("the object holds the map `{name}`, not taken yet"))
     }
@@ -253,7 +254,7 @@ mod tests {
     fn a_program_is_loaded_attached_and_counted() {
         let name = "a_program_is_loaded_attached_and_counted";
         let bytes = aya::include_bytes_aligned!("../bpf/stages.bpf.o");
-        let mut object = match Object::load(bytes, &[("request_argument", 0)], &[]) {
+        let mut object = match Object::load(bytes, &[("issue_argument", 0)], &[]) {
             Ok(object) => object,
             Err(error @ (BpfError::NotPermitted { .. } | BpfError::Types(_))) => {
                 println!("SKIPPED {name}: {error}");

@@ -23,8 +23,8 @@ pub enum TypesError {
 /// The kernel's types, as far as we ask.
 #[derive(Clone, Debug)]
 pub struct KernelTypes {
-    /// Arguments of each tracepoint by name, and the number of its type.
-    tracepoints: HashMap<String, (usize, u32)>,
+    /// Each tracepoint by name: which of its arguments are pointers, and the number of its type.
+    tracepoints: HashMap<String, (Vec<bool>, u32)>,
 }
 
 impl KernelTypes {
@@ -42,14 +42,21 @@ impl KernelTypes {
             // `typedef void (*btf_trace_NAME)(void *, ARGUMENTS)`: the first is the attached program's own.
             let pointer = table.get(entry.target).filter(|target| target.kind == POINTER)?;
             let function = table.get(pointer.target).filter(|target| target.kind == FUNCTION_TYPE)?;
-            Some((name.to_owned(), (function.count.checked_sub(1)?, number)))
+            let is_pointer = |&number: &usize| table.get(number).is_some_and(|entry| entry.kind == POINTER);
+            let arguments = function.arguments.get(1..)?.iter().map(is_pointer).collect();
+            Some((name.to_owned(), (arguments, number)))
         });
         Ok(KernelTypes { tracepoints: tracepoints.collect() })
     }
 
     /// How many arguments a program attached to this tracepoint is handed; `None` when there is no such tracepoint.
     pub fn tracepoint_arguments(&self, name: &str) -> Option<usize> {
-        self.tracepoints.get(name).map(|&(arguments, _)| arguments)
+        self.tracepoints.get(name).map(|(arguments, _)| arguments.len())
+    }
+
+    /// Whether an argument, counted from 0, is a pointer; `None` without such a tracepoint or argument.
+    pub fn tracepoint_argument_is_pointer(&self, name: &str, argument: usize) -> Option<bool> {
+        self.tracepoints.get(name)?.0.get(argument).copied()
     }
 
     /// The number of the type of this tracepoint, by which a program is attached to it.
@@ -78,8 +85,9 @@ const fn extra(kind: u8) -> Option<(usize, usize)> {
 struct Entry {
     name: usize,
     kind: u8,
-    count: usize,
     target: usize,
+    /// Types of a function's arguments; empty for other kinds.
+    arguments: Vec<usize>,
 }
 
 struct Table<'a> {
@@ -130,8 +138,14 @@ fn entries(types: &[u8]) -> Result<Vec<Entry>, TypesError> {
         };
         let (kind, count) = ((info >> 24) as u8 & 0x1f, info & 0xffff);
         let (own, each) = extra(kind).ok_or(TypesError::Malformed("a kind of type is not known"))?;
-        found.push(Entry { name, kind, count, target });
-        at += 12 + own + count * each;
+        let next = at + 12 + own + count * each;
+        let mut arguments = Vec::new();
+        if kind == FUNCTION_TYPE {
+            let members = (at + 12..next).step_by(each);
+            arguments.extend(members.map_while(|member| word(types, member + 4)));
+        }
+        found.push(Entry { name, kind, target, arguments });
+        at = next;
     }
     Ok(found)
 }
@@ -154,7 +168,7 @@ mod tests {
         types.extend([1, 8 << 24, 4]); // 3: typedef of 4
         types.extend([0, 2 << 24, 5]); // 4: pointer to 5
         types.extend([0, 13 << 24 | (arguments + 1), 0]); // 5: function
-        types.extend((0..=arguments).flat_map(|_| [0, 0]));
+        types.extend((0..=arguments).flat_map(|index| [0, if index == 2 { 4 } else { 1 }]));
         let body: Vec<u8> = types.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let mut file = MAGIC.to_ne_bytes().to_vec();
         file.extend([1, 0]);
@@ -172,6 +186,8 @@ mod tests {
             let types = KernelTypes::parse(&made_up(arguments)).expect("as documented");
             assert_eq!(types.tracepoint_arguments("issue"), Some(arguments as usize));
             assert_eq!(types.tracepoint_arguments("other"), None);
+            assert_eq!(types.tracepoint_argument_is_pointer("issue", 0), (arguments > 0).then_some(false));
+            assert_eq!(types.tracepoint_argument_is_pointer("issue", 1), (arguments > 1).then_some(true));
         }
     }
 

@@ -1,1 +1,247 @@
 //! Where did the latency go?
+//!
+//! ```text
+//!   programs at tracepoints (bpf/stages.bpf.c) ──► stamps ──► fold ──► account ──► Stages
+//!     kernel: loads them, shares memory       lanes: our own threads    │
+//!                                             reader: records of others ┘
+//! ```
+//!
+//! Each I/O has one slot of stamps, which telescope: the stages add up to what the caller waited, by construction.
+//! The doorbell ends when the CPU that issued the request is next seen to do something else; it holds the rest of the
+//! way back from the driver too, and is an upper bound. The device's share is then a lower bound.
+//!
+//! Start reading at [`StageTrace::attach`], then `fold`.
+
+mod account;
+mod fold;
+mod kernel;
+mod lanes;
+mod reader;
+mod subject;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use iostack_model::{Ladder, Nanos, Observer, Stages, Storage, TracingCost, Way};
+
+pub use subject::Subject;
+
+use crate::bpf::BpfError;
+use crate::sys::lanes::monotonic_ns;
+use account::Account;
+use kernel::{Kernel, Wanted};
+use lanes::Load;
+use reader::{Findings, Reader, Window};
+
+/// Why there is no trace.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// BPF does not work here, or not for this user.
+    #[error(transparent)]
+    Bpf(#[from] BpfError),
+    /// The memory of a map cannot be shared.
+    #[error("cannot map the memory shared with BPF programs")]
+    Memory {
+        /// Why not.
+        source: io::Error,
+    },
+    /// The process is not there.
+    #[error("there is no process {pid}")]
+    NoProcess {
+        /// Its number.
+        pid: u32,
+    },
+    /// The block device is not there.
+    #[error("there is no block device `{name}`")]
+    NoDevice {
+        /// Its name.
+        name: String,
+    },
+    /// In a container.
+    #[error("processes are numbered otherwise here than in the kernel, as in a container")]
+    OtherNumbers,
+}
+
+impl TraceError {
+    /// The command or the change that lifts it; `None` when nothing can.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            TraceError::Bpf(error) => error.remedy(),
+            TraceError::OtherNumbers => {
+                Some("run on the host, or in a container with its process numbers (`--pid=host`)")
+            }
+            TraceError::NoDevice { .. } => Some("`lsblk` lists the block devices"),
+            TraceError::Memory { .. } | TraceError::NoProcess { .. } => None,
+        }
+    }
+}
+
+/// Programs that stamp I/Os, attached while this lives.
+pub struct StageTrace {
+    reader: Reader,
+    load: Arc<Load>,
+    kernel: Arc<Kernel>,
+    subject: String,
+    ladder: Ladder,
+    is_load: bool,
+    process: Option<u32>,
+    attached: u64,
+    events_before: u64,
+    own_cost_ns: f64,
+}
+
+impl StageTrace {
+    /// Attaches. `storage` is the chain whose devices are counted, top first; `ladder` goes into the outcome.
+    pub fn attach(
+        subject: &Subject<'_>,
+        storage: &Storage,
+        ladder: &Ladder,
+    ) -> Result<StageTrace, TraceError> {
+        let process = subject.process()?;
+        if process != 0 && !subject::numbers_are_the_kernels() {
+            return Err(TraceError::OtherNumbers);
+        }
+        let (numbers, devices) = subject::devices(subject, storage)?.into_iter().unzip();
+        let is_load = matches!(subject, Subject::Load);
+        let wanted = Wanted {
+            process,
+            foreign: matches!(subject, Subject::Process { .. }),
+            devices: numbers,
+            lanes: lanes::LANES_MAX,
+            slots: lanes::SLOTS_MAX,
+        };
+        let own_cost_ns = if is_load { lanes::own_cost_ns() } else { 0.0 };
+        let (kernel, ring) = Kernel::attach(&wanted)?;
+        let kernel = Arc::new(kernel);
+        let load = Arc::new(Load::new(Arc::clone(&kernel)));
+        let attached = monotonic_ns();
+        let window: Arc<dyn Window> =
+            if is_load { Arc::clone(&load) as Arc<dyn Window> } else { Arc::new(Since(attached)) };
+        let events_before = kernel.events();
+        Ok(StageTrace {
+            reader: Reader::start(Arc::clone(&kernel), ring, devices, window),
+            load,
+            kernel,
+            subject: subject.words(),
+            ladder: ladder.clone(),
+            is_load,
+            process: if let Subject::Process { pid } = subject { Some(*pid) } else { None },
+            attached,
+            events_before,
+            own_cost_ns,
+        })
+    }
+
+    /// For [`Subject::Load`]: what the engine tells of each I/O.
+    pub fn observer(&self) -> &dyn Observer {
+        self.load.as_ref()
+    }
+
+    /// What was seen so far.
+    pub fn so_far(&mut self) -> Stages {
+        self.stages(&self.reader.findings())
+    }
+
+    /// Detaches, and tells what was seen.
+    pub fn finish(mut self) -> Stages {
+        self.reader.stop();
+        self.stages(&self.reader.findings())
+    }
+
+    fn stages(&self, findings: &Findings) -> Stages {
+        let account: Account = if self.is_load { self.load.account() } else { findings.account.clone() };
+        let ways = account.ways();
+        let count = |is_wanted: fn(Way) -> bool| -> u64 {
+            ways.iter().filter(|way| is_wanted(way.way)).map(|way| way.whole.count).sum()
+        };
+        let ios = count(|_| true);
+        let elapsed = if self.is_load { self.load.elapsed() } else { monotonic_ns() - self.attached };
+        Stages {
+            subject: self.subject.clone(),
+            elapsed: Nanos(elapsed),
+            ios,
+            matched: count(|way| way != Way::Unmatched),
+            lost: self.kernel.lost(),
+            devices: findings.devices.iter().map(account::DeviceAccount::stages).collect(),
+            application_mean_ns: None,
+            tracing: self.cost(findings, ios),
+            ladder: self.ladder.clone(),
+            notes: self.notes(&ways),
+            ways,
+        }
+    }
+
+    fn cost(&self, findings: &Findings, ios: u64) -> TracingCost {
+        let events = self.kernel.events().saturating_sub(self.events_before);
+        let ns_per_event = match findings.runs_timed {
+            0 => 0.0,
+            runs => findings.runs_ns as f64 / runs as f64,
+        };
+        let in_kernel = ns_per_event * events as f64;
+        let ns_per_io = match ios {
+            0 => 0.0,
+            ios => (in_kernel + findings.reader_ns as f64) / ios as f64 + self.own_cost_ns,
+        };
+        let how = if findings.runs_timed == 0 {
+            "the kernel timed no run of the BPF programs".to_owned()
+        } else {
+            format!(
+                "the kernel timed {} runs of the BPF programs, 30 ms in each second; events of the whole machine; \
+                 {:.0} ns per I/O are our own stamps",
+                findings.runs_timed, self.own_cost_ns
+            )
+        };
+        TracingCost { events, ns_per_event, ns_per_io, how }
+    }
+
+    fn notes(&self, ways: &[iostack_model::WayStages]) -> Vec<String> {
+        let mut notes = Vec::new();
+        if ways.iter().any(|way| way.stages.iter().any(|(stage, _)| *stage == iostack_model::Stage::Doorbell))
+        {
+            notes.push(
+                "The doorbell ends when the CPU that issued the request is next seen to do something else: it is an \
+                 upper bound, and the device a lower one."
+                    .to_owned(),
+            );
+        }
+        if ways.iter().any(|way| way.way == Way::CacheWait) {
+            notes.push(
+                "What an I/O without bios of its own waited for is not known: read-ahead or write-back of another, \
+                 or a lock. Its wait is counted as wake."
+                    .to_owned(),
+            );
+        }
+        let refused = self.load.refused.load(Relaxed);
+        if refused > 0 {
+            notes.push(format!("{refused} threads of the load found no place and were not traced."));
+        }
+        if self.load.blind.load(Relaxed) > 0 {
+            notes.push(
+                "This kernel's io_uring has no tracepoint that we know: its I/Os are unmatched.".to_owned(),
+            );
+        }
+        if let Some(pid) = self.process
+            && !std::path::Path::new(&format!("/proc/{pid}")).exists()
+        {
+            notes.push(format!("Process {pid} has ended."));
+        }
+        notes
+    }
+}
+
+/// Everything since then counts.
+struct Since(u64);
+
+impl Window for Since {
+    fn counts(&self, end_ns: u64) -> bool {
+        end_ns >= self.0
+    }
+}
+
+impl Window for Load {
+    fn counts(&self, end_ns: u64) -> bool {
+        let (opened, closed) = (self.opened.load(Relaxed), self.closed.load(Relaxed));
+        opened > 0 && end_ns >= opened && (closed < opened || end_ns <= closed)
+    }
+}

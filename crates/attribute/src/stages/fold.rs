@@ -1,0 +1,218 @@
+//! Which stage took how long? Pure: from the stamps of one I/O to its stages.
+
+use iostack_model::{Stage, Way};
+
+/// When things were seen to happen to one I/O, in ns of one clock; 0 was not seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamps {
+    /// How much later it started than it was meant to.
+    pub(crate) late_ns: u64,
+    pub(crate) entry: u64,
+    pub(crate) queue: u64,
+    pub(crate) insert: u64,
+    pub(crate) issue: u64,
+    pub(crate) doorbell: u64,
+    pub(crate) irq: u64,
+    pub(crate) complete: u64,
+    /// Of its thread: last gone to sleep, last woken, last put on a CPU.
+    pub(crate) off: u64,
+    pub(crate) waking: u64,
+    pub(crate) on: u64,
+    pub(crate) exit: u64,
+}
+
+/// Time in each stage, in the order of [`Stage::ALL`].
+pub(crate) type StageTimes = [u64; Stage::ALL.len()];
+
+/// What is known of an I/O beside its stamps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bios {
+    /// Bios it made, and those of them that ended before it returned.
+    pub(crate) queued: u64,
+    pub(crate) ended: u64,
+    /// It may not be answered from the page cache.
+    pub(crate) direct: bool,
+}
+
+/// Which way an I/O went.
+pub(crate) fn way(stamps: &Stamps, bios: Bios) -> Way {
+    let slept = stamps.off > stamps.entry;
+    match (bios.direct, bios.ended) {
+        // A direct I/O that did not wait for all its bios has been mixed up with another.
+        (true, 1..) if bios.ended >= bios.queued => Way::Device,
+        (true, _) => Way::Unmatched,
+        // A buffered I/O may leave read-ahead in flight behind it.
+        (false, 1..) => Way::Device,
+        (false, _) if slept => Way::CacheWait,
+        (false, _) => Way::CacheHit,
+    }
+}
+
+/// Cuts the time from the (intended) start to the exit into stages, without gap or overlap.
+///
+/// A stamp that was not seen, or lies out of order, makes its stage empty. Where a step does not exist at all, its
+/// neighbours are put together so that the time stands where it belongs: a request that went past the scheduler ends
+/// its [`Stage::Queue`] when it is issued, and what ends without an interrupt was in the device until its end.
+pub(crate) fn fold(stamps: &Stamps, way: Way) -> StageTimes {
+    const NONE: (Stage, u64) = (Stage::Return, 0);
+    let seen = |stamp: u64, otherwise: u64| if stamp == 0 { otherwise } else { stamp };
+    let marks = match way {
+        Way::Device => [
+            (Stage::Submit, stamps.queue),
+            (Stage::Queue, seen(stamps.insert, stamps.issue)),
+            (Stage::Schedule, stamps.issue),
+            (Stage::Doorbell, seen_between(stamps)),
+            (Stage::Device, seen(stamps.irq, stamps.complete)),
+            (Stage::Complete, stamps.complete),
+            (Stage::Wake, stamps.waking),
+            (Stage::Switch, stamps.on),
+        ],
+        // Nobody knows what it waited for; the wait ends with the wake-up.
+        Way::CacheWait => {
+            let [submit, wake, switch] =
+                [(Stage::Submit, stamps.off), (Stage::Wake, stamps.waking), (Stage::Switch, stamps.on)];
+            [submit, wake, switch, NONE, NONE, NONE, NONE, NONE]
+        }
+        // All of it was a system call.
+        Way::CacheHit => [(Stage::Submit, stamps.exit), NONE, NONE, NONE, NONE, NONE, NONE, NONE],
+        Way::Unmatched => [NONE; 8],
+    };
+    let mut times = [0; Stage::ALL.len()];
+    times[Stage::Late as usize] = stamps.late_ns;
+    let mut at = stamps.entry;
+    for (stage, stamp) in marks {
+        if stamp > at && stamp <= stamps.exit {
+            times[stage as usize] = stamp - at;
+            at = stamp;
+        }
+    }
+    times[Stage::Return as usize] = stamps.exit.saturating_sub(at);
+    times
+}
+
+/// The end of the doorbell, unless the device answered before anything else was seen of the CPU.
+fn seen_between(stamps: &Stamps) -> u64 {
+    let end = if stamps.irq == 0 { stamps.complete } else { stamps.irq };
+    if stamps.issue != 0 && stamps.doorbell < end { stamps.doorbell } else { 0 }
+}
+
+/// The whole that the stages add up to.
+pub(crate) fn whole(stamps: &Stamps) -> u64 {
+    stamps.late_ns + stamps.exit.saturating_sub(stamps.entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// xorshift: any stamps in any order, many of them missing.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0
+        }
+
+        fn stamp(&mut self) -> u64 {
+            if self.next().is_multiple_of(3) { 0 } else { 1_000 + self.next() % 1_000 }
+        }
+
+        fn stamps(&mut self) -> Stamps {
+            let entry = 1_000 + self.next() % 500;
+            Stamps {
+                late_ns: if self.next().is_multiple_of(2) { 0 } else { self.next() % 300 },
+                entry,
+                queue: self.stamp(),
+                insert: self.stamp(),
+                issue: self.stamp(),
+                doorbell: self.stamp(),
+                irq: self.stamp(),
+                complete: self.stamp(),
+                off: self.stamp(),
+                waking: self.stamp(),
+                on: self.stamp(),
+                exit: entry + self.next() % 600,
+            }
+        }
+    }
+
+    #[test]
+    fn any_stamps_in_any_order_add_up_to_what_the_caller_waited() {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        for round in 0..100_000 {
+            let stamps = random.stamps();
+            for way in Way::ALL {
+                let times = fold(&stamps, way);
+                assert_eq!(times.iter().sum::<u64>(), whole(&stamps), "round {round}: {stamps:?}");
+            }
+        }
+    }
+
+    const SEEN: Stamps = Stamps {
+        late_ns: 5,
+        entry: 100,
+        queue: 110,
+        insert: 130,
+        issue: 160,
+        doorbell: 200,
+        irq: 300,
+        complete: 310,
+        off: 205,
+        waking: 330,
+        on: 360,
+        exit: 400,
+    };
+
+    #[test]
+    fn an_io_seen_in_full_has_every_stage() {
+        assert_eq!(fold(&SEEN, Way::Device), [5, 10, 20, 30, 40, 100, 10, 20, 30, 40]);
+    }
+
+    #[test]
+    fn a_device_without_requests_has_only_a_device_stage_between_queue_and_end() {
+        let stamps = Stamps { insert: 0, issue: 0, doorbell: 250, irq: 0, waking: 0, on: 0, ..SEEN };
+        assert_eq!(fold(&stamps, Way::Device), [5, 10, 0, 0, 0, 200, 0, 0, 0, 90]);
+    }
+
+    #[test]
+    fn a_request_past_the_scheduler_waits_in_no_schedule_stage() {
+        let times = fold(&Stamps { insert: 0, ..SEEN }, Way::Device);
+        assert_eq!((times[Stage::Queue as usize], times[Stage::Schedule as usize]), (50, 0));
+    }
+
+    #[test]
+    fn a_wake_up_from_before_the_end_belongs_to_another_io() {
+        let times = fold(&Stamps { waking: 290, ..SEEN }, Way::Device);
+        assert_eq!((times[Stage::Wake as usize], times[Stage::Switch as usize]), (0, 50));
+    }
+
+    #[test]
+    fn a_doorbell_after_the_answer_was_not_seen() {
+        let times = fold(&Stamps { doorbell: 305, ..SEEN }, Way::Device);
+        assert_eq!((times[Stage::Doorbell as usize], times[Stage::Device as usize]), (0, 140));
+    }
+
+    #[test]
+    fn ways_follow_from_bios_and_sleep() {
+        let awake = Stamps { off: 50, ..SEEN };
+        let bios = |queued, ended, direct| Bios { queued, ended, direct };
+        assert_eq!(way(&SEEN, bios(1, 1, true)), Way::Device);
+        assert_eq!(way(&awake, bios(1, 1, true)), Way::Device, "polled, or a device that answers at once");
+        assert_eq!(way(&SEEN, bios(0, 0, true)), Way::Unmatched);
+        assert_eq!(way(&SEEN, bios(2, 1, true)), Way::Unmatched);
+        assert_eq!(way(&SEEN, bios(2, 1, false)), Way::Device, "read-ahead is still in flight");
+        assert_eq!(way(&SEEN, bios(1, 0, false)), Way::CacheWait);
+        assert_eq!(way(&SEEN, bios(0, 0, false)), Way::CacheWait);
+        assert_eq!(way(&awake, bios(0, 0, false)), Way::CacheHit);
+        assert_eq!(way(&awake, bios(1, 0, false)), Way::CacheHit, "read-ahead only");
+    }
+
+    #[test]
+    fn a_cache_hit_is_all_submission() {
+        assert_eq!(fold(&SEEN, Way::CacheHit), [5, 300, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(fold(&SEEN, Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 125, 30, 40]);
+    }
+}

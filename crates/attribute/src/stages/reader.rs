@@ -1,0 +1,199 @@
+//! The thread that looks after a trace: it takes records from the ring, and now and then lets the kernel count what the
+//! programs cost.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::account::{Account, DeviceAccount};
+use super::fold::{Bios, Stamps};
+use super::kernel::{Kernel, Ring, SLOT_WORDS, slot};
+use crate::bpf;
+use crate::sys::lanes::{monotonic_ns, thread_ns};
+
+/// Time between two looks into the ring. It holds some 30,000 records.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The kernel counts the programs' time for this long, this often, ns.
+const SLICE_NS: u64 = 30_000_000;
+const SLICE_EVERY_NS: u64 = 1_000_000_000;
+
+/// Words of `struct record`.
+const RECORD_WORDS: usize = 3 + SLOT_WORDS + 4;
+const KIND_DEVICE: u64 = 1;
+const KIND_IO: u64 = 2;
+
+/// Which records count.
+pub(crate) trait Window: Send + Sync {
+    /// An I/O or a bio that ended at this moment counts.
+    fn counts(&self, end_ns: u64) -> bool;
+}
+
+/// What the reader has read.
+#[derive(Clone, Default)]
+pub(crate) struct Findings {
+    /// I/Os of a foreign process.
+    pub(crate) account: Account,
+    /// By device, in the order of the chain.
+    pub(crate) devices: Vec<DeviceAccount>,
+    /// Runs of the programs while they were timed, and their time, ns.
+    pub(crate) runs_timed: u64,
+    pub(crate) runs_ns: u64,
+    /// CPU time of the reader itself, ns.
+    pub(crate) reader_ns: u64,
+}
+
+/// The thread.
+pub(crate) struct Reader {
+    findings: Arc<Mutex<Findings>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reader {
+    /// Starts it.
+    pub(crate) fn start(
+        kernel: Arc<Kernel>,
+        ring: Ring,
+        devices: Vec<DeviceAccount>,
+        window: Arc<dyn Window>,
+    ) -> Reader {
+        let findings = Arc::new(Mutex::new(Findings { devices, ..Findings::default() }));
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut work =
+            Work { kernel, ring, window, findings: Arc::clone(&findings), slice: None, slice_last: 0 };
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().name("stages".to_owned()).spawn(move || {
+            while !stopped.load(Acquire) {
+                work.look();
+                std::thread::park_timeout(LOOK_EVERY);
+            }
+            work.look();
+            work.end_slice();
+        });
+        Reader { findings, stop, thread: thread.ok() }
+    }
+
+    /// What was found so far.
+    pub(crate) fn findings(&self) -> Findings {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the rest and ends.
+    pub(crate) fn stop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _panicked = thread.join();
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+struct Work {
+    kernel: Arc<Kernel>,
+    ring: Ring,
+    window: Arc<dyn Window>,
+    findings: Arc<Mutex<Findings>>,
+    /// While programs are timed: the descriptor that lets the kernel do so, since when, runs and time before.
+    slice: Option<Slice>,
+    slice_last: u64,
+}
+
+struct Slice {
+    _counting: std::os::fd::OwnedFd,
+    since: u64,
+    runs: u64,
+    time: u64,
+}
+
+impl Work {
+    fn look(&mut self) {
+        self.turn_slice(monotonic_ns());
+        let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(item) = self.ring.next() {
+            let words: Vec<u64> = item
+                .chunks_exact(8)
+                .map(|bytes| u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))
+                .collect();
+            if let Ok(words) = <&[u64; RECORD_WORDS]>::try_from(words.as_slice()) {
+                take(&mut findings, words, self.window.as_ref());
+            }
+        }
+        findings.reader_ns = thread_ns();
+    }
+
+    /// Begins or ends the timing of programs, as it is time.
+    fn turn_slice(&mut self, now: u64) {
+        match &self.slice {
+            Some(slice) if now < slice.since + SLICE_NS => {}
+            Some(_) => self.end_slice(),
+            None if self.slice_last == 0 || now >= self.slice_last + SLICE_EVERY_NS => {
+                self.slice_last = now;
+                if let Some(counting) = bpf::count_time() {
+                    let (runs, time) = self.uses();
+                    self.slice = Some(Slice { _counting: counting, since: now, runs, time });
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn end_slice(&mut self) {
+        if let Some(slice) = self.slice.take() {
+            let (runs, time) = self.uses();
+            let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+            findings.runs_timed += runs - slice.runs;
+            findings.runs_ns += time - slice.time;
+        }
+    }
+
+    fn uses(&self) -> (u64, u64) {
+        let uses = self.kernel.object.uses();
+        let time: u128 = uses.iter().map(|program| program.time.as_nanos()).sum();
+        (uses.iter().map(|program| program.runs).sum(), time as u64)
+    }
+}
+
+/// Counts one record.
+fn take(findings: &mut Findings, words: &[u64; RECORD_WORDS], window: &dyn Window) {
+    let [kind, device, flags, ..] = *words;
+    let slot = &words[3..3 + SLOT_WORDS];
+    let [waking, on, off, exit] = words[3 + SLOT_WORDS..] else {
+        unreachable!("four words are left behind the slot")
+    };
+    let stamps = Stamps {
+        late_ns: 0,
+        entry: slot[slot::ENTRY],
+        queue: slot[slot::QUEUE],
+        insert: slot[slot::INSERT],
+        issue: slot[slot::ISSUE],
+        doorbell: slot[slot::DOORBELL],
+        irq: slot[slot::IRQ],
+        complete: slot[slot::COMPLETE],
+        off,
+        waking,
+        on,
+        exit,
+    };
+    match kind {
+        KIND_DEVICE if window.counts(stamps.complete) => {
+            if let Some(device) = findings.devices.get_mut(device as usize) {
+                device.record(&stamps, flags & 1 != 0, flags & 2 != 0);
+            }
+        }
+        KIND_IO if window.counts(stamps.exit) => {
+            let direct = slot[slot::DIRECT] != 0;
+            let bios = Bios { queued: slot[slot::BIOS], ended: slot[slot::ENDED], direct };
+            findings.account.record(&stamps, bios);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,172 @@
+//! What the live tests of stages share: scratch files, devices of our own, traced loads.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use iostack_attribute::bpf::BpfError;
+use iostack_attribute::stages::{StageTrace, Subject, TraceError};
+use iostack_engine::{Control, EngineError, run_job};
+use iostack_model::{
+    Amount, Bytes, Engine, Job, Ladder, Outcome, Part, Stages, Storage, Target, TargetKind, Way,
+};
+
+/// A directory that goes away with the test, on a real file system.
+pub(crate) struct Directory(pub(crate) PathBuf);
+
+impl Directory {
+    pub(crate) fn new(name: &str) -> Directory {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("the build directory is writable");
+        Directory(path)
+    }
+
+    /// A file of `size` random bytes.
+    pub(crate) fn file(&self, name: &str, size: u64) -> PathBuf {
+        let path = self.0.join(name);
+        iostack_engine::lay_out(&path, Bytes(size), &iostack_model::Data::Random, 1, &Control::none())
+            .expect("the build directory has room");
+        path
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _gone_already = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A loop device over a file, gone with the test.
+pub(crate) struct Loop(pub(crate) PathBuf);
+
+impl Loop {
+    pub(crate) fn new(file: &Path) -> Option<Loop> {
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+        let name = String::from_utf8(made.stdout).ok()?;
+        made.status.success().then(|| Loop(PathBuf::from(name.trim())))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _gone_already = Command::new("losetup").arg("--detach").arg(&self.0).status();
+    }
+}
+
+/// Attaches; says why the test is skipped where that is not permitted.
+pub(crate) fn attach(test: &str, subject: &Subject<'_>, storage: &Storage) -> Option<StageTrace> {
+    match StageTrace::attach(subject, storage, &Ladder::default()) {
+        Ok(trace) => Some(trace),
+        Err(
+            error @ (TraceError::Bpf(BpfError::NotPermitted { .. } | BpfError::Types(_))
+            | TraceError::OtherNumbers),
+        ) => {
+            println!("SKIPPED {test}: {error}");
+            None
+        }
+        Err(error) => panic!("{error}: {error:?}"),
+    }
+}
+
+/// A job of `count` I/Os over `size` bytes.
+pub(crate) fn counted(engine: Engine, depth: u32, count: u64, size: u64) -> Job {
+    Job {
+        engine,
+        queue_depth: depth,
+        io_count: Some(count),
+        size: Some(Amount::Bytes(Bytes(size))),
+        ..Job::default()
+    }
+}
+
+pub(crate) const IO_URING: Engine =
+    Engine::IoUring { fixed_buffers: false, registered_files: false, poll: false, submit_poll: false };
+
+pub(crate) const ENGINES: [Engine; 3] = [Engine::Psync, Engine::Libaio, IO_URING];
+
+/// Runs a job on a path with a trace of it; `None` when this machine cannot.
+pub(crate) fn traced(test: &str, job: &Job, path: &Path) -> Option<(Outcome, Stages)> {
+    let kind = if path.starts_with("/dev") { TargetKind::Block } else { TargetKind::File };
+    let target = Target { kind, path: path.to_owned() };
+    let storage = iostack_host::storage(path).expect("the path exists");
+    let trace = attach(test, &Subject::Load, &storage)?;
+    let control = Control { observer: Some(trace.observer()), ..Control::none() };
+    let files = vec![vec![path.to_owned()]; job.threads as usize];
+    let outcome = match run_job(job, &target, &storage, files, &control) {
+        Err(error @ EngineError::EngineUnavailable { .. }) => {
+            println!("SKIPPED {test}: {error}");
+            return None;
+        }
+        result => result.unwrap_or_else(|error| panic!("{error}: {error:?}")),
+    };
+    let stages = trace.finish();
+    show(&format!("{test} {:?} depth {}", job.engine, job.queue_depth), &stages, Some(&outcome));
+    Some((outcome, stages))
+}
+
+/// Mean latency by the engine's own clock.
+pub(crate) fn mean_ns(outcome: &Outcome) -> f64 {
+    let bins = [&outcome.read, &outcome.write].into_iter().map(|flow| &flow.latency);
+    let (sum, count) = bins.fold((0, 0), |(sum, count), bins| (sum + bins.sum_ns, count + bins.count));
+    sum as f64 / count as f64
+}
+
+/// Prints what was seen, to be read when a test fails.
+pub(crate) fn show(title: &str, stages: &Stages, outcome: Option<&Outcome>) {
+    println!(
+        "{title}: {} I/Os, {} matched, {} lost, mean {:.0} ns, engine {:.0} ns",
+        stages.ios,
+        stages.matched,
+        stages.lost,
+        stages.mean_ns(),
+        outcome.map_or(0.0, mean_ns)
+    );
+    for way in &stages.ways {
+        let parts = Part::ALL.map(|part| format!("{} {:.1} %", part.name(), way.part_share(part) * 100.0));
+        println!(
+            "  {} {}: {:.0} ns; {}",
+            way.way.name(),
+            way.whole.count,
+            way.whole.mean_ns(),
+            parts.join(", ")
+        );
+        let names = way.stages.iter().map(|(stage, bins)| format!("{} {:.0}", stage.name(), bins.mean_ns()));
+        println!("    {}", names.collect::<Vec<_>>().join(", "));
+    }
+    for device in &stages.devices {
+        let names =
+            device.stages.iter().map(|(stage, bins)| format!("{} {:.0}", stage.name(), bins.mean_ns()));
+        println!(
+            "  {} below {:?}: {} bios, {} merged, {} split, {:.0} ns: {}",
+            device.name,
+            device.above,
+            device.whole.count,
+            device.merged,
+            device.split,
+            device.whole.mean_ns(),
+            names.collect::<Vec<_>>().join(", ")
+        );
+    }
+    println!(
+        "  cost: {} events, {:.0} ns per event, {:.0} ns per I/O: {}",
+        stages.tracing.events, stages.tracing.ns_per_event, stages.tracing.ns_per_io, stages.tracing.how
+    );
+}
+
+/// Every I/O of the engine is in the stages, matched, nothing lost, and the means agree within 1 %.
+pub(crate) fn assert_complete(outcome: &Outcome, stages: &Stages) {
+    assert_eq!(stages.ios, outcome.ios(), "every I/O is counted once");
+    assert_eq!(stages.lost, 0, "nothing is lost");
+    assert!(stages.matched as f64 >= 0.999 * stages.ios as f64, "{} of {}", stages.matched, stages.ios);
+    for way in &stages.ways {
+        let sum: u64 = way.stages.iter().map(|(_, bins)| bins.sum_ns).sum();
+        assert_eq!(sum, way.whole.sum_ns, "the stages of {:?} add up", way.way);
+    }
+    let (own, engine) = (stages.mean_ns(), mean_ns(outcome));
+    assert!((own / engine - 1.0).abs() < 0.01, "stages say {own:.0} ns, the engine {engine:.0} ns");
+}
+
+/// I/Os of one way.
+pub(crate) fn ios(stages: &Stages, way: Way) -> u64 {
+    stages.way(way).map_or(0, |way| way.whole.count)
+}

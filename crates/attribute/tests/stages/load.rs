@@ -1,0 +1,38 @@
+//! Our own load: every engine, direct and buffered.
+
+use iostack_model::{Part, Stage, Way};
+
+use crate::common::{Directory, ENGINES, assert_complete, counted, ios, traced};
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn ninety_seven_reads_are_counted_as_97() {
+    let directory = Directory::new("stages-97");
+    let path = directory.file("data", 16 * MIB);
+    for engine in ENGINES {
+        let job = counted(engine, 1, 97, 16 * MIB);
+        let Some((outcome, stages)) = traced("ninety_seven_reads_are_counted_as_97", &job, &path) else {
+            return;
+        };
+        assert_eq!((outcome.ios(), stages.ios), (97, 97));
+        assert_eq!(ios(&stages, Way::Device), 97);
+        let device = stages.way(Way::Device).expect("all of them");
+        assert!(device.part_mean_ns(Part::Device) > 0.0);
+        assert!(device.stages.iter().any(|(stage, _)| *stage == Stage::Submit));
+    }
+}
+
+#[test]
+fn the_stages_of_direct_reads_add_up_to_what_the_engine_measured() {
+    let directory = Directory::new("stages-direct");
+    let path = directory.file("data", 64 * MIB);
+    for engine in ENGINES {
+        for depth in [1, 4, 32] {
+            let job = counted(engine, depth, 5_000, 64 * MIB);
+            let test = "the_stages_of_direct_reads_add_up_to_what_the_engine_measured";
+            let Some((outcome, stages)) = traced(test, &job, &path) else { return };
+            assert_complete(&outcome, &stages);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Stages of real loads, on what this machine has: its disk's file system, loop devices, zram.
+
+mod common;
+mod load;
