@@ -88,7 +88,7 @@ pub(super) fn sections(check: &Check, sheet: &mut Sheet) -> Vec<Section> {
         body += &several(traced.len(), &super::steps::point_name(point));
         body += &stages::body(stages, sheet);
     }
-    push(&mut sections, "stages", "Stages", "Where the latency of one I/O alone goes", body);
+    push(&mut sections, "stages", "Stages", "Where the latency of one I/O goes", body);
     let mut body = String::new();
     for (point, layers) in &sampled {
         body += &several(sampled.len(), &super::steps::point_name(point));

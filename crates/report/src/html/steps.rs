@@ -26,9 +26,10 @@ pub(super) struct Drawn<'a> {
 
 type Drawing = fn(&Drawn<'_>, &mut Sheet) -> String;
 
-/// Step, its word in the navigation, its figures.
-const DRAWINGS: [(&str, &str, Drawing); 10] = [
+/// Step, its word in the navigation, its figures: none for what has sections of its own (`attribution`).
+const DRAWINGS: [(&str, &str, Drawing); 11] = [
     ("latency", "Latency", latency),
+    ("places", "Places", |_, _| String::new()),
     ("depth", "Depth", depth),
     ("size", "Size", size),
     ("paths", "Paths", compared::paths),
@@ -55,7 +56,10 @@ pub(super) fn section(check: &Check, step: &Step, sheet: &mut Sheet) -> Section 
     }
     if !step.points.is_empty() {
         let draw = known.map_or(by_axis as Drawing, |(_, _, draw)| *draw);
-        body += &format!("<div class=\"figures\">{}</div>", draw(&drawn, sheet));
+        let figures = draw(&drawn, sheet);
+        if !figures.is_empty() {
+            body += &format!("<div class=\"figures\">{figures}</div>");
+        }
         let named: Vec<(String, &Outcome)> =
             step.points.iter().map(|point| (point_name(point), &point.outcome)).collect();
         body += &table::outcomes(&named, &format!("{short}: "), &mut sheet.doubts);

@@ -12,22 +12,25 @@ const BAR: usize = 16;
 /// Layers told.
 const LAYERS: usize = 4;
 
-/// At most eight lines: the three parts, the largest layers, where there is more; or nothing when no point has any.
+/// At most eight lines: the three parts, the largest layers, where there is more; or why no point has any.
 pub(super) fn lines(check: &Check) -> String {
-    let points = || check.step("latency").into_iter().flat_map(|step| &step.points);
+    let points = || check.steps.iter().flat_map(|step| &step.points);
     let stages = points().find_map(|point| Some((point, point.outcome.stages.as_ref()?)));
     let layers = points().find_map(|point| Some((point, point.outcome.layers.as_ref()?)));
     let mut text = stages.map_or_else(String::new, |(point, stages)| parts(point, stages));
     text += &layers.map_or_else(String::new, |(point, layers)| largest_layers(point, layers));
     if !text.is_empty() {
-        text += &paragraph("more       ", "iostack stages, iostack layers; with --pid for a running program");
+        return text
+            + &paragraph("more       ", "iostack stages, iostack layers; with --pid for a running program");
     }
-    text
+    let reason = check.step("places").and_then(|step| step.note.as_deref());
+    reason.map_or_else(String::new, |reason| paragraph("where      ", &format!("not looked at: {reason}")))
 }
 
 fn parts(point: &Point, stages: &Stages) -> String {
     let Some(way) = stages.way(Way::Device).filter(|way| way.whole.sum_ns > 0) else { return String::new() };
-    let head = format!("WHERE THE TIME GOES ({}, depth 1)", cut(&point.series, 24));
+    let head =
+        format!("WHERE THE TIME GOES ({}, depth {})", cut(&point.series, 24), point.outcome.job.depth());
     let mut text = format!("{head:<52}{:>6}{:>10}\n", "%", "mean");
     for part in Part::ALL {
         let (share, mean_ns) = (way.part_share(part), way.part_mean_ns(part));
