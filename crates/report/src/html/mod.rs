@@ -25,6 +25,7 @@ mod escape;
 mod figures;
 mod flame;
 mod inventory;
+mod iolat;
 mod ladder;
 mod layers;
 mod numbers;
@@ -45,9 +46,11 @@ mod verdict;
 #[cfg(test)]
 mod attribution_tests;
 #[cfg(test)]
+mod iolat_tests;
+#[cfg(test)]
 mod tests;
 
-use iostack_model::{Check, Ladder, Layers, OutcomeFile, Stages};
+use iostack_model::{Check, Iolat, Ladder, Layers, OutcomeFile, Stages};
 
 /// The page of `iostack check`: a complete HTML document.
 pub fn check(check: &Check) -> String {
@@ -57,6 +60,11 @@ pub fn check(check: &Check) -> String {
 /// The page of `iostack run`: a complete HTML document.
 pub fn outcomes(file: &OutcomeFile) -> String {
     run::page(file)
+}
+
+/// The page of `iostack iolat`: a complete HTML document.
+pub fn iolat(iolat: &Iolat) -> String {
+    iolat::page(iolat)
 }
 
 /// The page of `iostack stages` and `iostack layers`: a complete HTML document of whatever there is.

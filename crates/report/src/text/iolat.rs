@@ -1,11 +1,14 @@
 //! The screen of `iostack iolat`: what the tool of 2008 showed, and what it could not.
 
+use std::mem::discriminant;
+
 use iostack_model::{
-    Interval, Iolat, IolatComparison, IolatProfile, IolatTest, LayerChange, Moved, TestChange,
+    Caveat, Interval, Iolat, IolatComparison, IolatProfile, IolatTest, LayerChange, Moved, TestChange,
 };
 
+use super::WIDTH;
 use super::format::{
-    both_ends, brief, change, clean, cut, paragraph, percent, plus_minus, rate, significant,
+    both_ends, brief, change, clean, cut, paragraph, percent, plus_minus, rate_of_any, significant,
 };
 use super::ladder::rung_line;
 use super::notes::Notes;
@@ -56,14 +59,20 @@ fn tests(iolat: &Iolat, notes: &mut Notes) -> String {
     }
     let against = iolat.comparison.as_ref();
     let mut text = format!(
-        "{:<20}{:>6}{:>8}{:>7}{:>7}{:>10}{:>9}{:>7}\n",
-        "TEST", "BYTES", "IOPS", "95 %", "spread", "request", "clocks/", "+/-"
+        "{:<20}{:>6}{:>8}{:>7}{:>7}{:>9}{:>8}{:>7}\n",
+        "TEST", "BYTES", "IOPS", "95 %", "spread", "request", "clocks", "+/-"
     );
     let foreign = if against.is_some_and(|against| against.another_machine) { "*" } else { "" };
-    text += &format!("{:<20}{:>6}{:>8}{:>7}{:>7}{:>10}{:>9}{foreign:>7}\n", "", "", "", "", "", "ms", "I/O");
+    text += &format!("{:<48}{:>9}{:>8}{foreign:>7}\n", "", "ms", "per I/O");
+    let common = common(&iolat.tests);
+    let mark = notes.mark(common.iter().copied());
     for test in &iolat.tests {
         let change = against.and_then(|against| against.tests.iter().find(|change| change.name == test.name));
-        text += &test_row(test, change, notes);
+        let own = test.caveats.iter().filter(|caveat| !common.iter().any(|other| same_kind(other, caveat)));
+        text += &test_row(test, change, &notes.mark(own));
+    }
+    if !mark.is_empty() {
+        text += &format!("doubts     {mark} concern every test\n");
     }
     if let Some(against) = against {
         text += &plus_minus_line(against);
@@ -71,20 +80,38 @@ fn tests(iolat: &Iolat, notes: &mut Notes) -> String {
     text + &syncs(iolat)
 }
 
-fn test_row(test: &IolatTest, change: Option<&TestChange>, notes: &mut Notes) -> String {
+/// A caveat of each kind that every test has: told once, not in every row.
+fn common(tests: &[IolatTest]) -> Vec<&Caveat> {
+    let Some((first, others)) = tests.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Vec::new();
+    };
+    let everywhere = |caveat: &&Caveat| {
+        others.iter().all(|test| test.caveats.iter().any(|other| same_kind(other, caveat)))
+    };
+    first.caveats.iter().filter(everywhere).collect()
+}
+
+fn same_kind(a: &Caveat, b: &Caveat) -> bool {
+    discriminant(a) == discriminant(b)
+}
+
+fn test_row(test: &IolatTest, change: Option<&TestChange>, mark: &str) -> String {
     let difference = change.map_or_else(String::new, |change| whole_percent(change.change_percent.mean));
     let clocks = if test.clocks.mean > 0.0 { brief(test.clocks.mean) } else { "-".to_owned() };
     let row = format!(
-        "{:<20}{:>6}{:>8}{:>7}{:>7}{:>10}{clocks:>9}{difference:>7} {}",
+        "{:<20}{:>6}{:>8}{:>7}{:>7}{:>9}{clocks:>8}{difference:>7}",
         cut(&test.name, 19),
         test.bytes.0,
-        rate(test.iops.mean),
+        rate_of_any(test.iops.mean),
         plus_minus(test.iops),
-        format!("{:.1}%", test.spread() * 100.0),
+        format!("{:.0} %", test.spread() * 100.0),
         milliseconds(test.request.mean),
-        notes.mark(&test.caveats)
     );
-    row.trim_end().to_owned() + "\n"
+    match mark.len() {
+        0 => row.trim_end().to_owned() + "\n",
+        1..=7 => format!("{row} {mark}\n"),
+        _ => format!("{}\n{mark:>WIDTH$}\n", row.trim_end()),
+    }
 }
 
 /// As in 2008, five digits after the point.
@@ -206,13 +233,13 @@ fn names<'a>(tests: &[&'a IolatTest]) -> Vec<&'a str> {
 
 /// Whole clocks in at most seven characters.
 fn short(clocks: f64) -> String {
-    if clocks < 99_999.5 { brief(clocks.round()) } else { rate(clocks) }
+    if clocks < 99_999.5 { brief(clocks.round()) } else { rate_of_any(clocks) }
 }
 
 fn comparison(against: &IolatComparison) -> String {
-    let mut text = paragraph(&format!("AGAINST {}  ", cut(&against.name, 40)), &against.source);
+    let mut text = paragraph("AGAINST    ", &format!("{}: {}", against.name, against.source));
     for condition in &against.conditions {
-        text += &paragraph("  - ", condition);
+        text += &paragraph("         - ", condition);
     }
     if against.tests.is_empty() {
         return text + "  no test in common\n";
@@ -222,8 +249,8 @@ fn comparison(against: &IolatComparison) -> String {
     for test in &against.tests {
         text += &test_change(test, against);
     }
-    text += "\n";
-    text + &if against.published { published_layers(against) } else { saved_layers(against) }
+    let layers = if against.published { published_layers(against) } else { saved_layers(against) };
+    if layers.is_empty() { text } else { format!("{text}\n{layers}") }
 }
 
 fn test_change(test: &TestChange, against: &IolatComparison) -> String {
@@ -235,14 +262,15 @@ fn test_change(test: &TestChange, against: &IolatComparison) -> String {
     };
     let word = match test.moved {
         Moved::Better => "faster",
+        Moved::Worse if against.another_machine => "slower",
         Moved::Worse => "SLOWER",
         other => other.name(),
     };
     format!(
         "{:<20}{:>9}{:>9}{:>9}{ends:>21}{word:>9}\n",
         cut(&test.name, 19),
-        rate(test.reference.mean),
-        rate(here),
+        rate_of_any(test.reference.mean),
+        rate_of_any(here),
         change(test.change_percent.mean)
     )
 }

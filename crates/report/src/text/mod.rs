@@ -53,4 +53,6 @@ pub const WIDTH: usize = 80;
 #[cfg(test)]
 mod attribution_tests;
 #[cfg(test)]
+mod iolat_tests;
+#[cfg(test)]
 mod tests;
