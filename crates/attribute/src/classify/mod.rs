@@ -1,1 +1,25 @@
-//! Which layer does a function belong to, and what kind of work is it?
+//! Whose work is this stack?
+//!
+//! ```text
+//!   address ──► Symbols ──► name ──► Rules: [[name]] ─┬─► owner of a frame: a layer, or its caller's
+//!               (kallsyms)  module ────► [module] ────┤
+//!                           FunctionTable ► [path] ───┤
+//!                           Neighbours ───► [path] ───┘
+//!   stack ──► Classifier: the leaf gives the kind, the nearest frame that is not transparent the layer ──► Verdict
+//!   verdicts ──► Profile: rows by layer, by function, by stack
+//! ```
+//!
+//! Pure: what is stored classifies like what was just sampled, without privileges. Start reading at [`Classifier`].
+
+mod classifier;
+mod neighbours;
+mod profile;
+mod rules;
+mod symbols;
+mod table;
+
+pub use classifier::{Classifier, Tally, Verdict};
+pub use profile::Profile;
+pub use rules::{KindId, LayerId, Rules, RulesError};
+pub use symbols::{Symbol, SymbolId, Symbols, SymbolsError};
+pub use table::FunctionTable;

@@ -1,0 +1,280 @@
+//! From a stack to a verdict.
+//!
+//! Cost sketch of a warm stack of 20 frames: 20 look-ups in a table of addresses seen before (some ns each, against 60 ns
+//! of a binary search over 61,000 symbols), then flags of symbols judged before. Name patterns run once per function.
+
+use iostack_model::Quality;
+
+use super::neighbours::Neighbours;
+use super::rules::{KindId, LayerId, Owner, Rules, plain_name};
+use super::symbols::{SymbolId, Symbols};
+use super::table::{FileId, FunctionTable};
+
+/// Places in the table of addresses seen; a workload has some thousand distinct ones.
+const SEEN: usize = 1 << 13;
+
+/// An unknown leaf may take the layer of a caller this many frames up.
+const INFER_FRAMES: usize = 2;
+
+/// What is known of a function.
+#[derive(Clone, Copy, Debug)]
+struct Judged {
+    owner: Option<Owner>,
+    kind: Option<KindId>,
+    /// A name rule and a path rule both speak of a layer: do they disagree?
+    disagrees: Option<bool>,
+}
+
+/// What a stack is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whose work.
+    pub layer: LayerId,
+    /// What sort of work.
+    pub kind: KindId,
+    /// The leaf is unknown, and the layer is a caller's.
+    pub inferred: bool,
+    /// Some frame is of a layer that serves I/O.
+    pub io: bool,
+    /// The functions of the stack, leaf first; empty for a sample outside the kernel.
+    pub frames: Vec<SymbolId>,
+}
+
+/// Counts of samples, for the quality of the classification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Samples in the kernel.
+    pub kernel: u64,
+    /// Of them, those that nothing knows.
+    pub unclassified: u64,
+    /// Of them, those that took a caller's layer because the leaf is unknown.
+    pub inferred: u64,
+    /// Of them, those on which a name rule and a path rule both spoke.
+    pub both: u64,
+    /// Of these, those on which they disagreed.
+    pub disagreed: u64,
+}
+
+/// Classifies stacks of one kernel.
+#[derive(Debug)]
+pub struct Classifier {
+    rules: Rules,
+    symbols: Symbols,
+    files: Vec<Option<FileId>>,
+    file_paths: Vec<&'static str>,
+    neighbours: Neighbours,
+    judged: Vec<Option<Judged>>,
+    seen: Vec<(u64, Option<SymbolId>)>,
+    tally: Tally,
+}
+
+impl Classifier {
+    /// For the kernel of these symbols.
+    pub fn new(rules: &Rules, symbols: &Symbols, table: &FunctionTable) -> Classifier {
+        let files: Vec<Option<FileId>> =
+            symbols.all().map(|id| table.file(plain_name(symbols.symbol(id).name))).collect();
+        let neighbours = Neighbours::new(rules, symbols, table, &files);
+        Classifier {
+            rules: rules.clone(),
+            symbols: symbols.clone(),
+            judged: vec![None; files.len()],
+            files,
+            file_paths: table.files().to_vec(),
+            neighbours,
+            seen: vec![(0, None); SEEN],
+            tally: Tally::default(),
+        }
+    }
+
+    /// The rules in use.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The kernel's functions.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// Classifies one sample. `stack` is leaf first and holds kernel addresses only; `user` says that the sample was
+    /// taken outside the kernel (an empty stack says so too).
+    pub fn classify(&mut self, stack: &[u64], user: bool) -> Verdict {
+        self.classify_many(stack, user, 1)
+    }
+
+    /// Classifies `count` samples of one stack.
+    pub fn classify_many(&mut self, stack: &[u64], user: bool, count: u64) -> Verdict {
+        if user || stack.is_empty() {
+            let layer = self.rules.user();
+            return Verdict { layer, kind: KindId::CODE, inferred: false, io: false, frames: Vec::new() };
+        }
+        // An address that no symbol holds is left out, unless it is the leaf, which is then unknown.
+        let leaf = self.find(stack[0]);
+        let frames: Vec<SymbolId> = leaf
+            .into_iter()
+            .chain(stack[1..].iter().filter_map(|&address| self.find_return(address)))
+            .collect();
+        let verdict = self.judge_stack(leaf, frames);
+        self.count(&verdict, count);
+        verdict
+    }
+
+    fn judge_stack(&mut self, leaf: Option<SymbolId>, frames: Vec<SymbolId>) -> Verdict {
+        let io = frames.iter().any(|&frame| self.is_io(frame));
+        let mut kind = leaf.and_then(|leaf| self.judge(leaf).kind).unwrap_or(KindId::CODE);
+        let mut layer = None;
+        let mut fallback = None;
+        // Unknown frames passed on the way; the leaf may be one without a symbol.
+        let mut unknown = usize::from(leaf.is_none());
+        for &frame in &frames {
+            match self.judge(frame).owner {
+                Some(Owner::Layer(owner)) => {
+                    layer = Some(owner);
+                    break;
+                }
+                Some(Owner::Caller(owner)) => fallback = fallback.or(Some(owner)),
+                None => unknown += 1,
+            }
+            if unknown > INFER_FRAMES {
+                break;
+            }
+        }
+        let unclassified = self.rules.unclassified();
+        let inferred = unknown > 0 && layer.is_some();
+        let layer = layer.or(fallback.filter(|_| unknown == 0)).unwrap_or(unclassified);
+        if inferred && kind == KindId::CODE {
+            kind = KindId::INFERRED;
+        }
+        Verdict { layer, kind, inferred, io, frames }
+    }
+
+    /// The layer of each of a verdict's frames, leaf first: a frame without one of its own has that of its caller.
+    pub fn layers_of(&mut self, frames: &[SymbolId]) -> Vec<LayerId> {
+        let mut above = self.rules.unclassified();
+        let mut layers: Vec<LayerId> = frames
+            .iter()
+            .rev()
+            .map(|&frame| {
+                match self.judge(frame).owner {
+                    Some(Owner::Layer(layer)) => above = layer,
+                    Some(Owner::Caller(fallback)) if above == self.rules.unclassified() => above = fallback,
+                    Some(Owner::Caller(_)) | None => {}
+                }
+                above
+            })
+            .collect();
+        layers.reverse();
+        layers
+    }
+
+    /// The source file of a function, where the table knows it.
+    pub fn path(&self, id: SymbolId) -> Option<&'static str> {
+        self.files[id.0 as usize].map(|file| self.file_paths[usize::from(file.0)])
+    }
+
+    /// The counts of all that was classified.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// How good the classification was so far.
+    pub fn quality(&self) -> Quality {
+        self.tally.quality(self)
+    }
+
+    /// The share of known functions that neighbours place rightly, while neighbours are in use.
+    pub fn neighbours_right(&self) -> Option<f64> {
+        self.neighbours.right.filter(|_| self.neighbours.used)
+    }
+
+    /// Where names came from, in words.
+    pub(crate) fn symbols_said(&self) -> String {
+        let known = self.files.iter().flatten().count();
+        let all = self.symbols.count();
+        let beside = match self.neighbours.right {
+            Some(right) if !self.neighbours.used => format!(
+                "; their neighbours would place only {:.0} % rightly (link-time optimisation?) and are not used",
+                right * 100.0
+            ),
+            Some(_) => ", others by their neighbours".to_owned(),
+            None => String::new(),
+        };
+        format!("{all} functions of /proc/kallsyms, {known} of them by source file{beside}")
+    }
+
+    fn count(&mut self, verdict: &Verdict, count: u64) {
+        let decided = verdict.frames.iter().map(|&frame| self.judge(frame));
+        let disagrees = decided
+            .into_iter()
+            .find(|judged| matches!(judged.owner, Some(Owner::Layer(_))))
+            .and_then(|judged| judged.disagrees);
+        self.tally.add(verdict, &self.rules, disagrees, count);
+    }
+
+    fn is_io(&mut self, frame: SymbolId) -> bool {
+        matches!(self.judge(frame).owner, Some(Owner::Layer(layer)) if self.rules.is_io(layer))
+    }
+
+    /// The function that holds a return address: the call may be the last instruction of its function.
+    fn find_return(&mut self, address: u64) -> Option<SymbolId> {
+        self.find(address.saturating_sub(1))
+    }
+
+    fn find(&mut self, address: u64) -> Option<SymbolId> {
+        // Fibonacci hashing: the upper bits of the product depend on all of the address.
+        let place = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SEEN.trailing_zeros())) as usize;
+        let (known, id) = self.seen[place];
+        if known == address {
+            return id;
+        }
+        let id = self.symbols.find(address);
+        self.seen[place] = (address, id);
+        id
+    }
+
+    fn judge(&mut self, id: SymbolId) -> Judged {
+        let index = id.0 as usize;
+        if let Some(judged) = self.judged[index] {
+            return judged;
+        }
+        let judged = self.judge_anew(id);
+        self.judged[index] = Some(judged);
+        judged
+    }
+
+    fn judge_anew(&self, id: SymbolId) -> Judged {
+        let symbol = self.symbols.symbol(id);
+        let by_name = self.rules.by_name(plain_name(symbol.name));
+        let by_module = symbol.module.and_then(|module| self.rules.by_module(module));
+        let by_path = self.path(id).and_then(|path| self.rules.by_path(path));
+        let by_place = by_module.or(by_path);
+        let disagrees = match (by_name, by_place) {
+            (Some((Owner::Layer(name), _)), Some(Owner::Layer(place))) => Some(name != place),
+            _ => None,
+        };
+        let owner = by_name.map(|(owner, _)| owner).or(by_place).or_else(|| self.neighbours.owner(id));
+        Judged { owner, kind: by_name.and_then(|(_, kind)| kind), disagrees }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, verdict: &Verdict, rules: &Rules, disagrees: Option<bool>, count: u64) {
+        self.kernel += count;
+        self.unclassified += if verdict.layer == rules.unclassified() { count } else { 0 };
+        self.inferred += if verdict.inferred { count } else { 0 };
+        self.both += if disagrees.is_some() { count } else { 0 };
+        self.disagreed += if disagrees == Some(true) { count } else { 0 };
+    }
+
+    /// As shares, with what the classifier says of its sources.
+    pub fn quality(&self, classifier: &Classifier) -> Quality {
+        let share = |count: u64| if self.kernel == 0 { 0.0 } else { count as f64 / self.kernel as f64 };
+        Quality {
+            unclassified: share(self.unclassified),
+            inferred: share(self.inferred),
+            disagreement: (self.both > 0).then(|| share(self.disagreed)),
+            neighbours_right: classifier.neighbours_right(),
+            symbols: classifier.symbols_said(),
+        }
+    }
+}
