@@ -1,5 +1,8 @@
 //! What decides about a rung, as found.
 
+/// What a container is called that is nothing but a namespace of users.
+pub(crate) const USER_NAMESPACE: &str = "a user namespace";
+
 /// What came of trying something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use iostack_model::Nanos;
 
+use super::facts::USER_NAMESPACE;
 use super::{Attempt, Capabilities, Facts};
 use crate::bpf::KernelTypes;
 use crate::sys::perf::{Event, Source, Watched};
@@ -111,7 +112,7 @@ fn container() -> Option<String> {
     // The first user namespace maps every user to itself.
     let map = read("/proc/self/uid_map")?;
     let words: Vec<&str> = map.split_whitespace().collect();
-    (words != ["0", "0", "4294967295"]).then(|| "a user namespace".to_owned())
+    (words != ["0", "0", "4294967295"]).then(|| USER_NAMESPACE.to_owned())
 }
 
 fn refused(act: &str, error: &std::io::Error) -> Attempt {

@@ -2,6 +2,7 @@
 
 use iostack_model::{Ladder, Rung, RungState};
 
+use super::facts::USER_NAMESPACE;
 use super::{Attempt, Capabilities, Facts};
 
 /// The rights that our program needs, given to the program's file.
@@ -125,12 +126,19 @@ fn rights_remedy(facts: &Facts, capability: u32, before_5_8: &str) -> String {
 
 /// Where nothing that this process starts can win rights.
 fn may_not_set(facts: &Facts) -> Option<&'static str> {
-    if facts.container.is_some() {
+    if confines(facts) {
         return Some(START_CONTAINER);
     }
     facts
         .no_new_privileges
         .then_some("start iostack outside of what set no_new_privs; below it, sudo and setcap do nothing")
+}
+
+/// A container that keeps rights back. One that was given all of them is no hindrance, and neither is a virtual machine
+/// made from a container's image; a user namespace always is one.
+fn confines(facts: &Facts) -> bool {
+    let namespace = facts.container.as_deref() == Some(USER_NAMESPACE);
+    facts.container.is_some() && (namespace || !facts.bounding.has(Capabilities::SYS_ADMIN))
 }
 
 /// `5.4.0-150-generic` is before 5.8. An unknown spelling is not.

@@ -120,10 +120,18 @@ fn a_capability_held_and_refused_above_2_asks_for_the_setting() {
 
 #[test]
 fn a_container_without_rights_can_only_be_started_otherwise() {
-    let facts = Facts { container: Some("docker".to_owned()), ..ordinary(2) };
+    let facts =
+        Facts { container: Some("docker".to_owned()), bounding: Capabilities(0xa804_25fb), ..ordinary(2) };
     for rung in [Rung::OwnSamples, Rung::AllSamples, Rung::Tracing] {
         says(&judge(&facts), rung, "", Some("--cap-add PERFMON"));
     }
+}
+
+#[test]
+fn a_container_that_was_given_all_rights_is_no_hindrance() {
+    let facts = Facts { container: Some("docker".to_owned()), ..ordinary(2) };
+    says(&judge(&facts), Rung::OwnSamples, "paranoid is 2", Some("perf_event_paranoid=1"));
+    says(&judge(&facts), Rung::Tracing, "CAP_BPF", Some("setcap"));
 }
 
 #[test]

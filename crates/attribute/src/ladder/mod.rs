@@ -17,6 +17,7 @@ mod judge_tests;
 use iostack_model::Ladder;
 
 pub use facts::{Attempt, Capabilities, Facts};
+pub(crate) use gather::{cpu_ticks, parse_cpus};
 pub use judge::judge;
 
 /// Tries every rung on this machine, for this user: some tens of milliseconds.

@@ -51,6 +51,8 @@ const WATERMARK: u64 = 1 << 14;
 const PRECISE_SHIFT: u32 = 15;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCK: u64 = 1 << 25;
+/// `_IO('$', 5)`.
+const SET_OUTPUT: libc::Ioctl = 0x2405;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 
 /// What an event counts.
@@ -165,6 +167,14 @@ impl Event {
         let length =
             unsafe { libc::read(self.descriptor.as_raw_fd(), (&raw mut count).cast(), size_of::<u64>()) };
         if length == size_of::<u64>().cast_signed() { Ok(count) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Lets this event's records go to the ring of `other`, which watches the same CPU.
+    pub(crate) fn redirect(&self, other: &Event) -> io::Result<()> {
+        // SAFETY: both descriptors are open, and the request takes the second one's number.
+        let status =
+            unsafe { libc::ioctl(self.descriptor.as_raw_fd(), SET_OUTPUT, other.descriptor.as_raw_fd()) };
+        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Memory that the kernel writes this event's records to: `pages` (a power of two) of data.

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Exact time on CPUs: the scheduler's switches and the interrupts' entries and exits, bracketed.
+ *
+ *   switch ... switch: the slice goes to the thread that had the CPU
+ *   interrupt entry ... exit: out of the slice of a kernel thread or of a stranger, and marked in one of the subject's
+ */
+#include "totals.h"
+
+const volatile __u64 subject_kind;
+/* Process number, for SUBJECT_PROCESS. */
+const volatile __u64 subject_process;
+/* The thread that drains the samples: never part of the subject. */
+const volatile __u64 excluded_thread;
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
+	MAP_ENTRIES(1);
+	MAP_KEY(__u32);
+	MAP_VALUE(struct cpu_state);
+} cpus SECTION(".maps");
+
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_HASH);
+	MAP_ENTRIES(8192);
+	MAP_KEY(__u32);
+	MAP_VALUE(struct thread_time);
+} threads SECTION(".maps");
+
+/* Threads of our own load: since when they count. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_HASH);
+	MAP_ENTRIES(4096);
+	MAP_KEY(__u32);
+	MAP_VALUE(__u64);
+} lanes SECTION(".maps");
+
+/* Interrupts of the device, by number. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_HASH);
+	MAP_ENTRIES(1024);
+	MAP_KEY(__u32);
+	MAP_VALUE(__u64);
+} device_interrupts SECTION(".maps");
+
+ALWAYS_INLINE struct cpu_state *this_cpu(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct cpu_state *state = bpf_map_lookup_elem(&cpus, &cpu);
+
+	if (state)
+		state->events++;
+	return state;
+}
+
+/* Since when the thread is the subject's; 0 when it is not. */
+ALWAYS_INLINE __u64 subject_since(struct task_struct *task)
+{
+	__u32 thread = task->pid;
+	__u64 *since;
+
+	if (thread == 0 || task->flags & (TASK_KERNEL_THREAD | TASK_IO_WORKER) ||
+	    thread == excluded_thread)
+		return 0;
+	if (subject_kind == SUBJECT_MACHINE)
+		return 1;
+	if (subject_kind == SUBJECT_PROCESS)
+		return (__u64)task->tgid == subject_process;
+	since = bpf_map_lookup_elem(&lanes, &thread);
+	return since ? *since : 0;
+}
+
+/* Kernel threads, and the subject's own workers in the kernel. */
+ALWAYS_INLINE bool is_worker(struct task_struct *task)
+{
+	if (task->pid == 0)
+		return 0;
+	if (task->flags & TASK_KERNEL_THREAD)
+		return 1;
+	return task->flags & TASK_IO_WORKER &&
+	       (subject_kind == SUBJECT_MACHINE || (__u64)task->tgid == subject_process);
+}
+
+ALWAYS_INLINE struct thread_time *time_of(struct task_struct *task)
+{
+	__u32 thread = task->pid;
+	struct thread_time *found = bpf_map_lookup_elem(&threads, &thread);
+	struct thread_time fresh = {};
+
+	if (found)
+		return found;
+	fresh.process = task->tgid;
+	fresh.flags = task->flags;
+	bpf_probe_read_kernel_str(fresh.name, sizeof(fresh.name), task->comm);
+	bpf_map_update_elem(&threads, &thread, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&threads, &thread);
+}
+
+/* The slice of `task` on this CPU ends. */
+ALWAYS_INLINE void settle(struct cpu_state *state, struct task_struct *task, __u64 now)
+{
+	__u64 since = subject_since(task), begin = state->since;
+	struct thread_time *time;
+
+	if (!begin || (!since && !is_worker(task)))
+		return;
+	time = time_of(task);
+	if (!time) {
+		state->lost++;
+		return;
+	}
+	/* A thread that joined the subject within the slice. */
+	if (since > begin)
+		begin = since;
+	if (now <= begin)
+		return;
+	/* Another CPU may run the thread already, so that two slices may end at once. */
+	__sync_fetch_and_add(&time->interrupts, state->interrupts);
+	if (since)
+		__sync_fetch_and_add(&time->time, now - begin);
+	else if (now - begin > state->interrupts)
+		__sync_fetch_and_add(&time->time, now - begin - state->interrupts);
+}
+
+SECTION("tp_btf/sched_switch")
+int totals_switch(__u64 *context)
+{
+	struct task_struct *previous = (void *)context[1];
+	struct task_struct *next = (void *)context[2];
+	struct cpu_state *state = this_cpu();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!state)
+		return 0;
+	settle(state, previous, now);
+	state->thread = next->pid;
+	state->process = next->tgid;
+	state->flags = next->flags;
+	state->interrupts = 0;
+	state->since = now;
+	return 0;
+}
+
+SECTION("tp_btf/irq_handler_entry")
+int totals_interrupt_entry(__u64 *context)
+{
+	__u32 number = context[0];
+	struct cpu_state *state;
+
+	if (!bpf_map_lookup_elem(&device_interrupts, &number))
+		return 0;
+	state = this_cpu();
+	if (state)
+		state->interrupt_since = bpf_ktime_get_ns();
+	return 0;
+}
+
+SECTION("tp_btf/irq_handler_exit")
+int totals_interrupt_exit(__u64 *context)
+{
+	__u32 number = context[0];
+	struct cpu_state *state;
+	__u64 time;
+
+	if (!bpf_map_lookup_elem(&device_interrupts, &number))
+		return 0;
+	state = this_cpu();
+	if (!state || !state->interrupt_since)
+		return 0;
+	time = bpf_ktime_get_ns() - state->interrupt_since;
+	state->interrupt_since = 0;
+	state->interrupts += time;
+	state->softirq_interrupts += time;
+	if (!subject_since(bpf_get_current_task_btf()))
+		state->outside_interrupts += time;
+	return 0;
+}
+
+SECTION("tp_btf/softirq_entry")
+int totals_softirq_entry(__u64 *context)
+{
+	struct cpu_state *state;
+
+	if (context[0] != SOFTIRQ_BLOCK)
+		return 0;
+	state = this_cpu();
+	if (!state)
+		return 0;
+	state->softirq_interrupts = 0;
+	state->softirq_since = bpf_ktime_get_ns();
+	return 0;
+}
+
+SECTION("tp_btf/softirq_exit")
+int totals_softirq_exit(__u64 *context)
+{
+	struct cpu_state *state;
+	__u64 time;
+
+	if (context[0] != SOFTIRQ_BLOCK)
+		return 0;
+	state = this_cpu();
+	if (!state || !state->softirq_since)
+		return 0;
+	time = bpf_ktime_get_ns() - state->softirq_since;
+	state->softirq_since = 0;
+	if (time < state->softirq_interrupts || subject_since(bpf_get_current_task_btf()))
+		return 0;
+	time -= state->softirq_interrupts;
+	state->outside_softirqs += time;
+	state->interrupts += time;
+	return 0;
+}
+
+char LICENSE[] SECTION("license") = "Dual MIT/GPL";

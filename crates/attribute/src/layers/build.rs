@@ -1,0 +1,214 @@
+//! From what was seen to what is told: `model::Layers`.
+
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+use iostack_model::{Hardware, LayerRow, Layers, Nanos, Quality};
+
+use super::account::{Account, Counts, Facts, account};
+use super::readings::Readings;
+use super::sampler::{Key, Owner, Scope, Store};
+use super::totals::thread_name;
+use super::{Conditions, Subject};
+use crate::classify::{Classifier, Profile, Rules, Verdict};
+use crate::sys::perf::Source;
+
+/// More stolen time makes every clock doubtful.
+const STEAL_MAX: f64 = 0.01;
+/// Fewer samples split nothing.
+const SAMPLES_MIN: u64 = 100;
+/// Layer of the device's hard interrupts, which timers cannot sample.
+const INTERRUPT: &str = "interrupt";
+
+/// What was measured.
+pub(crate) struct Seen {
+    pub(crate) readings: Readings,
+    pub(crate) store: Store,
+    /// CPU time of the thread that read the samples.
+    pub(crate) reader_time: Nanos,
+    pub(crate) elapsed: Nanos,
+    pub(crate) lanes: usize,
+    pub(crate) unsampled: usize,
+    pub(crate) scope: Scope,
+    pub(crate) source: Source,
+}
+
+/// All that is told.
+pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios_meaning: &str) -> Layers {
+    let mut classifier = conditions.classifier.lock().unwrap_or_else(PoisonError::into_inner);
+    let keys = seen.store.counts.iter();
+    let verdicts: HashMap<&Key, Verdict> =
+        keys.map(|(key, &count)| (key, classifier.classify_many(&key.stack, key.user, count))).collect();
+    let counts = Counts::of(&seen.store, |key| verdicts[key].io);
+    let facts = Facts {
+        subject: conditions.subject,
+        scope: seen.scope,
+        rate_hz: conditions.rate_hz,
+        sees_interrupts: seen.source == Source::Cycles,
+        readings: &seen.readings,
+    };
+    let account = account(&facts, &counts, |thread| thread_name(u64::from(thread)).unwrap_or_default());
+    let (profile, quality) = counted(conditions.subject, seen, &verdicts, &account, &classifier);
+    let mut times = vec![account.subject, account.interrupt];
+    times.extend(account.clocks.kernel_thread_names.iter().map(|(_, time)| *time));
+    let mut rows = profile.rows(&classifier, &times);
+    add_hard_interrupts(&mut rows, account.hard_interrupts);
+    Layers {
+        subject: conditions.name.clone(),
+        elapsed: seen.elapsed,
+        ios,
+        ios_meaning: ios_meaning.to_owned(),
+        tsc_hz: conditions.tsc_hz,
+        rate_hz: conditions.rate_hz,
+        event: if seen.source == Source::Cycles { "cycles" } else { "cpu-clock" }.to_owned(),
+        samples: profile.total(),
+        lost: seen.store.lost,
+        sampling_cost: sampling_cost(conditions, seen, &account),
+        rows,
+        functions: profile.functions(&classifier),
+        stacks: profile.stacks(&mut classifier),
+        quality,
+        hardware: hardware(seen, ios),
+        ladder: conditions.ladder.clone(),
+        notes: notes(conditions, seen, &account, &counts),
+        clocks: account.clocks,
+    }
+}
+
+/// Groups of the profile: the subject, interrupts outside it, then families of kernel threads.
+const GROUP_SUBJECT: usize = 0;
+const GROUP_INTERRUPT: usize = 1;
+const GROUP_FAMILY: usize = 2;
+
+/// The samples that count, by group, and how well they were classified.
+fn counted(
+    subject: Subject,
+    seen: &Seen,
+    verdicts: &HashMap<&Key, Verdict>,
+    account: &Account,
+    classifier: &Classifier,
+) -> (Profile, Quality) {
+    let unknown = classifier.rules().unclassified();
+    let mut profile = Profile::new();
+    let (mut kernel, mut unclassified, mut inferred) = (0, 0, 0);
+    for (key, &count) in &seen.store.counts {
+        let verdict = &verdicts[key];
+        let group = match key.owner {
+            Owner::Subject => Some(GROUP_SUBJECT),
+            Owner::Worker(thread) if verdict.io || subject == Subject::Machine => {
+                account.families.get(&thread).map(|family| GROUP_FAMILY + family)
+            }
+            Owner::Interrupt if verdict.io => Some(GROUP_INTERRUPT),
+            Owner::Worker(_) | Owner::Interrupt => None,
+        };
+        let Some(group) = group else { continue };
+        profile.add(group, verdict, count);
+        kernel += if key.user { 0 } else { count };
+        unclassified += if verdict.layer == unknown { count } else { 0 };
+        inferred += if verdict.inferred { count } else { 0 };
+    }
+    let share = |part: u64| if kernel == 0 { 0.0 } else { part as f64 / kernel as f64 };
+    let quality =
+        Quality { unclassified: share(unclassified), inferred: share(inferred), ..classifier.quality() };
+    (profile, quality)
+}
+
+/// The time that no sample splits has a layer all the same.
+fn add_hard_interrupts(rows: &mut Vec<LayerRow>, time: Nanos) {
+    if time == Nanos(0) {
+        return;
+    }
+    if let Some(row) = rows.iter_mut().find(|row| row.layer == INTERRUPT) {
+        row.time += time;
+    } else {
+        let known = Rules::built_in().layers().iter().find(|(name, _)| name == INTERRUPT);
+        rows.push(LayerRow {
+            layer: INTERRUPT.to_owned(),
+            meaning: known.map_or_else(String::new, |(_, meaning)| meaning.clone()),
+            samples: 0,
+            time,
+            kinds: Vec::new(),
+        });
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse((row.time, row.samples)));
+}
+
+/// Samples taken times the cost of one, and the reader's time, as a share of the time that was looked at.
+fn sampling_cost(conditions: &Conditions, seen: &Seen, account: &Account) -> f64 {
+    let looked_at = match seen.scope {
+        Scope::Machine => seen.elapsed.0 as f64 * conditions.cpus.len() as f64,
+        Scope::Threads => account.clocks.tasks.0 as f64,
+    };
+    let Some(one) = conditions.cost_per_sample.filter(|_| looked_at > 0.0) else { return 0.0 };
+    (seen.store.taken as f64 * one.0 as f64 + seen.reader_time.0 as f64) / looked_at
+}
+
+fn hardware(seen: &Seen, ios: Option<u64>) -> Option<Hardware> {
+    let ios = ios.filter(|&ios| ios > 0)? as f64;
+    let Readings { cycles, instructions, .. } = seen.readings;
+    (cycles > 0 && instructions > 0 && seen.unsampled == 0)
+        .then(|| Hardware { instructions: instructions as f64 / ios, cycles: cycles as f64 / ios })
+}
+
+fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &Counts) -> Vec<String> {
+    let mut notes = conditions.notes.clone();
+    let mut note = |said: bool, text: String| {
+        if said {
+            notes.push(text);
+        }
+    };
+    let Seen { readings, store, .. } = seen;
+    note(seen.elapsed == Nanos(0), "The load did not begin while it was watched.".to_owned());
+    note(
+        seen.elapsed > Nanos(0) && counts.subject < SAMPLES_MIN,
+        format!(
+            "Only {} samples fell into the subject's threads: the split into layers is rough.",
+            counts.subject
+        ),
+    );
+    if let Subject::Process { pid } = conditions.subject {
+        let gone = !std::path::Path::new(&format!("/proc/{pid}")).exists();
+        note(gone, format!("Process {pid} ended while it was watched."));
+    }
+    note(
+        conditions.subject == Subject::Load && seen.elapsed > Nanos(0) && seen.lanes == 0,
+        "No thread of the load told its number, so that none was watched.".to_owned(),
+    );
+    note(
+        seen.unsampled > 0,
+        format!(
+            "{} of {} threads could not be watched (locked memory, counters).",
+            seen.unsampled, seen.lanes
+        ),
+    );
+    note(
+        readings.steal() > STEAL_MAX,
+        format!(
+            "The hypervisor took {:.1} % of the CPU time, which counts as used.",
+            100.0 * readings.steal()
+        ),
+    );
+    note(store.throttled > 0, format!("The kernel slowed the samples down {} times.", store.throttled));
+    note(store.lost > 0, format!("{} samples were lost.", store.lost));
+    let lost = readings.exact.as_ref().map_or(0, |exact| exact.lost);
+    note(lost > 0, format!("{lost} slices of threads found no place and are missing in the total."));
+    note(
+        seen.scope == Scope::Threads,
+        "Only the subject's own threads are seen: kernel threads and interrupts that serve it are missing."
+            .to_owned(),
+    );
+    note(
+        seen.scope == Scope::Machine && conditions.interrupts.is_empty() && readings.exact.is_some(),
+        format!("No hardware interrupt belongs to {}: none is counted.", conditions.device),
+    );
+    note(
+        account.clocks.kernel_threads > Nanos(0) && conditions.subject != Subject::Machine,
+        "Kernel threads count by the share of their samples that do I/O, whoever it is for.".to_owned(),
+    );
+    note(
+        account.hard_interrupts > Nanos(0),
+        "Timer samples cannot see hard interrupts; their exact time is the layer `interrupt` as a whole."
+            .to_owned(),
+    );
+    notes
+}

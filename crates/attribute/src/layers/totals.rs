@@ -1,0 +1,385 @@
+//! How long did each thread and each interrupt have a CPU, exactly?
+//!
+//! ```text
+//!   bpf/totals.bpf.c: slices that have ended, by thread ─┐
+//!   what runs on each CPU now, and since when ───────────┴► Snapshot; the difference of two is a window's time
+//! ```
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aya::maps::{Array, HashMap, MapData};
+use iostack_model::Nanos;
+
+use super::Subject;
+use crate::bpf::{BpfError, Object};
+use crate::sys::system;
+
+const OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/totals.bpf.o");
+
+/// As in `bpf/totals.h`.
+const IO_WORKER: u64 = 0x10;
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// One CPU as the kernel side keeps it; see `struct cpu_state`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuState {
+    pub(crate) since: u64,
+    pub(crate) thread: u64,
+    pub(crate) process: u64,
+    pub(crate) flags: u64,
+    pub(crate) interrupts: u64,
+    pub(crate) outside_interrupts: u64,
+    pub(crate) outside_softirqs: u64,
+    pub(crate) lost: u64,
+    pub(crate) events: u64,
+}
+
+impl CpuState {
+    fn from_words(words: &[u64; 16]) -> CpuState {
+        CpuState {
+            since: words[0],
+            thread: words[1],
+            process: words[2],
+            flags: words[3],
+            interrupts: words[4],
+            outside_interrupts: words[8],
+            outside_softirqs: words[9],
+            lost: words[10],
+            events: words[11],
+        }
+    }
+}
+
+/// One thread's time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ThreadTime {
+    /// On CPUs. For kernel threads, without the device's interrupts.
+    pub(crate) time: Nanos,
+    /// The device's interrupts within.
+    pub(crate) interrupts: Nanos,
+    /// A thread or a worker of the kernel, not of the subject.
+    pub(crate) worker: bool,
+    pub(crate) name: String,
+}
+
+/// All times up to a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub(crate) threads: BTreeMap<u32, ThreadTime>,
+    /// The device's interrupts, outside the subject's threads.
+    pub(crate) interrupts: Nanos,
+    /// The block layer's soft interrupt, likewise.
+    pub(crate) softirqs: Nanos,
+    /// Slices that found no place.
+    pub(crate) lost: u64,
+    /// Times that the kernel side was called.
+    pub(crate) events: u64,
+}
+
+impl Snapshot {
+    /// What was added since `earlier`.
+    pub(crate) fn since(&self, earlier: &Snapshot) -> Snapshot {
+        let threads = self.threads.iter().map(|(&number, thread)| {
+            let mut thread = thread.clone();
+            // A number may have been given again to another thread, whose time begins below the old one's.
+            if let Some(before) = earlier.threads.get(&number).filter(|before| before.time <= thread.time) {
+                thread.time = thread.time - before.time;
+                thread.interrupts = thread.interrupts - before.interrupts;
+            }
+            (number, thread)
+        });
+        Snapshot {
+            threads: threads.filter(|(_, thread)| thread.time > Nanos(0)).collect(),
+            interrupts: self.interrupts - earlier.interrupts,
+            softirqs: self.softirqs - earlier.softirqs,
+            lost: self.lost - earlier.lost,
+            events: self.events - earlier.events,
+        }
+    }
+
+    /// Adds another window's time.
+    pub(crate) fn add(&mut self, other: &Snapshot) {
+        for (&number, thread) in &other.threads {
+            let sum = self.threads.entry(number).or_default();
+            sum.time += thread.time;
+            sum.interrupts += thread.interrupts;
+            sum.worker = thread.worker;
+            sum.name.clone_from(&thread.name);
+        }
+        self.interrupts += other.interrupts;
+        self.softirqs += other.softirqs;
+        self.lost += other.lost;
+        self.events += other.events;
+    }
+}
+
+/// Who is counted.
+#[derive(Clone, Debug)]
+struct Membership {
+    subject: Subject,
+    own_process: u64,
+    excluded: u64,
+    lanes: BTreeMap<u32, u64>,
+}
+
+impl Membership {
+    /// What a thread on a CPU is: since when it counts, and whether it is a worker. `None` when it does not count.
+    fn of(&self, state: &CpuState) -> Option<(u64, bool)> {
+        let process = match self.subject {
+            Subject::Process { pid } => u64::from(pid),
+            Subject::Load | Subject::Machine => self.own_process,
+        };
+        let machine = self.subject == Subject::Machine;
+        if state.thread == 0 || state.thread == self.excluded {
+            None
+        } else if state.flags & KERNEL_THREAD != 0 {
+            Some((0, true))
+        } else if state.flags & IO_WORKER != 0 {
+            (machine || state.process == process).then_some((0, true))
+        } else {
+            let since = match self.subject {
+                Subject::Machine => Some(0),
+                Subject::Process { .. } => (state.process == process).then_some(0),
+                Subject::Load => self.lanes.get(&(state.thread as u32)).copied(),
+            };
+            since.map(|since| (since, false))
+        }
+    }
+}
+
+/// Adds what has not ended yet on each CPU to what has. Pure.
+fn join(
+    mut ended: BTreeMap<u32, ThreadTime>,
+    cpus: &[CpuState],
+    member: impl Fn(&CpuState) -> Option<(u64, bool)>,
+    now: Nanos,
+) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for state in cpus {
+        snapshot.interrupts += Nanos(state.outside_interrupts);
+        snapshot.softirqs += Nanos(state.outside_softirqs);
+        snapshot.lost += state.lost;
+        snapshot.events += state.events;
+        let Some((since, worker)) = member(state).filter(|_| state.since != 0) else { continue };
+        let running = now - Nanos(state.since.max(since));
+        let thread = ended.entry(state.thread as u32).or_insert_with(|| ThreadTime {
+            worker,
+            name: thread_name(state.thread).unwrap_or_default(),
+            ..ThreadTime::default()
+        });
+        thread.time += if worker { running - Nanos(state.interrupts) } else { running };
+        thread.interrupts += Nanos(state.interrupts).min(running);
+    }
+    snapshot.threads = ended;
+    snapshot
+}
+
+/// A thread's name as the system tells it now.
+pub(crate) fn thread_name(thread: u64) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{thread}/comm")).ok()?;
+    Some(name.trim().to_owned())
+}
+
+/// Attached to the scheduler and the interrupts while it lives.
+pub(crate) struct Totals {
+    _object: Object,
+    cpus: Array<MapData, [u64; 16]>,
+    threads: HashMap<MapData, u32, [u64; 6]>,
+    lanes: HashMap<MapData, u32, u64>,
+    members: Membership,
+}
+
+/// A slice that ends between two looks is counted twice or not at all; looked at again while that may be long.
+const LOOKS: usize = 4;
+
+impl Totals {
+    /// Attaches. `cpus` are those online, `excluded` is the thread that reads samples.
+    pub(crate) fn attach(
+        subject: Subject,
+        interrupts: &[u32],
+        cpus: &[u32],
+        excluded: u32,
+    ) -> Result<Totals, BpfError> {
+        let own_process = u64::from(std::process::id());
+        let (kind, process) = match subject {
+            Subject::Load => (0, own_process),
+            Subject::Process { pid } => (1, u64::from(pid)),
+            Subject::Machine => (2, own_process),
+        };
+        let constants =
+            [("subject_kind", kind), ("subject_process", process), ("excluded_thread", u64::from(excluded))];
+        let places = cpus.iter().max().map_or(1, |last| last + 1);
+        let mut object = Object::load(OBJECT, &constants, &[("cpus", places)])?;
+        let mut numbers: HashMap<MapData, u32, u64> =
+            object.take_map("device_interrupts").try_into().expect("declared as a hash of these");
+        for number in interrupts {
+            // More interrupts than places would be a device of a thousand queues; those beyond are not bracketed.
+            let _kept = numbers.insert(number, 1, 0);
+        }
+        let totals_cpus = object.take_map("cpus").try_into().expect("declared as an array of these");
+        let threads = object.take_map("threads").try_into().expect("declared as a hash of these");
+        let lanes = object.take_map("lanes").try_into().expect("declared as a hash of these");
+        for (program, tracepoint, arguments) in [
+            ("totals_interrupt_entry", "irq_handler_entry", &[2][..]),
+            ("totals_interrupt_exit", "irq_handler_exit", &[3]),
+            ("totals_softirq_entry", "softirq_entry", &[1]),
+            ("totals_softirq_exit", "softirq_exit", &[1]),
+            ("totals_switch", "sched_switch", &[3, 4]),
+        ] {
+            object.attach(program, tracepoint, arguments)?;
+        }
+        let members =
+            Membership { subject, own_process, excluded: u64::from(excluded), lanes: BTreeMap::new() };
+        let totals = Totals { _object: object, cpus: totals_cpus, threads, lanes, members };
+        switch_once(cpus);
+        Ok(totals)
+    }
+
+    /// The calling thread belongs to the load from now on.
+    pub(crate) fn add_lane(&mut self, thread: u32) {
+        let now = system::now().0;
+        // A load of more threads than places does not exist; its threads would be missing in the total, which the
+        // samples would show.
+        let _kept = self.lanes.insert(thread, now, 0);
+        self.members.lanes.insert(thread, now);
+    }
+
+    /// All times up to now.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let mut before = self.cpu_states();
+        for look in 1.. {
+            let ended = self.ended();
+            let after = self.cpu_states();
+            let long_slice = before.iter().zip(&after).any(|(one, other)| {
+                one.since != other.since && other.since - one.since > SLICE_THAT_MATTERS.0
+            });
+            if !long_slice || look == LOOKS {
+                return join(ended, &before, |state| self.members.of(state), system::now());
+            }
+            before = after;
+        }
+        unreachable!("the loop ends at its last look")
+    }
+
+    fn cpu_states(&self) -> Vec<CpuState> {
+        self.cpus
+            .iter()
+            .map(|words| words.map_or(CpuState::default(), |words| CpuState::from_words(&words)))
+            .collect()
+    }
+
+    fn ended(&self) -> BTreeMap<u32, ThreadTime> {
+        let told = self.threads.iter().filter_map(Result::ok);
+        told.map(|(number, words)| (number, thread_time(&words))).collect()
+    }
+}
+
+/// Slices shorter than this are lost in what they are added to.
+const SLICE_THAT_MATTERS: Nanos = Nanos::micros(100);
+
+fn thread_time(words: &[u64; 6]) -> ThreadTime {
+    let name: Vec<u8> =
+        words[4..6].iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
+    ThreadTime {
+        time: Nanos(words[0]),
+        interrupts: Nanos(words[1]),
+        worker: words[3] & (KERNEL_THREAD | IO_WORKER) != 0,
+        name: String::from_utf8_lossy(&name).into_owned(),
+    }
+}
+
+/// Lets every CPU switch threads once, so that it is known what runs there. A thread of ours goes to each; where it is
+/// not let in within some time, the CPU is known from its next switch on.
+fn switch_once(cpus: &[u32]) {
+    let (done, arrived) = std::sync::mpsc::channel();
+    for &cpu in cpus {
+        let done = done.clone();
+        std::thread::spawn(move || {
+            let _ran = system::run_on(cpu);
+            // Nobody may be listening any more.
+            let _told = done.send(());
+        });
+    }
+    for _ in cpus {
+        if arrived.recv_timeout(Duration::from_millis(100)).is_err() {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(time: u64) -> ThreadTime {
+        ThreadTime { time: Nanos(time), name: "worker".to_owned(), ..ThreadTime::default() }
+    }
+
+    fn snapshot(threads: &[(u32, u64)]) -> Snapshot {
+        Snapshot {
+            threads: threads.iter().map(|&(number, time)| (number, thread(time))).collect(),
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn a_windows_time_is_the_difference_of_two_snapshots() {
+        let window = snapshot(&[(1, 500), (2, 70), (3, 9)]).since(&snapshot(&[(1, 100), (2, 70)]));
+        assert_eq!(window, snapshot(&[(1, 400), (3, 9)]));
+    }
+
+    #[test]
+    fn a_thread_number_given_again_counts_from_zero() {
+        assert_eq!(snapshot(&[(1, 30)]).since(&snapshot(&[(1, 100)])), snapshot(&[(1, 30)]));
+    }
+
+    #[test]
+    fn windows_add_up() {
+        let mut sum = snapshot(&[(1, 10)]);
+        sum.add(&snapshot(&[(1, 5), (2, 1)]));
+        assert_eq!(sum, snapshot(&[(1, 15), (2, 1)]));
+    }
+
+    fn members(subject: Subject) -> Membership {
+        Membership { subject, own_process: 50, excluded: 59, lanes: BTreeMap::from([(51, 900)]) }
+    }
+
+    #[test]
+    fn what_runs_counts_up_to_now_from_when_it_joined() {
+        let state = CpuState { since: 800, thread: 51, process: 50, ..CpuState::default() };
+        let load = members(Subject::Load);
+        let joined = join(BTreeMap::from([(51, thread(7))]), &[state], |state| load.of(state), Nanos(1000));
+        assert_eq!(joined.threads[&51].time, Nanos(107));
+    }
+
+    #[test]
+    fn a_kernel_thread_does_not_count_the_devices_interrupts() {
+        let state = CpuState {
+            since: 800,
+            thread: 9,
+            flags: KERNEL_THREAD,
+            interrupts: 60,
+            outside_interrupts: 500,
+            ..CpuState::default()
+        };
+        let load = members(Subject::Load);
+        let joined = join(BTreeMap::new(), &[state], |state| load.of(state), Nanos(1000));
+        assert_eq!(joined.threads[&9].time, Nanos(140));
+        assert_eq!(joined.interrupts, Nanos(500));
+    }
+
+    #[test]
+    fn strangers_idle_cpus_and_our_reader_do_not_count() {
+        for (thread, process) in [(0, 0), (77, 70), (59, 50), (52, 50)] {
+            let state = CpuState { since: 800, thread, process, ..CpuState::default() };
+            assert_eq!(members(Subject::Load).of(&state), None, "{thread}");
+        }
+        let stranger = CpuState { since: 800, thread: 77, process: 70, ..CpuState::default() };
+        assert_eq!(members(Subject::Process { pid: 70 }).of(&stranger), Some((0, false)));
+        assert_eq!(members(Subject::Machine).of(&stranger), Some((0, false)));
+        let worker = CpuState { flags: IO_WORKER, ..stranger };
+        assert_eq!(members(Subject::Load).of(&worker), None, "another process's worker");
+        assert_eq!(members(Subject::Process { pid: 70 }).of(&worker), Some((0, true)));
+    }
+}

@@ -1,0 +1,97 @@
+//! What the live tests of this crate share.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Works for about `span` and tells how long the calling thread was at it: the sum of the steps of a clock, without
+/// the steps so long that somebody else must have had the CPU. The reading does not depend on the scheduler's accounts.
+pub(crate) fn spin(span: Duration, mut step: impl FnMut()) -> Duration {
+    let preempted = Duration::from_micros(100);
+    let begun = Instant::now();
+    let mut last = begun;
+    let mut at_work = Duration::ZERO;
+    while last - begun < span {
+        step();
+        let now = Instant::now();
+        let gap = now - last;
+        if gap < preempted {
+            at_work += gap;
+        }
+        last = now;
+    }
+    at_work
+}
+
+/// Another run of this test program, doing one test that only helps.
+pub(crate) struct Helper {
+    pub(crate) child: Child,
+    pub(crate) lines: BufReader<ChildStdout>,
+}
+
+impl Helper {
+    /// Runs the ignored test `name`; `user` is who it runs as, ourselves without. `None` when that user cannot.
+    pub(crate) fn start(name: &str, user: Option<u32>, variables: &[(&str, String)]) -> Option<Helper> {
+        let program = std::env::current_exe().expect("a running program has a file");
+        let mut command = Command::new(program);
+        command.args(["--exact", name, "--ignored", "--nocapture", "--test-threads=1"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/");
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
+        let mut child = command.spawn().ok()?;
+        let lines = BufReader::new(child.stdout.take().expect("piped"));
+        Some(Helper { child, lines })
+    }
+
+    /// The rest of the next line that begins with `mark`; `None` at the end.
+    pub(crate) fn line(&mut self, mark: &str) -> Option<String> {
+        let mut line = String::new();
+        while self.lines.read_line(&mut line).ok()? > 0 {
+            // The test runner writes the name of the test before the first line.
+            if let Some(at) = line.find(mark) {
+                return Some(line[at + mark.len()..].trim().to_owned());
+            }
+            line.clear();
+        }
+        None
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        let _already_gone = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// `kernel.perf_event_paranoid` at another value, until dropped; one test at a time on the machine.
+pub(crate) struct Paranoid {
+    file: File,
+    before: String,
+}
+
+const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+
+impl Paranoid {
+    /// `None` when it may not be written.
+    pub(crate) fn set(level: i32) -> Option<Paranoid> {
+        let file = File::options().read(true).write(true).open(PARANOID).ok()?;
+        file.lock().ok()?;
+        let before = std::fs::read_to_string(PARANOID).ok()?;
+        let guard = Paranoid { file, before };
+        std::fs::write(PARANOID, level.to_string()).ok()?;
+        Some(guard)
+    }
+}
+
+impl Drop for Paranoid {
+    fn drop(&mut self) {
+        // Put back also when the test fails; there is nobody to tell when that fails.
+        let _put_back = std::fs::write(PARANOID, &self.before);
+        let _unlocked = self.file.unlock();
+    }
+}

@@ -1,0 +1,270 @@
+//! Clocks by layer against loads whose answer is known.
+
+mod common;
+
+use std::io::Write;
+use std::time::Duration;
+
+use common::{Helper, Paranoid, spin};
+use iostack_attribute::ladder;
+use iostack_attribute::layers::{LayerError, LayerTrace, Subject};
+use iostack_model::{Carrier, Ladder, LaneRequest, Layers, Observer, Rung, Storage};
+
+const TSC_HZ: u64 = 1_000_000_000;
+const NOBODY: u32 = 65534;
+
+/// The ladder, or `None` and a word when a rung is missing.
+fn ladder_with(name: &str, rung: Rung) -> Option<Ladder> {
+    let ladder = ladder::probe();
+    if !ladder.has(rung) {
+        let reason = ladder.rungs.iter().find(|state| state.rung == rung).map(|state| state.reason.clone());
+        println!("SKIPPED {name}: {}", reason.unwrap_or_default());
+        return None;
+    }
+    Some(ladder)
+}
+
+/// The same without a rung.
+fn without(ladder: &Ladder, rung: Rung) -> Ladder {
+    let mut ladder = ladder.clone();
+    for state in ladder.rungs.iter_mut().filter(|state| state.rung >= rung) {
+        state.reached = false;
+    }
+    ladder
+}
+
+fn join(observer: &dyn Observer) {
+    let stat = std::fs::read_link("/proc/thread-self").expect("proc");
+    let thread_id = stat.file_name().and_then(|name| name.to_str()?.parse().ok()).expect("a number");
+    let request = LaneRequest { thread_id, slots: 1, carrier: Carrier::Call, direct: false };
+    assert!(observer.lane(&request).is_none());
+}
+
+fn call_the_kernel() {
+    // One cheap system call.
+    std::hint::black_box(std::os::unix::process::parent_id());
+}
+
+/// A load of two threads, one in user space and one in system calls, for `span` each. Returns what they say themselves.
+fn known_load(observer: &dyn Observer, span: Duration) -> Duration {
+    let both = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        let both = &both;
+        let body = move |step: fn()| {
+            join(observer);
+            both.wait();
+            observer.opened();
+            let at_work = spin(span, step);
+            both.wait();
+            observer.closed();
+            at_work
+        };
+        let user = scope.spawn(move || body(|| {}));
+        let system = scope.spawn(move || body(call_the_kernel));
+        user.join().unwrap() + system.join().unwrap()
+    })
+}
+
+#[track_caller]
+fn close(layers: &Layers, known: Duration, tolerance: f64) {
+    let found = layers.clocks.tasks.0 as f64;
+    let known = known.as_nanos() as f64;
+    println!(
+        "found {:.3} ms, known {:.3} ms: {:+.2} %",
+        found / 1e6,
+        known / 1e6,
+        100.0 * (found / known - 1.0)
+    );
+    println!(
+        "{} samples, cost {:.2} %, {}; notes {:?}",
+        layers.samples,
+        100.0 * layers.sampling_cost,
+        layers.clocks.how,
+        layers.notes
+    );
+    for row in &layers.rows {
+        println!("  {:14} {:>12} {}", row.layer, row.time, row.samples);
+    }
+    assert!((found / known - 1.0).abs() <= tolerance, "{found} ns found, {known} ns known");
+    let sum: u64 = layers.rows.iter().map(|row| row.time.0).sum();
+    assert_eq!(sum, layers.clocks.total().0, "rows add up to the total");
+}
+
+#[test]
+fn a_cpu_bound_load_of_ours_is_found_within_2_percent() {
+    let Some(ladder) = ladder_with("a_cpu_bound_load_of_ours_is_found_within_2_percent", Rung::Tracing)
+    else {
+        return;
+    };
+    let trace = LayerTrace::start(Subject::Load, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    // What is done before the load opens does not count.
+    spin(Duration::from_millis(30), || {});
+    let known = known_load(trace.observer(), Duration::from_millis(400));
+    spin(Duration::from_millis(30), || {});
+    let layers = trace.finish(None, "nothing");
+    assert!(layers.clocks.exact);
+    close(&layers, known, 0.02);
+    let user = layers.rows.iter().find(|row| row.layer == "user").expect("half of it is user space");
+    let share = user.time.0 as f64 / layers.clocks.tasks.0 as f64;
+    assert!((0.4..0.98).contains(&share), "user share {share}");
+}
+
+#[test]
+fn two_windows_of_a_load_add_up() {
+    let Some(ladder) = ladder_with("two_windows_of_a_load_add_up", Rung::Tracing) else { return };
+    let trace = LayerTrace::start(Subject::Load, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    let first = known_load(trace.observer(), Duration::from_millis(150));
+    spin(Duration::from_millis(50), || {});
+    let second = known_load(trace.observer(), Duration::from_millis(150));
+    close(&trace.finish(None, ""), first + second, 0.02);
+}
+
+#[test]
+fn without_bpf_the_total_is_perfs_and_says_so() {
+    let Some(ladder) = ladder_with("without_bpf_the_total_is_perfs_and_says_so", Rung::AllSamples) else {
+        return;
+    };
+    let ladder = without(&ladder, Rung::Tracing);
+    let trace = LayerTrace::start(Subject::Load, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    let known = known_load(trace.observer(), Duration::from_millis(300));
+    let layers = trace.finish(None, "");
+    assert!(!layers.clocks.exact);
+    close(&layers, known, 0.1);
+}
+
+#[test]
+#[ignore = "helper: the load that another test attaches to"]
+fn helper_spin() {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let span = Duration::from_millis(300);
+    // One thread was there before, one is made while watched.
+    let late = std::thread::spawn(move || spin(span, || {}));
+    let own = spin(span, call_the_kernel);
+    println!("KNOWN {}", (own + late.join().unwrap()).as_nanos());
+    std::io::stdin().read_line(&mut line).unwrap();
+}
+
+/// Attaches to a helper, lets it work, and gives what both say.
+fn foreign(ladder: &Ladder) -> (Layers, Duration) {
+    let mut helper = Helper::start("helper_spin", None, &[]).expect("our own program runs");
+    let pid = helper.child.id();
+    // It is past its start when it waits for input.
+    std::thread::sleep(Duration::from_millis(200));
+    let trace = LayerTrace::start(Subject::Process { pid }, &Storage::default(), ladder, TSC_HZ, 0).unwrap();
+    let mut input = helper.child.stdin.take().expect("piped");
+    input.write_all(b"go\n").unwrap();
+    let known = helper.line("KNOWN ").expect("the helper tells");
+    let layers = trace.finish(None, "");
+    (layers, Duration::from_nanos(known.parse().unwrap()))
+}
+
+#[test]
+fn all_threads_of_a_foreign_process_are_found_within_2_percent() {
+    let name = "all_threads_of_a_foreign_process_are_found_within_2_percent";
+    let Some(ladder) = ladder_with(name, Rung::Tracing) else { return };
+    let (layers, known) = foreign(&ladder);
+    assert!(layers.subject.starts_with("process "), "{}", layers.subject);
+    close(&layers, known, 0.02);
+}
+
+#[test]
+fn a_foreign_process_is_watched_without_bpf_too() {
+    let name = "a_foreign_process_is_watched_without_bpf_too";
+    let Some(ladder) = ladder_with(name, Rung::AllSamples) else { return };
+    let (layers, known) = foreign(&without(&ladder, Rung::Tracing));
+    assert!(!layers.clocks.exact);
+    close(&layers, known, 0.1);
+}
+
+#[test]
+fn the_machine_holds_at_least_what_we_do() {
+    let Some(ladder) = ladder_with("the_machine_holds_at_least_what_we_do", Rung::Tracing) else { return };
+    let trace = LayerTrace::start(Subject::Machine, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    let known = spin(Duration::from_millis(200), || {});
+    let layers = trace.finish(None, "");
+    assert!(layers.clocks.total().0 as f64 > 0.98 * known.as_nanos() as f64, "{:?}", layers.clocks);
+}
+
+#[test]
+fn a_process_that_does_not_exist_is_refused() {
+    let Some(ladder) = ladder_with("a_process_that_does_not_exist_is_refused", Rung::AllSamples) else {
+        return;
+    };
+    for pid in [4_194_305, 0] {
+        let refused = LayerTrace::start(Subject::Process { pid }, &Storage::default(), &ladder, TSC_HZ, 0);
+        assert!(matches!(refused, Err(LayerError::NoProcess(_))), "{pid}");
+    }
+}
+
+#[test]
+fn a_process_that_ends_leaves_what_was_seen_and_a_note() {
+    let name = "a_process_that_ends_leaves_what_was_seen_and_a_note";
+    let Some(ladder) = ladder_with(name, Rung::AllSamples) else { return };
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", "read x; exit 0"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let subject = Subject::Process { pid: child.id() };
+    let trace = LayerTrace::start(subject, &Storage::default(), &ladder, TSC_HZ, 0).unwrap();
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    let layers = trace.finish(None, "");
+    assert!(layers.notes.iter().any(|note| note.contains("ended while")), "{:?}", layers.notes);
+    let again = LayerTrace::start(subject, &Storage::default(), &ladder, TSC_HZ, 0);
+    assert!(matches!(again, Err(LayerError::NoProcess(_))));
+}
+
+#[test]
+fn too_many_samples_and_a_missing_rung_are_refused_with_the_reason() {
+    let refused =
+        LayerTrace::start(Subject::Load, &Storage::default(), &Ladder::default(), TSC_HZ, 1_000_000);
+    assert!(matches!(refused, Err(LayerError::Rate { asked: 1_000_000 })));
+    let nothing = without(&ladder::probe(), Rung::OwnSamples);
+    let Err(error) = LayerTrace::start(Subject::Load, &Storage::default(), &nothing, TSC_HZ, 0) else {
+        panic!("there is no rung to stand on");
+    };
+    assert!(matches!(error, LayerError::Rung { rung: Rung::OwnSamples, .. }), "{error}");
+}
+
+#[test]
+#[ignore = "helper: a load of an ordinary user"]
+fn helper_own_load() {
+    let ladder = ladder::probe();
+    println!("RUNG {}", ladder.reached().map_or(0, |state| state.rung.number()));
+    match LayerTrace::start(Subject::Load, &Storage::default(), &ladder, TSC_HZ, 0) {
+        Ok(trace) => {
+            let known = known_load(trace.observer(), Duration::from_millis(200));
+            let layers = trace.finish(None, "");
+            assert!(!layers.clocks.exact);
+            assert!(layers.notes.iter().any(|note| note.contains("own threads")), "{:?}", layers.notes);
+            close(&layers, known, 0.1);
+            println!("SAMPLES {}", layers.samples);
+        }
+        Err(error) => println!("REFUSED {error}: {:?}", error.remedy()),
+    }
+}
+
+#[test]
+fn an_ordinary_user_climbs_as_far_as_the_setting_lets_and_no_further() {
+    let name = "an_ordinary_user_climbs_as_far_as_the_setting_lets_and_no_further";
+    for (level, rung) in [(2, 0), (1, 1)] {
+        let Some(_setting) = Paranoid::set(level) else {
+            println!("SKIPPED {name}: kernel.perf_event_paranoid may not be written");
+            return;
+        };
+        let Some(mut helper) = Helper::start("helper_own_load", Some(NOBODY), &[]) else {
+            println!("SKIPPED {name}: an ordinary user may not run this test program");
+            return;
+        };
+        assert_eq!(helper.line("RUNG ").as_deref(), Some(rung.to_string().as_str()), "paranoid {level}");
+        if rung == 0 {
+            let refused = helper.line("REFUSED ").expect("nothing to stand on");
+            assert!(refused.contains("own samples") && refused.contains("sysctl"), "{refused}");
+        } else {
+            let samples: u64 = helper.line("SAMPLES ").expect("it is measured").parse().unwrap();
+            assert!(samples > 50, "{samples}");
+        }
+    }
+}
