@@ -6,6 +6,7 @@
 mod check;
 mod cmd;
 mod exit;
+mod iolat;
 mod job;
 mod save;
 mod talk;
@@ -29,6 +30,8 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Run one workload: fio job file, TOML or flags.
     Run(cmd::run::RunArgs),
+    /// The tests of the 2008 tool: rates, and the clocks of each kernel layer.
+    Iolat(cmd::iolat::IolatArgs),
     /// Do two outcomes differ, by how much, how surely?
     Compare(cmd::compare::CompareArgs),
     /// Show a stored outcome again, as text or HTML.
@@ -44,6 +47,7 @@ fn main() -> std::process::ExitCode {
     let result = match arguments.command {
         Command::Check(args) => cmd::check::run(&args),
         Command::Run(args) => cmd::run::run(&args),
+        Command::Iolat(args) => cmd::iolat::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),

@@ -15,6 +15,7 @@ pub(crate) mod place;
 pub(crate) mod plan;
 pub(crate) mod steps;
 pub(crate) mod summary;
+pub(crate) mod traced;
 pub(crate) mod verdict;
 
 #[cfg(test)]

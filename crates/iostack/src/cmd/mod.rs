@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod cost;
+pub(crate) mod iolat;
 pub(crate) mod options;
 pub(crate) mod report;
 pub(crate) mod run;

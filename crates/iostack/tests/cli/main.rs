@@ -22,7 +22,7 @@ macro_rules! pages {
 }
 
 pages! {
-    check compare jobfile pages run
+    check compare iolat jobfile pages run
 }
 
 /// Longer than any command on a page may take on the slowest machine; a hang must not eat the night.

@@ -1,0 +1,264 @@
+//! What changed against the reference, by test and by layer, and is it more than chance?
+//!
+//! A saved run has clocks per I/O with intervals, so that a change of a kernel or a driver shows in the layer it was
+//! made in. A published table has only shares, of all its direct tests together, and it is of another machine.
+
+use iostack_model::{
+    Interval, Iolat, IolatComparison, IolatTest, LayerChange, LayerMapping, Machine, Moved, PublishedRun,
+    PublishedTable, Storage, TestChange,
+};
+use iostack_stats::{ComparisonRow, Verdict, compare_figure, difference, stands_out};
+
+use super::gather;
+
+/// Layers that cost less than this share, here and there, are not compared.
+const SMALLEST_SHARE: f64 = 0.002;
+
+/// This run against one that was saved.
+pub(crate) fn with_saved(here: &Iolat, there: &Iolat, name: &str) -> IolatComparison {
+    let pairs: Vec<(&IolatTest, &IolatTest)> =
+        here.tests.iter().filter_map(|test| there.test(&test.name).map(|other| (test, other))).collect();
+    let rates: Vec<ComparisonRow> = pairs
+        .iter()
+        .map(|(test, other)| compare_figure(&test.name, "/s", other.iops, test.iops, true))
+        .collect();
+    let tests: Vec<TestChange> = pairs
+        .iter()
+        .zip(&rates)
+        .map(|((test, other), row)| TestChange {
+            name: test.name.clone(),
+            reference: other.iops,
+            reference_request_ns: other.request.mean,
+            change_percent: Interval {
+                mean: row.change_percent,
+                low: row.change_percent_low,
+                high: row.change_percent_high,
+                samples: test.iops.samples.min(other.iops.samples),
+            },
+            moved: moved(row, rates.len()),
+        })
+        .collect();
+    let another_machine = here.machine.cpu.model != there.machine.cpu.model
+        || here.machine.cpu.cores_online != there.machine.cpu.cores_online
+        || devices(&here.storage) != devices(&there.storage);
+    IolatComparison {
+        name: name.to_owned(),
+        source: format!("a saved run of {} by iostack {}", there.target, there.iostack),
+        published: false,
+        another_machine,
+        conditions: conditions(here, there),
+        slower: tests.iter().any(|test| test.moved == Moved::Worse),
+        layers: saved_layers(&pairs),
+        tests,
+        mapping: Vec::new(),
+    }
+}
+
+/// Beyond the interval of the change, and beyond what so many figures would show by chance.
+fn moved(row: &ComparisonRow, rows: usize) -> Moved {
+    match row.verdict {
+        Verdict::Better if stands_out(row, rows) => Moved::Better,
+        Verdict::Worse if stands_out(row, rows) => Moved::Worse,
+        Verdict::Same => Moved::Same,
+        _ => Moved::Unclear,
+    }
+}
+
+fn saved_layers(pairs: &[(&IolatTest, &IolatTest)]) -> Vec<LayerChange> {
+    let nothing = Interval::exact(0.0);
+    let mut changes: Vec<(LayerChange, ComparisonRow)> = Vec::new();
+    for (test, other) in pairs {
+        if test.layer_costs.is_empty() || other.layer_costs.is_empty() {
+            continue;
+        }
+        let theirs = other.layer_costs.iter().filter(|cost| test.layer_cost(&cost.layer).is_none());
+        for cost in test.layer_costs.iter().chain(theirs) {
+            let find = |test: &IolatTest| {
+                test.layer_cost(&cost.layer).map_or((nothing, nothing), |cost| (cost.clocks, cost.share))
+            };
+            let ((clocks, share), (before, share_before)) = (find(test), find(other));
+            if share.mean.max(share_before.mean) < SMALLEST_SHARE {
+                continue;
+            }
+            let row = compare_figure(&cost.layer, "", before, clocks, false);
+            let change = LayerChange {
+                test: test.name.clone(),
+                layer: cost.layer.clone(),
+                reference_clocks: Some(before),
+                clocks: Some(clocks),
+                reference_share: Some(share_before),
+                share,
+                clocks_change: Some(difference(clocks, before)),
+                moved: Moved::Unclear,
+            };
+            changes.push((change, row));
+        }
+    }
+    let rows = changes.len();
+    let mut judged: Vec<LayerChange> =
+        changes.into_iter().map(|(change, row)| LayerChange { moved: moved(&row, rows), ..change }).collect();
+    judged.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    judged
+}
+
+fn size(change: &LayerChange) -> f64 {
+    change.clocks_change.map_or(change.share.mean, |change| change.mean.abs())
+}
+
+fn devices(storage: &Storage) -> Vec<(&str, Option<&str>)> {
+    storage.devices.iter().map(|device| (device.driver.as_str(), device.model.as_deref())).collect()
+}
+
+/// What a reader must know before he takes a difference for a change of the software.
+fn conditions(here: &Iolat, there: &Iolat) -> Vec<String> {
+    let machine =
+        |what: &str, of: fn(&Machine) -> String| (what.to_owned(), of(&there.machine), of(&here.machine));
+    let of_devices = |iolat: &Iolat| {
+        let names = devices(&iolat.storage)
+            .into_iter()
+            .map(|(driver, model)| model.unwrap_or(driver).trim().to_owned());
+        names.collect::<Vec<_>>().join(" on ")
+    };
+    let system =
+        |iolat: &Iolat| iolat.storage.file_system.as_ref().map(|fs| fs.kind.clone()).unwrap_or_default();
+    let bottom =
+        |iolat: &Iolat| iolat.storage.bottom().map(|d| d.queue.scheduler.clone()).unwrap_or_default();
+    let size =
+        |iolat: &Iolat| iolat.scratch.as_ref().map(|scratch| scratch.size.to_string()).unwrap_or_default();
+    let rung = |iolat: &Iolat| {
+        iolat.ladder.reached().map_or_else(|| "none".to_owned(), |state| state.rung.name().to_owned())
+    };
+    let compared = [
+        machine("processor", |machine| machine.cpu.model.clone()),
+        machine("CPUs", |machine| machine.cpu.cores_online.to_string()),
+        machine("kernel", |machine| machine.kernel.release.clone()),
+        machine("clock source", |machine| machine.kernel.clock_source.clone()),
+        machine("mitigations", |machine| {
+            let states = machine.kernel.mitigations.iter().map(|(name, state)| format!("{name}: {state}"));
+            states.collect::<Vec<_>>().join("; ")
+        }),
+        ("storage".to_owned(), of_devices(there), of_devices(here)),
+        ("file system".to_owned(), system(there), system(here)),
+        ("scheduler".to_owned(), bottom(there), bottom(here)),
+        ("scratch file".to_owned(), size(there), size(here)),
+        ("rung".to_owned(), rung(there), rung(here)),
+        ("iostack".to_owned(), there.iostack.clone(), here.iostack.clone()),
+    ];
+    let differ = compared.into_iter().filter(|(_, there, here)| there != here);
+    let say = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
+    differ.map(|(what, there, here)| format!("{what}: {} there, {} here", say(&there), say(&here))).collect()
+}
+
+/// This run against a published table.
+pub(crate) fn with_published(here: &Iolat, table: &PublishedTable) -> IolatComparison {
+    let tests: Vec<TestChange> = here.tests.iter().filter_map(|test| published_test(test, table)).collect();
+    IolatComparison {
+        name: table.name.clone(),
+        source: format!("{}; machine: {}", table.source, table.machine),
+        published: true,
+        another_machine: true,
+        conditions: in_flight(table),
+        slower: tests.iter().any(|test| test.moved == Moved::Worse),
+        layers: published_layers(here, table),
+        tests,
+        mapping: table.mapping.clone(),
+    }
+}
+
+/// The published figure is the mean of the printed screens, its ends are their extremes: no interval was printed, so
+/// only ours is there to go beyond them.
+fn published_test(test: &IolatTest, table: &PublishedTable) -> Option<TestChange> {
+    let printed: Vec<_> = table
+        .runs
+        .iter()
+        .flat_map(|run| &run.tests)
+        .filter(|row| row.name == test.name && row.bytes == test.bytes.0 && row.direct == test.direct)
+        .collect();
+    let reference = extremes(printed.iter().map(|row| row.iops))?;
+    let request = extremes(printed.iter().map(|row| row.request_ms * 1e6))?;
+    let percent = |here: f64, there: f64| (here / there - 1.0) * 100.0;
+    let change_percent = Interval {
+        mean: percent(test.iops.mean, reference.mean),
+        low: percent(test.iops.low, reference.high),
+        high: percent(test.iops.high, reference.low),
+        samples: test.iops.samples,
+    };
+    let moved = match change_percent {
+        change if change.samples < 3 => Moved::Unclear,
+        change if change.high < 0.0 => Moved::Worse,
+        change if change.low > 0.0 => Moved::Better,
+        _ => Moved::Same,
+    };
+    Some(TestChange {
+        name: test.name.clone(),
+        reference,
+        reference_request_ns: request.mean,
+        change_percent,
+        moved,
+    })
+}
+
+fn extremes(values: impl Iterator<Item = f64>) -> Option<Interval> {
+    let values: Vec<f64> = values.collect();
+    let count = values.len();
+    (count > 0).then(|| Interval {
+        mean: values.iter().sum::<f64>() / count as f64,
+        low: values.iter().copied().fold(f64::INFINITY, f64::min),
+        high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        // Below 3 whatever was printed: these ends are no interval of confidence.
+        samples: count.min(2) as u32,
+    })
+}
+
+/// Little's law on the printed figures: they were not made with one request in flight, as ours are.
+fn in_flight(table: &PublishedTable) -> Vec<String> {
+    let rows = table.runs.iter().flat_map(|run| &run.tests);
+    let Some(depth) = extremes(rows.map(|row| row.iops * row.request_ms / 1e3)) else { return Vec::new() };
+    if depth.low < 1.5 {
+        return Vec::new();
+    }
+    vec![format!(
+        "requests in flight: {:.0} to {:.0} there (printed IOPS times printed request time), 1 here",
+        depth.low, depth.high
+    )]
+}
+
+fn published_layers(here: &Iolat, table: &PublishedTable) -> Vec<LayerChange> {
+    let Some(profile) = here.profile("direct") else { return Vec::new() };
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in table.runs.iter().flat_map(|run| &run.layers) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let ours_of = |theirs: &str| table.mapping.iter().find(|mapping| mapping.theirs == theirs);
+    let share_of = |mapping: Option<&LayerMapping>| {
+        let mine = mapping.map_or(&[][..], |mapping| &mapping.ours);
+        gather::sum(
+            profile.shares.iter().filter(|(name, _)| mine.contains(name)).map(|(_, share)| (*share, 1.0)),
+        )
+    };
+    let change = |layer: &str, reference: Option<Interval>, share: Interval| LayerChange {
+        test: "direct tests".to_owned(),
+        layer: layer.to_owned(),
+        reference_clocks: None,
+        clocks: None,
+        reference_share: reference,
+        share,
+        clocks_change: None,
+        moved: Moved::Unclear,
+    };
+    let mut changes: Vec<LayerChange> = names
+        .iter()
+        .map(|name| {
+            let printed = |run: &PublishedRun| {
+                run.layers.iter().find(|(layer, _)| layer == name).map(|(_, p)| p / 100.0)
+            };
+            change(name, extremes(table.runs.iter().filter_map(printed)), share_of(ours_of(name)))
+        })
+        .collect();
+    let mapped = |name: &String| table.mapping.iter().any(|mapping| mapping.ours.contains(name));
+    let rest = profile.shares.iter().filter(|(name, share)| !mapped(name) && share.mean >= SMALLEST_SHARE);
+    changes.extend(rest.map(|(name, share)| change(name, None, *share)));
+    changes
+}

@@ -1,0 +1,297 @@
+//! From rounds to figures: one interval for each, one profile for all rounds of a test.
+
+use std::collections::HashMap;
+use std::mem::discriminant;
+
+use iostack_model::{
+    Bins, Caveat, Clocks, Direction, FunctionRow, Hardware, Interval, IolatProfile, IolatRound, IolatTest,
+    LayerCost, LayerRow, Layers, Nanos, Outcome, Quality, StackRow,
+};
+use iostack_stats::rate_interval;
+
+use super::measure::Measured;
+use super::plan::SYNC_EVERY;
+
+/// Stacks kept of all rounds together, as many as of one ([`Layers::stacks`]).
+const STACKS: usize = 2000;
+
+/// The figures of one test; `None` when not one round was made.
+pub(crate) fn test(measured: Measured) -> Option<IolatTest> {
+    let Measured { test, rounds } = measured;
+    if rounds.is_empty() {
+        return None;
+    }
+    let each: Vec<IolatRound> = rounds.iter().map(|(number, outcome)| round(*number, outcome)).collect();
+    let over = |figure: fn(&IolatRound) -> f64| rate_interval(&each.iter().map(figure).collect::<Vec<_>>());
+    let (mut latency, mut sync) = (Bins::default(), Bins::default());
+    for (_, outcome) in &rounds {
+        latency.merge(&outcome.latency());
+        sync.merge(&outcome.sync);
+    }
+    let profiles: Vec<&Layers> = rounds.iter().filter_map(|(_, outcome)| outcome.layers.as_ref()).collect();
+    let written = test.direction == Direction::Write;
+    Some(IolatTest {
+        name: test.name.to_owned(),
+        direction: test.direction,
+        bytes: test.bytes,
+        direct: test.direct,
+        sync_every: if written && !test.direct { SYNC_EVERY } else { 0 },
+        ios: rounds.iter().map(|(_, outcome)| outcome.ios()).sum(),
+        elapsed: Nanos(rounds.iter().map(|(_, outcome)| outcome.elapsed.0).sum()),
+        iops: over(|round| round.iops),
+        request: over(|round| round.request_ns),
+        clocks: over(|round| round.clocks),
+        rounds: each,
+        latency,
+        sync,
+        layer_costs: layer_costs(&profiles),
+        layers: merge(&profiles),
+        caveats: caveats(&rounds, test.direct),
+    })
+}
+
+fn round(number: u32, outcome: &Outcome) -> IolatRound {
+    IolatRound {
+        number,
+        iops: outcome.rate(),
+        request_ns: outcome.latency().mean_ns(),
+        clocks: outcome.cpu.clocks_per_io,
+    }
+}
+
+/// One of each kind, without those that belong to how the test is made: a cached test is meant to be cached and to keep
+/// its CPU busy, and a round is too short for shapes of its rate; the intervals are over rounds.
+fn caveats(rounds: &[(u32, Outcome)], direct: bool) -> Vec<Caveat> {
+    let mut kept: Vec<Caveat> = Vec::new();
+    for caveat in rounds.iter().flat_map(|(_, outcome)| &outcome.caveats) {
+        let meant = match caveat {
+            Caveat::CachedReads { .. }
+            | Caveat::BufferedWrites { .. }
+            | Caveat::DeviceCountDiffers { .. }
+            | Caveat::GeneratorBound { .. }
+            | Caveat::SmallRegion { .. }
+            | Caveat::CacheBelow { .. } => !direct,
+            Caveat::FewSamples { .. }
+            | Caveat::Unstable { .. }
+            | Caveat::RateStep { .. }
+            | Caveat::Cliff { .. }
+            | Caveat::Slope { .. } => true,
+            _ => false,
+        };
+        if !meant && !kept.iter().any(|other| discriminant(other) == discriminant(caveat)) {
+            kept.push(caveat.clone());
+        }
+    }
+    kept
+}
+
+/// Clocks per I/O and share of each layer, over the rounds; a layer that a round did not see cost nothing in it.
+fn layer_costs(profiles: &[&Layers]) -> Vec<LayerCost> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in profiles.iter().flat_map(|layers| &layers.rows) {
+        if !names.contains(&row.layer.as_str()) {
+            names.push(&row.layer);
+        }
+    }
+    let cost = |name: &str| {
+        let times = profiles.iter().map(|layers| (*layers, time_of(layers, name)));
+        let clocks: Vec<f64> =
+            times.clone().filter_map(|(layers, time)| layers.clocks_per_io(time)).collect();
+        let shares = times.map(|(layers, time)| share(time, layers.clocks.total()));
+        LayerCost {
+            layer: name.to_owned(),
+            clocks: rate_interval(&clocks),
+            share: rate_interval(&shares.collect::<Vec<_>>()),
+        }
+    };
+    let mut costs: Vec<LayerCost> = names.into_iter().map(cost).collect();
+    costs.sort_by(|a, b| b.share.mean.total_cmp(&a.share.mean));
+    costs
+}
+
+fn time_of(layers: &Layers, name: &str) -> Nanos {
+    layers.rows.iter().find(|row| row.layer == name).map_or(Nanos(0), |row| row.time)
+}
+
+fn share(part: Nanos, whole: Nanos) -> f64 {
+    if whole.0 == 0 { 0.0 } else { part.0 as f64 / whole.0 as f64 }
+}
+
+/// The profiles of several rounds as one; `None` of none.
+pub(crate) fn merge(profiles: &[&Layers]) -> Option<Layers> {
+    let first = *profiles.first()?;
+    let samples: u64 = profiles.iter().map(|layers| layers.samples).sum();
+    let counted: Option<Vec<u64>> = profiles.iter().map(|layers| layers.ios).collect();
+    let ios = counted.map(|counts| counts.iter().sum::<u64>());
+    let elapsed = Nanos(profiles.iter().map(|layers| layers.elapsed.0).sum());
+    let weighted = |figure: fn(&Layers) -> f64, weight: fn(&Layers) -> f64| {
+        let whole: f64 = profiles.iter().map(|layers| weight(layers)).sum();
+        let sum: f64 = profiles.iter().map(|layers| figure(layers) * weight(layers)).sum();
+        if whole > 0.0 { sum / whole } else { 0.0 }
+    };
+    let by_samples = |figure: fn(&Layers) -> f64| weighted(figure, |layers| layers.samples as f64);
+    let hardware = profiles.iter().all(|layers| layers.hardware.is_some()).then(|| Hardware {
+        instructions: weighted(|l| l.hardware.map_or(0.0, |h| h.instructions), |l| l.ios.unwrap_or(0) as f64),
+        cycles: weighted(|l| l.hardware.map_or(0.0, |h| h.cycles), |l| l.ios.unwrap_or(0) as f64),
+    });
+    let mut notes: Vec<String> = Vec::new();
+    for note in profiles.iter().flat_map(|layers| &layers.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    Some(Layers {
+        subject: first.subject.clone(),
+        elapsed,
+        ios,
+        clocks: clocks(profiles),
+        samples,
+        lost: profiles.iter().map(|layers| layers.lost).sum(),
+        sampling_cost: weighted(|layers| layers.sampling_cost, |layers| layers.clocks.total().0 as f64),
+        rows: rows(profiles),
+        functions: functions(profiles),
+        stacks: stacks(profiles),
+        quality: Quality {
+            unclassified: by_samples(|layers| layers.quality.unclassified),
+            inferred: by_samples(|layers| layers.quality.inferred),
+            disagreement: first
+                .quality
+                .disagreement
+                .map(|_| by_samples(|layers| layers.quality.disagreement.unwrap_or(0.0))),
+            ..first.quality.clone()
+        },
+        hardware,
+        notes,
+        ..first.clone()
+    })
+}
+
+fn clocks(profiles: &[&Layers]) -> Clocks {
+    let sum = |part: fn(&Clocks) -> Nanos| Nanos(profiles.iter().map(|layers| part(&layers.clocks).0).sum());
+    let mut names: Vec<(String, Nanos)> = Vec::new();
+    for (name, time) in profiles.iter().flat_map(|layers| &layers.clocks.kernel_thread_names) {
+        match names.iter_mut().find(|(other, _)| other == name) {
+            Some((_, whole)) => *whole += *time,
+            None => names.push((name.clone(), *time)),
+        }
+    }
+    names.sort_by_key(|(_, time)| std::cmp::Reverse(time.0));
+    Clocks {
+        tasks: sum(|clocks| clocks.tasks),
+        interrupts: sum(|clocks| clocks.interrupts),
+        kernel_threads: sum(|clocks| clocks.kernel_threads),
+        kernel_thread_names: names,
+        idle_polling: sum(|clocks| clocks.idle_polling),
+        exact: profiles.iter().all(|layers| layers.clocks.exact),
+        how: profiles.first().map(|layers| layers.clocks.how.clone()).unwrap_or_default(),
+    }
+}
+
+pub(crate) fn rows(profiles: &[&Layers]) -> Vec<LayerRow> {
+    let mut rows: Vec<LayerRow> = Vec::new();
+    for row in profiles.iter().flat_map(|layers| &layers.rows) {
+        match rows.iter_mut().find(|other| other.layer == row.layer) {
+            Some(whole) => {
+                whole.samples += row.samples;
+                whole.time += row.time;
+                for (kind, samples) in &row.kinds {
+                    match whole.kinds.iter_mut().find(|(other, _)| other == kind) {
+                        Some((_, count)) => *count += samples,
+                        None => whole.kinds.push((kind.clone(), *samples)),
+                    }
+                }
+            }
+            None => rows.push(row.clone()),
+        }
+    }
+    for row in &mut rows {
+        row.kinds.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.time.0));
+    rows
+}
+
+fn functions(profiles: &[&Layers]) -> Vec<FunctionRow> {
+    let mut rows: Vec<FunctionRow> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for row in profiles.iter().flat_map(|layers| &layers.functions) {
+        if let Some(&place) = places.get(row.name.as_str()) {
+            rows[place].samples += row.samples;
+        } else {
+            places.insert(&row.name, rows.len());
+            rows.push(row.clone());
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
+    rows
+}
+
+fn stacks(profiles: &[&Layers]) -> Vec<StackRow> {
+    let mut rows: Vec<StackRow> = Vec::new();
+    let mut places: HashMap<&[String], usize> = HashMap::new();
+    for row in profiles.iter().flat_map(|layers| &layers.stacks) {
+        if let Some(&place) = places.get(row.frames.as_slice()) {
+            rows[place].samples += row.samples;
+        } else {
+            places.insert(&row.frames, rows.len());
+            rows.push(row.clone());
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
+    rows.truncate(STACKS);
+    rows
+}
+
+/// The profiles of the direct and of the cached tests, each together, where there are any.
+pub(crate) fn profiles(tests: &[IolatTest]) -> Vec<IolatProfile> {
+    let kinds = [("direct", true), ("cached", false)];
+    let of = |(name, direct): (&str, bool)| {
+        let mine: Vec<&IolatTest> = tests.iter().filter(|test| test.direct == direct).collect();
+        let layers: Vec<&Layers> = mine.iter().filter_map(|test| test.layers.as_ref()).collect();
+        (!layers.is_empty()).then(|| IolatProfile {
+            name: name.to_owned(),
+            samples: layers.iter().map(|layers| layers.samples).sum(),
+            shares: together(&mine),
+            functions: functions(&layers),
+        })
+    };
+    kinds.into_iter().filter_map(of).collect()
+}
+
+/// The layers of several tests together, by share of their clocks, largest first.
+pub(crate) fn together(tests: &[&IolatTest]) -> Vec<(String, Interval)> {
+    let totals: Vec<(&IolatTest, f64)> = tests
+        .iter()
+        .filter_map(|test| test.layers.as_ref().map(|layers| (*test, layers.clocks.total().0 as f64)))
+        .collect();
+    let whole: f64 = totals.iter().map(|(_, total)| total).sum();
+    let mut names: Vec<&str> = Vec::new();
+    for cost in totals.iter().flat_map(|(test, _)| &test.layer_costs) {
+        if !names.contains(&cost.layer.as_str()) {
+            names.push(&cost.layer);
+        }
+    }
+    let weighted = |name: &str| {
+        let costs = totals
+            .iter()
+            .filter_map(|(test, total)| test.layer_cost(name).map(|cost| (cost.share, total / whole)));
+        sum(costs)
+    };
+    let mut shares: Vec<(String, Interval)> =
+        names.into_iter().map(|name| (name.to_owned(), weighted(name))).collect();
+    shares.sort_by(|a, b| b.1.mean.total_cmp(&a.1.mean));
+    shares
+}
+
+/// The sum of independent figures, each times its weight: their variances add up.
+pub(crate) fn sum(parts: impl Iterator<Item = (Interval, f64)>) -> Interval {
+    let (mut mean, mut square, mut samples) = (0.0, 0.0, u32::MAX);
+    for (part, weight) in parts {
+        mean += part.mean * weight;
+        square += (weight * (part.high - part.mean).max(part.mean - part.low)).powi(2);
+        samples = samples.min(part.samples);
+    }
+    let reach = square.sqrt();
+    let samples = if samples == u32::MAX { 0 } else { samples };
+    Interval { mean, low: (mean - reach).max(0.0), high: mean + reach, samples }
+}

@@ -1,0 +1,82 @@
+//! Makes the tests, round after round, until they are done or Ctrl-C is pressed.
+
+use iostack_engine::Work;
+use iostack_model::{Job, Nanos, Outcome, TargetKind};
+
+use super::plan::{self, Test};
+use crate::check::measure::Session;
+use crate::check::traced::Profiler;
+
+/// The rounds of one test, in the order of time.
+pub(crate) struct Measured {
+    /// Which.
+    pub(crate) test: Test,
+    /// Number of the round and what came of it.
+    pub(crate) rounds: Vec<(u32, Outcome)>,
+}
+
+/// What was measured, and what went wrong.
+pub(crate) struct Rounds {
+    /// Every test, also one without rounds.
+    pub(crate) tests: Vec<Measured>,
+    /// In whole sentences.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Wall time of the whole.
+pub(crate) fn expected(tests: usize, runtime: Nanos) -> Nanos {
+    Nanos(each(runtime).0 * tests as u64 * u64::from(plan::ROUNDS))
+}
+
+/// Wall time of one round of one test.
+fn each(runtime: Nanos) -> Nanos {
+    plan::round_time(runtime) + plan::OVERHEAD
+}
+
+/// Makes every test once a round.
+pub(crate) fn measure(
+    session: &Session<'_>,
+    profiler: &mut Profiler,
+    tests: &[Test],
+    runtime: Nanos,
+    seed: u64,
+) -> Rounds {
+    let mut measured: Vec<Measured> =
+        tests.iter().map(|&test| Measured { test, rounds: Vec::new() }).collect();
+    let mut notes = Vec::new();
+    let mut left = expected(tests.len(), runtime);
+    for round in 0..plan::ROUNDS {
+        let title = format!("round {} of {}", round + 1, plan::ROUNDS);
+        session.talk.step(&title, session.elapsed(), session.elapsed() + left);
+        let mut warm = false;
+        for one in &mut measured {
+            if session.stopped() {
+                break;
+            }
+            session.talk.point(&title, one.test.name, session.elapsed(), session.elapsed() + left);
+            if !one.test.direct && !warm {
+                warm = true;
+                if let Err(reason) = session.run(work(session, plan::warm_up(&session.explored.place))) {
+                    notes.push(format!("The page cache could not be filled: {reason}."));
+                }
+            }
+            let job = plan::job(&one.test, &session.explored.place, plan::round_time(runtime), seed, round);
+            match profiler.run(session, work(session, job)) {
+                Ok(outcome) if outcome.ios() > 0 => one.rounds.push((round, outcome)),
+                Ok(_) => {}
+                Err(reason) => notes.push(format!("{}, round {}: {reason}.", one.test.name, round + 1)),
+            }
+            left = Nanos(left.0.saturating_sub(each(runtime).0));
+        }
+    }
+    notes.dedup();
+    Rounds { tests: measured, notes }
+}
+
+fn work(session: &Session<'_>, job: Job) -> Work {
+    let kind = match session.explored.target.kind {
+        TargetKind::Block => TargetKind::Block,
+        TargetKind::Directory | TargetKind::File => TargetKind::File,
+    };
+    session.work(job, session.explored.path(), kind)
+}
