@@ -360,19 +360,27 @@ fn published(against: &IolatComparison) -> String {
                 Some(share) => (layer.layer.clone(), format!("{:.2}\u{202f}%", share.mean * 100.0)),
                 None => ("(not printed)".to_owned(), NOTHING.to_owned()),
             };
+            let why = mapping.map_or_else(String::new, |mapping| format!(": {}", mapping.why));
             vec![
-                escape::text(&theirs),
+                format!(
+                    "{}<br/><small>{}{}</small>",
+                    escape::text(&theirs),
+                    escape::text(&ours),
+                    escape::text(&why)
+                ),
                 there,
                 share_text(layer.share),
-                escape::text(&ours),
-                mapping.map_or_else(String::new, |mapping| escape::text(&mapping.why)),
             ]
         })
         .collect();
     if rows.is_empty() {
         return String::new();
     }
-    let heads = ["layer of then", "share there", "share here, direct tests", "our layers", "why these"];
+    let heads = [
+        "layer of then<br/><small>our layers that hold the same work, and why</small>",
+        "share there",
+        "share here, direct tests",
+    ];
     format!("<h3>By layer</h3>{}", table(&heads, &rows))
 }
 
