@@ -29,7 +29,7 @@ const volatile __u64 flag_direct;
 
 #define DEVICES_MAX 8
 #define DEVICE_NONE 255
-#define CHAIN_MAX 64
+#define CHAIN_MAX 256
 #define BLOCK_SOFTIRQ 4
 
 /* Where the stamps of a bio's I/O are. */
@@ -118,6 +118,22 @@ struct {
 	MAP_TYPE(BPF_MAP_TYPE_RINGBUF);
 	MAP_ENTRIES(4096);
 } records SECTION(".maps");
+
+/* I/Os in flight of a foreign process: by the address of libaio's control block or of io_uring's request. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_HASH);
+	MAP_ENTRIES(1);
+	MAP_KEY(__u64);
+	MAP_VALUE(struct slot);
+} flights SECTION(".maps");
+
+/* System call number to `enum call`. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
+	MAP_ENTRIES(512);
+	MAP_KEY(__u32);
+	MAP_VALUE(__u64);
+} calls SECTION(".maps");
 
 static void count(__u32 which)
 {
@@ -218,16 +234,55 @@ ALWAYS_INLINE __u64 libaio_slot(struct lane *lane, struct bio *bio)
 	return lane->slot_count;
 }
 
+/* The I/O in flight of a foreign process that a bio of its thread belongs to; 0 for none. */
+ALWAYS_INLINE __u64 foreign_key(struct lane *lane, struct bio *bio)
+{
+	struct io_event event = {};
+	__u64 key;
+
+	if (lane->call != CALL_SUBMIT)
+		return lane->current;
+	if (type_exists(struct iomap_dio) && event_of(bio->bi_private, &event)) {
+		key = event.obj;
+		if (bpf_map_lookup_elem(&flights, &key))
+			return key;
+	}
+	if (type_exists(struct blkdev_dio) &&
+	    event_of((void *)bio - field_offset(struct blkdev_dio, bio), &event)) {
+		key = event.obj;
+		if (bpf_map_lookup_elem(&flights, &key))
+			return key;
+	}
+	return 0;
+}
+
+/* Notes in the I/O that it has one more bio. */
+ALWAYS_INLINE void take_bio(struct slot *slot, struct flight *flight, __u64 owner, __u64 key)
+{
+	if (!slot || !slot->entry)
+		return;
+	flight->owner = owner;
+	flight->key = key;
+	flight->sequence = slot->sequence;
+	if (!slot->bios)
+		slot->queue = flight->queue;
+	slot->bios++;
+}
+
 /* Finds the I/O that this bio of the current thread belongs to. */
 ALWAYS_INLINE void find_owner(struct bio *bio, struct task_struct *task, struct flight *flight)
 {
 	struct lane *lane = lane_of(task->pid);
-	struct slot *slot;
-	__u64 within = 0;
+	__u64 within = 0, key;
 	__u32 index;
 
 	if (!lane)
 		return;
+	if (foreign && lane->call != CALL_MOVE && lane->call != CALL_SYNC) {
+		key = foreign_key(lane, bio);
+		take_bio(bpf_map_lookup_elem(&flights, &key), flight, OWNER_FLIGHT, key);
+		return;
+	}
 	if (lane->carrier == CARRIER_URING)
 		within = lane->current;
 	else if (lane->carrier == CARRIER_LIBAIO)
@@ -235,15 +290,7 @@ ALWAYS_INLINE void find_owner(struct bio *bio, struct task_struct *task, struct 
 	if (within >= lane->slot_count)
 		return;
 	index = lane->slot_first + within;
-	slot = bpf_map_lookup_elem(&slots, &index);
-	if (!slot || !slot->entry)
-		return;
-	flight->owner = OWNER_SLOT;
-	flight->key = index;
-	flight->sequence = slot->sequence;
-	if (!slot->bios)
-		slot->queue = flight->queue;
-	slot->bios++;
+	take_bio(bpf_map_lookup_elem(&slots, &index), flight, OWNER_SLOT, index);
 }
 
 SECTION("tp_btf/block_bio_queue")
@@ -380,6 +427,10 @@ ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 key, _
 	if (flight->owner == OWNER_SLOT) {
 		index = flight->key;
 		slot = bpf_map_lookup_elem(&slots, &index);
+	} else if (flight->owner == OWNER_FLIGHT) {
+		__u64 own = flight->key;
+
+		slot = bpf_map_lookup_elem(&flights, &own);
 	}
 	if (slot && slot->sequence == flight->sequence) {
 		slot->insert = flight->insert;
@@ -549,18 +600,35 @@ int sched_switch(__u64 *context)
 	return 0;
 }
 
+#include "foreign.h"
+
 SECTION("tp_btf/io_uring_submit_req")
 int io_uring_submit_req(__u64 *context)
 {
 	struct io_kiocb *request = (void *)context[0];
+	__u64 id = bpf_get_current_pid_tgid();
+	struct slot slot = {};
 	struct lane *lane;
+	__u64 key;
 
 	this_cpu();
-	if (bpf_get_current_pid_tgid() >> 32 != subject)
+	if (id >> 32 != subject)
 		return 0;
-	lane = lane_of(bpf_get_current_pid_tgid());
-	if (lane && lane->carrier == CARRIER_URING)
-		lane->current = (__u32)request->cqe.user_data;
+	lane = foreign ? lane_made(id) : lane_of(id);
+	if (!lane)
+		return 0;
+	if (!foreign) {
+		if (lane->carrier == CARRIER_URING)
+			lane->current = (__u32)request->cqe.user_data;
+		return 0;
+	}
+	key = (__u64)request;
+	slot.sequence = bpf_ktime_get_ns();
+	/* A thread of the kernel that polls for submissions makes no call. */
+	slot.entry = lane->call == CALL_URING ? lane->entry : slot.sequence;
+	lane->current = key;
+	if (bpf_map_update_elem(&flights, &key, &slot, BPF_ANY))
+		count(LOST_FLIGHTS);
 	return 0;
 }
 

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The stages of one I/O follow each other without gap or overlap, so that they add up to what the caller waited. An
-//! event that was not seen makes its stage empty: its time belongs to the stage that ends with the next event seen.
+//! event that was not seen makes its stage empty: its time belongs to a neighbour (without a scheduler to the queue,
+//! without an interrupt to the device, elsewhere to the stage that ends with the next event seen).
 
 use serde::{Deserialize, Serialize};
 
@@ -166,7 +167,9 @@ pub struct WayStages {
 impl WayStages {
     /// Mean time in a part, ns.
     pub fn part_mean_ns(&self, part: Part) -> f64 {
-        self.stages.iter().filter(|(stage, _)| stage.part() == part).map(|(_, bins)| bins.mean_ns()).sum()
+        let stages = self.stages.iter().filter(|(stage, _)| stage.part() == part);
+        // An empty sum of floats is -0.
+        stages.map(|(_, bins)| bins.mean_ns()).sum::<f64>() + 0.0
     }
 
     /// Share of a part in the whole, 0..=1.

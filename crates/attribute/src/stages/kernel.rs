@@ -63,6 +63,33 @@ pub(crate) struct Wanted {
 /// At most this many devices of a chain.
 pub(crate) const DEVICES_MAX: usize = 8;
 
+/// I/Os in flight of a foreign process.
+const FLIGHTS_MAX: u32 = 16_384;
+
+/// System calls of a foreign process that are I/O, and what they are to the programs (`enum call`).
+#[cfg(target_arch = "x86_64")]
+const CALLS: &[(libc::c_long, u64)] = &[
+    (libc::SYS_read, 1),
+    (libc::SYS_write, 1),
+    (libc::SYS_pread64, 1),
+    (libc::SYS_pwrite64, 1),
+    (libc::SYS_readv, 1),
+    (libc::SYS_writev, 1),
+    (libc::SYS_preadv, 1),
+    (libc::SYS_pwritev, 1),
+    (libc::SYS_preadv2, 1),
+    (libc::SYS_pwritev2, 1),
+    (libc::SYS_fsync, 2),
+    (libc::SYS_fdatasync, 2),
+    (libc::SYS_io_submit, 3),
+    (libc::SYS_io_getevents, 4),
+    (333, 4), // io_pgetevents, which libc does not name
+    (libc::SYS_io_uring_enter, 5),
+];
+/// Arguments of system calls lie in other registers elsewhere.
+#[cfg(not(target_arch = "x86_64"))]
+const CALLS: &[(libc::c_long, u64)] = &[];
+
 /// Bytes of the ring buffer: some 30,000 records, of which the reader takes what there is every 10 ms.
 const RING_BYTES: u32 = 8 << 20;
 
@@ -94,6 +121,7 @@ impl Kernel {
             ("slots", wanted.slots.max(1)),
             ("lanes", wanted.lanes.max(1)),
             ("threads", wanted.lanes.max(1)),
+            ("flights", if wanted.foreign { FLIGHTS_MAX } else { 1 }),
             ("records", if has_ring { RING_BYTES } else { 4096 }),
         ];
         let bytes = aya::include_bytes_aligned!("../../bpf/stages.bpf.o");
@@ -113,6 +141,10 @@ impl Kernel {
         let mut devices: Array<MapData, u64> = of_kind(Array::try_from(object.take_map("devices")))?;
         for (index, &number) in (0..).zip(&wanted.devices) {
             of_kind(devices.set(index, number, 0))?;
+        }
+        let mut calls: Array<MapData, u64> = of_kind(Array::try_from(object.take_map("calls")))?;
+        for &(number, call) in CALLS.iter().filter(|_| wanted.foreign) {
+            of_kind(calls.set(number as u32, call, 0))?;
         }
         let threads = Mutex::new(threads);
         Ok((Kernel { object, slots, lanes, counters, threads, cpus, io_uring }, ring))
@@ -206,6 +238,19 @@ fn attach_programs(object: &mut Object, wanted: &Wanted, types: &KernelTypes) ->
         return Ok(false);
     }
     object.attach("sched_waking", "sched_waking", &[1])?;
+    if wanted.foreign {
+        if CALLS.is_empty() {
+            return Err(TraceError::Architecture);
+        }
+        object.attach("sys_enter", "sys_enter", &[2])?;
+        object.attach("sys_exit", "sys_exit", &[2])?;
+        // The completion's third argument is the event itself since 6.12.
+        if types.tracepoint_arguments("io_uring_complete") == Some(3) {
+            object.attach("io_uring_complete", "io_uring_complete", &[3])?;
+        } else {
+            return Ok(false);
+        }
+    }
     // Called io_uring_submit_sqe until 6.3, with other arguments before 5.19.
     let submit = ["io_uring_submit_req", "io_uring_submit_sqe"];
     let known = |name: &&str| matches!(types.tracepoint_arguments(name), Some(1 | 2));

@@ -58,6 +58,9 @@ pub enum TraceError {
         /// Its name.
         name: String,
     },
+    /// Another processor.
+    #[error("system calls of other processes are only understood on x86-64")]
+    Architecture,
     /// In a container.
     #[error("processes are numbered otherwise here than in the kernel, as in a container")]
     OtherNumbers,
@@ -72,7 +75,7 @@ impl TraceError {
                 Some("run on the host, or in a container with its process numbers (`--pid=host`)")
             }
             TraceError::NoDevice { .. } => Some("`lsblk` lists the block devices"),
-            TraceError::Memory { .. } | TraceError::NoProcess { .. } => None,
+            TraceError::Memory { .. } | TraceError::NoProcess { .. } | TraceError::Architecture => None,
         }
     }
 }
@@ -212,11 +215,18 @@ impl StageTrace {
                     .to_owned(),
             );
         }
+        if self.process.is_some() {
+            notes.push(
+                "An I/O of io_uring ends when its completion is posted, not when the program picks it up; page faults \
+                 of mapped files are not seen."
+                    .to_owned(),
+            );
+        }
         let refused = self.load.refused.load(Relaxed);
         if refused > 0 {
             notes.push(format!("{refused} threads of the load found no place and were not traced."));
         }
-        if self.load.blind.load(Relaxed) > 0 {
+        if self.load.blind.load(Relaxed) > 0 || (self.process.is_some() && !self.kernel.io_uring) {
             notes.push(
                 "This kernel's io_uring has no tracepoint that we know: its I/Os are unmatched.".to_owned(),
             );

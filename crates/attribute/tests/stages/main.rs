@@ -1,4 +1,6 @@
 //! Stages of real loads, on what this machine has: its disk's file system, loop devices, zram.
 
 mod common;
+mod devices;
 mod load;
+mod process;
