@@ -24,16 +24,16 @@ fi
 cd "$tree"
 
 files() {
-    find arch/x86/entry arch/x86/kernel arch/x86/lib arch/x86/mm arch/x86/crypto \
+    find arch/x86/entry arch/x86/kernel arch/x86/lib arch/x86/mm arch/x86/net arch/x86/crypto \
         block crypto init io_uring ipc kernel lib mm virt \
-        security/*.c security/apparmor security/selinux security/keys security/integrity \
+        security/*.c security/apparmor security/selinux security/landlock security/yama security/keys security/integrity \
         fs/*.c fs/iomap fs/ext2 fs/ext4 fs/jbd2 fs/xfs fs/btrfs fs/f2fs fs/fuse fs/overlayfs fs/netfs \
         fs/proc fs/sysfs fs/kernfs fs/notify fs/crypto fs/verity fs/quota fs/fat fs/autofs \
         drivers/block drivers/virtio drivers/nvme drivers/ata/libata* drivers/ata/*ahci* drivers/md drivers/nvdimm \
         drivers/scsi/scsi*.c drivers/scsi/sd*.c drivers/scsi/sg.c drivers/scsi/virtio_scsi.c \
         drivers/iommu/*.c drivers/iommu/intel drivers/cpuidle drivers/pci/msi \
-        drivers/base/*.c drivers/base/power drivers/tty/*.c drivers/char/*.c \
-        net/socket.c net/core net/unix net/ipv4/tcp*.c net/ipv4/ip_*.c \
+        drivers/base/*.c drivers/base/power drivers/tty/*.c drivers/char/mem.c drivers/char/random.c drivers/connector \
+        net/socket.c net/core net/unix net/ipv4/tcp*.c \
         -name '*.c' 2>/dev/null |
         grep -vE '/(tests?|selftests?|drbd|bcache|dm-vdo|kunit|rcutorture|gcov|kcsan|kmsan|kasan)/|[-_](tests?|kunit|selftest)\.c$|^lib/test' || true
 }

@@ -202,12 +202,16 @@ impl Classifier {
         format!("{all} functions of /proc/kallsyms, {known} of them by source file{beside}")
     }
 
+    /// The function whose layer a verdict took, and whether its name rule and its path rule disagree; `None` where not
+    /// both speak.
+    pub fn disagreement(&mut self, verdict: &Verdict) -> Option<(SymbolId, bool)> {
+        let owned = |judged: Judged| matches!(judged.owner, Some(Owner::Layer(_)));
+        let decider = verdict.frames.iter().copied().find(|&frame| owned(self.judge(frame)))?;
+        self.judge(decider).disagrees.map(|disagrees| (decider, disagrees))
+    }
+
     fn count(&mut self, verdict: &Verdict, count: u64) {
-        let decided = verdict.frames.iter().map(|&frame| self.judge(frame));
-        let disagrees = decided
-            .into_iter()
-            .find(|judged| matches!(judged.owner, Some(Owner::Layer(_))))
-            .and_then(|judged| judged.disagrees);
+        let disagrees = self.disagreement(verdict).map(|(_, disagrees)| disagrees);
         self.tally.add(verdict, &self.rules, disagrees, count);
     }
 

@@ -139,6 +139,11 @@ impl Symbols {
         }
     }
 
+    /// The function of that number, in the order of addresses.
+    pub fn at(&self, index: usize) -> Option<SymbolId> {
+        (index < self.count()).then_some(SymbolId(index as u32))
+    }
+
     /// Where the function at a place begins.
     pub fn address(&self, id: SymbolId) -> u64 {
         self.0.addresses[id.0 as usize]

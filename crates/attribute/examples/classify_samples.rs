@@ -1,0 +1,168 @@
+//! How well are this machine's own stacks classified? And: store some of them for the tests.
+//!
+//! ```sh
+//! perf record -e cpu-clock -a -g -F 1997 -o x.data -- PROGRAM
+//! perf script -i x.data -F comm,pid,ip > program.txt
+//! cargo run --release --example classify_samples -- measure program.txt ..
+//! cargo run --release --example classify_samples -- store FOLDER program.txt ..
+//! ```
+//!
+//! Samples of the idle task and of the programs named in `OTHERS` are left out. `store` writes `classify-symbols.txt`
+//! (functions in the order of `/proc/kallsyms`, an empty line where some are left out) and `classify-samples.txt`
+//! (under each workload: samples, and the line numbers of their functions, leaf first).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use iostack_attribute::classify::{Classifier, FunctionTable, Rules, SymbolId, Symbols};
+
+/// Programs that run beside the workload on a shared machine.
+const OTHERS: &[&str] =
+    &["cargo", "rustc", "perf", "process_api", "clippy-driver", "clang", "ld", "cc", "load", "swapper"];
+
+/// Samples stored of a workload, evenly spread over it.
+const STORED: usize = 250;
+
+/// Frames stored of a sample, from the leaf.
+const FRAMES: usize = 10;
+
+/// Functions stored on each side of one that was seen, so that neighbours can place it.
+const BESIDE: u32 = 6;
+
+type Stacks = Vec<Vec<u64>>;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first() {
+        Some((verb, files)) if verb == "measure" => measure(files),
+        Some((verb, rest)) if verb == "store" => store(Path::new(&rest[0]), &rest[1..]),
+        _ => Err("write `measure FILE ..` or `store FOLDER FILE ..`".into()),
+    }
+}
+
+/// The kernel stacks of a file of `perf script -F comm,pid,ip`, leaf first.
+fn read(file: &str) -> Result<Stacks, Box<dyn Error>> {
+    let text = std::fs::read_to_string(file)?;
+    let sample = |block: &str| {
+        let mut lines = block.lines();
+        let comm = lines.next()?.trim();
+        if OTHERS.iter().any(|other| comm.starts_with(other)) {
+            return None;
+        }
+        let addresses = lines.filter_map(|line| u64::from_str_radix(line.trim(), 16).ok());
+        // What follows the first address outside the kernel is the program's own stack, or what was taken for it.
+        let kernel: Vec<u64> = addresses.take_while(|address| address >> 63 == 1).collect();
+        (!kernel.is_empty()).then_some(kernel)
+    };
+    Ok(text.split("\n\n").filter_map(sample).collect())
+}
+
+fn name_of(file: &str) -> String {
+    Path::new(file).file_stem().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+}
+
+fn measure(files: &[String]) -> Result<(), Box<dyn Error>> {
+    let begun = Instant::now();
+    let symbols = Symbols::live()?;
+    println!("symbols: {} in {:?}", symbols.count(), begun.elapsed());
+    let begun = Instant::now();
+    let table = FunctionTable::built_in();
+    println!("table: {} in {:?}", table.count(), begun.elapsed());
+    let begun = Instant::now();
+    drop(Classifier::new(Rules::built_in(), &symbols, table));
+    println!("classifier: {:?}", begun.elapsed());
+    let mut doubts: BTreeMap<(&str, String), u64> = BTreeMap::new();
+    for file in files {
+        let stacks = read(file)?;
+        let mut classifier = Classifier::new(Rules::built_in(), &symbols, table);
+        for stack in &stacks {
+            let verdict = classifier.classify(stack, false);
+            let leaf = verdict.frames.first().map_or("?", |&leaf| symbols.symbol(leaf).name);
+            let layer = classifier.rules().layer_name(verdict.layer).to_owned();
+            if verdict.inferred || verdict.layer == classifier.rules().unclassified() {
+                *doubts.entry(("unknown", format!("{leaf} -> {layer}"))).or_default() += 1;
+            }
+            if let Some((owner, true)) = classifier.disagreement(&verdict) {
+                let path = classifier.path(owner).unwrap_or("module");
+                let said = format!("{} -> {layer}, in {path}", symbols.symbol(owner).name);
+                *doubts.entry(("disagree", said)).or_default() += 1;
+            }
+        }
+        let quality = classifier.quality();
+        let begun = Instant::now();
+        for stack in &stacks {
+            classifier.classify(stack, false);
+        }
+        println!(
+            "{:28} {:6} samples, unclassified {:.2} %, inferred {:.2} %, disagree {:.2} %, {:.0} ns warm each; {:?}",
+            name_of(file),
+            stacks.len(),
+            quality.unclassified * 100.0,
+            quality.inferred * 100.0,
+            quality.disagreement.unwrap_or(0.0) * 100.0,
+            begun.elapsed().as_nanos() as f64 / stacks.len().max(1) as f64,
+            quality.neighbours_right,
+        );
+    }
+    let mut doubts: Vec<_> = doubts.into_iter().collect();
+    doubts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for ((what, said), count) in doubts.iter().take(80) {
+        println!("{count:6} {what}: {said}");
+    }
+    Ok(())
+}
+
+fn store(folder: &Path, files: &[String]) -> Result<(), Box<dyn Error>> {
+    let symbols = Symbols::live()?;
+    let mut classifier = Classifier::new(Rules::built_in(), &symbols, FunctionTable::built_in());
+    let mut workloads: BTreeMap<String, BTreeMap<Vec<SymbolId>, u64>> = BTreeMap::new();
+    let mut wanted: BTreeSet<SymbolId> = BTreeSet::new();
+    for file in files {
+        let stacks = read(file)?;
+        let step = stacks.len().div_ceil(STORED).max(1);
+        for stack in stacks.iter().step_by(step) {
+            let mut frames = classifier.classify(stack, false).frames;
+            frames.truncate(FRAMES);
+            wanted.extend(frames.iter().copied());
+            *workloads.entry(name_of(file)).or_default().entry(frames).or_default() += 1;
+        }
+    }
+    let mut lines: BTreeMap<SymbolId, usize> = BTreeMap::new();
+    let mut list = String::new();
+    let mut line = 0;
+    let all: Vec<SymbolId> = (0..symbols.count()).filter_map(|index| symbols.at(index)).collect();
+    let mut kept: BTreeSet<usize> = BTreeSet::new();
+    for (index, id) in all.iter().enumerate() {
+        if wanted.contains(id) {
+            // A function that the table knows needs no neighbours.
+            let beside = if classifier.path(*id).is_some() { 0 } else { BESIDE as usize };
+            kept.extend(index.saturating_sub(beside)..=(index + beside).min(all.len() - 1));
+        }
+    }
+    let mut last = 0;
+    for index in kept {
+        if index != last + 1 {
+            list.push('\n');
+            line += 1;
+        }
+        last = index;
+        let symbol = symbols.symbol(all[index]);
+        writeln!(list, "{}", symbol.name)?;
+        line += 1;
+        numbers.insert(all[index], line);
+    }
+    let mut samples = String::new();
+    for (workload, stacks) in workloads {
+        writeln!(samples, "{workload}")?;
+        for (stack, count) in stacks {
+            let frames: Vec<String> = stack.iter().map(|frame| numbers[frame].to_string()).collect();
+            writeln!(samples, "{count} {}", frames.join(" "))?;
+        }
+    }
+    std::fs::write(folder.join("classify-symbols.txt"), list)?;
+    std::fs::write(folder.join("classify-samples.txt"), samples)?;
+    Ok(())
+}
