@@ -61,7 +61,7 @@ fn known_load(observer: &dyn Observer, span: Duration) -> Duration {
         };
         let user = scope.spawn(move || body(|| {}));
         let system = scope.spawn(move || body(call_the_kernel));
-        user.join().unwrap() + system.join().unwrap()
+        user.join().expect("it only works") + system.join().expect("it only works")
     })
 }
 
@@ -151,12 +151,13 @@ fn foreign(ladder: &Ladder) -> (Layers, Duration) {
     let pid = helper.child.id();
     // It is past its start when it waits for input.
     std::thread::sleep(Duration::from_millis(200));
-    let trace = LayerTrace::start(Subject::Process { pid }, &Storage::default(), ladder, TSC_HZ, 0).unwrap();
+    let trace = LayerTrace::start(Subject::Process { pid }, &Storage::default(), ladder, TSC_HZ, 0)
+        .expect("the helper waits");
     let mut input = helper.child.stdin.take().expect("piped");
-    input.write_all(b"go\n").unwrap();
+    input.write_all(b"go\n").expect("the helper listens");
     let known = helper.line("KNOWN ").expect("the helper tells");
     let layers = trace.finish(None, "");
-    (layers, Duration::from_nanos(known.parse().unwrap()))
+    (layers, Duration::from_nanos(known.parse().expect("a number")))
 }
 
 #[test]

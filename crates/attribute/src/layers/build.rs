@@ -198,8 +198,11 @@ fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &Count
             .to_owned(),
     );
     note(
-        seen.scope == Scope::Machine && conditions.interrupts.is_empty() && readings.exact.is_some(),
-        format!("No hardware interrupt belongs to {}: none is counted.", conditions.device),
+        conditions.interrupts.is_empty() && readings.exact.is_some() && conditions.device.is_some(),
+        format!(
+            "No hardware interrupt belongs to {}: none is counted.",
+            conditions.device.as_deref().unwrap_or_default()
+        ),
     );
     note(
         account.clocks.kernel_threads > Nanos(0) && conditions.subject != Subject::Machine,

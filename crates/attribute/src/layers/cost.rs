@@ -27,14 +27,14 @@ pub(crate) fn of_one_sample(source: Source) -> Option<Nanos> {
         let event = Event::sampling(source, Watched::Thread(0), RATE_HZ, 0).ok()?;
         let mut ring = event.ring(8).ok()?;
         let time = work();
-        let mut samples = 0;
-        ring.drain(|_, _, _| samples += 1);
-        if samples > 0 && sampled.is_none_or(|(fastest, _)| time < fastest) {
-            sampled = Some((time, samples));
+        let mut came = 0;
+        ring.drain(|_, _, _| came += 1);
+        if came > 0 && sampled.is_none_or(|(fastest, _)| time < fastest) {
+            sampled = Some((time, came));
         }
     }
-    let (time, samples) = sampled?;
-    Some(Nanos(time.saturating_sub(plain) / samples))
+    let (time, came) = sampled?;
+    Some(Nanos(time.saturating_sub(plain) / came))
 }
 
 fn work() -> u64 {

@@ -4,14 +4,14 @@
 //! sysfs tells which interrupts a device and those above it were given, and what they are called.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Numbers of the interrupts that serve these block devices. Empty for devices without any, such as zram.
 pub(crate) fn of_devices(names: &[&str]) -> Vec<u32> {
     let listed = std::fs::read_to_string("/proc/interrupts").unwrap_or_default();
     let mut numbers = BTreeSet::new();
     for name in names {
-        let traits = traits_of(Path::new("/sys/class/block").join(name));
+        let traits = traits_of(&Path::new("/sys/class/block").join(name));
         numbers.extend(matching(&listed, &traits));
     }
     numbers.into_iter().collect()
@@ -29,7 +29,7 @@ struct Traits {
 }
 
 /// Follows a device up to its PCI function.
-fn traits_of(block: PathBuf) -> Traits {
+fn traits_of(block: &Path) -> Traits {
     let mut traits = Traits::default();
     let Ok(mut path) =
         block.join("device").canonicalize().or_else(|_| block.join("../device").canonicalize())

@@ -118,7 +118,7 @@ struct Conditions {
     rate_hz: u32,
     cpus: Vec<u32>,
     interrupts: Vec<u32>,
-    device: String,
+    device: Option<String>,
     cost_per_sample: Option<Nanos>,
     classifier: Mutex<Classifier>,
     notes: Vec<String>,
@@ -222,7 +222,7 @@ impl LayerTrace {
             unsampled: 0,
         };
         open_counters(&account, subject, ladder)?;
-        let device = devices.first().map_or_else(|| "no block device".to_owned(), |&name| name.to_owned());
+        let device = devices.first().map(|&name| name.to_owned());
         let conditions = Conditions {
             subject,
             name,
