@@ -130,9 +130,9 @@ fn store(folder: &Path, files: &[String]) -> Result<(), Box<dyn Error>> {
             *workloads.entry(name_of(file)).or_default().entry(frames).or_default() += 1;
         }
     }
-    let mut lines: BTreeMap<SymbolId, usize> = BTreeMap::new();
-    let mut list = String::new();
-    let mut line = 0;
+    let mut numbers: BTreeMap<SymbolId, usize> = BTreeMap::new();
+    let mut excerpt = String::new();
+    let mut number = 0;
     let all: Vec<SymbolId> = (0..symbols.count()).filter_map(|index| symbols.at(index)).collect();
     let mut kept: BTreeSet<usize> = BTreeSet::new();
     for (index, id) in all.iter().enumerate() {
@@ -142,17 +142,17 @@ fn store(folder: &Path, files: &[String]) -> Result<(), Box<dyn Error>> {
             kept.extend(index.saturating_sub(beside)..=(index + beside).min(all.len() - 1));
         }
     }
-    let mut last = 0;
+    let mut previous = 0;
     for index in kept {
-        if index != last + 1 {
-            list.push('\n');
-            line += 1;
+        if index != previous + 1 {
+            excerpt.push('\n');
+            number += 1;
         }
-        last = index;
+        previous = index;
         let symbol = symbols.symbol(all[index]);
-        writeln!(list, "{}", symbol.name)?;
-        line += 1;
-        numbers.insert(all[index], line);
+        writeln!(excerpt, "{}", symbol.name)?;
+        number += 1;
+        numbers.insert(all[index], number);
     }
     let mut samples = String::new();
     for (workload, stacks) in workloads {
@@ -162,7 +162,7 @@ fn store(folder: &Path, files: &[String]) -> Result<(), Box<dyn Error>> {
             writeln!(samples, "{count} {}", frames.join(" "))?;
         }
     }
-    std::fs::write(folder.join("classify-symbols.txt"), list)?;
+    std::fs::write(folder.join("classify-symbols.txt"), excerpt)?;
     std::fs::write(folder.join("classify-samples.txt"), samples)?;
     Ok(())
 }
