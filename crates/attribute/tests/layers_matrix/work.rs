@@ -1,0 +1,183 @@
+//! Every engine, direct and buffered, reads and writes.
+
+use std::path::{Path, PathBuf};
+
+use iostack_attribute::ladder;
+use iostack_attribute::layers::{LayerTrace, Subject};
+use iostack_engine::{Control, EngineError, run_job};
+use iostack_model::{Amount, Bytes, Data, Engine, Job, Ladder, Layers, Mix, Nanos, Rung, Target, TargetKind};
+
+use crate::places::{Directory, Loop, Mounted, Zram};
+
+/// Faster than by default, to gather samples quickly.
+pub(crate) const RATE_HZ: u32 = 9973;
+pub(crate) const SAMPLES_MIN: u64 = 300;
+/// Of a workload's kernel samples.
+const UNKNOWN_MAX: f64 = 0.01;
+const SIZE: Bytes = Bytes(64 << 20);
+
+const IO_URING: Engine =
+    Engine::IoUring { fixed_buffers: false, registered_files: false, poll: false, submit_poll: false };
+
+/// Samples of one workload, perhaps of several runs.
+#[derive(Default)]
+pub(crate) struct Pool {
+    kernel: u64,
+    unknown: f64,
+    worst: Vec<String>,
+}
+
+impl Pool {
+    pub(crate) fn add(&mut self, layers: &Layers) {
+        let user = layers.rows.iter().find(|row| row.layer == "user").map_or(0, |row| row.samples);
+        let kernel = layers.samples - user;
+        self.kernel += kernel;
+        self.unknown += (layers.quality.unclassified + layers.quality.inferred) * kernel as f64;
+        let doubtful =
+            |row: &&iostack_model::FunctionRow| row.layer == "unclassified" || row.kind == "inferred";
+        let named = layers.functions.iter().filter(doubtful);
+        self.worst.extend(named.map(|row| format!("{} ({}) {}", row.name, row.layer, row.samples)));
+    }
+
+    pub(crate) fn share(&self) -> f64 {
+        if self.kernel == 0 { 0.0 } else { self.unknown / self.kernel as f64 }
+    }
+
+    pub(crate) fn is_enough(&self) -> bool {
+        self.kernel >= SAMPLES_MIN
+    }
+
+    /// Enough for a verdict near the limit, where one sample more or less decides.
+    fn is_clear(&self) -> bool {
+        self.is_enough() && (self.share() <= UNKNOWN_MAX || self.kernel >= 20 * SAMPLES_MIN)
+    }
+
+    /// Says what was seen; true when it is good.
+    pub(crate) fn tell(&self, name: &str) -> bool {
+        let good = self.is_enough() && self.share() <= UNKNOWN_MAX;
+        let share = 100.0 * self.share();
+        println!("{name}: {} kernel samples, {share:.2} % unclassified or inferred", self.kernel);
+        if !self.worst.is_empty() {
+            println!("    {}", self.worst.join(", "));
+        }
+        good
+    }
+}
+
+/// Runs `once` until there are enough samples, some times at most.
+pub(crate) fn gather(mut once: impl FnMut() -> Option<Layers>) -> Option<Pool> {
+    let mut pool = Pool::default();
+    for _ in 0..10 {
+        pool.add(&once()?);
+        if pool.is_clear() {
+            break;
+        }
+    }
+    Some(pool)
+}
+
+/// The ladder, where it reaches every process.
+pub(crate) fn ladder(test: &str) -> Option<Ladder> {
+    let ladder = ladder::probe();
+    match ladder.rungs.iter().find(|state| state.rung == Rung::AllSamples && !state.reached) {
+        Some(state) => {
+            println!("SKIPPED {test}: {}", state.reason);
+            None
+        }
+        None => Some(ladder),
+    }
+}
+
+/// One workload once.
+fn load(ladder: &Ladder, job: &Job, path: &Path) -> Result<Layers, EngineError> {
+    let kind = if path.starts_with("/dev") { TargetKind::Block } else { TargetKind::File };
+    let target = Target { kind, path: path.to_owned() };
+    let storage = iostack_host::storage(path).expect("the path exists");
+    let trace = LayerTrace::start(Subject::Load, &storage, ladder, 1_000_000_000, RATE_HZ)
+        .expect("the ladder was climbed");
+    let control = Control { observer: Some(trace.observer()), ..Control::none() };
+    let outcome = run_job(job, &target, &storage, vec![vec![path.to_owned()]], &control)?;
+    let layers = trace.finish(Some(outcome.ios()), "I/Os of the load");
+    let rows: u64 = layers.rows.iter().map(|row| row.time.0).sum();
+    assert_eq!(rows, layers.clocks.total().0, "rows add up to the total");
+    assert!(layers.lost * 100 <= layers.samples, "{} of {} samples lost", layers.lost, layers.samples);
+    Ok(layers)
+}
+
+/// Every combination on one path. Returns the workloads that are not classified well enough.
+fn matrix(ladder: &Ladder, place: &str, path: &Path, span: Nanos) -> Vec<String> {
+    let mut bad = Vec::new();
+    for (engine, name, depth) in
+        [(Engine::Psync, "psync", 1), (Engine::Libaio, "libaio", 8), (IO_URING, "io_uring", 8)]
+    {
+        for (direct, way) in [(true, "direct"), (false, "buffered")] {
+            for (mix, verb) in [(Mix::READ, "read"), (Mix::WRITE, "write")] {
+                let title = format!("{place} {name} {way} {verb}");
+                let job = Job {
+                    engine: engine.clone(),
+                    queue_depth: depth,
+                    direct,
+                    mix,
+                    size: Some(Amount::Bytes(SIZE)),
+                    runtime: Some(span),
+                    time_based: true,
+                    ..Job::default()
+                };
+                let pool = gather(|| match load(ladder, &job, path) {
+                    Ok(layers) => Some(layers),
+                    Err(error @ EngineError::EngineUnavailable { .. }) => {
+                        println!("SKIPPED {title}: {error}");
+                        None
+                    }
+                    Err(error) => panic!("{title}: {error}: {error:?}"),
+                });
+                if pool.is_some_and(|pool| !pool.tell(&title)) {
+                    bad.push(title);
+                }
+            }
+        }
+    }
+    bad
+}
+
+fn file(directory: &Path) -> PathBuf {
+    let path = directory.join("data");
+    iostack_engine::lay_out(&path, SIZE, &Data::Random, 1, &Control::none()).expect("there is room");
+    path
+}
+
+/// All places. `span` is the time of one run of one workload.
+fn places(test: &str, span: Nanos) {
+    let Some(ladder) = ladder(test) else { return };
+    let mut bad = Vec::new();
+    for kind in ["ext4", "xfs", "btrfs"] {
+        match Mounted::new(kind) {
+            Ok(mounted) => {
+                bad.extend(matrix(&ladder, &format!("{kind} on loop"), &file(mounted.path()), span))
+            }
+            Err(why) => println!("SKIPPED {test} on {kind}: {why}"),
+        }
+    }
+    match Loop::new("layers-loop", SIZE.0) {
+        Ok(device) => bad.extend(matrix(&ladder, "loop", &device.device, span)),
+        Err(why) => println!("SKIPPED {test} on loop: {why}"),
+    }
+    match Zram::new(SIZE.0) {
+        Ok(device) => bad.extend(matrix(&ladder, "zram", &device.device, span)),
+        Err(why) => println!("SKIPPED {test} on zram: {why}"),
+    }
+    let directory = Directory::new("layers-disk");
+    bad.extend(matrix(&ladder, "the disk's file system", &file(&directory.0), span));
+    assert!(bad.is_empty(), "not classified well enough, or too few samples: {bad:?}");
+}
+
+#[test]
+fn kernel_samples_of_our_loads_are_classified_to_within_1_percent() {
+    places("kernel_samples_of_our_loads_are_classified_to_within_1_percent", Nanos::millis(150));
+}
+
+#[test]
+#[ignore = "slow: two minutes"]
+fn many_kernel_samples_of_our_loads_are_classified_to_within_1_percent() {
+    places("many_kernel_samples_of_our_loads_are_classified_to_within_1_percent", Nanos::secs(2));
+}
