@@ -43,7 +43,7 @@ fn turn(count: u32, step: impl Fn()) -> Turn {
     Turn { ticks, disturbed: sys::involuntary_switches() != switches }
 }
 
-/// CPU time, in ns, of two threads on one CPU that hand a byte to and fro through pipes `rounds` times: each round is two
+/// CPU time, in ns, of two threads on one CPU that hand a byte back and forth through pipes `rounds` times: each round is two
 /// context switches with their wake-ups, two writes and two reads.
 pub fn hand_to_another(rounds: u32) -> io::Result<u64> {
     let (mut answer_from, mut ask_to) = io::pipe()?;

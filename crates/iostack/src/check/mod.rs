@@ -11,6 +11,7 @@ pub(crate) mod advice;
 pub(crate) mod doubts;
 pub(crate) mod fill;
 pub(crate) mod measure;
+pub(crate) mod path_costs;
 pub(crate) mod place;
 pub(crate) mod plan;
 pub(crate) mod steps;

@@ -5,12 +5,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use iostack_host::{Effort, Journal};
-use iostack_model::{Bytes, Check, Machine, Nanos, SCHEMA, Scratch, Step, Summary, Verdict};
+use iostack_model::{Bytes, Check, Machine, Nanos, PathCost, SCHEMA, Scratch, Step, Summary, Verdict};
 
 use crate::check::measure::{self, Session};
 use crate::check::place::{self, Explored, Wishes};
 use crate::check::plan::{self, PlannedStep};
-use crate::check::{doubts, fill, summary, verdict};
+use crate::check::{doubts, fill, path_costs, summary, verdict};
 use crate::exit::Ended;
 use crate::save;
 use crate::talk::{self, Talk};
@@ -135,10 +135,14 @@ fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
     let session =
         Session { explored: &explored, stop, talk, started, deadline, journal: journal.as_ref().ok() };
     let spent = Nanos(started.elapsed().as_nanos() as u64);
-    let plan = plan::plan(&explored.place, wishes.effort, args.seed, deadline.map(|end| end - spent));
-    talk.say(&format!("checking {} for about {:.0} s", explored.target, expected(&plan).as_secs_f64()));
+    let for_paths = path_costs::allowed(wishes.effort);
+    let available = deadline.map(|end| Nanos(end.0.saturating_sub(spent.0 + for_paths.0)));
+    let plan = plan::plan(&explored.place, wishes.effort, args.seed, available);
+    let whole = expected(&plan) + for_paths;
+    talk.say(&format!("checking {} for about {:.0} s", explored.target, whole.as_secs_f64()));
     let steps = measure::measure(&session, &plan);
-    let found = Found { explored, machine, scratch, steps };
+    let path_costs = path_costs::measure(&session, for_paths);
+    let found = Found { explored, machine, scratch, steps, path_costs };
     Ok(judge(args, found, started_unix_ms, started))
 }
 
@@ -156,10 +160,11 @@ struct Found {
     machine: Machine,
     scratch: Option<Scratch>,
     steps: Vec<Step>,
+    path_costs: Vec<PathCost>,
 }
 
 fn judge(args: &CheckArgs, found: Found, started_unix_ms: u64, started: Instant) -> Check {
-    let Found { explored, machine, scratch, mut steps } = found;
+    let Found { explored, machine, scratch, mut steps, path_costs } = found;
     let caveats = doubts::lift(&mut steps, &explored.storage, &machine, explored.place.region);
     let summary: Summary = summary::summarise(&steps);
     let verdict: Verdict = verdict::decide(&verdict::Facts {
@@ -182,7 +187,7 @@ fn judge(args: &CheckArgs, found: Found, started_unix_ms: u64, started: Instant)
         scratch,
         steps,
         summary,
-        path_costs: Vec::new(),
+        path_costs,
         verdict,
         caveats,
         interrupted: iostack_host::signals::stop_flag().load(std::sync::atomic::Ordering::Relaxed),
