@@ -390,7 +390,9 @@ impl Caveat {
             Caveat::IoLimit { .. } => "The figures are the limit's, not the device's.",
             Caveat::NoDeviceCount { .. } => "Only the application's view is known.",
             Caveat::Traced { .. } => "Measure speed without --stages and --layers.",
-            Caveat::EventsLost { .. } => "Look at fewer devices, sample less often, or repeat at a lower load.",
+            Caveat::EventsLost { .. } => {
+                "Look at fewer devices, sample less often, or repeat at a lower load."
+            }
             Caveat::Unmatched { .. } => "Believe the stages only as far as the rest is alike.",
             Caveat::Unclassified { .. } => "Look at the functions; add rules for this kernel.",
             Caveat::InexactClocks { .. } => "`iostack doctor` says what makes it exact.",
