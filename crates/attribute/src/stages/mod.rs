@@ -222,6 +222,13 @@ impl StageTrace {
                     .to_owned(),
             );
         }
+        let unmatched = ways.iter().find(|way| way.way == Way::Unmatched).map_or(0, |way| way.whole.count);
+        if unmatched > 0 {
+            notes.push(format!(
+                "The way of {unmatched} I/Os was not seen to its end: handed to a worker thread, or events of a busy \
+                 CPU did not reach us. Their time is counted as return."
+            ));
+        }
         let refused = self.load.refused.load(Relaxed);
         if refused > 0 {
             notes.push(format!("{refused} threads of the load found no place and were not traced."));

@@ -53,6 +53,26 @@ impl Drop for Loop {
     }
 }
 
+/// A zram of our own, gone with the test.
+pub(crate) struct Zram(pub(crate) PathBuf);
+
+impl Zram {
+    pub(crate) fn new(bytes: u64) -> Option<Zram> {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
+        let zram = Zram(PathBuf::from(format!("/dev/zram{}", number.trim())));
+        let size = format!("/sys/block/zram{}/disksize", number.trim());
+        fs::write(size, bytes.to_string()).ok().map(|()| zram)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let number = self.0.display().to_string().replace("/dev/zram", "");
+        let _gone_already = fs::write(format!("/sys/block/zram{number}/reset"), "1");
+        let _gone_already = fs::write("/sys/class/zram-control/hot_remove", number);
+    }
+}
+
 /// Attaches; says why the test is skipped where that is not permitted.
 pub(crate) fn attach(test: &str, subject: &Subject<'_>, storage: &Storage) -> Option<StageTrace> {
     match StageTrace::attach(subject, storage, &Ladder::default()) {

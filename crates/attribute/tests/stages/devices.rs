@@ -7,7 +7,7 @@ use std::path::Path;
 use iostack_attribute::stages::Subject;
 use iostack_model::{Bytes, Engine, Job, Storage, Way};
 
-use crate::common::{Directory, IO_URING, Loop, assert_complete, attach, counted, ios, show, traced};
+use crate::common::{Directory, IO_URING, Loop, Zram, assert_complete, attach, counted, ios, show, traced};
 
 const MIB: u64 = 1 << 20;
 
@@ -29,6 +29,24 @@ fn a_loop_device_shows_the_device_below_it() {
         assert_eq!(format!("/dev/{}", names[0]), device.0.display().to_string());
         assert_eq!(stages.devices[1].above.as_deref(), Some(names[0]));
         assert_eq!(stages.devices[0].whole.count, outcome.ios(), "each I/O is one bio of the loop device");
+    }
+}
+
+#[test]
+fn nothing_is_lost_on_a_device_as_fast_as_memory() {
+    let test = "nothing_is_lost_on_a_device_as_fast_as_memory";
+    let Some(device) = Zram::new(64 * MIB) else {
+        println!("SKIPPED {test}: no zram device is to be had");
+        return;
+    };
+    write_buffered(&device.0, 64 * MIB);
+    // io_uring hands I/Os of a device that may sleep to worker threads, which are not followed.
+    for engine in [Engine::Psync, Engine::Libaio] {
+        let Some((outcome, stages)) = traced(test, &counted(engine, 4, 16_000, 64 * MIB), &device.0) else {
+            return;
+        };
+        assert_eq!((stages.ios, stages.matched, stages.lost), (outcome.ios(), outcome.ios(), 0));
+        assert_eq!(ios(&stages, Way::Device), 16_000);
     }
 }
 

@@ -4,3 +4,4 @@ mod common;
 mod devices;
 mod load;
 mod process;
+mod refused;
