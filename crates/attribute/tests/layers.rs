@@ -269,3 +269,35 @@ fn an_ordinary_user_climbs_as_far_as_the_setting_lets_and_no_further() {
         }
     }
 }
+
+/// Work done in a while by a thread that is alone with it, with a trace or without.
+fn look_ups(span: Duration) -> f64 {
+    let mut count = 0_u64;
+    let at_work = spin(span, || {
+        count += 1;
+        let _found = std::hint::black_box(std::path::Path::new("/proc/self/status")).symlink_metadata();
+    });
+    count as f64 / at_work.as_secs_f64()
+}
+
+#[test]
+fn what_sampling_costs_is_said_and_not_much_less_than_what_work_loses_by_it() {
+    let name = "what_sampling_costs_is_said_and_not_much_less_than_what_work_loses_by_it";
+    let Some(ladder) = ladder_with(name, Rung::AllSamples) else { return };
+    let ladder = without(&ladder, Rung::Tracing);
+    // Fast, so that the loss stands out of the noise of the machine; in turns, and the best of each.
+    let rate_hz = 10_007;
+    let (mut plain, mut watched, mut said) = (0.0_f64, 0.0_f64, Vec::new());
+    for _ in 0..8 {
+        plain = plain.max(look_ups(Duration::from_millis(60)));
+        let trace =
+            LayerTrace::start(Subject::Machine, &Storage::default(), &ladder, TSC_HZ, rate_hz).unwrap();
+        watched = watched.max(look_ups(Duration::from_millis(60)));
+        said.push(trace.finish(None, "").sampling_cost);
+    }
+    said.sort_by(f64::total_cmp);
+    let (lost, said) = (1.0 - watched / plain, said[said.len() / 2]);
+    println!("at {rate_hz} Hz: {:.2} % of the work lost, {:.2} % said", 100.0 * lost, 100.0 * said);
+    assert!(said > 0.0);
+    assert!(said > lost / 3.0, "{said} said, {lost} lost");
+}

@@ -152,66 +152,63 @@ fn hardware(seen: &Seen, ios: Option<u64>) -> Option<Hardware> {
 
 fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &Counts) -> Vec<String> {
     let mut notes = conditions.notes.clone();
-    let mut note = |said: bool, text: String| {
-        if said {
-            notes.push(text);
-        }
-    };
-    let Seen { readings, store, .. } = seen;
-    note(seen.elapsed == Nanos(0), "The load did not begin while it was watched.".to_owned());
-    note(
-        seen.elapsed > Nanos(0) && counts.subject < SAMPLES_MIN,
-        format!(
-            "Only {} samples fell into the subject's threads: the split into layers is rough.",
-            counts.subject
-        ),
-    );
-    if let Subject::Process { pid } = conditions.subject {
-        let gone = !std::path::Path::new(&format!("/proc/{pid}")).exists();
-        note(gone, format!("Process {pid} ended while it was watched."));
-    }
-    note(
-        conditions.subject == Subject::Load && seen.elapsed > Nanos(0) && seen.lanes == 0,
-        "No thread of the load told its number, so that none was watched.".to_owned(),
-    );
-    note(
-        seen.unsampled > 0,
-        format!(
-            "{} of {} threads could not be watched (locked memory, counters).",
-            seen.unsampled, seen.lanes
-        ),
-    );
-    note(
-        readings.steal() > STEAL_MAX,
-        format!(
-            "The hypervisor took {:.1} % of the CPU time, which counts as used.",
-            100.0 * readings.steal()
-        ),
-    );
-    note(store.throttled > 0, format!("The kernel slowed the samples down {} times.", store.throttled));
-    note(store.lost > 0, format!("{} samples were lost.", store.lost));
-    let lost = readings.exact.as_ref().map_or(0, |exact| exact.lost);
-    note(lost > 0, format!("{lost} slices of threads found no place and are missing in the total."));
-    note(
-        seen.scope == Scope::Threads,
-        "Only the subject's own threads are seen: kernel threads and interrupts that serve it are missing."
-            .to_owned(),
-    );
-    note(
-        conditions.interrupts.is_empty() && readings.exact.is_some() && conditions.device.is_some(),
-        format!(
-            "No hardware interrupt belongs to {}: none is counted.",
-            conditions.device.as_deref().unwrap_or_default()
-        ),
-    );
-    note(
-        account.clocks.kernel_threads > Nanos(0) && conditions.subject != Subject::Machine,
-        "Kernel threads count by the share of their samples that do I/O, whoever it is for.".to_owned(),
-    );
-    note(
-        account.hard_interrupts > Nanos(0),
-        "Timer samples cannot see hard interrupts; their exact time is the layer `interrupt` as a whole."
-            .to_owned(),
-    );
+    let of_subject = about_subject(conditions, seen, counts);
+    let of_figures = about_figures(conditions, seen, account);
+    notes.extend(of_subject.into_iter().chain(of_figures).flatten());
     notes
+}
+
+/// Whether the subject was watched at all, and enough.
+fn about_subject(conditions: &Conditions, seen: &Seen, counts: &Counts) -> [Option<String>; 6] {
+    let began = seen.elapsed > Nanos(0);
+    let load = conditions.subject == Subject::Load;
+    let ended = match conditions.subject {
+        Subject::Process { pid } if !std::path::Path::new(&format!("/proc/{pid}")).exists() => Some(pid),
+        _ => None,
+    };
+    [
+        (!began).then(|| "The load did not begin while it was watched.".to_owned()),
+        (began && counts.subject < SAMPLES_MIN).then(|| {
+            let samples = counts.subject;
+            format!("Only {samples} samples fell into the subject's threads: the split into layers is rough.")
+        }),
+        ended.map(|pid| format!("Process {pid} ended while it was watched.")),
+        (load && began && seen.lanes == 0)
+            .then(|| "No thread of the load told its number, so that none was watched.".to_owned()),
+        (seen.unsampled > 0).then(|| {
+            let (some, all) = (seen.unsampled, seen.lanes);
+            format!("{some} of {all} threads could not be watched (locked memory, counters).")
+        }),
+        (seen.scope == Scope::Threads).then(|| {
+            "Only the subject's own threads are seen: kernel threads and interrupts that serve it are missing."
+                .to_owned()
+        }),
+    ]
+}
+
+/// What makes a figure doubtful, or needs to be known to read it.
+fn about_figures(conditions: &Conditions, seen: &Seen, account: &Account) -> [Option<String>; 7] {
+    let Seen { readings, store, .. } = seen;
+    let exact = readings.exact.as_ref();
+    let homeless = exact.map_or(0, |exact| exact.lost);
+    let silent = conditions.device.as_ref().filter(|_| conditions.interrupts.is_empty() && exact.is_some());
+    [
+        (readings.steal() > STEAL_MAX).then(|| {
+            let steal = 100.0 * readings.steal();
+            format!("The hypervisor took {steal:.1} % of the CPU time, which counts as used.")
+        }),
+        (store.throttled > 0)
+            .then(|| format!("The kernel slowed the samples down {} times.", store.throttled)),
+        (store.lost > 0).then(|| format!("{} samples were lost.", store.lost)),
+        (homeless > 0)
+            .then(|| format!("{homeless} slices of threads found no place and are missing in the total.")),
+        silent.map(|device| format!("No hardware interrupt belongs to {device}: none is counted.")),
+        (account.clocks.kernel_threads > Nanos(0) && conditions.subject != Subject::Machine).then(|| {
+            "Kernel threads count by the share of their samples that do I/O, whoever it is for.".to_owned()
+        }),
+        (account.hard_interrupts > Nanos(0)).then(|| {
+            "Timer samples cannot see hard interrupts; their exact time is the layer `interrupt` as a whole."
+                .to_owned()
+        }),
+    ]
 }

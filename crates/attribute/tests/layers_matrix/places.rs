@@ -98,7 +98,7 @@ impl Zram {
             .trim()
             .to_owned();
         let device = PathBuf::from(format!("/dev/zram{number}"));
-        let zram = Zram { device, number };
+        let zram = Zram { number, device };
         fs::write(format!("/sys/block/zram{}/disksize", zram.number), size.to_string())
             .map_err(|error| format!("a zram device cannot be sized: {error}"))?;
         Ok(zram)

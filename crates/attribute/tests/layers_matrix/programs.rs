@@ -68,10 +68,10 @@ fn files(directory: &Path, count: usize, size: usize) {
 fn kernel_samples_of_sqlite_are_classified() {
     let name = "kernel_samples_of_sqlite_are_classified";
     check(name, "sqlite3", None, "sqlite3 base '.read script'", |directory| {
-        let rows: String =
-            (0..100).map(|row| format!("insert into t values({row}, hex(randomblob(200)));\n")).collect();
+        let row = |row| format!("insert into t values({row}, hex(randomblob(200)));");
+        let rows = (0..100).map(row).collect::<Vec<_>>().join("\n");
         let script =
-            format!("drop table if exists t;\ncreate table t(a, b);\n{rows}select count(*) from t;\n");
+            format!("drop table if exists t;\ncreate table t(a, b);\n{rows}\nselect count(*) from t;\n");
         fs::write(directory.join("script"), script).expect("our own directory");
     });
 }
@@ -108,9 +108,9 @@ fn kernel_samples_of_postgresql_are_classified() {
         return;
     }
     // It refuses to run as root; its own user must reach the directory.
-    let rows: String =
-        (0..300).map(|row| format!("insert into t values({row}, repeat('x', 500));\n")).collect();
-    let script = format!("drop table if exists t;\ncreate table t(a int, b text);\n{rows}");
+    let row = |row| format!("insert into t values({row}, repeat('x', 500));");
+    let rows = (0..300).map(row).collect::<Vec<_>>().join("\n");
+    let script = format!("drop table if exists t;\ncreate table t(a int, b text);\n{rows}\n");
     let probe = Directory::new("layers-postgres-reach");
     let reached = Command::new("sh").args(["-c", "cd \"$0\""]).arg(&probe.0).uid(user).gid(user).status();
     if !reached.is_ok_and(|status| status.success()) {
