@@ -10,6 +10,7 @@ mod iolat;
 mod job;
 mod save;
 mod talk;
+mod trace;
 
 use clap::{Parser, Subcommand};
 
@@ -32,6 +33,12 @@ enum Command {
     Run(cmd::run::RunArgs),
     /// The tests of the 2008 tool: rates, and the clocks of each kernel layer.
     Iolat(cmd::iolat::IolatArgs),
+    /// Where does the latency of an I/O go, stage by stage?
+    Stages(cmd::stages::StagesArgs),
+    /// Where do the CPU clocks of an I/O go, layer by layer?
+    Layers(cmd::layers::LayersArgs),
+    /// What may be measured here, and what lifts it?
+    Doctor(cmd::doctor::DoctorArgs),
     /// Do two outcomes differ, by how much, how surely?
     Compare(cmd::compare::CompareArgs),
     /// Show a stored outcome again, as text or HTML.
@@ -48,6 +55,9 @@ fn main() -> std::process::ExitCode {
         Command::Check(args) => cmd::check::run(&args),
         Command::Run(args) => cmd::run::run(&args),
         Command::Iolat(args) => cmd::iolat::run(&args),
+        Command::Stages(args) => cmd::stages::run(&args),
+        Command::Layers(args) => cmd::layers::run(&args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),

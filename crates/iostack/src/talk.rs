@@ -5,6 +5,7 @@
 //! pipe is no error here.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use iostack_model::Nanos;
 
@@ -23,6 +24,8 @@ fn tell(text: &str) {
 pub(crate) struct Talk {
     terminal: bool,
     quiet: bool,
+    /// Lines of the block that is drawn at present.
+    drawn: AtomicUsize,
 }
 
 /// Longest live line; leaves the last column free so that no terminal wraps.
@@ -31,7 +34,7 @@ const WIDTH: usize = 79;
 impl Talk {
     /// `quiet` says nothing but warnings.
     pub(crate) fn new(quiet: bool) -> Self {
-        Talk { terminal: std::io::stderr().is_terminal(), quiet }
+        Talk { terminal: std::io::stderr().is_terminal(), quiet, drawn: AtomicUsize::new(0) }
     }
 
     /// Something worth knowing, on its own line.
@@ -68,15 +71,30 @@ impl Talk {
         }
     }
 
+    /// Replaces the live block of several lines; nothing when stderr is not a terminal.
+    pub(crate) fn block(&self, text: &str) {
+        if !self.is_live() {
+            return;
+        }
+        self.clear();
+        let lines: Vec<String> = text.lines().map(|line| line.chars().take(WIDTH).collect()).collect();
+        tell(&(lines.join("\n") + "\n"));
+        self.drawn.store(lines.len(), Ordering::Relaxed);
+    }
+
     /// True when live lines are shown.
     pub(crate) fn is_live(&self) -> bool {
         self.terminal && !self.quiet
     }
 
-    /// Removes the live line.
+    /// Removes the live line or block.
     pub(crate) fn clear(&self) {
-        if self.terminal && !self.quiet {
-            tell("\r\x1b[K");
+        if self.is_live() {
+            match self.drawn.swap(0, Ordering::Relaxed) {
+                0 => tell("\r\x1b[K"),
+                // To the block's first line, and away with all below.
+                lines => tell(&format!("\r\x1b[{lines}A\x1b[J")),
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use iostack_model::{Job, Nanos, Observer, Outcome, Point, Step, Target, TargetKi
 use super::place::Explored;
 use super::plan::{On, Planned, PlannedStep};
 use crate::talk::Talk;
+use crate::trace::Trace;
 
 /// What the measurements share.
 pub(crate) struct Session<'a> {
@@ -106,7 +107,7 @@ fn measure_step(session: &Session<'_>, planned: &PlannedStep, remaining: u64) ->
             break;
         }
         session.talk.point(&point.series, &point.label, session.elapsed(), session.elapsed() + Nanos(left));
-        match measure_point(session, point) {
+        match measure_point(session, point, &mut notes) {
             Ok(outcome) => points.push(Point {
                 series: point.series.clone(),
                 x: point.x,
@@ -128,7 +129,7 @@ fn measure_step(session: &Session<'_>, planned: &PlannedStep, remaining: u64) ->
     }
 }
 
-fn measure_point(session: &Session<'_>, point: &Planned) -> Result<Outcome, String> {
+fn measure_point(session: &Session<'_>, point: &Planned, notes: &mut Vec<String>) -> Result<Outcome, String> {
     let _guard = switch_scheduler(session, point)?;
     let (path, kind): (PathBuf, TargetKind) = match point.on {
         On::Target if session.explored.target.kind == TargetKind::Block => {
@@ -137,7 +138,21 @@ fn measure_point(session: &Session<'_>, point: &Planned) -> Result<Outcome, Stri
         On::Target => (session.explored.path().to_owned(), TargetKind::File),
         On::RawDevice => (session.explored.place.raw_device.clone()?, TargetKind::Block),
     };
-    session.run(session.work(point.job.clone(), &path, kind))
+    let work = session.work(point.job.clone(), &path, kind);
+    if point.traced { measure_traced(session, work, notes) } else { session.run(work) }
+}
+
+/// Looks from inside as far as that is permitted; an error when it is not at all.
+fn measure_traced(session: &Session<'_>, work: Work, notes: &mut Vec<String>) -> Result<Outcome, String> {
+    let (trace, refused) = Trace::attach_permitted(&session.explored.storage, &session.explored.ladder);
+    if trace.sees_nothing() {
+        return Err(format!("{}; `iostack doctor` says what lifts it", refused.join("; ")));
+    }
+    notes.extend(refused);
+    let observer = trace.observer();
+    let mut outcome = session.run_watched(work, Some(&observer))?;
+    trace.finish(std::slice::from_mut(&mut outcome));
+    Ok(outcome)
 }
 
 /// Switches when the point asks for a scheduler; the guard puts the old one back.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use iostack_host::{Effort, Scratch, scratch_size};
-use iostack_model::{Bytes, Machine, Nanos, Storage, Target, TargetKind};
+use iostack_model::{Bytes, Ladder, Machine, Nanos, Storage, Target, TargetKind};
 
 use super::plan::{self, Place};
 
@@ -20,6 +20,8 @@ pub(crate) struct Explored {
     scratch: Option<Scratch>,
     /// Its size and why; `None` when there is none.
     pub(crate) scratch_plan: Option<(Bytes, String)>,
+    /// What may be measured here.
+    pub(crate) ladder: Ladder,
 }
 
 impl Explored {
@@ -75,7 +77,8 @@ pub(crate) fn explore(target: Target, machine: &Machine, wishes: &Wishes) -> any
         raw_device: raw_device(&target, &storage),
         schedulers: schedulers(&storage),
     };
-    Ok(Explored { place, target, storage, scratch, scratch_plan })
+    let ladder = iostack_attribute::ladder::probe();
+    Ok(Explored { place, target, storage, scratch, scratch_plan, ladder })
 }
 
 /// Nothing smaller gives 1 MiB sequential I/O room.

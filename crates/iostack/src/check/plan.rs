@@ -100,6 +100,8 @@ pub(crate) struct Planned {
     pub(crate) on: On,
     /// Scheduler to switch to for this point.
     pub(crate) scheduler: Option<String>,
+    /// Looked at from inside, so that its figures are no measure of speed.
+    pub(crate) traced: bool,
 }
 
 impl Planned {

@@ -13,6 +13,7 @@ const READ_ONLY: &str = "writes are skipped: this target is only read (--destroy
 pub(crate) fn all(place: &Place) -> Vec<PlannedStep> {
     vec![
         latency(place, 5.0),
+        places(place, 2.5),
         depth(place, &DEPTHS, 0.55),
         cells(place, 0.8),
         size(place, 0.3),
@@ -29,6 +30,7 @@ pub(crate) fn all(place: &Place) -> Vec<PlannedStep> {
 pub(crate) fn quick(place: &Place) -> Vec<PlannedStep> {
     vec![
         latency(place, 1.5),
+        places(place, 0.8),
         depth(place, &[1, 4, 16, 32, 64, 128], 0.3),
         cells(place, 0.4),
         threads(place),
@@ -59,6 +61,7 @@ fn point(series: &str, x: f64, label: impl Into<String>, job: Job, weight: f64) 
         weight,
         on: On::Target,
         scheduler: None,
+        traced: false,
     }
 }
 
@@ -88,6 +91,25 @@ fn latency(place: &Place, weight: f64) -> PlannedStep {
         axis: categories("direction"),
         points,
         note: write_note(place),
+    }
+}
+
+/// Where do the latency and the clocks of a read go?
+fn places(place: &Place, weight: f64) -> PlannedStep {
+    let alone = random_read(place, Engine::Psync, 1);
+    let mut points = vec![point("random read", 1.0, "1", alone, weight)];
+    if place.engine() != Engine::Psync {
+        points.push(point("random read", 32.0, "32", random_read(place, place.engine(), 32), weight * 0.5));
+    }
+    for point in &mut points {
+        point.traced = true;
+    }
+    PlannedStep {
+        id: "places",
+        title: "Where latency and clocks of a 4 KiB read go",
+        axis: categories("queue depth"),
+        points,
+        note: None,
     }
 }
 

@@ -1,9 +1,13 @@
 //! One file a command.
 
+pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod iolat;
+pub(crate) mod doctor;
+pub(crate) mod layers;
 pub(crate) mod options;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod stages;

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use iostack_engine::Control;
-use iostack_model::{Nanos, OutcomeFile, Progress, SCHEMA, Target};
+use iostack_engine::{Control, Work};
+use iostack_model::{Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Target};
 
 use crate::exit::Ended;
 use crate::job::files::{self, Made};
@@ -15,6 +15,7 @@ use crate::job::flags::JobFlags;
 use crate::job::gather;
 use crate::save;
 use crate::talk::{self, Talk};
+use crate::trace::{Trace, Wanted};
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -37,11 +38,11 @@ pub(crate) enum Format {
 pub(crate) struct RunArgs {
     /// Job files: fio's (any name) or iostack's (.toml). None: one job from
     /// flags.
-    jobs: Vec<PathBuf>,
+    pub(crate) jobs: Vec<PathBuf>,
     /// What answers: a file, a directory (files are made in it) or a block
     /// device. Overrides what the job names.
     #[arg(long, value_name = "TARGET")]
-    on: Option<String>,
+    pub(crate) on: Option<String>,
     /// Run only this section of the job file; may be repeated.
     #[arg(long, value_name = "NAME")]
     section: Vec<String>,
@@ -53,26 +54,50 @@ pub(crate) struct RunArgs {
     destroy_data: bool,
     /// What goes to stdout.
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    format: Format,
+    pub(crate) format: Format,
     /// Short for --format json.
     #[arg(long, conflicts_with = "format")]
-    json: bool,
+    pub(crate) json: bool,
     /// Write stdout's content to a new file instead.
     #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// Write an HTML report to a new file.
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
+    /// Say where the latency goes, stage by stage.
+    #[arg(long)]
+    stages: bool,
+    /// Say where the CPU clocks go, layer by layer.
+    #[arg(long)]
+    layers: bool,
+    /// Samples per second and CPU for --layers [997].
+    #[arg(long, value_name = "HZ", default_value_t = 0, hide_default_value = true)]
+    sample_rate: u32,
     /// No progress on stderr.
     #[arg(long)]
-    quiet: bool,
+    pub(crate) quiet: bool,
     #[command(flatten)]
-    flags: JobFlags,
+    pub(crate) flags: JobFlags,
+}
+
+impl RunArgs {
+    /// What is to be looked at while it runs.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted { stages: self.stages, layers: self.layers, sample_rate: self.sample_rate }
+    }
 }
 
 /// Runs and prints. Exit 1 when I/Os failed or data did not verify.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
+    refuse_existing(args)?;
+    let file = execute(args, args.wanted(), &talk)?;
+    talk.clear();
+    write(args, &file, &talk, iostack_report::text::outcome)
+}
+
+/// Refuses files that exist before anything is measured.
+pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
     for path in args.output.iter().chain(&args.html) {
         anyhow::ensure!(
             !path.exists(),
@@ -80,30 +105,39 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
             path.display()
         );
     }
-    let file = execute(args, &talk)?;
-    talk.clear();
-    write_logs(&file, &talk)?;
+    Ok(())
+}
+
+/// Writes what was asked for, with `text` for people.
+pub(crate) fn write(
+    args: &RunArgs,
+    file: &OutcomeFile,
+    talk: &Talk,
+    text: fn(&OutcomeFile) -> String,
+) -> anyhow::Result<Ended> {
+    write_logs(file, talk)?;
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
-        Format::Text => iostack_report::text::outcome(&file),
-        Format::Json => serde_json::to_string(&file).context("an outcome is plain data")? + "\n",
-        Format::FioJson => iostack_report::fio::json(&file, false),
-        Format::FioJsonPlus => iostack_report::fio::json(&file, true),
-        Format::Terse => iostack_report::fio::terse(&file),
+        Format::Text => text(file),
+        Format::Json => serde_json::to_string(file).context("an outcome is plain data")? + "\n",
+        Format::FioJson => iostack_report::fio::json(file, false),
+        Format::FioJsonPlus => iostack_report::fio::json(file, true),
+        Format::Terse => iostack_report::fio::terse(file),
     };
     match &args.output {
         Some(path) => save::new_file(path, &text)?,
         None => talk::data(&text),
     }
     if let Some(path) = &args.html {
-        save::new_file(path, &iostack_report::html::outcomes(&file))?;
+        save::new_file(path, &iostack_report::html::outcomes(file))?;
         talk.say(&format!("report: {}", path.display()));
     }
     let failed = file.outcomes.iter().any(|outcome| !outcome.failures.is_empty());
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }
 
-fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
+/// Runs all jobs, looked at as `wanted`.
+pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Result<OutcomeFile> {
     let machine = iostack_host::machine();
     let gathered = gather::gather(
         &args.jobs,
@@ -126,6 +160,7 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
     };
     let started_unix_ms =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
+    let ladder = wanted.any().then(iostack_attribute::ladder::probe);
     let mut made = Made::default();
     let mut outcomes = Vec::new();
     let mut held: Vec<(PathBuf, File)> = Vec::new();
@@ -142,7 +177,7 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
         for (path, size) in made.files.drain(..) {
             talk.say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
         }
-        outcomes.extend(iostack_engine::run(&works, &control)?);
+        outcomes.extend(run_together(&works, &control, wanted, ladder.as_ref())?);
         for path in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {
             if iostack_host::is_made(path) {
                 let _ = std::fs::remove_file(path);
@@ -151,6 +186,23 @@ fn execute(args: &RunArgs, talk: &Talk) -> anyhow::Result<OutcomeFile> {
     }
     let iostack = env!("CARGO_PKG_VERSION").to_owned();
     Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms, machine, outcomes })
+}
+
+/// Runs works between two stonewalls.
+fn run_together(
+    works: &[Work],
+    control: &Control<'_>,
+    wanted: Wanted,
+    ladder: Option<&Ladder>,
+) -> anyhow::Result<Vec<Outcome>> {
+    let (Some(ladder), Some(first)) = (ladder, works.first()) else {
+        return Ok(iostack_engine::run(works, control)?);
+    };
+    let trace = Trace::attach(wanted, &first.storage, ladder)?;
+    let observer = trace.observer();
+    let mut outcomes = iostack_engine::run(works, &Control { observer: Some(&observer), ..*control })?;
+    trace.finish(&mut outcomes);
+    Ok(outcomes)
 }
 
 /// A target that exists, or a file that is to be made in a directory that exists.

@@ -1,0 +1,106 @@
+//! What `iostack stages` and `iostack layers` share: a load of our own, or something that runs already.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use iostack_model::{Ladder, Nanos};
+
+use crate::cmd::run::{self, RunArgs};
+use crate::exit::Ended;
+use crate::save;
+use crate::talk::{self, Talk};
+use crate::trace::Wanted;
+
+/// The live view is redrawn this often.
+const REDRAW_EVERY: Duration = Duration::from_millis(500);
+
+/// Without `--runtime` something that runs already is looked at for so long.
+const RUNTIME: Nanos = Nanos::secs(10);
+
+/// How a picture of either kind is drawn.
+pub(crate) struct Pictures<T> {
+    /// The whole, for the terminal.
+    pub(crate) text: fn(&T) -> String,
+    /// A block that is redrawn in place.
+    pub(crate) live: fn(&T) -> String,
+    /// A page.
+    pub(crate) html: fn(&T) -> String,
+    /// Every figure.
+    pub(crate) json: fn(&T) -> serde_json::Result<String>,
+}
+
+/// Runs a load of our own, looked at, and prints its pictures.
+pub(crate) fn load(args: &RunArgs, wanted: Wanted) -> anyhow::Result<Ended> {
+    let talk = Talk::new(args.quiet);
+    run::refuse_existing(args)?;
+    let file = run::execute(args, wanted, &talk)?;
+    talk.clear();
+    run::write(args, &file, &talk, iostack_report::text::outcome)
+}
+
+/// How long to look at what runs already: the job's `--runtime`. Other options of a job say nothing there.
+pub(crate) fn runtime(args: &RunArgs, what: &str) -> anyhow::Result<Nanos> {
+    anyhow::ensure!(
+        args.jobs.is_empty() && args.on.is_none(),
+        "a job and {what} were given; {what} looks at what runs already: leave the job out"
+    );
+    if args.format != run::Format::Text {
+        bail!("fio's formats need a job of our own; use --json with {what}");
+    }
+    let mut runtime = RUNTIME;
+    for (name, value) in &args.flags.options {
+        if name != "runtime" {
+            bail!("`--{}` describes a job, but {what} looks at what runs already", name.replace('_', "-"));
+        }
+        runtime = value.parse().with_context(|| format!("--runtime `{value}`"))?;
+    }
+    Ok(runtime)
+}
+
+/// Looks for as long as asked, or until Ctrl-C, or until `ended` says so; draws what was seen so far meanwhile.
+pub(crate) fn watch<T>(
+    talk: &Talk,
+    runtime: Nanos,
+    pictures: &Pictures<T>,
+    mut so_far: impl FnMut() -> T,
+    ended: impl Fn() -> bool,
+) {
+    let stop = iostack_host::signals::stop_flag();
+    let started = Instant::now();
+    let end = started + Duration::from_nanos(runtime.0);
+    let mut redraw = started + REDRAW_EVERY;
+    while Instant::now() < end && !stop.load(Ordering::Relaxed) && !ended() {
+        std::thread::sleep(Duration::from_millis(20));
+        if talk.is_live() && Instant::now() >= redraw {
+            let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
+            let block = (pictures.live)(&so_far());
+            talk.block(&format!("{block}{left:.0} s left; Ctrl-C ends it with what was seen\n"));
+            redraw = Instant::now() + REDRAW_EVERY;
+        }
+    }
+    talk.clear();
+}
+
+/// Prints what was seen.
+pub(crate) fn print<T>(args: &RunArgs, talk: &Talk, seen: &T, pictures: &Pictures<T>) -> anyhow::Result<()> {
+    let text = if args.json {
+        (pictures.json)(seen).context("a picture is plain data")? + "\n"
+    } else {
+        (pictures.text)(seen)
+    };
+    match &args.output {
+        Some(path) => save::new_file(path, &text)?,
+        None => talk::data(&text),
+    }
+    if let Some(path) = &args.html {
+        save::new_file(path, &(pictures.html)(seen))?;
+        talk.say(&format!("report: {}", path.display()));
+    }
+    Ok(())
+}
+
+/// What may be measured here.
+pub(crate) fn ladder() -> Ladder {
+    iostack_attribute::ladder::probe()
+}
