@@ -10,6 +10,7 @@
 pub(crate) mod advice;
 pub(crate) mod doubts;
 pub(crate) mod fill;
+pub(crate) mod inside;
 pub(crate) mod measure;
 pub(crate) mod path_costs;
 pub(crate) mod place;

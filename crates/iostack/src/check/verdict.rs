@@ -5,7 +5,7 @@
 
 use iostack_model::{Caveat, Limit, Point, Saturation, Step, Storage, Summary, Verdict};
 
-use super::advice;
+use super::{advice, inside};
 
 /// A CPU this busy is the limit.
 const BUSY: f64 = 0.9;
@@ -56,8 +56,16 @@ type Rule = fn(&Facts<'_>) -> Option<(Limit, String)>;
 
 /// The verdict with evidence and advice.
 pub(crate) fn decide(facts: &Facts<'_>) -> Verdict {
-    let rules: [Rule; 7] =
-        [by_others, by_cap, by_punting, by_all_cores, by_one_core, by_unsaturated, by_queue];
+    let rules: [Rule; 8] = [
+        by_others,
+        by_cap,
+        by_punting,
+        by_all_cores,
+        by_one_core,
+        by_unsaturated,
+        by_queue,
+        inside::by_waiting,
+    ];
     let (limit, answer) = rules.iter().find_map(|rule| rule(facts)).unwrap_or_else(|| by_device(facts));
     Verdict { limit, answer, evidence: evidence(facts), advice: advice::advise(facts) }
 }
@@ -256,6 +264,7 @@ fn evidence(facts: &Facts<'_>) -> Vec<String> {
             thousands(cost.iops_per_core)
         ));
     }
+    lines.extend(inside::evidence(facts));
     lines
 }
 

@@ -1,0 +1,135 @@
+//! What do the reads that were looked at from inside add to the verdict? Pure.
+
+use iostack_model::{Limit, Part, Point, Stage, Way, WayStages};
+
+use super::verdict::Facts;
+
+/// With more than this share of its time spent before the driver, a read waits for the queue, not for the device.
+const WAITS: f64 = 0.5;
+
+/// Reads of the step `places`, with the stages of those that went to the device.
+fn seen<'a>(facts: &Facts<'a>) -> impl Iterator<Item = (&'a Point, &'a WayStages)> {
+    facts.points("places").iter().filter_map(|point| {
+        let stages = point.outcome.stages.as_ref()?;
+        Some((point, stages.way(Way::Device)?))
+    })
+}
+
+/// Mean time between bio and driver, ns: waiting for a tag, a lock or the scheduler.
+fn waiting_ns(way: &WayStages) -> f64 {
+    let before_driver = [Stage::Queue, Stage::Schedule];
+    way.stages.iter().filter(|(stage, _)| before_driver.contains(stage)).map(|(_, bins)| bins.mean_ns()).sum()
+}
+
+/// Deep queues that wait on this side of the driver are limited on this side of it.
+pub(crate) fn by_waiting(facts: &Facts<'_>) -> Option<(Limit, String)> {
+    let (point, way) = seen(facts).find(|(point, _)| point.outcome.job.queue_depth > 1)?;
+    let (waiting, whole) = (waiting_ns(way), way.whole.mean_ns());
+    (whole > 0.0 && waiting > whole * WAITS).then(|| {
+        let text = format!(
+            "One queue: at depth {} a read waits {:.0} of its {:.0} us between bio and driver (tags, scheduler, locks).",
+            point.outcome.job.queue_depth,
+            waiting / 1e3,
+            whole / 1e3
+        );
+        (Limit::OneQueue, text)
+    })
+}
+
+/// Who took the time of a read, at each depth that was looked at.
+pub(crate) fn evidence(facts: &Facts<'_>) -> Vec<String> {
+    seen(facts)
+        .map(|(point, way)| {
+            let percent = |part| way.part_share(part) * 100.0;
+            format!(
+                "Of a read's {:.1} us at depth {} the platform took {:.0} %, telling the device at most {:.0} %, the device {:.0} %.",
+                way.whole.mean_ns() / 1e3,
+                point.outcome.job.queue_depth,
+                percent(Part::Platform),
+                percent(Part::Transport),
+                percent(Part::Device)
+            )
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use iostack_model::{Axis, Bins, Ladder, Nanos, Stages, Step, TracingCost};
+    use iostack_report::fixture;
+
+    use super::*;
+    use crate::check::summary;
+
+    fn bins(ns: u64) -> Bins {
+        Bins { count: 100, sum_ns: 100 * ns, min_ns: ns, max_ns: ns, ..Bins::default() }
+    }
+
+    fn stages(waiting_ns: u64, device_ns: u64) -> Stages {
+        let way = WayStages {
+            way: Way::Device,
+            whole: bins(waiting_ns + device_ns),
+            stages: vec![(Stage::Queue, bins(waiting_ns)), (Stage::Device, bins(device_ns))],
+        };
+        Stages {
+            subject: "this load".to_owned(),
+            elapsed: Nanos::secs(1),
+            ios: 100,
+            matched: 100,
+            lost: 0,
+            ways: vec![way],
+            devices: Vec::new(),
+            application_mean_ns: None,
+            tracing: TracingCost::default(),
+            ladder: Ladder::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// What the rule says of a read at `depth` with these stages.
+    fn judged(depth: u32, stages: Stages) -> (Option<(Limit, String)>, Vec<String>) {
+        let mut check = fixture::check();
+        let mut point = check.steps[0].points[0].clone();
+        point.outcome.job.queue_depth = depth;
+        point.outcome.stages = Some(stages);
+        check.steps.retain(|step| step.id != "places");
+        check.steps.push(Step {
+            id: "places".to_owned(),
+            title: String::new(),
+            note: None,
+            axis: Axis::default(),
+            points: vec![point],
+            elapsed: Nanos::secs(1),
+        });
+        let summary = summary::summarise(&check.steps);
+        let facts = Facts {
+            steps: &check.steps,
+            summary: &summary,
+            storage: &check.storage,
+            cores: 2,
+            caveats: &check.caveats,
+        };
+        (by_waiting(&facts), evidence(&facts))
+    }
+
+    #[test]
+    fn reads_that_wait_before_the_driver_are_limited_by_the_queue() {
+        let (limit, _) = judged(32, stages(60_000, 40_000));
+        let (limit, text) = limit.expect("60 of 100 us before the driver");
+        assert_eq!(limit, Limit::OneQueue);
+        assert!(text.contains("60 of its 100 us"), "{text}");
+    }
+
+    #[test]
+    fn reads_that_wait_in_the_device_are_not() {
+        assert_eq!(judged(32, stages(40_000, 60_000)).0, None);
+        assert_eq!(judged(1, stages(60_000, 40_000)).0, None, "one read alone waits for no other");
+    }
+
+    #[test]
+    fn the_evidence_names_all_three_parts() {
+        let (_, lines) = judged(1, stages(30_000, 70_000));
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].contains("platform took 30 %") && lines[0].contains("device 70 %"), "{lines:?}");
+    }
+}
