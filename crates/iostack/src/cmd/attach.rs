@@ -82,12 +82,18 @@ pub(crate) fn watch<T>(
     talk.clear();
 }
 
-/// Prints what was seen.
-pub(crate) fn print<T>(args: &RunArgs, talk: &Talk, seen: &T, pictures: &Pictures<T>) -> anyhow::Result<()> {
+/// Prints what was seen, and what to look at next.
+pub(crate) fn print<T>(
+    args: &RunArgs,
+    talk: &Talk,
+    seen: &T,
+    pictures: &Pictures<T>,
+    next: &str,
+) -> anyhow::Result<()> {
     let text = if args.json {
         (pictures.json)(seen).context("a picture is plain data")? + "\n"
     } else {
-        (pictures.text)(seen)
+        format!("{}\nnext: {next}\n", (pictures.text)(seen))
     };
     match &args.output {
         Some(path) => save::new_file(path, &text)?,

@@ -55,6 +55,10 @@ fn look(args: &LayersArgs, subject: Subject, what: &str) -> anyhow::Result<Ended
     let pid = args.pid;
     attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || pid.is_some_and(has_ended));
     let layers = trace.finish(None, "");
-    attach::print(&args.run, &talk, &layers, &PICTURES)?;
+    let next = match pid {
+        Some(pid) => format!("iostack stages --pid {pid}    # where its latency goes"),
+        None => "iostack stages --device DEVICE    # where the latency of its I/Os goes".to_owned(),
+    };
+    attach::print(&args.run, &talk, &layers, &PICTURES, &next)?;
     Ok(Ended::Done)
 }

@@ -56,7 +56,11 @@ fn look(args: &StagesArgs, subject: &Subject<'_>, storage: &Storage, what: &str)
     let pid = args.pid;
     attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || pid.is_some_and(has_ended));
     let stages = trace.finish();
-    attach::print(&args.run, &talk, &stages, &PICTURES)?;
+    let next = match pid {
+        Some(pid) => format!("iostack layers --pid {pid}    # where its clocks go"),
+        None => "iostack layers --machine    # where the clocks go".to_owned(),
+    };
+    attach::print(&args.run, &talk, &stages, &PICTURES, &next)?;
     Ok(Ended::Done)
 }
 
