@@ -1,8 +1,10 @@
 //! Stored samples of real workloads keep their classification: few unknown, few on which the rules disagree.
 //!
 //! `data/classify-symbols.txt` is an excerpt of `/proc/kallsyms` in its order (an empty line where functions are left
-//! out), `data/classify-samples.txt` holds the stacks; `examples/classify_samples.rs` writes both. The rules were
-//! written looking at ext4 and the programs; the workloads of `HELD_OUT` were only measured.
+//! out), `data/classify-samples.txt` holds the stacks; `examples/classify_samples.rs` writes both. The rules
+//! began as a draft made on workloads that are not recorded, and were then changed looking at ext4 and the programs; the
+//! workloads of `HELD_OUT` were only measured after that. Sampling was of the whole machine, so that a few stacks of a
+//! workload are of others that ran beside it.
 
 use std::fmt::Write;
 
@@ -12,7 +14,7 @@ use iostack_model::Nanos;
 const SYMBOLS: &str = include_str!("data/classify-symbols.txt");
 const SAMPLES: &str = include_str!("data/classify-samples.txt");
 
-/// Beginnings of the names of workloads that no rule was written for.
+/// Beginnings of the names of workloads that no change of the draft looked at.
 const HELD_OUT: &[&str] = &["xfs", "btrfs", "loop"];
 
 /// Address of a line; an empty line is a gap that neighbours do not reach across.

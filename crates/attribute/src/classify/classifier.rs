@@ -1,7 +1,8 @@
 //! From a stack to a verdict.
 //!
-//! Cost sketch of a warm stack of 20 frames: 20 look-ups in a table of addresses seen before (some ns each, against 60 ns
-//! of a binary search over 61,000 symbols), then flags of symbols judged before. Name patterns run once per function.
+//! Cost of a warm stack: look-ups in a table of addresses seen before (against a binary search over 64,000 symbols), then
+//! flags of symbols judged before. Name patterns run once per function. Measured on a shared machine, built for tests:
+//! 0.2 to 2.2 us a stack of the stored workloads' full samples.
 
 use iostack_model::Quality;
 

@@ -351,12 +351,12 @@ mod tests {
     #[test]
     fn an_unknown_layer_is_refused_with_the_layers_that_exist() {
         for (more, place) in [
-            ("[[name]]\npattern = 'x'\nlayer = \"blok\"\n", "[[name]] rule 1"),
-            ("[module]\nnvme = \"blok\"\n", "[module] `nvme`"),
-            ("[path]\n\"fs/\" = \"blok\"\n", "[path] `fs/`"),
+            ("[[name]]\npattern = 'x'\nlayer = \"flash\"\n", "[[name]] rule 1"),
+            ("[module]\nnvme = \"flash\"\n", "[module] `nvme`"),
+            ("[path]\n\"fs/\" = \"flash\"\n", "[path] `fs/`"),
         ] {
             let said = refusal(more);
-            assert!(said.starts_with(place) && said.contains("`blok`") && said.contains(": user"), "{said}");
+            assert!(said.starts_with(place) && said.contains("`flash`") && said.contains(": user"), "{said}");
         }
     }
 
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_key_is_refused() {
-        assert!(refusal("[[name]]\npatern = 'x'\nlayer = \"user\"\n").contains("patern"));
+        assert!(refusal("[[name]]\nregexp = 'x'\nlayer = \"user\"\n").contains("regexp"));
     }
 
     #[test]

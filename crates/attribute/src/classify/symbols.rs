@@ -4,7 +4,7 @@
 //! order in which the linker laid out the object files: [`super::neighbours`] lives on that. The `__pfx_` symbols
 //! (padding in front of functions) are dropped: nothing runs there.
 //!
-//! Cost: 122,000 lines make 61,000 symbols: 0.5 MB of addresses, 0.5 MB of offsets and modules, 1.4 MB of names.
+//! Cost, by arithmetic: 122,000 lines make 64,000 symbols of 14 bytes each, and their names.
 
 use std::io;
 use std::sync::Arc;
