@@ -104,7 +104,7 @@ fn test_row(test: &IolatTest, change: Option<&TestChange>, mark: &str) -> String
         test.bytes.0,
         rate_of_any(test.iops.mean),
         plus_minus(test.iops),
-        format!("{:.0} %", test.spread() * 100.0),
+        if test.rounds.len() < 2 { "-".to_owned() } else { format!("{:.0} %", test.spread() * 100.0) },
         milliseconds(test.request.mean),
     );
     match mark.len() {

@@ -91,5 +91,6 @@ fn without_layers_the_reason_and_the_command_are_shown() {
         "{text}"
     );
     assert!(!text.contains("±"), "one round has no interval: {text}");
+    assert!(words(&text).contains("Small_direct_read 4096 12.47k - - 0.07456"), "nor a spread: {text}");
     assert!(!text.contains("CLOCKS PER I/O"), "{text}");
 }
