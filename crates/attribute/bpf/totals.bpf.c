@@ -43,6 +43,14 @@ struct {
 	MAP_VALUE(__u64);
 } device_interrupts SECTION(".maps");
 
+/* The moment at which the reader wants to know all times: slices that end later are cut there. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
+	MAP_ENTRIES(1);
+	MAP_KEY(__u32);
+	MAP_VALUE(__u64);
+} boundaries SECTION(".maps");
+
 ALWAYS_INLINE struct cpu_state *this_cpu(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -96,16 +104,33 @@ ALWAYS_INLINE struct thread_time *time_of(struct task_struct *task)
 	return bpf_map_lookup_elem(&threads, &thread);
 }
 
+/* A slice from `begin` to `now` ends, the first of the thread since the boundary: what lies before it is kept. */
+ALWAYS_INLINE void cut(struct thread_time *time, __u64 boundary, __u64 begin, __u64 now, __u64 without)
+{
+	__u64 part = 0;
+
+	time->time_before = time->time;
+	time->interrupts_before = time->interrupts;
+	time->boundary = boundary;
+	if (begin < boundary)
+		part = (now < boundary ? now : boundary) - begin;
+	if (part > without)
+		time->time_before += part - without;
+}
+
 /* The slice of `task` on this CPU ends. */
 ALWAYS_INLINE void settle(struct cpu_state *state, struct task_struct *task, __u64 now)
 {
-	__u64 since = subject_since(task), begin = state->since;
+	__u64 since = subject_since(task), begin = state->since, without;
 	struct thread_time *time;
+	__u64 *boundary;
+	__u32 zero = 0;
 
 	if (!begin || (!since && !is_worker(task)))
 		return;
 	time = time_of(task);
-	if (!time) {
+	boundary = bpf_map_lookup_elem(&boundaries, &zero);
+	if (!time || !boundary) {
 		state->lost++;
 		return;
 	}
@@ -114,12 +139,13 @@ ALWAYS_INLINE void settle(struct cpu_state *state, struct task_struct *task, __u
 		begin = since;
 	if (now <= begin)
 		return;
+	without = since ? 0 : state->interrupts;
+	if (time->boundary != *boundary)
+		cut(time, *boundary, begin, now, without);
 	/* Another CPU may run the thread already, so that two slices may end at once. */
 	__sync_fetch_and_add(&time->interrupts, state->interrupts);
-	if (since)
-		__sync_fetch_and_add(&time->time, now - begin);
-	else if (now - begin > state->interrupts)
-		__sync_fetch_and_add(&time->time, now - begin - state->interrupts);
+	if (now - begin > without)
+		__sync_fetch_and_add(&time->time, now - begin - without);
 }
 
 SECTION("tp_btf/sched_switch")

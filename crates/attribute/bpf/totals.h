@@ -42,6 +42,9 @@ struct thread_time {
 	__u64 interrupts; /* of the device, in that time */
 	__u64 process;
 	__u64 flags;
+	__u64 boundary; /* the last one that a slice has ended after */
+	__u64 time_before; /* of `time`, what lies before it */
+	__u64 interrupts_before;
 	char name[16];
 };
 

@@ -85,7 +85,12 @@ fn close(layers: &Layers, known: Duration, tolerance: f64) {
     for row in &layers.rows {
         println!("  {:14} {:>12} {}", row.layer, row.time, row.samples);
     }
-    assert!((found / known - 1.0).abs() <= tolerance, "{found} ns found, {known} ns known");
+    // What the hypervisor took looks like work to the kernel, and to the load like somebody else's turn.
+    let steal =
+        layers.notes.iter().find_map(|note| note.strip_prefix("The hypervisor took ")?.split(' ').next());
+    let steal: f64 = steal.map_or(0.01, |percent| percent.parse::<f64>().expect("a number") / 100.0);
+    let more = found / known - 1.0;
+    assert!(-tolerance <= more && more <= tolerance + 2.0 * steal, "{found} ns found, {known} ns known");
     let sum: u64 = layers.rows.iter().map(|row| row.time.0).sum();
     assert_eq!(sum, layers.clocks.total().0, "rows add up to the total");
 }

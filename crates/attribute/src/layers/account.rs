@@ -206,7 +206,8 @@ mod tests {
     use super::*;
 
     fn thread(name: &str, time: u64, interrupts: u64, worker: bool) -> ThreadTime {
-        ThreadTime { time: Nanos(time), interrupts: Nanos(interrupts), worker, name: name.to_owned() }
+        let (time, interrupts) = (Nanos(time), Nanos(interrupts));
+        ThreadTime { time, interrupts, worker, cut: false, name: name.to_owned() }
     }
 
     fn facts(readings: &Readings) -> Facts<'_> {

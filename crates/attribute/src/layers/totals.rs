@@ -6,6 +6,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use aya::maps::{Array, HashMap, MapData};
@@ -60,6 +61,8 @@ pub(crate) struct ThreadTime {
     pub(crate) interrupts: Nanos,
     /// A thread or a worker of the kernel, not of the subject.
     pub(crate) worker: bool,
+    /// A slice has ended after the moment asked for, so that what ran at that moment is in `time`.
+    pub(crate) cut: bool,
     pub(crate) name: String,
 }
 
@@ -148,7 +151,7 @@ impl Membership {
     }
 }
 
-/// Adds what has not ended yet on each CPU to what has. Pure.
+/// Adds what ran at the moment `now` and had not ended when it was looked at. Pure.
 fn join(
     mut ended: BTreeMap<u32, ThreadTime>,
     cpus: &[CpuState],
@@ -163,6 +166,9 @@ fn join(
         snapshot.events += state.events;
         let Some((since, worker)) = member(state).filter(|_| state.since != 0) else { continue };
         let running = now - Nanos(state.since.max(since));
+        if ended.get(&(state.thread as u32)).is_some_and(|thread| thread.cut) {
+            continue;
+        }
         let thread = ended.entry(state.thread as u32).or_insert_with(|| ThreadTime {
             worker,
             name: thread_name(state.thread).unwrap_or_default(),
@@ -185,13 +191,14 @@ pub(crate) fn thread_name(thread: u64) -> Option<String> {
 pub(crate) struct Totals {
     _object: Object,
     cpus: Array<MapData, [u64; 16]>,
-    threads: HashMap<MapData, u32, [u64; 6]>,
+    threads: HashMap<MapData, u32, [u64; 9]>,
+    boundaries: Mutex<Array<MapData, u64>>,
     lanes: HashMap<MapData, u32, u64>,
     members: Membership,
 }
 
-/// A slice that ends between two looks is counted twice or not at all; looked at again while that may be long.
-const LOOKS: usize = 4;
+/// Times to tell a boundary at most.
+const LOOKS: usize = 8;
 
 impl Totals {
     /// Attaches. `cpus` are those online, `excluded` is the thread that reads samples.
@@ -219,6 +226,7 @@ impl Totals {
         }
         let totals_cpus = object.take_map("cpus").try_into().expect("declared as an array of these");
         let threads = object.take_map("threads").try_into().expect("declared as a hash of these");
+        let boundaries = object.take_map("boundaries").try_into().expect("declared as an array of these");
         let lanes = object.take_map("lanes").try_into().expect("declared as a hash of these");
         for (program, tracepoint, arguments) in [
             ("totals_interrupt_entry", "irq_handler_entry", &[2][..]),
@@ -231,7 +239,8 @@ impl Totals {
         }
         let members =
             Membership { subject, own_process, excluded: u64::from(excluded), lanes: BTreeMap::new() };
-        let totals = Totals { _object: object, cpus: totals_cpus, threads, lanes, members };
+        let boundaries = Mutex::new(boundaries);
+        let totals = Totals { _object: object, cpus: totals_cpus, threads, boundaries, lanes, members };
         switch_once(cpus);
         Ok(totals)
     }
@@ -247,19 +256,27 @@ impl Totals {
 
     /// All times up to now.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let mut before = self.cpu_states();
-        for look in 1.. {
-            let ended = self.ended();
-            let after = self.cpu_states();
-            let long_slice = before.iter().zip(&after).any(|(one, other)| {
-                one.since != other.since && other.since - one.since > SLICE_THAT_MATTERS.0
-            });
-            if !long_slice || look == LOOKS {
-                return join(ended, &before, |state| self.members.of(state), system::now());
+        let boundary = self.set_boundary();
+        // What runs first, what has ended then: a slice that ends between is known to have ended after the boundary.
+        let running = self.cpu_states();
+        let ended = self.ended(boundary);
+        join(ended, &running, |state| self.members.of(state), boundary)
+    }
+
+    /// Tells the kernel side that times are wanted up to now. Slices that end between the look at the clock and the
+    /// telling count as before; that is looked at again when it took long.
+    fn set_boundary(&self) -> Nanos {
+        let mut boundaries = self.boundaries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = system::now();
+        for _ in 0..LOOKS {
+            boundaries.set(0, now.0, 0).expect("the map has one place");
+            let told = system::now();
+            if told - now < TELLING_MAX {
+                break;
             }
-            before = after;
+            now = told;
         }
-        unreachable!("the loop ends at its last look")
+        now
     }
 
     fn cpu_states(&self) -> Vec<CpuState> {
@@ -269,22 +286,26 @@ impl Totals {
             .collect()
     }
 
-    fn ended(&self) -> BTreeMap<u32, ThreadTime> {
+    /// Times of slices that ended before the boundary, with those cut by it.
+    fn ended(&self, boundary: Nanos) -> BTreeMap<u32, ThreadTime> {
         let told = self.threads.iter().filter_map(Result::ok);
-        told.map(|(number, words)| (number, thread_time(&words))).collect()
+        told.map(|(number, words)| (number, thread_time(&words, boundary))).collect()
     }
 }
 
-/// Slices shorter than this are lost in what they are added to.
-const SLICE_THAT_MATTERS: Nanos = Nanos::micros(100);
+/// Longer than this takes the telling only when somebody else had the CPU meanwhile.
+const TELLING_MAX: Nanos = Nanos::micros(100);
 
-fn thread_time(words: &[u64; 6]) -> ThreadTime {
+fn thread_time(words: &[u64; 9], boundary: Nanos) -> ThreadTime {
     let name: Vec<u8> =
-        words[4..6].iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
+        words[7..9].iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
+    let cut = words[4] == boundary.0;
+    let (time, interrupts) = if cut { (words[5], words[6]) } else { (words[0], words[1]) };
     ThreadTime {
-        time: Nanos(words[0]),
-        interrupts: Nanos(words[1]),
+        time: Nanos(time),
+        interrupts: Nanos(interrupts),
         worker: words[3] & (KERNEL_THREAD | IO_WORKER) != 0,
+        cut,
         name: String::from_utf8_lossy(&name).into_owned(),
     }
 }
@@ -351,6 +372,27 @@ mod tests {
         let load = members(Subject::Load);
         let joined = join(BTreeMap::from([(51, thread(7))]), &[state], |state| load.of(state), Nanos(1000));
         assert_eq!(joined.threads[&51].time, Nanos(107));
+    }
+
+    #[test]
+    fn a_slice_that_ended_since_is_not_counted_again() {
+        let state = CpuState { since: 800, thread: 51, process: 50, ..CpuState::default() };
+        let load = members(Subject::Load);
+        let cut = ThreadTime { cut: true, ..thread(207) };
+        let joined = join(BTreeMap::from([(51, cut)]), &[state], |state| load.of(state), Nanos(1000));
+        assert_eq!(joined.threads[&51].time, Nanos(207));
+        let later = CpuState { since: 1001, ..state };
+        let joined = join(BTreeMap::from([(51, thread(207))]), &[later], |state| load.of(state), Nanos(1000));
+        assert_eq!(joined.threads[&51].time, Nanos(207), "began after the moment asked for");
+    }
+
+    #[test]
+    fn a_thread_is_read_up_to_the_boundary() {
+        let words = [90, 9, 50, 0, 700, 60, 6, u64::from_ne_bytes(*b"load\0\0\0\0"), 0];
+        let at = |boundary| thread_time(&words, Nanos(boundary));
+        assert_eq!((at(700).time, at(700).interrupts, at(700).cut), (Nanos(60), Nanos(6), true));
+        assert_eq!((at(800).time, at(800).interrupts, at(800).cut), (Nanos(90), Nanos(9), false));
+        assert_eq!(at(800).name, "load");
     }
 
     #[test]
