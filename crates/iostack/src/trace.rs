@@ -1,13 +1,14 @@
 //! Looks at a load while it runs: stages, layers, or both.
 
 use anyhow::Context;
+use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::{self, LayerTrace};
 use iostack_attribute::stages::{self, StageTrace};
 use iostack_host::clock::Clock;
 use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome, Stages, Storage};
 
 /// What is to be looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Wanted {
     /// Latency by stage.
     pub(crate) stages: bool,
@@ -15,6 +16,8 @@ pub(crate) struct Wanted {
     pub(crate) layers: bool,
     /// Samples per second and CPU; 0 for the default.
     pub(crate) sample_rate: u32,
+    /// Rules that give functions their layers; `None` for the built-in ones.
+    pub(crate) rules: Option<&'static Rules>,
 }
 
 impl Wanted {
@@ -36,13 +39,10 @@ impl Trace {
     pub(crate) fn attach(wanted: Wanted, storage: &Storage, ladder: &Ladder) -> anyhow::Result<Trace> {
         let mut trace = Trace::default();
         if wanted.stages {
-            let attached = StageTrace::attach(&stages::Subject::Load, storage, ladder);
-            trace.stages = Some(attached.context("cannot trace the stages of an I/O")?);
+            trace.stages = Some(follow(&stages::Subject::Load, storage, ladder)?);
         }
         if wanted.layers {
-            let hz = Clock::calibrated().tsc_hz();
-            let started = LayerTrace::start(layers::Subject::Load, storage, ladder, hz, wanted.sample_rate);
-            trace.layers = Some(started.context("cannot sample the layers of the kernel")?);
+            trace.layers = Some(sample(layers::Subject::Load, storage, ladder, wanted)?);
         }
         Ok(trace)
     }
@@ -197,6 +197,40 @@ mod tests {
         let found = doubts(None, Some(&layers(0.02, false)), 0.0);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0], Caveat::Unclassified { share: 0.02 });
+    }
+}
+
+/// Attaches to I/Os, or refuses with the reason and the remedy.
+pub(crate) fn follow(
+    subject: &stages::Subject<'_>,
+    storage: &Storage,
+    ladder: &Ladder,
+) -> anyhow::Result<StageTrace> {
+    StageTrace::attach(subject, storage, ladder)
+        .map_err(|error| with_remedy(&error, error.remedy()))
+        .context("cannot trace the stages of an I/O")
+}
+
+/// Begins to sample, or refuses with the reason and the remedy.
+pub(crate) fn sample(
+    subject: layers::Subject,
+    storage: &Storage,
+    ladder: &Ladder,
+    wanted: Wanted,
+) -> anyhow::Result<LayerTrace> {
+    let hz = Clock::calibrated().tsc_hz();
+    let rules = wanted.rules.unwrap_or_else(|| Rules::built_in());
+    LayerTrace::start_by(rules, subject, storage, ladder, hz, wanted.sample_rate)
+        .map_err(|error| with_remedy(&error, error.remedy()))
+        .context("cannot sample the layers of the kernel")
+}
+
+/// An error with its causes, and what lifts it behind them.
+pub(crate) fn with_remedy(error: &dyn std::error::Error, remedy: Option<&str>) -> anyhow::Error {
+    let said = crate::check::measure::chain(error);
+    match remedy {
+        Some(remedy) if !said.contains(remedy) => anyhow::anyhow!("{said}; what helps: {remedy}"),
+        _ => anyhow::anyhow!("{said}"),
     }
 }
 

@@ -194,6 +194,18 @@ impl LayerTrace {
         tsc_hz: u64,
         rate_hz: u32,
     ) -> Result<LayerTrace, LayerError> {
+        LayerTrace::start_by(Rules::built_in(), subject, storage, ladder, tsc_hz, rate_hz)
+    }
+
+    /// [`LayerTrace::start`] with other rules than the built-in ones.
+    pub fn start_by(
+        rules: &Rules,
+        subject: Subject,
+        storage: &Storage,
+        ladder: &Ladder,
+        tsc_hz: u64,
+        rate_hz: u32,
+    ) -> Result<LayerTrace, LayerError> {
         let rate_hz = if rate_hz == 0 { DEFAULT_RATE_HZ } else { rate_hz };
         if rate_hz > RATE_MAX_HZ {
             return Err(LayerError::Rate { asked: rate_hz });
@@ -201,7 +213,7 @@ impl LayerTrace {
         let name = name_of(subject)?;
         let scope = scope(subject, ladder)?;
         let symbols = Symbols::live()?;
-        let classifier = Classifier::new(Rules::built_in(), &symbols, FunctionTable::built_in());
+        let classifier = Classifier::new(rules, &symbols, FunctionTable::built_in());
         let mut notes = Vec::new();
         let source = if ladder.has(Rung::Hardware) { Source::Cycles } else { Source::CpuClock };
         let cpus = online()?;

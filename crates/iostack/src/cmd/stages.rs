@@ -1,13 +1,13 @@
 //! `iostack stages`: where the latency of an I/O goes, for a load of our own or for what runs already.
 
-use iostack_attribute::stages::{StageTrace, Subject};
+use iostack_attribute::stages::Subject;
 use iostack_model::{Stages, Storage};
 
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
 use crate::talk::Talk;
-use crate::trace::Wanted;
+use crate::trace::{self, Wanted};
 
 /// Arguments of `iostack stages`.
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ fn look(args: &StagesArgs, subject: &Subject<'_>, storage: &Storage, what: &str)
     let talk = Talk::new(args.run.quiet);
     run::refuse_existing(&args.run)?;
     let runtime = attach::runtime(&args.run, what)?;
-    let mut trace = StageTrace::attach(subject, storage, &attach::ladder())?;
+    let mut trace = trace::follow(subject, storage, &attach::ladder())?;
     let pid = args.pid;
     attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || pid.is_some_and(has_ended));
     let stages = trace.finish();
