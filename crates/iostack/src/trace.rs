@@ -134,6 +134,68 @@ fn doubts(stages: Option<&Stages>, layers: Option<&Layers>, mean_ns: f64) -> Vec
     doubts
 }
 
+/// Attaches to I/Os, or refuses with the reason and the remedy.
+pub(crate) fn follow(
+    subject: &stages::Subject<'_>,
+    storage: &Storage,
+    ladder: &Ladder,
+) -> anyhow::Result<StageTrace> {
+    StageTrace::attach(subject, storage, ladder)
+        .map_err(|error| with_remedy(&error, error.remedy()))
+        .context("cannot trace the stages of an I/O")
+}
+
+/// Begins to sample, or refuses with the reason and the remedy.
+pub(crate) fn sample(
+    subject: layers::Subject,
+    storage: &Storage,
+    ladder: &Ladder,
+    wanted: Wanted,
+) -> anyhow::Result<LayerTrace> {
+    let hz = Clock::calibrated().tsc_hz();
+    let rules = wanted.rules.unwrap_or_else(|| Rules::built_in());
+    LayerTrace::start_by(rules, subject, storage, ladder, hz, wanted.sample_rate)
+        .map_err(|error| with_remedy(&error, error.remedy()))
+        .context("cannot sample the layers of the kernel")
+}
+
+/// An error with its causes, and what lifts it behind them.
+pub(crate) fn with_remedy(error: &dyn std::error::Error, remedy: Option<&str>) -> anyhow::Error {
+    let said = crate::check::measure::chain(error);
+    match remedy {
+        Some(remedy) if !said.contains(remedy) => anyhow::anyhow!("{said}; what helps: {remedy}"),
+        _ => anyhow::anyhow!("{said}"),
+    }
+}
+
+/// Two observers of one load.
+pub(crate) struct Both<'a> {
+    stages: Option<&'a dyn Observer>,
+    layers: Option<&'a dyn Observer>,
+}
+
+impl Both<'_> {
+    fn each(&self) -> impl Iterator<Item = &dyn Observer> {
+        self.stages.into_iter().chain(self.layers)
+    }
+}
+
+impl Observer for Both<'_> {
+    fn opened(&self) {
+        self.each().for_each(Observer::opened);
+    }
+
+    fn closed(&self) {
+        self.each().for_each(Observer::closed);
+    }
+
+    /// Layers look at threads, not at single I/Os: they have no lane.
+    fn lane(&self, request: &LaneRequest) -> Option<Box<dyn Lane + '_>> {
+        let lanes: Vec<Box<dyn Lane + '_>> = self.each().filter_map(|one| one.lane(request)).collect();
+        lanes.into_iter().next()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use iostack_model::{Clocks, Ladder, Nanos, Quality, TracingCost};
@@ -197,67 +259,5 @@ mod tests {
         let found = doubts(None, Some(&layers(0.02, false)), 0.0);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0], Caveat::Unclassified { share: 0.02 });
-    }
-}
-
-/// Attaches to I/Os, or refuses with the reason and the remedy.
-pub(crate) fn follow(
-    subject: &stages::Subject<'_>,
-    storage: &Storage,
-    ladder: &Ladder,
-) -> anyhow::Result<StageTrace> {
-    StageTrace::attach(subject, storage, ladder)
-        .map_err(|error| with_remedy(&error, error.remedy()))
-        .context("cannot trace the stages of an I/O")
-}
-
-/// Begins to sample, or refuses with the reason and the remedy.
-pub(crate) fn sample(
-    subject: layers::Subject,
-    storage: &Storage,
-    ladder: &Ladder,
-    wanted: Wanted,
-) -> anyhow::Result<LayerTrace> {
-    let hz = Clock::calibrated().tsc_hz();
-    let rules = wanted.rules.unwrap_or_else(|| Rules::built_in());
-    LayerTrace::start_by(rules, subject, storage, ladder, hz, wanted.sample_rate)
-        .map_err(|error| with_remedy(&error, error.remedy()))
-        .context("cannot sample the layers of the kernel")
-}
-
-/// An error with its causes, and what lifts it behind them.
-pub(crate) fn with_remedy(error: &dyn std::error::Error, remedy: Option<&str>) -> anyhow::Error {
-    let said = crate::check::measure::chain(error);
-    match remedy {
-        Some(remedy) if !said.contains(remedy) => anyhow::anyhow!("{said}; what helps: {remedy}"),
-        _ => anyhow::anyhow!("{said}"),
-    }
-}
-
-/// Two observers of one load.
-pub(crate) struct Both<'a> {
-    stages: Option<&'a dyn Observer>,
-    layers: Option<&'a dyn Observer>,
-}
-
-impl Both<'_> {
-    fn each(&self) -> impl Iterator<Item = &dyn Observer> {
-        self.stages.into_iter().chain(self.layers)
-    }
-}
-
-impl Observer for Both<'_> {
-    fn opened(&self) {
-        self.each().for_each(Observer::opened);
-    }
-
-    fn closed(&self) {
-        self.each().for_each(Observer::closed);
-    }
-
-    /// Layers look at threads, not at single I/Os: they have no lane.
-    fn lane(&self, request: &LaneRequest) -> Option<Box<dyn Lane + '_>> {
-        let lanes: Vec<Box<dyn Lane + '_>> = self.each().filter_map(|one| one.lane(request)).collect();
-        lanes.into_iter().next()
     }
 }

@@ -46,14 +46,14 @@ impl KindId {
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// Not TOML, or a key that does not exist.
-    #[error("the rule file cannot be read: {0}")]
+    #[error(transparent)]
     Syntax(#[from] Box<toml::de::Error>),
     /// Written for another program.
     #[error("the rule file says `version = {0}`, and only version 1 is known; write `version = 1`")]
     Version(u64),
     /// A pattern that does not compile.
     #[error(
-        "{rule}: the pattern is no regular expression: {source}; there is no look-ahead: put an exception into a \
+        "{rule}: the pattern is no regular expression; there is no look-ahead: put an exception into a \
          [[name]] rule above it"
     )]
     Pattern {
