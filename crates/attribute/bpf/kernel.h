@@ -175,11 +175,17 @@ struct io_ring_ctx {
 	__u32 flags;
 };
 
+struct io_uring_task {
+	struct task_struct *task;
+};
+
 struct io_kiocb {
 	struct file *file;
 	struct io_cqe cqe;
 	__u8 opcode;
 	struct io_ring_ctx *ctx;
+	/* Since 6.13. */
+	struct io_uring_task *tctx;
 };
 
 struct pt_regs {

@@ -31,6 +31,7 @@ const volatile __u64 flag_direct;
 #define DEVICE_NONE 255
 #define CHAIN_MAX 256
 #define BLOCK_SOFTIRQ 4
+#define PF_IO_WORKER 0x10
 
 /* Where the stamps of a bio's I/O are. */
 enum owner { OWNER_NONE, OWNER_SLOT, OWNER_FLIGHT };
@@ -269,6 +270,48 @@ ALWAYS_INLINE void take_bio(struct slot *slot, struct flight *flight, __u64 owne
 	slot->bios++;
 }
 
+/* Follows a kiocb of io_uring, which begins its request, to the slot of the thread of ours that asked. */
+ALWAYS_INLINE int punted_slot(void *holder, __u32 *index)
+{
+	struct iomap_dio *dio = holder;
+	struct io_kiocb *request = 0;
+	struct io_uring_task *ring = 0;
+	struct task_struct *owner = 0;
+	struct lane *lane;
+	__u64 within = 0;
+	int thread = 0;
+
+	if (bpf_probe_read_kernel(&request, sizeof(request), &dio->iocb) || !request)
+		return 0;
+	if (bpf_probe_read_kernel(&ring, sizeof(ring), &request->tctx) || !ring)
+		return 0;
+	if (bpf_probe_read_kernel(&owner, sizeof(owner), &ring->task) || !owner)
+		return 0;
+	if (bpf_probe_read_kernel(&thread, sizeof(thread), &owner->pid))
+		return 0;
+	if (bpf_probe_read_kernel(&within, sizeof(within), &request->cqe.user_data))
+		return 0;
+	lane = lane_of(thread);
+	if (!lane || lane->carrier != CARRIER_URING || within >= lane->slot_count)
+		return 0;
+	*index = lane->slot_first + within;
+	return 1;
+}
+
+/* Finds the I/O of a bio that one of io_uring's workers queues: a device that cannot do without waiting is left to them. */
+ALWAYS_INLINE void find_punted(struct bio *bio, struct flight *flight)
+{
+	void *holder = (void *)bio - field_offset(struct blkdev_dio, bio);
+	struct io_kiocb *any = 0;
+	__u32 index = 0;
+
+	if (!field_exists(any->tctx))
+		return;
+	if ((type_exists(struct iomap_dio) && punted_slot(bio->bi_private, &index)) ||
+	    (type_exists(struct blkdev_dio) && punted_slot(holder, &index)))
+		take_bio(bpf_map_lookup_elem(&slots, &index), flight, OWNER_SLOT, index);
+}
+
 /* Finds the I/O that this bio of the current thread belongs to. */
 ALWAYS_INLINE void find_owner(struct bio *bio, struct task_struct *task, struct flight *flight)
 {
@@ -276,8 +319,11 @@ ALWAYS_INLINE void find_owner(struct bio *bio, struct task_struct *task, struct 
 	__u64 within = 0, key;
 	__u32 index;
 
-	if (!lane)
+	if (!lane) {
+		if (!foreign && task->flags & PF_IO_WORKER)
+			find_punted(bio, flight);
 		return;
+	}
 	if (foreign && lane->call != CALL_MOVE && lane->call != CALL_SYNC) {
 		key = foreign_key(lane, bio);
 		take_bio(bpf_map_lookup_elem(&flights, &key), flight, OWNER_FLIGHT, key);
