@@ -7,7 +7,9 @@ use std::path::Path;
 use iostack_attribute::stages::Subject;
 use iostack_model::{Bytes, Engine, Job, Storage, Way};
 
-use crate::common::{Directory, IO_URING, Loop, Zram, assert_complete, attach, counted, ios, show, traced};
+use crate::common::{
+    Directory, ENGINES, IO_URING, Loop, Zram, assert_complete, attach, counted, ios, show, traced,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -40,8 +42,8 @@ fn nothing_is_lost_on_a_device_as_fast_as_memory() {
         return;
     };
     write_buffered(&device.0, 64 * MIB);
-    // io_uring hands I/Os of a device that may sleep to worker threads, which are not followed.
-    for engine in [Engine::Psync, Engine::Libaio] {
+    // io_uring hands I/Os of a device that may sleep to worker threads.
+    for engine in ENGINES {
         let Some((outcome, stages)) = traced(test, &counted(engine, 4, 16_000, 64 * MIB), &device.0) else {
             return;
         };

@@ -97,9 +97,10 @@ fn latency(place: &Place, weight: f64) -> PlannedStep {
 /// Where do the latency and the clocks of a read go?
 fn places(place: &Place, weight: f64) -> PlannedStep {
     let alone = random_read(place, Engine::Psync, 1);
-    let mut points = vec![point("random read", 1.0, "1", alone, weight)];
+    let mut points = vec![point("random read", 1.0, "depth 1", alone, weight)];
     if place.engine() != Engine::Psync {
-        points.push(point("random read", 32.0, "32", random_read(place, place.engine(), 32), weight * 0.5));
+        let deep = random_read(place, place.engine(), 32);
+        points.push(point("random read", 32.0, "depth 32", deep, weight * 0.5));
     }
     for point in &mut points {
         point.traced = true;
