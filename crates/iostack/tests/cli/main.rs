@@ -22,7 +22,7 @@ macro_rules! pages {
 }
 
 pages! {
-    check compare iolat jobfile pages run
+    attribution check compare iolat jobfile pages run
 }
 
 /// Longer than any command on a page may take on the slowest machine; a hang must not eat the night.
@@ -88,8 +88,12 @@ fn difference(name: &str, shown: &Shown, status: i32, output: &str) -> String {
 
 /// True when the machine has what a page requires: `root`, or a program.
 fn is_here(thing: &str) -> bool {
-    let question =
-        if thing == "root" { "test $(id -u) = 0".to_owned() } else { format!("command -v {thing}") };
+    let question = match thing {
+        "root" => "test $(id -u) = 0".to_owned(),
+        // A rung of the ladder.
+        "tracing" => format!("'{}' doctor | grep -q 'tracing  *yes'", env!("CARGO_BIN_EXE_iostack")),
+        program => format!("command -v {program}"),
+    };
     let answer = Command::new("sh").arg("-c").arg(question).output().expect("a POSIX system has sh");
     answer.status.success()
 }
