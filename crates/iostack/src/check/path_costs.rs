@@ -255,7 +255,8 @@ impl Bench<'_, '_> {
     }
 
     fn take_profiles(&mut self) -> Result<Vec<Layers>, String> {
-        let mut profiler = self.profiler.take().unwrap_or_else(Profiler::probe);
+        let mut profiler =
+            self.profiler.take().unwrap_or_else(|| Profiler::new(&self.session.explored.ladder));
         let mut taken = Vec::new();
         for turn in 0..TURNS {
             if self.session.stopped() {

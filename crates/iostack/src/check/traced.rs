@@ -18,9 +18,9 @@ pub(crate) struct Profiler {
 }
 
 impl Profiler {
-    /// Tries out what may be measured.
-    pub(crate) fn probe() -> Profiler {
-        Profiler { ladder: iostack_attribute::ladder::probe(), missing: None, worked: false }
+    /// A profiler that keeps to what may be measured.
+    pub(crate) fn new(ladder: &Ladder) -> Profiler {
+        Profiler { ladder: ladder.clone(), missing: None, worked: false }
     }
 
     /// Runs the job, with a profile where one may be had; without one the outcome has no layers.

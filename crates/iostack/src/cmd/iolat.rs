@@ -121,7 +121,7 @@ fn test(args: &IolatArgs, talk: &Talk) -> anyhow::Result<Iolat> {
     let scratch = fill::fill(&mut explored, limit, talk, started)?;
     let (tests, mut notes) = plan::tests(&explored.place, args.direct_only);
     ensure!(!tests.is_empty(), "no test can be made on `{}`: {}", explored.target, notes.join(" "));
-    let mut profiler = Profiler::probe();
+    let mut profiler = Profiler::new(&explored.ladder);
     let whole = measure::expected(tests.len(), args.runtime);
     talk.say(&format!(
         "{} tests in {} rounds on {}, about {:.0} s",
