@@ -10,6 +10,7 @@
  * The programs only stamp; whoever waits for the I/O folds its stamps into stages (src/stages). A program that finds
  * nothing of the subject's ends at once.
  */
+#include "bios.h"
 #include "stages.h"
 
 /* The process whose I/Os are wanted, as the kernel numbers it; 0: none, only devices. */
@@ -33,23 +34,8 @@ const volatile __u64 flag_direct;
 #define BLOCK_SOFTIRQ 4
 #define PF_IO_WORKER 0x10
 
-/* Where the stamps of a bio's I/O are. */
-enum owner { OWNER_NONE, OWNER_SLOT, OWNER_FLIGHT };
-
-struct flight {
-	__u64 owner;
-	/* Index into `slots` or key of `flights`. */
-	__u64 key;
-	__u64 sequence;
-	__u64 device;
-	__u64 flags;
-	/* Bytes that have not come back. */
-	__u64 left;
-	__u64 queue;
-	__u64 insert;
-	__u64 issue;
-	__u64 doorbell;
-};
+/* Programs that look for bios. */
+enum program { QUEUES, INSERTS, ISSUES, BIO_ENDS, REQUEST_ENDS, PROGRAMS };
 
 struct cpu {
 	__u64 events;
@@ -60,6 +46,8 @@ struct cpu {
 	/* The bio issued last on this CPU, until the CPU does something else. */
 	__u64 door_bio;
 	__u64 door_issue;
+	/* Of each program its own, since an interrupt's program may run within another, but never within itself. */
+	__u64 address[PROGRAMS];
 };
 
 struct {
@@ -85,13 +73,6 @@ struct {
 	MAP_KEY(__u32);
 	MAP_VALUE(__u32);
 } threads SECTION(".maps");
-
-struct {
-	MAP_TYPE(BPF_MAP_TYPE_HASH);
-	MAP_ENTRIES(16384);
-	MAP_KEY(__u64);
-	MAP_VALUE(struct flight);
-} bios SECTION(".maps");
 
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -154,6 +135,15 @@ ALWAYS_INLINE struct cpu *this_cpu(void)
 	return cpu;
 }
 
+/* An address as a number: the verifier lets nobody calculate with pointers, and what comes out of a map is none. */
+ALWAYS_INLINE __u64 address_of(struct cpu *cpu, enum program program, void *object)
+{
+	volatile __u64 *address = &cpu->address[program];
+
+	*address = (__u64)object;
+	return *address;
+}
+
 ALWAYS_INLINE struct lane *lane_of(__u32 thread)
 {
 	__u32 *index = bpf_map_lookup_elem(&threads, &thread);
@@ -170,7 +160,7 @@ ALWAYS_INLINE void door_closes(struct cpu *cpu, __u64 now)
 	if (!bio)
 		return;
 	cpu->door_bio = 0;
-	flight = bpf_map_lookup_elem(&bios, &bio);
+	flight = find_flight(bio);
 	if (flight && flight->issue == cpu->door_issue)
 		flight->doorbell = now;
 }
@@ -344,12 +334,12 @@ int block_bio_queue(__u64 *context)
 {
 	struct bio *bio = first_argument(context, queue_argument);
 	struct cpu *cpu = this_cpu();
-	struct flight flight = {};
+	struct flight flight = {}, *place;
 	struct task_struct *task;
-	__u64 key = (__u64)bio;
 
 	if (!cpu)
 		return 0;
+	flight.bio = address_of(cpu, QUEUES, bio);
 	flight.queue = bpf_ktime_get_ns();
 	door_closes(cpu, flight.queue);
 	flight.device = device_of(bio);
@@ -360,21 +350,22 @@ int block_bio_queue(__u64 *context)
 		find_owner(bio, task, &flight);
 	if (flight.owner == OWNER_NONE && flight.device == DEVICE_NONE)
 		return 0;
-	if (bpf_map_update_elem(&bios, &key, &flight, BPF_ANY))
+	place = new_flight(flight.bio, flight.queue);
+	if (place)
+		*place = flight;
+	else
 		count(LOST_BIOS);
 	return 0;
 }
 
 /* The flight of a bio, or of the one it was split from. */
-ALWAYS_INLINE struct flight *flight_of(struct bio *bio)
+ALWAYS_INLINE struct flight *flight_of(struct cpu *cpu, enum program program, struct bio *bio)
 {
-	__u64 key = (__u64)bio;
-	struct flight *flight = bpf_map_lookup_elem(&bios, &key);
+	struct flight *flight = find_flight(address_of(cpu, program, bio));
 
 	if (flight)
 		return flight;
-	key = (__u64)bio->bi_private;
-	flight = bpf_map_lookup_elem(&bios, &key);
+	flight = find_flight(address_of(cpu, program, bio->bi_private));
 	if (flight)
 		flight->flags |= 2;
 	return flight;
@@ -394,7 +385,7 @@ int block_rq_insert(__u64 *context)
 	now = bpf_ktime_get_ns();
 	door_closes(cpu, now);
 	for (i = 0; i < CHAIN_MAX && bio; i++) {
-		struct flight *flight = flight_of(bio);
+		struct flight *flight = flight_of(cpu, INSERTS, bio);
 
 		if (flight)
 			flight->insert = now;
@@ -421,16 +412,14 @@ int block_rq_issue(__u64 *context)
 		return 0;
 	merged = bio->bi_next ? 1 : 0;
 	for (i = 0; i < CHAIN_MAX && bio; i++) {
-		flight = flight_of(bio);
+		flight = flight_of(cpu, ISSUES, bio);
 		if (flight) {
 			flight->issue = now;
 			flight->doorbell = 0;
 			flight->flags |= merged;
 			if (!cpu->door_bio) {
-				__u64 own = (__u64)bio;
-
 				/* A piece's stamps are its parent's. */
-				cpu->door_bio = bpf_map_lookup_elem(&bios, &own) ? own : (__u64)bio->bi_private;
+				cpu->door_bio = flight->bio;
 				cpu->door_issue = now;
 			}
 		}
@@ -464,7 +453,7 @@ ALWAYS_INLINE void record_device(struct flight *flight, __u64 irq, __u64 now)
 }
 
 /* A bio, with all the pieces it was split into, has ended. */
-ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 key, __u64 now)
+ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 now)
 {
 	__u64 irq = cpu->irq > flight->issue ? cpu->irq : 0;
 	struct slot *slot = 0;
@@ -488,7 +477,7 @@ ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 key, _
 	}
 	if (flight->device != DEVICE_NONE)
 		record_device(flight, irq, now);
-	bpf_map_delete_elem(&bios, &key);
+	flight->bio = 0;
 }
 
 /* Bios of a device without requests, such as zram and dm, end here; those of requests already have. */
@@ -497,14 +486,13 @@ int block_bio_complete(__u64 *context)
 {
 	struct bio *bio = first_argument(context, complete_argument);
 	struct cpu *cpu = this_cpu();
-	__u64 key = (__u64)bio;
 	struct flight *flight;
 
 	if (!cpu)
 		return 0;
-	flight = bpf_map_lookup_elem(&bios, &key);
+	flight = find_flight(address_of(cpu, BIO_ENDS, bio));
 	if (flight)
-		bio_ends(cpu, flight, key, bpf_ktime_get_ns());
+		bio_ends(cpu, flight, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -524,23 +512,20 @@ int block_rq_complete(__u64 *context)
 	now = bpf_ktime_get_ns();
 	for (i = 0; i < CHAIN_MAX && bio; i++) {
 		__u32 size = bio->bi_iter.bi_size;
-		__u64 key = (__u64)bio;
 		struct flight *flight;
 
 		if (size > done)
 			break;
 		done -= size;
-		flight = bpf_map_lookup_elem(&bios, &key);
-		if (!flight) {
-			key = (__u64)bio->bi_private;
-			flight = bpf_map_lookup_elem(&bios, &key);
-		}
+		flight = find_flight(address_of(cpu, REQUEST_ENDS, bio));
+		if (!flight)
+			flight = find_flight(address_of(cpu, REQUEST_ENDS, bio->bi_private));
 		/* Pieces end in any order; the bio ends with the last of its bytes. */
 		if (flight) {
 			if (flight->left > size)
 				__sync_fetch_and_add(&flight->left, -(__u64)size);
 			else
-				bio_ends(cpu, flight, key, now);
+				bio_ends(cpu, flight, now);
 		}
 		bio = bio->bi_next;
 	}

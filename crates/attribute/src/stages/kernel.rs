@@ -94,7 +94,7 @@ const CALLS: &[(libc::c_long, u64)] = &[];
 const RING_BYTES: u32 = 8 << 20;
 
 /// Per-CPU words of `struct cpu`, the first of which counts events.
-const CPU_WORDS: usize = 5;
+const CPU_WORDS: usize = 10;
 
 /// The programs at work.
 pub(crate) struct Kernel {
