@@ -98,6 +98,8 @@ struct files_struct {
 };
 
 struct task_struct {
+	/* Since 5.14. */
+	unsigned int __state;
 	int pid;
 	int tgid;
 	__u32 flags;

@@ -594,6 +594,15 @@ int sched_waking(__u64 *context)
 	return 0;
 }
 
+/* A thread that leaves the CPU of its own will. One that is moved off it on its way back to user space is not called
+ * preempted, but it is running still. */
+ALWAYS_INLINE int sleeps(struct task_struct *task, __u64 preempted)
+{
+	if (preempted)
+		return 0;
+	return field_exists(task->__state) ? task->__state != 0 : 1;
+}
+
 SECTION("tp_btf/sched_switch")
 int sched_switch(__u64 *context)
 {
@@ -618,7 +627,7 @@ int sched_switch(__u64 *context)
 	door_closes(cpu, now);
 	if (!subject)
 		return 0;
-	if (previous->tgid == (int)subject && !context[0]) {
+	if (previous->tgid == (int)subject && sleeps(previous, context[0])) {
 		lane = lane_of(previous->pid);
 		if (lane)
 			lane->off = now;

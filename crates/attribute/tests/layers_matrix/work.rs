@@ -167,7 +167,7 @@ fn places(test: &str, span: Nanos) {
         Err(why) => println!("SKIPPED {test} on zram: {why}"),
     }
     // The disk below is never written and often not readable: what lies on it is.
-    println!("SKIPPED {test} on the raw disk: it was there before");
+    println!("SKIPPED {test} on the raw disk: the machine's own disk is not written");
     let directory = Directory::new("layers-disk");
     bad.extend(matrix(&ladder, "the disk's file system", &file(&directory.0), span));
     assert!(bad.is_empty(), "not classified well enough, or too few samples: {bad:?}");
