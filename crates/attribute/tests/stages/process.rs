@@ -63,7 +63,10 @@ fn a_foreign_programs_ios_are_those_it_counts_itself() {
         let seen = ios(&stages, Way::Device) as f64;
         assert!((seen / count - 1.0).abs() < 0.01, "{engine}: {seen} I/Os seen, fio counts {count}");
         let own = device.whole.mean_ns();
-        assert!((own / mean - 1.0).abs() < 0.25, "{engine}: {own:.0} ns, fio says {mean:.0} ns");
+        // An I/O of io_uring ends for us when its completion is posted; fio picks many up later, one after the other.
+        let least = if engine == "io_uring" && depth > 1 { 0.4 } else { 0.75 };
+        let ratio = own / mean;
+        assert!((least..1.25).contains(&ratio), "{engine}: {own:.0} ns, fio says {mean:.0} ns");
         assert!(stages.notes.iter().any(|note| note.contains("has ended")), "{:?}", stages.notes);
     }
 }
