@@ -50,13 +50,30 @@ fn traced(test: &str, path: &Path, engine: &str, depth: u32) -> Option<(f64, f64
     Some((count, mean, stages))
 }
 
+/// Share of its I/Os that must be seen to the end.
+const SEEN: f64 = 0.99;
+
+/// A run in which no CPU stayed silent for long: one that was disturbed says so by I/Os without a match, and is made
+/// again, as in `common::traced`.
+fn undisturbed(test: &str, path: &Path, engine: &str, depth: u32) -> Option<(f64, f64, Stages)> {
+    let mut run = traced(test, path, engine, depth)?;
+    for _ in 0..5 {
+        let (count, _, stages) = &run;
+        if ios(stages, Way::Device) as f64 >= SEEN * count {
+            break;
+        }
+        run = traced(test, path, engine, depth)?;
+    }
+    Some(run)
+}
+
 #[test]
 fn a_foreign_programs_ios_are_those_it_counts_itself() {
     let test = "a_foreign_programs_ios_are_those_it_counts_itself";
     let directory = Directory::new("stages-fio");
     let path = directory.file("data", 16 * MIB);
     for (engine, depth) in [("psync", 1), ("libaio", 1), ("libaio", 16), ("io_uring", 1), ("io_uring", 16)] {
-        let Some((count, mean, stages)) = traced(test, &path, engine, depth) else { return };
+        let Some((count, mean, stages)) = undisturbed(test, &path, engine, depth) else { return };
         assert_eq!(stages.lost, 0);
         let device = stages.way(Way::Device).expect("direct reads");
         // fio reads a few files of its own, and does not count what is in flight at its end.
