@@ -1,11 +1,10 @@
 //! A measurement under a profile: what came of the job, and where its clocks went.
 
-use iostack_attribute::layers::{LayerTrace, Subject};
 use iostack_engine::Work;
-use iostack_host::clock::Clock;
 use iostack_model::{Ladder, Outcome};
 
 use super::measure::Session;
+use crate::trace::{Trace, Wanted};
 
 /// How to profile here, or why not.
 pub(crate) struct Profiler {
@@ -28,25 +27,18 @@ impl Profiler {
         if self.missing.is_some() && !self.worked {
             return session.run(work);
         }
-        let tsc_hz = Clock::calibrated().tsc_hz();
-        let trace = match LayerTrace::start(Subject::Load, &work.storage, &self.ladder, tsc_hz, 0) {
+        let wanted = Wanted { layers: true, ..Wanted::default() };
+        let trace = match Trace::attach(wanted, &work.storage, &self.ladder) {
             Ok(trace) => trace,
             Err(error) => {
-                self.missing = Some(super::measure::chain(&error));
+                self.missing = Some(format!("{error:#}"));
                 return session.run(work);
             }
         };
         self.worked = true;
-        let outcome = session.run_watched(work, Some(trace.observer()));
-        // Finished in any case: a load that failed must not leave probes behind.
-        let mut outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(reason) => {
-                drop(trace);
-                return Err(reason);
-            }
-        };
-        outcome.layers = Some(trace.finish(Some(outcome.ios()), "I/Os of the load"));
+        let observer = trace.observer();
+        let mut outcome = session.run_watched(work, Some(&observer))?;
+        trace.finish(std::slice::from_mut(&mut outcome));
         Ok(outcome)
     }
 }
