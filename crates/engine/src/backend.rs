@@ -19,13 +19,12 @@ pub(crate) mod serial_loop;
 use std::time::Duration;
 
 use iostack_model::{Carrier, Lane, Nanos};
-use iostack_workload::Op;
+use iostack_workload::{Op, Source};
 
 use crate::extras::Extras;
 use crate::files::Files;
 use crate::meter::{Meter, Turn};
 use crate::payload::Payload;
-use crate::source::Source;
 
 /// A sleeping thread is woken some 50 us late (the kernel's default timer slack); the rest is waited for awake.
 const WAKE_EARLY: Nanos = Nanos::micros(80);

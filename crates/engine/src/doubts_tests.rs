@@ -46,6 +46,7 @@ fn quiet() -> (Outcome, Evidence) {
         log: Vec::new(),
         stages: None,
         layers: None,
+        inside: None,
         caveats: Vec::new(),
     };
     (outcome, Evidence { alone: true, ..Evidence::default() })

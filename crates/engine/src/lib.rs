@@ -34,7 +34,6 @@ mod pacer;
 mod payload;
 mod probe;
 mod progress;
-mod source;
 mod stage;
 mod sys;
 mod watch;

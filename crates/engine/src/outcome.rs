@@ -54,6 +54,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         log: Vec::new(),
         stages: None,
         layers: None,
+        inside: None,
         caveats: Vec::new(),
     };
     outcome.iops = iops(&outcome);

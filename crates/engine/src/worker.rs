@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::clock::Clock;
 use iostack_model::{Bytes, Carrier, Engine, Job, LogEntry, Mix, Nanos, VerifyMode};
-use iostack_workload::{Plan, Region};
+use iostack_workload::{Limits, Plan, Region, Source};
 
 use crate::backend::calls::{Alone, Mmap, Psync, Pvsync2};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
@@ -19,7 +19,6 @@ use crate::files::Files;
 use crate::gate::Gate;
 use crate::meter::{Meter, Rhythm, Span, ThreadResult};
 use crate::payload::Payload;
-use crate::source::{Limits, Source};
 use crate::sys;
 use crate::watch::Watch;
 use crate::{EngineError, Work};

@@ -30,6 +30,8 @@ pub fn permit_write(target: &Target, destroy_data: bool) -> Result<(), HostError
         TargetKind::Directory => permit_directory(&target.path),
         TargetKind::File => permit_file(&target.path, destroy_data),
         TargetKind::Block => permit_device(target, destroy_data),
+        // It exists for the run only.
+        TargetKind::Sim => Ok(()),
     }
 }
 

@@ -57,6 +57,9 @@ fn all() -> Vec<Caveat> {
         Caveat::Unmatched { unmatched: 1, ios: 2 },
         Caveat::Unclassified { share: 0.5 },
         Caveat::InexactClocks { how: String::new() },
+        Caveat::Simulated { device: String::new(), sourced: 1, fitted: 2, assumed: 3 },
+        Caveat::NotSimulated { what: String::new() },
+        Caveat::StateByFormula { how: String::new() },
     ]
 }
 

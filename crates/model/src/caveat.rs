@@ -214,6 +214,27 @@ pub enum Caveat {
         /// How it was had.
         how: String,
     },
+    /// A simulation answered: as good as the numbers of the device.
+    Simulated {
+        /// The device.
+        device: String,
+        /// Its numbers that carry a source.
+        sourced: u32,
+        /// Its numbers that were fitted to published figures.
+        fitted: u32,
+        /// Its numbers that were assumed or changed by the user.
+        assumed: u32,
+    },
+    /// The job asks for something that the simulation leaves out.
+    NotSimulated {
+        /// What, such as `the page cache`.
+        what: String,
+    },
+    /// The state at the start was made by formula, not by writing.
+    StateByFormula {
+        /// The state and how it was made.
+        how: String,
+    },
 }
 
 /// `12 %`, `0.4 %`.
@@ -320,6 +341,11 @@ impl Caveat {
                 format!("The layer rules do not know {} of the kernel's samples for sure.", percent(*share))
             }
             Caveat::InexactClocks { how } => format!("CPU time was not bracketed: {how}."),
+            Caveat::Simulated { device, sourced, fitted, assumed } => format!(
+                "Simulated: {device} rests on {sourced} numbers with a source, {fitted} fitted, {assumed} assumed."
+            ),
+            Caveat::NotSimulated { what } => format!("Not simulated: {what}."),
+            Caveat::StateByFormula { how } => format!("The state at the start was not written: {how}."),
             _ => return None,
         })
     }
@@ -396,6 +422,11 @@ impl Caveat {
             Caveat::Unmatched { .. } => "Believe the stages only as far as the rest is alike.",
             Caveat::Unclassified { .. } => "Look at the functions; add rules for this kernel.",
             Caveat::InexactClocks { .. } => "`iostack doctor` says what makes it exact.",
+            Caveat::Simulated { .. } => {
+                "`iostack sim show DEVICE` lists them; measure a real one where you can."
+            }
+            Caveat::NotSimulated { .. } => "Expect a real system to differ by what it does.",
+            Caveat::StateByFormula { .. } => "Use a smaller device, or write it with a job first, to check.",
         }
     }
 }

@@ -11,6 +11,7 @@ mod access;
 mod bins;
 mod caveat;
 mod check;
+mod inside;
 mod iolat;
 mod job;
 mod ladder;
@@ -30,6 +31,7 @@ pub use check::{
     Advice, Axis, Cell, Check, Cost, DepthOne, Limit, PathCost, Point, Saturation, Scratch, Step, Summary,
     Verdict,
 };
+pub use inside::{FlashUse, Gauge, Inside, InsideFlow, Limiting, ResourceUse};
 pub use iolat::{
     Iolat, IolatComparison, IolatProfile, IolatRound, IolatTest, LayerChange, LayerCost, LayerMapping, Moved,
     PublishedRun, PublishedTable, PublishedTest, TestChange,

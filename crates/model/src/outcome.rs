@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bins, Bytes, Caveat, Direction, Job, Layers, Machine, Nanos, Stages, Storage, Target};
+use crate::{Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, Target};
 
 /// Version of the JSON layout; raised when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -69,6 +69,9 @@ pub struct Outcome {
     /// Where the clocks went, when they were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<Layers>,
+    /// What happened inside, when the target is simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside: Option<Inside>,
     /// Why to doubt it.
     pub caveats: Vec<Caveat>,
 }

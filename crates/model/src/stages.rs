@@ -38,10 +38,53 @@ pub enum Stage {
     Switch,
     /// From there to the caller: the rest of the system call, or of the wait for its completion to be picked up.
     Return,
+    /// Inside a simulated device: waiting for a place in its command queue.
+    Admit,
+    /// Inside: waiting for and on the link, command and data.
+    Link,
+    /// Inside: waiting for and in the controller's firmware.
+    Controller,
+    /// Inside: waiting for a place in the write buffer, or being answered by it.
+    Buffer,
+    /// Inside: waiting while garbage collection has the die or the free blocks.
+    Collect,
+    /// Inside: waiting for the die while it serves another request.
+    DieWait,
+    /// Inside: the die senses, programs or erases.
+    Die,
+    /// Inside: waiting for and on the channel between die and controller.
+    Channel,
+    /// Inside a disk: waiting for the arm, which serves another request.
+    ArmWait,
+    /// Inside a disk: the arm moves.
+    Seek,
+    /// Inside a disk: the sector comes round.
+    Rotate,
+    /// Inside: waiting for and on a medium without parts of its own (platter transfer, DRAM).
+    Medium,
+    /// Inside: held back by a limit of rate.
+    Throttle,
 }
 
 impl Stage {
-    /// All, in the order of the way.
+    /// Those inside a simulated device, which [`Stage::Device`] is made of, in the order of the way.
+    pub const INSIDE: [Stage; 13] = [
+        Stage::Admit,
+        Stage::Link,
+        Stage::Controller,
+        Stage::Buffer,
+        Stage::Collect,
+        Stage::DieWait,
+        Stage::Die,
+        Stage::Channel,
+        Stage::ArmWait,
+        Stage::Seek,
+        Stage::Rotate,
+        Stage::Medium,
+        Stage::Throttle,
+    ];
+
+    /// Those a tracer of a real kernel sees, in the order of the way.
     pub const ALL: [Stage; 10] = [
         Stage::Late,
         Stage::Submit,
@@ -68,6 +111,19 @@ impl Stage {
             Stage::Wake => "wake",
             Stage::Switch => "switch",
             Stage::Return => "return",
+            Stage::Admit => "admit",
+            Stage::Link => "link",
+            Stage::Controller => "controller",
+            Stage::Buffer => "buffer",
+            Stage::Collect => "collect",
+            Stage::DieWait => "die wait",
+            Stage::Die => "die",
+            Stage::Channel => "channel",
+            Stage::ArmWait => "arm wait",
+            Stage::Seek => "seek",
+            Stage::Rotate => "rotate",
+            Stage::Medium => "medium",
+            Stage::Throttle => "throttle",
         }
     }
 
@@ -84,15 +140,35 @@ impl Stage {
             Stage::Wake => "end of request to wake-up",
             Stage::Switch => "wake-up to running",
             Stage::Return => "back to the caller",
+            Stage::Admit => "waiting for a place in the command queue",
+            Stage::Link => "command and data on the link",
+            Stage::Controller => "the controller's firmware",
+            Stage::Buffer => "waiting for room in the write buffer",
+            Stage::Collect => "waiting for garbage collection",
+            Stage::DieWait => "waiting for a die that serves others",
+            Stage::Die => "sensing, programming or erasing cells",
+            Stage::Channel => "between die and controller",
+            Stage::ArmWait => "waiting for the arm",
+            Stage::Seek => "moving the arm",
+            Stage::Rotate => "waiting for the sector",
+            Stage::Medium => "on the medium",
+            Stage::Throttle => "held back by a limit of rate",
         }
     }
 
     /// The part it belongs to.
     pub const fn part(self) -> Part {
         match self {
-            Stage::Doorbell => Part::Transport,
-            Stage::Device => Part::Device,
-            _ => Part::Platform,
+            Stage::Doorbell | Stage::Link => Part::Transport,
+            Stage::Late
+            | Stage::Submit
+            | Stage::Queue
+            | Stage::Schedule
+            | Stage::Complete
+            | Stage::Wake
+            | Stage::Switch
+            | Stage::Return => Part::Platform,
+            _ => Part::Device,
         }
     }
 }

@@ -15,14 +15,16 @@ pub enum TargetKind {
     File,
     /// A block device.
     Block,
+    /// A simulated device; the path is its name, or that of the file that describes it.
+    Sim,
 }
 
-/// What answers a job: a real place on this machine. Printed as `file:PATH`, `block:PATH`, `directory:PATH`.
+/// What answers a job. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// What it is.
     pub kind: TargetKind,
-    /// Where it is, absolute.
+    /// Where it is, absolute; of a simulated device its name.
     pub path: PathBuf,
 }
 
@@ -32,6 +34,7 @@ impl fmt::Display for Target {
             TargetKind::Directory => "directory",
             TargetKind::File => "file",
             TargetKind::Block => "block",
+            TargetKind::Sim => "sim",
         };
         write!(f, "{kind}:{}", self.path.display())
     }

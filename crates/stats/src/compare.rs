@@ -176,6 +176,7 @@ pub(crate) mod tests {
             log: Vec::new(),
             stages: None,
             layers: None,
+            inside: None,
             caveats: Vec::new(),
         }
     }

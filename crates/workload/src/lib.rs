@@ -17,6 +17,7 @@ mod op;
 mod options;
 mod plan;
 mod rng;
+mod source;
 mod toml_jobs;
 mod validate;
 pub mod verify;
@@ -27,6 +28,7 @@ pub use op::{Filled, Op, Region, file_names, region};
 pub use options::{Dialect, OptionDoc, OptionError, Status, native_options, options_reference, set_option};
 pub use plan::Plan;
 pub use rng::Rng;
+pub use source::{Limits, Source};
 pub use toml_jobs::parse_toml;
 pub use validate::{BLOCK_SIZE_MAX, QUEUE_DEPTH_MAX, THREADS_MAX, validate};
 

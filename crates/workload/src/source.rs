@@ -6,7 +6,8 @@
 //! During a ramp there is no limit; [`Source::begin`] starts the count.
 
 use iostack_model::{Access, Job, Order};
-use iostack_workload::{Filled, Op, Plan};
+
+use crate::{Filled, Op, Plan};
 
 const BATCH: usize = 256;
 const READ: u8 = 0;
@@ -15,19 +16,22 @@ const UNLIMITED: u64 = u64::MAX;
 
 /// When the work of one thread is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
-    pub(crate) ios: u64,
-    pub(crate) bytes: u64,
-    pub(crate) passes: u64,
+pub struct Limits {
+    /// I/Os.
+    pub ios: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Passes over the region.
+    pub passes: u64,
 }
 
 impl Limits {
     /// None at all.
-    pub(crate) const NONE: Limits = Limits { ios: UNLIMITED, bytes: UNLIMITED, passes: UNLIMITED };
+    pub const NONE: Limits = Limits { ios: UNLIMITED, bytes: UNLIMITED, passes: UNLIMITED };
 
     /// Those of a job, as fio means them: `io_limit` replaces the size and may go over the region several times;
     /// `time_based` ignores both, as long as there is a runtime that ends it.
-    pub(crate) fn of(job: &Job) -> Limits {
+    pub fn of(job: &Job) -> Limits {
         let loops = u64::from(job.loops.max(1));
         let endless = job.time_based && job.runtime.is_some();
         let bytes = match job.io_limit {
@@ -39,7 +43,7 @@ impl Limits {
     }
 
     /// Bytes until the limits, for the progress; `None` when only time ends the job.
-    pub(crate) fn bytes_of(self, pass: u64, block: u64) -> Option<u64> {
+    pub fn bytes_of(self, pass: u64, block: u64) -> Option<u64> {
         let by_passes = if self.passes == UNLIMITED { UNLIMITED } else { pass.saturating_mul(self.passes) };
         let least = by_passes.min(self.bytes).min(self.ios.saturating_mul(block));
         (least != UNLIMITED).then_some(least)
@@ -47,7 +51,7 @@ impl Limits {
 }
 
 /// The operations of one thread, until its limits.
-pub(crate) struct Source {
+pub struct Source {
     ops: Vec<Op>,
     next: usize,
     plan: Plan,
@@ -64,7 +68,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Without limits until [`Source::begin`].
-    pub(crate) fn new(plan: Plan, limits: Limits) -> Source {
+    pub fn new(plan: Plan, limits: Limits) -> Source {
         let ops = Vec::with_capacity(BATCH);
         Source {
             ops,
@@ -81,7 +85,7 @@ impl Source {
 
     /// What the first `taken` operations of `plan`, which must be fresh, have written, to be read back. Blocks that each
     /// pass writes again are read once.
-    pub(crate) fn read_back(plan: Plan, job: &Job, taken: u64) -> Source {
+    pub fn read_back(plan: Plan, job: &Job, taken: u64) -> Source {
         // A permutation of blocks of several sizes is drawn independently (see `Plan`).
         let one_size = job.block_sizes.smallest() == job.block_sizes.largest();
         let once = one_size && matches!(job.access, Access::Random { order: Order::Permutation, .. });
@@ -94,7 +98,7 @@ impl Source {
     }
 
     /// Starts the count. Where passes count, the region starts anew as well.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.left = self.limits;
         if self.limits.passes != UNLIMITED && self.fetched > 0 {
             self.plan.restart();
@@ -112,7 +116,7 @@ impl Source {
 
     /// The next operations, at most so many; none when it is enough.
     #[inline]
-    pub(crate) fn take_many(&mut self, at_most: usize) -> &[Op] {
+    pub fn take_many(&mut self, at_most: usize) -> &[Op] {
         if self.next >= self.ops.len() && !self.refill() {
             return &[];
         }
@@ -123,7 +127,7 @@ impl Source {
 
     /// The next operation; `None` when it is enough.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Op> {
+    pub fn take(&mut self) -> Option<Op> {
         loop {
             if let Some(&op) = self.ops.get(self.next) {
                 self.next += 1;
@@ -136,12 +140,12 @@ impl Source {
     }
 
     /// Operations taken since [`Source::begin`].
-    pub(crate) fn taken_since_begin(&self) -> u64 {
+    pub fn taken_since_begin(&self) -> u64 {
         self.taken() - self.begun
     }
 
     /// Operations taken so far.
-    pub(crate) fn taken(&self) -> u64 {
+    pub fn taken(&self) -> u64 {
         self.fetched - (self.ops.len() - self.next) as u64
     }
 
@@ -194,8 +198,8 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Region;
     use iostack_model::{Bytes, Mix, Nanos};
-    use iostack_workload::Region;
 
     fn source(job: &Job, blocks: u64) -> Source {
         let plan = Plan::new(job, Region { offset: 0, length: blocks * 4096 }, 1, 0).expect("fits");

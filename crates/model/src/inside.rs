@@ -1,0 +1,125 @@
+//! What happened inside a simulated target?
+//!
+//! A simulation sees everything, so an outcome of a simulated target also says which resource was busy for how long,
+//! where each I/O spent its time, and what flash management cost. All figures cover the measured time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bins, Bytes, Direction, Stage};
+
+/// What a simulation saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Inside {
+    /// Name of the device, as in `sim:NAME`.
+    pub device: String,
+    /// Its title in words.
+    pub title: String,
+    /// Where its numbers come from: `built in`, or the path of the file.
+    pub origin: String,
+    /// Numbers of it that were changed for this run: key and value, as typed.
+    pub changed: Vec<(String, String)>,
+    /// What it holds when the job begins: `fresh`, `filled`, `steady`.
+    pub state: String,
+    /// The seed that reproduces the run bit for bit.
+    pub seed: u64,
+    /// Capacity that the host sees.
+    pub capacity: Bytes,
+    /// Requests that were simulated, ramp included.
+    pub requests: u64,
+    /// Events that were simulated, ramp included.
+    pub events: u64,
+    /// Where the latency went, by direction; directions without I/O are left out.
+    pub flows: Vec<InsideFlow>,
+    /// Every resource, those alike together, in the order of a request's way.
+    pub resources: Vec<ResourceUse>,
+    /// What limited the throughput; `None` when nothing was busy.
+    pub limit: Option<Limiting>,
+    /// What flash management did; `None` without flash.
+    pub flash: Option<FlashUse>,
+    /// Values over time.
+    pub gauges: Vec<Gauge>,
+}
+
+/// I/Os of one direction and their stages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InsideFlow {
+    /// Which.
+    pub direction: Direction,
+    /// Submission to completion. Its sum is the sum of the stages' sums, exactly.
+    pub whole: Bins,
+    /// Each stage that took time in any I/O, in the order of the way. Each histogram counts every I/O, with 0 where the
+    /// I/O did not pass the stage. An I/O of several parts has the stages of the part that ended last.
+    pub stages: Vec<(Stage, Bins)>,
+}
+
+/// Resources that are alike, such as all dies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResourceUse {
+    /// One of them: `die`, `channel`, `link`.
+    pub name: String,
+    /// How many there are; those of several parts of the same name are one list.
+    pub count: u32,
+    /// Busy share of the measured time, mean over all, 0..=1.
+    pub busy: f64,
+    /// Busy share of the busiest.
+    pub busiest: f64,
+    /// Times one of them was used.
+    pub visits: u64,
+    /// Mean time it was used, ns.
+    pub service_ns: f64,
+    /// Mean wait before it, ns.
+    pub wait_ns: f64,
+    /// Mean number waiting, all of them together.
+    pub waiting: f64,
+}
+
+/// The resource that limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limiting {
+    /// [`ResourceUse::name`].
+    pub name: String,
+    /// Its busy share, 0..=1.
+    pub busy: f64,
+    /// Why, for a reader who does not know the device, in one sentence.
+    pub why: String,
+}
+
+/// What flash management did. A page is the unit of mapping.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlashUse {
+    /// Bytes of a page.
+    pub page: Bytes,
+    /// Pages the host wrote.
+    pub pages_host: u64,
+    /// Pages that garbage collection moved.
+    pub pages_moved: u64,
+    /// Pages read only because a write was smaller than a page.
+    pub pages_merged: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Pages written to flash per page the host wrote; 0 without writes.
+    pub write_amplification: f64,
+    /// Physical over usable capacity, less 1.
+    pub over_provisioning: f64,
+    /// Blocks in all.
+    pub blocks: u64,
+    /// Blocks free at the end.
+    pub blocks_free: u64,
+    /// Pages mapped at the end.
+    pub pages_mapped: u64,
+    /// Fewest erases of a block since the device was new.
+    pub wear_min: u32,
+    /// Mean.
+    pub wear_mean: f64,
+    /// Most.
+    pub wear_max: u32,
+}
+
+/// A value over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gauge {
+    /// `free blocks`, `buffered pages`.
+    pub name: String,
+    /// At the end of each element of the outcome's series.
+    pub values: Vec<f64>,
+}

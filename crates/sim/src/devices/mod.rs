@@ -1,0 +1,27 @@
+//! Which kinds of device are there? One line each; a new kind adds one file and one line.
+
+mod zero;
+
+use crate::engine::{PartId, World};
+use crate::sheet::{Parameter, Sheet, SheetError};
+
+/// A kind of device.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceKind {
+    /// `kind = "flash"` in the file.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// The numbers it has.
+    pub parameters: &'static [Parameter],
+    /// Makes the device, in its state at the start, and adds its parts to the world.
+    pub build: fn(&Sheet, &mut World, u64) -> Result<PartId, SheetError>,
+}
+
+/// All kinds.
+pub const KINDS: &[DeviceKind] = &[zero::KIND];
+
+/// Adds the device of a sheet to the world; `seed` decides whatever chance does in it.
+pub fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
+    (sheet.kind.build)(sheet, world, seed)
+}

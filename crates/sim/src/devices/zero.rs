@@ -1,0 +1,76 @@
+//! What does everything but the device cost? This one answers at once.
+
+use iostack_model::{Bytes, Stage};
+
+use super::DeviceKind;
+use crate::engine::{Part, PartId, RequestId, Shape, Sim, World};
+use crate::sheet::{Parameter, Sheet, SheetError, Unit};
+
+pub(super) const KIND: DeviceKind = DeviceKind {
+    name: "zero",
+    about: "answers at once, or after a fixed time",
+    parameters: &[
+        Parameter {
+            key: "zero.capacity",
+            unit: Unit::Bytes,
+            default: Some("1TiB"),
+            meaning: "what the host sees",
+        },
+        Parameter { key: "zero.latency", unit: Unit::Time, default: Some("0"), meaning: "of every request" },
+    ],
+    build,
+};
+
+struct Zero {
+    capacity: Bytes,
+    latency: u64,
+}
+
+fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
+    let zero = Zero { capacity: sheet.bytes("zero.capacity")?, latency: sheet.time("zero.latency")?.0 };
+    Ok(world.add(Box::new(zero)))
+}
+
+impl Part for Zero {
+    fn name(&self) -> &'static str {
+        "zero"
+    }
+
+    fn arrive(&mut self, id: RequestId, sim: &mut Sim) {
+        if self.latency == 0 {
+            return sim.finish(id);
+        }
+        sim.wake_at(sim.now() + self.latency, id.0);
+    }
+
+    fn wake(&mut self, token: u32, sim: &mut Sim) {
+        let id = RequestId(token);
+        sim.spend(id, Stage::Medium);
+        sim.finish(id);
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        Some(Shape { capacity: self.capacity, block: Bytes(512) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Happened, Kind};
+
+    #[test]
+    fn it_answers_after_its_latency() {
+        let sheet = Sheet::of("zero", &[("zero.latency", "7us")]).expect("a kind");
+        let mut world = World::new();
+        let device = super::super::build(&sheet, &mut world, 1).expect("complete");
+        world.set_root(device);
+        let id = world.sim.submit(Kind::Read, 0, 4096);
+        assert_eq!(world.next(), Happened::Completed(id));
+        assert_eq!(world.now(), 7_000);
+        let stages: Vec<_> = world.sim.request(id).stages().collect();
+        assert_eq!(stages, [(Stage::Medium as usize, 7_000)]);
+        world.sim.release(id);
+        assert_eq!(world.next(), Happened::Quiet);
+    }
+}

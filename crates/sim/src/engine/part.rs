@@ -1,0 +1,62 @@
+//! What is a part of the simulated world?
+
+use iostack_model::{Bytes, FlashUse, ResourceUse};
+
+use super::{RequestId, Sim, Time};
+
+/// A part's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PartId(pub(super) u16);
+
+/// What the host sees of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Capacity.
+    pub capacity: Bytes,
+    /// Smallest unit of an I/O.
+    pub block: Bytes,
+}
+
+/// A core, a lock, an adapter, a device: something that a request visits.
+///
+/// A part never waits. It takes what arrives, asks to be woken, passes requests on, and returns.
+pub trait Part {
+    /// Its name in timelines and errors.
+    fn name(&self) -> &str;
+
+    /// A request has come from the part above. From now on its time is this part's: each stretch goes to a stage by
+    /// [`Sim::spend`]. It leaves by [`Sim::send`] or [`Sim::finish`].
+    fn arrive(&mut self, id: RequestId, sim: &mut Sim);
+
+    /// A moment that this part asked for with [`Sim::wake_at`] has come.
+    fn wake(&mut self, token: u32, sim: &mut Sim);
+
+    /// A request that this part sent to another part is back. Passes it up unless the part does more.
+    fn returned(&mut self, id: RequestId, sim: &mut Sim) {
+        sim.finish(id);
+    }
+
+    /// Measuring starts: accounts and counts begin anew.
+    fn begin(&mut self, _now: Time) {}
+
+    /// Adds a line for each kind of resource it has; see [`super::usage`].
+    fn resources(&self, _now: Time, _list: &mut Vec<ResourceUse>) {}
+
+    /// Adds what is worth seeing over time: name and present value.
+    fn gauges(&self, _list: &mut Vec<(&'static str, f64)>) {}
+
+    /// What flash management did since [`Part::begin`].
+    fn flash(&self) -> Option<FlashUse> {
+        None
+    }
+
+    /// What the host sees, of parts that are devices.
+    fn shape(&self) -> Option<Shape> {
+        None
+    }
+
+    /// How the state at the start was made, when it was not written: for the doubt.
+    fn state_by_formula(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,146 @@
+//! What is under way?
+
+use iostack_model::{Direction, Stage};
+
+use super::Time;
+
+/// A request's place among those under way; used again when it is through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestId(pub u32);
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Data to the host.
+    Read,
+    /// Data from the host.
+    Write,
+    /// The range may be forgotten.
+    Trim,
+    /// All that was acknowledged must be on the medium.
+    Flush,
+}
+
+impl Kind {
+    /// The kind of a direction.
+    pub const fn of(direction: Direction) -> Kind {
+        match direction {
+            Direction::Read => Kind::Read,
+            Direction::Write => Kind::Write,
+            Direction::Trim => Kind::Trim,
+        }
+    }
+}
+
+/// Stages that a request can spend time in: the number of variants of [`Stage`].
+pub const STAGES: usize = Stage::Throttle as usize + 1;
+
+/// Parts that a request can be passed down through.
+const PATH_MAX: usize = 8;
+
+/// One request under way.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What it asks for.
+    pub kind: Kind,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes; 0 of a flush.
+    pub length: u32,
+    /// Of a write under verification: what it writes. Of a read: set by the device to what it found, 0 where nothing was
+    /// written, [`Request::TORN`] where blocks differ.
+    pub stamp: u32,
+    /// Belongs to whoever submitted or forked it.
+    pub user: u32,
+    /// Belongs to the part that holds it.
+    pub scratch: u64,
+    /// Submission; of a part of a request, the fork.
+    pub submitted: Time,
+    /// Number of the request since the start; parts of it share it.
+    pub serial: u64,
+    pub(super) mark: Time,
+    pub(super) spent: [u64; STAGES],
+    /// Bit i: stage i took time.
+    pub(super) touched: u32,
+    pub(super) parent: Option<RequestId>,
+    pub(super) children: u32,
+    /// A part of it has brought its stamp.
+    pub(super) stamped: bool,
+    depth: u8,
+    path: [u16; PATH_MAX],
+}
+
+const _: () = assert!(STAGES <= 32);
+
+impl Request {
+    /// The stamp of a read whose blocks do not belong to the same write.
+    pub const TORN: u32 = u32::MAX;
+
+    pub(super) fn new(kind: Kind, offset: u64, length: u32, now: Time) -> Request {
+        Request {
+            kind,
+            offset,
+            length,
+            stamp: 0,
+            user: 0,
+            scratch: 0,
+            submitted: now,
+            serial: 0,
+            mark: now,
+            spent: [0; STAGES],
+            touched: 0,
+            parent: None,
+            children: 0,
+            stamped: false,
+            depth: 0,
+            path: [0; PATH_MAX],
+        }
+    }
+
+    /// Time spent in each stage that took any, in no particular order.
+    #[inline]
+    pub fn stages(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let mut left = self.touched;
+        std::iter::from_fn(move || {
+            (left != 0).then(|| {
+                let index = left.trailing_zeros() as usize;
+                left &= left - 1;
+                (index, self.spent[index])
+            })
+        })
+    }
+
+    #[inline]
+    pub(super) fn charge(&mut self, stage: Stage, now: Time) -> Time {
+        let from = self.mark;
+        self.spent[stage as usize] += now - from;
+        self.touched |= u32::from(now > from) << stage as u32;
+        self.mark = now;
+        from
+    }
+
+    /// Takes the stages of the part that ended last; they cover the time since the fork.
+    pub(super) fn adopt(&mut self, child: &Request) {
+        for (index, spent) in child.stages() {
+            self.spent[index] += spent;
+        }
+        self.touched |= child.touched;
+        self.mark = child.mark;
+    }
+
+    #[inline]
+    pub(super) fn down(&mut self, from: u16) {
+        assert!(
+            usize::from(self.depth) < PATH_MAX,
+            "a request was passed down through more than {PATH_MAX} parts"
+        );
+        self.path[usize::from(self.depth)] = from;
+        self.depth += 1;
+    }
+
+    #[inline]
+    pub(super) fn up(&mut self) -> Option<u16> {
+        self.depth = self.depth.checked_sub(1)?;
+        Some(self.path[usize::from(self.depth)])
+    }
+}

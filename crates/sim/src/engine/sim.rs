@@ -1,0 +1,229 @@
+//! What may a part do? The present moment, the requests under way, and what happens later.
+
+use std::collections::VecDeque;
+
+use iostack_model::Stage;
+
+use super::calendar::{Calendar, Event, TOKEN_BITS};
+use super::{Kind, PartId, Request, RequestId, Time};
+
+/// A token of a kind (0..64) and an index below 2^24, for [`Sim::wake_at`].
+#[inline]
+pub fn token(kind: u8, index: u32) -> u32 {
+    debug_assert!(kind < 64 && index < 1 << 24);
+    u32::from(kind) << 24 | index
+}
+
+/// A stretch of one request's time, for timelines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// [`Request::serial`].
+    pub serial: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// First byte of the request, or of its part.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// In which part.
+    pub part: PartId,
+    /// In which stage.
+    pub stage: Stage,
+    /// From.
+    pub begin: Time,
+    /// To.
+    pub end: Time,
+}
+
+/// What happens at once, before time goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Message {
+    Arrive(u16, RequestId),
+    Return(u16, RequestId),
+    Completed(RequestId),
+}
+
+/// The number under which the driver's alarms are in the calendar.
+pub(super) const DRIVER: u16 = (1 << super::calendar::PART_BITS) - 1;
+
+/// The moment, the requests, and the future.
+#[derive(Debug, Default)]
+pub struct Sim {
+    pub(super) now: Time,
+    pub(super) me: u16,
+    pub(super) calendar: Calendar,
+    pub(super) messages: VecDeque<Message>,
+    pub(super) root: u16,
+    requests: Vec<Request>,
+    free: Vec<RequestId>,
+    serial: u64,
+    spans: Option<Vec<Span>>,
+    spans_max: usize,
+}
+
+impl Sim {
+    /// The present moment, ns.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// A request under way.
+    #[inline]
+    pub fn request(&self, id: RequestId) -> &Request {
+        &self.requests[id.0 as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn request_mut(&mut self, id: RequestId) -> &mut Request {
+        &mut self.requests[id.0 as usize]
+    }
+
+    /// Wakes this part at `time`, which is not in the past, with `token` (below 2^30).
+    #[inline]
+    pub fn wake_at(&mut self, time: Time, token: u32) {
+        debug_assert!(time >= self.now && token < 1 << TOKEN_BITS);
+        self.calendar.push(Event { time, part: self.me, token });
+    }
+
+    /// All of the request's time since it was last charged was `stage`.
+    #[inline]
+    pub fn spend(&mut self, id: RequestId, stage: Stage) {
+        let request = &mut self.requests[id.0 as usize];
+        let begin = request.charge(stage, self.now);
+        if self.spans.is_some() && begin < self.now {
+            self.keep_span(id, stage, begin);
+        }
+    }
+
+    /// The first part of the time since the request was last charged, until `until`, was `stage`.
+    #[inline]
+    pub fn spend_until(&mut self, id: RequestId, stage: Stage, until: Time) {
+        let now = std::mem::replace(&mut self.now, until);
+        debug_assert!(until <= now);
+        self.spend(id, stage);
+        self.now = now;
+    }
+
+    #[cold]
+    fn keep_span(&mut self, id: RequestId, stage: Stage, begin: Time) {
+        let Request { serial, kind, offset, length, .. } = *self.request(id);
+        let (part, end) = (PartId(self.me), self.now);
+        let spans = self.spans.as_mut().expect("asked for just before");
+        if spans.len() < self.spans_max {
+            spans.push(Span { serial, kind, offset, length, part, stage, begin, end });
+        }
+    }
+
+    /// Keeps the first `at_most` spans from now on.
+    pub fn keep_spans(&mut self, at_most: usize) {
+        self.spans = Some(Vec::new());
+        self.spans_max = at_most;
+    }
+
+    /// The spans that were kept.
+    pub fn take_spans(&mut self) -> Vec<Span> {
+        self.spans.take().unwrap_or_default()
+    }
+
+    /// Passes the request to the part below; it comes back to this part's [`super::Part::returned`].
+    #[inline]
+    pub fn send(&mut self, below: PartId, id: RequestId) {
+        let me = self.me;
+        self.request_mut(id).down(me);
+        self.messages.push_back(Message::Arrive(below.0, id));
+    }
+
+    /// This part is through with the request: it goes back to whoever sent it.
+    ///
+    /// # Panics
+    /// When the request has time that was not charged to a stage.
+    #[inline]
+    pub fn finish(&mut self, id: RequestId) {
+        let now = self.now;
+        let request = self.request_mut(id);
+        assert!(request.mark == now, "a request was finished with time that belongs to no stage");
+        let message = match request.up() {
+            Some(above) => Message::Return(above, id),
+            None => {
+                assert!(request.parent.is_none(), "a part of a request ends by `join`");
+                Message::Completed(id)
+            }
+        };
+        self.messages.push_back(message);
+    }
+
+    /// A part of the request, with a way of its own: `send` it or work on it, then [`Sim::join`] it.
+    pub fn fork(&mut self, id: RequestId, offset: u64, length: u32) -> RequestId {
+        let parent = self.request(id);
+        assert!(parent.mark == self.now, "a request was forked with time that belongs to no stage");
+        let mut child = Request::new(parent.kind, offset, length, self.now);
+        (child.stamp, child.serial, child.parent) = (parent.stamp, parent.serial, Some(id));
+        self.request_mut(id).children += 1;
+        self.insert(child)
+    }
+
+    /// The part of a request has ended. The whole, when it was the last: with the stages of this part, which took longest.
+    ///
+    /// Stamps of parts that were read become the whole's, [`Request::TORN`] when they differ.
+    pub fn join(&mut self, child: RequestId) -> Option<RequestId> {
+        let now = self.now;
+        let done = self.request(child).clone();
+        assert!(done.mark == now, "a part of a request was joined with time that belongs to no stage");
+        let parent = done.parent.expect("only what was forked is joined");
+        self.free.push(child);
+        let whole = self.request_mut(parent);
+        if whole.kind == Kind::Read {
+            let first = !std::mem::replace(&mut whole.stamped, true);
+            whole.stamp = if first || whole.stamp == done.stamp { done.stamp } else { Request::TORN };
+        }
+        whole.children -= 1;
+        if whole.children > 0 {
+            return None;
+        }
+        whole.adopt(&done);
+        Some(parent)
+    }
+
+    fn insert(&mut self, request: Request) -> RequestId {
+        if let Some(id) = self.free.pop() {
+            self.requests[id.0 as usize] = request;
+            return id;
+        }
+        self.requests.push(request);
+        RequestId(self.requests.len() as u32 - 1)
+    }
+
+    /// The driver submits a request to the first part.
+    #[inline]
+    pub fn submit(&mut self, kind: Kind, offset: u64, length: u32) -> RequestId {
+        let mut request = Request::new(kind, offset, length, self.now);
+        request.serial = self.serial;
+        self.serial += 1;
+        let id = self.insert(request);
+        self.messages.push_back(Message::Arrive(self.root, id));
+        id
+    }
+
+    /// The driver has taken what it wants from a completed request.
+    #[inline]
+    pub fn release(&mut self, id: RequestId) {
+        self.free.push(id);
+    }
+
+    /// Wakes the driver.
+    pub fn alarm_at(&mut self, time: Time, token: u32) {
+        self.calendar.push(Event { time, part: DRIVER, token });
+    }
+
+    /// Requests submitted so far.
+    pub fn submitted(&self) -> u64 {
+        self.serial
+    }
+
+    /// Requests and parts of requests that are under way.
+    pub fn under_way(&self) -> usize {
+        self.requests.len() - self.free.len()
+    }
+}

@@ -1,0 +1,152 @@
+//! Who is there, and whose turn is it?
+
+use iostack_model::{FlashUse, ResourceUse};
+
+use super::sim::{DRIVER, Message};
+use super::{Part, PartId, RequestId, Shape, Sim, Time};
+
+/// What the driver is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// A request is through; read it from [`World::sim`], then [`Sim::release`] it.
+    Completed(RequestId),
+    /// An alarm of the driver's.
+    Alarm(u32),
+    /// Nothing will ever happen again.
+    Quiet,
+}
+
+/// All parts, and the simulation they live in.
+#[derive(Default)]
+pub struct World {
+    /// Time, requests, the future.
+    pub sim: Sim,
+    parts: Vec<Box<dyn Part>>,
+    events: u64,
+}
+
+impl World {
+    /// An empty one.
+    pub fn new() -> World {
+        World::default()
+    }
+
+    /// Adds a part. Parts below come first: a part is made with the numbers of those it sends to.
+    pub fn add(&mut self, part: Box<dyn Part>) -> PartId {
+        assert!(self.parts.len() < usize::from(DRIVER), "a world has at most {DRIVER} parts");
+        self.parts.push(part);
+        PartId(self.parts.len() as u16 - 1)
+    }
+
+    /// The part to which requests are submitted.
+    pub fn set_root(&mut self, part: PartId) {
+        self.sim.root = part.0;
+    }
+
+    /// Goes on until the driver has something to do.
+    #[inline]
+    pub fn next(&mut self) -> Happened {
+        loop {
+            while let Some(message) = self.sim.messages.pop_front() {
+                match message {
+                    Message::Arrive(part, id) => {
+                        self.sim.me = part;
+                        self.parts[usize::from(part)].arrive(id, &mut self.sim);
+                    }
+                    Message::Return(part, id) => {
+                        self.sim.me = part;
+                        self.parts[usize::from(part)].returned(id, &mut self.sim);
+                    }
+                    Message::Completed(id) => return Happened::Completed(id),
+                }
+            }
+            let Some(event) = self.sim.calendar.pop() else { return Happened::Quiet };
+            debug_assert!(event.time >= self.sim.now);
+            self.sim.now = event.time;
+            self.events += 1;
+            if event.part == DRIVER {
+                return Happened::Alarm(event.token);
+            }
+            self.sim.me = event.part;
+            self.parts[usize::from(event.part)].wake(event.token, &mut self.sim);
+        }
+    }
+
+    /// Measuring starts.
+    pub fn begin(&mut self) {
+        let now = self.sim.now;
+        self.parts.iter_mut().for_each(|part| part.begin(now));
+    }
+
+    /// Events that happened so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The parts, from the last that was added (the nearest to the host) to the first.
+    pub fn parts(&self) -> impl Iterator<Item = &dyn Part> {
+        self.parts.iter().rev().map(|part| &**part)
+    }
+
+    /// A part's name.
+    pub fn name(&self, part: PartId) -> &str {
+        self.parts[usize::from(part.0)].name()
+    }
+
+    /// All resources until now, those of the same name together.
+    pub fn resources(&self) -> Vec<ResourceUse> {
+        let mut list = Vec::new();
+        self.parts().for_each(|part| part.resources(self.sim.now, &mut list));
+        let mut merged: Vec<ResourceUse> = Vec::new();
+        for each in list {
+            match merged.iter_mut().find(|other| other.name == each.name) {
+                Some(other) => merge(other, &each),
+                None => merged.push(each),
+            }
+        }
+        merged
+    }
+
+    /// What is worth seeing over time; the same names added up.
+    pub fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let mut list = Vec::new();
+        self.parts().for_each(|part| part.gauges(&mut list));
+        let mut sums: Vec<(&'static str, f64)> = Vec::new();
+        for (name, value) in list {
+            match sums.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, sum)) => *sum += value,
+                None => sums.push((name, value)),
+            }
+        }
+        sums
+    }
+
+    /// What flash management did, in each part that has some.
+    pub fn flash(&self) -> Vec<FlashUse> {
+        self.parts().filter_map(Part::flash).collect()
+    }
+
+    /// What the host sees of the part that requests are submitted to.
+    pub fn shape(&self) -> Option<Shape> {
+        self.parts[usize::from(self.sim.root)].shape()
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Time {
+        self.sim.now
+    }
+}
+
+fn merge(into: &mut ResourceUse, other: &ResourceUse) {
+    let count = f64::from(into.count + other.count).max(1.0);
+    let visits = (into.visits + other.visits).max(1) as f64;
+    let by_count = |a: f64, b: f64| (a * f64::from(into.count) + b * f64::from(other.count)) / count;
+    let by_visits = |a: f64, b: f64| (a * into.visits as f64 + b * other.visits as f64) / visits;
+    into.busy = by_count(into.busy, other.busy);
+    into.service_ns = by_visits(into.service_ns, other.service_ns);
+    into.wait_ns = by_visits(into.wait_ns, other.wait_ns);
+    into.busiest = into.busiest.max(other.busiest);
+    into.waiting += other.waiting;
+    into.count += other.count;
+    into.visits += other.visits;
+}

@@ -1,0 +1,17 @@
+//! What would answer?
+//!
+//! ```text
+//!   jobs ──► run ──► Part ──► Part ──► Part      a request visits parts; each arrival at a resource is one event
+//!             ▲        host, adapter, .. device
+//!             └── completions, alarms            engine: time, requests, accounts
+//! ```
+//!
+//! A discrete-event simulation in whole nanoseconds of virtual time. The engine knows requests, parts and moments, and
+//! nothing of flash or disks; a part keeps its resources' accounts, so that the busiest can be named. No clock, no chance
+//! but the seed's: the same seed gives the same bytes on any machine.
+//!
+//! Start reading at [`engine`], then at `devices/zero.rs`, the smallest part.
+
+pub mod devices;
+pub mod engine;
+pub mod sheet;
