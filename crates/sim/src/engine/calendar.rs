@@ -111,10 +111,6 @@ impl Calendar {
             *key = (*key & !mask) | u128::from(self.sequence) << SEQUENCE_SHIFT;
         }
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.heap.len()
-    }
 }
 
 #[cfg(test)]

@@ -18,12 +18,14 @@ mod calendar;
 mod part;
 mod request;
 mod sim;
+mod stamps;
 mod world;
 
 pub use account::{Account, Server, usage};
 pub use part::{Part, PartId, Shape};
 pub use request::{Kind, Request, RequestId, STAGES};
 pub use sim::{Sim, Span, token};
+pub use stamps::Stamps;
 pub use world::{Happened, World};
 
 /// Virtual time, ns since the start.

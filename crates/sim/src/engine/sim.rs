@@ -59,6 +59,7 @@ pub struct Sim {
     serial: u64,
     spans: Option<Vec<Span>>,
     spans_max: usize,
+    keeps_stamps: bool,
 }
 
 impl Sim {
@@ -114,6 +115,16 @@ impl Sim {
         if spans.len() < self.spans_max {
             spans.push(Span { serial, kind, offset, length, part, stage, begin, end });
         }
+    }
+
+    /// Devices that are made from now on keep stamps: a job verifies.
+    pub fn keep_stamps(&mut self) {
+        self.keeps_stamps = true;
+    }
+
+    /// Whether devices must keep stamps; asked when they are made.
+    pub fn keeps_stamps(&self) -> bool {
+        self.keeps_stamps
     }
 
     /// Keeps the first `at_most` spans from now on.
