@@ -22,6 +22,7 @@ mod outcome;
 mod progress;
 mod stages;
 mod target;
+mod timeline;
 mod units;
 
 pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order, Zone};
@@ -47,4 +48,5 @@ pub use outcome::{
 pub use progress::{Phase, Progress};
 pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
 pub use target::{Target, TargetKind};
+pub use timeline::TimelineSpan;
 pub use units::{Bytes, Nanos, ParseUnitError};
