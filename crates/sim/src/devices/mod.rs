@@ -1,5 +1,10 @@
 //! Which kinds of device are there? One line each; a new kind adds one file and one line.
 
+mod bucket;
+mod dram;
+mod hdd;
+mod parameter;
+mod raid0;
 mod zero;
 
 use crate::engine::{PartId, World};
@@ -19,7 +24,7 @@ pub struct DeviceKind {
 }
 
 /// All kinds.
-pub const KINDS: &[DeviceKind] = &[zero::KIND];
+pub const KINDS: &[DeviceKind] = &[zero::KIND, dram::KIND, hdd::KIND, raid0::KIND, bucket::KIND];
 
 /// Adds the device of a sheet to the world; `seed` decides whatever chance does in it.
 pub fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
