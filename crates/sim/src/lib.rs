@@ -12,6 +12,7 @@
 //!
 //! Start reading at [`engine`], then at `devices/zero.rs`, the smallest part.
 
+pub mod catalogue;
 pub mod devices;
 pub mod engine;
 pub mod sheet;

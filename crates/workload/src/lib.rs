@@ -25,7 +25,9 @@ pub mod verify;
 pub use buffer::fill_buffer;
 pub use fio::{JobFile, JobFileError, ParseContext, Problem, Skipped, parse_fio};
 pub use op::{Filled, Op, Region, file_names, region};
-pub use options::{Dialect, OptionDoc, OptionError, Status, native_options, options_reference, set_option};
+pub use options::{
+    Dialect, OptionDoc, OptionError, Status, native_options, options_reference, set_option, suggest,
+};
 pub use plan::Plan;
 pub use rng::Rng;
 pub use source::{Limits, Source};

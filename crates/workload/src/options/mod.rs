@@ -145,7 +145,7 @@ pub fn options_reference() -> Vec<OptionDoc> {
 }
 
 /// The known name nearest to what was typed, if one is near enough to be a typo.
-pub(crate) fn suggest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn suggest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let far = (typed.len() / 3).clamp(1, 3);
     known
         .filter(|name| name.len().abs_diff(typed.len()) <= far)

@@ -1,0 +1,34 @@
+//! What is wrong with a sheet? Everything at once, each with its place and what to do.
+
+/// A sheet cannot be used as it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("{place}: {what}; {remedy}")]
+pub struct SheetError {
+    /// File and line, or the name of the device.
+    pub place: String,
+    /// What was typed and what is wrong with it.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// All that is wrong with a sheet, in the order of its lines.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct SheetErrors {
+    /// One or more.
+    pub problems: Vec<SheetError>,
+}
+
+impl SheetErrors {
+    /// The first, for whoever says only one.
+    pub(super) fn into_first(self) -> SheetError {
+        self.problems.into_iter().next().expect("errors are made of at least one problem")
+    }
+}
+
+impl From<SheetError> for SheetErrors {
+    fn from(error: SheetError) -> SheetErrors {
+        SheetErrors { problems: vec![error] }
+    }
+}
