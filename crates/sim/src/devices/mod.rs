@@ -2,6 +2,7 @@
 
 mod bucket;
 mod dram;
+mod flash;
 mod hdd;
 mod parameter;
 mod raid0;
@@ -24,7 +25,7 @@ pub struct DeviceKind {
 }
 
 /// All kinds.
-pub const KINDS: &[DeviceKind] = &[zero::KIND, dram::KIND, hdd::KIND, raid0::KIND, bucket::KIND];
+pub const KINDS: &[DeviceKind] = &[zero::KIND, flash::KIND, dram::KIND, hdd::KIND, raid0::KIND, bucket::KIND];
 
 /// Adds the device of a sheet to the world; `seed` decides whatever chance does in it.
 pub fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
