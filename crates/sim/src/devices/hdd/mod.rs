@@ -12,7 +12,7 @@ pub(super) const KIND: DeviceKind = DeviceKind {
         needs("hdd.rpm", Unit::Number, "revolutions per minute"),
         needs("hdd.cylinders", Unit::Count, "tracks under one head"),
         needs("hdd.heads", Unit::Count, "surfaces"),
-        with("hdd.sector", Unit::Bytes, "512", "bytes of a sector"),
+        with("hdd.sector", Unit::Bytes, "512B", "bytes of a sector"),
         needs("hdd.sectors_outer", Unit::Count, "sectors of the outermost track"),
         with("hdd.sectors_inner", Unit::Count, "none", "sectors of the innermost track; all alike if none"),
         with(
