@@ -19,6 +19,7 @@ mod plan;
 mod rng;
 mod source;
 mod toml_jobs;
+pub mod trace;
 mod validate;
 pub mod verify;
 
@@ -32,6 +33,7 @@ pub use plan::Plan;
 pub use rng::Rng;
 pub use source::{Limits, Source};
 pub use toml_jobs::parse_toml;
+pub use trace::{TraceError, TraceFormat, TraceIo};
 pub use validate::{BLOCK_SIZE_MAX, QUEUE_DEPTH_MAX, THREADS_MAX, validate};
 
 /// The job cannot be turned into I/Os on this target.

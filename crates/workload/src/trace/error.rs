@@ -1,0 +1,42 @@
+//! Where is a trace wrong, and what can be done about it?
+
+/// A line of a trace that cannot be replayed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}:{line}: {what}; {remedy}")]
+pub struct TraceError {
+    /// The name that the trace was opened with.
+    pub path: String,
+    /// From 1; 0 of the file as a whole.
+    pub line: u64,
+    /// What stands there and what is wrong with it.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// What is wrong with a line, before anybody knows which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) what: String,
+    pub(super) remedy: String,
+}
+
+impl Wrong {
+    pub(super) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Wrong {
+        Wrong { what: what.into(), remedy: remedy.into() }
+    }
+
+    pub(super) fn at(self, path: &str, line: u64) -> TraceError {
+        TraceError { path: path.to_owned(), line, what: self.what, remedy: self.remedy }
+    }
+}
+
+/// A text as it is shown in an error: short, and without anything that a terminal would obey.
+pub(super) fn shown(text: &str) -> String {
+    const MOST: usize = 60;
+    let mut short: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MOST).is_some() {
+        short.push_str("..");
+    }
+    short
+}

@@ -1,0 +1,157 @@
+//! What did somebody record?
+//!
+//! ```text
+//!   lines ──► parser of the format ──► disks placed, times from 0, in order ──► TraceIo, one after the other
+//!             fio, msr, blkparse,      reader.rs
+//!             spc, disksim
+//! ```
+//!
+//! Traces are larger than memory: they are read as they are replayed, and only as many I/Os are held as are needed to put
+//! neighbours that stand in the wrong order right. A line that cannot be understood ends the trace with an error that
+//! names file and line. `docs/traces.md` describes the formats with their units, and where they are described.
+//!
+//! Start reading at [`open`]; a format is one file with one function.
+
+mod blkparse;
+mod detect;
+mod disksim;
+mod error;
+mod fio;
+mod msr;
+mod number;
+mod parser;
+mod reader;
+mod spc;
+mod survey;
+
+use std::io::BufRead;
+
+use iostack_model::{Bytes, Direction, Nanos};
+
+pub use error::TraceError;
+pub use reader::Trace;
+pub use survey::{DiskSeen, Survey, survey};
+
+/// One I/O of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceIo {
+    /// When it was issued, since the first I/O of the trace; never less than the one before.
+    pub at: Nanos,
+    /// Read, write or trim. Of a flush, `Write`.
+    pub direction: Direction,
+    /// First byte; 0 of a flush.
+    pub offset: u64,
+    /// Bytes; 0 of a flush, and of nothing else.
+    pub length: u32,
+    /// All that was written must be on the medium: fsync, or a cache flush. It has no range.
+    pub flush: bool,
+}
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TraceFormat {
+    /// fio's `write_iolog`, version 2 and 3: the first line tells which.
+    FioIolog,
+    /// The traces of Microsoft Research Cambridge: comma-separated, times in units of 100 ns.
+    MsrCsv,
+    /// What `blkparse` prints when nobody chose another format.
+    Blkparse,
+    /// Storage Performance Council: comma-separated, times in seconds.
+    Spc,
+    /// `DiskSim`'s ASCII format: five numbers, times in milliseconds.
+    Disksim,
+}
+
+impl TraceFormat {
+    /// All of them.
+    pub const ALL: [TraceFormat; 5] = [
+        TraceFormat::FioIolog,
+        TraceFormat::MsrCsv,
+        TraceFormat::Blkparse,
+        TraceFormat::Spc,
+        TraceFormat::Disksim,
+    ];
+
+    /// As it is typed: `fio`, `msr`, `blkparse`, `spc`, `disksim`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TraceFormat::FioIolog => "fio",
+            TraceFormat::MsrCsv => "msr",
+            TraceFormat::Blkparse => "blkparse",
+            TraceFormat::Spc => "spc",
+            TraceFormat::Disksim => "disksim",
+        }
+    }
+
+    /// The format of that name.
+    pub fn named(name: &str) -> Option<TraceFormat> {
+        TraceFormat::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// An I/O as this format writes it, which errors show.
+    pub const fn example(self) -> &'static str {
+        match self {
+            TraceFormat::FioIolog => "1500 /dev/sdx read 8192 4096",
+            TraceFormat::MsrCsv => "128166372003061629,usr,0,Read,7014609920,24576,41286",
+            TraceFormat::Blkparse => "8,0 3 11 0.009507758 697 Q W 223490 + 8 [kjournald]",
+            TraceFormat::Spc => "0,20941264,8192,W,0.551706",
+            TraceFormat::Disksim => "9.034 0 1048576 16 1",
+        }
+    }
+
+    /// The format that the first lines of a file are written in; `None` when none fits.
+    pub fn detect(first_lines: &str) -> Option<TraceFormat> {
+        detect::detect(first_lines)
+    }
+
+    /// The same, of what a reader gives next; nothing is taken from it.
+    pub fn detect_in(reader: &mut dyn BufRead, name: &str) -> Result<TraceFormat, TraceError> {
+        detect::detect_in(reader, name)
+    }
+}
+
+/// Which disks of a trace are replayed, and where they lie on the device.
+///
+/// Disks are named as the trace names them: a path (fio), `host.number` (MSR), `major,minor` (blkparse), a number (SPC,
+/// `DiskSim`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Disks {
+    /// The only one; a second is an error that names both.
+    #[default]
+    One,
+    /// This one; I/Os of others are passed over.
+    Only(String),
+    /// Each begins at its byte of the device; one that is not in the list is an error. [`Survey::laid`] makes the list.
+    Laid(Vec<(String, u64)>),
+}
+
+/// What happens to I/Os behind the end of the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beyond {
+    /// It is not looked at.
+    #[default]
+    Unknown,
+    /// The device has so many bytes; an I/O that ends behind them is an error with its line.
+    Refuse(Bytes),
+    /// The device has so many bytes; what lies behind begins again at its start, in multiples of 4096 bytes.
+    Wrap(Bytes),
+}
+
+/// How a trace is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// Which disks, and where.
+    pub disks: Disks,
+    /// What is done about I/Os that the device is too small for.
+    pub beyond: Beyond,
+}
+
+/// Reads a trace of one disk; `name` names it in errors.
+pub fn open(reader: Box<dyn BufRead>, format: TraceFormat, name: &str) -> Trace {
+    open_with(reader, format, name, TraceOptions::default())
+}
+
+/// Reads a trace.
+pub fn open_with(reader: Box<dyn BufRead>, format: TraceFormat, name: &str, options: TraceOptions) -> Trace {
+    Trace::new(reader, format, name, options)
+}
