@@ -54,6 +54,8 @@ pub struct Request {
     pub user: u32,
     /// Belongs to the part that holds it.
     pub scratch: u64,
+    /// Requests that were sent right after it and share its command: [`super::Sim::send_together`].
+    pub followers: u32,
     /// Submission; of a part of a request, the fork.
     pub submitted: Time,
     /// Number of the request since the start; parts of it share it.
@@ -76,6 +78,9 @@ impl Request {
     /// The stamp of a read whose blocks do not belong to the same write.
     pub const TORN: u32 = u32::MAX;
 
+    /// The number of a request that no caller waits for: [`super::Sim::spawn`].
+    pub const NOBODY: u64 = u64::MAX;
+
     pub(super) fn new(kind: Kind, offset: u64, length: u32, now: Time) -> Request {
         Request {
             kind,
@@ -84,6 +89,7 @@ impl Request {
             stamp: 0,
             user: 0,
             scratch: 0,
+            followers: 0,
             submitted: now,
             serial: 0,
             mark: now,

@@ -142,8 +142,28 @@ impl Sim {
     #[inline]
     pub fn send(&mut self, below: PartId, id: RequestId) {
         let me = self.me;
-        self.request_mut(id).down(me);
+        let request = self.request_mut(id);
+        request.down(me);
+        request.followers = 0;
         self.messages.push_back(Message::Arrive(below.0, id));
+    }
+
+    /// Passes requests to the part below as one extended command, for a device that knows such: it pays its fixed cost once.
+    /// Each comes back on its own. They are of one kind, in the order given; a device takes as many as one of its commands
+    /// carries, and a device that knows no extended commands takes them one by one.
+    pub fn send_together(&mut self, below: PartId, ids: &[RequestId]) {
+        for (index, &id) in ids.iter().enumerate() {
+            self.send(below, id);
+            self.request_mut(id).followers = (ids.len() - 1 - index) as u32;
+        }
+    }
+
+    /// A request that nobody above waits for, such as a cache's write to the device below. Whoever spawned it sends it, and
+    /// [`Sim::release`]s it when it is back. Its number is [`Request::NOBODY`].
+    pub fn spawn(&mut self, kind: Kind, offset: u64, length: u32) -> RequestId {
+        let mut request = Request::new(kind, offset, length, self.now);
+        request.serial = Request::NOBODY;
+        self.insert(request)
     }
 
     /// This part is through with the request: it goes back to whoever sent it.

@@ -4,7 +4,7 @@
 //! data would be, and a read must bring the right one back. This store is for devices that put data where it was asked to
 //! go; flash keeps stamps by physical page.
 
-use super::Request;
+use super::{Kind, Request};
 
 /// Bytes of a block: the smallest unit of an I/O.
 const BLOCK: u64 = 512;
@@ -25,6 +25,17 @@ impl Stamps {
                 self.chunks.resize(chunk + 1, None);
             }
             self.chunks[chunk].get_or_insert_with(|| Box::new([0; BLOCKS_PER_CHUNK]))[place] = stamp;
+        }
+    }
+
+    /// What a request does to the stamps, for a device that does all of it at once: a write leaves its own, a trim none, a
+    /// read takes what it finds.
+    pub fn keep(&mut self, request: &mut Request) {
+        match request.kind {
+            Kind::Write => self.write(request.offset, request.length, request.stamp),
+            Kind::Trim => self.write(request.offset, request.length, 0),
+            Kind::Read => request.stamp = self.read(request.offset, request.length),
+            Kind::Flush => {}
         }
     }
 

@@ -43,6 +43,11 @@ impl World {
         self.sim.root = part.0;
     }
 
+    /// That part.
+    pub fn root(&self) -> PartId {
+        PartId(self.sim.root)
+    }
+
     /// Goes on until the driver has something to do.
     #[inline]
     pub fn next(&mut self) -> Happened {
@@ -129,6 +134,11 @@ impl World {
     /// What the host sees of the part that requests are submitted to.
     pub fn shape(&self) -> Option<Shape> {
         self.parts[usize::from(self.sim.root)].shape()
+    }
+
+    /// What the host would see of this part.
+    pub fn shape_of(&self, part: PartId) -> Option<Shape> {
+        self.parts[usize::from(part.0)].shape()
     }
 
     /// The present moment.
