@@ -1,6 +1,6 @@
-//! How is a table of parameters written? One line each.
+//! How is a table of parameters written, and how are its numbers checked? One line each.
 
-use crate::sheet::{Parameter, Unit};
+use crate::sheet::{Parameter, Sheet, SheetError, Unit};
 
 /// A number that the file must give.
 pub(super) const fn needs(key: &'static str, unit: Unit, meaning: &'static str) -> Parameter {
@@ -15,4 +15,58 @@ pub(super) const fn with(
     meaning: &'static str,
 ) -> Parameter {
     Parameter { key, unit, default: Some(default), meaning }
+}
+
+/// A count within a range.
+pub(super) fn count_within(sheet: &Sheet, key: &str, least: u64, most: u64) -> Result<u64, SheetError> {
+    let count = sheet.count(key)?;
+    if (least..=most).contains(&count) {
+        return Ok(count);
+    }
+    Err(sheet.refuse(key, &format!("it is not within {least} and {most}"), "write a count in this range"))
+}
+
+/// A size that is not 0 and a multiple of `unit`.
+pub(super) fn whole_bytes(sheet: &Sheet, key: &str, unit: u64) -> Result<u64, SheetError> {
+    let bytes = sheet.bytes(key)?.0;
+    if bytes > 0 && bytes.is_multiple_of(unit) {
+        return Ok(bytes);
+    }
+    Err(sheet.refuse(
+        key,
+        &format!("it is not a multiple of {unit} bytes"),
+        "write one that is, such as 4KiB",
+    ))
+}
+
+/// What a missing value of a time stands for.
+pub(super) fn time_or(sheet: &Sheet, key: &str, otherwise: u64) -> Result<u64, SheetError> {
+    if sheet.has(key) { Ok(sheet.time(key)?.0) } else { Ok(otherwise) }
+}
+
+/// How long bytes take at a rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    bytes_per_second: f64,
+}
+
+impl Pace {
+    /// The rate that the sheet gives.
+    pub(super) fn of(sheet: &Sheet, key: &str) -> Result<Pace, SheetError> {
+        let bytes_per_second = sheet.rate(key)?;
+        if bytes_per_second >= 1.0 {
+            return Ok(Pace { bytes_per_second });
+        }
+        Err(sheet.refuse(key, "nothing would ever arrive", "write at least 1B/s"))
+    }
+
+    /// The same, where there may be no limit.
+    pub(super) fn of_limit(sheet: &Sheet, key: &str) -> Result<Option<Pace>, SheetError> {
+        sheet.has(key).then(|| Pace::of(sheet, key)).transpose()
+    }
+
+    /// ns that `bytes` take, rounded once.
+    pub(super) fn time(self, bytes: u64) -> u64 {
+        (bytes as f64 * 1e9 / self.bytes_per_second).round() as u64
+    }
 }

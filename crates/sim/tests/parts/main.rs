@@ -1,0 +1,4 @@
+//! Single devices against their closed forms.
+
+mod closed;
+mod dram;
