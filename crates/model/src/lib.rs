@@ -20,7 +20,9 @@ mod machine;
 mod observe;
 mod outcome;
 mod progress;
+mod repro;
 mod stages;
+mod sweep;
 mod target;
 mod timeline;
 mod units;
@@ -46,7 +48,9 @@ pub use outcome::{
     CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, Outcome, OutcomeFile, SCHEMA,
 };
 pub use progress::{Phase, Progress};
+pub use repro::{Repro, ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
 pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
+pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use target::{Target, TargetKind};
 pub use timeline::TimelineSpan;
 pub use units::{Bytes, Nanos, ParseUnitError};
