@@ -15,4 +15,5 @@
 pub mod catalogue;
 pub mod devices;
 pub mod engine;
+pub mod run;
 pub mod sheet;

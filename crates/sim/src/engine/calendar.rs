@@ -75,6 +75,10 @@ impl Calendar {
         })
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
     /// Puts `key` where the first was, and further down as far as it must.
     #[inline]
     fn sink(&mut self, key: u128) {

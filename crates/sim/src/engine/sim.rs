@@ -253,6 +253,19 @@ impl Sim {
         self.serial
     }
 
+    /// Events that are still to come.
+    pub fn pending(&self) -> usize {
+        self.calendar.len()
+    }
+
+    /// The request under way that was submitted first.
+    pub fn oldest(&self) -> Option<&Request> {
+        let mut through = vec![false; self.requests.len()];
+        self.free.iter().for_each(|id| through[id.0 as usize] = true);
+        let under_way = self.requests.iter().zip(through).filter(|&(_, through)| !through);
+        under_way.map(|(request, _)| request).min_by_key(|request| request.serial)
+    }
+
     /// Requests and parts of requests that are under way.
     pub fn under_way(&self) -> usize {
         self.requests.len() - self.free.len()

@@ -1,0 +1,309 @@
+//! What has been measured so far?
+//!
+//! ```text
+//!   completion ──► tally of the open slice, histograms of the stages
+//!   end of a slice ──► series, gauges; the tally is absorbed by the total
+//! ```
+//!
+//! The sums of one report group, and the laws they must obey whatever the device does: the stages of each I/O add up to its
+//! latency, and the number in flight, integrated over time, is the sum of the times in flight (Little's law).
+
+use iostack_model::{Bins, Bytes, Direction, Flow, Gauge, InsideFlow, IntervalFlow, Nanos, Stage};
+use iostack_stats::Recorder;
+
+use crate::engine::{Kind, Request, STAGES, Time};
+
+/// The way of a request through host and device: the order of the report.
+const WAY: [Stage; STAGES] = [
+    Stage::Late,
+    Stage::Submit,
+    Stage::Queue,
+    Stage::Schedule,
+    Stage::Doorbell,
+    Stage::Device,
+    Stage::Admit,
+    Stage::Link,
+    Stage::Controller,
+    Stage::Buffer,
+    Stage::Throttle,
+    Stage::Collect,
+    Stage::DieWait,
+    Stage::Die,
+    Stage::Channel,
+    Stage::ArmWait,
+    Stage::Seek,
+    Stage::Rotate,
+    Stage::Medium,
+    Stage::Complete,
+    Stage::Wake,
+    Stage::Switch,
+    Stage::Return,
+];
+
+#[derive(Clone, Default)]
+struct Tally {
+    latency: Recorder,
+    bytes: u64,
+}
+
+/// What came since somebody looked.
+#[derive(Default)]
+pub(super) struct Recent {
+    pub(super) latency: Recorder,
+    pub(super) ios: [u64; 3],
+    pub(super) bytes: u64,
+}
+
+/// The slice that is being filled.
+#[derive(Default)]
+struct OpenSlice {
+    latency: Recorder,
+    flow: IntervalFlow,
+}
+
+/// Everything, at the end.
+pub(super) struct Totals {
+    pub(super) flows: [Flow; 3],
+    pub(super) inside: Vec<InsideFlow>,
+    pub(super) sync: Bins,
+    pub(super) series: Vec<IntervalFlow>,
+    pub(super) gauges: Vec<Gauge>,
+    /// Sum of the times in flight, ns.
+    pub(super) flown: u128,
+}
+
+/// The sums of one report group.
+pub(super) struct Board {
+    slice: Nanos,
+    tallies: Box<[Tally; 3]>,
+    totals: Box<[Tally; 3]>,
+    /// By direction and stage; made when a direction is first seen.
+    stages: [Option<Box<[Recorder; STAGES]>>; 3],
+    sync: Recorder,
+    open: Box<OpenSlice>,
+    closed: Vec<IntervalFlow>,
+    gauges: Vec<Gauge>,
+    recent: Option<Box<Recent>>,
+    in_flight: u64,
+    /// When the number in flight changed last.
+    changed: Time,
+    /// Integral of the number in flight over time.
+    area: u128,
+    flown: u128,
+    /// Moment of the last completion.
+    pub(super) last: Time,
+}
+
+impl Board {
+    /// `watched` when somebody asks for progress.
+    pub(super) fn new(slice: Nanos, watched: bool) -> Board {
+        Board {
+            slice,
+            tallies: Box::default(),
+            totals: Box::default(),
+            stages: [const { None }; 3],
+            sync: Recorder::new(),
+            open: Box::default(),
+            closed: Vec::new(),
+            gauges: Vec::new(),
+            recent: watched.then(Box::default),
+            in_flight: 0,
+            changed: 0,
+            area: 0,
+            flown: 0,
+            last: 0,
+        }
+    }
+
+    /// An I/O that counts was submitted.
+    #[inline]
+    pub(super) fn enter(&mut self, now: Time) {
+        self.area += u128::from(self.in_flight * (now - self.changed));
+        self.changed = now;
+        self.in_flight += 1;
+    }
+
+    /// An I/O that counts has completed; it was meant to start at `start`.
+    #[inline]
+    pub(super) fn count(&mut self, request: &Request, start: Time, now: Time) {
+        self.area += u128::from(self.in_flight * (now - self.changed));
+        self.changed = now;
+        self.in_flight -= 1;
+        self.flown += u128::from(now - request.submitted);
+        self.last = now;
+        let direction = request.kind as usize;
+        let tally = &mut self.tallies[direction];
+        tally.latency.record(now - start);
+        tally.bytes += u64::from(request.length);
+        let stages = match &mut self.stages[direction] {
+            Some(stages) => stages,
+            none => none.insert(recorders()),
+        };
+        let late = request.submitted - start;
+        let mut sum = late;
+        if late > 0 {
+            stages[Stage::Late as usize].record(late);
+        }
+        for (index, ns) in request.stages() {
+            stages[index].record(ns);
+            sum += ns;
+        }
+        assert!(sum == now - start, "the stages of a request add up to {sum} of {} ns", now - start);
+    }
+
+    /// A flush that counts has completed.
+    pub(super) fn synced(&mut self, latency: u64, now: Time) {
+        self.sync.record(latency);
+        self.last = now;
+    }
+
+    /// Moves what was counted since the last call to the sums.
+    pub(super) fn publish(&mut self) {
+        for (direction, tally) in self.tallies.iter_mut().enumerate() {
+            if tally.latency.is_empty() {
+                continue;
+            }
+            let ios = tally.latency.count();
+            self.open.flow.ios[direction] += ios;
+            self.open.flow.bytes[direction] += tally.bytes;
+            self.open.flow.latency_sum_ns[direction] += tally.latency.sum_ns();
+            self.open.latency.absorb(&tally.latency);
+            if let Some(recent) = &mut self.recent {
+                recent.latency.absorb(&tally.latency);
+                recent.ios[direction] += ios;
+                recent.bytes += tally.bytes;
+            }
+            self.totals[direction].latency.absorb(&tally.latency);
+            self.totals[direction].bytes += tally.bytes;
+            tally.latency.clear();
+            tally.bytes = 0;
+        }
+    }
+
+    /// What was published since the last call.
+    pub(super) fn take_recent(&mut self) -> Box<Recent> {
+        self.publish();
+        self.recent.replace(Box::default()).unwrap_or_default()
+    }
+
+    /// The open slice ends here; the gauges show what they show now.
+    pub(super) fn close_slice(&mut self, gauges: Vec<(&'static str, f64)>) {
+        self.publish();
+        let start = Nanos(self.closed.len() as u64 * self.slice.0);
+        let OpenSlice { latency, flow } = &mut *self.open;
+        self.closed.push(IntervalFlow {
+            start,
+            length: self.slice,
+            p50: Nanos(latency.quantile_ns(0.50).unwrap_or(0)),
+            p99: Nanos(latency.quantile_ns(0.99).unwrap_or(0)),
+            max: Nanos(latency.max_ns().unwrap_or(0)),
+            ..*flow
+        });
+        latency.clear();
+        *flow = IntervalFlow::default();
+        for (name, value) in gauges {
+            let index = self.gauges.iter().position(|gauge| gauge.name == name).unwrap_or_else(|| {
+                let values = vec![0.0; self.closed.len() - 1];
+                self.gauges.push(Gauge { name: name.to_owned(), values });
+                self.gauges.len() - 1
+            });
+            self.gauges[index].values.push(value);
+        }
+    }
+
+    /// True when an I/O completed in the open slice.
+    fn is_filling(&self) -> bool {
+        self.open.flow.ios != [0; 3] || self.tallies.iter().any(|tally| !tally.latency.is_empty())
+    }
+
+    /// Everything, once all have ended; `elapsed` from the start of the series to the last completion.
+    ///
+    /// # Panics
+    /// When Little's law does not hold, or an I/O is missing.
+    pub(super) fn finish(&mut self, elapsed: Nanos, gauges: Vec<(&'static str, f64)>) -> Totals {
+        if self.is_filling() || self.closed.is_empty() && elapsed.0 > 0 {
+            self.close_slice(gauges);
+        }
+        while self.closed.last().is_some_and(|last| last.start >= elapsed && last.ios == [0; 3]) {
+            self.closed.pop();
+        }
+        if let Some(last) = self.closed.last_mut() {
+            last.length = elapsed - last.start;
+        }
+        self.gauges.iter_mut().for_each(|gauge| gauge.values.truncate(self.closed.len()));
+        assert!(self.in_flight == 0, "{} I/Os are missing at the end", self.in_flight);
+        let (area, flown) = (self.area, self.flown);
+        assert!(area == flown, "Little's law: {area} ns of numbers in flight, {flown} ns of times in flight");
+        let flow = |direction: usize| Flow {
+            bytes: Bytes(self.totals[direction].bytes),
+            latency: self.totals[direction].latency.bins(),
+            ..Flow::default()
+        };
+        let flows = [flow(0), flow(1), flow(2)];
+        Totals {
+            inside: Direction::ALL.iter().filter_map(|&way| self.inside(way, &flows[way as usize])).collect(),
+            flows,
+            sync: self.sync.bins(),
+            series: std::mem::take(&mut self.closed),
+            gauges: std::mem::take(&mut self.gauges),
+            flown,
+        }
+    }
+
+    fn inside(&self, direction: Direction, flow: &Flow) -> Option<InsideFlow> {
+        let recorders = self.stages[direction as usize].as_ref()?;
+        let whole = flow.latency.clone();
+        let taken = WAY.iter().map(|&stage| (stage, &recorders[stage as usize]));
+        let stages: Vec<(Stage, Bins)> = taken
+            .filter(|(_, recorder)| !recorder.is_empty())
+            .map(|(stage, recorder)| (stage, with_zeroes(recorder.bins(), whole.count)))
+            .collect();
+        let sum: u64 = stages.iter().map(|(_, bins)| bins.sum_ns).sum();
+        assert!(sum == whole.sum_ns, "stages of {sum} ns in {} ns of latency", whole.sum_ns);
+        Some(InsideFlow { direction, whole, stages })
+    }
+}
+
+fn recorders() -> Box<[Recorder; STAGES]> {
+    let list = vec![Recorder::new(); STAGES].into_boxed_slice();
+    list.try_into().unwrap_or_else(|_| unreachable!("made with that length"))
+}
+
+/// I/Os that did not pass the stage spent 0 ns in it.
+fn with_zeroes(mut bins: Bins, count: u64) -> Bins {
+    let zeroes = count - bins.count;
+    if zeroes > 0 {
+        // A recorder of stages only counts times above 0.
+        bins.counts.insert(0, (0, zeroes));
+        bins.count = count;
+        bins.min_ns = 0;
+    }
+    bins
+}
+
+const _: () = {
+    assert!(Kind::Read as usize == Direction::Read as usize);
+    assert!(Kind::Write as usize == Direction::Write as usize);
+    assert!(Kind::Trim as usize == Direction::Trim as usize);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_has_every_stage_once() {
+        let mut seen = [0; STAGES];
+        WAY.iter().for_each(|&stage| seen[stage as usize] += 1);
+        assert_eq!(seen, [1; STAGES]);
+    }
+
+    #[test]
+    fn what_did_not_pass_a_stage_counts_as_zero() {
+        let mut recorder = Recorder::new();
+        recorder.record(500);
+        let bins = with_zeroes(recorder.bins(), 4);
+        assert_eq!((bins.count, bins.sum_ns, bins.min_ns, bins.max_ns), (4, 500, 0, 500));
+        assert_eq!(bins.quantile_ns(0.75), Some(0));
+    }
+}

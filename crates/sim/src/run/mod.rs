@@ -1,0 +1,183 @@
+//! What came of jobs on a simulated device?
+//!
+//! ```text
+//!   jobs ──► stages (stonewalls) ──► Stage: workers, groups ──► World ──► Board ──► Outcome, with what happened inside
+//! ```
+//!
+//! The same jobs, report groups and meanings as in the real engine: what is in flight when measuring starts is not counted,
+//! what is in flight when the time is up is waited for and counted, a flush waits for an empty queue. Jobs after a stonewall
+//! find the device as those before it left it. The host costs nothing here: no system call, interrupt or thread takes time.
+//!
+//! On every run, in every build: no request is lost, the stages of each request add up to its latency, Little's law holds
+//! exactly, and no resource is busy for more time than there is.
+//!
+//! Start reading at [`run`], then `stage.rs`.
+
+mod board;
+mod doubts;
+mod error;
+mod limit;
+mod outcome;
+mod pacer;
+mod progress;
+mod proof;
+mod stage;
+mod worker;
+
+use std::sync::atomic::AtomicBool;
+
+use iostack_model::{Job, Nanos, Outcome, Progress, TimelineSpan};
+
+use crate::devices;
+use crate::engine::{Kind, World};
+use crate::sheet::Sheet;
+use proof::Proof;
+use stage::{Bench, Stage};
+
+pub use error::SimError;
+pub use outcome::About;
+pub use pacer::natural_log;
+
+/// How to run.
+#[derive(Clone, Copy)]
+pub struct RunOptions<'a> {
+    /// Decides whatever chance does in the device; offsets and mix follow the jobs' own seeds.
+    pub seed: u64,
+    /// Stretches of single requests to keep for a timeline, from the first measured one on; 0 for none.
+    pub spans_max: usize,
+    /// Set it to end the run early with the outcome so far.
+    pub stop: &'a AtomicBool,
+    /// Told how far it is.
+    pub progress: Option<&'a dyn Fn(&Progress)>,
+    /// Completions between two of those: the simulation itself has no clock.
+    pub progress_every_requests: u64,
+}
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl RunOptions<'_> {
+    /// With this seed; nobody watches and nobody stops it.
+    pub fn seeded(seed: u64) -> RunOptions<'static> {
+        RunOptions { seed, spans_max: 0, stop: &NEVER, progress: None, progress_every_requests: 1 << 16 }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// One per report group, in the order of the jobs.
+    pub outcomes: Vec<Outcome>,
+    /// Stretches of single requests, in the order in which they ended; empty when none were asked for.
+    pub timeline: Vec<TimelineSpan>,
+}
+
+/// Runs jobs on the device of a sheet.
+pub fn run(sheet: &Sheet, jobs: &[Job], options: &RunOptions<'_>) -> Result<Ran, SimError> {
+    let mut world = World::new();
+    if jobs.iter().any(|job| job.verify.is_some()) {
+        world.sim.keep_stamps();
+    }
+    let root = devices::build(sheet, &mut world, options.seed)?;
+    world.set_root(root);
+    run_world(world, &About::of(sheet), jobs, options)
+}
+
+/// Runs jobs on a world that is built: its root takes the requests, and says its shape. Jobs that verify need a world whose
+/// [`crate::engine::Sim::keep_stamps`] was called before its parts were made.
+pub fn run_world(
+    world: World,
+    about: &About,
+    jobs: &[Job],
+    options: &RunOptions<'_>,
+) -> Result<Ran, SimError> {
+    // As on a real block device: one file, whatever files the job names.
+    let jobs: Vec<Job> =
+        jobs.iter().map(|job| Job { files: Vec::new(), file_count: 1, ..job.clone() }).collect();
+    let proof = world.sim.keeps_stamps().then(Proof::default);
+    let mut bench = Bench { world, proof, options, stages: 0, spans_kept: false };
+    let shape = bench.world.shape().expect("the first part of a device says its shape");
+    for job in &jobs {
+        worker::check_alignment(job, shape)?;
+        let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
+        iostack_workload::validate(job, shape.capacity, shape.block).map_err(refuse)?;
+    }
+    let mut outcomes = Vec::new();
+    for (index, jobs) in stages(&jobs).into_iter().enumerate() {
+        if index > 0 && options.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            break;
+        }
+        let groups = Stage::new(&mut bench, &jobs)?.run()?;
+        for group in groups {
+            outcomes.push(outcome::assemble(group, &bench.world, about, options.seed)?);
+        }
+    }
+    Ok(Ran { outcomes, timeline: bench.timeline() })
+}
+
+/// Jobs between stonewalls.
+fn stages(jobs: &[Job]) -> Vec<Vec<&Job>> {
+    let mut stages: Vec<Vec<&Job>> = Vec::new();
+    for job in jobs {
+        match stages.last_mut() {
+            Some(stage) if !job.stonewall => stage.push(job),
+            _ => stages.push(vec![job]),
+        }
+    }
+    stages
+}
+
+impl Bench<'_> {
+    /// Measuring starts: from here on, single requests are followed.
+    fn keep_spans(&mut self) {
+        if self.options.spans_max > 0 && !self.spans_kept {
+            self.spans_kept = true;
+            self.world.sim.keep_spans(self.options.spans_max);
+        }
+    }
+
+    fn timeline(&mut self) -> Vec<TimelineSpan> {
+        let spans = self.world.sim.take_spans();
+        let world = &self.world;
+        let told = |span: &crate::engine::Span| TimelineSpan {
+            request: span.serial,
+            direction: word(span.kind).to_owned(),
+            offset: span.offset,
+            length: span.length,
+            part: world.name(span.part).to_owned(),
+            stage: span.stage,
+            begin: Nanos(span.begin),
+            end: Nanos(span.end),
+        };
+        spans.iter().map(told).collect()
+    }
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Trim => "trim",
+        Kind::Flush => "flush",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the smallest device, for tests of what reads outcomes.
+    pub(super) fn outcome() -> Outcome {
+        let sheet = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+        let job = Job { io_count: Some(100), ..Job::default() };
+        let ran = run(&sheet, &[job], &RunOptions::seeded(1)).expect("runs");
+        ran.outcomes.into_iter().next().expect("one job")
+    }
+
+    #[test]
+    fn a_job_on_the_smallest_device_takes_its_latency_times_its_count() {
+        let outcome = outcome();
+        assert_eq!((outcome.ios(), outcome.elapsed), (100, Nanos::millis(1)));
+        assert_eq!(outcome.read.latency.sum_ns, 1_000_000);
+        assert!((outcome.depth_achieved - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,160 @@
+//! What came of it? Puts together what the board and the world hold.
+
+use std::path::PathBuf;
+
+use iostack_model::{CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, Storage, Target, TargetKind};
+
+use super::SimError;
+use super::stage::{Ended, Group};
+use super::{doubts, limit};
+use crate::engine::World;
+use crate::sheet::{Sheet, Tally};
+
+/// Who answered, as the outcome says it.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// As in `sim:NAME`.
+    pub device: String,
+    /// In words.
+    pub title: String,
+    /// `built in`, or the path of the file.
+    pub origin: String,
+    /// Numbers that were changed: key and value, as typed.
+    pub changed: Vec<(String, String)>,
+    /// What it holds when the job begins; empty where that makes no difference.
+    pub state: String,
+    /// What its numbers rest on.
+    pub tally: Tally,
+}
+
+impl About {
+    /// Of a device with a sheet.
+    pub fn of(sheet: &Sheet) -> About {
+        let state = sheet.kind.parameters.iter().find(|parameter| parameter.key.ends_with(".state"));
+        About {
+            device: sheet.name.clone(),
+            title: sheet.title.clone(),
+            origin: sheet.origin.clone(),
+            changed: sheet.changed.clone(),
+            state: state.and_then(|state| sheet.word(state.key).ok()).unwrap_or_default().to_owned(),
+            tally: sheet.tally(),
+        }
+    }
+}
+
+/// The outcome of a report group.
+///
+/// # Panics
+/// When a law of every simulation is broken; see the module.
+pub(super) fn assemble(
+    mut group: Group<'_>,
+    world: &World,
+    about: &About,
+    seed: u64,
+) -> Result<Outcome, SimError> {
+    let Ended { elapsed, resources, flash, gauges, events } =
+        group.ended.take().expect("a stage runs until all its groups have ended");
+    let totals = group.board.finish(elapsed, gauges);
+    for each in &resources {
+        let busiest = each.busiest;
+        assert!(busiest <= 1.0 + 1e-9, "a resource, `{}`, was busy for {busiest} of the time", each.name);
+    }
+    let [read, write, trim] = totals.flows;
+    let mut outcome = Outcome {
+        job: Job { threads: group.jobs.iter().map(|job| job.threads).sum(), ..group.jobs[0].clone() },
+        target: Target { kind: TargetKind::Sim, path: PathBuf::from(&about.device) },
+        storage: Storage { file_system: None, devices: Vec::new() },
+        started_unix_ms: 0,
+        elapsed,
+        startup: Nanos(0),
+        read,
+        write,
+        trim,
+        sync: totals.sync,
+        iops: Interval::default(),
+        series: totals.series,
+        cpu: CpuUse::default(),
+        depth_achieved: if elapsed.0 == 0 { 0.0 } else { totals.flown as f64 / elapsed.0 as f64 },
+        device: None,
+        failures: group.failures,
+        verified: group.verified,
+        interrupted: group.interrupted,
+        log: group.log,
+        stages: None,
+        layers: None,
+        inside: None,
+        caveats: Vec::new(),
+    };
+    outcome.iops = iops(&outcome);
+    let mut inside = Inside {
+        device: about.device.clone(),
+        title: about.title.clone(),
+        origin: about.origin.clone(),
+        changed: about.changed.clone(),
+        state: about.state.clone(),
+        seed,
+        capacity: world.shape().expect("asked before").capacity,
+        requests: group.requests,
+        events,
+        flows: totals.inside,
+        resources,
+        limit: None,
+        flash: together(&flash),
+        gauges: totals.gauges,
+    };
+    inside.limit = limit::of(&outcome, &inside);
+    outcome.inside = Some(inside);
+    let formulas: Vec<String> = world.parts().filter_map(|part| part.state_by_formula()).collect();
+    outcome.caveats = doubts::of(&outcome, about, &formulas);
+    if let (Some(late), Some((asked, achieved))) = (group.late, doubts::rate_missed_by(&outcome))
+        && !outcome.interrupted
+    {
+        return Err(SimError::Unstable { job: outcome.job.name, asked, achieved, late });
+    }
+    Ok(outcome)
+}
+
+/// Mean and interval from the series; exact where the run was too short for one.
+fn iops(outcome: &Outcome) -> Interval {
+    let interval = iostack_stats::series_interval(&outcome.series);
+    if interval.samples >= 3 { interval } else { Interval::exact(outcome.rate()) }
+}
+
+/// Several drives behind one controller, as one.
+fn together(each: &[FlashUse]) -> Option<FlashUse> {
+    let mut sum = each.first()?.clone();
+    for other in &each[1..] {
+        let blocks = (sum.blocks + other.blocks).max(1) as f64;
+        let weighed = |a: f64, b: f64| (a * sum.blocks as f64 + b * other.blocks as f64) / blocks;
+        sum.wear_mean = weighed(sum.wear_mean, other.wear_mean);
+        sum.over_provisioning = weighed(sum.over_provisioning, other.over_provisioning);
+        let programmed = sum.write_amplification * sum.pages_host as f64
+            + other.write_amplification * other.pages_host as f64;
+        sum.pages_host += other.pages_host;
+        sum.write_amplification = programmed / sum.pages_host.max(1) as f64;
+        sum.pages_moved += other.pages_moved;
+        sum.pages_merged += other.pages_merged;
+        sum.erases += other.erases;
+        sum.blocks += other.blocks;
+        sum.blocks_free += other.blocks_free;
+        sum.pages_mapped += other.pages_mapped;
+        sum.wear_min = sum.wear_min.min(other.wear_min);
+        sum.wear_max = sum.wear_max.max(other.wear_max);
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_drives_add_up() {
+        let one = FlashUse { pages_host: 100, write_amplification: 3.0, wear_min: 2, ..FlashUse::default() };
+        let two = FlashUse { pages_host: 300, write_amplification: 1.0, wear_max: 9, ..FlashUse::default() };
+        let both = together(&[one, two]).expect("two");
+        assert_eq!((both.pages_host, both.wear_min, both.wear_max), (400, 0, 9));
+        assert!((both.write_amplification - 1.5).abs() < 1e-12);
+        assert_eq!(together(&[]), None);
+    }
+}

@@ -1,0 +1,555 @@
+//! Whose completion or alarm is it, and what follows? Jobs that run together, from the first submission to the last answer.
+//!
+//! ```text
+//!   alarms: start, border (end of the ramp), due, end of a slice ──► Worker::next ──► submit
+//!   completions ──► Board (counts), proof (verification) ──► Worker::next ──► submit
+//! ```
+//!
+//! Start reading at [`Stage::run`].
+
+use std::sync::atomic::Ordering;
+
+use iostack_model::{Direction, Failure, FlashUse, Job, LogEntry, Nanos, ResourceUse, Stage as Where};
+use iostack_workload::Op;
+
+use super::board::Board;
+use super::proof::{Proof, wrong};
+use super::worker::{Doing, FAILURES_MAX, Flight, Next, Worker, ramp_of};
+use super::{RunOptions, SimError};
+use crate::engine::{Happened, Kind, Request, RequestId, Time, World};
+
+/// Bits of a request's `user` that name the slot; the others name the worker.
+const SLOT_BITS: u32 = 13;
+const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
+
+/// Nobody answers for an hour: that is no device any more.
+const STALL: u64 = 3_600_000_000_000;
+
+/// The stop flag is looked at so often.
+const LOOK_EVERY: u64 = 1 << 16;
+
+/// What an alarm is for, in the upper bits of its token; below, the stage's number modulo 2^8 and an index.
+const START: u32 = 0;
+const BORDER: u32 = 1;
+const DUE: u32 = 2;
+const SLICE: u32 = 3;
+const INDEX_BITS: u32 = 19;
+
+/// Jobs that are reported as one.
+pub(super) struct Group<'a> {
+    pub(super) jobs: Vec<&'a Job>,
+    pub(super) board: Board,
+    /// Where the series starts.
+    pub(super) origin: Time,
+    /// The series has started.
+    open: bool,
+    slice: u64,
+    /// No slice ends after it: what is still in flight then belongs to the last one.
+    until: Time,
+    workers_left: usize,
+    pub(super) requests: u64,
+    pub(super) failures: Vec<Failure>,
+    pub(super) verified: u64,
+    pub(super) log: Vec<LogEntry>,
+    pub(super) interrupted: bool,
+    pub(super) late: Option<Nanos>,
+    pub(super) ended: Option<Ended>,
+    /// When progress was told last.
+    pub(super) looked: Time,
+}
+
+/// What the device shows at the end of a group.
+pub(super) struct Ended {
+    pub(super) elapsed: Nanos,
+    pub(super) resources: Vec<ResourceUse>,
+    pub(super) flash: Vec<FlashUse>,
+    pub(super) gauges: Vec<(&'static str, f64)>,
+    pub(super) events: u64,
+}
+
+/// What lives on from stage to stage.
+pub(super) struct Bench<'a> {
+    pub(super) world: World,
+    pub(super) proof: Option<Proof>,
+    pub(super) options: &'a RunOptions<'a>,
+    /// Stages so far.
+    pub(super) stages: u32,
+    pub(super) spans_kept: bool,
+}
+
+/// Jobs that run together.
+pub(super) struct Stage<'b, 'a> {
+    bench: &'b mut Bench<'a>,
+    workers: Vec<Worker<'a>>,
+    pub(super) groups: Vec<Group<'a>>,
+    /// Workers that are not done.
+    running: usize,
+    begun: bool,
+    /// Completions until the next look at the stop flag.
+    left: u64,
+    /// Alarms of slices in the calendar.
+    slices_ahead: usize,
+    /// Moment of the last completion or submission, of any group.
+    last: Time,
+    events_before: u64,
+}
+
+impl<'b, 'a> Stage<'b, 'a> {
+    /// The jobs of one stage, in their groups.
+    pub(super) fn new(bench: &'b mut Bench<'a>, jobs: &[&'a Job]) -> Result<Stage<'b, 'a>, SimError> {
+        let now = bench.world.now();
+        let shape = bench.world.shape().expect("the first part of a device says its shape");
+        let watched = bench.options.progress.is_some();
+        let mut stage = Stage {
+            workers: Vec::new(),
+            groups: Vec::new(),
+            running: 0,
+            begun: false,
+            left: LOOK_EVERY,
+            slices_ahead: 0,
+            last: now,
+            events_before: bench.world.events(),
+            bench,
+        };
+        stage.bench.stages += 1;
+        let proving = stage.bench.proof.is_some();
+        let mut numbers: Vec<u32> = Vec::new();
+        for &job in jobs {
+            let group = numbers.iter().position(|&number| number == job.report_group).unwrap_or_else(|| {
+                numbers.push(job.report_group);
+                stage.groups.push(Group::new(job, now, watched));
+                numbers.len() - 1
+            });
+            stage.groups[group].add(job, now);
+            for thread in 0..job.threads {
+                let worker = Worker::new(job, thread, group, shape, (now, proving));
+                let refuse =
+                    |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
+                stage.workers.push(worker.map_err(refuse)?);
+            }
+        }
+        assert!(stage.workers.len() < 1 << INDEX_BITS, "more than 2^19 threads");
+        Ok(stage)
+    }
+
+    /// Runs it, to the last answer.
+    pub(super) fn run(mut self) -> Result<Vec<Group<'a>>, SimError> {
+        self.running = self.workers.len();
+        for index in 0..self.workers.len() {
+            let (begins, border) = (self.workers[index].begins, self.workers[index].border);
+            self.alarm(begins, START, index);
+            if border > begins {
+                self.alarm(border, BORDER, index);
+            }
+        }
+        self.go()?;
+        let interrupted = self.groups.iter().any(|group| group.interrupted);
+        if !interrupted && self.bench.proof.is_some() {
+            let again: Vec<usize> =
+                (0..self.workers.len()).filter(|&index| self.workers[index].reads_back()).collect();
+            self.running = again.len();
+            for index in again {
+                self.fill(index);
+            }
+            self.go()?;
+        }
+        Ok(self.groups)
+    }
+
+    /// Until no worker is left.
+    fn go(&mut self) -> Result<(), SimError> {
+        while self.running > 0 {
+            match self.bench.world.next() {
+                Happened::Completed(id) => self.completed(id),
+                Happened::Alarm(token) => self.rings(token)?,
+                Happened::Quiet => return Err(self.unserved()),
+            }
+        }
+        Ok(())
+    }
+
+    fn alarm(&mut self, time: Time, kind: u32, index: usize) {
+        let token = kind << 27 | (self.bench.stages & 0xFF) << INDEX_BITS | index as u32;
+        self.bench.world.sim.alarm_at(time, token);
+    }
+
+    fn rings(&mut self, token: u32) -> Result<(), SimError> {
+        let index = (token & ((1 << INDEX_BITS) - 1)) as usize;
+        if token >> INDEX_BITS & 0xFF != self.bench.stages & 0xFF {
+            // Of a stage that has ended.
+            return Ok(());
+        }
+        match token >> 27 {
+            START => self.starts(index),
+            BORDER => {
+                if self.workers[index].doing != Doing::Done {
+                    self.begins(index);
+                    self.fill(index);
+                }
+            }
+            DUE => {
+                let now = self.bench.world.now();
+                let worker = &mut self.workers[index];
+                if worker.alarm == now {
+                    worker.alarm = Time::MAX;
+                }
+                if worker.doing == Doing::Running {
+                    self.fill(index);
+                }
+            }
+            _ => return self.slice_ends(index),
+        }
+        Ok(())
+    }
+
+    fn starts(&mut self, index: usize) {
+        let worker = &mut self.workers[index];
+        if worker.doing != Doing::Waiting {
+            return;
+        }
+        worker.doing = Doing::Running;
+        let now = self.bench.world.now();
+        worker.pacer.begin(now);
+        if worker.border <= now {
+            self.begins(index);
+        }
+        self.fill(index);
+    }
+
+    /// Measuring starts for this worker; for the device with the first of all.
+    fn begins(&mut self, index: usize) {
+        let now = self.bench.world.now();
+        if !self.begun {
+            self.begun = true;
+            self.bench.world.begin();
+            self.bench.keep_spans();
+        }
+        let worker = &mut self.workers[index];
+        worker.begin(now);
+        let group = &mut self.groups[worker.group];
+        let at = worker.group;
+        if !group.open {
+            group.open = true;
+            group.looked = now;
+            group.board.last = now;
+            self.next_slice(at, now);
+        }
+    }
+
+    fn next_slice(&mut self, group: usize, now: Time) {
+        let Group { slice, until, .. } = self.groups[group];
+        let end = now.saturating_add(slice);
+        if end < until {
+            self.slices_ahead += 1;
+            self.alarm(end, SLICE, group);
+        }
+    }
+
+    fn slice_ends(&mut self, index: usize) -> Result<(), SimError> {
+        self.slices_ahead -= 1;
+        if self.groups[index].ended.is_some() {
+            return Ok(());
+        }
+        let now = self.bench.world.now();
+        let in_flight = self.workers.iter().any(|worker| worker.in_flight > 0);
+        let silent = self.bench.world.sim.pending() == self.slices_ahead;
+        if in_flight && (silent || now - self.last > STALL) {
+            return Err(self.unserved());
+        }
+        let gauges = self.bench.world.gauges();
+        self.groups[index].board.close_slice(gauges);
+        self.next_slice(index, now);
+        Ok(())
+    }
+
+    /// Submits what the worker wants to submit now.
+    fn fill(&mut self, index: usize) {
+        let now = self.bench.world.now();
+        loop {
+            let next = self.workers[index].next(now);
+            match next {
+                Next::Submit(op, start) => self.submit(index, op, start),
+                Next::Flush => return self.flush(index),
+                Next::At(time) => {
+                    if time < self.workers[index].alarm {
+                        self.workers[index].alarm = time;
+                        self.alarm(time, DUE, index);
+                    }
+                    return;
+                }
+                Next::Wait => return,
+                Next::Over => return self.over(index),
+            }
+        }
+    }
+
+    fn submit(&mut self, index: usize, op: Op, start: Time) {
+        let worker = &mut self.workers[index];
+        let sim = &mut self.bench.world.sim;
+        let now = sim.now();
+        let kind = Kind::of(op.direction());
+        let id = sim.submit(kind, op.offset, op.length);
+        let slot = worker.slots.pop().expect("a worker submits no more than its depth");
+        let request = sim.request_mut(id);
+        request.user = (index as u32) << SLOT_BITS | slot;
+        let mut flight = Flight { start, ..Flight::default() };
+        if let Some(proof) = &mut self.bench.proof {
+            if kind == Kind::Read {
+                flight.expected = proof.expects(op.offset, op.length);
+            } else {
+                request.stamp = proof.writes(op.offset, op.length, worker.stamps && kind == Kind::Write);
+            }
+        }
+        worker.flights[slot as usize] = flight;
+        worker.in_flight += 1;
+        self.last = now;
+        let group = &mut self.groups[worker.group];
+        group.requests += 1;
+        if worker.measuring {
+            group.board.enter(now);
+        }
+    }
+
+    fn flush(&mut self, index: usize) {
+        let worker = &mut self.workers[index];
+        let sim = &mut self.bench.world.sim;
+        let id = sim.submit(Kind::Flush, 0, 0);
+        sim.request_mut(id).user = (index as u32) << SLOT_BITS | SLOT_MASK;
+        worker.in_flight += 1;
+        self.groups[worker.group].requests += 1;
+    }
+
+    fn completed(&mut self, id: RequestId) {
+        let sim = &mut self.bench.world.sim;
+        let request = sim.request(id);
+        let index = (request.user >> SLOT_BITS) as usize;
+        let worker = &mut self.workers[index];
+        if !worker.plain || request.kind == Kind::Flush {
+            return self.completed_with_extras(index, id);
+        }
+        let now = sim.now();
+        let (slot, submitted) = (request.user & SLOT_MASK, request.submitted);
+        let board = &mut self.groups[worker.group].board;
+        if submitted >= worker.border {
+            board.count(request, submitted, now);
+        }
+        sim.release(id);
+        worker.in_flight -= 1;
+        worker.slots.push(slot);
+        self.last = now;
+        self.left -= 1;
+        if self.left == 0 {
+            self.look();
+        }
+        self.fill(index);
+    }
+
+    fn completed_with_extras(&mut self, index: usize, id: RequestId) {
+        let now = self.bench.world.now();
+        self.last = now;
+        self.left -= 1;
+        if self.left == 0 {
+            self.look();
+        }
+        if self.bench.world.sim.request(id).kind == Kind::Flush {
+            self.flushed(index, id);
+            return;
+        }
+        let worker = &mut self.workers[index];
+        worker.held.push(id);
+        if worker.held.len() < worker.batch(now) {
+            return;
+        }
+        let held = std::mem::take(&mut worker.held);
+        for &id in &held {
+            self.reap(index, id);
+        }
+        self.workers[index].held = held;
+        self.workers[index].held.clear();
+        self.fill(index);
+    }
+
+    /// The thread looks at a completion.
+    fn reap(&mut self, index: usize, id: RequestId) {
+        let worker = &mut self.workers[index];
+        let group = &mut self.groups[worker.group];
+        let sim = &mut self.bench.world.sim;
+        let now = sim.now();
+        // Nothing in the common case, in which nobody waits for a batch.
+        sim.spend(id, Where::Wake);
+        let request = sim.request(id);
+        let slot = request.user & SLOT_MASK;
+        let flight = worker.flights[slot as usize];
+        let direction = Direction::ALL[request.kind as usize];
+        if request.submitted >= worker.border {
+            group.board.count(request, flight.start, now);
+            if worker.job.logs.wants_each_io() {
+                group.log.push(LogEntry {
+                    time: Nanos(now - group.origin),
+                    thread: worker.number,
+                    direction,
+                    offset: request.offset,
+                    length: request.length,
+                    latency: Nanos(now - flight.start),
+                    submit: Nanos(0),
+                });
+            }
+        }
+        if let Some(proof) = &mut self.bench.proof {
+            if direction != Direction::Read {
+                proof.written(request.offset, request.length);
+            } else if worker.checks {
+                let after = proof.expects(request.offset, request.length);
+                match wrong(request.stamp, flight.expected, after, request.offset, now) {
+                    None => group.verified += 1,
+                    Some(message) => {
+                        worker.failures += 1;
+                        group.fails(request.offset, message);
+                        let fatal = worker.job.verify.is_some_and(|verify| verify.fatal);
+                        if fatal || worker.failures >= FAILURES_MAX {
+                            worker.until = now;
+                        }
+                    }
+                }
+            }
+        }
+        worker.pacer.completed(now);
+        worker.in_flight -= 1;
+        worker.slots.push(slot);
+        sim.release(id);
+    }
+
+    fn flushed(&mut self, index: usize, id: RequestId) {
+        let worker = &mut self.workers[index];
+        let sim = &mut self.bench.world.sim;
+        let (now, submitted) = (sim.now(), sim.request(id).submitted);
+        if submitted >= worker.border {
+            self.groups[worker.group].board.synced(now - submitted, now);
+        }
+        sim.release(id);
+        worker.in_flight -= 1;
+        if worker.doing == Doing::EndFlush {
+            self.done(index);
+        } else {
+            self.fill(index);
+        }
+    }
+
+    /// Everything the worker submitted has come back, and nothing more comes.
+    fn over(&mut self, index: usize) {
+        let worker = &mut self.workers[index];
+        match worker.doing {
+            Doing::Running if worker.job.sync.end_fsync => {
+                worker.doing = Doing::EndFlush;
+                self.flush(index);
+            }
+            Doing::Running => self.done(index),
+            Doing::ReadingBack => {
+                worker.doing = Doing::Done;
+                self.running -= 1;
+            }
+            Doing::Waiting | Doing::EndFlush | Doing::Done => {}
+        }
+    }
+
+    /// The worker has measured; the group's end when it was the last.
+    fn done(&mut self, index: usize) {
+        let worker = &mut self.workers[index];
+        worker.doing = Doing::Done;
+        self.running -= 1;
+        let group = &mut self.groups[worker.group];
+        if worker.open_loop
+            && let Some(late) = worker.lateness.growing()
+        {
+            group.late = group.late.max(Some(Nanos(late)));
+        }
+        group.workers_left -= 1;
+        if group.workers_left > 0 {
+            return;
+        }
+        let world = &self.bench.world;
+        group.ended = Some(Ended {
+            elapsed: Nanos(group.board.last.saturating_sub(group.origin)),
+            resources: if self.begun { world.resources() } else { Vec::new() },
+            flash: world.flash(),
+            gauges: world.gauges(),
+            events: world.events() - self.events_before,
+        });
+    }
+
+    /// Looks at the stop flag, and tells the progress.
+    #[cold]
+    fn look(&mut self) {
+        let options = self.bench.options;
+        let every = options.progress.map_or(LOOK_EVERY, |_| options.progress_every_requests.max(1));
+        self.left = every.min(LOOK_EVERY);
+        if options.stop.load(Ordering::Relaxed) {
+            let now = self.bench.world.now();
+            for index in 0..self.workers.len() {
+                let worker = &mut self.workers[index];
+                if worker.doing == Doing::Done {
+                    continue;
+                }
+                worker.until = worker.until.min(now);
+                self.groups[worker.group].interrupted = true;
+                if worker.in_flight == 0 && matches!(worker.doing, Doing::Waiting | Doing::Running) {
+                    self.done(index);
+                }
+            }
+        }
+        if let Some(tell) = options.progress {
+            let now = self.bench.world.now();
+            super::progress::tell(&mut self.groups, &self.workers, now, tell);
+        }
+    }
+
+    fn unserved(&self) -> SimError {
+        let sim = &self.bench.world.sim;
+        let count = self.workers.iter().map(|worker| u64::from(worker.in_flight)).sum();
+        let first = sim.oldest().map_or_else(String::new, |request| {
+            let Request { kind, offset, length, submitted, .. } = request;
+            format!("{kind:?} of {length} bytes at {offset}, submitted at {}", Nanos(*submitted))
+        });
+        SimError::Unserved { count, first, at: Nanos(sim.now()) }
+    }
+}
+
+impl<'a> Group<'a> {
+    fn new(job: &Job, now: Time, watched: bool) -> Group<'a> {
+        Group {
+            jobs: Vec::new(),
+            board: Board::new(job.slice, watched),
+            origin: Time::MAX,
+            open: false,
+            slice: job.slice.0,
+            until: 0,
+            workers_left: 0,
+            requests: 0,
+            failures: Vec::new(),
+            verified: 0,
+            log: Vec::new(),
+            interrupted: false,
+            late: None,
+            ended: None,
+            looked: now,
+        }
+    }
+
+    fn add(&mut self, job: &'a Job, now: Time) {
+        let border = now + (job.start_delay + ramp_of(job)).0;
+        self.origin = self.origin.min(border);
+        self.until = self.until.max(job.runtime.map_or(Time::MAX, |runtime| border + runtime.0));
+        self.workers_left += job.threads as usize;
+        self.jobs.push(job);
+    }
+
+    fn fails(&mut self, offset_first: u64, message: String) {
+        match self.failures.first_mut() {
+            Some(known) => known.count += 1,
+            None => {
+                let direction = Direction::Read;
+                self.failures.push(Failure { direction, errno: 0, count: 1, offset_first, message });
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What does one thread of a job want next?
+//!
+//! The decisions of the real engine's loops, in virtual time: a thread keeps its depth full, waits for a batch of
+//! completions where the job asks for one, for the schedule, for a think time, and for an empty queue before a flush. The
+//! host itself costs nothing: no system call and no interrupt takes time.
+
+use iostack_model::{Job, Nanos, VerifyMode};
+use iostack_workload::{Limits, Op, Plan, Region, Source, WorkloadError};
+
+use super::SimError;
+use super::pacer::Pacer;
+use super::proof::Expected;
+use crate::engine::{RequestId, Shape, Time};
+
+/// A thread stops after so many failures, as in the real engine.
+pub(super) const FAILURES_MAX: u64 = 1000;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// It has not started.
+    Waiting,
+    /// It submits, or waits for what it submitted.
+    Running,
+    /// Its last flush is under way.
+    EndFlush,
+    /// It reads back what it wrote.
+    ReadingBack,
+    /// Nothing more.
+    Done,
+}
+
+/// What must be known of an I/O in flight, beside the request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flight {
+    /// When it was meant to start.
+    pub(super) start: Time,
+    /// What a read must bring, as far as known at its start.
+    pub(super) expected: Expected,
+}
+
+/// What the thread may do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Submit this; it was meant for that moment.
+    Submit(Op, Time),
+    /// Flush.
+    Flush,
+    /// Look again at this moment.
+    At(Time),
+    /// A completion comes first.
+    Wait,
+    /// Everything has been submitted and has come back.
+    Over,
+}
+
+/// One thread of one job.
+pub(super) struct Worker<'a> {
+    pub(super) job: &'a Job,
+    /// Of the stage's groups.
+    pub(super) group: usize,
+    /// Its number, as logs show it.
+    pub(super) number: u32,
+    pub(super) source: Source,
+    /// I/Os it will submit, where that can be said.
+    pub(super) planned_ios: Option<u64>,
+    /// Repeats the plan, to read back what it wrote.
+    repeat: Option<Plan>,
+    /// Only reads, writes and trims, as many as the depth holds: the short way.
+    pub(super) plain: bool,
+    pub(super) doing: Doing,
+    pub(super) in_flight: u32,
+    /// Came back, and wait for their batch.
+    pub(super) held: Vec<RequestId>,
+    pub(super) flights: Vec<Flight>,
+    pub(super) slots: Vec<u32>,
+    depth: u32,
+    complete_min: u32,
+    pub(super) begins: Time,
+    /// I/Os submitted from here on count.
+    pub(super) border: Time,
+    /// Nothing is submitted from here on.
+    pub(super) until: Time,
+    pub(super) measuring: bool,
+    pub(super) pacer: Pacer,
+    pub(super) open_loop: bool,
+    pub(super) lateness: Trend,
+    writes_unsynced: u32,
+    sync_every: u32,
+    pub(super) stamps: bool,
+    pub(super) checks: bool,
+    pub(super) failures: u64,
+    /// It will be woken then.
+    pub(super) alarm: Time,
+}
+
+/// A job that proves its writes counts from the first one: what it reads back is what it wrote.
+pub(super) fn ramp_of(job: &Job) -> Nanos {
+    if job.verify.is_some() { Nanos(0) } else { job.ramp }
+}
+
+impl<'a> Worker<'a> {
+    /// Thread `thread` (from 0) of the job, from `now` on; `proving` when writes carry stamps.
+    pub(super) fn new(
+        job: &'a Job,
+        thread: u32,
+        group: usize,
+        shape: Shape,
+        (now, proving): (Time, bool),
+    ) -> Result<Worker<'a>, WorkloadError> {
+        let region: Region = iostack_workload::region(job, shape.capacity, 1, thread)?;
+        let plan = Plan::new(job, region, 1, thread)?;
+        let mode = job.verify.map(|verify| verify.mode);
+        let reads_back = mode == Some(VerifyMode::WriteThenRead) && job.mix.write > 0;
+        let depth = job.depth().max(1);
+        let complete_min =
+            if job.engine.is_synchronous() { 1 } else { job.batch.complete_min.clamp(1, depth) };
+        let begins = now + job.start_delay.0;
+        let border = begins + ramp_of(job).0;
+        let block = job.block_sizes.largest().0.max(1);
+        let planned = Limits::of(job).bytes_of(plan.pass_bytes(), block);
+        let least = |a: u32, b: u32| if a == 0 || b == 0 { a.max(b) } else { a.min(b) };
+        Ok(Worker {
+            job,
+            group,
+            number: job.thread_first + thread,
+            repeat: reads_back.then(|| plan.clone()),
+            planned_ios: planned.map(|bytes| bytes / block),
+            source: Source::new(plan, Limits::of(job)),
+            plain: !proving && complete_min == 1 && !has_extras(job),
+            doing: Doing::Waiting,
+            in_flight: 0,
+            held: Vec::new(),
+            flights: vec![Flight::default(); depth as usize],
+            slots: (0..depth).rev().collect(),
+            depth,
+            complete_min,
+            begins,
+            border,
+            until: job.runtime.map_or(Time::MAX, |runtime| border + runtime.0),
+            measuring: false,
+            pacer: Pacer::new(job, thread),
+            open_loop: job.rate.is_some(),
+            lateness: Trend::default(),
+            writes_unsynced: 0,
+            sync_every: least(job.sync.fsync_every, job.sync.fdatasync_every),
+            stamps: matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
+            checks: mode == Some(VerifyMode::ReadOnly),
+            failures: 0,
+            alarm: Time::MAX,
+        })
+    }
+
+    /// Measuring starts.
+    pub(super) fn begin(&mut self, now: Time) {
+        self.measuring = true;
+        self.source.begin();
+        self.pacer.begin(now);
+    }
+
+    /// What it does now, having nothing else to do.
+    pub(super) fn next(&mut self, now: Time) -> Next {
+        if now >= self.until {
+            return self.ending();
+        }
+        if self.sync_every > 0 && self.writes_unsynced >= self.sync_every {
+            if self.in_flight > 0 {
+                return Next::Wait;
+            }
+            self.writes_unsynced = 0;
+            return Next::Flush;
+        }
+        if self.in_flight >= self.depth {
+            return Next::Wait;
+        }
+        let due = if self.doing == Doing::ReadingBack { now } else { self.pacer.due() };
+        if due > now {
+            return Next::At(due.min(self.until));
+        }
+        let Some(op) = self.source.take() else {
+            self.until = now;
+            return self.ending();
+        };
+        if self.doing == Doing::ReadingBack {
+            return Next::Submit(op, now);
+        }
+        self.writes_unsynced += u32::from(op.direction == 1);
+        let start = self.pacer.take(now);
+        if self.open_loop && self.measuring {
+            self.lateness.add(now - start);
+        }
+        Next::Submit(op, start)
+    }
+
+    fn ending(&self) -> Next {
+        if self.in_flight == 0 { Next::Over } else { Next::Wait }
+    }
+
+    /// Completions that the thread waits for before it looks at any.
+    pub(super) fn batch(&self, now: Time) -> usize {
+        let full = now >= self.until
+            || self.in_flight >= self.depth
+            || self.sync_every > 0 && self.writes_unsynced >= self.sync_every;
+        if full { self.complete_min.min(self.in_flight) as usize } else { 1 }
+    }
+
+    /// Turns to reading back what it wrote; false when it does not.
+    pub(super) fn reads_back(&mut self) -> bool {
+        let Some(plan) = self.repeat.take() else { return false };
+        self.source = Source::read_back(plan, self.job, self.source.taken());
+        self.doing = Doing::ReadingBack;
+        (self.checks, self.stamps, self.measuring) = (true, false, false);
+        self.until = Time::MAX;
+        self.border = Time::MAX;
+        self.sync_every = 0;
+        true
+    }
+}
+
+/// True when the short way will not do.
+fn has_extras(job: &Job) -> bool {
+    job.rate.is_some()
+        || job.think.is_some()
+        || job.verify.is_some()
+        || job.sync.fsync_every > 0
+        || job.sync.fdatasync_every > 0
+        || job.logs.wants_each_io()
+}
+
+/// Refuses blocks that only a page cache could cut.
+pub(super) fn check_alignment(job: &Job, shape: Shape) -> Result<(), SimError> {
+    let mut lengths = vec![("an offset_increment", job.offset_increment.0)];
+    if let iostack_model::Amount::Bytes(offset) = job.offset {
+        lengths.push(("an offset", offset.0));
+    }
+    if let iostack_model::Access::Strided { gap } = job.access {
+        lengths.push(("a gap", gap.0));
+    }
+    for direction in iostack_model::Direction::ALL {
+        if job.mix.of(direction) > 0 {
+            lengths.extend(job.block_sizes.of(direction).iter().map(|&(size, _)| ("a block", size.0)));
+        }
+    }
+    let block = shape.block.0.max(1);
+    match lengths.into_iter().find(|(_, length)| length % block != 0) {
+        Some((what, length)) => Err(SimError::Unaligned { job: job.name.clone(), what, length, block }),
+        None => Ok(()),
+    }
+}
+
+/// How a value went over a run of unknown length: some tens of samples, evenly spread.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trend {
+    samples: Vec<u64>,
+    /// Every 2^n-th value is kept.
+    thinned: u32,
+    seen: u64,
+}
+
+impl Trend {
+    const MOST: usize = 64;
+
+    /// The next value.
+    pub(super) fn add(&mut self, value: u64) {
+        if self.seen.trailing_zeros() >= self.thinned {
+            self.samples.push(value);
+            if self.samples.len() > Trend::MOST {
+                let mut index = 0;
+                self.samples.retain(|_| {
+                    index += 1;
+                    index % 2 == 1
+                });
+                self.thinned += 1;
+            }
+        }
+        self.seen += 1;
+    }
+
+    /// The last sample, when each quarter of the run brought larger values than the one before.
+    pub(super) fn growing(&self) -> Option<u64> {
+        let quarter = self.samples.len() / 4;
+        if quarter < 2 {
+            return None;
+        }
+        let means: Vec<u64> = self
+            .samples
+            .chunks(quarter)
+            .take(4)
+            .map(|part| part.iter().sum::<u64>() / quarter as u64)
+            .collect();
+        let grows = means.windows(2).all(|pair| pair[1] > pair[0]);
+        grows.then(|| self.samples.last().copied().unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trend_keeps_few_samples_and_sees_growth() {
+        let mut trend = Trend::default();
+        (0..100_000).for_each(|value| trend.add(value));
+        assert!(trend.samples.len() <= Trend::MOST, "{}", trend.samples.len());
+        assert!(trend.growing().is_some_and(|last| last > 90_000), "{:?}", trend.growing());
+        let mut level = Trend::default();
+        (0..100_000).for_each(|value| level.add(value * 7919 % 100));
+        assert_eq!(level.growing(), None);
+    }
+}
