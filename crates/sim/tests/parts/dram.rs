@@ -1,7 +1,7 @@
 //! The memory device against its closed forms: a batch of b requests takes c + b x.
 
 use iostack_model::Stage;
-use iostack_sim::engine::{Happened, Kind, Part, PartId, RequestId, Sim, World};
+use iostack_sim::engine::{Happened, Kind, Part, PartId, RequestId, Sim};
 use iostack_workload::Rng;
 
 use crate::closed::{Ask, busy, closed_loop, refusal, world};
