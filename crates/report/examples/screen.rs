@@ -1,7 +1,7 @@
 //! Prints the reports of the fixture, to look at them:
 //! `cargo run -p iostack-report --features fixture --example screen -- check`.
 //!
-//! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `live`,
+//! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `simulated`, `live`,
 //! `compare`, `stages`, `process`, `watch`, `layers`, `clocks`, `ladder`, `costs`. `ascii` after it shows what a terminal
 //! without Unicode gets.
 
@@ -14,6 +14,7 @@ fn main() {
         "quick" => text::check(&fixture::check_quick()),
         "interrupted" => text::check(&fixture::check_interrupted()),
         "run" => text::outcome(&fixture::outcome_file()),
+        "simulated" => text::outcome(&fixture::simulated_file()),
         "live" => live(),
         "compare" => comparison(),
         "stages" => text::stages(&fixture::stages()),

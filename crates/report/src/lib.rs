@@ -9,6 +9,7 @@
 
 pub mod fio;
 pub mod html;
+mod inside;
 pub mod text;
 
 #[cfg(any(test, feature = "fixture"))]

@@ -5,7 +5,7 @@ use iostack_model::{Bins, Interval, Nanos};
 use super::WIDTH;
 
 /// Four significant digits with a factor of 1000: `812`, `12.35k`, `1.234M`.
-pub(super) fn rate(value: f64) -> String {
+pub(crate) fn rate(value: f64) -> String {
     for (unit, factor) in [("M", 1e6), ("k", 1e3)] {
         if value >= factor * 0.999_95 {
             return significant(value / factor, 4) + unit;
@@ -20,7 +20,7 @@ pub(super) fn megabytes(bytes_per_second: f64) -> String {
 }
 
 /// At least `digits` significant digits, whole numbers never cut: `3382`, `486.1`, `12.31`, `0.5`.
-pub(super) fn significant(value: f64, digits: i32) -> String {
+pub(crate) fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
     }
@@ -49,7 +49,7 @@ pub(super) fn latency(nanos: Option<Nanos>) -> String {
 }
 
 /// 1234567 as `1,234,567`.
-pub(super) fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

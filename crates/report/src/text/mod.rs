@@ -7,6 +7,7 @@
 //!   stages      where the latency went, by stage; `live_stages` while it is traced
 //!   layers      where the clocks went, by kernel layer and kind of work
 //!   ladder      what may be measured here, why not more, and what lifts it
+//!   inside      what a simulation saw in the device, and why it is as fast as it is
 //!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
 //!   costs       what single parts of the path cost, beside published figures
 //!
@@ -20,8 +21,9 @@
 
 mod attribution;
 mod comparison;
-mod format;
+pub(crate) mod format;
 mod glyphs;
+mod inside;
 mod iolat;
 mod ladder;
 mod layers;
@@ -52,6 +54,8 @@ pub const WIDTH: usize = 80;
 
 #[cfg(test)]
 mod attribution_tests;
+#[cfg(test)]
+mod inside_tests;
 #[cfg(test)]
 mod iolat_tests;
 #[cfg(test)]

@@ -4,7 +4,9 @@ use iostack_model::{
     Access, Amount, Bins, Direction, Distribution, Engine, Job, Nanos, Order, Outcome, OutcomeFile,
 };
 
-use super::format::{both_ends, clean, count, cut, megabytes, paragraph, percentile_name, plus_minus, rate};
+use super::format::{
+    both_ends, brief, clean, count, cut, megabytes, paragraph, percentile_name, plus_minus, rate,
+};
 use super::glyphs::sparkline;
 use super::notes::Notes;
 use super::screen::{devices, host};
@@ -22,6 +24,7 @@ pub fn outcome(file: &OutcomeFile) -> String {
     let mut parts = vec![conditions(file)];
     for outcome in &file.outcomes {
         parts.push(one(outcome, &mut notes));
+        parts.extend(outcome.inside.iter().flat_map(|inside| super::inside::account(outcome, inside)));
         parts.extend(outcome.stages.as_ref().map(super::stages));
         parts.extend(outcome.layers.as_ref().map(super::layers));
     }
@@ -33,6 +36,10 @@ pub fn outcome(file: &OutcomeFile) -> String {
 }
 
 fn conditions(file: &OutcomeFile) -> String {
+    // A simulation has no host, and its device is not that of this machine.
+    if let Some(inside) = file.outcomes.first().and_then(|outcome| outcome.inside.as_ref()) {
+        return super::inside::conditions(inside);
+    }
     let storage = file.outcomes.first().map(|outcome| devices(&outcome.storage)).unwrap_or_default();
     paragraph("device     ", &storage) + &paragraph("host       ", &host(&file.machine))
 }
@@ -40,12 +47,18 @@ fn conditions(file: &OutcomeFile) -> String {
 fn one(outcome: &Outcome, notes: &mut Notes) -> String {
     let mark = notes.mark(&outcome.caveats);
     let name = cut(&outcome.job.name, 40);
-    let when = if outcome.interrupted { "INTERRUPTED after" } else { "measured" };
+    let when = match (outcome.interrupted, &outcome.inside) {
+        (true, _) => "INTERRUPTED after",
+        (false, Some(_)) => "simulated",
+        (false, None) => "measured",
+    };
     let mut text = both_ends(&format!("{name} {mark}"), &format!("{when} {}", outcome.elapsed));
-    text += &paragraph("  asked    ", &asked(&outcome.job, &outcome.target.to_string()));
+    text += &paragraph("  asked    ", &asked(outcome));
     text += &throughput(outcome);
     if outcome.ios() > 0 {
         text += &latencies(outcome);
+    }
+    if outcome.ios() > 0 && outcome.inside.is_none() {
         text += &cost(outcome);
     }
     text += &depth_and_device(outcome);
@@ -53,9 +66,11 @@ fn one(outcome: &Outcome, notes: &mut Notes) -> String {
     text + &failures(outcome)
 }
 
-/// The job in one sentence.
-fn asked(job: &Job, target: &str) -> String {
-    let mut words = vec![format!("{} of {} with {}", access(job), sizes(job), engine(job))];
+/// The job in one sentence. In a simulation no engine's system calls take part, only its depth.
+fn asked(outcome: &Outcome) -> String {
+    let (job, target) = (&outcome.job, &outcome.target);
+    let engine = if outcome.inside.is_some() { String::new() } else { format!(" with {}", engine(job)) };
+    let mut words = vec![format!("{} of {}{engine}", access(job), sizes(job))];
     words.push(format!("depth {}", job.depth()));
     if job.depth() != job.queue_depth {
         words.push(format!("({} asked, but {} has one in flight)", job.queue_depth, job.engine.name()));
@@ -228,6 +243,9 @@ fn cost(outcome: &Outcome) -> String {
 fn depth_and_device(outcome: &Outcome) -> String {
     let asked = outcome.job.depth() * outcome.job.threads;
     let mut text = format!("  depth    {:.1} of {asked} asked\n", outcome.depth_achieved);
+    if outcome.inside.is_some() {
+        return text;
+    }
     let Some(device) = &outcome.device else {
         return text + "  device   no counters of its own\n";
     };
@@ -246,28 +264,35 @@ fn depth_and_device(outcome: &Outcome) -> String {
     text
 }
 
-/// Rate and p99 over the measured time, when there is a time to speak of.
+/// Rate, p99 and the gauges over the measured time, when there is a time to speak of.
 fn over_time(outcome: &Outcome) -> String {
     if outcome.series.len() < 3 {
         return String::new();
     }
     let rates: Vec<f64> = outcome.series.iter().map(rate_of).collect();
     let tails: Vec<f64> = outcome.series.iter().map(|slice| slice.p99.0 as f64).collect();
-    let (least, most) = extremes(&rates);
-    let (tail_least, tail_most) = extremes(&tails);
+    let time = |ns: f64| Nanos(ns as u64).to_string();
+    let mut curves: Vec<Curve> = vec![("rate", &rates, rate), ("p99", &tails, time)];
+    let gauges = outcome.inside.iter().flat_map(|inside| &inside.gauges);
+    let gauges = gauges.filter(|gauge| gauge.values.len() >= 3);
+    curves.extend(gauges.map(|gauge| (gauge.name.as_str(), &gauge.values[..], brief as fn(f64) -> String)));
+    // The longest name decides where the curves begin, so that they stand below each other.
+    let name = curves.iter().map(|curve| curve.0.chars().count().min(NAME) + 1).fold(9, usize::max);
+    let mut text = String::new();
+    for (curve, values, show) in curves {
+        let (least, most) = extremes(values);
+        let drawn = sparkline(values, SPARK + 9 - name);
+        text += &format!("  {:<name$}{drawn} {} to {}\n", cut(curve, NAME), show(least), show(most));
+    }
     let slice = outcome.job.slice;
-    format!(
-        "  rate     {} {} to {}\n  p99      {} {} to {}\n  {:<9}(each of {} slices of {slice})\n",
-        sparkline(&rates, SPARK),
-        rate(least),
-        rate(most),
-        sparkline(&tails, SPARK),
-        Nanos(tail_least as u64),
-        Nanos(tail_most as u64),
-        "",
-        rates.len(),
-    )
+    text + &format!("  {:<name$}(each of {} slices of {slice})\n", "", rates.len())
 }
+
+/// A name, its values, and how one is written.
+type Curve<'a> = (&'a str, &'a [f64], fn(f64) -> String);
+
+/// Columns of a curve's name.
+const NAME: usize = 15;
 
 fn extremes(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -294,6 +319,10 @@ fn failures(outcome: &Outcome) -> String {
 
 fn next(file: &OutcomeFile) -> String {
     match file.outcomes.first() {
+        Some(Outcome { inside: Some(_), target, .. }) => format!(
+            "next: iostack sim show {}    # its parts, its numbers, their sources\n",
+            target.path.display()
+        ),
         Some(outcome) => {
             format!("next: iostack check {}    # what limits this platform\n", outcome.target.path.display())
         }

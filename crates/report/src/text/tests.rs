@@ -6,7 +6,7 @@ use super::{WIDTH, ascii, check, comparison, outcome};
 use crate::fixture;
 
 /// Every line fits, and there is no blank at its end.
-fn assert_fits(screen: &str) {
+pub(super) fn assert_fits(screen: &str) {
     for line in screen.lines() {
         assert!(line.chars().count() <= WIDTH, "{} columns: {line}", line.chars().count());
         assert_eq!(line.trim_end(), line);
@@ -19,7 +19,7 @@ fn words(screen: &str) -> String {
     screen.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn assert_says(screen: &str, facts: &[&str]) {
+pub(super) fn assert_says(screen: &str, facts: &[&str]) {
     let words = words(screen);
     for fact in facts {
         assert!(words.contains(fact), "`{fact}` is missing from\n{screen}");

@@ -1,0 +1,360 @@
+//! Why is a simulated device as fast as it is?
+//!
+//!   limit   the resource that was busy, and why that limits
+//!   fall    where the rate fell, and what had run out by then
+//!   flash   what garbage collection cost
+//!
+//! Sentences for a reader who knows nothing of the device, the same on the screen and on the page. They say what the
+//! outcome holds: a cause is named only where its gauge ran out when the rate fell. Start reading at [`reasons`].
+
+use std::ops::Range;
+
+use iostack_model::{FlashUse, Gauge, Inside, IntervalFlow, Nanos, Outcome};
+
+use crate::text::format::{count, rate, significant};
+
+/// The rate must fall by this share for a fall to be told.
+const FALL: f64 = 0.2;
+/// What of a gauge's range counts as its end.
+const END: f64 = 0.05;
+/// A gauge that moves by less than this share of its largest value is level.
+const LEVEL: f64 = 0.2;
+
+/// The labelled sentences, in the order in which they answer: `limit`, `cliff`, `flash`, `wear`.
+pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, String)> {
+    let mut told = vec![("limit", limit(inside))];
+    told.extend(over_time(outcome, inside).into_iter().map(|sentence| ("cliff", sentence)));
+    if let Some(flash) = &inside.flash {
+        told.extend(amplification(flash).map(|sentence| ("flash", sentence)));
+        // A load that writes nothing leaves the blocks as they were.
+        if flash.pages_host > 0 || flash.erases > 0 {
+            told.push(("blocks", room(flash)));
+            told.push(("wear", wear(flash)));
+        }
+    }
+    told
+}
+
+/// What the device held when the job began, in words; nothing of a device where that means nothing.
+pub(crate) fn state(inside: &Inside) -> Option<String> {
+    inside.flash.as_ref()?;
+    let words = match inside.state.as_str() {
+        "" => return None,
+        "fresh" => "as new, nothing was ever written",
+        "filled" => "every page was written once, in order",
+        "steady" => "written over at random until garbage collection had reached its lasting pace",
+        other => return Some(other.to_owned()),
+    };
+    Some(format!("{}: {words}", inside.state))
+}
+
+/// The numbers that were changed: `flash.over_provisioning = 10%`.
+pub(crate) fn changed(inside: &Inside) -> Option<String> {
+    let each: Vec<String> = inside.changed.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    (!each.is_empty()).then(|| each.join(", "))
+}
+
+/// Name, title, capacity and where the numbers come from.
+pub(crate) fn device(inside: &Inside) -> String {
+    let title = if inside.title.is_empty() { String::new() } else { format!(": {}", inside.title) };
+    let numbers = match inside.origin.as_str() {
+        "" => String::new(),
+        "built in" => "; its numbers are built in".to_owned(),
+        path => format!("; its numbers are those of {path}"),
+    };
+    format!("{}{title}; {}{numbers}", inside.device, inside.capacity)
+}
+
+/// `98 %`, `7.3 %`, `0.038 %`.
+fn share(value: f64) -> String {
+    let percent = value * 100.0;
+    if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{} %", significant(percent, 2)) }
+}
+
+fn limit(inside: &Inside) -> String {
+    match &inside.limit {
+        Some(limit) if limit.why.is_empty() => format!("{}: {} busy.", limit.name, share(limit.busy)),
+        Some(limit) => limit.why.clone(),
+        None => "No resource of the device was busy: the load asked for less than it can do.".to_owned(),
+    }
+}
+
+/// A gauge that ran out, or filled up, while the rate fell.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fall {
+    /// Element of the series that begins with it.
+    element: usize,
+    /// When.
+    pub(crate) at: Nanos,
+    /// Name of the gauge.
+    pub(crate) gauge: String,
+    /// Its value at first.
+    pub(crate) first: f64,
+    /// Its value then.
+    pub(crate) last: f64,
+    /// I/Os per second before.
+    pub(crate) before: f64,
+    /// And after.
+    pub(crate) after: f64,
+}
+
+/// Each moment at which a gauge came to its end and the rate fell, in order of time.
+pub(crate) fn falls(outcome: &Outcome, inside: &Inside) -> Vec<Fall> {
+    let series = whole(&outcome.series);
+    let mut ends: Vec<(usize, &Gauge)> = inside
+        .gauges
+        .iter()
+        .filter_map(|gauge| Some((end(gauge.values.get(..series.len())?)?, gauge)))
+        .collect();
+    ends.sort_by_key(|(index, _)| *index);
+    let mut told: Vec<Fall> = Vec::new();
+    for (place, &(index, gauge)) in ends.iter().enumerate() {
+        let next = ends[place + 1..].iter().map(|other| other.0).find(|&other| other > index);
+        let from = told.last().map_or(0, |fall| fall.element);
+        let until = next.unwrap_or(series.len());
+        let Some(element) = steepest(series, index, from..until) else { continue };
+        let (before, after) = (mean_rate(&series[from..element]), mean_rate(&series[element..until]));
+        if after < before * (1.0 - FALL) {
+            told.push(Fall {
+                element,
+                at: series[element].start,
+                gauge: gauge.name.clone(),
+                first: gauge.values[0],
+                last: gauge.values[element],
+                before,
+                after,
+            });
+        }
+    }
+    told
+}
+
+/// The element that begins with the largest fall of the rate near `index`, within `bounds`.
+fn steepest(series: &[IntervalFlow], index: usize, bounds: Range<usize>) -> Option<usize> {
+    let near = (series.len() / 10).max(2);
+    let fall = |at: usize| mean_rate(&series[at - 1..at]) - mean_rate(&series[at..=at]);
+    let candidates = index.saturating_sub(near).max(bounds.start + 1)..(index + near + 1).min(bounds.end);
+    candidates.max_by(|&a, &b| fall(a).total_cmp(&fall(b)))
+}
+
+/// The series without a last element that was cut short.
+fn whole(series: &[IntervalFlow]) -> &[IntervalFlow] {
+    match series {
+        [rest @ .., first, last] if last.length.0 * 2 < first.length.0 => &series[..=rest.len()],
+        _ => series,
+    }
+}
+
+/// The first element at which a gauge is at its end: what is free or left ends low, what fills ends high.
+fn end(values: &[f64]) -> Option<usize> {
+    let (first, last) = (*values.first()?, *values.last()?);
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let moves = high - low > high.abs() * LEVEL;
+    if !moves {
+        return None;
+    }
+    let margin = (high - low) * END;
+    values.iter().position(|&value| if last < first { value <= low + margin } else { value >= high - margin })
+}
+
+fn mean_rate(series: &[IntervalFlow]) -> f64 {
+    let seconds: f64 = series.iter().map(|element| element.length.as_secs_f64()).sum();
+    let ios: u64 = series.iter().flat_map(|element| element.ios).sum();
+    if seconds > 0.0 { ios as f64 / seconds } else { 0.0 }
+}
+
+/// Where the cliff comes from, or why there is none.
+fn over_time(outcome: &Outcome, inside: &Inside) -> Vec<String> {
+    let falls = falls(outcome, inside);
+    if !falls.is_empty() {
+        return falls.iter().map(fall).collect();
+    }
+    let free = inside.gauges.iter().find(|gauge| gauge.name == "free blocks");
+    let ends = free.and_then(|gauge| Some((*gauge.values.first()?, *gauge.values.last()?)));
+    let Some((first, last)) = ends.filter(|_| outcome.write.latency.count > 0) else { return Vec::new() };
+    let sentence = if last < first * (1.0 - LEVEL) && last > 0.0 {
+        let times = first / (first - last);
+        format!(
+            "The free blocks fell from {} to {} in this time. The rate will fall when they are used up, after about \
+             {} of such writes.",
+            count(first as u64),
+            count(last as u64),
+            Nanos((outcome.elapsed.0 as f64 * times) as u64)
+        )
+    } else if inside.state == "steady" {
+        "The device began in its steady state: what had to fall has fallen, and the rate lasts.".to_owned()
+    } else {
+        return Vec::new();
+    };
+    vec![sentence]
+}
+
+fn fall(fall: &Fall) -> String {
+    let (what, then) = match fall.gauge.as_str() {
+        "free blocks" => (
+            "the free blocks were used up",
+            "Since then a write waits until garbage collection has emptied a block, by moving what is still valid \
+             in it.",
+        ),
+        "slc pages" => (
+            "the fast SLC cache was full",
+            "Since then writes go to the slow cells, or wait until the cache has been moved there.",
+        ),
+        "buffered pages" => ("the write buffer was full", "Since then a write waits for the flash itself."),
+        _ => return other_fall(fall),
+    };
+    format!(
+        "At {} {what} ({} at first, {} then), and the rate fell from {} to {} IOPS. {then}",
+        fall.at,
+        count(fall.first as u64),
+        count(fall.last as u64),
+        rate(fall.before),
+        rate(fall.after)
+    )
+}
+
+fn other_fall(fall: &Fall) -> String {
+    let verb = if fall.last < fall.first { "fallen" } else { "risen" };
+    format!(
+        "At {} `{}` had {verb} from {} to {}, and the rate fell from {} to {} IOPS.",
+        fall.at,
+        fall.gauge,
+        significant(fall.first, 4),
+        significant(fall.last, 4),
+        rate(fall.before),
+        rate(fall.after)
+    )
+}
+
+fn amplification(flash: &FlashUse) -> Option<String> {
+    if flash.pages_host == 0 {
+        return None;
+    }
+    let factor = flash.write_amplification;
+    let moved = flash.pages_moved as f64 / flash.pages_host as f64;
+    let went = if flash.pages_moved > 0 {
+        format!(
+            "for each page of {} that the host wrote, garbage collection moved {moved:.2} more out of blocks that it \
+             erased, so {} of what the flash can write was left for the host.",
+            flash.page,
+            share(1.0 / factor.max(1.0))
+        )
+    } else {
+        format!("each page of {} that the host wrote was written once; nothing had to be moved.", flash.page)
+    };
+    let merged = match flash.pages_merged {
+        0 => String::new(),
+        pages => format!(" {} pages were read first, since a write was smaller than a page.", count(pages)),
+    };
+    Some(format!("Write amplification {factor:.2}: {went}{merged}"))
+}
+
+/// Over-provisioning, and what of it is free.
+fn room(flash: &FlashUse) -> String {
+    let free = flash.blocks_free as f64 / flash.blocks.max(1) as f64;
+    format!(
+        "{} of {} are free at the end ({}); the flash is {} larger than what the host sees.",
+        count(flash.blocks_free),
+        count(flash.blocks),
+        share(free),
+        share(flash.over_provisioning)
+    )
+}
+
+fn wear(flash: &FlashUse) -> String {
+    format!(
+        "{} erases in this time; each block was erased {} to {} times since it was new, {} on average.",
+        count(flash.erases),
+        flash.wear_min,
+        flash.wear_max,
+        significant(flash.wear_mean, 3)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn sustained() -> Outcome {
+        fixture::simulated_file().outcomes.swap_remove(0)
+    }
+
+    fn inside(outcome: &Outcome) -> &Inside {
+        outcome.inside.as_ref().expect("the fixture is simulated")
+    }
+
+    #[test]
+    fn a_fall_is_explained_by_the_gauge_that_ended_there() {
+        let made = sustained();
+        let falls = falls(&made, inside(&made));
+        let [fall] = &falls[..] else { panic!("{falls:?}") };
+        assert_eq!(fall.gauge, "free blocks");
+        assert!(fall.after < fall.before / 2.0 && fall.last < fall.first / 10.0, "{fall:?}");
+        let told = over_time(&made, inside(&made)).concat();
+        assert!(
+            told.contains("the free blocks were used up") && told.contains("garbage collection"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_gauge_that_ends_while_the_rate_holds_explains_nothing() {
+        let mut made = sustained();
+        for element in &mut made.series {
+            element.ios = [0, 1000, 0];
+        }
+        assert_eq!(falls(&made, inside(&made)), []);
+        let mut level = sustained();
+        let gauges = &mut level.inside.as_mut().expect("the fixture is simulated").gauges;
+        for gauge in gauges {
+            gauge.values.fill(100.0);
+        }
+        assert_eq!(falls(&level, inside(&level)), []);
+    }
+
+    #[test]
+    fn two_falls_are_told_in_their_order() {
+        let mut made = sustained();
+        let elements = made.series.len();
+        let device = made.inside.as_mut().expect("the fixture is simulated");
+        let full = |index: usize| if index < 5 { index as f64 * 200.0 } else { 1000.0 };
+        device.gauges.push(Gauge { name: "slc pages".to_owned(), values: (0..elements).map(full).collect() });
+        for element in &mut made.series[..5] {
+            element.ios[1] *= 3;
+        }
+        let told = falls(&made, inside(&made));
+        let names: Vec<&str> = told.iter().map(|fall| fall.gauge.as_str()).collect();
+        assert_eq!(names, ["slc pages", "free blocks"]);
+        assert!(told[0].after > told[1].after && told[0].before > told[1].before, "{told:?}");
+    }
+
+    #[test]
+    fn a_run_that_ends_before_the_cliff_says_when_it_will_come() {
+        let mut made = sustained();
+        for element in &mut made.series {
+            element.ios = [0, 1000, 0];
+        }
+        let elements = made.series.len() as f64;
+        let device = made.inside.as_mut().expect("the fixture is simulated");
+        for (index, value) in device.gauges[0].values.iter_mut().enumerate() {
+            *value = 9000.0 - 4500.0 * index as f64 / (elements - 1.0);
+        }
+        let told = over_time(&made, inside(&made)).concat();
+        let twice = Nanos(made.elapsed.0 * 2).to_string();
+        assert!(told.contains("from 9,000 to 4,500") && told.contains(&twice), "{told}");
+    }
+
+    #[test]
+    fn gauges_of_any_length_and_value_are_survived() {
+        for values in [vec![], vec![f64::NAN; 200], vec![0.0; 200], vec![1.0, 2.0], vec![f64::INFINITY; 400]]
+        {
+            let mut made = sustained();
+            let device = made.inside.as_mut().expect("the fixture is simulated");
+            device.gauges[0].values = values;
+            assert_eq!(falls(&made, inside(&made)), []);
+            over_time(&made, inside(&made));
+        }
+    }
+}
