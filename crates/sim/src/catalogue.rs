@@ -2,8 +2,36 @@
 
 use crate::sheet::Sheet;
 
-/// Name and text of each file, in the order in which they are listed.
-const FILES: &[(&str, &str)] = &[("zero", include_str!("../../../platforms/devices/zero.toml"))];
+/// The file of a device, by its name.
+macro_rules! file {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../platforms/devices/", $name, ".toml")))
+    };
+}
+
+/// Name and text of each file, in the order in which they are listed: of today first.
+const FILES: &[(&str, &str)] = &[
+    file!("tlc-1t"),
+    file!("qlc-2t"),
+    file!("datacentre"),
+    file!("optane-class"),
+    file!("970pro"),
+    file!("gp-cloud"),
+    file!("cmu-a"),
+    file!("cmu-b"),
+    file!("x25e"),
+    file!("c300"),
+    file!("iodrive"),
+    file!("samsung-slc"),
+    file!("samsung-mlc"),
+    file!("dram-ssd"),
+    file!("raid0-p55"),
+    file!("raid0-p410i"),
+    file!("raid0-perc6i"),
+    file!("wd5000aaks"),
+    file!("hp97560"),
+    file!("zero"),
+];
 
 /// A device in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
