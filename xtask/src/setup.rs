@@ -32,8 +32,11 @@ const TOOLS: &[Tool] = &[
     Tool { program: "python3", package: "python3", purpose: "the scripts of fio and fio-plot" },
 ];
 
-/// The drawing program that must be able to read our output, and where its own Python lies.
-const FIO_PLOT: &str = "fio-plot";
+/// What must be able to read our output, from pip: what proves that it is there, and what it does.
+const READERS: [(&str, &str, &str); 2] = [
+    ("fio-plot", "bin/fio-plot", "drawing from our output"),
+    ("duckdb", "lib/python3*/site-packages/duckdb", "reading our Parquet"),
+];
 /// The virtual environment, from the root of the repository.
 pub(crate) const VENV: &str = "target/venv";
 
@@ -52,8 +55,10 @@ pub(crate) fn all() -> Result<()> {
     for tool in TOOLS.iter().filter(|tool| process::find(tool.program).is_none()) {
         println!("setup     no `{}` (package {}): {} will skip", tool.program, tool.package, tool.purpose);
     }
-    if let Err(error) = fio_plot(&tree::root().join(VENV)) {
-        println!("setup     no {FIO_PLOT}: drawing from our output will skip ({error:#})");
+    for (package, proof, purpose) in READERS {
+        if let Err(error) = reader(&tree::root().join(VENV), package, proof) {
+            println!("setup     no {package}: {purpose} will skip ({error:#})");
+        }
     }
     Ok(())
 }
@@ -106,21 +111,33 @@ fn command(words: &[&str]) -> Command {
     command
 }
 
-/// fio-plot in its own environment under `target/`, so that nothing else on the machine changes.
-fn fio_plot(venv: &Path) -> Result<()> {
-    if venv.join("bin").join(FIO_PLOT).is_file() {
+/// A package of pip's in an environment under `target/`, so that nothing else on the machine changes.
+fn reader(venv: &Path, package: &str, proof: &str) -> Result<()> {
+    if is_there(venv, proof) {
         return Ok(());
     }
-    println!("setup     installing {FIO_PLOT} under {VENV}");
-    let made = process::output(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
-    if !made.status.success() {
-        // Debian's own python3 keeps the installer in another package.
-        if let Some(apt) = apt()? {
-            add(&apt, &["python3-venv"])?;
+    println!("setup     installing {package} under {VENV}");
+    if !venv.join("bin/pip").is_file() {
+        let made = process::output(Command::new("python3").args(["-m", "venv"]).arg(venv))?;
+        if !made.status.success() {
+            // Debian's own python3 keeps the installer in another package.
+            if let Some(apt) = apt()? {
+                add(&apt, &["python3-venv"])?;
+            }
+            process::text(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
         }
-        process::text(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
     }
     let pip = venv.join("bin/pip");
-    process::text(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check", FIO_PLOT]))?;
+    process::text(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check", package]))?;
     Ok(())
+}
+
+/// A file or folder of `venv`; `*` stands for the rest of a folder's name, which is Python's version.
+fn is_there(venv: &Path, proof: &str) -> bool {
+    let Some((before, after)) = proof.split_once('*') else { return venv.join(proof).exists() };
+    let (folder, start) = before.rsplit_once('/').unwrap_or(("", before));
+    let entries = std::fs::read_dir(venv.join(folder)).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(start))
+        .any(|entry| entry.path().join(after.trim_start_matches('/')).exists())
 }

@@ -3,6 +3,7 @@
 //!   outcome, check ──► text   one 80-column screen, the same without colour
 //!                  ──► fio    JSON, JSON+, terse and logs that fio's readers take
 //!                  ──► html   one self-contained page
+//!   sweep          ──► table  CSV and Parquet
 //!
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
 //! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`text::check`].
@@ -10,6 +11,7 @@
 pub mod fio;
 pub mod html;
 mod inside;
+pub mod table;
 pub mod text;
 
 #[cfg(any(test, feature = "fixture"))]

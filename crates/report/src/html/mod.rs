@@ -24,6 +24,7 @@ mod doubts;
 mod escape;
 mod figures;
 mod flame;
+mod inside;
 mod inventory;
 mod iolat;
 mod ladder;
@@ -39,6 +40,7 @@ mod sheet;
 mod stages;
 mod steps;
 mod svg;
+mod sweep;
 mod table;
 mod time;
 mod verdict;
@@ -50,7 +52,7 @@ mod iolat_tests;
 #[cfg(test)]
 mod tests;
 
-use iostack_model::{Check, Iolat, Ladder, Layers, OutcomeFile, Stages};
+use iostack_model::{Check, Iolat, Ladder, Layers, OutcomeFile, Stages, Sweep};
 
 /// The page of `iostack check`: a complete HTML document.
 pub fn check(check: &Check) -> String {
@@ -75,4 +77,9 @@ pub fn attribution(
     ladder: Option<&Ladder>,
 ) -> String {
     attribution::page(title, stages, layers, ladder)
+}
+
+/// The page of `iostack sim sweep`: a complete HTML document.
+pub fn sweep(sweep: &Sweep) -> String {
+    sweep::page(sweep)
 }

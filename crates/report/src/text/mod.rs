@@ -9,6 +9,7 @@
 //!   ladder      what may be measured here, why not more, and what lifts it
 //!   inside      what a simulation saw in the device, and why it is as fast as it is
 //!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
+//!   sweep       many simulated runs, one line each
 //!   costs       what single parts of the path cost, beside published figures
 //!
 //! Plain text of at most [`WIDTH`] columns that means the same without colour. Only a path or a command that must
@@ -34,6 +35,7 @@ mod path_costs;
 mod screen;
 mod stages;
 mod steps;
+mod sweep;
 mod tables;
 
 pub use comparison::comparison;
@@ -48,6 +50,7 @@ pub use path_costs::path_costs;
 pub use screen::check;
 pub(crate) use stages::PUBLISHED;
 pub use stages::{live_stages, stages};
+pub use sweep::sweep;
 
 /// Columns of every screen.
 pub const WIDTH: usize = 80;
