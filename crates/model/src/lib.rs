@@ -9,6 +9,7 @@
 
 mod access;
 mod bins;
+mod card;
 mod caveat;
 mod check;
 mod inside;
@@ -29,6 +30,7 @@ mod units;
 
 pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order, Zone};
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
+pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber};
 pub use caveat::Caveat;
 pub use check::{
     Advice, Axis, Cell, Check, Cost, DepthOne, Limit, PathCost, Point, Saturation, Scratch, Step, Summary,

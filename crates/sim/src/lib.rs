@@ -12,7 +12,9 @@
 //!
 //! Start reading at [`engine`], then at `devices/zero.rs`, the smallest part.
 
+pub mod card;
 pub mod catalogue;
+pub mod claims;
 pub mod devices;
 pub mod engine;
 pub mod run;

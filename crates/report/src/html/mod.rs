@@ -19,6 +19,7 @@ mod attribution;
 mod bars;
 mod check;
 mod compared;
+mod device;
 mod digest;
 mod doubts;
 mod escape;
@@ -52,7 +53,7 @@ mod iolat_tests;
 #[cfg(test)]
 mod tests;
 
-use iostack_model::{Check, Iolat, Ladder, Layers, OutcomeFile, Stages, Sweep};
+use iostack_model::{Check, DeviceCard, Iolat, Ladder, Layers, OutcomeFile, Stages, Sweep};
 
 /// The page of `iostack check`: a complete HTML document.
 pub fn check(check: &Check) -> String {
@@ -82,4 +83,9 @@ pub fn attribution(
 /// The page of `iostack sim sweep`: a complete HTML document.
 pub fn sweep(sweep: &Sweep) -> String {
     sweep::page(sweep)
+}
+
+/// The page of `iostack sim show`: a complete HTML document.
+pub fn device(card: &DeviceCard) -> String {
+    device::page(card)
 }

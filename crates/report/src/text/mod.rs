@@ -8,6 +8,7 @@
 //!   layers      where the clocks went, by kernel layer and kind of work
 //!   ladder      what may be measured here, why not more, and what lifts it
 //!   inside      what a simulation saw in the device, and why it is as fast as it is
+//!   device      a simulated device: a drawing, its numbers and why to believe them
 //!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
 //!   sweep       many simulated runs, one line each
 //!   costs       what single parts of the path cost, beside published figures
@@ -22,6 +23,7 @@
 
 mod attribution;
 mod comparison;
+mod device;
 pub(crate) mod format;
 mod glyphs;
 mod inside;
@@ -39,6 +41,7 @@ mod sweep;
 mod tables;
 
 pub use comparison::comparison;
+pub use device::{device, device_claims};
 pub use glyphs::ascii;
 pub use iolat::iolat;
 pub use ladder::ladder;

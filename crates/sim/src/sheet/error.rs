@@ -22,7 +22,7 @@ pub struct SheetErrors {
 
 impl SheetErrors {
     /// The first, for whoever says only one.
-    pub(super) fn into_first(self) -> SheetError {
+    pub fn into_first(self) -> SheetError {
         self.problems.into_iter().next().expect("errors are made of at least one problem")
     }
 }

@@ -84,6 +84,7 @@ pub struct Sheet {
     pub claims: Vec<Claim>,
     values: BTreeMap<String, Value>,
     members: BTreeMap<String, Sheet>,
+    folder: Folder,
 }
 
 /// A number as the file gives it.

@@ -33,10 +33,17 @@ impl Sheet {
         };
         let changes: Vec<(String, String)> =
             values.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let mut maker = Maker { sheet: blank(kind), problems: Vec::new() };
-        maker.change(&changes, kind.name, &None, 0);
+        let mut maker = Maker { sheet: blank(kind), depth: 0, problems: Vec::new() };
+        maker.change(&changes, kind.name);
         maker.sheet.changed.clear();
         maker.finish().map_err(SheetErrors::into_first)
+    }
+
+    /// The same device with these numbers changed, keys and values as after `--set`.
+    pub fn with(&self, changes: &[(String, String)]) -> Result<Sheet, SheetErrors> {
+        let mut maker = Maker { sheet: self.clone(), depth: 0, problems: Vec::new() };
+        maker.change(changes, "--set");
+        maker.finish()
     }
 }
 
@@ -53,6 +60,7 @@ fn blank(kind: &'static DeviceKind) -> Sheet {
         claims: Vec::new(),
         values: BTreeMap::new(),
         members: BTreeMap::new(),
+        folder: None,
     }
 }
 
@@ -103,7 +111,8 @@ fn parse(
     let Some(kind) = kind else {
         return Err(in_order(reader.problems));
     };
-    let mut maker = Maker { sheet: blank(kind), problems: Vec::new() };
+    let mut maker = Maker { sheet: blank(kind), depth, problems: Vec::new() };
+    maker.sheet.folder.clone_from(folder);
     let head = |key: &str| document.head(key).map_or(String::new(), |typed| typed.text.clone());
     maker.sheet.name = head("name");
     maker.sheet.title = head("title");
@@ -115,11 +124,9 @@ fn parse(
     // A member that is exchanged need not exist.
     let exchanged = |key: &str| changes.iter().any(|(other, _)| other == key);
     for number in &document.numbers {
-        let inside = inside_of(changes, &number.key);
-        let load_now = !exchanged(&number.key);
-        maker.number(number, &mut reader, &inside, load_now.then_some((folder, depth)));
+        maker.number(number, &mut reader, !exchanged(&number.key));
     }
-    maker.change(changes, "--set", folder, depth);
+    maker.change(changes, "--set");
     maker.missing(name);
     maker.problems.splice(0..0, in_order(reader.problems).problems);
     maker.finish()
@@ -211,6 +218,8 @@ fn check_sources(document: &Document, reader: &mut Reader) {
 /// A sheet in the making.
 struct Maker {
     sheet: Sheet,
+    /// Devices that it is inside of.
+    depth: u32,
     problems: Vec<SheetError>,
 }
 
@@ -227,14 +236,8 @@ impl Maker {
         (format!("a {} device has no `{key}`", kind.name), remedy)
     }
 
-    /// A number of the file. `load` says where a device inside is looked for; without it, it is not loaded.
-    fn number(
-        &mut self,
-        number: &Number,
-        reader: &mut Reader,
-        inside: &[(String, String)],
-        load: Option<(&Folder, u32)>,
-    ) {
+    /// A number of the file. A device inside is loaded unless another takes its place.
+    fn number(&mut self, number: &Number, reader: &mut Reader, load: bool) {
         let Some(parameter) = self.parameter(&number.key) else {
             let (what, remedy) = self.unknown(&number.key);
             return reader.problem(number.line, what, remedy);
@@ -244,8 +247,8 @@ impl Maker {
             let what = format!("`{} = {}`: {}", number.key, number.text, wrong.what);
             reader.problem(number.line, what, wrong.remedy);
         }
-        if let (Unit::Device, Some((folder, depth))) = (parameter.unit, load) {
-            self.member(parameter.key, &number.text, inside, &place, folder, depth);
+        if parameter.unit == Unit::Device && load {
+            self.member(parameter.key, &number.text, &place);
         }
         let value = Value { text: number.text.clone(), source: number.source.clone(), place };
         if self.sheet.values.insert(number.key.clone(), value).is_some() {
@@ -254,28 +257,21 @@ impl Maker {
         }
     }
 
-    fn member(
-        &mut self,
-        key: &str,
-        name: &str,
-        inside: &[(String, String)],
-        place: &str,
-        folder: &Folder,
-        depth: u32,
-    ) {
+    fn member(&mut self, key: &str, name: &str, place: &str) {
+        let depth = self.depth;
         if depth == DEPTH_MAX {
             let what = format!("`{key} = {name}`: devices in devices, {DEPTH_MAX} deep");
             let remedy = "name a device that does not contain this one".to_owned();
             return self.problems.push(SheetError { place: place.to_owned(), what, remedy });
         }
-        match load(name, inside, folder, depth + 1) {
+        match load(name, &[], &self.sheet.folder, depth + 1) {
             Ok(sheet) => drop(self.sheet.members.insert(key.to_owned(), sheet)),
             Err(errors) => self.problems.extend(errors.problems),
         }
     }
 
     /// Numbers that are typed, not read from the file.
-    fn change(&mut self, changes: &[(String, String)], place: &str, folder: &Folder, depth: u32) {
+    fn change(&mut self, changes: &[(String, String)], place: &str) {
         let device = |key: &str| {
             let parameters = self.sheet.kind.parameters.iter();
             let mut devices = parameters.filter(|parameter| parameter.unit == Unit::Device);
@@ -295,22 +291,37 @@ impl Maker {
                 continue;
             }
             if parameter.unit == Unit::Device {
-                self.member(key, text, &inside_of(changes, key), &place, folder, depth);
+                self.member(key, text, &place);
             }
             let value = Value { text: text.clone(), source: Source::Changed, place };
             self.sheet.values.insert(key.clone(), value);
         }
-        self.defaults(changes, place, folder, depth);
-        self.sheet.changed = changes.to_vec();
+        self.defaults(place);
+        self.change_inside(changes);
+        self.sheet.changed.extend_from_slice(changes);
     }
 
     /// Devices inside that nothing names.
-    fn defaults(&mut self, changes: &[(String, String)], place: &str, folder: &Folder, depth: u32) {
+    fn defaults(&mut self, place: &str) {
         for parameter in self.sheet.kind.parameters.iter().filter(|parameter| parameter.unit == Unit::Device)
         {
             let (key, silent) = (parameter.key, !self.sheet.values.contains_key(parameter.key));
-            if let Some(name) = parameter.default.filter(|name| silent && *name != "none") {
-                self.member(key, name, &inside_of(changes, key), place, folder, depth);
+            let absent = silent && !self.sheet.members.contains_key(key);
+            if let Some(name) = parameter.default.filter(|name| absent && *name != "none") {
+                self.member(key, name, place);
+            }
+        }
+    }
+
+    fn change_inside(&mut self, changes: &[(String, String)]) {
+        for (key, member) in &mut self.sheet.members {
+            let inside = inside_of(changes, key);
+            if inside.is_empty() {
+                continue;
+            }
+            match member.with(&inside) {
+                Ok(changed) => *member = changed,
+                Err(errors) => self.problems.extend(errors.problems),
             }
         }
     }

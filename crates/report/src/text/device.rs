@@ -1,0 +1,197 @@
+//! What is a simulated device made of, and why should its numbers be believed?
+
+use iostack_model::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber};
+
+use super::WIDTH;
+use super::format::{both_ends, clean, cut, paragraph};
+
+/// Most parts of a kind that are drawn side by side.
+const COLUMNS: usize = 8;
+/// Width of a column.
+const STEP: usize = 9;
+/// Before the middle of the first.
+const MARGIN: usize = STEP / 2 - 1;
+
+/// The drawing, the table of numbers, the claims.
+pub fn device(card: &DeviceCard) -> String {
+    let year = card.year.map_or(String::new(), |year| format!(", {year}"));
+    let mut out = both_ends(&clean(&card.title), &format!("{}{year}", card.kind));
+    out += &paragraph("", &format!("sim:{}, {}", clean(&card.name), origin(card)));
+    if !card.about.is_empty() {
+        out.push('\n');
+        out += &paragraph("", &clean(&card.about));
+    }
+    out.push('\n');
+    out += &drawing(&card.levels);
+    out += &numbers(card);
+    for member in &card.members {
+        out += &paragraph("\n", &format!("Inside is {}: `iostack sim show {}`.", member.title, member.name));
+    }
+    if !card.claims.is_empty() {
+        out.push('\n');
+        out += "What it must reach\n";
+        card.claims.iter().for_each(|each| out += &claim(each));
+    }
+    if !card.sources.is_empty() {
+        out += "\nSources\n";
+        card.sources
+            .iter()
+            .for_each(|(short, title)| out += &paragraph(&format!("  {short:<12} "), &clean(title)));
+    }
+    out.push('\n');
+    out + &paragraph(
+        "",
+        &format!(
+            "{} numbers have a source, {} are fitted to a claim, {} are assumed.",
+            card.sourced, card.fitted, card.assumed
+        ),
+    )
+}
+
+fn origin(card: &DeviceCard) -> String {
+    let changed: Vec<String> = card.changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if changed.is_empty() {
+        return clean(&card.origin);
+    }
+    format!("{}, changed: {}", clean(&card.origin), clean(&changed.join(" ")))
+}
+
+/// Only the claims, with what was found.
+pub fn device_claims(card: &DeviceCard) -> String {
+    let mut out = both_ends(&clean(&card.title), &format!("sim:{}", clean(&card.name)));
+    card.claims.iter().for_each(|each| out += &claim(each));
+    let held = card.claims.iter().filter(|claim| claim.holds == Some(true)).count();
+    out + &format!("\n{held} of {} claims hold.\n", card.claims.len())
+}
+
+fn claim(claim: &DeviceClaim) -> String {
+    let mut text = format!("{}: {}", claim.figure.replace('_', " "), claim.expected);
+    if let (Some(found), Some(difference)) = (&claim.found, &claim.difference) {
+        let verdict = if claim.holds == Some(true) { "holds" } else { "FAILS" };
+        text = format!("{text}; found {found} ({difference}): {verdict}");
+    }
+    let name = clean(&claim.name);
+    let head =
+        if name.chars().count() <= 18 { format!("  {name:<18} ") } else { format!("  {name}\n{:21}", "") };
+    let mut out = head + &paragraph(&" ".repeat(21), &clean(&claim.what))[21..];
+    out += &paragraph(&" ".repeat(21), &clean(&text));
+    out + &paragraph(&" ".repeat(21), &clean(&claim.source))
+}
+
+/// Each number with its meaning and its reason; usual values in one line each.
+fn numbers(card: &DeviceCard) -> String {
+    let mut out = String::from("\nNumbers\n");
+    let told = |number: &&DeviceNumber| number.basis != Basis::Usual;
+    for number in card.numbers.iter().filter(told) {
+        let (key, value) = (clean(&number.key), cut(&clean(&number.value), 14));
+        out += &paragraph(&format!("  {key:<24} {value:<14} "), &number.meaning);
+        let why = match number.source.as_str() {
+            "" => number.basis.name().to_owned(),
+            source => format!("{}: {source}", number.basis.name()),
+        };
+        out += &paragraph(&" ".repeat(42), &clean(&why));
+    }
+    let usual = |number: &&DeviceNumber| number.basis == Basis::Usual && number.value != "none";
+    let usual: Vec<String> = card
+        .numbers
+        .iter()
+        .filter(usual)
+        .map(|number| format!("{}\u{a0}{}", number.key, number.value))
+        .collect();
+    if !usual.is_empty() {
+        out += &paragraph("  usual values: ", &usual.join(", ")).replace('\u{a0}', " ");
+    }
+    let absent: Vec<&str> = card
+        .numbers
+        .iter()
+        .filter(|number| number.value == "none")
+        .map(|number| number.key.as_str())
+        .collect();
+    if !absent.is_empty() {
+        out += &paragraph("  without:      ", &absent.join(", "));
+    }
+    out
+}
+
+/// The parts below each other, those that are alike side by side.
+fn drawing(levels: &[DeviceLevel]) -> String {
+    let mut out = format!("  {:MARGIN$}host\n", "");
+    for level in levels {
+        out += &match (level.is_way, columns(level.count)) {
+            (true, 1) => line(level),
+            (true, columns) => lines(level, columns),
+            (false, 1) => wide(level),
+            (false, columns) => row(level, columns),
+        };
+    }
+    out
+}
+
+fn columns(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(COLUMNS).clamp(1, COLUMNS)
+}
+
+/// The same text in the middle of each of the columns.
+fn repeated(text: &str, columns: usize) -> String {
+    let one = format!("{text:^STEP$}");
+    format!("  {}\n", one.repeat(columns).trim_end())
+}
+
+fn told(level: &DeviceLevel) -> String {
+    let facts = clean(&level.facts.join(", "));
+    let name = clean(&level.name);
+    if level.count == 1 {
+        format!("{name}: {facts}")
+    } else {
+        format!("{} {name}s, each: {facts}", level.count)
+    }
+}
+
+/// A line down, with what goes over it beside.
+fn line(level: &DeviceLevel) -> String {
+    let mark = repeated("|", 1);
+    let text = paragraph(&" ".repeat(MARGIN + 5), &told(level));
+    let beside: Vec<String> =
+        text.lines().map(|line| format!("{}{}\n", mark.trim_end(), &line[mark.trim_end().len()..])).collect();
+    if level.facts.is_empty() { mark } else { mark.clone() + &beside.concat() + &mark }
+}
+
+/// Several lines down, below what goes over each.
+fn lines(level: &DeviceLevel, columns: usize) -> String {
+    let mark = repeated("|", columns);
+    mark.clone() + &paragraph("  ", &told(level)) + &mark
+}
+
+/// One box as wide as the page.
+fn wide(level: &DeviceLevel) -> String {
+    let inside = WIDTH - 8;
+    let edge = format!("  +{}+\n", "-".repeat(inside + 2));
+    let boxed = |text: &str| format!("  | {:<inside$} |\n", cut(text, inside));
+    let mut lines = vec![clean(&level.name)];
+    for fact in &level.facts {
+        let fact = clean(fact);
+        match lines.last_mut() {
+            Some(line)
+                if line.starts_with(' ') && line.chars().count() + 2 + fact.chars().count() <= inside =>
+            {
+                *line += "; ";
+                *line += &fact;
+            }
+            _ => lines.push(format!("  {fact}")),
+        }
+    }
+    edge.clone() + &lines.iter().map(|line| boxed(line)).collect::<String>() + &edge
+}
+
+/// Small boxes side by side, and below them what each is.
+fn row(level: &DeviceLevel, columns: usize) -> String {
+    let inside = STEP - 4;
+    let edge = repeated(&format!("+{}+", "-".repeat(inside)), columns);
+    let boxed = |text: &str| repeated(&format!("|{:^inside$}|", cut(text, inside)), columns);
+    let mut out = edge.clone() + &boxed(&clean(&level.name));
+    let share = level.count / columns as u64;
+    if share > 1 {
+        out += &boxed(&format!("x {share}"));
+    }
+    out + &edge + &paragraph("  ", &told(level))
+}
