@@ -17,5 +17,6 @@ pub mod catalogue;
 pub mod claims;
 pub mod devices;
 pub mod engine;
+pub mod ftl;
 pub mod run;
 pub mod sheet;

@@ -1,0 +1,413 @@
+//! Where does flash put a page, and what must be moved for it?
+//!
+//! ```text
+//!   write ──► open block of the plane ──full──► candidate ──victim──► next_valid, relocate .. ──► erase ──► free
+//!                                                   ▲ an overwrite or a trim lowers its count of valid pages
+//! ```
+//!
+//! A page-mapped translation layer without time: each call says what happens to pages and blocks, and the caller (a device,
+//! or [`Ftl::write_timeless`]) decides when. A page is the unit of mapping. Memory is 8 bytes per physical page, and is
+//! touched only where something was written: a drive of any size starts at once, also full ([`Ftl::precondition`]).
+//!
+//! **Writing.** Choose a plane ([`Ftl::home`] for a fixed stripe, else [`Ftl::next_plane`] or one of your own), wait until
+//! [`Ftl::room`], then [`Ftl::write`]. Pages of a stream follow each other in a plane's open block, so that consecutive writes
+//! to a plane share pages of the flash. The page is mapped at once; a device reads from its buffer what is not yet programmed.
+//!
+//! **Collecting**, each plane for itself, one victim at a time, page by page, with writes in between:
+//!
+//! ```text
+//!   while ftl.urgency(plane) >= what you want to do now {
+//!       let Some(victim) = ftl.victim(plane) else { break };          // nothing to gain: use another plane
+//!       let mut cursor = 0;
+//!       while let Some((lpn, from)) = ftl.next_valid(victim, &mut cursor) {
+//!           .. read `from` ..
+//!           if let Some(to) = ftl.relocate(lpn, from) { .. program `to` .. }   // None: overwritten or trimmed meanwhile
+//!       }
+//!       .. erase ..
+//!       ftl.erase(victim);
+//!   }
+//! ```
+//!
+//! [`Ftl::victim`] gives the same block until it is erased. [`Ftl::relocate`] may be called for several pages whose reads
+//! are under way at once. Between `room` and `write`, nothing else may take room of that plane and stream.
+//!
+//! **It cannot get stuck.** The host never gets the last free block of a plane, so the victim's pages always have a place to go
+//! to, and its erase gives the block back. Where `room` is false, `victim` therefore is `Some` and collecting makes room,
+//! but for a plane whose full blocks hold nothing but valid pages (in a stripe that is not fixed, planes differ by chance).
+//! Then another plane has room or a victim: [`FtlError`] refuses over-provisioning for which that is not so. With
+//! [`Urgency::Foreground`] and no victim, write as long as there is room.
+//!
+//! Start reading at [`Ftl::write`].
+
+mod audit;
+mod collect;
+mod divide;
+mod layout;
+mod map;
+mod precondition;
+mod spec;
+mod victims;
+
+use std::collections::VecDeque;
+
+use iostack_model::FlashUse;
+
+use divide::Divisor;
+use layout::{Layout, Rows};
+use map::Map;
+pub use precondition::{Made, Making};
+pub use spec::{FtlError, FtlSpec, Geometry, State, Stream, Streams, Stripe, Victim};
+use victims::{APART, Victims};
+
+/// A physical page: (plane x blocks per plane + block) x pages per block + page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(pub u32);
+
+/// An erase block: plane x blocks per plane + block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Block(pub u32);
+
+/// How badly a plane needs the collector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Not at all.
+    None,
+    /// Fewer free blocks than the high watermark: when there is nothing else to do.
+    Background,
+    /// No more free blocks than the low watermark: before the next write of the host's.
+    Foreground,
+}
+
+/// A page-mapped translation layer.
+#[derive(Clone, Debug)]
+pub struct Ftl {
+    spec: FtlSpec,
+    rows: Rows,
+    per_block: Divisor,
+    per_plane: Divisor,
+    map: Map,
+    /// Valid pages of each block, and [`APART`].
+    valid: Vec<u16>,
+    erases: Vec<u32>,
+    /// Of each block: what it holds was moved, or laid out. Empty unless hot data has a stream.
+    settled: Vec<bool>,
+    planes: Vec<Plane>,
+    victims: Victims,
+    /// Where [`Ftl::next_plane`] goes on, and how many pages it still has.
+    column: u32,
+    unit_left: u32,
+    /// Host writes ever, and what lies before the start.
+    written: u64,
+    counts: Counts,
+}
+
+/// What happened since the beginning of measuring, and what is now.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    host: u64,
+    moved: u64,
+    erases: u64,
+    mapped: u64,
+    free: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Plane {
+    free: VecDeque<u32>,
+    /// Open blocks by lane.
+    fronts: [Front; LANES],
+    victim: Option<u32>,
+}
+
+/// The next place in an open block, and the one after its last; equal when none is open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Front {
+    next: u32,
+    end: u32,
+}
+
+const LANES: usize = 3;
+/// Where moved pages go.
+const LANE_MOVED: usize = 0;
+/// A host write ages everything by one; ages before the start are smaller than this.
+const WRITTEN_BEFORE: u64 = 1 << 40;
+
+impl Ftl {
+    /// An empty one.
+    pub fn new(spec: &FtlSpec) -> Result<Ftl, FtlError> {
+        spec.check()?;
+        let geometry = &spec.geometry;
+        let blocks = geometry.blocks() as usize;
+        let (blocks_per_plane, hot) = (geometry.blocks_per_plane, spec.streams == Streams::HotCold);
+        let plane = |plane| Plane {
+            free: (plane * blocks_per_plane..(plane + 1) * blocks_per_plane).collect(),
+            fronts: [Front::default(); LANES],
+            victim: None,
+        };
+        Ok(Ftl {
+            rows: Rows::new(geometry, &spec.stripe),
+            per_block: Divisor::new(geometry.pages_per_block),
+            per_plane: Divisor::new(blocks_per_plane),
+            map: Map::new(geometry.logical_pages, geometry.pages(), spec.stamps, Layout::Fresh),
+            valid: vec![APART; blocks],
+            erases: vec![0; blocks],
+            settled: vec![false; if hot { blocks } else { 0 }],
+            planes: (0..geometry.planes).map(plane).collect(),
+            victims: Victims::new(geometry, spec.victim, spec.seed),
+            column: 0,
+            unit_left: spec.stripe.unit,
+            written: WRITTEN_BEFORE,
+            counts: Counts { free: blocks as u64, ..Counts::default() },
+            spec: spec.clone(),
+        })
+    }
+
+    /// What it was made of.
+    pub fn spec(&self) -> &FtlSpec {
+        &self.spec
+    }
+
+    /// Brings what [`Ftl::lookup`] and [`Ftl::write`] need of a page near to the processor. Called for several pages before
+    /// the first of them is used, their waits for memory overlap.
+    #[inline]
+    pub fn prefetch(&self, lpn: u32) {
+        self.map.touch(lpn);
+    }
+
+    /// Where a page is; `None` when it was never written, or trimmed.
+    #[inline]
+    pub fn lookup(&self, lpn: u32) -> Option<Place> {
+        self.map.place(lpn).map(Place)
+    }
+
+    /// What was written with a page; 0 for what the start laid out, and without stamps.
+    #[inline]
+    pub fn stamp(&self, place: Place) -> u32 {
+        self.map.stamp(place)
+    }
+
+    /// The plane of a place.
+    #[inline]
+    pub fn plane_of(&self, place: Place) -> u32 {
+        self.per_plane.quotient(self.per_block.quotient(place.0))
+    }
+
+    /// The block of a place, and the number of the page in it.
+    #[inline]
+    pub fn block_of(&self, place: Place) -> (Block, u32) {
+        let (block, page) = self.per_block.split(place.0);
+        (Block(block), page)
+    }
+
+    /// The plane of a block.
+    #[inline]
+    pub fn plane_of_block(&self, block: Block) -> u32 {
+        self.per_plane.quotient(block.0)
+    }
+
+    /// The plane where a page lives by the stripe.
+    #[inline]
+    pub fn home(&self, lpn: u32) -> u32 {
+        self.rows.split(lpn).0
+    }
+
+    /// The plane in which the stripe goes on, of those with room; `None` when there is none. Takes one page: the next
+    /// page of a unit gets the same plane again.
+    pub fn next_plane(&mut self, stream: Stream) -> Option<u32> {
+        for _ in 0..=self.planes.len() {
+            let plane = self.plane_ahead();
+            if self.room(plane, stream) {
+                self.advance();
+                return Some(plane);
+            }
+            self.skip();
+        }
+        None
+    }
+
+    /// The plane in which the stripe goes on.
+    #[inline]
+    fn plane_ahead(&self) -> u32 {
+        self.spec.stripe.planes[self.column as usize]
+    }
+
+    /// The stripe has taken a page.
+    #[inline]
+    fn advance(&mut self) {
+        self.unit_left -= 1;
+        if self.unit_left == 0 {
+            self.skip();
+        }
+    }
+
+    /// The stripe goes to its next plane.
+    #[inline]
+    fn skip(&mut self) {
+        self.unit_left = self.spec.stripe.unit;
+        self.column += 1;
+        if self.column as usize == self.planes.len() {
+            self.column = 0;
+        }
+    }
+
+    /// The host can write another page there without taking what the collector needs.
+    #[inline]
+    pub fn room(&self, plane: u32, stream: Stream) -> bool {
+        let lane = self.lane(stream);
+        let state = &self.planes[plane as usize];
+        let front = &state.fronts[lane];
+        if self.spec.streams == Streams::One {
+            // One log: what the host takes of it, the collector lacks.
+            let space = u64::from(front.end - front.next) + self.block_pages() * state.free.len() as u64;
+            let needed = state.victim.map_or(self.block_pages(), |victim| self.valid_of(victim));
+            return space > needed;
+        }
+        front.next < front.end || state.free.len() > 1
+    }
+
+    #[inline]
+    fn block_pages(&self) -> u64 {
+        u64::from(self.per_block.get())
+    }
+
+    fn valid_of(&self, block: u32) -> u64 {
+        u64::from(self.valid[block as usize] & !APART)
+    }
+
+    #[inline]
+    fn lane(&self, stream: Stream) -> usize {
+        match (stream, self.spec.streams) {
+            (Stream::Moved, _) | (_, Streams::One) => LANE_MOVED,
+            (Stream::Hot, Streams::HotCold) => 2,
+            _ => 1,
+        }
+    }
+
+    /// Hot when the page was overwritten since the collector last came to it: such data is likely to be overwritten
+    /// again before it comes the next time.
+    pub fn temperature(&self, lpn: u32) -> Stream {
+        let Some(place) = self.lookup(lpn).filter(|_| !self.settled.is_empty()) else { return Stream::Host };
+        let settled = self.settled[self.per_block.quotient(place.0) as usize];
+        if settled { Stream::Host } else { Stream::Hot }
+    }
+
+    /// The host writes a page: takes the next place of the plane's open block, maps the page to it, and forgets the old copy.
+    #[inline]
+    pub fn write(&mut self, lpn: u32, plane: u32, stream: Stream, stamp: u32) -> Place {
+        debug_assert!(stream != Stream::Moved && self.room(plane, stream), "no room in plane {plane}");
+        let place = self.allocate(plane, self.lane(stream));
+        self.map.set_stamp(place, stamp);
+        self.counts.host += 1;
+        self.written += 1;
+        match self.map.set(lpn, Some(place)) {
+            Some(old) => self.invalidate(old),
+            None => self.counts.mapped += 1,
+        }
+        Place(place)
+    }
+
+    /// The host needs a page no longer.
+    pub fn trim(&mut self, lpn: u32) {
+        if let Some(old) = self.map.set(lpn, None) {
+            self.invalidate(old);
+            self.counts.mapped -= 1;
+        }
+    }
+
+    #[inline]
+    fn allocate(&mut self, plane: u32, lane: usize) -> u32 {
+        let front = self.planes[plane as usize].fronts[lane];
+        let place = if front.next < front.end { front.next } else { self.open(plane, lane) };
+        let block = self.per_block.quotient(place);
+        self.valid[block as usize] += 1;
+        let front = &mut self.planes[plane as usize].fronts[lane];
+        front.next = place + 1;
+        if front.next == front.end {
+            self.close(plane, block);
+        }
+        place
+    }
+
+    fn open(&mut self, plane: u32, lane: usize) -> u32 {
+        let state = &mut self.planes[plane as usize];
+        let last_is_reserved = lane != LANE_MOVED && state.free.len() <= 1;
+        assert!(!last_is_reserved, "no room in plane {plane}: ask `room` before writing");
+        let block =
+            state.free.pop_front().unwrap_or_else(|| panic!("no block for the collector of plane {plane}"));
+        self.counts.free -= 1;
+        if let Some(settled) = self.settled.get_mut(block as usize) {
+            *settled = lane == LANE_MOVED;
+        }
+        let first = block * self.per_block.get();
+        state.fronts[lane] = Front { next: first, end: first + self.per_block.get() };
+        first
+    }
+
+    fn close(&mut self, plane: u32, block: u32) {
+        let valid = &mut self.valid[block as usize];
+        *valid &= !APART;
+        self.victims.filled(plane, block, *valid, self.written);
+    }
+
+    #[inline]
+    fn invalidate(&mut self, place: u32) {
+        let block = self.per_block.quotient(place);
+        let valid = &mut self.valid[block as usize];
+        debug_assert!(*valid & !APART > 0, "block {block} has no valid page");
+        *valid -= 1;
+        self.victims.lowered(self.per_plane.quotient(block), block, *valid);
+    }
+
+    /// Free blocks of a plane.
+    #[inline]
+    pub fn free_blocks(&self, plane: u32) -> u32 {
+        self.planes[plane as usize].free.len() as u32
+    }
+
+    /// Free blocks in all.
+    pub fn free_blocks_total(&self) -> u64 {
+        self.counts.free
+    }
+
+    /// How badly a plane needs the collector.
+    #[inline]
+    pub fn urgency(&self, plane: u32) -> Urgency {
+        match self.free_blocks(plane) {
+            free if free <= self.spec.free_low => Urgency::Foreground,
+            free if free < self.spec.free_high => Urgency::Background,
+            _ => Urgency::None,
+        }
+    }
+
+    /// Measuring starts.
+    pub fn begin(&mut self) {
+        (self.counts.host, self.counts.moved, self.counts.erases) = (0, 0, 0);
+    }
+
+    /// Pages the host wrote, and pages that were moved, since [`Ftl::begin`].
+    pub fn pages_written(&self) -> (u64, u64) {
+        (self.counts.host, self.counts.moved)
+    }
+
+    /// What was done since [`Ftl::begin`]; `pages_merged` is the device's.
+    pub fn counts(&self) -> FlashUse {
+        let geometry = &self.spec.geometry;
+        let Counts { host, moved, erases, mapped, free } = self.counts;
+        let wear: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();
+        FlashUse {
+            page: geometry.page,
+            pages_host: host,
+            pages_moved: moved,
+            pages_merged: 0,
+            erases,
+            write_amplification: if host == 0 { 0.0 } else { (host + moved) as f64 / host as f64 },
+            over_provisioning: geometry.over_provisioning(),
+            blocks: geometry.blocks(),
+            blocks_free: free,
+            pages_mapped: mapped,
+            wear_min: self.erases.iter().copied().min().unwrap_or(0),
+            wear_mean: wear as f64 / geometry.blocks() as f64,
+            wear_max: self.erases.iter().copied().max().unwrap_or(0),
+        }
+    }
+}
