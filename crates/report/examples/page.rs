@@ -27,6 +27,7 @@ fn main() -> std::io::Result<()> {
             html::attribution("iostack doctor", None, None, Some(&fixture::layers_of_process().ladder)),
         ),
         ("run.html", html::outcomes(&fixture::outcome_file())),
+        ("simulated.html", html::outcomes(&fixture::simulated_file())),
     ];
     for (name, page) in pages {
         std::fs::write(directory.join(name), &page)?;

@@ -137,6 +137,18 @@ fn steepest(series: &[IntervalFlow], index: usize, bounds: Range<usize>) -> Opti
     candidates.max_by(|&a, &b| fall(a).total_cmp(&fall(b)))
 }
 
+impl Fall {
+    /// What came to its end, in some words.
+    pub(crate) fn what(&self) -> String {
+        match self.gauge.as_str() {
+            "free blocks" => "free blocks used up".to_owned(),
+            "slc pages" => "SLC cache full".to_owned(),
+            "buffered pages" => "write buffer full".to_owned(),
+            other => format!("{other} at its end"),
+        }
+    }
+}
+
 /// The series without a last element that was cut short.
 fn whole(series: &[IntervalFlow]) -> &[IntervalFlow] {
     match series {

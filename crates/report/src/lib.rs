@@ -3,6 +3,7 @@
 //!   outcome, check ──► text   one 80-column screen, the same without colour
 //!                  ──► fio    JSON, JSON+, terse and logs that fio's readers take
 //!                  ──► html   one self-contained page
+//!   spans          ──► timeline   a trace for ui.perfetto.dev
 //!   sweep          ──► table  CSV and Parquet
 //!
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
@@ -13,6 +14,9 @@ pub mod html;
 mod inside;
 pub mod table;
 pub mod text;
+mod timeline;
+
+pub use timeline::timeline;
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;

@@ -33,6 +33,8 @@ pub(super) struct Column {
     pub(super) quantity: Quantity,
     /// Names of the parts of a stacked bar; empty when it is whole.
     pub(super) parts: &'static [&'static str],
+    /// What fills the cell; `None` for the longest bar.
+    pub(super) most: Option<f64>,
 }
 
 /// One row.
@@ -85,7 +87,9 @@ impl Bars {
     }
 
     fn group(&self, name: &str, rows: &[Row]) -> String {
-        let longest: Vec<f64> = (0..self.columns.len()).map(|column| longest(rows, column)).collect();
+        let columns = self.columns.iter().enumerate();
+        let longest: Vec<f64> =
+            columns.map(|(index, column)| column.most.unwrap_or_else(|| longest(rows, index))).collect();
         let mut out = String::from("<tbody>");
         if self.groups.len() > 1 {
             let width = 1 + 2 * self.columns.len() + self.details.len();
@@ -232,7 +236,7 @@ mod tests {
         };
         Bars {
             of: "engine".to_owned(),
-            columns: vec![Column { label: "IOPS", quantity: Quantity::Count, parts: &[] }],
+            columns: vec![Column { label: "IOPS", quantity: Quantity::Count, parts: &[], most: None }],
             details: vec!["p99"],
             groups: vec![("all".to_owned(), values.iter().map(row).collect())],
             caption: String::new(),

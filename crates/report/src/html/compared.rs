@@ -12,15 +12,18 @@ use super::sheet::Sheet;
 use super::steps::{Drawn, all};
 use super::table::per_io;
 
-const RATE: Column = Column { label: "IOPS (I/Os per second)", quantity: Quantity::Count, parts: &[] };
-const BANDWIDTH: Column = Column { label: "bandwidth", quantity: Quantity::Bandwidth, parts: &[] };
+const RATE: Column =
+    Column { label: "IOPS (I/Os per second)", quantity: Quantity::Count, parts: &[], most: None };
+const BANDWIDTH: Column =
+    Column { label: "bandwidth", quantity: Quantity::Bandwidth, parts: &[], most: None };
 const CPU: Column = Column {
     label: "CPU time per I/O",
     quantity: Quantity::Nanos,
     parts: &["user", "system", "kernel workers"],
+    most: None,
 };
-const MEDIAN: Column = Column { label: "p50 latency", quantity: Quantity::Nanos, parts: &[] };
-const TAIL: Column = Column { label: "p99 latency", quantity: Quantity::Nanos, parts: &[] };
+const MEDIAN: Column = Column { label: "p50 latency", quantity: Quantity::Nanos, parts: &[], most: None };
+const TAIL: Column = Column { label: "p99 latency", quantity: Quantity::Nanos, parts: &[], most: None };
 
 const INTERVAL: &str = "whisker and ±: 95 % interval of the mean; for percentiles from order statistics";
 

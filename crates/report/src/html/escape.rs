@@ -26,7 +26,7 @@ pub(super) fn text(raw: &str) -> String {
 }
 
 /// A JSON string with its quotes, which cannot end a `<script>` element early.
-pub(super) fn json(raw: &str) -> String {
+pub(crate) fn json(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len() + 2);
     safe.push('"');
     for character in raw.chars() {

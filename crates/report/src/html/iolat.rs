@@ -137,7 +137,7 @@ fn tests(iolat: &Iolat, sheet: &mut Sheet) -> String {
          rounds; spread: from the slowest round to the fastest",
         grouped(ios)
     );
-    let column = |label: &'static str, quantity| Column { label, quantity, parts: &[] };
+    let column = |label: &'static str, quantity| Column { label, quantity, parts: &[], most: None };
     Bars {
         of: "test".to_owned(),
         columns: vec![

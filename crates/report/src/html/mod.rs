@@ -26,6 +26,7 @@ mod escape;
 mod figures;
 mod flame;
 mod inside;
+mod inside;
 mod inventory;
 mod iolat;
 mod ladder;
@@ -49,10 +50,13 @@ mod verdict;
 #[cfg(test)]
 mod attribution_tests;
 #[cfg(test)]
+mod inside_tests;
+#[cfg(test)]
 mod iolat_tests;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use escape::json as json_text;
 use iostack_model::{Check, DeviceCard, Iolat, Ladder, Layers, OutcomeFile, Stages, Sweep};
 
 /// The page of `iostack check`: a complete HTML document.

@@ -4,7 +4,7 @@
 //! and its CPU time. `bins` is a flat list of `step, count`: the bucket is the one before plus the step, which keeps
 //! a page of a hundred histograms small. Time series and whatever else is drawn is in `plots` already.
 
-use iostack_model::{Bins, Direction, Layers, Outcome, Stages};
+use iostack_model::{Bins, Direction, Inside, Layers, Outcome, Stages};
 
 use super::escape;
 
@@ -30,9 +30,14 @@ fn one(name: &str, outcome: &Outcome) -> String {
             [outcome.iops.mean, outcome.iops.low, outcome.iops.high].map(escape::number).join(",")
         ),
         format!("\"depth_achieved\":{}", escape::number(outcome.depth_achieved)),
-        format!("\"cpu_ns\":[{},{},{}]", outcome.cpu.user.0, outcome.cpu.system.0, outcome.cpu.workers.0),
-        format!("\"syscalls\":{}", outcome.cpu.syscalls),
     ];
+    match &outcome.inside {
+        Some(inside) => fields.push(format!("\"inside\":{}", of_inside(inside))),
+        None => fields.extend([
+            format!("\"cpu_ns\":[{},{},{}]", outcome.cpu.user.0, outcome.cpu.system.0, outcome.cpu.workers.0),
+            format!("\"syscalls\":{}", outcome.cpu.syscalls),
+        ]),
+    }
     for direction in Direction::ALL {
         let flow = outcome.flow(direction);
         if flow.latency.count > 0 {
@@ -52,6 +57,33 @@ fn one(name: &str, outcome: &Outcome) -> String {
         fields.push(format!("\"attribution\":{went}"));
     }
     format!("{{{}}}", fields.join(","))
+}
+
+/// What a simulation saw; what it says of flash and over time is on the page.
+fn of_inside(inside: &Inside) -> String {
+    let resources = inside.resources.iter().map(|resource| {
+        format!(
+            "{{\"name\":{},\"count\":{},\"busy\":{},\"visits\":{},\"service_ns\":{},\"wait_ns\":{}}}",
+            escape::json(&resource.name),
+            resource.count,
+            escape::number(resource.busy),
+            resource.visits,
+            escape::number(resource.service_ns),
+            escape::number(resource.wait_ns)
+        )
+    });
+    let flows = inside.flows.iter().map(|flow| {
+        let each = flow.stages.iter().map(|(stage, own)| format!("\"{}\":{{{}}}", stage.name(), bins(own)));
+        format!("\"{}\":{{{}}}", flow.direction.name(), each.collect::<Vec<_>>().join(","))
+    });
+    format!(
+        "{{\"device\":{},\"state\":{},\"seed\":{},\"resources\":[{}],\"stages\":{{{}}}}}",
+        escape::json(&inside.device),
+        escape::json(&inside.state),
+        inside.seed,
+        resources.collect::<Vec<_>>().join(","),
+        flows.collect::<Vec<_>>().join(",")
+    )
 }
 
 /// What a trace and a profile counted: each way's whole and stages, each layer's time.

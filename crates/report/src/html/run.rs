@@ -9,14 +9,15 @@ use super::figures::{self, RANK_BAND, bandwidth, iops};
 use super::inventory;
 use super::numbers::{NOTHING, Quantity, date, grouped};
 use super::page::{Section, document};
+use super::plot::Plot;
 use super::sheet::{Sheet, span};
 use super::table::{self, pairs, with_interval};
-use super::time::{bandwidth_over_time, over_time};
-use super::{attribution, check, escape, raw};
+use super::time::{bandwidth_over_time, gauges, over_time};
+use super::{attribution, check, escape, inside, raw};
 
 /// The page of a file of outcomes.
 pub(super) fn page(file: &OutcomeFile) -> String {
-    let mut sheet = Sheet::new(&file.machine);
+    let mut sheet = Sheet::of(file);
     let mut sections = Vec::new();
     if file.outcomes.len() != 1 {
         sections.push(Section::new("overview", "Overview", "All jobs", overview(file, &mut sheet)));
@@ -25,11 +26,23 @@ pub(super) fn page(file: &OutcomeFile) -> String {
         let name = &outcome.job.name;
         sections.push(Section::new(&format!("job-{}", index + 1), name, name, job(outcome, &mut sheet)));
     }
-    sections.push(Section::new("inventory", "Inventory", "What was measured on", inventories(file)));
+    // What was simulated stands with each job, and there is no machine.
+    if !simulated(file) {
+        sections.push(Section::new("inventory", "Inventory", "What was measured on", inventories(file)));
+    }
     sections.push(Section::new("doubts", "Doubts", "Why to doubt it, and what to do", sheet.doubts.list()));
-    sections.push(Section::new("method", "Method", "How it was measured", check::METHOD.to_owned()));
+    let (how, method) = if simulated(file) {
+        ("How it was simulated", inside::METHOD)
+    } else {
+        ("How it was measured", check::METHOD)
+    };
+    sections.push(Section::new("method", "Method", how, method.to_owned()));
     let named = file.outcomes.iter().map(|outcome| (outcome.job.name.clone(), outcome));
     document("iostack run", &header(file), &sections, &sheet, &raw::outcomes(named))
+}
+
+fn simulated(file: &OutcomeFile) -> bool {
+    file.outcomes.first().is_some_and(|outcome| outcome.inside.is_some())
 }
 
 fn header(file: &OutcomeFile) -> String {
@@ -48,17 +61,23 @@ fn header(file: &OutcomeFile) -> String {
             targets.push(target);
         }
     }
+    // A simulation happens at no date.
+    let when = if simulated(file) {
+        "<b class=\"simulated\">SIMULATED</b>".to_owned()
+    } else {
+        date(file.started_unix_ms)
+    };
     format!(
-        "<p class=\"kicker\"><b>iostack run</b> · {} · {} · iostack {}</p><h1>{}</h1>",
+        "<p class=\"kicker\"><b>iostack run</b> · {} · {when} · iostack {}</p><h1>{}</h1>",
         escape::text(&targets.join(", ")),
-        date(file.started_unix_ms),
         escape::text(&file.iostack),
         escape::text(&title)
     )
 }
 
 fn overview(file: &OutcomeFile, sheet: &mut Sheet) -> String {
-    let heads = ["job", "asked", "IOPS", "bandwidth", "p50", "p99", "p99.9", "CPU per I/O"];
+    let last = if simulated(file) { "limited by" } else { "CPU per I/O" };
+    let heads = ["job", "asked", "IOPS", "bandwidth", "p50", "p99", "p99.9", last];
     let rows: Vec<Vec<String>> = file
         .outcomes
         .iter()
@@ -68,12 +87,17 @@ fn overview(file: &OutcomeFile, sheet: &mut Sheet) -> String {
             let doubts = sheet.doubts.note(&outcome.caveats, &outcome.job.name);
             let mut row = vec![
                 format!("<a href=\"#job-{}\">{}</a>{doubts}", index + 1, escape::text(&outcome.job.name)),
-                escape::text(&asked_short(&outcome.job)),
+                escape::text(&asked_short(outcome)),
                 with_interval(Quantity::Count, iops(outcome)),
                 Quantity::Bandwidth.show(bandwidth(outcome).mean),
             ];
             row.extend([0.5, 0.99, 0.999].map(|fraction| supported(&latency, fraction)));
-            row.push(outcome.cpu_ns_per_io().map_or(NOTHING.to_owned(), |ns| Quantity::Nanos.show(ns)));
+            row.push(match &outcome.inside {
+                Some(inside) => {
+                    inside.limit.as_ref().map_or(NOTHING.to_owned(), |limit| escape::text(&limit.name))
+                }
+                None => outcome.cpu_ns_per_io().map_or(NOTHING.to_owned(), |ns| Quantity::Nanos.show(ns)),
+            });
             row
         })
         .collect();
@@ -99,14 +123,19 @@ fn job(outcome: &Outcome, sheet: &mut Sheet) -> String {
     } else {
         ""
     };
+    let (beside, facts) = match &outcome.inside {
+        Some(inside) => ("The simulated device", inside::device(inside)),
+        None => ("What it cost", cost(outcome)),
+    };
     format!(
-        "{}{ended}{doubts}{}<div class=\"two\"><div><h3>What was asked</h3>{}</div><div><h3>What it cost</h3>{}</div></div>\
-         <div class=\"figures\">{}</div>{}{}{}",
+        "{}{ended}{doubts}{}{}<div class=\"two\"><div><h3>What was asked</h3>{}</div><div><h3>{beside}</h3>{facts}</div>\
+         </div><div class=\"figures\">{}</div>{}{}{}{}",
         tiles(outcome, &directions),
+        inside::reasons(outcome),
         flows(outcome, &directions),
-        asked(&outcome.job),
-        cost(outcome),
+        asked(outcome),
         drawings(outcome, &directions, sheet),
+        inside::body(outcome, sheet),
         attribution::of_outcome(outcome, sheet),
         failures(outcome),
         table::outcomes(&[(outcome.job.name.clone(), outcome)], "", &mut sheet.doubts),
@@ -118,7 +147,7 @@ fn tiles(outcome: &Outcome, directions: &[Direction]) -> String {
     let tail =
         [("p99", 0.99), ("p99.9", 0.999)].map(|(name, at)| format!("{name} {}", supported(&latency, at)));
     let words: Vec<&str> = directions.iter().map(|direction| direction.name()).collect();
-    let tiles = [
+    let mut tiles = vec![
         ("throughput", format!("{} IOPS", Quantity::Count.show(iops(outcome).mean)), words.join(" and ")),
         (
             "bandwidth",
@@ -131,12 +160,15 @@ fn tiles(outcome: &Outcome, directions: &[Direction]) -> String {
             Quantity::Count.show(outcome.depth_achieved),
             format!("asked: {}", u64::from(outcome.job.depth()) * u64::from(outcome.job.threads)),
         ),
-        (
+    ];
+    match &outcome.inside {
+        Some(inside) => tiles.extend(inside::tiles(inside)),
+        None => tiles.push((
             "CPU time per I/O",
             outcome.cpu_ns_per_io().map_or(NOTHING.to_owned(), |ns| Quantity::Nanos.show(ns)),
             format!("busiest thread {:.0} %", outcome.cpu.busiest_thread * 100.0),
-        ),
-    ];
+        )),
+    }
     let tiles: String = tiles
         .iter()
         .map(|(what, value, detail)| {
@@ -185,7 +217,19 @@ fn drawings(outcome: &Outcome, directions: &[Direction], sheet: &mut Sheet) -> S
     }
     let Some((rates, mut latency, each)) = over_time(outcome, "IOPS over time") else { return out };
     "p50 and p99 over time".clone_into(&mut latency.heading);
-    for mut plot in [Some(rates), bandwidth_over_time(outcome), Some(latency)].into_iter().flatten() {
+    let mut gauges = gauges(outcome);
+    let mut curves: Vec<Plot> =
+        [Some(rates), bandwidth_over_time(outcome), Some(latency)].into_iter().flatten().collect();
+    if !gauges.is_empty() {
+        // Below each other and of one width, so that what ran out stands under what fell.
+        for plot in &mut curves {
+            plot.wide = true;
+        }
+        let rest = curves.split_off(1);
+        curves.append(&mut gauges);
+        curves.extend(rest);
+    }
+    for mut plot in curves {
         plot.caption = sheet.caption(&[outcome], &each);
         out += &sheet.figure(&plot);
     }
@@ -246,9 +290,11 @@ fn cost(outcome: &Outcome) -> String {
     ])
 }
 
-fn asked_short(job: &Job) -> String {
+fn asked_short(outcome: &Outcome) -> String {
+    let job = &outcome.job;
+    let engine = if outcome.inside.is_some() { String::new() } else { format!("{} ", job.engine.name()) };
     let threads = if job.threads == 1 { String::new() } else { format!(", {} threads", job.threads) };
-    format!("{} {}, {} depth {}{threads}", job.rw_name(), sizes(job), job.engine.name(), job.depth())
+    format!("{} {}, {engine}depth {}{threads}", job.rw_name(), sizes(job), job.depth())
 }
 
 fn sizes(job: &Job) -> String {
@@ -256,7 +302,9 @@ fn sizes(job: &Job) -> String {
     if smallest == largest { largest.to_string() } else { format!("{smallest} to {largest}") }
 }
 
-fn asked(job: &Job) -> String {
+fn asked(outcome: &Outcome) -> String {
+    let job = &outcome.job;
+    let real = |text: String| if outcome.inside.is_some() { String::new() } else { text };
     let yes_no = |is: bool| if is { "yes" } else { "no" }.to_owned();
     let arrival = job.rate.map_or("closed loop".to_owned(), |rate| {
         format!("open loop, {} I/Os per second and thread", rate.iops)
@@ -266,7 +314,8 @@ fn asked(job: &Job) -> String {
         ("Mix", format!("{} % read, {} % write, {} % trim", job.mix.read, job.mix.write, job.mix.trim)),
         ("Request size", sizes(job)),
         ("Region", job.size.map_or("the whole target".to_owned(), amount)),
-        ("Engine", format!("{}, batches of {}", job.engine.name(), job.batch.submit)),
+        // Of an engine a simulation has only its depth, and of the page cache nothing.
+        ("Engine", real(format!("{}, batches of {}", job.engine.name(), job.batch.submit))),
         (
             "Depth and threads",
             format!(
@@ -276,7 +325,7 @@ fn asked(job: &Job) -> String {
                 if job.threads == 1 { "" } else { "s" }
             ),
         ),
-        ("Direct I/O", yes_no(job.direct)),
+        ("Direct I/O", real(yes_no(job.direct))),
         ("Load", arrival),
         (
             "Time",

@@ -2,7 +2,7 @@
 //!
 //! The figures that `plot.js` will want, the doubts that were met, and the conditions that each caption repeats.
 
-use iostack_model::{Caveat, Machine, Nanos, Outcome};
+use iostack_model::{Caveat, Inside, Machine, Nanos, Outcome, OutcomeFile};
 
 use super::doubts::Doubts;
 use super::escape;
@@ -32,6 +32,22 @@ impl Sheet {
             escape::text(&machine.kernel.release)
         );
         Sheet { plots: Vec::new(), doubts: Doubts::default(), conditions }
+    }
+
+    /// A sheet of the outcomes of a run: of a machine, or of a simulation.
+    pub(super) fn of(file: &OutcomeFile) -> Sheet {
+        match file.outcomes.first().and_then(|outcome| outcome.inside.as_ref()) {
+            Some(inside) => Sheet::simulated(inside),
+            None => Sheet::new(&file.machine),
+        }
+    }
+
+    fn simulated(inside: &Inside) -> Sheet {
+        let device = escape::text(&inside.device);
+        Sheet {
+            conditions: format!("simulated: {device}, seed {}, virtual time", inside.seed),
+            ..Sheet::bare()
+        }
     }
 
     /// A sheet of figures whose machine is not known.

@@ -46,11 +46,11 @@ fn time(ns: f64) -> String {
     Quantity::Nanos.show(ns)
 }
 
-fn mean(bins: &Bins) -> String {
+pub(super) fn mean(bins: &Bins) -> String {
     if bins.count == 0 { NOTHING.to_owned() } else { time(bins.mean_ns()) }
 }
 
-fn share(part: f64, whole: f64) -> f64 {
+pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
 }
 
@@ -153,7 +153,7 @@ fn has_room(letters: usize, width: f64) -> bool {
 }
 
 /// Stages in the order of the way, each as wide as its mean. Widths are shares, so that it fits any screen.
-fn timeline(own: &[(Stage, &Bins)], whole_ns: f64, height: u32) -> String {
+pub(super) fn timeline(own: &[(Stage, &Bins)], whole_ns: f64, height: u32) -> String {
     let mut out = format!(
         "<svg class=\"timeline\" width=\"100%\" height=\"{height}\" role=\"img\" aria-label=\"stages\">"
     );
@@ -177,9 +177,9 @@ fn timeline(own: &[(Stage, &Bins)], whole_ns: f64, height: u32) -> String {
         put(
             &mut out,
             format_args!(
-                "<svg class=\"{part} shade{shade}\" x=\"{x:.3}%\" width=\"{w:.3}%\" height=\"{height}\"><title>{name}: \
+                "<svg class=\"{hue} shade{shade}\" x=\"{x:.3}%\" width=\"{w:.3}%\" height=\"{height}\"><title>{name}: \
                  {mean}, {share} ({meaning})</title><rect width=\"100%\" height=\"{height}\"/>{label}</svg>",
-                part = stage.part().name(),
+                hue = super::inside::hue(*stage),
                 // Neighbours of one part are told apart; a part of one stage has the colour of the legend.
                 shade = if stage.part() == Part::Platform { index % 2 } else { 0 },
                 x = from * 100.0,
@@ -196,7 +196,7 @@ fn timeline(own: &[(Stage, &Bins)], whole_ns: f64, height: u32) -> String {
 }
 
 /// The time axis of the line.
-fn ruler(whole_ns: f64) -> String {
+pub(super) fn ruler(whole_ns: f64) -> String {
     let mut ticks = String::new();
     for tick in Scale::Linear.ticks(0.0, whole_ns, 6) {
         let place = share(tick, whole_ns) * 100.0;

@@ -79,6 +79,9 @@ const HEADS: [&str; 15] = [
     "busiest thread",
 ];
 
+/// The last columns, which are about the processor.
+const OF_CPU: usize = 4;
+
 /// All outcomes of a step with everything that was counted. `place` goes before each name in the list of doubts.
 pub(super) fn outcomes(named: &[(String, &Outcome)], place: &str, doubts: &mut Doubts) -> String {
     let mut rows = Vec::new();
@@ -86,10 +89,16 @@ pub(super) fn outcomes(named: &[(String, &Outcome)], place: &str, doubts: &mut D
         let links = doubts.note(&outcome.caveats, &format!("{place}{name}"));
         rows.push(row(&format!("{}{links}", escape::text(name)), outcome));
     }
+    // A simulation has no processor.
+    let simulated = !named.is_empty() && named.iter().all(|(_, outcome)| outcome.inside.is_some());
+    let columns = if simulated { HEADS.len() - OF_CPU } else { HEADS.len() };
+    for row in &mut rows {
+        row.truncate(columns);
+    }
     format!(
         "<details class=\"raw\"><summary>All numbers ({})</summary>{}</details>",
         named.len(),
-        table(&HEADS, &rows)
+        table(&HEADS[..columns], &rows)
     )
 }
 

@@ -9,6 +9,7 @@ use super::figures::latency_axis;
 use super::numbers::{Quantity, significant};
 use super::plot::{Axis, Look, Mark, Plot, Series, Spot};
 use super::scale::Scale;
+use crate::inside::falls;
 
 /// Elements drawn at most; more than a screen has columns to show.
 const ELEMENTS: usize = 400;
@@ -64,11 +65,46 @@ fn empty(outcome: &Outcome, heading: &str, y: Axis) -> Plot {
         x: Axis::new("time since the start of measuring (s)", Quantity::Seconds, Scale::Linear),
         y,
         series: Vec::new(),
-        marks: outcome.caveats.iter().filter_map(mark).collect(),
+        marks: marks(outcome),
         caption: String::new(),
         label_spots: false,
         wide: false,
     }
+}
+
+/// Values of a simulated device over the same time; those that never change are left out.
+pub(super) fn gauges(outcome: &Outcome) -> Vec<Plot> {
+    let Some((whole, _)) = elements(outcome) else { return Vec::new() };
+    let stride = outcome.series.len().div_ceil(whole.len());
+    let gauges = outcome.inside.iter().flat_map(|inside| &inside.gauges);
+    gauges
+        .filter(|gauge| gauge.values.windows(2).any(|pair| (pair[0] - pair[1]).abs() > 0.0))
+        .map(|gauge| {
+            let last = gauge.values.chunks(stride).filter_map(|chunk| chunk.last());
+            let spots = whole.iter().zip(last).map(|(element, &value)| Spot::at(middle(element), value));
+            // A short name, so that the axis ends where that of the rate does.
+            let name = gauge.name.split(' ').next_back().unwrap_or_default().to_owned();
+            let series = Series { name, slot: 5, look: Look::Plain, spots: spots.collect() };
+            let y = Axis::new(gauge.name.clone(), Quantity::Count, Scale::Linear);
+            let heading = format!("Meanwhile in the device: {}", gauge.name);
+            Plot { series: vec![series], wide: true, ..empty(outcome, &heading, y) }
+        })
+        .collect()
+}
+
+/// Where the rate fell and something had run out, else where the series alone shows a change.
+fn marks(outcome: &Outcome) -> Vec<Mark> {
+    let falls = outcome.inside.as_ref().map_or_else(Vec::new, |inside| falls(outcome, inside));
+    if falls.is_empty() {
+        return outcome.caveats.iter().filter_map(mark).collect();
+    }
+    let each = falls.iter().map(|fall| Mark {
+        x: fall.at.as_secs_f64(),
+        label: format!("{}: {} %", fall.what(), significant((fall.after / fall.before - 1.0) * 100.0)),
+        slot: None,
+        leftward: false,
+    });
+    each.collect()
 }
 
 fn mark(caveat: &Caveat) -> Option<Mark> {
