@@ -29,6 +29,14 @@ impl Account {
         self.until = finish;
     }
 
+    /// The service that was booked last goes on until `finish`: what follows without a gap was not known before.
+    #[inline]
+    pub fn extend(&mut self, finish: Time) {
+        debug_assert!(finish >= self.until);
+        self.busy += finish - self.until;
+        self.until = finish;
+    }
+
     /// The service that was booked last ends at `at` instead: it was suspended. The rest is booked anew.
     pub fn cut(&mut self, at: Time) {
         assert!(at <= self.until, "a service that ended at {} cannot be cut at {at}", self.until);

@@ -1,10 +1,28 @@
-//! What does an SSD do? A command queue, a link, a controller, channels, dies, and flash management on top.
+//! What does an SSD do? A command queue, a link, firmware, channels and dies, under a translation layer.
+//!
+//! Start reading at `ssd.rs`.
 
+mod buffer;
+mod collector;
+mod die;
+mod index;
+mod layout;
+mod mixed;
 mod parameters;
+mod read;
+mod schedule;
+mod slc;
+mod spec;
+mod ssd;
+mod way;
+mod write;
 
 use super::DeviceKind;
 use crate::engine::{PartId, World};
+use crate::ftl::{Ftl, Made};
 use crate::sheet::{Sheet, SheetError};
+use spec::Spec;
+use ssd::Ssd;
 
 pub(super) const KIND: DeviceKind = DeviceKind {
     name: "flash",
@@ -13,6 +31,15 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     build,
 };
 
-fn build(sheet: &Sheet, _world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
-    Err(sheet.refuse("flash.capacity", "flash devices do not run yet", "wait"))
+fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
+    let spec = Spec::of(sheet, seed, world.sim.keeps_stamps())?;
+    let impossible = |error: &dyn std::fmt::Display| {
+        sheet.refuse("flash.over_provisioning", "this flash cannot work", &error.to_string())
+    };
+    let mut ftl = Ftl::new(&spec.ftl).map_err(|error| impossible(&error))?;
+    let formula = match ftl.precondition(spec.state) {
+        Made::Written => None,
+        Made::Formula(words) => Some(words),
+    };
+    Ok(world.add(Box::new(Ssd::new(spec, ftl, formula))))
 }

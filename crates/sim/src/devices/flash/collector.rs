@@ -1,0 +1,187 @@
+//! How does a die win back blocks?
+//!
+//! ```text
+//!   choose a victim in each plane ──► sense, leave ──► program elsewhere in the plane ──┐
+//!                                        ▲──────────── until nothing valid is left ◄────┤
+//!                                                                             erase ◄───┘
+//! ```
+//!
+//! One step at a time: after each the die decides anew, so that reads and writes come between. Planes that may work together
+//! (`flash.multi_plane`) sense, program and erase together. Data passes through the controller (no copy-back).
+
+use super::die::Phase;
+use super::ssd::{DIE, Ssd};
+use crate::engine::{Sim, token};
+use crate::ftl::{Block, Place, Urgency};
+
+/// Collection in one plane.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    victim: Option<Block>,
+    cursor: u32,
+    /// Nothing valid is behind the cursor.
+    drained: bool,
+    /// Pages that were read: number and place.
+    held: Vec<(u32, Place)>,
+}
+
+/// Collection in one die.
+#[derive(Clone, Debug)]
+pub(super) struct Collector {
+    planes: Vec<Work>,
+    /// Pages that are leaving.
+    sensed: u64,
+    /// Places that are being programmed: the controller still has what belongs there.
+    programming: Vec<u32>,
+}
+
+impl Collector {
+    pub(super) fn new(planes: usize) -> Collector {
+        Collector { planes: vec![Work::default(); planes], sensed: 0, programming: Vec::new() }
+    }
+
+    /// The page that belongs to a place is in the controller, since it is being programmed.
+    #[inline]
+    pub(super) fn holds(&self, place: u32) -> bool {
+        !self.programming.is_empty() && self.programming.contains(&place)
+    }
+}
+
+impl Ssd {
+    /// Goes on collecting in a die; false when there is nothing to do.
+    pub(super) fn collect(&mut self, number: u32, sim: &mut Sim) -> bool {
+        loop {
+            if self.move_sense(number, sim) || self.move_program(number, sim) || self.erase(number, sim) {
+                return true;
+            }
+            if !self.choose(number) {
+                return false;
+            }
+        }
+    }
+
+    /// Chooses victims where blocks are few.
+    fn choose(&mut self, number: u32) -> bool {
+        let planes = self.layout.planes_of(number);
+        let mut order: Vec<(Urgency, usize)> =
+            planes.iter().enumerate().map(|(at, &plane)| (self.ftl.urgency(plane), at)).collect();
+        order.sort_by_key(|&(urgency, at)| (std::cmp::Reverse(urgency), at));
+        let mut any = false;
+        for (urgency, at) in order {
+            if urgency == Urgency::None || any && !self.spec.die.writes_together {
+                break;
+            }
+            let Some(victim) = self.ftl.victim(planes[at]) else { continue };
+            let work = &mut self.dies[number as usize].collector.planes[at];
+            (work.victim, work.cursor, work.drained) = (Some(victim), 0, false);
+            any = true;
+        }
+        self.dies[number as usize].dirty = any;
+        any
+    }
+
+    /// Senses the next flash page with valid data, in each plane that has no flash page full of them yet.
+    fn move_sense(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let (unit, together) = (self.spec.unit, self.spec.die.reads_together);
+        let collector = &mut self.dies[number as usize].collector;
+        collector.sensed = 0;
+        for work in &mut collector.planes {
+            let Some(victim) = work.victim.filter(|_| !work.drained && work.held.len() < unit as usize)
+            else {
+                continue;
+            };
+            let mut sensed = None;
+            loop {
+                let mut cursor = work.cursor;
+                let Some((lpn, place)) = self.ftl.next_valid(victim, &mut cursor) else {
+                    work.drained = true;
+                    break;
+                };
+                if *sensed.get_or_insert(place.0 / unit) != place.0 / unit {
+                    break;
+                }
+                work.cursor = cursor;
+                work.held.push((lpn, place));
+                collector.sensed += 1;
+            }
+            if !together && collector.sensed > 0 {
+                break;
+            }
+        }
+        if collector.sensed == 0 {
+            return false;
+        }
+        self.work(number, Phase::MoveSensing, sim.now(), self.spec.die.cells.read, sim.now(), sim);
+        true
+    }
+
+    /// What was sensed leaves for the controller.
+    pub(super) fn move_sensed(&mut self, number: u32, sim: &mut Sim) {
+        let die = &mut self.dies[number as usize];
+        let time = self.spec.channel.time(die.collector.sensed << self.spec.page_shift);
+        let until = self.channels[usize::from(die.channel)].serve(sim.now(), time);
+        die.turn_to(Phase::MoveLeaving, sim.now());
+        die.until = until;
+        die.account.extend(until);
+        sim.wake_at(until, token(DIE, number));
+    }
+
+    /// Programs a flash page of moved data in each plane, less what was overwritten meanwhile.
+    fn move_program(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let die = &mut self.dies[number as usize];
+        let Collector { planes, programming, .. } = &mut die.collector;
+        for work in planes {
+            let mut count = 0;
+            while count < self.spec.unit && !work.held.is_empty() {
+                let (lpn, from) = work.held.remove(0);
+                if let Some(place) = self.ftl.relocate(lpn, from) {
+                    programming.push(place.0);
+                    count += 1;
+                }
+            }
+            if count > 0 && !self.spec.die.writes_together {
+                break;
+            }
+        }
+        if programming.is_empty() {
+            return false;
+        }
+        let time = self.spec.channel.time((programming.len() as u64) << self.spec.page_shift);
+        let loaded = self.channels[usize::from(die.channel)].serve(sim.now(), time);
+        let program = self.spec.die.cells.program;
+        self.work(number, Phase::MoveProgramming, loaded, program, sim.now(), sim);
+        true
+    }
+
+    /// Moved pages are on flash.
+    pub(super) fn move_programmed(&mut self, number: u32, sim: &mut Sim) {
+        self.dies[number as usize].collector.programming.clear();
+        self.ended(number, sim);
+        self.next(number, sim);
+    }
+
+    /// Erases the victims that hold nothing any more.
+    fn erase(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let die = &mut self.dies[number as usize];
+        let done = |work: &Work| work.victim.is_some() && work.drained && work.held.is_empty();
+        if !die.collector.planes.iter().any(done) {
+            return false;
+        }
+        die.erases = die.erases.wrapping_add(1);
+        self.work(number, Phase::Erasing, sim.now(), self.spec.die.cells.erase, sim.now(), sim);
+        true
+    }
+
+    /// They are erased.
+    pub(super) fn erased(&mut self, number: u32, sim: &mut Sim) {
+        for work in &mut self.dies[number as usize].collector.planes {
+            if work.drained && work.held.is_empty() {
+                let victim = work.victim.take();
+                work.drained = false;
+                self.ftl.erase(victim.expect("what is drained is a victim"));
+            }
+        }
+        self.ended(number, sim);
+        self.next(number, sim);
+    }
+}

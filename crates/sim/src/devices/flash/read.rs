@@ -1,0 +1,361 @@
+//! Where is the page, and when does the die read it?
+
+use iostack_model::Stage;
+
+use super::buffer::{NONE, Step};
+use super::die::{Phase, Slot};
+use super::ssd::{DIE, INNER, LEFT, MERGED, Ssd};
+use crate::engine::{RequestId, Sim, Time, token};
+use crate::ftl::Place;
+
+/// So many reads that wait are looked at for company.
+const LOOK_AT: usize = 64;
+/// Flash pages that are sensed together: planes of a die.
+const PLANES_MAX: usize = 16;
+
+impl Ssd {
+    /// A read of a page, or of a piece of it.
+    #[inline]
+    pub(super) fn read(&mut self, id: RequestId, sim: &mut Sim) {
+        let lpn = (sim.request(id).offset >> self.spec.page_shift) as u32;
+        if let Some(page) = self.buffer.find(lpn) {
+            return self.read_buffer(id, page, sim);
+        }
+        match self.look_up(id.0, lpn) {
+            Some(die) => self.enqueue(die, id.0, sim),
+            // Nothing was ever written there: the firmware answers, cells are not read.
+            None => self.deliver(id, sim),
+        }
+    }
+
+    /// The page is in the buffer, whole or soon to be.
+    fn read_buffer(&mut self, id: RequestId, page: u32, sim: &mut Sim) {
+        let kept = self.buffer.page(page);
+        if kept.step == Step::Merging {
+            let readers = std::mem::replace(&mut kept.readers, id.0);
+            self.slot(id.0).next = readers;
+            return;
+        }
+        let stamp = kept.stamp;
+        self.stamp_read(id, stamp, sim);
+        self.deliver(id, sim);
+    }
+
+    /// Answers reads that waited for a merge.
+    pub(super) fn answer_readers(&mut self, page: u32, sim: &mut Sim) {
+        let kept = self.buffer.page(page);
+        let (mut reader, stamp) = (std::mem::replace(&mut kept.readers, NONE), kept.stamp);
+        while reader != NONE {
+            let next = self.slot(reader).next;
+            sim.spend(RequestId(reader), Stage::Die);
+            self.stamp_read(RequestId(reader), stamp, sim);
+            self.deliver(RequestId(reader), sim);
+            reader = next;
+        }
+    }
+
+    /// Finds a page on flash: its die; the place goes to the slot.
+    #[inline]
+    pub(super) fn look_up(&mut self, id: u32, lpn: u32) -> Option<u32> {
+        if let Some(place) = self.slc.as_ref().and_then(|slc| slc.find(lpn)) {
+            let die = self.slc.as_ref().expect("it has the page").die_of(place);
+            let slot = self.slot(id);
+            (slot.place, slot.slc) = (place, true);
+            return Some(die);
+        }
+        let place = self.ftl.lookup(lpn)?;
+        let die = self.layout.die[self.ftl.plane_of(place) as usize];
+        let slot = self.slot(id);
+        (slot.place, slot.slc) = (place.0, false);
+        Some(u32::from(die))
+    }
+
+    /// A read has come to its die.
+    #[inline]
+    pub(super) fn enqueue(&mut self, number: u32, id: u32, sim: &mut Sim) {
+        let now = sim.now();
+        let die = &mut self.dies[number as usize];
+        let (phase, rank, erases, collected) = (die.phase, die.rank, die.erases, die.collected(now));
+        if phase == Phase::Idle {
+            self.idle.remove(rank);
+            let slot = self.slot(id);
+            (slot.next, slot.since, slot.collected) = (NONE, now, collected);
+            self.dies[number as usize].active = id;
+            return self.sense(number, now, sim);
+        }
+        let slot = self.slot_of(id);
+        if !slot.slc && self.dies[number as usize].collector.holds(slot.place) {
+            return self.answer_from_collector(id, sim);
+        }
+        let slot = self.slot(id);
+        (slot.next, slot.since, slot.collected, slot.erases) = (NONE, now, collected, erases);
+        let die = &mut self.dies[number as usize];
+        let last = std::mem::replace(&mut die.reads.1, id);
+        match last {
+            NONE => die.reads.0 = id,
+            last => self.slot(last).next = id,
+        }
+        self.suspend(number, sim);
+    }
+
+    /// What is kept, as it is.
+    #[inline]
+    fn slot_of(&self, id: u32) -> Slot {
+        if id & INNER == 0 { self.slots[id as usize] } else { self.inner[(id & !INNER) as usize] }
+    }
+
+    /// The page is being moved at this moment: the controller has it.
+    fn answer_from_collector(&mut self, id: u32, sim: &mut Sim) {
+        let place = self.slot(id).place;
+        if id & INNER != 0 {
+            return self.merged(id & !INNER, self.stamp_at(place, false), sim);
+        }
+        self.stamp_from(RequestId(id), place, false, sim);
+        self.deliver(RequestId(id), sim);
+    }
+
+    /// Takes the reads that a die serves next: the first that waits, and others that share its sense.
+    pub(super) fn start_reads(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let Some(first) = self.first_read(number, sim) else { return false };
+        let since = self.slot(first).since;
+        self.dies[number as usize].active = first;
+        self.slot(first).next = NONE;
+        let shares = self.spec.die.reads_together && self.layout.counts.planes > 1 || self.spec.unit > 1;
+        if shares && self.dies[number as usize].reads.0 != NONE {
+            self.gather(number, first);
+        }
+        self.charge_die_wait(number, sim);
+        self.sense(number, since, sim);
+        true
+    }
+
+    /// The first read that waits. One whose page was moved while it did goes where the page is now.
+    fn first_read(&mut self, number: u32, sim: &mut Sim) -> Option<u32> {
+        loop {
+            let die = &mut self.dies[number as usize];
+            let (id, erases) = (die.reads.0, die.erases);
+            if id == NONE {
+                return None;
+            }
+            let slot = self.slot_of(id);
+            let die = &mut self.dies[number as usize];
+            die.reads.0 = slot.next;
+            if slot.next == NONE {
+                die.reads.1 = NONE;
+            }
+            if slot.erases == erases {
+                return Some(id);
+            }
+            self.look_again(id, sim);
+        }
+    }
+
+    /// Blocks were erased while the read waited.
+    fn look_again(&mut self, id: u32, sim: &mut Sim) {
+        if id & INNER != 0 {
+            let lpn = self.buffer.page(id & !INNER).lpn;
+            return match self.look_up(id, lpn) {
+                Some(die) => self.enqueue(die, id, sim),
+                None => self.merged(id & !INNER, 0, sim),
+            };
+        }
+        sim.spend(RequestId(id), Stage::DieWait);
+        self.read(RequestId(id), sim);
+    }
+
+    /// Moves reads of the same flash page, and of pages of other planes, from the queue to those that are served.
+    fn gather(&mut self, number: u32, first: u32) {
+        let head = self.slot_of(first);
+        let mut pages = [(0, 0); PLANES_MAX];
+        pages[0] = self.flash_page(head.place, head.slc);
+        let (mut count, mut last_active) = (1, first);
+        let erases = self.dies[number as usize].erases;
+        let (mut before, mut id) = (NONE, self.dies[number as usize].reads.0);
+        for _ in 0..LOOK_AT {
+            if id == NONE {
+                break;
+            }
+            let slot = self.slot_of(id);
+            let page = self.flash_page(slot.place, slot.slc);
+            let same = pages[..count].contains(&page);
+            let joins = self.spec.die.reads_together && pages[..count].iter().all(|other| other.1 != page.1);
+            if slot.slc != head.slc || slot.erases != erases || !(same || joins) {
+                (before, id) = (id, slot.next);
+                continue;
+            }
+            if !same {
+                pages[count] = page;
+                count += 1;
+            }
+            self.unlink_read(number, before, id);
+            self.slot(last_active).next = id;
+            self.slot(id).next = NONE;
+            last_active = id;
+            id = slot.next;
+        }
+    }
+
+    /// A page of the flash, and its plane.
+    fn flash_page(&self, place: u32, slc: bool) -> (u32, u32) {
+        let page = place / self.spec.unit;
+        if slc { (page, page % self.layout.counts.planes) } else { (page, self.ftl.plane_of(Place(place))) }
+    }
+
+    fn unlink_read(&mut self, number: u32, before: u32, id: u32) {
+        let next = self.slot(id).next;
+        if before == NONE {
+            self.dies[number as usize].reads.0 = next;
+        } else {
+            self.slot(before).next = next;
+        }
+        let die = &mut self.dies[number as usize];
+        if die.reads.1 == id {
+            die.reads.1 = before;
+        }
+    }
+
+    /// What the reads waited: for collection as long as it had the die, else for other requests.
+    fn charge_die_wait(&mut self, number: u32, sim: &mut Sim) {
+        let die = &self.dies[number as usize];
+        let (mut id, collected) = (die.active, die.collected(sim.now()));
+        while id != NONE {
+            let slot = self.slot_of(id);
+            if id & INNER == 0 {
+                if collected > slot.collected {
+                    let until = slot.since + (collected - slot.collected);
+                    sim.spend_until(RequestId(id), Stage::Collect, until);
+                }
+                sim.spend(RequestId(id), Stage::DieWait);
+            }
+            id = slot.next;
+        }
+    }
+
+    /// The die senses what its active reads want.
+    #[inline]
+    fn sense(&mut self, number: u32, since: Time, sim: &mut Sim) {
+        let now = sim.now();
+        let cells = match self.spec.slc {
+            Some(slc) if self.slot_of(self.dies[number as usize].active).slc => slc.cells,
+            _ => self.spec.die.cells,
+        };
+        let die = &mut self.dies[number as usize];
+        die.turn_to(Phase::Sensing, now);
+        die.until = now + cells.read;
+        die.account.book(since, now, die.until);
+        sim.wake_at(die.until, token(DIE, number));
+    }
+
+    /// The cells are sensed.
+    #[inline]
+    pub(super) fn sensed(&mut self, number: u32, sim: &mut Sim) {
+        let mut id = self.dies[number as usize].active;
+        while id != NONE {
+            if id & INNER == 0 {
+                sim.spend(RequestId(id), Stage::Die);
+                if self.mixed.is_some() {
+                    let slot = self.slot_of(id);
+                    self.stamp_from(RequestId(id), slot.place, slot.slc, sim);
+                }
+            }
+            id = self.slot(id).next;
+        }
+        let now = sim.now();
+        let die = &mut self.dies[number as usize];
+        if die.register_until > now {
+            die.turn_to(Phase::Register, now);
+            die.until = die.register_until;
+            die.account.extend(die.until);
+            return sim.wake_at(die.until, token(DIE, number));
+        }
+        self.leave(number, sim);
+    }
+
+    /// The data of the die's reads sets out for the controller.
+    #[inline]
+    pub(super) fn leave(&mut self, number: u32, sim: &mut Sim) {
+        let now = sim.now();
+        let die = &mut self.dies[number as usize];
+        let channel = usize::from(die.channel);
+        let mut id = std::mem::replace(&mut die.active, NONE);
+        let (mut until, mut left, mut page) = (now, 0, NONE);
+        while id != NONE {
+            let slot = self.slot_of(id);
+            let bytes = match id & INNER {
+                0 => u64::from(sim.request(RequestId(id)).length),
+                _ => 1 << self.spec.page_shift,
+            };
+            // One command for all of a flash page.
+            let with_command = std::mem::replace(&mut page, slot.place / self.spec.unit) != page;
+            let time =
+                if with_command { self.spec.channel.time(bytes) } else { self.spec.channel.data(bytes) };
+            until = self.channels[channel].serve(now, time);
+            left += 1;
+            let (kind, index) = if id & INNER == 0 { (LEFT, id) } else { (MERGED, id & !INNER) };
+            sim.wake_at(until, token(kind, index));
+            id = slot.next;
+        }
+        let die = &mut self.dies[number as usize];
+        if self.spec.die.cache_register {
+            die.register_until = until;
+            return self.next(number, sim);
+        }
+        die.turn_to(Phase::Leaving, now);
+        die.left = left;
+        die.account.extend(until);
+    }
+
+    /// Data of a read is out of its die.
+    #[inline]
+    pub(super) fn left(&mut self, id: RequestId, sim: &mut Sim) {
+        sim.spend(id, Stage::Channel);
+        let slot = self.slot_of(id.0);
+        self.deliver(id, sim);
+        self.freed(slot, sim);
+    }
+
+    /// The rest of a page that was written in part is out of its die.
+    pub(super) fn piece_left(&mut self, page: u32, sim: &mut Sim) {
+        let slot = self.slot_of(page | INNER);
+        self.merged(page, self.stamp_at(slot.place, slot.slc), sim);
+        self.freed(slot, sim);
+    }
+
+    /// One less in the die's page register.
+    #[inline]
+    pub(super) fn freed(&mut self, slot: Slot, sim: &mut Sim) {
+        if self.spec.die.cache_register {
+            return;
+        }
+        let number = match &self.slc {
+            Some(slc) if slot.slc => slc.die_of(slot.place),
+            _ => u32::from(self.layout.die[self.ftl.plane_of(Place(slot.place)) as usize]),
+        };
+        let die = &mut self.dies[number as usize];
+        die.left -= 1;
+        if die.left == 0 {
+            self.next(number, sim);
+        }
+    }
+
+    /// The stamp of the page at a place.
+    pub(super) fn stamp_at(&self, place: u32, slc: bool) -> u32 {
+        match &self.slc {
+            Some(cache) if slc => cache.stamp(place),
+            _ => self.ftl.stamp(Place(place)),
+        }
+    }
+
+    fn stamp_from(&mut self, id: RequestId, place: u32, slc: bool, sim: &mut Sim) {
+        let stamp = self.stamp_at(place, slc);
+        self.stamp_read(id, stamp, sim);
+    }
+
+    /// What a read finds, where stamps are kept.
+    fn stamp_read(&mut self, id: RequestId, stamp: u32, sim: &mut Sim) {
+        let Some(mixed) = &self.mixed else { return };
+        let start = sim.request(id).offset & ((1 << self.spec.page_shift) - 1);
+        let request = sim.request_mut(id);
+        request.stamp = mixed.read(stamp, start as u32, request.length);
+    }
+}

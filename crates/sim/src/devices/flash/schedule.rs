@@ -1,0 +1,354 @@
+//! What does a die do next?
+//!
+//! Reads come first, unless what they overtake has let enough of them pass. Then what was suspended; collection that writes
+//! wait for; pages of the buffer; and when nobody wants the die, collection in advance.
+
+use iostack_model::Stage;
+
+use super::buffer::NONE;
+use super::die::Phase;
+use super::ssd::{DIE, LOADED, Ssd};
+use crate::engine::{RequestId, Sim, token};
+use crate::ftl::{Stream, Urgency};
+
+impl Ssd {
+    /// A phase of a die may have ended.
+    #[inline]
+    pub(super) fn phase_ended(&mut self, number: u32, sim: &mut Sim) {
+        let die = &self.dies[number as usize];
+        // What was suspended leaves its wake-up behind.
+        if die.until != sim.now() {
+            return;
+        }
+        match die.phase {
+            Phase::Sensing => self.sensed(number, sim),
+            Phase::Register => self.leave(number, sim),
+            Phase::Programming => self.programmed(number, sim),
+            Phase::MoveSensing => self.move_sensed(number, sim),
+            Phase::MoveLeaving => self.worked(number, sim),
+            Phase::MoveProgramming => self.move_programmed(number, sim),
+            Phase::Erasing => self.erased(number, sim),
+            Phase::Suspending => self.next(number, sim),
+            Phase::Idle | Phase::Leaving => {}
+        }
+    }
+
+    /// The die is free: gives it something to do.
+    pub(super) fn next(&mut self, number: u32, sim: &mut Sim) {
+        let die = &self.dies[number as usize];
+        self.idle.remove(die.rank);
+        let reads = die.reads.0 != NONE;
+        let quiet = self.buffer.used() == 0 && !die.dirty && die.suspended.is_none();
+        if quiet {
+            if reads && self.start_reads(number, sim) {
+                return;
+            }
+        } else if self.next_of_many(number, reads, sim) {
+            return;
+        }
+        let die = &mut self.dies[number as usize];
+        die.turn_to(Phase::Idle, sim.now());
+        self.idle.add(die.rank);
+    }
+
+    fn next_of_many(&mut self, number: u32, reads: bool, sim: &mut Sim) -> bool {
+        if reads && !self.yields(number) && self.start_reads(number, sim) {
+            return true;
+        }
+        self.dies[number as usize].overtaken = 0;
+        self.resume(number, sim)
+            || self.urgent(number) && self.collect(number, sim)
+            || self.program(number, sim)
+            || self.start_reads(number, sim)
+            || self.collect(number, sim)
+    }
+
+    /// Whether reads let something else pass.
+    fn yields(&mut self, number: u32) -> bool {
+        let urgent = self.urgent(number);
+        let queue = self.queue_at(number);
+        let die = &self.dies[number as usize];
+        if die.suspended.is_none() && !urgent && !self.writable(queue) {
+            return false;
+        }
+        if self.spec.die.read_priority || die.suspended.is_some() {
+            let yields = die.overtaken >= self.spec.die.overtake;
+            self.dies[number as usize].overtaken += u32::from(!yields);
+            return yields;
+        }
+        let (since, first) = (die.worked_at, die.reads.0);
+        let since = match self.buffer.head(queue) {
+            Some(page) if !urgent => self.buffer.page(page).since,
+            _ => since,
+        };
+        since < self.slot(first).since
+    }
+
+    /// Writes wait for blocks of this die.
+    fn urgent(&self, number: u32) -> bool {
+        let planes = self.layout.planes_of(number);
+        planes.iter().any(|&plane| self.ftl.urgency(plane) == Urgency::Foreground)
+    }
+
+    /// The queue that a die takes pages from.
+    fn queue_at(&self, number: u32) -> usize {
+        if self.spec.fixed { number as usize } else { 0 }
+    }
+
+    /// Pages are issued when they fill a program, or when somebody waits for them.
+    fn writable(&self, queue: usize) -> bool {
+        let ready = self.buffer.ready(queue);
+        ready > 0 && (ready >= self.spec.group() || self.pressed())
+    }
+
+    fn pressed(&self) -> bool {
+        !self.spec.early || !self.buffer.waiting.is_empty() || self.buffer.flushing()
+    }
+
+    /// A page is ready: to a die that is idle.
+    pub(super) fn offer(&mut self, queue: usize, sim: &mut Sim) {
+        if !self.spec.fixed {
+            return self.dispatch(sim);
+        }
+        if self.dies[queue].phase == Phase::Idle && self.writable(queue) {
+            self.next(queue as u32, sim);
+        }
+    }
+
+    /// Somebody waits for what is in the buffer.
+    pub(super) fn press(&mut self, sim: &mut Sim) {
+        if !self.spec.fixed {
+            return self.dispatch(sim);
+        }
+        let mut rank = 0;
+        while let Some(idle) = self.idle.from(rank) {
+            rank = usize::from(idle) + 1;
+            let number = self.layout.order[usize::from(idle)];
+            if self.writable(usize::from(number)) {
+                self.next(u32::from(number), sim);
+            }
+        }
+    }
+
+    /// Gives pages to dies that are idle, in the order of allocation.
+    fn dispatch(&mut self, sim: &mut Sim) {
+        let mut rank = self.cursor;
+        let mut again = true;
+        while self.writable(0) {
+            match self.idle.from(rank) {
+                Some(idle) => {
+                    rank = usize::from(idle) + 1;
+                    self.next(u32::from(self.layout.order[usize::from(idle)]), sim);
+                }
+                None if again => (rank, again) = (0, false),
+                None => return,
+            }
+        }
+    }
+
+    /// Programs pages of the buffer, if there are some and blocks have room.
+    fn program(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let queue = self.queue_at(number);
+        if !self.writable(queue) {
+            return false;
+        }
+        let mut group = std::mem::take(&mut self.dies[number as usize].group);
+        if self.spec.fixed {
+            self.fill_fixed(number, &mut group)
+        } else {
+            self.fill(number, &mut group)
+        }
+        let empty = group.is_empty();
+        self.dies[number as usize].group = group;
+        if empty {
+            return false;
+        }
+        self.cursor = usize::from(self.dies[number as usize].rank) + 1;
+        self.load(number, sim);
+        true
+    }
+
+    /// Pages of the queue for the planes of a die, as many as share a program.
+    fn fill(&mut self, number: u32, group: &mut Vec<u32>) {
+        let planes = self.layout.counts.planes;
+        let turn = self.dies[number as usize].turn;
+        let mut used = 0;
+        for step in 0..planes {
+            let plane = self.layout.planes_of(number)[((turn + step) % planes) as usize];
+            let before = group.len();
+            let mut stream = None;
+            for _ in 0..self.spec.unit {
+                let Some(page) = self.buffer.head(0) else { break };
+                // Pages of one flash page are of one stream.
+                let wanted = self.ftl.temperature(self.buffer.page(page).lpn);
+                if *stream.get_or_insert(wanted) != wanted || !self.ftl.room(plane, wanted) {
+                    break;
+                }
+                self.issue(0, page, plane, wanted, group);
+            }
+            used = if group.len() > before { step + 1 } else { used };
+            if !self.spec.die.writes_together && !group.is_empty() || self.buffer.ready(0) == 0 {
+                break;
+            }
+        }
+        self.dies[number as usize].turn = (turn + used) % planes;
+    }
+
+    /// Pages whose addresses say that they belong to this die, as many as share a program.
+    fn fill_fixed(&mut self, number: u32, group: &mut Vec<u32>) {
+        let queue = number as usize;
+        let mut taken: [(u32, u32, Stream); 16] = [(NONE, 0, Stream::Host); 16];
+        while let Some(page) = self.buffer.head(queue) {
+            let stream = self.ftl.temperature(self.buffer.page(page).lpn);
+            let plane = self.ftl.home(self.buffer.page(page).lpn);
+            let at = taken.iter().position(|each| each.0 == plane || each.0 == NONE);
+            let at = at.expect("a die has at most 16 planes");
+            let another = taken[at].0 == NONE && at > 0 && !self.spec.die.writes_together;
+            let other_stream = taken[at].1 > 0 && taken[at].2 != stream;
+            let full = taken[at].1 == self.spec.unit || !self.ftl.room(plane, stream);
+            if another || other_stream || full {
+                return;
+            }
+            taken[at] = (plane, taken[at].1 + 1, stream);
+            self.issue(queue, page, plane, stream, group);
+        }
+    }
+
+    fn issue(&mut self, queue: usize, page: u32, plane: u32, stream: Stream, group: &mut Vec<u32>) {
+        self.buffer.issue(queue);
+        let (lpn, stamp) = (self.buffer.page(page).lpn, self.buffer.page(page).stamp);
+        if let Some(slc) = &mut self.slc {
+            slc.forget(lpn);
+        }
+        self.ftl.write(lpn, plane, stream, stamp);
+        group.push(page);
+    }
+
+    /// The data of a group goes to the die, which then programs it.
+    fn load(&mut self, number: u32, sim: &mut Sim) {
+        let now = sim.now();
+        let die = &self.dies[number as usize];
+        let (first, count, channel) = (die.group[0], die.group.len() as u64, usize::from(die.channel));
+        for at in 0..count as usize {
+            let page = self.dies[number as usize].group[at];
+            let mut owner = self.buffer.page(page).owners;
+            while owner != NONE {
+                self.charge_wait(RequestId(owner), Stage::DieWait, sim);
+                owner = self.slot(owner).next;
+            }
+        }
+        let time = self.spec.channel.time(count << self.spec.page_shift);
+        let loaded = self.channels[channel].serve(now, time);
+        let since = self.buffer.page(first).since;
+        self.work(number, Phase::Programming, loaded, self.spec.die.cells.program, since, sim);
+        self.dies[number as usize].dirty = true;
+    }
+
+    /// The die starts a step that is no read: cells are at work from `from`, for `time`.
+    pub(super) fn work(
+        &mut self,
+        number: u32,
+        phase: Phase,
+        from: u64,
+        time: u64,
+        since: u64,
+        sim: &mut Sim,
+    ) {
+        let now = sim.now();
+        let die = &mut self.dies[number as usize];
+        die.turn_to(phase, now);
+        (die.cells_from, die.until) = (from, from + time);
+        die.account.book(since, now, die.until);
+        sim.wake_at(die.until, token(DIE, number));
+        self.meter.change(now, true, phase.collects());
+    }
+
+    /// It has ended.
+    pub(super) fn ended(&mut self, number: u32, sim: &mut Sim) {
+        let die = &mut self.dies[number as usize];
+        die.worked_at = sim.now();
+        let collects = die.phase.collects();
+        self.meter.change(sim.now(), false, collects);
+    }
+
+    /// It has ended, and nothing follows from it.
+    fn worked(&mut self, number: u32, sim: &mut Sim) {
+        self.ended(number, sim);
+        self.next(number, sim);
+    }
+
+    /// Pages of the buffer are programmed.
+    fn programmed(&mut self, number: u32, sim: &mut Sim) {
+        self.ended(number, sim);
+        let mut group = std::mem::take(&mut self.dies[number as usize].group);
+        let loaded = self.dies[number as usize].cells_from;
+        for page in group.drain(..) {
+            let mut owner = self.buffer.page(page).owners;
+            while owner != NONE {
+                let next = self.slot(owner).next;
+                sim.spend_until(RequestId(owner), Stage::Channel, loaded);
+                sim.spend(RequestId(owner), Stage::Die);
+                self.complete(RequestId(owner), sim);
+                owner = next;
+            }
+            self.buffer.release(page);
+        }
+        self.dies[number as usize].group = group;
+        self.settle(sim);
+        self.next(number, sim);
+    }
+
+    /// A read has come: interrupts what the die does, if it may.
+    #[inline]
+    pub(super) fn suspend(&mut self, number: u32, sim: &mut Sim) {
+        let (now, spec) = (sim.now(), &self.spec.die);
+        let die = &mut self.dies[number as usize];
+        let may = match die.phase {
+            Phase::Programming | Phase::MoveProgramming => spec.suspend_program,
+            Phase::Erasing => spec.suspend_erase,
+            _ => false,
+        };
+        if !may || die.overtaken >= spec.overtake {
+            return;
+        }
+        if now < die.cells_from {
+            if !std::mem::replace(&mut die.asked, true) {
+                sim.wake_at(die.cells_from, token(LOADED, number));
+            }
+            return;
+        }
+        // What is nearly done is not worth it.
+        let left = die.until - now;
+        if left <= spec.suspend_time {
+            return;
+        }
+        let time = spec.suspend_time;
+        die.account.cut(now);
+        die.suspended = Some((die.phase, left));
+        self.ended(number, sim);
+        let die = &mut self.dies[number as usize];
+        die.turn_to(Phase::Suspending, now);
+        die.until = now + time;
+        die.account.book(now, now, die.until);
+        sim.wake_at(die.until, token(DIE, number));
+    }
+
+    /// The data of a program is in the die.
+    pub(super) fn loaded(&mut self, number: u32, sim: &mut Sim) {
+        let die = &mut self.dies[number as usize];
+        die.asked = false;
+        if die.reads.0 != NONE {
+            self.suspend(number, sim);
+        }
+    }
+
+    /// Goes on with what was interrupted.
+    fn resume(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let die = &mut self.dies[number as usize];
+        let Some((phase, left)) = die.suspended.take() else { return false };
+        let from = die.cells_from;
+        self.work(number, phase, sim.now(), left, sim.now(), sim);
+        self.dies[number as usize].cells_from = from;
+        true
+    }
+}

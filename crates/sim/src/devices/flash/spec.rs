@@ -1,0 +1,255 @@
+//! What do the numbers of the sheet amount to? Checked once, here; everything else takes them as they are.
+
+use super::layout::{Counts, Layout};
+use super::way::{Cores, Link, Transfer};
+use crate::devices::parameter::{Pace, count_within, whole_bytes};
+use crate::ftl::{FtlSpec, Geometry, State, Streams, Stripe, Victim};
+use crate::sheet::{Sheet, SheetError};
+use iostack_model::Bytes;
+
+/// Core time of a kind of command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub(super) command: u64,
+    pub(super) page: u64,
+    /// Keeps no core busy.
+    pub(super) delay: u64,
+}
+
+impl Work {
+    fn of(sheet: &Sheet, direction: &str) -> Result<Work, SheetError> {
+        let time = |suffix: &str| sheet.time(&format!("controller.{direction}{suffix}")).map(|time| time.0);
+        Ok(Work { command: time("")?, page: time("_page")?, delay: time("_delay")? })
+    }
+}
+
+/// What cells take, ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cells {
+    pub(super) read: u64,
+    pub(super) program: u64,
+    pub(super) erase: u64,
+}
+
+/// What a die does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DieSpec {
+    pub(super) cells: Cells,
+    /// Planes program and erase together.
+    pub(super) writes_together: bool,
+    /// Planes sense together.
+    pub(super) reads_together: bool,
+    pub(super) cache_register: bool,
+    pub(super) read_priority: bool,
+    /// Reads that may overtake what waits, before it is let through.
+    pub(super) overtake: u32,
+    pub(super) suspend_erase: bool,
+    pub(super) suspend_program: bool,
+    pub(super) suspend_time: u64,
+}
+
+/// The blocks with one bit a cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlcSpec {
+    pub(super) cells: Cells,
+    /// Mapped pages of each die.
+    pub(super) pages_per_die: u32,
+    /// Writes go past it when it is full.
+    pub(super) direct: bool,
+}
+
+/// Everything about a device that does not change.
+#[derive(Clone, Debug)]
+pub(super) struct Spec {
+    pub(super) capacity: u64,
+    pub(super) sector: u64,
+    /// The unit of the mapping is 2^shift bytes.
+    pub(super) page_shift: u32,
+    /// Mapped pages of a flash page.
+    pub(super) unit: u32,
+    /// Mapped pages of a block.
+    pub(super) pages_per_block: u32,
+    pub(super) layout: Layout,
+    pub(super) die: DieSpec,
+    pub(super) channel: Transfer,
+    pub(super) link: Link,
+    pub(super) cores: Cores,
+    pub(super) read: Work,
+    pub(super) write: Work,
+    pub(super) queue_depth: u32,
+    /// Where a page is written depends on its address.
+    pub(super) fixed: bool,
+    /// Mapped pages of the write buffer; `None` without one.
+    pub(super) buffer: Option<u32>,
+    /// Writes are answered from the buffer.
+    pub(super) early: bool,
+    pub(super) slc: Option<SlcSpec>,
+    pub(super) state: State,
+    pub(super) ftl: FtlSpec,
+}
+
+impl Spec {
+    pub(super) fn of(sheet: &Sheet, seed: u64, stamps: bool) -> Result<Spec, SheetError> {
+        let sector = whole_bytes(sheet, "flash.sector", 512)?;
+        let page = whole_bytes(sheet, "flash.mapping", sector)?;
+        if !page.is_power_of_two() {
+            return Err(sheet.refuse("flash.mapping", "not a power of two", "write it like 4KiB"));
+        }
+        let unit = (whole_bytes(sheet, "flash.page", page)? / page) as u32;
+        let layout = layout(sheet)?;
+        let pages_per_block = unit * count_within(sheet, "flash.pages_per_block", 1, 1 << 15)? as u32;
+        let buffer = sheet.has("buffer.size").then(|| whole_bytes(sheet, "buffer.size", page)).transpose()?;
+        let pace = Pace::of(sheet, "channel.rate")?;
+        let channel = Transfer::new(Some(pace), sheet.time("channel.command")?.0, page);
+        let mut spec = Spec {
+            capacity: whole_bytes(sheet, "flash.capacity", page)?,
+            sector,
+            page_shift: page.trailing_zeros(),
+            unit,
+            pages_per_block,
+            die: die(sheet)?,
+            channel,
+            link: link(sheet, page)?,
+            cores: Cores::new(count_within(sheet, "controller.cores", 1, 64)? as usize),
+            read: Work::of(sheet, "read")?,
+            write: Work::of(sheet, "write")?,
+            queue_depth: count_within(sheet, "flash.queue_depth", 1, 1 << 20)? as u32,
+            fixed: sheet.word("flash.allocation")? == "static",
+            buffer: buffer.map(|bytes| (bytes / page).min(u64::from(BUFFER_MAX)) as u32),
+            early: buffer.is_some() && sheet.word("buffer.acknowledge")? == "early",
+            slc: None,
+            state: match sheet.word("flash.state")? {
+                "fresh" => State::Fresh,
+                "filled" => State::Filled,
+                _ => State::Steady,
+            },
+            ftl: FtlSpec::of(Geometry {
+                planes: layout.counts.planes_in_all() as u32,
+                blocks_per_plane: 0,
+                pages_per_block,
+                page: Bytes(page),
+                logical_pages: 0,
+            }),
+            layout,
+        };
+        spec.slc = slc(sheet, &spec, page)?;
+        spec.ftl = ftl(sheet, &spec, seed, stamps)?;
+        Ok(spec)
+    }
+
+    /// Mapped pages that one program of a die takes.
+    pub(super) fn group(&self) -> u32 {
+        self.unit * if self.die.writes_together { self.layout.counts.planes } else { 1 }
+    }
+}
+
+/// Pages of the largest buffer: their numbers must fit into tokens.
+const BUFFER_MAX: u32 = 1 << 22;
+/// Dies of the largest device.
+const DIES_MAX: u64 = 1 << 14;
+
+fn layout(sheet: &Sheet) -> Result<Layout, SheetError> {
+    let count = |key: &str| count_within(sheet, key, 1, 1024).map(|count| count as u32);
+    let counts = Counts {
+        channels: count("flash.channels")?,
+        chips: count("flash.chips")?,
+        dies: count("flash.dies")?,
+        planes: count_within(sheet, "flash.planes", 1, 16)? as u32,
+    };
+    let dies = u64::from(counts.channels) * u64::from(counts.chips) * u64::from(counts.dies);
+    if dies > DIES_MAX {
+        return Err(sheet.refuse(
+            "flash.dies",
+            &format!("{dies} dies in all are more than {DIES_MAX}"),
+            "give fewer channels, chips or dies",
+        ));
+    }
+    Ok(Layout::new(counts, sheet.word("flash.order")?))
+}
+
+fn die(sheet: &Sheet) -> Result<DieSpec, SheetError> {
+    let time = |key: &str| match sheet.time(key)?.0 {
+        0 => Err(sheet.refuse(key, "cells take time", "write it like 25us")),
+        time => Ok(time),
+    };
+    let together = sheet.word("flash.multi_plane")?;
+    let suspend = sheet.word("flash.suspend")?;
+    Ok(DieSpec {
+        cells: Cells {
+            read: time("flash.read")?,
+            program: time("flash.program")?,
+            erase: time("flash.erase")?,
+        },
+        writes_together: together != "none",
+        reads_together: together == "all",
+        cache_register: sheet.word("flash.cache_register")? == "yes",
+        read_priority: sheet.word("flash.read_priority")? == "yes",
+        overtake: count_within(sheet, "flash.overtake", 1, 1 << 20)? as u32,
+        suspend_erase: matches!(suspend, "erase" | "both"),
+        suspend_program: matches!(suspend, "program" | "both"),
+        suspend_time: sheet.time("flash.suspend_time")?.0,
+    })
+}
+
+fn link(sheet: &Sheet, page: u64) -> Result<Link, SheetError> {
+    let pace = Pace::of_limit(sheet, "link.rate")?;
+    let transfer = Transfer::new(pace, sheet.time("link.command")?.0, page);
+    Ok(Link::new(transfer, sheet.time("link.latency")?.0, sheet.word("link.duplex")? == "full"))
+}
+
+fn slc(sheet: &Sheet, spec: &Spec, page: u64) -> Result<Option<SlcSpec>, SheetError> {
+    if !sheet.has("slc.size") {
+        return Ok(None);
+    }
+    if spec.buffer.is_none() {
+        return Err(sheet.refuse("slc.size", "there is no write buffer before it", "give buffer.size"));
+    }
+    let pages = whole_bytes(sheet, "slc.size", page)? / page;
+    let row = u64::from(spec.group());
+    let each = pages / u64::from(spec.layout.counts.dies_in_all()) / row * row;
+    if each < 2 * row {
+        return Err(sheet.refuse("slc.size", "less than two pages of each die", "give more"));
+    }
+    let time = |key: &str| sheet.time(key).map(|time| time.0);
+    Ok(Some(SlcSpec {
+        cells: Cells { read: time("slc.read")?, program: time("slc.program")?, erase: time("slc.erase")? },
+        pages_per_die: each.min(u64::from(u32::MAX >> 4)) as u32,
+        direct: sheet.word("slc.full")? == "direct",
+    }))
+}
+
+fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, SheetError> {
+    let page = 1u64 << spec.page_shift;
+    let share = sheet.share("flash.over_provisioning")?;
+    if share <= 0.0 || share > 1000.0 {
+        let remedy = "give more than 0 %: a page cannot be overwritten in place";
+        return Err(sheet.refuse("flash.over_provisioning", "nothing could ever be collected", remedy));
+    }
+    let planes = spec.layout.counts.planes_in_all();
+    let row = planes * u64::from(spec.pages_per_block) * page;
+    let blocks_per_plane = (spec.capacity as f64 * (1.0 + share) / row as f64).ceil();
+    let stripe = if sheet.has("flash.stripe") { whole_bytes(sheet, "flash.stripe", page)? / page } else { 0 };
+    let unit = if stripe == 0 { spec.unit } else { stripe as u32 };
+    Ok(FtlSpec {
+        geometry: Geometry {
+            planes: planes as u32,
+            blocks_per_plane: blocks_per_plane.min(f64::from(u32::MAX)) as u32,
+            pages_per_block: spec.pages_per_block,
+            page: Bytes(page),
+            logical_pages: spec.capacity / page,
+        },
+        victim: match sheet.word("gc.policy")? {
+            "greedy" => Victim::Greedy,
+            "choices" => Victim::Choices(count_within(sheet, "gc.choices", 1, 1 << 20)? as u32),
+            "fifo" => Victim::Fifo,
+            "random" => Victim::Random,
+            _ => Victim::CostBenefit,
+        },
+        streams: if sheet.word("gc.hot_cold")? == "yes" { Streams::HotCold } else { Streams::Moved },
+        stripe: Stripe { planes: (0..planes as u32).collect(), unit, fixed: spec.fixed },
+        free_low: count_within(sheet, "gc.free_low", 1, 1 << 20)? as u32,
+        free_high: count_within(sheet, "gc.free_high", 2, 1 << 20)? as u32,
+        seed,
+        stamps,
+    })
+}

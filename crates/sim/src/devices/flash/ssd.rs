@@ -1,0 +1,351 @@
+//! How does a command go through the device?
+//!
+//! ```text
+//!   admit ──► link ──► cores ──┬─ read ──► die ──► channel ──► link ──► done       read.rs
+//!    queue                     └─ write ─► buffer ─┬─► done (early)                 write.rs
+//!                                                  └─► channel ──► die ──► done     schedule.rs
+//! ```
+//!
+//! Each arrow that takes time is one event. Which die does what next is decided in `schedule.rs`.
+
+use std::collections::VecDeque;
+
+use iostack_model::{Bytes, FlashUse, ResourceUse, Stage};
+
+use super::buffer::{Buffer, NONE};
+use super::die::{Die, Idle, Meter, Slot};
+use super::layout::Layout;
+use super::mixed::Mixed;
+use super::slc::Slc;
+use super::spec::Spec;
+use super::way::{Cores, Link};
+use crate::engine::{Kind, Part, RequestId, Server, Shape, Sim, Time, token, usage};
+use crate::ftl::Ftl;
+
+/// Kinds of wake-up. A command has come over the link.
+const CAME: u8 = 0;
+/// The firmware is through with it.
+const DECIDED: u8 = 1;
+/// A die's phase ends.
+pub(super) const DIE: u8 = 2;
+/// Data of a read has left the die.
+pub(super) const LEFT: u8 = 3;
+/// It is with the host.
+const DONE: u8 = 4;
+/// The rest of a page that was written in part is there.
+pub(super) const MERGED: u8 = 5;
+/// The data of a program is in the die, whose cells may be interrupted now.
+pub(super) const LOADED: u8 = 6;
+/// A command that waited has a place in the queue.
+const ENTERED: u8 = 7;
+
+/// In lists of reads: not a request, but a page of the buffer that is being merged.
+pub(super) const INNER: u32 = 1 << 31;
+
+/// An SSD.
+pub(super) struct Ssd {
+    pub(super) spec: Spec,
+    pub(super) layout: Layout,
+    pub(super) ftl: Ftl,
+    pub(super) link: Link,
+    pub(super) cores: Cores,
+    pub(super) channels: Vec<Server>,
+    pub(super) dies: Vec<Die>,
+    pub(super) idle: Idle,
+    pub(super) meter: Meter,
+    pub(super) buffer: Buffer,
+    pub(super) slc: Option<Slc>,
+    /// By number of request.
+    pub(super) slots: Vec<Slot>,
+    /// By number of page of the buffer.
+    pub(super) inner: Vec<Slot>,
+    admitted: u32,
+    waiting: VecDeque<RequestId>,
+    /// Of those, how many have a place and enter at this moment.
+    entering: usize,
+    /// Rank of the die after the one that was given the last pages.
+    pub(super) cursor: usize,
+    pub(super) mixed: Option<Mixed>,
+    /// Pages that were read only because a write was smaller.
+    pub(super) merged_pages: u64,
+    pub(super) formula: Option<String>,
+}
+
+impl Ssd {
+    pub(super) fn new(spec: Spec, ftl: Ftl, formula: Option<String>) -> Ssd {
+        let layout = spec.layout.clone();
+        let planes = layout.counts.planes as usize;
+        let count = layout.order.len();
+        let mut ranks = vec![0; count];
+        layout.order.iter().enumerate().for_each(|(rank, &die)| ranks[usize::from(die)] = rank as u16);
+        let dies = layout
+            .channel
+            .iter()
+            .zip(ranks)
+            .map(|(&channel, rank)| Die::new(channel, rank, planes))
+            .collect();
+        Ssd {
+            ftl,
+            link: spec.link.clone(),
+            cores: spec.cores.clone(),
+            channels: vec![Server::default(); layout.counts.channels as usize],
+            dies,
+            idle: Idle::all(count),
+            meter: Meter::default(),
+            buffer: Buffer::new(spec.buffer, if spec.fixed { count } else { 1 }),
+            slc: spec.slc.map(|slc| Slc::new(&spec, slc)),
+            slots: Vec::new(),
+            inner: Vec::new(),
+            admitted: 0,
+            waiting: VecDeque::new(),
+            entering: 0,
+            cursor: 0,
+            mixed: spec.ftl.stamps.then(|| Mixed::new(1 << spec.page_shift, spec.sector)),
+            merged_pages: 0,
+            formula,
+            layout,
+            spec,
+        }
+    }
+
+    /// What is kept for a request, or for a page that is being merged.
+    #[inline]
+    pub(super) fn slot(&mut self, id: u32) -> &mut Slot {
+        if id & INNER == 0 { &mut self.slots[id as usize] } else { &mut self.inner[(id & !INNER) as usize] }
+    }
+
+    /// A place to keep something for a request.
+    #[inline]
+    fn fresh_slot(&mut self, id: RequestId) -> &mut Slot {
+        let index = id.0 as usize;
+        if index >= self.slots.len() {
+            assert!(index < 1 << 24, "more than {} requests are under way", 1 << 24);
+            self.slots.resize(index + 1, Slot::EMPTY);
+        }
+        self.slots[index] = Slot::EMPTY;
+        &mut self.slots[index]
+    }
+
+    /// The same for a page that is being merged.
+    pub(super) fn inner_slot(&mut self, page: u32) -> u32 {
+        if page as usize >= self.inner.len() {
+            self.inner.resize(page as usize + 1, Slot::EMPTY);
+        }
+        self.inner[page as usize] = Slot::EMPTY;
+        page | INNER
+    }
+
+    /// Mapped pages that a request touches: first and count.
+    #[inline]
+    pub(super) fn pages(&self, offset: u64, length: u32) -> (u64, u64) {
+        let first = offset >> self.spec.page_shift;
+        (first, ((offset + u64::from(length.max(1)) - 1) >> self.spec.page_shift) - first + 1)
+    }
+
+    /// The command has a place in the queue.
+    #[inline]
+    fn admit(&mut self, id: RequestId, sim: &mut Sim) {
+        self.fresh_slot(id);
+        let (kind, length) = (sim.request(id).kind, sim.request(id).length);
+        if kind == Kind::Read {
+            self.ftl.prefetch((sim.request(id).offset >> self.spec.page_shift) as u32);
+            return self.decide(id, sim);
+        }
+        let data = if kind == Kind::Write { u64::from(length) } else { 0 };
+        let there = self.link.down(sim.now(), data);
+        if there == sim.now() { self.decide(id, sim) } else { sim.wake_at(there, token(CAME, id.0)) }
+    }
+
+    /// The command that has waited longest takes the place of one that is through.
+    fn enter(&mut self, sim: &mut Sim) {
+        self.entering -= 1;
+        let next = self.waiting.pop_front().expect("it was counted");
+        sim.spend(next, Stage::Admit);
+        self.admit(next, sim);
+    }
+
+    /// The firmware gets the command.
+    #[inline]
+    fn decide(&mut self, id: RequestId, sim: &mut Sim) {
+        let request = sim.request(id);
+        let (_, pages) = self.pages(request.offset, request.length);
+        let (work, pages) = match request.kind {
+            Kind::Read => (&self.spec.read, pages),
+            Kind::Write => (&self.spec.write, pages),
+            Kind::Trim | Kind::Flush => (&self.spec.write, 0),
+        };
+        let decided = self.cores.serve(sim.now(), work.command + work.page * pages) + work.delay;
+        if decided == sim.now() {
+            return self.decided(id, sim);
+        }
+        sim.wake_at(decided, token(DECIDED, id.0));
+    }
+
+    /// The firmware knows what to do.
+    #[inline]
+    fn decided(&mut self, id: RequestId, sim: &mut Sim) {
+        let (kind, offset, length) = {
+            let request = sim.request(id);
+            (request.kind, request.offset, request.length)
+        };
+        match kind {
+            Kind::Read | Kind::Write => {}
+            Kind::Trim => return self.trim(id, sim),
+            Kind::Flush => return self.flush(id, sim),
+        }
+        let (first, count) = self.pages(offset, length);
+        if count == 1 {
+            return self.page(kind, id, sim);
+        }
+        // All parts are made before the first goes on: it might be the whole otherwise.
+        let end = offset + u64::from(length);
+        let mut head = NONE;
+        for number in (first..first + count).rev() {
+            let from = offset.max(number << self.spec.page_shift);
+            let until = end.min((number + 1) << self.spec.page_shift);
+            let child = sim.fork(id, from, (until - from) as u32);
+            let slot = self.fresh_slot(child);
+            (slot.child, slot.rest, slot.next) = (true, from > offset, head);
+            head = child.0;
+        }
+        while head != NONE {
+            let next = std::mem::replace(&mut self.slot(head).next, NONE);
+            self.page(kind, RequestId(head), sim);
+            head = next;
+        }
+    }
+
+    #[inline]
+    fn page(&mut self, kind: Kind, id: RequestId, sim: &mut Sim) {
+        if kind == Kind::Read { self.read(id, sim) } else { self.write(id, sim) }
+    }
+
+    /// Data of a read goes to the host.
+    #[inline]
+    pub(super) fn deliver(&mut self, id: RequestId, sim: &mut Sim) {
+        let with_command = !self.slots[id.0 as usize].rest;
+        let there = self.link.up(sim.now(), u64::from(sim.request(id).length), with_command);
+        if there == sim.now() {
+            return self.complete(id, sim);
+        }
+        sim.wake_at(there, token(DONE, id.0));
+    }
+
+    /// A command, or the part of one, is through.
+    #[inline]
+    pub(super) fn complete(&mut self, id: RequestId, sim: &mut Sim) {
+        let whole = if self.slots[id.0 as usize].child { sim.join(id) } else { Some(id) };
+        let Some(id) = whole else { return };
+        sim.finish(id);
+        if self.waiting.len() <= self.entering {
+            self.admitted -= 1;
+            return;
+        }
+        // By way of the calendar: whoever completes a request is in the middle of something.
+        self.entering += 1;
+        sim.wake_at(sim.now(), token(ENTERED, 0));
+    }
+
+    /// The wait of a write since its slot was marked: the share of collection in what the dies did, and `stage`.
+    pub(super) fn charge_wait(&mut self, id: RequestId, stage: Stage, sim: &mut Sim) {
+        let (collected, worked) = self.meter.read(sim.now());
+        let slot = self.slots[id.0 as usize];
+        let wait = sim.now() - slot.since;
+        let (collected, worked) = (collected - slot.collected, worked - slot.worked);
+        if worked > 0 && collected > 0 {
+            let share = u128::from(wait) * u128::from(collected) / u128::from(worked);
+            sim.spend_until(id, Stage::Collect, slot.since + share as u64);
+        }
+        sim.spend(id, stage);
+    }
+
+    /// A write begins to wait.
+    pub(super) fn mark_wait(&mut self, id: RequestId, now: Time) {
+        let (collected, worked) = self.meter.read(now);
+        let slot = &mut self.slots[id.0 as usize];
+        (slot.since, slot.collected, slot.worked) = (now, collected, worked);
+    }
+}
+
+impl Part for Ssd {
+    fn name(&self) -> &'static str {
+        "ssd"
+    }
+
+    #[inline]
+    fn arrive(&mut self, id: RequestId, sim: &mut Sim) {
+        let request = sim.request(id);
+        let end = request.offset + u64::from(request.length);
+        assert!(end <= self.spec.capacity, "a request ends at {end}, beyond the capacity");
+        if self.admitted == self.spec.queue_depth {
+            return self.waiting.push_back(id);
+        }
+        self.admitted += 1;
+        self.admit(id, sim);
+    }
+
+    #[inline]
+    fn wake(&mut self, token: u32, sim: &mut Sim) {
+        let (kind, index) = ((token >> 24) as u8, token & 0x00ff_ffff);
+        let id = RequestId(index);
+        match kind {
+            DECIDED => {
+                sim.spend(id, Stage::Controller);
+                self.decided(id, sim);
+            }
+            DIE => self.phase_ended(index, sim),
+            LEFT => self.left(id, sim),
+            DONE => {
+                sim.spend(id, Stage::Link);
+                self.complete(id, sim);
+            }
+            CAME => {
+                sim.spend(id, Stage::Link);
+                self.decide(id, sim);
+            }
+            MERGED => self.piece_left(index, sim),
+            LOADED => self.loaded(index, sim),
+            _ => self.enter(sim),
+        }
+    }
+
+    fn begin(&mut self, now: Time) {
+        self.link.begin(now);
+        self.cores.begin(now);
+        self.channels.iter_mut().for_each(|channel| channel.account.begin(now));
+        self.dies.iter_mut().for_each(|die| die.account.begin(now));
+        self.ftl.begin();
+        self.merged_pages = 0;
+    }
+
+    fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
+        list.push(usage("link", self.link.accounts(), now));
+        list.push(usage("controller", self.cores.accounts(), now));
+        list.push(usage("channel", self.channels.iter().map(|channel| &channel.account), now));
+        list.push(usage("die", self.dies.iter().map(|die| &die.account), now));
+    }
+
+    fn gauges(&self, list: &mut Vec<(&'static str, f64)>) {
+        list.push(("free blocks", self.ftl.free_blocks_total() as f64));
+        if self.spec.buffer.is_some() {
+            list.push(("buffered pages", f64::from(self.buffer.used())));
+        }
+        if let Some(slc) = &self.slc {
+            list.push(("slc pages", f64::from(slc.used())));
+        }
+    }
+
+    fn flash(&self) -> Option<FlashUse> {
+        let mut counts = self.ftl.counts();
+        counts.pages_merged += self.merged_pages;
+        Some(counts)
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        Some(Shape { capacity: Bytes(self.spec.capacity), block: Bytes(self.spec.sector) })
+    }
+
+    fn state_by_formula(&self) -> Option<String> {
+        self.formula.clone()
+    }
+}
