@@ -4,7 +4,7 @@ use iostack_model::Stage;
 use iostack_sim::engine::{Kind, World};
 use iostack_workload::Rng;
 
-use crate::closed::{Ask, busy, closed_loop, refusal, world};
+use crate::closed::{Ask, Mixed, busy, closed_loop, refusal, world};
 
 const PLAIN: [(&str, &str); 5] = [
     ("cloud.capacity", "100GiB"),
@@ -117,6 +117,16 @@ fn more_requests_than_the_queue_takes_wait_before_it() {
     let seen = closed_loop(&mut world, 8, 4000, random(Kind::Read, 4096));
     assert!((seen.rate() / 4000.0 - 1.0).abs() < 1e-2, "{}", seen.rate());
     assert!(seen.stages[Stage::Admit as usize] > 0);
+}
+
+#[test]
+fn no_request_is_lost_and_reads_find_what_was_written() {
+    for seed in 0..20 {
+        let depth = (1 + seed * 3).to_string();
+        let world =
+            volume(&[("cloud.queue_depth", &depth), ("cloud.rate", "5MB/s"), ("cloud.read_max", "9ms")]);
+        Mixed::new(world, seed).run(2000);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use iostack_model::Stage;
 use iostack_sim::engine::{Happened, Kind, Part, PartId, RequestId, Sim};
 use iostack_workload::Rng;
 
-use crate::closed::{Ask, busy, closed_loop, refusal, world};
+use crate::closed::{Ask, Mixed, busy, closed_loop, refusal, world};
 
 /// Shin's slides: 7 to 8 us per 4 KiB, peak 700 MB/s; a page alone takes 5851 ns.
 const SLIDES: [(&str, &str); 3] =
@@ -150,6 +150,21 @@ fn a_write_moves_its_data_before_the_bank_takes_them() {
     );
     let seen = closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 16384));
     assert_eq!(seen.latencies[0], COMMAND + 23406 + 20_000);
+}
+
+#[test]
+fn no_request_is_lost_and_reads_find_what_was_written() {
+    for seed in 0..40 {
+        let (depth, batch) = ((1 + seed % 9).to_string(), (1 + seed % 7 * 3).to_string());
+        let more = [
+            ("dram.queue_depth", depth.as_str()),
+            ("dram.batch", &batch),
+            ("dram.gather", ["host", "device"][seed as usize / 3 % 2]),
+            ("dram.banks", "3"),
+            ("dram.access", ["0", "5us"][seed as usize / 2 % 2]),
+        ];
+        Mixed::new(world("dram", &numbers(&more)), seed).run(2000);
+    }
 }
 
 #[test]

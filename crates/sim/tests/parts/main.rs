@@ -3,3 +3,4 @@
 mod closed;
 mod cloud;
 mod dram;
+mod hdd;

@@ -1,0 +1,245 @@
+//! Where is the head, how long until it is there, and how far has it read on?
+
+use super::geometry::{Geometry, Track};
+use super::seek::Curve;
+use crate::engine::{Server, Time};
+
+/// A way of the head over sectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Passage {
+    /// ns to the first track.
+    pub(super) moved: u64,
+    /// ns until the first sector came round.
+    pub(super) turned: u64,
+    /// When the last sector was past.
+    pub(super) end: Time,
+}
+
+/// Reading that goes on although nobody asks yet. Its end is looked up only when someone wants to know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    /// The next sector, and the moment from which on the head makes for it.
+    pub(super) next: u64,
+    pub(super) since: Time,
+    /// Sectors from here on are not read.
+    pub(super) limit: u64,
+}
+
+/// The arm with its heads.
+#[derive(Clone, Debug)]
+pub(super) struct Arm {
+    pub(super) geometry: Geometry,
+    pub(super) curve: Curve,
+    pub(super) head_switch: u64,
+    pub(super) write_settle: u64,
+    /// Over this track.
+    pub(super) at: Track,
+    /// The sector behind the last one it served.
+    pub(super) past: u64,
+    pub(super) ahead: Option<Ahead>,
+    pub(super) server: Server,
+}
+
+impl Arm {
+    /// ns to another track.
+    pub(super) fn way(&self, to: Track, write: bool) -> u64 {
+        if self.at == to {
+            return 0;
+        }
+        self.way_between(self.at, to, write)
+    }
+
+    fn way_between(&self, from: Track, to: Track, write: bool) -> u64 {
+        let seek = self.curve.time(from.cylinder.abs_diff(to.cylinder));
+        let switch = if from.head == to.head { 0 } else { self.head_switch };
+        seek.max(switch) + if write && from != to { self.write_settle } else { 0 }
+    }
+
+    /// ns until `sector` begins to pass under the head, if the arm starts `now`: on the way, then turning.
+    pub(super) fn positioning(&self, now: Time, sector: u64, write: bool) -> (u64, u64) {
+        let spot = self.geometry.spot(sector);
+        let way = self.way(spot.track, write);
+        (way, self.geometry.until(now + way, spot))
+    }
+
+    /// The head goes from where it is over `count` sectors, starting `now`. Stays where it is if that takes until after
+    /// `stop`: then only what was past by then counts. How many were past, and when.
+    fn pass(&self, now: Time, (first, count): (u64, u64), stop: Time, write: bool) -> (u64, Passage, Track) {
+        let (way, turned) = self.positioning(now, first, write);
+        let mut passage = Passage { moved: way, turned, end: now + way + turned };
+        let (mut sector, last, mut at) = (first, first + count, self.at);
+        if passage.end > stop {
+            return (0, passage, at);
+        }
+        loop {
+            let spot = self.geometry.spot(sector);
+            let from = self.geometry.angle(spot.sector, spot.per_track);
+            let past = |count| self.geometry.angle(spot.sector + count, spot.per_track) - from;
+            if sector > first {
+                let there = passage.end + self.way_between(at, spot.track, write);
+                let begins = there + self.geometry.until(there, spot);
+                if begins + past(1) > stop {
+                    break;
+                }
+                passage.end = begins;
+            }
+            at = spot.track;
+            let run = (last - sector).min(u64::from(spot.per_track - spot.sector)) as u32;
+            if passage.end + past(run) > stop {
+                let time = stop - passage.end;
+                let mut done = (time * u64::from(spot.per_track) / self.geometry.turn) as u32;
+                while past(done + 1) <= time {
+                    done += 1;
+                }
+                while past(done) > time {
+                    done -= 1;
+                }
+                passage.end += past(done);
+                sector += u64::from(done);
+                break;
+            }
+            passage.end += past(run);
+            sector += u64::from(run);
+            if sector == last {
+                break;
+            }
+        }
+        (sector - first, passage, at)
+    }
+
+    /// Moves over sectors from `now` on and stays there; what came at `arrived` is served.
+    pub(super) fn serve(
+        &mut self,
+        arrived: Time,
+        now: Time,
+        (first, count): (u64, u64),
+        write: bool,
+    ) -> Passage {
+        assert!(self.ahead.is_none(), "reading ahead ends before the arm serves");
+        let (_, passage, at) = self.pass(now, (first, count), Time::MAX, write);
+        (self.at, self.past) = (at, first + count);
+        self.server.account.book(arrived, now, passage.end);
+        passage
+    }
+
+    /// Reading goes on from `next` to `limit`.
+    pub(super) fn read_on(&mut self, now: Time, next: u64, limit: u64) {
+        let limit = limit.min(self.geometry.sectors);
+        self.ahead = (next < limit).then_some(Ahead { next, since: now, limit });
+    }
+
+    /// Brings reading ahead up to `now`; the sector that comes next.
+    pub(super) fn catch_up(&mut self, now: Time) -> Option<Ahead> {
+        let ahead = self.ahead?;
+        let count = ahead.limit - ahead.next;
+        if count == 0 {
+            return self.ahead;
+        }
+        let (done, passage, at) = self.pass(ahead.since, (ahead.next, count), now, false);
+        let until = if done == count { passage.end } else { now };
+        let start = ahead.since.max(self.server.free_at());
+        if until > start {
+            self.server.account.book(start, start, until);
+        }
+        if done > 0 {
+            self.at = at;
+            self.ahead = Some(Ahead { next: ahead.next + done, since: passage.end, ..ahead });
+        }
+        self.ahead
+    }
+
+    /// Reading ahead is to go on to `limit`; if it had stopped, it starts again.
+    pub(super) fn read_further(&mut self, now: Time, limit: u64) {
+        if let Some(ahead) = &mut self.ahead
+            && limit > ahead.limit
+        {
+            if ahead.next == ahead.limit {
+                ahead.since = now;
+            }
+            ahead.limit = limit.min(self.geometry.sectors);
+        }
+    }
+
+    /// The arm goes on reading until it has `last`; reading ahead ends there.
+    pub(super) fn serve_reading_on(&mut self, arrived: Time, now: Time, last: u64) -> Passage {
+        let ahead = self.ahead.take().expect("it reads ahead");
+        let (_, passage, at) = self.pass(ahead.since, (ahead.next, last - ahead.next), Time::MAX, false);
+        (self.at, self.past) = (at, last);
+        self.server.account.book(arrived, now, passage.end);
+        Passage { moved: 0, turned: 0, end: passage.end }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_workload::Rng;
+
+    fn arm() -> Arm {
+        let mut geometry = Geometry::new(8_333_333, 1000, 4, 8, 900, 500);
+        (geometry.track_skew, geometry.cylinder_skew) = (1_000_000, 2_000_000);
+        let curve = Curve::through(2_000_000, 8_000_000, 18_000_000, 1000).expect("it rises");
+        Arm {
+            geometry,
+            curve,
+            head_switch: 900_000,
+            write_settle: 300_000,
+            at: Track::default(),
+            past: 0,
+            ahead: None,
+            server: Server::default(),
+        }
+    }
+
+    #[test]
+    fn whole_tracks_take_a_turn_each_and_their_skews() {
+        let arm = arm();
+        let (_, passage, at) = arm.pass(0, (0, 12 * 900), Time::MAX, false);
+        assert_eq!(passage.end, 12 * 8_333_333 + 9 * 1_000_000 + 2 * 2_000_000);
+        assert_eq!(at, Track { cylinder: 2, head: 3 });
+    }
+
+    #[test]
+    fn a_skew_that_is_too_short_costs_a_turn() {
+        let mut arm = arm();
+        arm.geometry.track_skew = 800_000;
+        let (_, passage, _) = arm.pass(0, (0, 2 * 900), Time::MAX, false);
+        assert_eq!(passage.end, 3 * 8_333_333 + 800_000);
+    }
+
+    #[test]
+    fn what_was_read_until_a_moment_is_what_ends_by_then() {
+        let mut rng = Rng::from_seed(11);
+        for _ in 0..2000 {
+            let mut arm = arm();
+            arm.at = Track { cylinder: rng.below(1000) as u32, head: rng.below(4) as u32 };
+            let (now, first) = (rng.below(1 << 30), rng.below(arm.geometry.sectors - 5000));
+            let count = 1 + rng.below(5000);
+            let stop = now + rng.below(60_000_000);
+            let (done, passage, _) = arm.pass(now, (first, count), stop, false);
+            assert!(done == 0 || passage.end <= stop);
+            if done > 0 {
+                assert_eq!(arm.pass(now, (first, done), Time::MAX, false).1.end, passage.end);
+            }
+            if done < count {
+                assert!(arm.pass(now, (first, done + 1), Time::MAX, false).1.end > stop);
+            }
+        }
+    }
+
+    #[test]
+    fn looking_at_what_is_read_ahead_does_not_change_it() {
+        let mut rng = Rng::from_seed(12);
+        let (mut often, mut once) = (arm(), arm());
+        often.read_on(0, 5000, 20_000);
+        once.read_on(0, 5000, 20_000);
+        let mut now = 0;
+        while now < 100_000_000 {
+            now += rng.below(2_000_000);
+            often.catch_up(now);
+        }
+        once.catch_up(now);
+        assert_eq!(often.ahead.map(|ahead| (ahead.next, ahead.since)), once.ahead.map(|a| (a.next, a.since)));
+        assert_eq!(often.server.account.busy(now), once.server.account.busy(now));
+    }
+}

@@ -1,0 +1,326 @@
+//! The way of a command through the disk.
+//!
+//! ```text
+//!   admit ──► controller ──► read: cache? ──► arm: seek, rotate, medium ──► link
+//!                            write: buffer? ──► link ──► acknowledged, the arm later; or the arm, then acknowledged
+//! ```
+
+use std::collections::VecDeque;
+
+use iostack_model::{Bytes, ResourceUse, Stage};
+
+use super::super::parameter::Pace;
+use super::arm::{Arm, Passage};
+use super::cache::{Dirty, Run, Segments};
+use super::order::{Job, Order, What};
+use crate::engine::{Kind, Part, RequestId, Server, Shape, Sim, Stamps, Time, token, usage};
+
+/// The controller has taken a command; a write's data have come; a read's data have gone; the arm is through.
+const COMMAND: u8 = 0;
+const CAME: u8 = 1;
+const GONE: u8 = 2;
+const ARM: u8 = 3;
+
+/// Memory for writes.
+pub(super) struct Buffer {
+    /// Sectors it holds, and of those taken.
+    pub(super) size: u64,
+    pub(super) used: u64,
+    pub(super) dirty: Dirty,
+    /// Writes that wait for room.
+    pub(super) blocked: VecDeque<RequestId>,
+    /// Flushes under way.
+    pub(super) flushes: Vec<Flush>,
+}
+
+/// All runs below a number must be on the platter; how many are not.
+pub(super) struct Flush {
+    id: RequestId,
+    below: u64,
+    left: usize,
+}
+
+pub(super) struct Disk {
+    pub(super) capacity: Bytes,
+    pub(super) sector: u64,
+    /// Of reads (and all else), of writes.
+    pub(super) overhead: [u64; 2],
+    pub(super) controller: Server,
+    pub(super) link: Server,
+    pub(super) pace: Pace,
+    /// Places in the command queue that are free, and who waits for one.
+    pub(super) free: u64,
+    pub(super) waiting: VecDeque<RequestId>,
+    pub(super) arm: Arm,
+    pub(super) jobs: Vec<Job>,
+    /// What the arm does, since when, and its way.
+    pub(super) current: Option<(Job, Time, Passage)>,
+    pub(super) order: Order,
+    pub(super) age_limit: u64,
+    pub(super) up: bool,
+    pub(super) segments: Segments,
+    /// Sectors.
+    pub(super) read_ahead: u64,
+    pub(super) buffer: Buffer,
+    pub(super) stamps: Option<Stamps>,
+}
+
+impl Disk {
+    fn admit(&mut self, sim: &mut Sim) {
+        while self.free > 0
+            && let Some(id) = self.waiting.pop_front()
+        {
+            self.free -= 1;
+            sim.spend(id, Stage::Admit);
+            let overhead = self.overhead[usize::from(sim.request(id).kind == Kind::Write)];
+            sim.wake_at(self.controller.serve(sim.now(), overhead), token(COMMAND, id.0));
+        }
+    }
+
+    /// First sector and number of sectors of a request.
+    fn sectors(&self, id: RequestId, sim: &Sim) -> (u64, u64) {
+        let request = sim.request(id);
+        let first = request.offset / self.sector;
+        let last = (request.offset + u64::from(request.length)).div_ceil(self.sector);
+        (first, last - first)
+    }
+
+    fn taken(&mut self, id: RequestId, sim: &mut Sim) {
+        sim.spend(id, Stage::Controller);
+        match sim.request(id).kind {
+            Kind::Read => self.look_up(id, sim),
+            Kind::Write if self.is_buffered(id, sim) => {
+                self.buffer.blocked.push_back(id);
+                self.make_room(sim);
+            }
+            Kind::Write => self.take_data(id, sim),
+            Kind::Trim => self.complete(id, sim),
+            Kind::Flush => {
+                let is_destage = |(job, ..): &&(Job, Time, Passage)| matches!(job.what, What::Destage(_));
+                let left = self.buffer.dirty.len() + self.current.iter().filter(is_destage).count();
+                if left == 0 {
+                    self.complete(id, sim);
+                } else {
+                    self.buffer.flushes.push(Flush { id, below: self.buffer.dirty.next, left });
+                }
+            }
+        }
+        self.work(sim);
+    }
+
+    fn is_buffered(&self, id: RequestId, sim: &Sim) -> bool {
+        self.sectors(id, sim).1 <= self.buffer.size
+    }
+
+    /// Lets writes into the buffer while there is room.
+    fn make_room(&mut self, sim: &mut Sim) {
+        while let Some(&id) = self.buffer.blocked.front() {
+            let (_, count) = self.sectors(id, sim);
+            if self.buffer.used + count > self.buffer.size {
+                return;
+            }
+            self.buffer.blocked.pop_front();
+            self.buffer.used += count;
+            sim.spend(id, Stage::Buffer);
+            self.take_data(id, sim);
+        }
+    }
+
+    fn take_data(&mut self, id: RequestId, sim: &mut Sim) {
+        let time = self.pace.time(u64::from(sim.request(id).length));
+        sim.wake_at(self.link.serve(sim.now(), time), token(CAME, id.0));
+    }
+
+    fn data_came(&mut self, id: RequestId, sim: &mut Sim) {
+        sim.spend(id, Stage::Link);
+        let ((first, count), now) = (self.sectors(id, sim), sim.now());
+        if self.is_buffered(id, sim) {
+            self.buffer.used -= self.buffer.dirty.insert(first, count, now);
+            self.complete(id, sim);
+            self.make_room(sim);
+        } else {
+            self.jobs.push(Job { what: What::Write(id), first, count, since: now });
+        }
+        self.work(sim);
+    }
+
+    /// A read is answered by what the disk remembers, or waits for the arm.
+    fn look_up(&mut self, id: RequestId, sim: &mut Sim) {
+        let (first, count) = self.sectors(id, sim);
+        self.catch_up(sim.now());
+        if self.remembers(first, first + count) {
+            if self.arm.ahead.is_some_and(|ahead| self.segments.has(first, ahead.next)) {
+                self.arm.read_further(sim.now(), first + count + self.read_ahead);
+            }
+            return self.give_data(id, 0, sim);
+        }
+        self.jobs.push(Job { what: What::Read(id), first, count, since: sim.now() });
+    }
+
+    fn remembers(&mut self, first: u64, last: u64) -> bool {
+        self.segments.has(first, last) || self.buffer.dirty.has(first, last)
+    }
+
+    /// What was read ahead until now is remembered.
+    fn catch_up(&mut self, now: Time) {
+        let before = self.arm.ahead;
+        if let (Some(before), Some(after)) = (before, self.arm.catch_up(now))
+            && after.next > before.next
+        {
+            self.segments.read(before.next, after.next);
+        }
+    }
+
+    /// Data go to the host; what the link could pass on during `meanwhile` has gone already, except for a sector.
+    fn give_data(&mut self, id: RequestId, meanwhile: u64, sim: &mut Sim) {
+        let whole = self.pace.time(u64::from(sim.request(id).length));
+        let time = whole.saturating_sub(meanwhile).max(self.pace.time(self.sector).min(whole));
+        sim.wake_at(self.link.serve(sim.now(), time), token(GONE, id.0));
+    }
+
+    /// Gives the arm something to do, if it is idle and there is something.
+    fn work(&mut self, sim: &mut Sim) {
+        while self.current.is_none() {
+            self.catch_up(sim.now());
+            let Some(job) = self.next_job(sim.now()) else { return };
+            if let What::Read(id) = job.what
+                && self.remembers(job.first, job.last())
+            {
+                sim.spend(id, Stage::ArmWait);
+                self.give_data(id, 0, sim);
+                continue;
+            }
+            let passage = self.serve(&job, sim.now());
+            self.current = Some((job, sim.now(), passage));
+            sim.wake_at(passage.end, token(ARM, 0));
+        }
+    }
+
+    fn serve(&mut self, job: &Job, now: Time) -> Passage {
+        if let (What::Read(_), Some(ahead)) = (job.what, self.arm.ahead) {
+            let joins = job.first >= ahead.next || self.segments.has(job.first, ahead.next);
+            if joins && job.first <= ahead.limit && ahead.next < ahead.limit {
+                return self.arm.serve_reading_on(job.since, now, job.last());
+            }
+        }
+        self.arm.ahead = None;
+        self.arm.serve(job.since, now, (job.first, job.count), job.writes())
+    }
+
+    /// Commands go before the write cache, unless somebody waits for that.
+    fn next_job(&mut self, now: Time) -> Option<Job> {
+        let oldest = self.jobs.first().filter(|job| now - job.since >= self.age_limit);
+        if oldest.is_some() {
+            return Some(self.jobs.remove(0));
+        }
+        let urgent = !self.buffer.blocked.is_empty() || !self.buffer.flushes.is_empty();
+        let mut candidates = self.jobs.clone();
+        if self.jobs.is_empty() || urgent {
+            let runs = self.buffer.dirty.sweep(self.arm.past, self.order.window());
+            candidates.extend(runs.map(|(first, run)| {
+                let Run { count, since, number } = run;
+                Job { what: What::Destage(number), first, count, since }
+            }));
+        }
+        let index = self.order.next(candidates.iter(), &self.arm, now, &mut self.up)?;
+        if index < self.jobs.len() {
+            return Some(self.jobs.remove(index));
+        }
+        self.buffer.dirty.remove(candidates[index].first);
+        Some(candidates[index])
+    }
+
+    fn arm_is_through(&mut self, sim: &mut Sim) {
+        let (job, start, way) = self.current.take().expect("the arm was at work");
+        let ready = start + way.moved + way.turned;
+        if let What::Read(id) | What::Write(id) = job.what {
+            sim.spend_until(id, Stage::ArmWait, start);
+            sim.spend_until(id, Stage::Seek, start + way.moved);
+            sim.spend_until(id, Stage::Rotate, ready);
+            sim.spend(id, Stage::Medium);
+        }
+        match job.what {
+            What::Read(id) => {
+                self.segments.read(job.first, job.last());
+                self.arm.read_on(sim.now(), job.last(), job.last() + self.read_ahead);
+                self.give_data(id, way.end - ready, sim);
+            }
+            What::Write(id) => self.complete(id, sim),
+            What::Destage(number) => self.destaged(number, job.count, sim),
+        }
+        self.work(sim);
+    }
+
+    fn destaged(&mut self, number: u64, count: u64, sim: &mut Sim) {
+        self.buffer.used -= count;
+        let mut flushes = std::mem::take(&mut self.buffer.flushes);
+        for flush in flushes.iter_mut().filter(|flush| number < flush.below) {
+            flush.left -= 1;
+        }
+        for done in flushes.extract_if(.., |flush| flush.left == 0) {
+            sim.spend(done.id, Stage::Buffer);
+            self.complete(done.id, sim);
+        }
+        self.buffer.flushes = flushes;
+        self.make_room(sim);
+    }
+
+    fn complete(&mut self, id: RequestId, sim: &mut Sim) {
+        if let Some(stamps) = &mut self.stamps {
+            stamps.keep(sim.request_mut(id));
+        }
+        sim.finish(id);
+        self.free += 1;
+        self.admit(sim);
+    }
+}
+
+impl Part for Disk {
+    fn name(&self) -> &'static str {
+        "disk"
+    }
+
+    fn arrive(&mut self, id: RequestId, sim: &mut Sim) {
+        self.waiting.push_back(id);
+        self.admit(sim);
+    }
+
+    fn wake(&mut self, token: u32, sim: &mut Sim) {
+        let id = RequestId(token & 0xff_ffff);
+        match (token >> 24) as u8 {
+            COMMAND => self.taken(id, sim),
+            CAME => self.data_came(id, sim),
+            GONE => {
+                sim.spend(id, Stage::Link);
+                self.complete(id, sim);
+            }
+            _ => self.arm_is_through(sim),
+        }
+    }
+
+    fn begin(&mut self, now: Time) {
+        self.catch_up(now);
+        for server in [&mut self.controller, &mut self.link, &mut self.arm.server] {
+            server.account.begin(now);
+        }
+    }
+
+    fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
+        // Reading ahead is booked when it is looked at; this look must not change anything.
+        let mut arm = self.arm.clone();
+        arm.catch_up(now);
+        list.push(usage("controller", [&self.controller.account], now));
+        list.push(usage("arm", [&arm.server.account], now));
+        list.push(usage("link", [&self.link.account], now));
+    }
+
+    fn gauges(&self, list: &mut Vec<(&'static str, f64)>) {
+        if self.buffer.size > 0 {
+            list.push(("buffered bytes", (self.buffer.used * self.sector) as f64));
+        }
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        Some(Shape { capacity: self.capacity, block: Bytes(self.sector.max(512)) })
+    }
+}

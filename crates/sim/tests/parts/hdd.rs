@@ -1,0 +1,230 @@
+//! The disk: means of the literature, and times that its geometry alone decides.
+
+use iostack_model::Stage;
+use iostack_sim::engine::{Kind, World};
+use iostack_workload::Rng;
+
+use crate::closed::{Ask, Mixed, Seen, busy, closed_loop, refusal, world};
+
+/// Ruemmler and Wilkes 1994; skews of 8 and 18 sectors (Kotz, Toh and Radhakrishnan 1994).
+const HP_97560: [(&str, &str); 14] = [
+    ("hdd.rpm", "4002"),
+    ("hdd.cylinders", "1962"),
+    ("hdd.heads", "19"),
+    ("hdd.sectors_outer", "72"),
+    ("hdd.seek_short", "3.24ms"),
+    ("hdd.seek_short_root", "400us"),
+    ("hdd.seek_boundary", "383"),
+    ("hdd.seek_long", "8ms"),
+    ("hdd.seek_long_cylinder", "8us"),
+    ("hdd.head_switch", "1.6ms"),
+    ("hdd.track_skew", "1665834ns"),
+    ("hdd.cylinder_skew", "3748126ns"),
+    ("hdd.read_overhead", "2.2ms"),
+    ("hdd.link", "10MB/s"),
+];
+const HP_SECTORS: u64 = 1962 * 19 * 72;
+const TURN: u64 = 14_992_504;
+
+fn hp(more: &[(&str, &str)]) -> World {
+    world("hdd", &[&HP_97560[..], more].concat())
+}
+
+fn random(kind: Kind, sectors: u64, seed: u64) -> impl FnMut(u64) -> Ask {
+    let mut rng = Rng::from_seed(seed);
+    move |_| (kind, rng.below(sectors) * 512, 512)
+}
+
+fn mean_ms(seen: &Seen, stage: Stage) -> f64 {
+    seen.stages[stage as usize] as f64 / seen.latencies.len() as f64 / 1e6
+}
+
+#[test]
+fn hp_97560_has_the_published_means() {
+    let mut world = hp(&[]);
+    let seen = closed_loop(&mut world, 1, 200_000, random(Kind::Read, HP_SECTORS, 4));
+    let [move_ms, turn_ms] = [Stage::Seek, Stage::Rotate].map(|stage| mean_ms(&seen, stage));
+    assert!((move_ms / 12.832 - 1.0).abs() < 0.005, "mean seek {move_ms} ms");
+    assert!((turn_ms / 7.496 - 1.0).abs() < 0.005, "mean rotational delay {turn_ms} ms");
+    assert_eq!(seen.stages[Stage::Controller as usize], 200_000 * 2_200_000);
+    let total = 2.2 + 12.832 + 7.496 + 0.208 + 0.051;
+    assert!((seen.mean_us() / 1e3 / total - 1.0).abs() < 0.005, "{} ms", seen.mean_us() / 1e3);
+}
+
+#[test]
+fn a_large_read_passes_at_the_rate_of_its_tracks() {
+    let mut world = hp(&[("hdd.read_overhead", "0")]);
+    let sectors = 5 * 19 * 72_u64;
+    let seen = closed_loop(&mut world, 1, 1, |_| (Kind::Read, 0, sectors as u32 * 512));
+    let tail = 51_200;
+    let (tracks, cylinders) = (5 * 18 * 1_665_834, 4 * 3_748_126);
+    assert_eq!(seen.elapsed, 5 * 19 * TURN + tracks + cylinders + tail);
+}
+
+#[test]
+fn reading_ahead_keeps_up_with_a_stream_and_without_it_turns_are_missed() {
+    let stream = |more: &[(&str, &str)]| {
+        let mut world = hp(more);
+        let seen = closed_loop(&mut world, 1, 1000, |index| (Kind::Read, index * 65_536, 65_536));
+        seen.rate() * 65_536.0
+    };
+    let ahead = [("hdd.cache", "512KiB"), ("hdd.read_ahead", "256KiB"), ("hdd.read_overhead", "1ms")];
+    let medium = 19.0 * 72.0 * 512.0 * 1e9 / (19 * TURN + 18 * 1_665_834 + 3_748_126) as f64;
+    let (with, without) = (stream(&ahead), stream(&ahead[2..]));
+    assert!((with / medium - 1.0).abs() < 0.005, "{with} of {medium} B/s");
+    assert!(without < 0.75 * medium, "{without} of {medium} B/s");
+}
+
+#[test]
+fn a_second_read_of_the_same_is_answered_by_the_cache() {
+    let mut world = hp(&[("hdd.cache", "128KiB")]);
+    let seen = closed_loop(&mut world, 1, 2, |_| (Kind::Read, 1 << 20, 4096));
+    assert!(seen.latencies[0] > 5_000_000);
+    assert_eq!(seen.latencies[1], 2_200_000 + 409_600);
+}
+
+#[test]
+fn better_orders_serve_more() {
+    let rate = |order| {
+        let mut world = hp(&[("hdd.order", order), ("hdd.queue_depth", "32"), ("hdd.read_overhead", "0")]);
+        let seen = closed_loop(&mut world, 32, 20_000, random(Kind::Read, HP_SECTORS, 9));
+        assert!(busy(&world, "arm") > 0.99);
+        seen.rate()
+    };
+    let [first, elevator, shortest, soonest] = ["fcfs", "elevator", "sstf", "sptf"].map(rate);
+    // First come first served gains nothing from depth: a seek, half a turn and a sector each.
+    assert!((first * 20.536e-3 - 1.0).abs() < 0.01, "{first}");
+    assert!(elevator > 1.3 * first && shortest > 1.3 * first, "{first} {elevator} {shortest}");
+    assert!(soonest > 1.3 * shortest, "{shortest} {soonest}");
+}
+
+#[test]
+fn an_age_limit_bounds_how_long_shortest_first_may_starve() {
+    let longest = |limit| {
+        let mut world = hp(&[("hdd.order", "sptf"), ("hdd.queue_depth", "64"), ("hdd.age_limit", limit)]);
+        let seen = closed_loop(&mut world, 64, 10_000, random(Kind::Read, HP_SECTORS, 2));
+        *seen.latencies.iter().max().expect("many")
+    };
+    let (free, bound) = (longest("none"), longest("1s"));
+    assert!(bound < 3_000_000_000 && free > 2 * bound, "{free} {bound}");
+}
+
+#[test]
+fn outer_zones_are_faster_by_their_sectors() {
+    let numbers = [
+        ("hdd.rpm", "7200"),
+        ("hdd.cylinders", "1000"),
+        ("hdd.heads", "2"),
+        ("hdd.sectors_outer", "1200"),
+        ("hdd.sectors_inner", "600"),
+        ("hdd.zones", "7"),
+        ("hdd.seek", "three-point"),
+        ("hdd.seek_single", "2ms"),
+        ("hdd.seek_average", "8ms"),
+        ("hdd.seek_full", "18ms"),
+        ("hdd.link", "300MB/s"),
+    ];
+    let capacity = (143 + 5 * 143 + 142) * 2 * 900 * 512 / (1 << 20);
+    let time = |offset: u64| {
+        let mut world = world("hdd", &numbers);
+        let shape = world.shape().expect("a disk");
+        assert_eq!(shape.capacity.0 >> 20, capacity);
+        let offset = shape.capacity.0 / 100 * offset / 512 * 512;
+        let seen = closed_loop(&mut world, 1, 1, |_| (Kind::Read, offset, 16 << 20));
+        seen.stages[Stage::Medium as usize] as f64
+    };
+    // With skews of 2 ms between cylinders and none between tracks, a turn of 8.33 ms.
+    let cylinder = |sectors: f64| f64::from(16 << 20) / 512.0 / (2.0 * sectors) * (2.0 * 8.333 + 2.0);
+    assert!((time(0) / 1e6 / cylinder(1200.0) - 1.0).abs() < 0.02, "{} {}", time(0), cylinder(1200.0));
+    assert!((time(95) / 1e6 / cylinder(600.0) - 1.0).abs() < 0.02, "{} {}", time(95), cylinder(600.0));
+}
+
+#[test]
+fn a_write_cache_acknowledges_at_once_until_it_is_full() {
+    let cached = [("hdd.write_cache", "1MiB"), ("hdd.order", "sptf")];
+    let mut world = hp(&cached);
+    let burst = closed_loop(&mut world, 1, 200, random(Kind::Write, HP_SECTORS, 6));
+    assert!(burst.latencies.iter().all(|&latency| latency == 51_200), "{:?}", burst.latencies);
+    let lasting = closed_loop(&mut world, 1, 10_000, random(Kind::Write, HP_SECTORS, 7));
+    let mut through = hp(&[]);
+    let direct = closed_loop(&mut through, 1, 2000, random(Kind::Write, HP_SECTORS, 8));
+    assert!(lasting.rate() > 1.5 * direct.rate(), "{} {}", lasting.rate(), direct.rate());
+    assert!(lasting.rate() < 5.0 * direct.rate(), "{} {}", lasting.rate(), direct.rate());
+    assert!(lasting.stages[Stage::Buffer as usize] > 0);
+}
+
+#[test]
+fn a_flush_waits_for_what_was_acknowledged_before_it() {
+    let mut world = hp(&[("hdd.write_cache", "1MiB")]);
+    let mut rng = Rng::from_seed(1);
+    let burst = closed_loop(&mut world, 1, 50, |_| (Kind::Write, rng.below(HP_SECTORS) * 512, 512));
+    let flush = closed_loop(&mut world, 1, 1, |_| (Kind::Flush, 0, 0));
+    assert!(flush.elapsed > 50 * 5_000_000 && burst.elapsed < 10_000_000, "{} ns", flush.elapsed);
+    assert!(world.gauges().contains(&("buffered bytes", 0.0)));
+    let again = closed_loop(&mut world, 1, 1, |_| (Kind::Flush, 0, 0));
+    assert_eq!(again.elapsed, 2_200_000);
+}
+
+#[test]
+fn sequential_writes_through_a_cache_pass_at_the_rate_of_the_tracks() {
+    let mut world = hp(&[("hdd.write_cache", "1MiB")]);
+    let seen = closed_loop(&mut world, 4, 4000, |index| (Kind::Write, index * 16_384, 16_384));
+    let medium = 19.0 * 72.0 * 512.0 * 1e9 / (19 * TURN + 18 * 1_665_834 + 3_748_126) as f64;
+    let written = seen.rate() * 16_384.0;
+    assert!(written > 0.97 * medium && written < 1.03 * medium, "{written} of {medium} B/s");
+}
+
+/// Geometry, caches and order by chance.
+fn by_chance(rng: &mut Rng) -> Vec<(&'static str, String)> {
+    let orders = ["fcfs", "sstf", "elevator", "sptf"];
+    let pick = |rng: &mut Rng, list: &[&str]| list[rng.below(list.len() as u64) as usize].to_owned();
+    vec![
+        ("hdd.rpm", (3600 + rng.below(12_000)).to_string()),
+        ("hdd.cylinders", (1 + rng.below(50)).to_string()),
+        ("hdd.heads", (1 + rng.below(6)).to_string()),
+        ("hdd.sectors_outer", (64 + rng.below(64)).to_string()),
+        ("hdd.sectors_inner", (32 + rng.below(32)).to_string()),
+        ("hdd.seek_short", "1ms".to_owned()),
+        ("hdd.seek_short_root", "100us".to_owned()),
+        ("hdd.seek_boundary", rng.below(60).to_string()),
+        ("hdd.seek_long", "2ms".to_owned()),
+        ("hdd.seek_long_cylinder", "9us".to_owned()),
+        ("hdd.head_switch", pick(rng, &["0", "1ms"])),
+        ("hdd.write_settle", pick(rng, &["0", "300us"])),
+        ("hdd.track_skew", pick(rng, &["none", "0", "1234567ns"])),
+        ("hdd.link", "20MB/s".to_owned()),
+        ("hdd.queue_depth", (1 + rng.below(40)).to_string()),
+        ("hdd.order", pick(rng, &orders)),
+        ("hdd.age_limit", pick(rng, &["none", "50ms"])),
+        ("hdd.cache", "64KiB".to_owned()),
+        ("hdd.segments", (1 + rng.below(4)).to_string()),
+        ("hdd.read_ahead", pick(rng, &["0", "4KiB", "16KiB"])),
+        ("hdd.write_cache", pick(rng, &["0", "512B", "4KiB", "64KiB"])),
+    ]
+}
+
+#[test]
+fn no_request_is_lost_and_reads_find_what_was_written_on_any_disk() {
+    for seed in 0..150 {
+        let numbers = by_chance(&mut Rng::from_seed(seed));
+        let values: Vec<_> = numbers.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        Mixed::new(world("hdd", &values), seed).run(600);
+    }
+}
+
+#[test]
+fn impossible_numbers_are_refused_by_name() {
+    let wrong = [
+        ("hdd.rpm", "0"),
+        ("hdd.sector", "1000B"),
+        ("hdd.sectors_inner", "100"),
+        ("hdd.capacity", "100GB"),
+        ("hdd.read_ahead", "1MiB"),
+        ("hdd.seek_short", "none"),
+        ("hdd.zones", "5000"),
+    ];
+    for (key, value) in wrong {
+        let error = refusal("hdd", &[&HP_97560[..], &[(key, value)]].concat());
+        assert!(error.contains(key), "{key}: {error}");
+    }
+}
