@@ -51,7 +51,7 @@ impl Blkparse {
         };
         let kind = Kind::of(next()?)?;
         let range = match (words.next(), words.next(), words.next()) {
-            (Some(sector), Some("+"), Some(count)) => Some((sector, count)),
+            (Some(sector), Some("+"), Some(count)) if !sector.starts_with('[') => Some((sector, count)),
             // A flush without data has only the program's name; a SCSI command its bytes in brackets.
             _ => None,
         };

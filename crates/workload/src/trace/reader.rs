@@ -18,6 +18,8 @@ const WINDOW: usize = 4096;
 const LINE_MAX: u64 = 16 << 10;
 /// A trim that is longer than a length can say becomes several of this.
 const TRIM_MAX: u64 = 1 << 30;
+/// No device trims so much at once.
+const TRIM_LIMIT: u64 = 16 << 40;
 /// Where I/Os that wrap around begin again, in multiples of this, so that they stay aligned.
 const WRAP_UNIT: u64 = 4096;
 
@@ -147,7 +149,7 @@ impl Trace {
             loop {
                 let io = part(&rest, base, places.beyond).map_err(put)?;
                 insert(window, Held { at: parsed.at, line: number, disk, event: parsed.event, io });
-                if u64::from(io.length) >= rest.length {
+                if io.flush || u64::from(io.length) == rest.length {
                     break;
                 }
                 rest.offset += u64::from(io.length);
@@ -159,19 +161,22 @@ impl Trace {
 
     /// The error at the end, once; then nothing.
     fn no_more(&mut self) -> Option<TraceError> {
-        if self.first.is_none() && self.end.is_none() {
-            self.first = Some(0);
-            let met = match self.places.names.as_slice() {
-                [] => "it has none at all".to_owned(),
-                names => format!("it has {}", listed(names)),
-            };
-            let what = match &self.places.disks {
-                Some(Disks::Only(wanted)) => format!("no I/O of the disk `{}`", shown(wanted)),
-                _ => "no I/O in it".to_owned(),
-            };
-            return Some(Wrong::new(format!("{what}; {met}"), "look at the file").at(&self.name, 0));
-        }
-        self.end.take()
+        let has_none = self.first.is_none();
+        // Whatever is said now is said once.
+        self.first = Some(0);
+        self.end.take().or_else(|| has_none.then(|| self.nothing()))
+    }
+
+    fn nothing(&self) -> TraceError {
+        let met = match self.disks() {
+            [] => "it has none at all".to_owned(),
+            names => format!("it has {}", listed(names)),
+        };
+        let what = match &self.places.disks {
+            Some(Disks::Only(wanted)) => format!("no I/O of the disk `{}`", shown(wanted)),
+            _ => "no I/O in it".to_owned(),
+        };
+        Wrong::new(format!("{what}; {met}"), "look at the file").at(&self.name, 0)
     }
 
     fn out_of_order(&mut self, held: &Held) -> TraceError {
@@ -217,9 +222,10 @@ fn part(parsed: &Parsed<'_>, base: u64, beyond: Beyond) -> Result<TraceIo, Wrong
         }
     };
     let is_long_trim = direction == Direction::Trim && parsed.length > u64::from(u32::MAX);
-    let length = if is_long_trim { TRIM_MAX } else { parsed.length };
+    let length = if is_long_trim && parsed.length <= TRIM_LIMIT { TRIM_MAX } else { parsed.length };
     let too_long = || {
-        let what = format!("a {} of {} bytes is longer than 4 GiB", direction.name(), parsed.length);
+        let most = if is_long_trim { "16 TiB" } else { "4 GiB" };
+        let what = format!("a {} of {} bytes is longer than {most}", direction.name(), parsed.length);
         Wrong::new(what, "see whether the format is the right one")
     };
     let length = u32::try_from(length).map_err(|_| too_long())?;
