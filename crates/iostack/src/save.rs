@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 /// Writes `content` to a new file `path`; an existing file is refused.
-pub(crate) fn new_file(path: &Path, content: &str) -> anyhow::Result<()> {
+pub(crate) fn new_file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     if path.exists() {
         bail!("`{}` exists and is not overwritten; name another file or remove it", path.display());
     }
@@ -16,7 +16,7 @@ pub(crate) fn new_file(path: &Path, content: &str) -> anyhow::Result<()> {
     let partial = PathBuf::from(partial);
     let write = || {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&partial)?;
-        file.write_all(content.as_bytes())?;
+        file.write_all(content.as_ref())?;
         std::fs::rename(&partial, path)
     };
     write().with_context(|| {

@@ -26,7 +26,7 @@ fn python() -> Option<PathBuf> {
 
 fn table(rows: usize, columns: usize) -> Table {
     let text = |row: usize| (row % 3 != 1).then(|| format!("row {row}, \"é\""));
-    let count = |row: u64| (row % 7 != 0).then_some(row << 40);
+    let count = |row: u64| (!row.is_multiple_of(7)).then_some(row << 40);
     let mut table = Table {
         columns: vec![
             Column { name: "text".into(), cells: Cells::Text((0..rows).map(text).collect()) },

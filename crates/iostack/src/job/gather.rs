@@ -42,7 +42,13 @@ pub(crate) fn gather(
     if !sections.is_empty() {
         jobs = pick(jobs, sections)?;
     }
-    for job in &mut jobs {
+    apply(&mut jobs, flags)?;
+    Ok(Gathered { jobs, skipped })
+}
+
+/// Sets the flags' options on every job.
+pub(crate) fn apply(jobs: &mut [Job], flags: &[(String, String)]) -> anyhow::Result<()> {
+    for job in jobs {
         for (name, value) in flags {
             iostack_workload::set_option(job, name, value)?;
         }
@@ -50,7 +56,7 @@ pub(crate) fn gather(
             job.slice = slice(job);
         }
     }
-    Ok(Gathered { jobs, skipped })
+    Ok(())
 }
 
 /// Per-second series are what people read; a run of a few seconds gets shorter elements, because an interval needs

@@ -14,6 +14,7 @@ mod quantity;
 pub use columns::of_sweep;
 pub use csv::csv;
 pub use parquet::parquet;
+pub use quantity::numbers;
 pub(crate) use quantity::{Measure, measure};
 
 /// Columns of equal length.

@@ -60,6 +60,11 @@ pub(crate) fn measure(values: &[&str]) -> Option<(Measure, Vec<f64>)> {
     kinds.into_iter().find_map(|kind| numbers(kind).map(|numbers| (kind, numbers)))
 }
 
+/// The numbers behind typed values, in the unit they share; `None` for words.
+pub fn numbers(values: &[&str]) -> Option<Vec<f64>> {
+    measure(values).map(|(_, numbers)| numbers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

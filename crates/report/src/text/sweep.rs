@@ -32,12 +32,15 @@ fn doubts(sweep: &Sweep) -> String {
             seen.push(caveat);
         }
     }
-    // One line a kind: hundreds of points that each change a number would say the same hundreds of times.
-    let mut kinds = Vec::new();
+    // One line a device: points that each change a number would say the same again and again.
+    let mut told = Vec::new();
     seen.retain(|caveat| {
-        let kind = std::mem::discriminant(*caveat);
-        let first = !kinds.contains(&kind) || matches!(caveat, Caveat::NotSimulated { .. });
-        kinds.push(kind);
+        let what = match caveat {
+            Caveat::Simulated { device, .. } => device.clone(),
+            other => other.doubt(),
+        };
+        let first = !told.contains(&what);
+        told.push(what);
         first
     });
     seen.into_iter().map(|caveat| paragraph("  - ", &caveat.doubt())).collect()

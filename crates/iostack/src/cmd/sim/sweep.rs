@@ -1,0 +1,212 @@
+//! `iostack sim sweep DEVICE [JOB] --vary KEY=VALUES`: the same job over many devices that differ in something.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use iostack_model::{Nanos, Outcome, SCHEMA, Sweep, SweepPoint};
+use iostack_report::table;
+
+use crate::exit::Ended;
+use crate::job::flags::JobFlags;
+use crate::save;
+use crate::sweep::plan::{self, Base, Planned};
+use crate::sweep::pool::{self, Given, Task, Watched};
+use crate::talk::{self, Talk};
+
+/// Arguments of `iostack sim sweep`.
+#[derive(clap::Args)]
+pub(crate) struct SweepArgs {
+    /// The device, as in `sim:DEVICE`; several with commas.
+    device: String,
+    /// Job files: fio's (any name) or iostack's (.toml). None: one job from
+    /// flags.
+    jobs: Vec<PathBuf>,
+    /// What is varied: a number of the device (flash.over_provisioning=7%,28%)
+    /// or an option of the job (queue_depth=1..128*2). Ranges: 1..8,
+    /// 10%..50%+10%, 4k..1m*4. Several: every combination.
+    #[arg(long, value_name = "KEY=VALUES")]
+    vary: Vec<String>,
+    /// Change a number of the device in every point; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Run only this section of the job file; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    section: Vec<String>,
+    /// Points simulated at once [one per CPU].
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    parallel: Option<u16>,
+    /// Show the points and their commands, run none.
+    #[arg(long)]
+    dry_run: bool,
+    /// Write every figure of every point to a new CSV file.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// The same as Parquet.
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
+    /// Write a page with plots to a new file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print JSON: the whole outcome of every point.
+    #[arg(long)]
+    json: bool,
+    /// No progress on stderr.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    flags: JobFlags,
+}
+
+/// Runs every point and prints. Exit 1 when one failed or was not run.
+pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Ended> {
+    for path in args.csv.iter().chain(&args.parquet).chain(&args.html) {
+        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
+    }
+    let talk = Talk::new(args.quiet);
+    let changes = changes(&args.set)?;
+    let base = Base {
+        device: &args.device,
+        jobs: &args.jobs,
+        sections: &args.section,
+        changes: &changes,
+        options: &args.flags.options,
+        cpus: iostack_host::machine().cpu.cores_online,
+    };
+    let (axes, planned) = plan::plan(&base, &args.vary)?;
+    if args.dry_run {
+        planned.iter().for_each(|point| talk::data(&format!("{}\n", point.command)));
+        return Ok(Ended::Done);
+    }
+    let (points, interrupted) = simulate(planned, args.parallel.map(usize::from), &talk);
+    let iostack = env!("CARGO_PKG_VERSION").to_owned();
+    let sweep = Sweep { schema: SCHEMA, iostack, device: args.device.clone(), axes, points, interrupted };
+    write(args, &sweep, &talk)?;
+    let whole =
+        sweep.failed().next().is_none() && !sweep.points.iter().any(SweepPoint::is_missing) && !interrupted;
+    Ok(if whole { Ended::Done } else { Ended::FoundProblem })
+}
+
+fn changes(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let split = |text: &String| {
+        let (key, value) = text.split_once('=').with_context(|| {
+            format!("`--set {text}` is no change; write it like --set flash.over_provisioning=28%")
+        })?;
+        Ok((key.trim().to_owned(), value.trim().to_owned()))
+    };
+    set.iter().map(split).collect()
+}
+
+/// CPUs, so that each thread has one.
+pub(crate) fn parallel(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+/// Every point with what it gave, and whether the sweep was cut short.
+fn simulate(planned: Vec<Planned>, asked: Option<usize>, talk: &Talk) -> (Vec<SweepPoint>, bool) {
+    let stop = iostack_host::signals::stop_flag();
+    let tasks: Vec<Task> = planned.iter().map(|point| point.task.clone()).collect();
+    let names: Vec<String> = planned.iter().map(|point| settings(&point.settings)).collect();
+    let given = watched(&tasks, &names, parallel(asked), talk);
+    let interrupted = stop.load(Ordering::Relaxed);
+    let points = planned.into_iter().zip(given).map(|(point, given)| {
+        let (outcomes, error) = match given {
+            Some(Ok(outcomes)) => (outcomes, None),
+            Some(Err(error)) => (Vec::new(), Some(error)),
+            None => (Vec::new(), None),
+        };
+        SweepPoint { settings: point.settings, command: point.command, outcomes, error }
+    });
+    (points.collect(), interrupted)
+}
+
+fn settings(settings: &[(String, String)]) -> String {
+    let each: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if each.is_empty() { "the only point".to_owned() } else { each.join(" ") }
+}
+
+/// Runs the tasks and tells how far they are, and when the whole will end.
+pub(crate) fn watched(tasks: &[Task], names: &[String], parallel: usize, talk: &Talk) -> Vec<Option<Given>> {
+    let started = Instant::now();
+    let mut said = Instant::now();
+    let given = pool::run(tasks, parallel, iostack_host::signals::stop_flag(), &mut |watched, given| {
+        let elapsed = started.elapsed();
+        if let Some(index) = watched.ended
+            && !talk.is_live()
+        {
+            let what = given[index].as_ref().map_or_else(String::new, brief);
+            talk.say(&format!("[{:>5.1} s] {}: {what}", elapsed.as_secs_f64(), names[index]));
+        }
+        if said.elapsed().as_millis() >= 100 || watched.ended.is_some() {
+            said = Instant::now();
+            talk.live(&line(watched, tasks.len(), Nanos(elapsed.as_nanos() as u64)));
+        }
+    });
+    talk.clear();
+    given
+}
+
+/// What one point gave, in a few words.
+fn brief(given: &Given) -> String {
+    match given {
+        Ok(outcomes) => {
+            let iops: f64 = outcomes.iter().map(Outcome::rate).sum();
+            format!("{iops:.0} IOPS")
+        }
+        Err(error) => format!("FAILED: {error}"),
+    }
+}
+
+/// `7 of 64 points, 12 %, 4 s of about 33 s`.
+fn line(watched: &Watched, count: usize, elapsed: Nanos) -> String {
+    let mut text = format!("{} of {count} points, {:.0} %", watched.done, watched.share * 100.0);
+    if watched.share > 0.02 {
+        let whole = elapsed.as_secs_f64() / watched.share;
+        text += &format!(", {:.0} s of about {whole:.0} s", elapsed.as_secs_f64());
+    }
+    text
+}
+
+fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
+    if args.json {
+        talk::data(&(serde_json::to_string(sweep).context("a sweep is plain data")? + "\n"));
+    } else {
+        talk::data(&iostack_report::text::sweep(sweep));
+    }
+    let mut told = |what: &str, path: &Path| talk.say(&format!("{what}: {}", path.display()));
+    if args.csv.is_some() || args.parquet.is_some() {
+        let table = table::of_sweep(sweep);
+        if let Some(path) = &args.csv {
+            save::new_file(path, table::csv(&table))?;
+            told("table", path);
+        }
+        if let Some(path) = &args.parquet {
+            save::new_file(path, table::parquet(&table))?;
+            told("table", path);
+        }
+    }
+    if let Some(path) = &args.html {
+        save::new_file(path, iostack_report::html::sweep(sweep))?;
+        told("report", path);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_told_once_it_can_be_guessed() {
+        let at = |share| line(&Watched { ended: None, done: 1, share }, 8, Nanos::secs(5));
+        assert_eq!(at(0.0), "1 of 8 points, 0 %");
+        assert_eq!(at(0.25), "1 of 8 points, 25 %, 5 s of about 20 s");
+    }
+
+    #[test]
+    fn a_change_without_a_value_is_refused_as_typed() {
+        let error = changes(&["flash.read".to_owned()]).expect_err("no value").to_string();
+        assert!(error.contains("`--set flash.read` is no change"), "{error}");
+    }
+}

@@ -1,0 +1,73 @@
+//! How is one point run alone?
+//!
+//! The command that is printed beside a point is the whole truth about it: device, changed numbers, jobs, options. Run by
+//! itself it gives the same bytes.
+
+use std::path::PathBuf;
+
+/// What the command is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts<'a> {
+    /// Job files.
+    pub(crate) jobs: &'a [PathBuf],
+    /// Sections of them.
+    pub(crate) sections: &'a [String],
+    /// The device.
+    pub(crate) device: &'a str,
+    /// Its changed numbers.
+    pub(crate) changes: &'a [(String, String)],
+    /// Options of the jobs, by our names.
+    pub(crate) options: &'a [(String, String)],
+}
+
+/// `iostack run --on sim:DEVICE ...`.
+pub(crate) fn of(parts: &Parts<'_>) -> String {
+    let mut words = vec!["iostack".to_owned(), "run".to_owned()];
+    words.extend(parts.jobs.iter().map(|path| quoted(&path.display().to_string())));
+    words.push("--on".to_owned());
+    words.push(quoted(&format!("sim:{}", parts.device)));
+    for section in parts.sections {
+        words.push("--section".to_owned());
+        words.push(quoted(section));
+    }
+    for (key, value) in parts.changes {
+        words.push("--set".to_owned());
+        words.push(quoted(&format!("{key}={value}")));
+    }
+    for (name, value) in parts.options {
+        words.push(format!("--{}", name.replace('_', "-")));
+        words.push(quoted(value));
+    }
+    words.join(" ")
+}
+
+/// The word as a shell must see it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%,+@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let command = of(&Parts {
+            jobs: &["my jobs.fio".into()],
+            sections: &["it's".to_owned()],
+            device: "tlc-1t",
+            changes: &[pair("flash.over_provisioning", "28%")],
+            options: &[pair("queue_depth", "4"), pair("name", "")],
+        });
+        assert_eq!(
+            command,
+            "iostack run 'my jobs.fio' --on sim:tlc-1t --section 'it'\\''s' --set flash.over_provisioning=28% \
+             --queue-depth 4 --name ''"
+        );
+    }
+}
