@@ -21,6 +21,8 @@ use crate::wording;
 pub struct Comparison {
     /// The figures that both have.
     pub rows: Vec<ComparisonRow>,
+    /// What each was simulated by; nothing of one that was measured.
+    pub simulated: [Option<String>; 2],
     /// Conditions that differ, caveats of only one of the two among them.
     pub conditions: Vec<Difference>,
     /// The answer in a few sentences, without units of its own besides percent.
@@ -68,12 +70,20 @@ pub fn compare(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Comp
     verdict.extend(wording::also(&judged, headline));
     verdict.extend(wording::unlike(&conditions));
     Comparison {
+        simulated: [a, b].map(simulated_by),
         differs: judged.iter().any(|(row, _)| row.name == headline && row.verdict.differs())
             || judged.iter().any(|(row, _)| stands_out(row, judged.len())),
         rows: judged.into_iter().map(|(row, _)| row).collect(),
         conditions,
         verdict: verdict.join(" "),
     }
+}
+
+/// `tlc-1t, steady, seed 7`.
+fn simulated_by(outcome: &Outcome) -> Option<String> {
+    let inside = outcome.inside.as_ref()?;
+    let state = if inside.state.is_empty() { String::new() } else { format!(", {}", inside.state) };
+    Some(format!("{}{state}, seed {}", inside.device, inside.seed))
 }
 
 /// Compares one figure that both runs have, with the rules of [`compare`].

@@ -5,7 +5,7 @@
 
 use std::mem::discriminant;
 
-use iostack_model::{Access, Amount, Caveat, Engine, Job, Machine, Outcome, Storage};
+use iostack_model::{Access, Amount, Caveat, Engine, Inside, Job, Machine, Outcome, Storage};
 
 /// One condition that differs between two outcomes.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -58,15 +58,47 @@ const JOB: &[Condition<Job>] = &[
     ("CPUs", |job| job.cpus.as_ref().map_or("any".to_owned(), |cpus| format!("{cpus:?}"))),
 ];
 
+/// Of two simulations.
+const INSIDE: &[Condition<Inside>] = &[
+    ("simulated device", |inside| inside.device.clone()),
+    ("numbers of the device", |inside| inside.origin.clone()),
+    ("changed numbers", |inside| {
+        let each = inside.changed.iter().map(|(key, value)| format!("{key}={value}"));
+        or_none(Some(each.collect::<Vec<_>>().join(", ").as_str()).filter(|text| !text.is_empty()))
+    }),
+    ("capacity", |inside| inside.capacity.to_string()),
+    ("state at the start", |inside| inside.state.clone()),
+    ("seed of the simulation", |inside| inside.seed.to_string()),
+];
+
 /// Everything that differs between the conditions of two outcomes.
 pub(crate) fn differences(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Vec<Difference> {
+    let mut all = match (&a.inside, &b.inside) {
+        (Some(a), Some(b)) => each(INSIDE, a, b),
+        (None, None) => places(a, b, machines),
+        // A simulation has neither machine nor storage that could be alike.
+        _ => Vec::from_iter(differing("origin of the figures", origin(a), origin(b))),
+    };
+    all.extend(each(JOB, &a.job, &b.job));
+    all.extend(caveats(&a.caveats, &b.caveats));
+    all
+}
+
+/// How the figures came about.
+fn origin(outcome: &Outcome) -> String {
+    match &outcome.inside {
+        Some(inside) => format!("simulated ({})", inside.device),
+        None => "measured".to_owned(),
+    }
+}
+
+/// Where two outcomes were measured.
+fn places(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Vec<Difference> {
     let mut all = each(MACHINE, machines.0, machines.1);
     all.extend(mitigations(machines.0, machines.1));
     let place = |outcome: &Outcome| format!("{:?}", outcome.target.kind).to_lowercase();
     all.extend(differing("target", place(a), place(b)));
     all.extend(each(STORAGE, &a.storage, &b.storage));
-    all.extend(each(JOB, &a.job, &b.job));
-    all.extend(caveats(&a.caveats, &b.caveats));
     all
 }
 
@@ -227,6 +259,27 @@ mod tests {
         let (a, mut b) = (outcome(1, 1e4), outcome(1, 1e4));
         b.job.queue_depth = 32;
         assert_eq!(names(&a, &b, (&machine, &machine)), [""; 0]);
+    }
+
+    #[test]
+    fn a_simulation_is_set_against_a_measurement_without_its_machine() {
+        let (one, mut other) = (outcome(1, 1e4), outcome(1, 1e4));
+        let mut machine = Machine::default();
+        machine.kernel.release = "6.18.0".to_owned();
+        other.inside = Some(Inside { device: "tlc".to_owned(), seed: 7, ..Inside::default() });
+        let told = differences(&one, &other, (&machine, &Machine::default()));
+        let [only] = &told[..] else { panic!("{told:?}") };
+        let texts = [&only.name, &only.a, &only.b].map(String::as_str);
+        assert_eq!(texts, ["origin of the figures", "measured", "simulated (tlc)"]);
+        let mut changed = other.clone();
+        let inside = changed.inside.as_mut().expect("just made");
+        inside.seed = 8;
+        inside.changed.push(("flash.queue_depth".to_owned(), "64".to_owned()));
+        let nowhere = Machine::default();
+        assert_eq!(
+            names(&other, &changed, (&nowhere, &nowhere)),
+            ["changed numbers", "seed of the simulation"]
+        );
     }
 
     #[test]

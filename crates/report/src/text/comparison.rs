@@ -8,8 +8,10 @@ use super::format::{change, clean, cut, megabytes, paragraph, plus_minus, rate};
 /// The table of figures, the conditions that differ, and the answer. The names stand for the two outcomes: what the
 /// user typed for them.
 pub fn comparison(comparison: &Comparison, a_name: &str, b_name: &str) -> String {
-    let mut text = paragraph("A  ", a_name) + &paragraph("B  ", b_name) + "\n";
-    text += &format!("{:<21}{:>17}{:>17}{:>8}  {:<7} {}\n", "", "A", "B", "change", "B is", "sure");
+    let [a_by, b_by] = [0, 1].map(|side| comparison.simulated[side].as_deref());
+    let mut text = paragraph("A  ", &named(a_name, a_by)) + &paragraph("B  ", &named(b_name, b_by)) + "\n";
+    let (a_head, b_head) = (head("A", a_by), head("B", b_by));
+    text += &format!("{:<21}{a_head:>17}{b_head:>17}{:>8}  {:<7} {}\n", "", "change", "B is", "sure");
     for row in &comparison.rows {
         text += &figure(row);
     }
@@ -23,6 +25,15 @@ pub fn comparison(comparison: &Comparison, a_name: &str, b_name: &str) -> String
     text += "\n";
     text += &paragraph("VERDICT  ", &comparison.verdict);
     clean(&(text + "\nnext: " + &next(comparison, b_name) + "\n"))
+}
+
+fn named(name: &str, simulated: Option<&str>) -> String {
+    simulated.map_or_else(|| name.to_owned(), |by| format!("{name} (SIMULATED: {by})"))
+}
+
+/// No column lets a simulated figure pass for a measured one.
+fn head(letter: &str, simulated: Option<&str>) -> String {
+    if simulated.is_some() { format!("{letter}, SIMULATED") } else { letter.to_owned() }
 }
 
 fn figure(row: &ComparisonRow) -> String {

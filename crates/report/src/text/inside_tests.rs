@@ -1,7 +1,7 @@
 //! Simulated outcomes on the screen: what must be said, and what must not.
 
 use super::tests::{assert_fits, assert_says};
-use super::{ascii, outcome};
+use super::{ascii, comparison, outcome};
 use crate::fixture;
 
 #[test]
@@ -78,4 +78,25 @@ fn names_from_a_device_file_reach_no_terminal_and_keep_the_width() {
     let screen = outcome(&file);
     assert!(screen.chars().all(|c| c == '\n' || !c.is_control()));
     assert_fits(&screen);
+}
+
+#[test]
+fn simulated_columns_are_marked_in_a_comparison() {
+    let (simulated, measured) = (fixture::simulated_file(), fixture::outcome_file());
+    let machines = (&simulated.machine, &measured.machine);
+    let told = iostack_stats::compare(&simulated.outcomes[1], &measured.outcomes[0], machines);
+    let screen = comparison(&told, "sim.json", "disk.json");
+    assert_fits(&screen);
+    assert_says(
+        &screen,
+        &[
+            "A sim.json (SIMULATED: fixture, filled, seed 7) B disk.json",
+            "A, SIMULATED B change",
+            "origin of the figures: simulated (fixture) in A, measured in B",
+        ],
+    );
+    assert!(!screen.contains("kernel:") && !screen.contains("CPU per I/O"), "{screen}");
+    let same = iostack_stats::compare(&simulated.outcomes[0], &simulated.outcomes[0], machines);
+    let screen = comparison(&same, "a", "b");
+    assert!(screen.contains("A, SIMULATED     B, SIMULATED") && !screen.contains("CONDITIONS"), "{screen}");
 }

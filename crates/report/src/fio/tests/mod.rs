@@ -239,6 +239,22 @@ fn a_run_without_an_io_is_a_report_all_the_same() {
 }
 
 #[test]
+fn a_simulated_run_is_a_report_without_a_processor_and_without_disks() {
+    let file = fixture::simulated_file();
+    let read = parse(&json(&file, true));
+    assert_eq!(read["disk_util"], serde_json::json!([]));
+    for (job, outcome) in read["jobs"].as_array().expect("a list").iter().zip(&file.outcomes) {
+        assert_eq!((job["usr_cpu"].as_f64(), job["ctx"].as_u64()), (Some(0.0), Some(0)));
+        let ios = job["read"]["total_ios"].as_u64().zip(job["write"]["total_ios"].as_u64());
+        assert_eq!(ios.map(|(read, write)| read + write), Some(outcome.ios()));
+    }
+    assert_eq!(terse(&file).lines().count(), 2);
+    let measured = terse(&fixture::outcome_file());
+    let fields = |line: Option<&str>| line.expect("a line").split(';').count();
+    assert_eq!(fields(terse(&file).lines().next()) + 9, fields(measured.lines().next()), "those of the disk");
+}
+
+#[test]
 fn each_io_is_one_line_of_each_log() {
     let mut outcome = fixture::outcome_file().outcomes.remove(1);
     outcome.job.logs = LogRequest {
