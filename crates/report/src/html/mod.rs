@@ -26,7 +26,6 @@ mod escape;
 mod figures;
 mod flame;
 mod inside;
-mod inside;
 mod inventory;
 mod iolat;
 mod ladder;
