@@ -4,3 +4,4 @@ mod closed;
 mod cloud;
 mod dram;
 mod hdd;
+mod raid0;

@@ -1,0 +1,307 @@
+//! What does the controller remember?
+//!
+//! ```text
+//!   written ──► dirty runs, oldest first ──► in flight to the members ──► clean pages ◄── read
+//! ```
+//!
+//! A write over dirty bytes replaces them. Two writes of the same bytes are never in flight together, since the members
+//! might do the second first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes that no member has yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) first: u64,
+    pub(super) end: u64,
+    /// Runs are numbered as they come; what is left of a run keeps its number.
+    pub(super) number: u64,
+    pub(super) stamp: u32,
+}
+
+/// A stretch of a read, and who has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) first: u64,
+    pub(super) end: u64,
+    pub(super) place: Place,
+}
+
+/// Who has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The cache, with this stamp.
+    Dirty(u32),
+    /// The cache, as the members have it.
+    Clean,
+    /// Only the members.
+    Member,
+}
+
+/// The controller's memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cache {
+    /// Bytes it holds.
+    size: u64,
+    /// Bytes of a clean page.
+    page: u64,
+    keeps_clean: bool,
+    /// Bytes promised, dirty, or in flight.
+    pub(super) used: u64,
+    /// Number of the next run.
+    pub(super) next: u64,
+    dirty: BTreeMap<u64, Run>,
+    /// Number and first byte.
+    order: BTreeSet<(u64, u64)>,
+    /// The run and how many of its requests are with the members.
+    flights: Vec<Option<(Run, usize)>>,
+    /// Clean pages and when they were used; the same by use.
+    clean: BTreeMap<u64, u64>,
+    ages: BTreeMap<u64, u64>,
+    tick: u64,
+}
+
+impl Cache {
+    /// Of `size` bytes; whether pages that members have are kept as well.
+    pub(super) fn new(size: u64, page: u64, keeps_clean: bool) -> Cache {
+        Cache { size, page, keeps_clean, ..Cache::default() }
+    }
+
+    /// Takes room for a write, if there is; a write larger than all has room when nothing else is there.
+    pub(super) fn reserve(&mut self, length: u64) -> bool {
+        if self.used > 0 && self.used + length > self.size {
+            return false;
+        }
+        self.used += length;
+        self.shrink();
+        true
+    }
+
+    /// A write for which there is room.
+    pub(super) fn write(&mut self, first: u64, end: u64, stamp: u32) {
+        self.forget(first, end);
+        self.insert(Run { first, end, number: self.next, stamp });
+        self.next += 1;
+    }
+
+    fn insert(&mut self, run: Run) {
+        self.order.insert((run.number, run.first));
+        self.dirty.insert(run.first, run);
+    }
+
+    /// These bytes are no longer what they were: neither dirty nor clean.
+    pub(super) fn forget(&mut self, first: u64, end: u64) {
+        let before =
+            self.dirty.range(..first).next_back().filter(|(_, run)| run.end > first).map(|(&at, _)| at);
+        let within: Vec<u64> = self.dirty.range(first..end).map(|(&at, _)| at).collect();
+        for at in before.into_iter().chain(within) {
+            let run = self.dirty.remove(&at).expect("it was just found");
+            self.order.remove(&(run.number, run.first));
+            self.used -= run.end.min(end) - run.first.max(first);
+            if run.first < first {
+                self.insert(Run { end: first, ..run });
+            }
+            if run.end > end {
+                self.insert(Run { first: end, ..run });
+            }
+        }
+        let pages: Vec<u64> =
+            self.clean.range(first / self.page..end.div_ceil(self.page)).map(|(&page, _)| page).collect();
+        for page in pages {
+            self.drop_page(page);
+        }
+    }
+
+    /// The oldest run that may go to the members, and the number of its flight.
+    pub(super) fn take_off(&mut self, at_most: usize) -> Option<(usize, Run)> {
+        let slot = match self.flights.iter().position(Option::is_none) {
+            Some(slot) => slot,
+            None if self.flights.len() < at_most => {
+                self.flights.push(None);
+                self.flights.len() - 1
+            }
+            None => return None,
+        };
+        let clear = |first: u64| !self.flies(first, self.dirty[&first].end);
+        let &(number, first) = self.order.iter().find(|&&(_, first)| clear(first))?;
+        self.order.remove(&(number, first));
+        let run = self.dirty.remove(&first).expect("runs in order are dirty");
+        self.flights[slot] = Some((run, 0));
+        Some((slot, run))
+    }
+
+    /// So many requests of the flight are with the members.
+    pub(super) fn departed(&mut self, slot: usize, requests: usize) {
+        self.flights[slot].as_mut().expect("it took off").1 = requests;
+    }
+
+    /// One of the flight's requests is back. True when it was the last.
+    pub(super) fn landed(&mut self, slot: usize) -> bool {
+        let (run, left) = self.flights[slot].as_mut().expect("it took off");
+        *left -= 1;
+        let (run, left) = (*run, *left);
+        if left == 0 {
+            self.flights[slot] = None;
+            self.used -= run.end - run.first;
+            self.remember(run.first, run.end);
+        }
+        left == 0
+    }
+
+    /// Whether some of these bytes are in flight.
+    pub(super) fn flies(&self, first: u64, end: u64) -> bool {
+        self.flights.iter().flatten().any(|(run, _)| run.first < end && first < run.end)
+    }
+
+    /// Whether a run with a number below this is not with the members.
+    pub(super) fn holds_below(&self, number: u64) -> bool {
+        let oldest = self.order.first().is_some_and(|&(oldest, _)| oldest < number);
+        oldest || self.flights.iter().flatten().any(|(run, _)| run.number < number)
+    }
+
+    /// The members' bytes passed through: whole pages of them stay.
+    pub(super) fn remember(&mut self, first: u64, end: u64) {
+        if !self.keeps_clean {
+            return;
+        }
+        for page in first.div_ceil(self.page)..end / self.page {
+            self.touch(page);
+        }
+        self.shrink();
+    }
+
+    fn touch(&mut self, page: u64) {
+        self.tick += 1;
+        if let Some(old) = self.clean.insert(page, self.tick) {
+            self.ages.remove(&old);
+        }
+        self.ages.insert(self.tick, page);
+    }
+
+    fn drop_page(&mut self, page: u64) {
+        let age = self.clean.remove(&page).expect("it was just found");
+        self.ages.remove(&age);
+    }
+
+    /// Clean pages give way, those unused longest first.
+    fn shrink(&mut self) {
+        let pages = self.size.saturating_sub(self.used) / self.page;
+        while self.clean.len() as u64 > pages
+            && let Some((_, &page)) = self.ages.first_key_value()
+        {
+            self.drop_page(page);
+        }
+    }
+
+    /// Who has these bytes, piece by piece.
+    pub(super) fn pieces(&mut self, first: u64, end: u64) -> Vec<Piece> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut at = first;
+        while at < end {
+            let (mut to, place) = match self.run_with(at) {
+                Some((to, stamp)) => (to, Place::Dirty(stamp)),
+                None if self.clean.contains_key(&(at / self.page)) => {
+                    self.touch(at / self.page);
+                    ((at / self.page + 1) * self.page, Place::Clean)
+                }
+                None => (
+                    self.clean.range(at / self.page..).next().map_or(end, |(page, _)| page * self.page),
+                    Place::Member,
+                ),
+            };
+            to = to.min(end).min(self.run_after(at));
+            match pieces.last_mut() {
+                Some(last) if last.place == place => last.end = to,
+                _ => pieces.push(Piece { first: at, end: to, place }),
+            }
+            at = to;
+        }
+        pieces
+    }
+
+    /// End and stamp of the run that has this byte; the newest counts.
+    fn run_with(&self, at: u64) -> Option<(u64, u32)> {
+        let dirty = self.dirty.range(..=at).next_back().map(|(_, run)| run);
+        let mut runs = dirty.into_iter().chain(self.flights.iter().flatten().map(|(run, _)| run));
+        runs.find(|run| run.first <= at && at < run.end).map(|run| (run.end, run.stamp))
+    }
+
+    /// Where the next run begins.
+    fn run_after(&self, at: u64) -> u64 {
+        let dirty = self.dirty.range(at + 1..).next().map(|(&first, _)| first);
+        let flying = self.flights.iter().flatten().map(|(run, _)| run.first).filter(|&first| first > at);
+        dirty.into_iter().chain(flying).min().unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(size: u64) -> Cache {
+        Cache::new(size, 4, true)
+    }
+
+    fn write(cache: &mut Cache, first: u64, end: u64, stamp: u32) -> bool {
+        let room = cache.reserve(end - first);
+        if room {
+            cache.write(first, end, stamp);
+        }
+        room
+    }
+
+    fn places(cache: &mut Cache, first: u64, end: u64) -> Vec<(u64, Place)> {
+        cache.pieces(first, end).iter().map(|piece| (piece.end, piece.place)).collect()
+    }
+
+    #[test]
+    fn a_write_replaces_what_it_covers_and_leaves_the_rest() {
+        let mut cache = cache(100);
+        write(&mut cache, 10, 30, 1);
+        write(&mut cache, 15, 20, 2);
+        let expected = [
+            (10, Place::Member),
+            (15, Place::Dirty(1)),
+            (20, Place::Dirty(2)),
+            (30, Place::Dirty(1)),
+            (32, Place::Member),
+        ];
+        assert_eq!(places(&mut cache, 8, 32), expected);
+        assert_eq!(cache.used, 20);
+    }
+
+    #[test]
+    fn bytes_in_flight_are_read_from_the_cache_and_written_again_only_after_they_landed() {
+        let mut cache = cache(100);
+        write(&mut cache, 0, 8, 1);
+        let (slot, run) = cache.take_off(2).expect("a run");
+        cache.departed(slot, 2);
+        assert_eq!((run.first, run.end), (0, 8));
+        write(&mut cache, 4, 8, 2);
+        assert_eq!(places(&mut cache, 0, 8), [(4, Place::Dirty(1)), (8, Place::Dirty(2))]);
+        assert_eq!(cache.take_off(2), None);
+        assert!(cache.holds_below(1) && !cache.landed(slot) && cache.landed(slot));
+        assert!(!cache.holds_below(1) && cache.holds_below(2));
+        assert_eq!(places(&mut cache, 0, 8), [(4, Place::Clean), (8, Place::Dirty(2))]);
+        assert!(cache.take_off(2).is_some());
+    }
+
+    #[test]
+    fn clean_pages_give_way_to_writes_and_to_pages_used_later() {
+        let mut cache = cache(16);
+        cache.remember(0, 16);
+        places(&mut cache, 0, 4);
+        write(&mut cache, 100, 108, 1);
+        assert_eq!(places(&mut cache, 0, 16), [(4, Place::Clean), (12, Place::Member), (16, Place::Clean)]);
+        assert!(!write(&mut cache, 200, 210, 1));
+    }
+
+    #[test]
+    fn a_write_larger_than_the_cache_has_it_to_itself() {
+        let mut cache = cache(16);
+        assert!(write(&mut cache, 0, 64, 1) && !write(&mut cache, 100, 101, 2));
+        let (slot, _) = cache.take_off(1).expect("a run");
+        cache.departed(slot, 1);
+        assert!(cache.landed(slot) && write(&mut cache, 100, 101, 2));
+    }
+}

@@ -1,0 +1,73 @@
+//! Which member has which bytes?
+
+/// Bytes of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) member: usize,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+}
+
+/// Members take turns, a stripe unit each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub(super) unit: u64,
+    pub(super) members: u64,
+}
+
+impl Layout {
+    /// What each member has of these bytes: one stretch each, since its stripe units follow each other.
+    pub(super) fn shares(&self, offset: u64, length: u64) -> Vec<Share> {
+        let (mut at, end) = (offset, offset + length);
+        let mut shares: Vec<Share> = Vec::new();
+        while at < end {
+            let (unit, within) = (at / self.unit, at % self.unit);
+            let length = (self.unit - within).min(end - at);
+            let member = (unit % self.members) as usize;
+            if let Some(share) = shares.iter_mut().find(|share| share.member == member) {
+                share.length += length;
+            } else {
+                let offset = unit / self.members * self.unit + within;
+                shares.push(Share { member, offset, length });
+            }
+            at += length;
+        }
+        shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_workload::Rng;
+
+    #[test]
+    fn small_requests_have_one_member_and_large_ones_a_stretch_of_each() {
+        let layout = Layout { unit: 100, members: 3 };
+        assert_eq!(layout.shares(320, 50), [Share { member: 0, offset: 120, length: 50 }]);
+        let shares = layout.shares(250, 500);
+        let expected = [(2, 50, 150), (0, 100, 200), (1, 100, 150)];
+        assert_eq!(shares, expected.map(|(member, offset, length)| Share { member, offset, length }));
+    }
+
+    #[test]
+    fn every_byte_has_a_place_of_its_own() {
+        let mut rng = Rng::from_seed(3);
+        for _ in 0..50 {
+            let layout = Layout { unit: 1 + rng.below(20), members: 1 + rng.below(6) };
+            let all = layout.unit * layout.members * 4;
+            let mut taken = vec![0; all as usize];
+            let mut at = 0;
+            while at < all {
+                let length = (1 + rng.below(60)).min(all - at);
+                for share in layout.shares(at, length) {
+                    for byte in share.offset..share.offset + share.length {
+                        taken[share.member * (all / layout.members) as usize + byte as usize] += 1;
+                    }
+                }
+                at += length;
+            }
+            assert!(taken.iter().all(|&count| count == 1), "{layout:?}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What becomes of requests when several drives take turns?
+//!
+//! ```text
+//!   command queue ──► adapter ──► cache? ──► member 0, 1, .. n-1 ──► adapter's link
+//!       admit        per command              a stripe unit each        reads
+//! ```
+//!
+//! A request is forked, one part for each member that has some of it, and ends with the last of them: at depth 1 striping
+//! shortens only large requests, at greater depth it spreads small ones. The adapter takes its own time for each command,
+//! which caps IOPS however many members there are.
+//!
+//! With write-back, writes are acknowledged when they are in the cache, and go to the members in order of age, a run per
+//! write. A flush waits for what was acknowledged before it, then flushes the members.
+//!
+//! Members are parts of their own, any device but a RAID; their resources are listed beside the adapter's.
+
+mod cache;
+mod layout;
+mod raid;
+
+use std::collections::VecDeque;
+
+use iostack_model::Bytes;
+use iostack_workload::Rng;
+
+use super::DeviceKind;
+use super::parameter::{Pace, count_within, needs, whole_bytes, with};
+use crate::engine::{PartId, Server, Stamps, World};
+use crate::sheet::{Sheet, SheetError, Unit};
+use cache::Cache;
+use layout::Layout;
+use raid::Raid;
+
+pub(super) const KIND: DeviceKind = DeviceKind {
+    name: "raid0",
+    about: "drives striped behind a controller with limits and a cache of its own",
+    parameters: &[
+        needs("raid0.member", Unit::Device, "the device of which there are several"),
+        needs("raid0.members", Unit::Count, "how many"),
+        with("raid0.stripe", Unit::Bytes, "64KiB", "bytes on one member before the next takes over"),
+        with(
+            "raid0.controller",
+            Unit::Time,
+            "0",
+            "time of the controller per command; its inverse caps IOPS",
+        ),
+        with("raid0.member_command", Unit::Time, "0", "more of its time per command to a member"),
+        with("raid0.queue_depth", Unit::Count, "none", "commands the controller takes at once"),
+        with("raid0.rate", Unit::Rate, "none", "data between host and controller, all together"),
+        with("raid0.cache", Unit::Bytes, "0", "memory of the controller for data"),
+        with("raid0.cache_page", Unit::Bytes, "4KiB", "unit of the cache"),
+        with(
+            "raid0.write",
+            Unit::Word(&["through", "back"]),
+            "through",
+            "writes are acknowledged by the members, or by the cache",
+        ),
+        with(
+            "raid0.read_cache",
+            Unit::Word(&["off", "on"]),
+            "on",
+            "whether what passed through stays to be read",
+        ),
+        with("raid0.destage", Unit::Count, "32", "writes from the cache to members under way at once"),
+    ],
+    build,
+};
+
+fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
+    let member = sheet.device("raid0.member")?;
+    if member.kind.name == KIND.name {
+        return Err(sheet.refuse("raid0.member", "a RAID-0 of RAID-0s is one RAID-0", "name the drives"));
+    }
+    let count = count_within(sheet, "raid0.members", 1, 256)?;
+    let unit = whole_bytes(sheet, "raid0.stripe", 512)?;
+    let mut members = Vec::new();
+    for index in 0..count {
+        members.push(super::build(&member, world, Rng::stream(seed, index).next_u64())?);
+    }
+    let shape = world.shape_of(members[0]).expect("a device has a shape");
+    if shape.capacity.0 < unit || !unit.is_multiple_of(shape.block.0) {
+        let what = format!("a member has {} in blocks of {}", shape.capacity, shape.block);
+        return Err(sheet.refuse("raid0.stripe", &what, "a stripe unit is whole blocks of it"));
+    }
+    let page = whole_bytes(sheet, "raid0.cache_page", 512)?;
+    let size = sheet.bytes("raid0.cache")?.0;
+    let keeps_clean = sheet.word("raid0.read_cache")? == "on" && size >= page;
+    let writes_back = sheet.word("raid0.write")? == "back";
+    if writes_back && size == 0 {
+        return Err(sheet.refuse("raid0.write", "there is no cache to write to", "set raid0.cache"));
+    }
+    let queue_depth = if sheet.has("raid0.queue_depth") {
+        count_within(sheet, "raid0.queue_depth", 1, 1 << 20)?
+    } else {
+        u64::MAX
+    };
+    let raid = Raid {
+        capacity: Bytes(shape.capacity.0 / unit * unit * count),
+        block: shape.block,
+        layout: Layout { unit, members: count },
+        members,
+        command: sheet.time("raid0.controller")?.0,
+        member_command: sheet.time("raid0.member_command")?.0,
+        adapter: Server::default(),
+        link: Pace::of_limit(sheet, "raid0.rate")?.map(|pace| (Server::default(), pace)),
+        free: queue_depth,
+        waiting: VecDeque::new(),
+        writes_back,
+        destages: count_within(sheet, "raid0.destage", 1, 4096)? as usize,
+        cache: Cache::new(size, page, keeps_clean),
+        blocked: VecDeque::new(),
+        held: Vec::new(),
+        flushes: Vec::new(),
+        stamps: world.sim.keeps_stamps().then(Stamps::default),
+    };
+    Ok(world.add(Box::new(raid)))
+}

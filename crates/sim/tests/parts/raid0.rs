@@ -1,0 +1,158 @@
+//! Striping: what it gives, what the adapter takes, and what its cache hides.
+
+use iostack_model::Stage;
+use iostack_sim::engine::{Kind, World};
+use iostack_workload::Rng;
+
+use crate::closed::{Ask, Mixed, busy, closed_loop, refusal, world};
+
+/// Members that serve one command at a time: 100 us and 40.96 us per 4 KiB.
+const MEMBER: [(&str, &str); 7] = [
+    ("raid0.member", "dram-ssd"),
+    ("raid0.member.dram.capacity", "1GiB"),
+    ("raid0.member.dram.command", "100us"),
+    ("raid0.member.dram.rate", "100MB/s"),
+    ("raid0.member.dram.queue_depth", "1"),
+    ("raid0.member.dram.batch", "1"),
+    ("raid0.stripe", "64KiB"),
+];
+const SMALL: u64 = 140_960;
+
+fn raid<'a>(members: &'a str, more: &[(&'a str, &'a str)]) -> World {
+    world("raid0", &numbers(members, more))
+}
+
+fn numbers<'a>(members: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    [&MEMBER[..], &[("raid0.members", members)], more].concat()
+}
+
+fn random(kind: Kind) -> impl FnMut(u64) -> Ask {
+    let mut rng = Rng::from_seed(8);
+    move |_| (kind, rng.below(1 << 18) << 12, 4096)
+}
+
+#[test]
+fn small_requests_gain_nothing_at_depth_1() {
+    for members in ["1", "2", "4"] {
+        let seen = closed_loop(&mut raid(members, &[]), 1, 200, random(Kind::Read));
+        assert!(seen.latencies.iter().all(|&latency| latency == SMALL));
+    }
+}
+
+#[test]
+fn small_requests_gain_with_depth_as_far_as_chance_spreads_them() {
+    for (members, count) in [("1", 1.0), ("2", 2.0), ("4", 4.0)] {
+        let seen = closed_loop(&mut raid(members, &[]), 32, 20_000, random(Kind::Read));
+        let gain = seen.rate() * SMALL as f64 / 1e9;
+        // Between a balanced network of exponential servers and all of them always busy.
+        let (least, most) = (32.0 * count / (32.0 + count - 1.0) * 0.995, count * 1.001);
+        assert!(least < gain && gain <= most, "{members} members: {gain}");
+    }
+}
+
+#[test]
+fn a_large_request_is_served_by_all_members_at_once() {
+    let time = |members| {
+        let mut world = raid(members, &[]);
+        closed_loop(&mut world, 1, 1, |_| (Kind::Read, 128 << 10, 1 << 20)).elapsed
+    };
+    assert_eq!(time("1"), 100_000 + 10_485_760);
+    assert_eq!(time("4"), 100_000 + 2_621_440);
+    assert_eq!(time("16"), 100_000 + 655_360);
+}
+
+#[test]
+fn the_adapter_caps_commands_whatever_the_members() {
+    for members in ["4", "8", "32"] {
+        let mut world = raid(members, &[("raid0.controller", "50us"), ("raid0.member_command", "10us")]);
+        let seen = closed_loop(&mut world, 128, 20_000, random(Kind::Write));
+        assert!((seen.rate() * 60e-6 - 1.0).abs() < 0.02 || members == "4", "{members}: {}", seen.rate());
+        assert!(seen.rate() < 1e9 / 60_000.0 * 1.01);
+        assert!(members == "4" || busy(&world, "adapter") > 0.98);
+    }
+}
+
+#[test]
+fn the_adapters_link_caps_bytes() {
+    let mut world = raid("16", &[("raid0.rate", "200MB/s")]);
+    let mut rng = Rng::from_seed(8);
+    let seen = closed_loop(&mut world, 32, 3000, |_| (Kind::Read, rng.below(4096) << 16, 65_536));
+    assert!((seen.rate() * 65_536.0 / 200e6 - 1.0).abs() < 0.01, "{}", seen.rate());
+    assert!(busy(&world, "adapter link") > 0.98);
+}
+
+#[test]
+fn write_back_acknowledges_at_once_until_the_cache_is_full() {
+    let back = [("raid0.cache", "1MiB"), ("raid0.write", "back"), ("raid0.controller", "5us")];
+    let mut world = raid("2", &back);
+    let burst = closed_loop(&mut world, 1, 256, random(Kind::Write));
+    assert!(burst.latencies.iter().all(|&latency| latency == 5000));
+    let lasting = closed_loop(&mut world, 8, 10_000, random(Kind::Write));
+    assert!((lasting.rate() * SMALL as f64 / 2e9 - 1.0).abs() < 0.03, "{}", lasting.rate());
+    assert!(lasting.stages[Stage::Buffer as usize] > 0);
+}
+
+#[test]
+fn what_was_written_or_read_is_read_from_the_cache() {
+    let cached = [("raid0.cache", "1MiB"), ("raid0.write", "back"), ("raid0.controller", "5us")];
+    let mut world = raid("2", &cached);
+    let kinds = [Kind::Write, Kind::Read, Kind::Flush, Kind::Read, Kind::Read];
+    let places = [4096, 4096, 0, 4096, 1 << 20];
+    let seen = closed_loop(&mut world, 1, 5, |index| {
+        let kind = kinds[index as usize];
+        (kind, places[index as usize], if kind == Kind::Flush { 0 } else { 4096 })
+    });
+    assert_eq!(seen.latencies[..2], [5000, 5000]);
+    assert_eq!(seen.latencies[3..], [5000, 5000 + SMALL]);
+    let again = closed_loop(&mut world, 1, 1, |_| (Kind::Read, 1 << 20, 4096));
+    assert_eq!(again.elapsed, 5000);
+}
+
+#[test]
+fn a_flush_waits_for_what_was_acknowledged_before_it() {
+    let mut world = raid("2", &[("raid0.cache", "1MiB"), ("raid0.write", "back")]);
+    closed_loop(&mut world, 1, 200, random(Kind::Write));
+    let flush = closed_loop(&mut world, 1, 1, |_| (Kind::Flush, 0, 0));
+    assert!(flush.elapsed > 90 * SMALL, "{}", flush.elapsed);
+    assert!(world.gauges().contains(&("buffered bytes", 0.0)));
+}
+
+#[test]
+fn no_request_is_lost_and_reads_find_what_was_written_behind_any_adapter() {
+    for seed in 0..120 {
+        let mut rng = Rng::from_seed(seed);
+        let mut pick = |list: &[&'static str]| list[rng.below(list.len() as u64) as usize];
+        let numbers = [
+            ("raid0.member", pick(&["dram-ssd", "hp97560", "gp-cloud"])),
+            ("raid0.members", pick(&["1", "2", "3", "5"])),
+            ("raid0.stripe", pick(&["4KiB", "8KiB", "64KiB"])),
+            ("raid0.controller", pick(&["0", "3us"])),
+            ("raid0.member_command", pick(&["0", "2us"])),
+            ("raid0.queue_depth", pick(&["none", "1", "7"])),
+            ("raid0.rate", pick(&["none", "90MB/s"])),
+            ("raid0.cache", pick(&["8KiB", "64KiB", "1MiB"])),
+            ("raid0.cache_page", pick(&["4KiB", "16KiB"])),
+            ("raid0.write", pick(&["through", "back"])),
+            ("raid0.read_cache", pick(&["off", "on"])),
+            ("raid0.destage", pick(&["1", "3", "32"])),
+        ];
+        Mixed::new(world("raid0", &numbers), seed).run(1000);
+    }
+}
+
+#[test]
+fn impossible_numbers_are_refused_by_name() {
+    let wrong = [
+        ("raid0.members", "0"),
+        ("raid0.stripe", "1000B"),
+        ("raid0.stripe", "2GiB"),
+        ("raid0.write", "back"),
+        ("raid0.member", "raid0-p410i"),
+    ];
+    for (key, value) in wrong {
+        let mut values = numbers("2", &[(key, value)]);
+        values.retain(|(key, _)| value != "raid0-p410i" || !key.starts_with("raid0.member."));
+        let error = refusal("raid0", &values);
+        assert!(error.contains(key), "{key}: {error}");
+    }
+}
