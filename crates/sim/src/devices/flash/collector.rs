@@ -40,6 +40,15 @@ impl Collector {
         Collector { planes: vec![Work::default(); planes], sensed: 0, programming: Vec::new() }
     }
 
+    /// For folding, which programs as well.
+    pub(super) fn take_programming(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.programming)
+    }
+
+    pub(super) fn put_programming(&mut self, programming: Vec<u32>) {
+        self.programming = programming;
+    }
+
     /// The page that belongs to a place is in the controller, since it is being programmed.
     #[inline]
     pub(super) fn holds(&self, place: u32) -> bool {
@@ -76,7 +85,6 @@ impl Ssd {
             (work.victim, work.cursor, work.drained) = (Some(victim), 0, false);
             any = true;
         }
-        self.dies[number as usize].dirty = any;
         any
     }
 

@@ -10,6 +10,7 @@
 
 use super::buffer::NONE;
 use super::collector::Collector;
+use super::fold::Fold;
 use crate::engine::{Account, Time};
 
 /// What a die is doing.
@@ -31,15 +32,30 @@ pub(super) enum Phase {
     /// They are programmed elsewhere.
     MoveProgramming,
     Erasing,
+    /// Pages of the blocks with one bit a cell, on their way to others.
+    FoldSensing,
+    FoldLeaving,
+    FoldProgramming,
+    FoldErasing,
     /// Interrupting a program or an erase.
     Suspending,
 }
 
 impl Phase {
-    /// Garbage collection has the die.
+    /// Garbage collection or folding has the die.
     #[inline]
     pub(super) fn collects(self) -> bool {
-        matches!(self, Phase::MoveSensing | Phase::MoveLeaving | Phase::MoveProgramming | Phase::Erasing)
+        matches!(
+            self,
+            Phase::MoveSensing
+                | Phase::MoveLeaving
+                | Phase::MoveProgramming
+                | Phase::Erasing
+                | Phase::FoldSensing
+                | Phase::FoldLeaving
+                | Phase::FoldProgramming
+                | Phase::FoldErasing
+        )
     }
 }
 
@@ -84,6 +100,8 @@ pub(super) struct Die {
     pub(super) phase: Phase,
     /// When the phase ends; a wake-up at another time is a stale one.
     pub(super) until: Time,
+    /// When the last sense began.
+    pub(super) sensing_since: Time,
     /// When the data of a program was there.
     pub(super) cells_from: Time,
     pub(super) account: Account,
@@ -108,9 +126,10 @@ pub(super) struct Die {
     /// When the last step that was no read ended.
     pub(super) worked_at: Time,
     pub(super) collector: Collector,
+    pub(super) fold: Fold,
     /// It is woken when the data of the present program is there.
     pub(super) asked: bool,
-    /// There may be something to collect.
+    /// There may be something to collect or to fold.
     pub(super) dirty: bool,
     pub(super) erases: u32,
     /// Time that collection had the die, until the present step.
@@ -124,6 +143,7 @@ impl Die {
         Die {
             phase: Phase::Idle,
             until: 0,
+            sensing_since: 0,
             cells_from: 0,
             account: Account::default(),
             channel,
@@ -138,6 +158,7 @@ impl Die {
             overtaken: 0,
             worked_at: 0,
             collector: Collector::new(planes),
+            fold: Fold::default(),
             asked: false,
             dirty: true,
             erases: 0,

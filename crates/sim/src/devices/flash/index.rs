@@ -18,6 +18,10 @@ impl Index {
         Index { table: vec![EMPTY; 16], shift: 32 - 4, count: 0 }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -4,7 +4,9 @@
 
 mod buffer;
 mod collector;
+mod company;
 mod die;
+mod fold;
 mod index;
 mod layout;
 mod mixed;

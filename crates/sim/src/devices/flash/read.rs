@@ -8,11 +8,6 @@ use super::ssd::{DIE, INNER, LEFT, MERGED, Ssd};
 use crate::engine::{RequestId, Sim, Time, token};
 use crate::ftl::Place;
 
-/// So many reads that wait are looked at for company.
-const LOOK_AT: usize = 64;
-/// Flash pages that are sensed together: planes of a die.
-const PLANES_MAX: usize = 16;
-
 impl Ssd {
     /// A read of a page, or of a piece of it.
     #[inline]
@@ -83,6 +78,9 @@ impl Ssd {
             self.dies[number as usize].active = id;
             return self.sense(number, now, sim);
         }
+        if self.joins(number, id, now) {
+            return;
+        }
         let slot = self.slot_of(id);
         if !slot.slc && self.dies[number as usize].collector.holds(slot.place) {
             return self.answer_from_collector(id, sim);
@@ -100,7 +98,7 @@ impl Ssd {
 
     /// What is kept, as it is.
     #[inline]
-    fn slot_of(&self, id: u32) -> Slot {
+    pub(super) fn slot_of(&self, id: u32) -> Slot {
         if id & INNER == 0 { self.slots[id as usize] } else { self.inner[(id & !INNER) as usize] }
     }
 
@@ -120,8 +118,7 @@ impl Ssd {
         let since = self.slot(first).since;
         self.dies[number as usize].active = first;
         self.slot(first).next = NONE;
-        let shares = self.spec.die.reads_together && self.layout.counts.planes > 1 || self.spec.unit > 1;
-        if shares && self.dies[number as usize].reads.0 != NONE {
+        if self.shares && self.dies[number as usize].reads.0 != NONE {
             self.gather(number, first);
         }
         self.charge_die_wait(number, sim);
@@ -163,57 +160,6 @@ impl Ssd {
         self.read(RequestId(id), sim);
     }
 
-    /// Moves reads of the same flash page, and of pages of other planes, from the queue to those that are served.
-    fn gather(&mut self, number: u32, first: u32) {
-        let head = self.slot_of(first);
-        let mut pages = [(0, 0); PLANES_MAX];
-        pages[0] = self.flash_page(head.place, head.slc);
-        let (mut count, mut last_active) = (1, first);
-        let erases = self.dies[number as usize].erases;
-        let (mut before, mut id) = (NONE, self.dies[number as usize].reads.0);
-        for _ in 0..LOOK_AT {
-            if id == NONE {
-                break;
-            }
-            let slot = self.slot_of(id);
-            let page = self.flash_page(slot.place, slot.slc);
-            let same = pages[..count].contains(&page);
-            let joins = self.spec.die.reads_together && pages[..count].iter().all(|other| other.1 != page.1);
-            if slot.slc != head.slc || slot.erases != erases || !(same || joins) {
-                (before, id) = (id, slot.next);
-                continue;
-            }
-            if !same {
-                pages[count] = page;
-                count += 1;
-            }
-            self.unlink_read(number, before, id);
-            self.slot(last_active).next = id;
-            self.slot(id).next = NONE;
-            last_active = id;
-            id = slot.next;
-        }
-    }
-
-    /// A page of the flash, and its plane.
-    fn flash_page(&self, place: u32, slc: bool) -> (u32, u32) {
-        let page = place / self.spec.unit;
-        if slc { (page, page % self.layout.counts.planes) } else { (page, self.ftl.plane_of(Place(place))) }
-    }
-
-    fn unlink_read(&mut self, number: u32, before: u32, id: u32) {
-        let next = self.slot(id).next;
-        if before == NONE {
-            self.dies[number as usize].reads.0 = next;
-        } else {
-            self.slot(before).next = next;
-        }
-        let die = &mut self.dies[number as usize];
-        if die.reads.1 == id {
-            die.reads.1 = before;
-        }
-    }
-
     /// What the reads waited: for collection as long as it had the die, else for other requests.
     fn charge_die_wait(&mut self, number: u32, sim: &mut Sim) {
         let die = &self.dies[number as usize];
@@ -241,6 +187,7 @@ impl Ssd {
         };
         let die = &mut self.dies[number as usize];
         die.turn_to(Phase::Sensing, now);
+        die.sensing_since = now;
         die.until = now + cells.read;
         die.account.book(since, now, die.until);
         sim.wake_at(die.until, token(DIE, number));

@@ -5,7 +5,7 @@
 
 use iostack_model::Stage;
 
-use super::buffer::NONE;
+use super::buffer::{NONE, Page};
 use super::die::Phase;
 use super::ssd::{DIE, LOADED, Ssd};
 use crate::engine::{RequestId, Sim, token};
@@ -25,9 +25,11 @@ impl Ssd {
             Phase::Register => self.leave(number, sim),
             Phase::Programming => self.programmed(number, sim),
             Phase::MoveSensing => self.move_sensed(number, sim),
-            Phase::MoveLeaving => self.worked(number, sim),
-            Phase::MoveProgramming => self.move_programmed(number, sim),
+            Phase::FoldSensing => self.fold_sensed(number, sim),
+            Phase::MoveLeaving | Phase::FoldLeaving => self.worked(number, sim),
+            Phase::MoveProgramming | Phase::FoldProgramming => self.move_programmed(number, sim),
             Phase::Erasing => self.erased(number, sim),
+            Phase::FoldErasing => self.fold_erased(number, sim),
             Phase::Suspending => self.next(number, sim),
             Phase::Idle | Phase::Leaving => {}
         }
@@ -47,6 +49,7 @@ impl Ssd {
             return;
         }
         let die = &mut self.dies[number as usize];
+        die.dirty = false;
         die.turn_to(Phase::Idle, sim.now());
         self.idle.add(die.rank);
     }
@@ -60,7 +63,9 @@ impl Ssd {
             || self.urgent(number) && self.collect(number, sim)
             || self.program(number, sim)
             || self.start_reads(number, sim)
+            || self.must_fold(number) && self.fold(number, sim)
             || self.collect(number, sim)
+            || self.fold(number, sim)
     }
 
     /// Whether reads let something else pass.
@@ -91,12 +96,12 @@ impl Ssd {
     }
 
     /// The queue that a die takes pages from.
-    fn queue_at(&self, number: u32) -> usize {
+    pub(super) fn queue_at(&self, number: u32) -> usize {
         if self.spec.fixed { number as usize } else { 0 }
     }
 
     /// Pages are issued when they fill a program, or when somebody waits for them.
-    fn writable(&self, queue: usize) -> bool {
+    pub(super) fn writable(&self, queue: usize) -> bool {
         let ready = self.buffer.ready(queue);
         ready > 0 && (ready >= self.spec.group() || self.pressed())
     }
@@ -153,10 +158,13 @@ impl Ssd {
             return false;
         }
         let mut group = std::mem::take(&mut self.dies[number as usize].group);
-        if self.spec.fixed {
-            self.fill_fixed(number, &mut group)
-        } else {
-            self.fill(number, &mut group)
+        let mut cells = self.spec.die.cells;
+        let cache = self.spec.slc;
+        match cache {
+            Some(slc) if self.fill_slc(number, queue, &mut group) => cells = slc.cells,
+            Some(slc) if !slc.direct => {}
+            _ if self.spec.fixed => self.fill_fixed(number, &mut group),
+            _ => self.fill(number, &mut group),
         }
         let empty = group.is_empty();
         self.dies[number as usize].group = group;
@@ -164,8 +172,25 @@ impl Ssd {
             return false;
         }
         self.cursor = usize::from(self.dies[number as usize].rank) + 1;
-        self.load(number, sim);
+        self.load(number, cells.program, sim);
         true
+    }
+
+    /// Pages of the queue for the die's log, as long as it has room: false when it has none.
+    fn fill_slc(&mut self, number: u32, queue: usize, group: &mut Vec<u32>) -> bool {
+        let slc = self.slc.as_mut().expect("it was asked for");
+        let room = slc.room(number).min(self.spec.group());
+        for _ in 0..room {
+            let Some(page) = self.buffer.head(queue) else { break };
+            self.buffer.issue(queue);
+            let Page { lpn, stamp, .. } = *self.buffer.page(page);
+            slc.write(number, lpn, stamp);
+            self.slc_written += 1;
+            // What it replaces is of no use to the collector.
+            self.ftl.trim(lpn);
+            group.push(page);
+        }
+        room > 0
     }
 
     /// Pages of the queue for the planes of a die, as many as share a program.
@@ -225,7 +250,7 @@ impl Ssd {
     }
 
     /// The data of a group goes to the die, which then programs it.
-    fn load(&mut self, number: u32, sim: &mut Sim) {
+    fn load(&mut self, number: u32, program: u64, sim: &mut Sim) {
         let now = sim.now();
         let die = &self.dies[number as usize];
         let (first, count, channel) = (die.group[0], die.group.len() as u64, usize::from(die.channel));
@@ -240,7 +265,7 @@ impl Ssd {
         let time = self.spec.channel.time(count << self.spec.page_shift);
         let loaded = self.channels[channel].serve(now, time);
         let since = self.buffer.page(first).since;
-        self.work(number, Phase::Programming, loaded, self.spec.die.cells.program, since, sim);
+        self.work(number, Phase::Programming, loaded, program, since, sim);
         self.dies[number as usize].dirty = true;
     }
 
@@ -304,8 +329,8 @@ impl Ssd {
         let (now, spec) = (sim.now(), &self.spec.die);
         let die = &mut self.dies[number as usize];
         let may = match die.phase {
-            Phase::Programming | Phase::MoveProgramming => spec.suspend_program,
-            Phase::Erasing => spec.suspend_erase,
+            Phase::Programming | Phase::MoveProgramming | Phase::FoldProgramming => spec.suspend_program,
+            Phase::Erasing | Phase::FoldErasing => spec.suspend_erase,
             _ => false,
         };
         if !may || die.overtaken >= spec.overtake {

@@ -38,6 +38,11 @@ impl Slc {
         }
     }
 
+    /// Pages that are valid.
+    pub(super) fn valid(&self) -> u64 {
+        self.index.len() as u64
+    }
+
     /// Pages that are in use.
     pub(super) fn used(&self) -> u32 {
         self.logs.iter().map(|log| log.count).sum()
@@ -54,7 +59,7 @@ impl Slc {
     }
 
     pub(super) fn stamp(&self, place: u32) -> u32 {
-        self.stamps[place as usize]
+        self.stamps.get(place as usize).copied().unwrap_or(0)
     }
 
     /// Pages that the die's log can still take.
@@ -68,7 +73,7 @@ impl Slc {
     }
 
     /// A page is written to the end of a die's log.
-    pub(super) fn write(&mut self, die: u32, lpn: u32, stamp: u32) -> u32 {
+    pub(super) fn write(&mut self, die: u32, lpn: u32, stamp: u32) {
         assert!(self.room(die) > 0, "the log of die {die} is full");
         self.forget(lpn);
         let place = self.place(die, self.logs[die as usize].count);
@@ -78,7 +83,6 @@ impl Slc {
             *kept = stamp;
         }
         self.index.set(lpn, place);
-        place
     }
 
     /// The page is elsewhere now, or nowhere.

@@ -55,6 +55,8 @@ pub(super) struct Ssd {
     pub(super) meter: Meter,
     pub(super) buffer: Buffer,
     pub(super) slc: Option<Slc>,
+    /// Reads may share a sense.
+    pub(super) shares: bool,
     /// By number of request.
     pub(super) slots: Vec<Slot>,
     /// By number of page of the buffer.
@@ -68,6 +70,10 @@ pub(super) struct Ssd {
     pub(super) mixed: Option<Mixed>,
     /// Pages that were read only because a write was smaller.
     pub(super) merged_pages: u64,
+    /// Pages written to the blocks with one bit a cell, those of them that were folded, and their erases.
+    pub(super) slc_written: u64,
+    pub(super) folded: u64,
+    pub(super) slc_erases: u64,
     pub(super) formula: Option<String>,
 }
 
@@ -94,6 +100,7 @@ impl Ssd {
             meter: Meter::default(),
             buffer: Buffer::new(spec.buffer, if spec.fixed { count } else { 1 }),
             slc: spec.slc.map(|slc| Slc::new(&spec, slc)),
+            shares: spec.die.reads_together && planes > 1 || spec.unit > 1,
             slots: Vec::new(),
             inner: Vec::new(),
             admitted: 0,
@@ -102,6 +109,9 @@ impl Ssd {
             cursor: 0,
             mixed: spec.ftl.stamps.then(|| Mixed::new(1 << spec.page_shift, spec.sector)),
             merged_pages: 0,
+            slc_written: 0,
+            folded: 0,
+            slc_erases: 0,
             formula,
             layout,
             spec,
@@ -315,7 +325,7 @@ impl Part for Ssd {
         self.channels.iter_mut().for_each(|channel| channel.account.begin(now));
         self.dies.iter_mut().for_each(|die| die.account.begin(now));
         self.ftl.begin();
-        self.merged_pages = 0;
+        (self.merged_pages, self.slc_written, self.folded, self.slc_erases) = (0, 0, 0, 0);
     }
 
     fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
@@ -338,6 +348,16 @@ impl Part for Ssd {
     fn flash(&self) -> Option<FlashUse> {
         let mut counts = self.ftl.counts();
         counts.pages_merged += self.merged_pages;
+        if let Some(slc) = &self.slc {
+            // For the translation layer, folding is writing.
+            let written = counts.pages_host + counts.pages_moved + self.slc_written;
+            counts.pages_host = counts.pages_host + self.slc_written - self.folded;
+            counts.pages_moved += self.folded;
+            counts.pages_mapped += slc.valid();
+            counts.erases += self.slc_erases;
+            let host = counts.pages_host;
+            counts.write_amplification = if host == 0 { 0.0 } else { written as f64 / host as f64 };
+        }
         Some(counts)
     }
 

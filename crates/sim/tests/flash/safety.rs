@@ -48,6 +48,11 @@ fn device(rng: &mut Rng) -> Vec<(&'static str, String)> {
         ("buffer.acknowledge", pick(&["early", "early", "programmed"])),
         ("gc.policy", pick(&["greedy", "choices", "fifo", "random", "cost-benefit"])),
         ("gc.hot_cold", pick(&["no", "yes"])),
+        ("slc.size", pick(&["none", "none", "512KiB"])),
+        ("slc.read", "20us".into()),
+        ("slc.program", "100us".into()),
+        ("slc.erase", "1ms".into()),
+        ("slc.full", pick(&["direct", "fold"])),
     ]
 }
 
@@ -74,7 +79,8 @@ impl Driver {
         let device = match devices::build(&sheet, &mut world, seed) {
             Ok(device) => device,
             Err(error) => {
-                assert!(error.to_string().contains("over-provision"), "{error}");
+                let text = error.to_string();
+                assert!(text.contains("over-provision") || text.contains("give buffer.size"), "{text}");
                 return None;
             }
         };

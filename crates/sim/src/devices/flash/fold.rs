@@ -1,0 +1,150 @@
+//! How do pages get out of the blocks with one bit a cell?
+//!
+//! ```text
+//!   sense some of the log's first pages, leave ──► program them in other blocks ──► erase when a block of the log is through
+//! ```
+//!
+//! Done by dies that have nothing else to do, and with `slc.full = fold` also when a write finds the log full.
+
+use super::die::Phase;
+use super::ssd::{DIE, Ssd};
+use crate::engine::{Sim, token};
+use crate::ftl::Stream;
+
+/// How far a die's log is folded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fold {
+    /// Pages that were read: number, and place in the log.
+    held: Vec<(u32, u32)>,
+    /// Pages of the log that these were among.
+    taken: u32,
+    /// Pages of the log that are folded and not yet erased.
+    folded: u32,
+}
+
+impl Ssd {
+    /// Writes wait for the die's log.
+    pub(super) fn must_fold(&self, number: u32) -> bool {
+        let queue = self.queue_at(number);
+        self.slc.as_ref().is_some_and(|slc| slc.room(number) == 0) && self.writable(queue)
+    }
+
+    /// Goes on folding in a die; false when there is nothing to do, or no room for it.
+    pub(super) fn fold(&mut self, number: u32, sim: &mut Sim) -> bool {
+        if self.slc.is_none() {
+            return false;
+        }
+        self.fold_program(number, sim) || self.fold_erase(number, sim) || self.fold_sense(number, sim)
+    }
+
+    /// Pages of the log that are erased together.
+    fn fold_block(&self) -> u32 {
+        let planes = if self.spec.die.writes_together { self.layout.counts.planes } else { 1 };
+        let slc = self.spec.slc.expect("only what is there is folded");
+        slc.pages_per_die.min(self.spec.pages_per_block * planes)
+    }
+
+    /// Senses what is valid among the next pages of the log.
+    fn fold_sense(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let slc = self.slc.as_ref().expect("only what is there is folded");
+        let planes = if self.spec.die.reads_together { self.layout.counts.planes } else { 1 };
+        let fold = &mut self.dies[number as usize].fold;
+        if !fold.held.is_empty() {
+            return false;
+        }
+        while fold.held.is_empty() {
+            fold.folded += std::mem::take(&mut fold.taken);
+            fold.taken = (slc.count(number) - fold.folded).min(self.spec.unit * planes);
+            if fold.taken == 0 {
+                return self.fold_erase(number, sim);
+            }
+            let places = fold.folded..fold.folded + fold.taken;
+            fold.held.extend(places.filter_map(|at| slc.page(number, at)));
+        }
+        let read = self.spec.slc.expect("it is there").cells.read;
+        self.work(number, Phase::FoldSensing, sim.now(), read, sim.now(), sim);
+        true
+    }
+
+    /// What was sensed leaves for the controller.
+    pub(super) fn fold_sensed(&mut self, number: u32, sim: &mut Sim) {
+        let die = &mut self.dies[number as usize];
+        let time = self.spec.channel.time((die.fold.held.len() as u64) << self.spec.page_shift);
+        let until = self.channels[usize::from(die.channel)].serve(sim.now(), time);
+        die.turn_to(Phase::FoldLeaving, sim.now());
+        die.until = until;
+        die.account.extend(until);
+        sim.wake_at(until, token(DIE, number));
+    }
+
+    /// Programs what was read, as far as there is room and it was not overwritten meanwhile.
+    fn fold_program(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let mut held = std::mem::take(&mut self.dies[number as usize].fold.held);
+        let mut programming = self.dies[number as usize].collector.take_programming();
+        let slc = self.slc.as_mut().expect("only what is there is folded");
+        let (turn, planes) = (self.dies[number as usize].turn, self.layout.counts.planes);
+        let mut filled = [0; 16];
+        held.retain(|&(lpn, place)| {
+            if slc.find(lpn) != Some(place) {
+                return false;
+            }
+            let of_die = self.layout.planes_of(number);
+            let may = |at: usize, filled: &[u32; 16]| {
+                let alone = self.spec.die.writes_together
+                    || filled.iter().enumerate().all(|(i, &n)| n == 0 || i == at);
+                alone && filled[at] < self.spec.unit && self.ftl.room(of_die[at], Stream::Host)
+            };
+            let at = match self.spec.fixed {
+                true => of_die
+                    .iter()
+                    .position(|&plane| plane == self.ftl.home(lpn))
+                    .filter(|&at| may(at, &filled)),
+                false => {
+                    (0..planes).map(|step| ((turn + step) % planes) as usize).find(|&at| may(at, &filled))
+                }
+            };
+            let Some(at) = at else { return true };
+            filled[at] += 1;
+            let stamp = slc.stamp(place);
+            slc.forget(lpn);
+            programming.push(self.ftl.write(lpn, of_die[at], Stream::Host, stamp).0);
+            self.folded += 1;
+            false
+        });
+        let die = &mut self.dies[number as usize];
+        die.fold.held = held;
+        let (count, channel) = (programming.len() as u64, usize::from(die.channel));
+        die.collector.put_programming(programming);
+        if count == 0 {
+            return false;
+        }
+        die.turn = (turn + 1) % planes;
+        let time = self.spec.channel.time(count << self.spec.page_shift);
+        let loaded = self.channels[channel].serve(sim.now(), time);
+        self.work(number, Phase::FoldProgramming, loaded, self.spec.die.cells.program, sim.now(), sim);
+        true
+    }
+
+    /// Erases a block of the log that is folded.
+    fn fold_erase(&mut self, number: u32, sim: &mut Sim) -> bool {
+        let block = self.fold_block();
+        let die = &mut self.dies[number as usize];
+        if !die.fold.held.is_empty() || die.fold.folded < block {
+            return false;
+        }
+        die.erases = die.erases.wrapping_add(1);
+        let erase = self.spec.slc.expect("it is there").cells.erase;
+        self.work(number, Phase::FoldErasing, sim.now(), erase, sim.now(), sim);
+        true
+    }
+
+    /// It is erased.
+    pub(super) fn fold_erased(&mut self, number: u32, sim: &mut Sim) {
+        let block = self.fold_block();
+        self.dies[number as usize].fold.folded -= block;
+        self.slc.as_mut().expect("it is there").release(number, block);
+        self.slc_erases += 1;
+        self.ended(number, sim);
+        self.next(number, sim);
+    }
+}

@@ -1,0 +1,149 @@
+//! Where the answer is known in closed form.
+
+use iostack_model::Stage;
+use iostack_sim::engine::Kind;
+
+use crate::common::{alone, closed, near, random, settle, stage, world};
+
+const MIB: u64 = 1 << 20;
+const CAPACITY: u64 = 64 * MIB;
+/// 4 KiB at 409.6 MB/s.
+const CHANNEL: u64 = 10_000;
+
+#[test]
+fn an_unloaded_read_takes_the_sum_of_its_stages() {
+    let mut world = world(&[
+        ("controller.read", "3us"),
+        ("controller.read_page", "1us"),
+        ("controller.read_delay", "2us"),
+        ("channel.command", "500ns"),
+        ("link.rate", "409.6MB/s"),
+        ("link.command", "700ns"),
+        ("link.latency", "900ns"),
+    ]);
+    let (latency, stages) = alone(&mut world, Kind::Read, 0, 4096);
+    assert_eq!(latency, 6_000 + 25_000 + 10_500 + 10_700 + 900);
+    let expected =
+        [(Stage::Link, 11_600), (Stage::Controller, 6_000), (Stage::Die, 25_000), (Stage::Channel, 10_500)];
+    assert_eq!(stages, expected.map(|(stage, spent)| (stage as usize, spent)));
+    // A sector needs the same sense, and less of channel and link.
+    let (latency, _) = alone(&mut world, Kind::Read, 512, 512);
+    assert_eq!(latency, 6_000 + 25_000 + 500 + 1_250 + 700 + 1_250 + 900);
+}
+
+#[test]
+fn an_unloaded_write_takes_the_sum_of_its_stages() {
+    let changes = [("controller.write", "5us"), ("controller.write_page", "1us"), ("link.rate", "409.6MB/s")];
+    let mut through = world(&changes);
+    let (latency, stages) = alone(&mut through, Kind::Write, 0, 4096);
+    assert_eq!(latency, 10_000 + 6_000 + CHANNEL + 200_000);
+    assert_eq!(stage(&stages, Stage::Die), 200_000);
+
+    let mut buffered = world(&[&changes[..], &[("buffer.size", "1MiB")]].concat());
+    assert_eq!(alone(&mut buffered, Kind::Write, 0, 4096).0, 10_000 + 6_000);
+    // It is answered from the buffer, which is full of nothing else: no cells, no channel.
+    let (latency, stages) = alone(&mut buffered, Kind::Read, 0, 4096);
+    assert_eq!((latency, stage(&stages, Stage::Die)), (10_000, 0));
+}
+
+#[test]
+fn a_page_never_written_is_answered_without_the_die() {
+    let mut world = world(&[("flash.state", "fresh"), ("controller.read", "3us")]);
+    assert_eq!(alone(&mut world, Kind::Read, 0, 4096).0, 3_000);
+    alone(&mut world, Kind::Write, 0, 4096);
+    assert_eq!(alone(&mut world, Kind::Read, 0, 4096).0, 3_000 + 25_000 + CHANNEL);
+    alone(&mut world, Kind::Trim, 0, 4096);
+    assert_eq!(alone(&mut world, Kind::Read, 0, 4096).0, 3_000);
+}
+
+#[test]
+fn a_large_read_is_served_by_all_dies_at_once() {
+    let mut world = world(&[]);
+    // Four pages on four dies, two on each channel.
+    assert_eq!(alone(&mut world, Kind::Read, 0, 4 * 4096).0, 25_000 + 2 * CHANNEL);
+    // Eight: each die senses twice; the second sense begins when the first page has left.
+    assert_eq!(alone(&mut world, Kind::Read, 0, 8 * 4096).0, 2 * (25_000 + CHANNEL) + CHANNEL);
+}
+
+#[test]
+fn pages_of_a_flash_page_and_of_several_planes_share_a_sense() {
+    let mut unit =
+        world(&[("flash.page", "16KiB"), ("flash.pages_per_block", "8"), ("channel.command", "1us")]);
+    assert_eq!(alone(&mut unit, Kind::Read, 0, 16 << 10).0, 25_000 + 1_000 + 4 * CHANNEL);
+    let planes = [("flash.planes", "2"), ("flash.channels", "1"), ("flash.chips", "1")];
+    let mut all = world(&planes);
+    assert_eq!(alone(&mut all, Kind::Read, 0, 8192).0, 25_000 + 2 * CHANNEL);
+    assert_eq!(alone(&mut all, Kind::Read, 0, 12288).0, 25_000 + 2 * CHANNEL + 25_000 + CHANNEL);
+    let mut none = world(&[&planes[..], &[("flash.multi_plane", "none")]].concat());
+    assert_eq!(alone(&mut none, Kind::Read, 0, 12288).0, 3 * (25_000 + CHANNEL));
+}
+
+#[test]
+fn a_cache_register_lets_sensing_and_leaving_overlap() {
+    let one = [("flash.channels", "1"), ("flash.chips", "1"), ("flash.cache_register", "yes")];
+    let mut cells = world(&one);
+    assert_eq!(alone(&mut cells, Kind::Read, 0, 10 * 4096).0, 10 * 25_000 + CHANNEL);
+    let mut channel = world(&[&one[..], &[("channel.rate", "81.92MB/s")]].concat());
+    assert_eq!(alone(&mut channel, Kind::Read, 0, 10 * 4096).0, 25_000 + 10 * 50_000);
+}
+
+#[test]
+fn the_slowest_part_limits_random_reads() {
+    let read = || random(Kind::Read, CAPACITY);
+    let limits: [(&[(&str, &str)], &str, f64); 4] = [
+        (&[("channel.rate", "40.96MB/s")], "channel", 2.0 / 100e-6),
+        (&[("link.rate", "81.92MB/s")], "link", 1.0 / 50e-6),
+        (&[("controller.read", "30us")], "controller", 1.0 / 30e-6),
+        (&[("controller.read", "90us"), ("controller.cores", "3")], "controller", 3.0 / 90e-6),
+    ];
+    for (changes, name, expected) in limits {
+        // Deep, so that none of several is ever idle by chance.
+        let seen = closed(&mut world(changes), 512, 30_000, read());
+        near(seen.per_second, expected, 0.003);
+        near(seen.resource(name).busiest, 1.0, 0.01);
+        // Little's law.
+        near(seen.latency_mean * seen.per_second / 1e9, 512.0, 0.02);
+    }
+    // Dies: each is busy until its data has left.
+    let seen = closed(&mut world(&[("channel.rate", "40.96GB/s")]), 1000, 60_000, read());
+    near(seen.per_second, 4.0 / 25.1e-6, 0.003);
+}
+
+#[test]
+fn a_closed_load_on_dies_is_a_closed_network() {
+    // Eight dies with a channel each, so fast that it does not count, and a load balanced by chance: throughput lies
+    // between that of exponential service, N M / (N + M - 1) / S, and that of perfect balance, min(N, M) / S.
+    let dies = [("flash.channels", "8"), ("flash.chips", "1"), ("channel.rate", "4096GB/s")];
+    for depth in [1u64, 4, 8, 32] {
+        let seen = closed(&mut world(&dies), depth as usize, 40_000, random(Kind::Read, CAPACITY));
+        let (n, m) = (depth as f64, 8.0);
+        let (least, most) = (n * m / (n + m - 1.0) / 25e-6, n.min(m) / 25e-6);
+        assert!(
+            (least * 0.995..=most * 1.005).contains(&seen.per_second),
+            "depth {depth}: {} is not within {least} and {most}",
+            seen.per_second
+        );
+    }
+}
+
+#[test]
+fn a_full_queue_holds_commands_back() {
+    let mut world = world(&[("flash.queue_depth", "2")]);
+    let seen = closed(&mut world, 16, 20_000, random(Kind::Read, CAPACITY));
+    let two = closed(&mut self::world(&[]), 2, 20_000, random(Kind::Read, CAPACITY));
+    near(seen.per_second, two.per_second, 0.01);
+    settle(&mut world);
+}
+
+#[test]
+fn half_duplex_shares_the_link_and_full_duplex_does_not() {
+    let mixed = |rng: &mut iostack_workload::Rng| {
+        let kind = if rng.below(2) == 0 { Kind::Read } else { Kind::Write };
+        (kind, rng.below(64) * 4096, 4096)
+    };
+    let link = [("link.rate", "40.96MB/s"), ("buffer.size", "4MiB"), ("flash.over_provisioning", "100%")];
+    let half = closed(&mut world(&[&link[..], &[("link.duplex", "half")]].concat()), 32, 20_000, mixed);
+    near(half.per_second, 1.0 / 100e-6, 0.005);
+    let full = closed(&mut world(&link), 32, 20_000, mixed);
+    assert!(full.per_second > 1.7 / 100e-6, "{}", full.per_second);
+}

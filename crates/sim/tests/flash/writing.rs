@@ -1,0 +1,202 @@
+//! Buffer, flush, collection, folding, suspension: what writing costs, and whom.
+
+use iostack_model::Stage;
+use iostack_sim::engine::{Happened, Kind, World};
+use iostack_workload::Rng;
+
+use crate::common::{alone, closed, near, random, settle, stage, world};
+
+const CAPACITY: u64 = 64 << 20;
+
+#[test]
+fn programs_limit_random_writes_on_a_fresh_drive() {
+    let fresh = [("flash.state", "fresh"), ("buffer.size", "64KiB"), ("flash.over_provisioning", "200%")];
+    let seen = closed(&mut world(&fresh), 64, 15_000, random(Kind::Write, CAPACITY));
+    // Four dies; one is busy while the data comes and while it programs.
+    near(seen.per_second, 4.0 / 210e-6, 0.01);
+    let two = [("flash.planes", "2")];
+    let seen = closed(&mut world(&[&fresh[..], &two].concat()), 64, 15_000, random(Kind::Write, CAPACITY));
+    near(seen.per_second, 8.0 / 220e-6, 0.01);
+}
+
+#[test]
+fn sustained_writes_pay_for_collection_as_the_write_amplification_says() {
+    let mut world =
+        world(&[("flash.state", "steady"), ("buffer.size", "256KiB"), ("flash.capacity", "256MiB")]);
+    let seen = closed(&mut world, 32, 200_000, random(Kind::Write, 256 << 20));
+    let flash = &world.flash()[0];
+    let amplification = flash.write_amplification;
+    assert!((1.5..4.0).contains(&amplification), "{amplification}");
+    // Every page: programmed once per copy, read once per move, and its share of an erase.
+    let moved = amplification - 1.0;
+    let cost =
+        amplification * 210e-6 + moved * 35e-6 + 1500e-6 * flash.erases as f64 / flash.pages_host as f64;
+    near(seen.per_second, 4.0 / cost, 0.02);
+    near(seen.resource("die").busy, 1.0, 0.02);
+}
+
+#[test]
+fn the_cliff_comes_when_the_free_blocks_are_gone() {
+    let mut world =
+        world(&[("flash.state", "filled"), ("buffer.size", "256KiB"), ("flash.over_provisioning", "50%")]);
+    let free =
+        |world: &World| world.gauges().iter().find(|(name, _)| *name == "free blocks").expect("there").1;
+    let before = free(&world);
+    let early = closed(&mut world, 32, 4_000, random(Kind::Write, CAPACITY));
+    assert!(free(&world) < before);
+    let later = closed(&mut world, 32, 40_000, random(Kind::Write, CAPACITY));
+    assert!(later.per_second < early.per_second * 0.75, "{} then {}", early.per_second, later.per_second);
+    let again = closed(&mut world, 32, 40_000, random(Kind::Write, CAPACITY));
+    near(again.per_second, later.per_second, 0.05);
+}
+
+#[test]
+fn trim_cures_what_writing_everything_did() {
+    let tenth = || |rng: &mut Rng| (Kind::Write, rng.below(CAPACITY / 40960) * 4096, 4096);
+    let small = [("buffer.size", "256KiB"), ("flash.over_provisioning", "15%"), ("flash.state", "steady")];
+    let mut ill = world(&small);
+    let before = closed(&mut ill, 32, 30_000, tenth());
+    let amplification = ill.flash()[0].write_amplification;
+    let mut cured = world(&small);
+    alone(&mut cured, Kind::Trim, CAPACITY / 10 / 4096 * 4096, (CAPACITY / 10 * 9) as u32);
+    let after = closed(&mut cured, 32, 30_000, tenth());
+    assert!(cured.flash()[0].write_amplification < 1.05, "{:?}", cured.flash());
+    assert!(amplification > 1.05 && after.per_second > before.per_second, "{before:?} {after:?}");
+}
+
+#[test]
+fn a_write_smaller_than_a_page_reads_the_rest() {
+    let mut world = world(&[]);
+    // Sense, out over the channel, in again, program.
+    let (latency, _) = alone(&mut world, Kind::Write, 512, 512);
+    assert_eq!(latency, 25_000 + 10_000 + 10_000 + 200_000);
+    assert_eq!(world.flash()[0].pages_merged, 1);
+    let mut buffered = self::world(&[("buffer.size", "1MiB")]);
+    assert_eq!(alone(&mut buffered, Kind::Write, 512, 512).0, 0);
+    // A read of that page waits for the rest of it.
+    assert_eq!(alone(&mut buffered, Kind::Read, 0, 4096).0, 35_000);
+    // Whole by now: another piece merges in the buffer.
+    assert_eq!(alone(&mut buffered, Kind::Write, 0, 512).0, 0);
+    assert_eq!(buffered.flash()[0].pages_merged, 1);
+}
+
+#[test]
+fn a_flush_waits_for_what_was_written_before_and_no_longer() {
+    let mut world = world(&[("flash.planes", "4"), ("buffer.size", "1MiB")]);
+    assert_eq!(alone(&mut world, Kind::Flush, 0, 0).0, 0);
+    alone(&mut world, Kind::Write, 0, 4096);
+    // Less than a program's worth stays in the buffer until somebody asks.
+    settle(&mut world);
+    assert_eq!(world.now(), 0);
+    let (latency, stages) = alone(&mut world, Kind::Flush, 0, 0);
+    assert_eq!((latency, stage(&stages, Stage::Buffer)), (210_000, 210_000));
+    assert_eq!(alone(&mut world, Kind::Flush, 0, 0).0, 0);
+}
+
+#[test]
+fn reads_overtake_programs_and_interrupt_them_where_they_may() {
+    let one = [("flash.channels", "1"), ("flash.chips", "1")];
+    let read_after_write = |changes: &[(&str, &str)]| {
+        let mut world = world(&[&one[..], changes].concat());
+        // One is being programmed, one waits.
+        let writes = [0, 4096].map(|offset| world.sim.submit(Kind::Write, offset, 4096));
+        world.sim.alarm_at(50_000, 0);
+        assert_eq!(world.next(), Happened::Alarm(0));
+        let read = world.sim.submit(Kind::Read, 1 << 20, 4096);
+        let mut latency = 0;
+        for _ in 0..3 {
+            let Happened::Completed(id) = world.next() else { panic!("not all are answered") };
+            if id == read {
+                latency = world.now() - 50_000;
+            }
+        }
+        let _ = writes;
+        (latency, world.now())
+    };
+    let fifo = read_after_write(&[("flash.read_priority", "no")]);
+    assert_eq!(fifo.0, 160_000 + 210_000 + 35_000);
+    assert_eq!(read_after_write(&[]), (160_000 + 35_000, 420_000 + 35_000));
+    let suspended = [("flash.suspend", "program"), ("flash.suspend_time", "5us")];
+    assert_eq!(read_after_write(&suspended), (5_000 + 35_000, 420_000 + 40_000));
+}
+
+#[test]
+fn collection_is_named_as_what_reads_waited_for() {
+    let steady = [("flash.state", "steady"), ("buffer.size", "256KiB"), ("flash.over_provisioning", "10%")];
+    let mut world = world(&steady);
+    let mut rng = Rng::from_seed(3);
+    let (mut collect, mut wait) = (0, 0);
+    for _ in 0..16 {
+        world.sim.submit(Kind::Write, rng.below(CAPACITY / 4096) * 4096, 4096);
+    }
+    for step in 0..20_000 {
+        let Happened::Completed(id) = world.next() else { panic!("quiet") };
+        for (index, spent) in world.sim.request(id).stages() {
+            collect += if index == Stage::Collect as usize { spent } else { 0 };
+            wait += if index == Stage::DieWait as usize { spent } else { 0 };
+        }
+        world.sim.release(id);
+        let kind = if step % 4 == 0 { Kind::Read } else { Kind::Write };
+        world.sim.submit(kind, rng.below(CAPACITY / 4096) * 4096, 4096);
+    }
+    assert!(collect > wait, "{collect} and {wait}");
+}
+
+#[test]
+fn one_bit_a_cell_is_fast_until_it_is_full() {
+    let slc = [
+        ("flash.state", "fresh"),
+        ("buffer.size", "256KiB"),
+        ("flash.program", "2ms"),
+        ("slc.size", "8MiB"),
+        ("slc.read", "20us"),
+        ("slc.program", "200us"),
+        ("slc.erase", "1ms"),
+    ];
+    for full in ["direct", "fold"] {
+        let mut world = world(&[&slc[..], &[("slc.full", full)]].concat());
+        let burst = closed(&mut world, 32, 1_600, random(Kind::Write, CAPACITY));
+        near(burst.per_second, 4.0 / 210e-6, 0.05);
+        let later = closed(&mut world, 32, 3_000, random(Kind::Write, CAPACITY));
+        assert!(
+            later.per_second < burst.per_second / 4.0,
+            "{full}: {} then {}",
+            burst.per_second,
+            later.per_second
+        );
+        // Idle, it folds, and is as good as new.
+        settle(&mut world);
+        let used = world.gauges().iter().find(|(name, _)| *name == "slc pages").expect("there").1;
+        assert!(used < 256.0, "{used} of 2048 pages are left");
+        let again = closed(&mut world, 32, 1_200, random(Kind::Write, CAPACITY));
+        near(again.per_second, 4.0 / 210e-6, 0.05);
+    }
+}
+
+#[test]
+fn the_peak_of_a_mixed_load_is_below_the_published_bound() {
+    // arXiv 2511.03944: IOPS = (G + 1) / (G + 2 W - 1) x channels x min(dies x planes / sense, 1 / (command + page / rate)).
+    // The bound knows channels and senses, not programs; with fast programs the channel is what is left.
+    let fast = [
+        ("flash.state", "steady"),
+        ("buffer.size", "1MiB"),
+        ("flash.chips", "8"),
+        ("flash.read", "5us"),
+        ("flash.program", "5us"),
+        ("flash.erase", "20us"),
+        ("channel.rate", "40.96MB/s"),
+        ("flash.cache_register", "yes"),
+        ("flash.capacity", "128MiB"),
+    ];
+    for reads_per_write in [1u64, 3] {
+        let mut world = world(&fast);
+        let mix = move |rng: &mut Rng| {
+            let kind = if rng.below(reads_per_write + 1) == 0 { Kind::Write } else { Kind::Read };
+            (kind, rng.below((128 << 20) / 4096) * 4096, 4096)
+        };
+        let seen = closed(&mut world, 128, 60_000, mix);
+        let (g, w) = (reads_per_write as f64, world.flash()[0].write_amplification);
+        let bound = (g + 1.0) / (g + 2.0 * w - 1.0) * 2.0 / 100e-6;
+        near(seen.per_second, bound, 0.05);
+    }
+}
