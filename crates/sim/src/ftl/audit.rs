@@ -15,6 +15,10 @@ impl Ftl {
             mapped += 1;
         }
         assert_eq!(mapped, self.counts.mapped, "mapped pages");
+        for front in self.planes.iter().flat_map(|state| &state.fronts).filter(|front| front.next < front.end)
+        {
+            valid[self.per_block.quotient(front.next) as usize] += (front.end - front.next) as u16;
+        }
         let mut free = 0;
         for (block, &count) in valid.iter().enumerate() {
             assert_eq!(self.valid[block] & !APART, count, "valid pages of block {block}");

@@ -1,9 +1,7 @@
 //! Collecting: a victim's valid pages are moved, then it is erased. And the driver for which nothing takes time.
 
+use super::map::BATCH;
 use super::{APART, Block, Ftl, LANE_MOVED, Place, Stream, Urgency};
-
-/// Pages whose table entries are fetched at once: as many loads as a core has under way.
-const BATCH: u32 = 16;
 
 impl Ftl {
     /// The block that a plane collects: chosen by the policy, then the same until [`Ftl::erase`]. `None` when no full block
@@ -19,7 +17,7 @@ impl Ftl {
         Some(Block(block))
     }
 
-    /// Valid pages of a block.
+    /// Valid pages of a full block.
     #[inline]
     pub fn valid_pages(&self, block: Block) -> u32 {
         u32::from(self.valid[block.0 as usize] & !APART)
@@ -28,9 +26,13 @@ impl Ftl {
     /// The next page of a full block that is valid, from page `cursor` on, which moves behind it.
     #[inline]
     pub fn next_valid(&self, block: Block, cursor: &mut u32) -> Option<(u32, Place)> {
-        let (first, pages) = (block.0 * self.per_block.get(), self.per_block.get());
-        while *cursor < pages {
-            let place = first + *cursor;
+        self.next_valid_below(block, cursor, self.per_block.get())
+    }
+
+    #[inline]
+    fn next_valid_below(&self, block: Block, cursor: &mut u32, end: u32) -> Option<(u32, Place)> {
+        while *cursor < end {
+            let place = block.0 * self.per_block.get() + *cursor;
             *cursor += 1;
             if let Some(lpn) = self.map.valid(place) {
                 return Some((lpn, Place(place)));
@@ -49,9 +51,8 @@ impl Ftl {
         let block = self.per_block.quotient(from.0);
         let plane = self.per_plane.quotient(block);
         debug_assert_eq!(self.planes[plane as usize].victim, Some(block), "only a victim's pages are moved");
-        let place = self.allocate(plane, LANE_MOVED);
-        self.map.set_stamp(place, self.map.stamp(from));
-        self.map.set(lpn, Some(place));
+        let place = self.allocate(plane, LANE_MOVED, 1);
+        self.map.put(lpn, from.0, place);
         self.valid[block as usize] -= 1;
         self.counts.moved += 1;
         Some(Place(place))
@@ -74,21 +75,37 @@ impl Ftl {
     pub fn collect(&mut self, plane: u32) -> bool {
         let Some(victim) = self.victim(plane) else { return false };
         let pages = self.per_block.get();
-        let mut cursor = 0;
-        while cursor < pages {
-            let end = (cursor + BATCH).min(pages);
-            let first = victim.0 * pages;
-            (first + cursor..first + end).for_each(|place| self.map.touch_back(place));
-            while cursor < end {
-                let place = Place(first + cursor);
-                cursor += 1;
-                if let Some(lpn) = self.map.valid(place.0) {
-                    self.relocate(lpn, place).expect("nothing came between");
-                }
+        let first = victim.0 * pages;
+        self.map.touch_block(first, pages);
+        for at in (0..pages).step_by(BATCH) {
+            let count = (pages - at).min(BATCH as u32);
+            let mut found = [0; BATCH];
+            if let Some(valid) = self.map.gather(first + at, count, &mut found) {
+                self.move_all(victim, &found[..valid]);
+                continue;
+            }
+            let mut cursor = at;
+            while let Some((lpn, from)) = self.next_valid_below(victim, &mut cursor, at + count) {
+                self.relocate(lpn, from).expect("nothing came between");
             }
         }
         self.erase(victim);
         true
+    }
+
+    /// [`Ftl::relocate`] for pages that are known to be there.
+    fn move_all(&mut self, victim: Block, mut pages: &[u32]) {
+        let plane = self.plane_of_block(victim);
+        self.valid[victim.0 as usize] -= pages.len() as u16;
+        self.counts.moved += pages.len() as u64;
+        while !pages.is_empty() {
+            let front = self.planes[plane as usize].fronts[LANE_MOVED];
+            let left = if front.next == front.end { self.per_block.get() } else { front.end - front.next };
+            let (now, later) = pages.split_at(pages.len().min(left as usize));
+            let to = self.allocate(plane, LANE_MOVED, now.len() as u32);
+            self.map.put_all(now, to);
+            pages = later;
+        }
     }
 
     /// The host writes a page when nothing takes time: to the plane of the stripe, after what must be collected there.
@@ -111,7 +128,7 @@ impl Ftl {
 
     /// The same for many pages of the host's, their table entries fetched together.
     pub fn write_all_timeless(&mut self, pages: &[u32]) {
-        for batch in pages.chunks(BATCH as usize) {
+        for batch in pages.chunks(BATCH) {
             batch.iter().for_each(|&lpn| self.prefetch(lpn));
             for &lpn in batch {
                 self.write_timeless(lpn, Stream::Host, 0);

@@ -21,6 +21,9 @@ const PLACE: u32 = 2;
 /// Entries of a stretch, as a power of two: 4 KiB of the table.
 const STRETCH: u32 = 10;
 
+/// Places whose table entries are fetched at once: more loads than a core can have under way.
+pub(super) const BATCH: usize = 16;
+
 #[derive(Clone, Debug)]
 pub(super) struct Map {
     forward: Vec<u32>,
@@ -44,26 +47,23 @@ impl Map {
         }
     }
 
-    /// Brings an entry near. Several at once overlap their waits.
+    /// The place of a page that was written since the start; to bring the entry near.
     #[inline]
-    pub(super) fn touch(&self, lpn: u32) {
-        if self.is_touched(lpn) {
-            std::hint::black_box(self.forward[lpn as usize]);
-        }
-    }
-
-    /// Brings the entry of the page that a place holds near.
-    #[inline]
-    pub(super) fn touch_back(&self, place: u32) {
-        if let Some(lpn) = self.holds(place) {
-            self.touch(lpn);
-        }
+    pub(super) fn touch(&self, lpn: u32) -> Option<u32> {
+        let entry = if self.is_touched(lpn) { self.forward[lpn as usize] } else { LAID_OUT };
+        entry.checked_sub(PLACE)
     }
 
     #[inline]
     fn is_touched(&self, lpn: u32) -> bool {
         let stretch = lpn >> STRETCH;
         self.touched[(stretch >> 6) as usize] >> (stretch & 63) & 1 != 0
+    }
+
+    #[inline]
+    fn mark_touched(&mut self, lpn: u32) {
+        let stretch = lpn >> STRETCH;
+        self.touched[(stretch >> 6) as usize] |= 1 << (stretch & 63);
     }
 
     #[inline]
@@ -84,23 +84,13 @@ impl Map {
     /// Maps a page to a place, or to none; where it was.
     #[inline]
     pub(super) fn set(&mut self, lpn: u32, place: Option<u32>) -> Option<u32> {
-        let stretch = lpn >> STRETCH;
-        self.touched[(stretch >> 6) as usize] |= 1 << (stretch & 63);
+        self.mark_touched(lpn);
         let entry = &mut self.forward[lpn as usize];
         let before = std::mem::replace(entry, place.map_or(UNMAPPED, |place| place + PLACE));
         if let Some(place) = place {
             self.back[place as usize] = lpn + 1;
         }
         self.decode(lpn, before)
-    }
-
-    /// The page that a place holds or held, written since its last erase.
-    #[inline]
-    pub(super) fn holds(&self, place: u32) -> Option<u32> {
-        match self.back[place as usize] {
-            LAID_OUT => self.layout.page(place),
-            page => Some(page - 1),
-        }
     }
 
     /// The page that a place holds, when it is the valid copy.
@@ -112,6 +102,56 @@ impl Map {
         };
         let entry = if self.is_touched(lpn) { self.forward[lpn as usize] } else { LAID_OUT };
         (entry == place + PLACE || (laid_out && entry == LAID_OUT)).then_some(lpn)
+    }
+
+    /// Brings near what the places of a block hold.
+    #[inline]
+    pub(super) fn touch_block(&self, first: u32, pages: u32) {
+        const LINE: usize = 16;
+        let back = &self.back[first as usize..(first + pages) as usize];
+        std::hint::black_box(back.iter().step_by(LINE).fold(0, |sum, page| sum ^ page));
+    }
+
+    /// The pages whose valid copies are in the places from `first` on, of which there are at most [`BATCH`]. `None` when the
+    /// quick way is not for them: some were laid out, or there are stamps. All table entries are fetched before the first
+    /// is looked at, so that the waits for memory overlap.
+    #[inline]
+    pub(super) fn gather(&self, first: u32, count: u32, pages: &mut [u32; BATCH]) -> Option<usize> {
+        let back = &self.back[first as usize..(first + count) as usize];
+        if back.contains(&LAID_OUT) || !self.stamps.is_empty() {
+            return None;
+        }
+        let mut entries = [0; BATCH];
+        for (entry, &page) in entries.iter_mut().zip(back) {
+            *entry = self.forward[page as usize - 1];
+        }
+        let mut found = 0;
+        for ((&entry, &page), place) in entries.iter().zip(back).zip(first..) {
+            pages[found % BATCH] = page - 1;
+            found += usize::from(entry == place + PLACE);
+        }
+        Some(found)
+    }
+
+    /// Maps pages that [`Map::gather`] found to consecutive places.
+    #[inline]
+    pub(super) fn put_all(&mut self, pages: &[u32], to: u32) {
+        let back = &mut self.back[to as usize..to as usize + pages.len()];
+        for ((&lpn, back), place) in pages.iter().zip(back).zip(to..) {
+            self.forward[lpn as usize] = place + PLACE;
+            *back = lpn + 1;
+        }
+    }
+
+    /// Maps a page to another place, with its stamp.
+    #[inline]
+    pub(super) fn put(&mut self, lpn: u32, from: u32, to: u32) {
+        self.mark_touched(lpn);
+        self.forward[lpn as usize] = to + PLACE;
+        self.back[to as usize] = lpn + 1;
+        if !self.stamps.is_empty() {
+            self.stamps[to as usize] = self.stamps[from as usize];
+        }
     }
 
     #[inline]

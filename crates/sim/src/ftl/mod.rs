@@ -86,7 +86,7 @@ pub struct Ftl {
     per_block: Divisor,
     per_plane: Divisor,
     map: Map,
-    /// Valid pages of each block, and [`APART`].
+    /// Valid pages of each block, and [`APART`]. In an open block, places that are not written yet count as valid.
     valid: Vec<u16>,
     erases: Vec<u32>,
     /// Of each block: what it holds was moved, or laid out. Empty unless hot data has a stream.
@@ -104,7 +104,8 @@ pub struct Ftl {
 /// What happened since the beginning of measuring, and what is now.
 #[derive(Clone, Debug, Default)]
 struct Counts {
-    host: u64,
+    /// [`Ftl::written`] at the beginning.
+    written: u64,
     moved: u64,
     erases: u64,
     mapped: u64,
@@ -157,7 +158,7 @@ impl Ftl {
             column: 0,
             unit_left: spec.stripe.unit,
             written: WRITTEN_BEFORE,
-            counts: Counts { free: blocks as u64, ..Counts::default() },
+            counts: Counts { written: WRITTEN_BEFORE, free: blocks as u64, ..Counts::default() },
             spec: spec.clone(),
         })
     }
@@ -171,7 +172,9 @@ impl Ftl {
     /// the first of them is used, their waits for memory overlap.
     #[inline]
     pub fn prefetch(&self, lpn: u32) {
-        self.map.touch(lpn);
+        if let Some(place) = self.map.touch(lpn) {
+            std::hint::black_box(self.valid[self.per_block.quotient(place) as usize]);
+        }
     }
 
     /// Where a page is; `None` when it was never written, or trimmed.
@@ -295,9 +298,8 @@ impl Ftl {
     #[inline]
     pub fn write(&mut self, lpn: u32, plane: u32, stream: Stream, stamp: u32) -> Place {
         debug_assert!(stream != Stream::Moved && self.room(plane, stream), "no room in plane {plane}");
-        let place = self.allocate(plane, self.lane(stream));
+        let place = self.allocate(plane, self.lane(stream), 1);
         self.map.set_stamp(place, stamp);
-        self.counts.host += 1;
         self.written += 1;
         match self.map.set(lpn, Some(place)) {
             Some(old) => self.invalidate(old),
@@ -314,20 +316,20 @@ impl Ftl {
         }
     }
 
+    /// The next places of an open block, no more than it has; a new block when it is full.
     #[inline]
-    fn allocate(&mut self, plane: u32, lane: usize) -> u32 {
-        let front = self.planes[plane as usize].fronts[lane];
+    fn allocate(&mut self, plane: u32, lane: usize, count: u32) -> u32 {
+        let front = &self.planes[plane as usize].fronts[lane];
         let place = if front.next < front.end { front.next } else { self.open(plane, lane) };
-        let block = self.per_block.quotient(place);
-        self.valid[block as usize] += 1;
         let front = &mut self.planes[plane as usize].fronts[lane];
-        front.next = place + 1;
+        front.next = place + count;
         if front.next == front.end {
-            self.close(plane, block);
+            self.close(plane, place);
         }
         place
     }
 
+    #[cold]
     fn open(&mut self, plane: u32, lane: usize) -> u32 {
         let state = &mut self.planes[plane as usize];
         let last_is_reserved = lane != LANE_MOVED && state.free.len() <= 1;
@@ -338,12 +340,15 @@ impl Ftl {
         if let Some(settled) = self.settled.get_mut(block as usize) {
             *settled = lane == LANE_MOVED;
         }
+        self.valid[block as usize] = APART | self.per_block.get() as u16;
         let first = block * self.per_block.get();
         state.fronts[lane] = Front { next: first, end: first + self.per_block.get() };
         first
     }
 
-    fn close(&mut self, plane: u32, block: u32) {
+    #[cold]
+    fn close(&mut self, plane: u32, place: u32) {
+        let block = self.per_block.quotient(place);
         let valid = &mut self.valid[block as usize];
         *valid &= !APART;
         self.victims.filled(plane, block, *valid, self.written);
@@ -381,18 +386,19 @@ impl Ftl {
 
     /// Measuring starts.
     pub fn begin(&mut self) {
-        (self.counts.host, self.counts.moved, self.counts.erases) = (0, 0, 0);
+        (self.counts.written, self.counts.moved, self.counts.erases) = (self.written, 0, 0);
     }
 
     /// Pages the host wrote, and pages that were moved, since [`Ftl::begin`].
     pub fn pages_written(&self) -> (u64, u64) {
-        (self.counts.host, self.counts.moved)
+        (self.written - self.counts.written, self.counts.moved)
     }
 
     /// What was done since [`Ftl::begin`]; `pages_merged` is the device's.
     pub fn counts(&self) -> FlashUse {
         let geometry = &self.spec.geometry;
-        let Counts { host, moved, erases, mapped, free } = self.counts;
+        let Counts { written, moved, erases, mapped, free } = self.counts;
+        let host = self.written - written;
         let wear: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();
         FlashUse {
             page: geometry.page,

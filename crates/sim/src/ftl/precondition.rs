@@ -76,7 +76,7 @@ impl Ftl {
                 self.victims.lay_out(plane, block, self.written - u64::from(pages));
             }
             if rest > 0 {
-                let block = self.lay_out(plane, rest);
+                let block = self.lay_out(plane, self.per_block.get());
                 let first = block * self.per_block.get();
                 let lane = usize::from(self.spec.streams != Streams::One);
                 let front = Front { next: first + rest, end: first + self.per_block.get() };
