@@ -3,7 +3,7 @@
 use iostack_model::{Bytes, Stage};
 
 use super::DeviceKind;
-use crate::engine::{Part, PartId, RequestId, Shape, Sim, World};
+use crate::engine::{Part, PartId, RequestId, Shape, Sim, Stamps, World};
 use crate::sheet::{Parameter, Sheet, SheetError, Unit};
 
 pub(super) const KIND: DeviceKind = DeviceKind {
@@ -24,10 +24,15 @@ pub(super) const KIND: DeviceKind = DeviceKind {
 struct Zero {
     capacity: Bytes,
     latency: u64,
+    stamps: Option<Stamps>,
 }
 
 fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
-    let zero = Zero { capacity: sheet.bytes("zero.capacity")?, latency: sheet.time("zero.latency")?.0 };
+    let zero = Zero {
+        capacity: sheet.bytes("zero.capacity")?,
+        latency: sheet.time("zero.latency")?.0,
+        stamps: world.sim.keeps_stamps().then(Stamps::default),
+    };
     Ok(world.add(Box::new(zero)))
 }
 
@@ -37,6 +42,9 @@ impl Part for Zero {
     }
 
     fn arrive(&mut self, id: RequestId, sim: &mut Sim) {
+        if let Some(stamps) = &mut self.stamps {
+            stamps.keep(sim.request_mut(id));
+        }
         if self.latency == 0 {
             return sim.finish(id);
         }

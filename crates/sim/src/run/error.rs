@@ -1,7 +1,8 @@
 //! Why could a simulation not be run, or not be believed?
 
-use iostack_model::Nanos;
+use iostack_model::{Bytes, Nanos};
 use iostack_workload::WorkloadError;
+use iostack_workload::trace::TraceError;
 
 use crate::sheet::SheetError;
 
@@ -17,7 +18,7 @@ pub enum SimError {
         /// Its name.
         job: String,
         /// What the device holds.
-        capacity: iostack_model::Bytes,
+        capacity: Bytes,
         /// What is wrong with it.
         source: WorkloadError,
     },
@@ -61,4 +62,39 @@ pub enum SimError {
         /// When the simulation stood still.
         at: Nanos,
     },
+    /// A line of a trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A trace of a larger device.
+    #[error(
+        "I/O {number} of the trace covers {length} bytes at {offset}, but the device holds {capacity}; take a larger device, or wrap the trace"
+    )]
+    BeyondDevice {
+        /// From 1.
+        number: u64,
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+        /// What the device holds.
+        capacity: Bytes,
+    },
+    /// The device falls ever further behind the trace.
+    #[error(
+        "the device cannot keep up with the trace: {in_flight} I/Os are in flight after {at}; replay it slower, or as fast as a queue depth allows"
+    )]
+    Overrun {
+        /// How many.
+        in_flight: u64,
+        /// In virtual time.
+        at: Nanos,
+    },
+    /// Not a speed.
+    #[error("the speed of a replay is a number above 0; give 1 for the recorded times")]
+    Speed,
+    /// A device without latency, and a job that only time ends.
+    #[error(
+        "no virtual time passes on this device, so that a runtime never ends; limit the job by its I/Os or bytes, or give the device a latency"
+    )]
+    Timeless,
 }

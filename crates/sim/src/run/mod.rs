@@ -21,6 +21,7 @@ mod outcome;
 mod pacer;
 mod progress;
 mod proof;
+mod replay;
 mod stage;
 mod worker;
 
@@ -37,6 +38,7 @@ use stage::{Bench, Stage};
 pub use error::SimError;
 pub use outcome::About;
 pub use pacer::natural_log;
+pub use replay::{Replay, replay};
 
 /// How to run.
 #[derive(Clone, Copy)]

@@ -43,11 +43,13 @@ pub(super) struct Group<'a> {
     pub(super) origin: Time,
     /// The series has started.
     open: bool,
-    slice: u64,
+    pub(super) slice: u64,
     /// No slice ends after it: what is still in flight then belongs to the last one.
     until: Time,
     workers_left: usize,
     pub(super) requests: u64,
+    /// I/Os submitted, by direction; only of a replay.
+    pub(super) submitted: [u64; 3],
     pub(super) failures: Vec<Failure>,
     pub(super) verified: u64,
     pub(super) log: Vec<LogEntry>,
@@ -92,6 +94,11 @@ pub(super) struct Stage<'b, 'a> {
     /// Moment of the last completion or submission, of any group.
     last: Time,
     events_before: u64,
+    /// Moment of the last look, and completions since the first at that moment.
+    looked: Time,
+    standing: u64,
+    /// Time does not pass, and nothing else ends the run.
+    timeless: bool,
 }
 
 impl<'b, 'a> Stage<'b, 'a> {
@@ -105,10 +112,13 @@ impl<'b, 'a> Stage<'b, 'a> {
             groups: Vec::new(),
             running: 0,
             begun: false,
-            left: LOOK_EVERY,
+            left: looks_every(bench.options),
             slices_ahead: 0,
             last: now,
             events_before: bench.world.events(),
+            looked: Time::MAX,
+            standing: 0,
+            timeless: false,
             bench,
         };
         stage.bench.stages += 1;
@@ -165,7 +175,7 @@ impl<'b, 'a> Stage<'b, 'a> {
                 Happened::Quiet => return Err(self.unserved()),
             }
         }
-        Ok(())
+        if self.timeless { Err(SimError::Timeless) } else { Ok(()) }
     }
 
     fn alarm(&mut self, time: Time, kind: u32, index: usize) {
@@ -467,55 +477,50 @@ impl<'b, 'a> Stage<'b, 'a> {
         if group.workers_left > 0 {
             return;
         }
-        let world = &self.bench.world;
-        group.ended = Some(Ended {
-            elapsed: Nanos(group.board.last.saturating_sub(group.origin)),
-            resources: if self.begun { world.resources() } else { Vec::new() },
-            flash: world.flash(),
-            gauges: world.gauges(),
-            events: world.events() - self.events_before,
-        });
+        group.end(&self.bench.world, self.begun, self.events_before);
     }
 
     /// Looks at the stop flag, and tells the progress.
     #[cold]
     fn look(&mut self) {
         let options = self.bench.options;
-        let every = options.progress.map_or(LOOK_EVERY, |_| options.progress_every_requests.max(1));
-        self.left = every.min(LOOK_EVERY);
-        if options.stop.load(Ordering::Relaxed) {
-            let now = self.bench.world.now();
-            for index in 0..self.workers.len() {
-                let worker = &mut self.workers[index];
-                if worker.doing == Doing::Done {
-                    continue;
-                }
-                worker.until = worker.until.min(now);
-                self.groups[worker.group].interrupted = true;
-                if worker.in_flight == 0 && matches!(worker.doing, Doing::Waiting | Doing::Running) {
-                    self.done(index);
-                }
-            }
+        self.left = looks_every(options);
+        let now = self.bench.world.now();
+        let endless = |worker: &Worker<'_>| worker.doing == Doing::Running && worker.planned_ios.is_none();
+        self.standing = if now == self.looked { self.standing + self.left } else { 0 };
+        self.timeless |= self.standing >= LOOK_EVERY && self.workers.iter().any(endless);
+        self.looked = now;
+        if self.timeless || options.stop.load(Ordering::Relaxed) {
+            self.stop(now);
         }
         if let Some(tell) = options.progress {
-            let now = self.bench.world.now();
             super::progress::tell(&mut self.groups, &self.workers, now, tell);
         }
     }
 
+    /// Submits nothing more.
+    fn stop(&mut self, now: Time) {
+        for index in 0..self.workers.len() {
+            let worker = &mut self.workers[index];
+            if worker.doing == Doing::Done {
+                continue;
+            }
+            worker.until = worker.until.min(now);
+            self.groups[worker.group].interrupted = true;
+            if worker.in_flight == 0 && matches!(worker.doing, Doing::Waiting | Doing::Running) {
+                self.done(index);
+            }
+        }
+    }
+
     fn unserved(&self) -> SimError {
-        let sim = &self.bench.world.sim;
         let count = self.workers.iter().map(|worker| u64::from(worker.in_flight)).sum();
-        let first = sim.oldest().map_or_else(String::new, |request| {
-            let Request { kind, offset, length, submitted, .. } = request;
-            format!("{kind:?} of {length} bytes at {offset}, submitted at {}", Nanos(*submitted))
-        });
-        SimError::Unserved { count, first, at: Nanos(sim.now()) }
+        unserved(&self.bench.world, count)
     }
 }
 
 impl<'a> Group<'a> {
-    fn new(job: &Job, now: Time, watched: bool) -> Group<'a> {
+    pub(super) fn new(job: &Job, now: Time, watched: bool) -> Group<'a> {
         Group {
             jobs: Vec::new(),
             board: Board::new(job.slice, watched),
@@ -525,6 +530,7 @@ impl<'a> Group<'a> {
             until: 0,
             workers_left: 0,
             requests: 0,
+            submitted: [0; 3],
             failures: Vec::new(),
             verified: 0,
             log: Vec::new(),
@@ -535,12 +541,23 @@ impl<'a> Group<'a> {
         }
     }
 
-    fn add(&mut self, job: &'a Job, now: Time) {
+    pub(super) fn add(&mut self, job: &'a Job, now: Time) {
         let border = now + (job.start_delay + ramp_of(job)).0;
         self.origin = self.origin.min(border);
         self.until = self.until.max(job.runtime.map_or(Time::MAX, |runtime| border + runtime.0));
         self.workers_left += job.threads as usize;
         self.jobs.push(job);
+    }
+
+    /// All has been measured: what does the device show?
+    pub(super) fn end(&mut self, world: &World, begun: bool, events_before: u64) {
+        self.ended = Some(Ended {
+            elapsed: Nanos(self.board.last.saturating_sub(self.origin)),
+            resources: if begun { world.resources() } else { Vec::new() },
+            flash: world.flash(),
+            gauges: world.gauges(),
+            events: world.events() - events_before,
+        });
     }
 
     fn fails(&mut self, offset_first: u64, message: String) {
@@ -552,4 +569,19 @@ impl<'a> Group<'a> {
             }
         }
     }
+}
+
+/// Completions between two looks at stop flag and progress.
+pub(super) fn looks_every(options: &RunOptions<'_>) -> u64 {
+    let every = options.progress.map_or(LOOK_EVERY, |_| options.progress_every_requests.max(1));
+    every.min(LOOK_EVERY)
+}
+
+/// Nothing more happens, and `count` requests are in flight.
+pub(super) fn unserved(world: &World, count: u64) -> SimError {
+    let first = world.sim.oldest().map_or_else(String::new, |request| {
+        let Request { kind, offset, length, submitted, .. } = request;
+        format!("{kind:?} of {length} bytes at {offset}, submitted at {}", Nanos(*submitted))
+    });
+    SimError::Unserved { count, first, at: Nanos(world.now()) }
 }

@@ -1,0 +1,132 @@
+//! What holds on every device, whatever the job? The runner asserts its laws on each run; here jobs by chance look for one
+//! that breaks them, and the outcome must agree with itself.
+
+use iostack_model::{
+    Access, Amount, Arrival, Batch, BlockSizes, Bytes, Direction, Engine, Job, Mix, Nanos, Outcome, Rate,
+    Sync, Think, Verify, VerifyMode,
+};
+use iostack_sim::engine::World;
+use iostack_sim::run::{About, RunOptions, SimError, run, run_world};
+use iostack_sim::sheet::Sheet;
+use iostack_workload::Rng;
+
+use crate::parts::{Service, Station};
+
+/// A job of a few thousand I/Os with options by chance.
+fn job(rng: &mut Rng) -> Job {
+    let one_in = |n: u64, rng: &mut Rng| rng.below(n) == 0;
+    let mixes = [Mix::READ, Mix::WRITE, Mix::reads(70), Mix { read: 40, write: 50, trim: 10 }];
+    let depth = [1, 2, 7, 32, 64][rng.below(5) as usize];
+    let batch = if one_in(4, rng) { 1 + rng.below(u64::from(depth)) as u32 } else { 1 };
+    let mut job = Job {
+        mix: mixes[rng.below(4) as usize],
+        access: [Access::UNIFORM, Access::Sequential][rng.below(2) as usize].clone(),
+        block_sizes: BlockSizes::all(Bytes(512 << rng.below(8))),
+        size: Some(Amount::Bytes(Bytes::mib(4))),
+        engine: Engine::IO_URING,
+        queue_depth: depth,
+        batch: Batch { submit: batch, complete_min: batch },
+        threads: 1 + rng.below(4) as u32,
+        io_count: Some(1 + rng.below(1500)),
+        time_based: true,
+        runtime: Some(Nanos::millis(1 + rng.below(300))),
+        ramp: Nanos::micros(rng.below(3) * 700),
+        start_delay: Nanos::micros(rng.below(2) * 900),
+        slice: Nanos::millis(1 + rng.below(20)),
+        seed: rng.next_u64(),
+        ..Job::default()
+    };
+    match rng.below(6) {
+        0 => job.rate = Some(Rate { iops: 500.0 + rng.below(2_000) as f64, arrival: Arrival::Poisson }),
+        1 => job.think = Some(Think { time: Nanos::micros(50), every: 3, spin: Nanos(0) }),
+        2 => job.sync = Sync { fsync_every: 5, end_fsync: true, ..Sync::default() },
+        3 if job.mix.write > 0 && job.mix.trim == 0 => {
+            job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false });
+        }
+        _ => {}
+    }
+    job
+}
+
+fn check(outcome: &Outcome, what: &str) {
+    let inside = outcome.inside.as_ref().expect("simulated");
+    assert!(outcome.failures.is_empty(), "{what}: {:?}", outcome.failures);
+    let by_series: u64 = outcome.series.iter().flat_map(|element| element.ios).sum();
+    assert_eq!(by_series, outcome.ios(), "{what}");
+    for flow in &inside.flows {
+        let whole = &outcome.flow(flow.direction).latency;
+        assert_eq!(&flow.whole, whole, "{what}");
+        let counts = flow.stages.iter().map(|(_, bins)| bins.counts.iter().map(|&(_, n)| n).sum::<u64>());
+        assert!(counts.clone().all(|count| count == whole.count), "{what}");
+        assert_eq!(flow.stages.iter().map(|(_, bins)| bins.sum_ns).sum::<u64>(), whole.sum_ns, "{what}");
+    }
+    for resource in &inside.resources {
+        assert!((0.0..=1.0 + 1e-9).contains(&resource.busy), "{what}: {resource:?}");
+        assert!(resource.busy <= resource.busiest + 1e-9, "{what}: {resource:?}");
+    }
+    assert!(inside.gauges.iter().all(|gauge| gauge.values.len() == outcome.series.len()), "{what}");
+    let sums: u64 = Direction::ALL.iter().map(|&d| outcome.flow(d).latency.sum_ns).sum();
+    if outcome.job.rate.is_none() && outcome.elapsed.0 > 0 {
+        let depth = sums as f64 / outcome.elapsed.0 as f64;
+        assert!((outcome.depth_achieved - depth).abs() < 1e-9 * depth.max(1.0), "{what}");
+    }
+    let asked = f64::from(outcome.job.depth() * outcome.job.threads);
+    assert!(outcome.depth_achieved <= asked + 1e-9, "{what}: {}", outcome.depth_achieved);
+}
+
+#[test]
+fn jobs_by_chance_on_stations_by_chance_obey_the_laws() {
+    for seed in 0..150 {
+        let mut rng = Rng::from_seed(seed);
+        let mut world = World::new();
+        let services =
+            [Service::Fixed(20_000), Service::Exponential(30_000.0), Service::Mixed(5_000, 200_000)];
+        let mut below = None;
+        for _ in 0..=rng.below(3) {
+            let service = services[rng.below(3) as usize];
+            let (servers, apart) = (1 + rng.below(8) as usize, rng.below(2) == 0);
+            below = Some(Station::add_named(&mut world, "server", servers, service, (seed, apart), below));
+        }
+        let mut jobs: Vec<Job> = (0..=rng.below(3)).map(|_| job(&mut rng)).collect();
+        for (index, job) in (0..).zip(&mut jobs) {
+            // Stations keep no stamps.
+            job.verify = None;
+            job.report_group = rng.below(2) as u32 * index;
+            job.stonewall = index > 0 && rng.below(2) == 0;
+        }
+        match run_world(world, &About::default(), &jobs, &RunOptions::seeded(seed)) {
+            Ok(ran) => ran.outcomes.iter().for_each(|outcome| {
+                let mixed =
+                    jobs.iter().filter(|job| job.report_group == outcome.job.report_group).count() > 1;
+                if !mixed {
+                    check(outcome, &format!("seed {seed}"));
+                }
+            }),
+            Err(SimError::Unstable { .. }) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn jobs_by_chance_on_every_device_obey_the_laws() {
+    for name in iostack_sim::catalogue::names() {
+        let mut sheet = Sheet::load(name, &[]).expect("built in");
+        if sheet.kind.name == "flash" {
+            // What it holds at the start is the translation layer's affair.
+            let fresh = [("flash.state".to_owned(), "fresh".to_owned())];
+            sheet = Sheet::load(name, &fresh).expect("built in");
+        }
+        println!("{name}");
+        for seed in 0..6 {
+            let job = job(&mut Rng::from_seed(seed));
+            let what = format!("{name}, seed {seed}");
+            match run(&sheet, &[job], &RunOptions::seeded(seed)) {
+                Ok(ran) => check(&ran.outcomes[0], &what),
+                // No time passes on `zero`.
+                Err(SimError::Unstable { .. } | SimError::Timeless | SimError::Sheet(_)) => {}
+                Err(error) => panic!("{what}: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Is what the simulator says of queues, jobs and traces true?
+//!
+//! `queueing`: closed forms and exact recursions. `laws`: what holds for every device. `determinism`: the same seed, the same
+//! bytes. `jobs`, `replays`: each option of a job, and recorded I/Os, on devices whose answer is known.
+
+mod determinism;
+mod jobs;
+mod laws;
+mod parts;
+mod queueing;
+mod replays;
