@@ -31,6 +31,11 @@ impl Sheet {
         let Some(kind) = found else {
             return Err(SheetError { place: kind.into(), what: "no such kind".into(), remedy: kinds() });
         };
+        Sheet::of_kind(kind, values)
+    }
+
+    /// The same of a kind that need not be in the list, such as one under test.
+    pub fn of_kind(kind: &'static DeviceKind, values: &[(&str, &str)]) -> Result<Sheet, SheetError> {
         let changes: Vec<(String, String)> =
             values.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let mut maker = Maker { sheet: blank(kind), depth: 0, problems: Vec::new() };

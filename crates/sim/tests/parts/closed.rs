@@ -33,10 +33,14 @@ impl Seen {
 
 /// A world with one device of these numbers.
 pub(crate) fn world(kind: &str, values: &[(&str, &str)]) -> World {
+    world_of(&Sheet::of(kind, values).expect("a kind"))
+}
+
+/// A world with this device.
+pub(crate) fn world_of(sheet: &Sheet) -> World {
     let mut world = World::new();
     world.sim.keep_stamps();
-    let sheet = Sheet::of(kind, values).expect("a kind");
-    let device = devices::build(&sheet, &mut world, 1).expect("complete");
+    let device = devices::build(sheet, &mut world, 1).expect("complete");
     world.set_root(device);
     world
 }

@@ -1,10 +1,11 @@
 //! The memory device against its closed forms: a batch of b requests takes c + b x.
 
 use iostack_model::Stage;
-use iostack_sim::engine::{Happened, Kind, Part, PartId, RequestId, Sim};
+use iostack_sim::engine::{Happened, Kind};
 use iostack_workload::Rng;
 
 use crate::closed::{Ask, Mixed, busy, closed_loop, refusal, world};
+use crate::guide::gatherer::Gatherer;
 
 /// Shin's slides: 7 to 8 us per 4 KiB, peak 700 MB/s; a page alone takes 5851 ns.
 const SLIDES: [(&str, &str); 3] =
@@ -72,37 +73,13 @@ fn a_gathering_device_keeps_directions_apart_and_starves_none() {
     assert!(*longest < 64 * (COMMAND + PAGE), "{longest} ns");
 }
 
-/// A host that gathers by itself: it hands over what came in at one moment as one extended command.
-struct Gatherer {
-    below: PartId,
-    held: Vec<RequestId>,
-}
-
-impl Part for Gatherer {
-    fn name(&self) -> &'static str {
-        "gatherer"
-    }
-
-    fn arrive(&mut self, id: RequestId, sim: &mut Sim) {
-        if self.held.is_empty() {
-            sim.wake_at(sim.now(), 0);
-        }
-        self.held.push(id);
-    }
-
-    fn wake(&mut self, _token: u32, sim: &mut Sim) {
-        sim.send_together(self.below, &self.held);
-        self.held.clear();
-    }
-}
-
 #[test]
 fn a_batch_that_the_host_hands_over_takes_c_plus_b_x_and_ends_together() {
     let device = || world("dram", &numbers(&[("dram.batch", "8")]));
     for (count, ends) in [(1, vec![1]), (5, vec![5]), (8, vec![8]), (11, vec![8, 3])] {
         let mut world = device();
         let below = world.root();
-        let host = world.add(Box::new(Gatherer { below, held: Vec::new() }));
+        let host = world.add(Box::new(Gatherer { below, window: 0, held: Vec::new() }));
         world.set_root(host);
         (0..count).for_each(|index| {
             world.sim.submit(Kind::Read, index << 20, 4096);

@@ -3,5 +3,6 @@
 mod closed;
 mod cloud;
 mod dram;
+mod guide;
 mod hdd;
 mod raid0;
