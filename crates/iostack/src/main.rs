@@ -9,6 +9,7 @@ mod exit;
 mod iolat;
 mod job;
 mod save;
+mod simulate;
 mod talk;
 mod trace;
 

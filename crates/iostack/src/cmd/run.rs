@@ -14,6 +14,7 @@ use crate::job::files::{self, Made};
 use crate::job::flags::JobFlags;
 use crate::job::gather;
 use crate::save;
+use crate::simulate::{self, SimFlags};
 use crate::talk::{self, Talk};
 use crate::trace::{Trace, Wanted};
 
@@ -39,8 +40,9 @@ pub(crate) struct RunArgs {
     /// Job files: fio's (any name) or iostack's (.toml). None: one job from
     /// flags.
     pub(crate) jobs: Vec<PathBuf>,
-    /// What answers: a file, a directory (files are made in it) or a block
-    /// device. Overrides what the job names.
+    /// What answers: a file, a directory (files are made in it), a block
+    /// device, or sim:DEVICE (`iostack sim list`). Overrides what the job
+    /// names.
     #[arg(long, value_name = "TARGET")]
     pub(crate) on: Option<String>,
     /// Run only this section of the job file; may be repeated.
@@ -76,6 +78,8 @@ pub(crate) struct RunArgs {
     /// No progress on stderr.
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) sim: SimFlags,
     #[command(flatten)]
     pub(crate) flags: JobFlags,
 }
@@ -149,8 +153,20 @@ pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Re
     for line in &gathered.skipped {
         talk.warn(&format!("skipped {line}"));
     }
-    let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
     let stop = iostack_host::signals::stop_flag();
+    if let Some(device) = simulate::device(args.on.as_deref()) {
+        anyhow::ensure!(
+            !wanted.layers,
+            "a simulated device has no CPU clocks to sample; leave --layers out, or name a real target"
+        );
+        return simulate::execute(device, &gathered.jobs, &args.sim, stop, talk);
+    }
+    if let Some(flag) = args.sim.given() {
+        anyhow::bail!(
+            "`{flag}` is for simulated targets; add --on sim:DEVICE (`iostack sim list` names them)"
+        );
+    }
+    let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
     let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
     let control = Control {
         stop,

@@ -1,0 +1,182 @@
+//! Runs jobs or a trace on a simulated device, in virtual time.
+//!
+//! The outcome holds nothing of the machine that simulates, so that the same seed writes the same bytes everywhere.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, bail};
+use iostack_model::{Bytes, Job, Machine, OutcomeFile, Progress, SCHEMA};
+use iostack_sim::devices;
+use iostack_sim::engine::World;
+use iostack_sim::run::{self, Ran, Replay, RunOptions};
+use iostack_sim::sheet::Sheet;
+use iostack_workload::trace::{self, Beyond, Disks, TraceFormat, TraceOptions};
+
+use crate::save;
+use crate::talk::Talk;
+
+/// Requests between two looks at the stop flag and two lines of progress.
+const PROGRESS_EVERY: u64 = 1 << 18;
+
+/// Stretches of requests' ways that a timeline holds: more makes viewers slow.
+const SPANS_MAX: usize = 200_000;
+
+const HEADING: &str = "Simulated targets (--on sim:DEVICE)";
+
+/// Arguments that only a simulated target has.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct SimFlags {
+    /// Change a number of the simulated device, such as
+    /// flash.over_provisioning=28%; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = HEADING)]
+    pub(crate) set: Vec<String>,
+    /// Write the way of single requests to a new file, for Perfetto or
+    /// chrome://tracing.
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub(crate) timeline: Option<PathBuf>,
+    /// Replay a trace instead of a job: fio iolog, MSR CSV, blkparse, SPC or
+    /// DiskSim ascii.
+    #[arg(long, value_name = "TRACE", help_heading = HEADING)]
+    pub(crate) replay: Option<PathBuf>,
+    /// Format of the trace [seen from its first lines].
+    #[arg(long, value_name = "FORMAT", help_heading = HEADING)]
+    pub(crate) replay_format: Option<String>,
+    /// Replay only this disk of the trace [all, one after the other].
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    pub(crate) replay_disk: Option<String>,
+    /// I/Os behind the end of the device begin again at its start.
+    #[arg(long, help_heading = HEADING)]
+    pub(crate) replay_wrap: bool,
+    /// Replay so many times faster [1]; `max`: as fast as --queue-depth allows.
+    #[arg(long, value_name = "FACTOR", help_heading = HEADING)]
+    pub(crate) replay_speed: Option<String>,
+}
+
+impl SimFlags {
+    /// The first flag that was given, for the refusal on a real target.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (!self.set.is_empty(), "--set"),
+            (self.timeline.is_some(), "--timeline"),
+            (self.replay.is_some(), "--replay"),
+            (self.replay_format.is_some(), "--replay-format"),
+            (self.replay_disk.is_some(), "--replay-disk"),
+            (self.replay_wrap, "--replay-wrap"),
+            (self.replay_speed.is_some(), "--replay-speed"),
+        ];
+        given.into_iter().find(|&(given, _)| given).map(|(_, name)| name)
+    }
+
+    /// `KEY=VALUE`, split.
+    pub(crate) fn changes(&self) -> anyhow::Result<Vec<(String, String)>> {
+        let split = |text: &String| match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+                Ok((key.trim().to_owned(), value.trim().to_owned()))
+            }
+            _ => bail!("`--set {text}` is no change; write it like --set flash.over_provisioning=28%"),
+        };
+        self.set.iter().map(split).collect()
+    }
+}
+
+/// The device's name when `typed` names a simulated target.
+pub(crate) fn device(typed: Option<&str>) -> Option<&str> {
+    typed?.strip_prefix("sim:")
+}
+
+/// Runs the jobs, or the trace, on `device`.
+pub(crate) fn execute(
+    device: &str,
+    jobs: &[Job],
+    flags: &SimFlags,
+    stop: &AtomicBool,
+    talk: &Talk,
+) -> anyhow::Result<OutcomeFile> {
+    if let Some(path) = &flags.timeline {
+        anyhow::ensure!(
+            !path.exists(),
+            "`{}` exists and is not overwritten; name another file",
+            path.display()
+        );
+    }
+    let sheet = Sheet::load(device, &flags.changes()?)?;
+    let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
+    let options = RunOptions {
+        seed: jobs.first().map_or(1, |job| job.seed),
+        spans_max: if flags.timeline.is_some() { SPANS_MAX } else { 0 },
+        stop,
+        progress: talk.is_live().then_some(&report),
+        progress_every_requests: PROGRESS_EVERY,
+    };
+    let ran = match &flags.replay {
+        Some(path) => replay(&sheet, path, jobs, flags, &options)?,
+        None => run::run(&sheet, jobs, &options)?,
+    };
+    talk.clear();
+    if let Some(path) = &flags.timeline {
+        save::new_file(path, &iostack_report::timeline(&ran.timeline))?;
+        talk.say(&format!("timeline: {} (open it at https://ui.perfetto.dev)", path.display()));
+    }
+    let iostack = env!("CARGO_PKG_VERSION").to_owned();
+    let machine = Machine::default();
+    Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms: 0, machine, outcomes: ran.outcomes })
+}
+
+fn replay(
+    sheet: &Sheet,
+    path: &Path,
+    jobs: &[Job],
+    flags: &SimFlags,
+    options: &RunOptions<'_>,
+) -> anyhow::Result<Ran> {
+    let name = path.display().to_string();
+    let open = || {
+        let file = File::open(path).with_context(|| format!("cannot read the trace `{name}`"))?;
+        anyhow::Ok(Box::new(BufReader::new(file)))
+    };
+    let format = match flags.replay_format.as_deref() {
+        Some(typed) => TraceFormat::named(typed).with_context(|| unknown_format(typed))?,
+        None => TraceFormat::detect_in(&mut *open()?, &name)?,
+    };
+    let disks = match &flags.replay_disk {
+        Some(disk) => Disks::Only(disk.clone()),
+        None => {
+            let survey = trace::survey(open()?, format, &name)?;
+            if survey.disks.len() > 1 { survey.laid() } else { Disks::One }
+        }
+    };
+    let capacity = capacity(sheet, options.seed)?;
+    let beyond = if flags.replay_wrap { Beyond::Wrap(capacity) } else { Beyond::Refuse(capacity) };
+    let mut ios = trace::open_with(open()?, format, &name, TraceOptions { disks, beyond });
+    let job = jobs.first().cloned().unwrap_or_default();
+    let stem = path.file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
+    let how = Replay { job: Job { name: stem, ..job }, speed: speed(flags.replay_speed.as_deref())? };
+    Ok(run::replay(sheet, &mut ios, &how, options)?)
+}
+
+fn unknown_format(typed: &str) -> String {
+    let known: Vec<&str> = TraceFormat::ALL.iter().map(|format| format.name()).collect();
+    format!("`--replay-format {typed}` is no format; there are {}", known.join(", "))
+}
+
+/// `None` for `max`.
+fn speed(typed: Option<&str>) -> anyhow::Result<Option<f64>> {
+    let Some(typed) = typed else { return Ok(Some(1.0)) };
+    if typed == "max" {
+        return Ok(None);
+    }
+    match typed.parse() {
+        Ok(speed) if f64::is_finite(speed) && speed > 0.0 => Ok(Some(speed)),
+        _ => bail!("`--replay-speed {typed}` is no factor; write 1, 0.5, 20 or max"),
+    }
+}
+
+fn capacity(sheet: &Sheet, seed: u64) -> anyhow::Result<Bytes> {
+    let mut world = World::new();
+    let root = devices::build(sheet, &mut world, seed)?;
+    world.set_root(root);
+    Ok(world.shape().context("a device says its capacity")?.capacity)
+}
