@@ -81,7 +81,7 @@ fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetEr
     let banks = count_within(sheet, "dram.banks", 1, 4096)? as usize;
     let access = sheet.time("dram.access")?.0;
     let dram = Dram {
-        capacity: Bytes(whole_bytes(sheet, "dram.capacity", page)?),
+        capacity: Bytes(whole_bytes(sheet, "dram.capacity", 512)?),
         command: sheet.time("dram.command")?.0,
         rate: Pace::of(sheet, "dram.rate")?,
         page,

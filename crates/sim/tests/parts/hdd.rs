@@ -166,6 +166,21 @@ fn a_flush_waits_for_what_was_acknowledged_before_it() {
 }
 
 #[test]
+fn a_write_after_a_seek_waits_for_the_head_to_settle() {
+    let moved = |kind, settle| {
+        let mut world = hp(&[("hdd.write_settle", settle)]);
+        let seen = closed_loop(&mut world, 1, 1000, random(kind, HP_SECTORS, 3));
+        mean_ms(&seen, Stage::Seek)
+    };
+    let (read, write) = (moved(Kind::Read, "2ms"), moved(Kind::Write, "2ms"));
+    // Not after a seek over one cylinder or none: 3 of 1962.
+    assert!((write - read - 2.0 * (1.0 - 3.0 / 1962.0)).abs() < 0.01, "{read} {write}");
+    let mut world = hp(&[("hdd.write_settle", "2ms")]);
+    let stream = closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 38 * 72 * 512));
+    assert_eq!(stream.stages[Stage::Medium as usize], 38 * TURN + 36 * 1_665_834 + 3_748_126);
+}
+
+#[test]
 fn sequential_writes_through_a_cache_pass_at_the_rate_of_the_tracks() {
     let mut world = hp(&[("hdd.write_cache", "1MiB")]);
     let seen = closed_loop(&mut world, 4, 4000, |index| (Kind::Write, index * 16_384, 16_384));

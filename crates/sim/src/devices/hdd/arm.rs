@@ -49,10 +49,12 @@ impl Arm {
         self.way_between(self.at, to, write)
     }
 
+    /// To the next track or cylinder a head settles well enough to write within the time itself: disks are made for that.
     fn way_between(&self, from: Track, to: Track, write: bool) -> u64 {
-        let seek = self.curve.time(from.cylinder.abs_diff(to.cylinder));
+        let distance = from.cylinder.abs_diff(to.cylinder);
         let switch = if from.head == to.head { 0 } else { self.head_switch };
-        seek.max(switch) + if write && from != to { self.write_settle } else { 0 }
+        let settle = if write && distance > 1 { self.write_settle } else { 0 };
+        self.curve.time(distance).max(switch) + settle
     }
 
     /// ns until `sector` begins to pass under the head, if the arm starts `now`: on the way, then turning.

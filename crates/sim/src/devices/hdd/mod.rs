@@ -67,18 +67,23 @@ pub(super) const KIND: DeviceKind = DeviceKind {
         with("hdd.seek_average", Unit::Time, "none", "three-point: average over random pairs"),
         with("hdd.seek_full", Unit::Time, "none", "three-point: from the first cylinder to the last"),
         with("hdd.head_switch", Unit::Time, "0", "to another surface of the same cylinder"),
-        with("hdd.write_settle", Unit::Time, "0", "more until a moved head may write"),
+        with(
+            "hdd.write_settle",
+            Unit::Time,
+            "0",
+            "more after a seek over several cylinders until the head may write",
+        ),
         with(
             "hdd.track_skew",
             Unit::Time,
             "none",
-            "turn between tracks of a cylinder; what a switch to write takes if none",
+            "turn between tracks of a cylinder; what the head switch takes if none",
         ),
         with(
             "hdd.cylinder_skew",
             Unit::Time,
             "none",
-            "turn between cylinders; what the shortest seek to write takes if none",
+            "turn between cylinders; what the shortest seek takes if none",
         ),
         with("hdd.read_overhead", Unit::Time, "0", "the controller's time per read"),
         with("hdd.write_overhead", Unit::Time, "0", "the controller's time per write"),
@@ -168,9 +173,8 @@ fn arm(sheet: &Sheet) -> Result<Arm, SheetError> {
     let curve = curve(sheet, cylinders)?;
     let head_switch = sheet.time("hdd.head_switch")?.0;
     let write_settle = sheet.time("hdd.write_settle")?.0;
-    geometry.track_skew = time_or(sheet, "hdd.track_skew", head_switch + write_settle)?;
-    let single = curve.time(1).max(head_switch) + write_settle;
-    geometry.cylinder_skew = time_or(sheet, "hdd.cylinder_skew", single)?;
+    geometry.track_skew = time_or(sheet, "hdd.track_skew", head_switch)?;
+    geometry.cylinder_skew = time_or(sheet, "hdd.cylinder_skew", curve.time(1).max(head_switch))?;
     let (at, server) = (Track::default(), Server::default());
     Ok(Arm { geometry, curve, head_switch, write_settle, at, past: 0, ahead: None, server })
 }
