@@ -109,9 +109,12 @@ const BLOCK: u64 = 4096;
 impl Mixed {
     pub(crate) fn new(world: World, seed: u64) -> Mixed {
         let capacity = world.shape().expect("a device has one").capacity.0;
-        // A device of any size is asked on few blocks, so that reads meet writes.
-        let blocks = vec![(0, false); (capacity / BLOCK).min(4096) as usize];
-        Mixed { world, rng: Rng::stream(seed, 1), seed, blocks, in_flight: 0 }
+        // A device of any size is asked on few blocks, so that reads meet writes, and sometimes on very few, so that a write
+        // meets another that is still under way inside.
+        let mut rng = Rng::stream(seed, 1);
+        let most = [24, 200, 4096][rng.below(3) as usize];
+        let blocks = vec![(0, false); (capacity / BLOCK).min(most) as usize];
+        Mixed { world, rng, seed, blocks, in_flight: 0 }
     }
 
     /// Asks and takes so many requests; all of them come back.
