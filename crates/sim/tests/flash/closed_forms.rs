@@ -90,7 +90,7 @@ fn a_cache_register_lets_sensing_and_leaving_overlap() {
 #[test]
 fn the_slowest_part_limits_random_reads() {
     let read = || random(Kind::Read, CAPACITY);
-    let limits: [(&[(&str, &str)], &str, f64); 4] = [
+    let limits: [(&[_], _, _); 4] = [
         (&[("channel.rate", "40.96MB/s")], "channel", 2.0 / 100e-6),
         (&[("link.rate", "81.92MB/s")], "link", 1.0 / 50e-6),
         (&[("controller.read", "30us")], "controller", 1.0 / 30e-6),

@@ -7,7 +7,7 @@ use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 /// A small drive without link, firmware and buffer: 2 channels of 2 dies.
-pub const PLAIN: &[(&str, &str)] = &[
+pub(crate) const PLAIN: &[(&str, &str)] = &[
     ("flash.capacity", "64MiB"),
     ("flash.over_provisioning", "30%"),
     ("flash.channels", "2"),
@@ -20,7 +20,7 @@ pub const PLAIN: &[(&str, &str)] = &[
 ];
 
 /// `PLAIN` with changes.
-pub fn world(changes: &[(&str, &str)]) -> World {
+pub(crate) fn world(changes: &[(&str, &str)]) -> World {
     let mut values: Vec<(&str, &str)> = PLAIN.to_vec();
     for change in changes {
         values.retain(|(key, _)| *key != change.0);
@@ -34,7 +34,7 @@ pub fn world(changes: &[(&str, &str)]) -> World {
 }
 
 /// One request alone: its latency and stages.
-pub fn alone(world: &mut World, kind: Kind, offset: u64, length: u32) -> (u64, Vec<(usize, u64)>) {
+pub(crate) fn alone(world: &mut World, kind: Kind, offset: u64, length: u32) -> (u64, Vec<(usize, u64)>) {
     let id = world.sim.submit(kind, offset, length);
     loop {
         match world.next() {
@@ -53,32 +53,31 @@ pub fn alone(world: &mut World, kind: Kind, offset: u64, length: u32) -> (u64, V
 }
 
 /// Nothing more to do: what goes on in the background comes to its end.
-pub fn settle(world: &mut World) {
+pub(crate) fn settle(world: &mut World) {
     assert_eq!(world.next(), Happened::Quiet);
 }
 
 /// Time in a stage.
-pub fn stage(stages: &[(usize, u64)], stage: Stage) -> u64 {
+pub(crate) fn stage(stages: &[(usize, u64)], stage: Stage) -> u64 {
     stages.iter().find(|(index, _)| *index == stage as usize).map_or(0, |(_, spent)| *spent)
 }
 
 /// What a closed load saw.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    pub per_second: f64,
-    pub latency_mean: f64,
-    pub latency_max: u64,
-    pub resources: Vec<ResourceUse>,
+pub(crate) struct Seen {
+    pub(crate) per_second: f64,
+    pub(crate) latency_mean: f64,
+    pub(crate) resources: Vec<ResourceUse>,
 }
 
 impl Seen {
-    pub fn resource(&self, name: &str) -> &ResourceUse {
+    pub(crate) fn resource(&self, name: &str) -> &ResourceUse {
         self.resources.iter().find(|each| each.name == name).expect("it is there")
     }
 }
 
 /// Keeps `depth` requests under way, each as `make` says; measures `count` after a tenth as many.
-pub fn closed(
+pub(crate) fn closed(
     world: &mut World,
     depth: usize,
     count: u64,
@@ -103,21 +102,19 @@ pub fn closed(
     }
     world.begin();
     let begin = world.now();
-    let (mut sum, mut latency_max) = (0, 0);
+    let mut sum = 0;
     for _ in 0..count {
         let id = complete(world);
         let request = world.sim.request(id);
         let latency = world.now() - request.submitted;
         assert_eq!(request.stages().map(|(_, spent)| spent).sum::<u64>(), latency);
         sum += latency;
-        latency_max = latency_max.max(latency);
         world.sim.release(id);
         submit(world);
     }
     let seen = Seen {
         per_second: count as f64 * 1e9 / (world.now() - begin) as f64,
         latency_mean: sum as f64 / count as f64,
-        latency_max,
         resources: world.resources(),
     };
     for _ in 0..depth {
@@ -131,13 +128,13 @@ pub fn closed(
 }
 
 /// Random pages of 4 KiB.
-pub fn random(kind: Kind, capacity: u64) -> impl FnMut(&mut Rng) -> (Kind, u64, u32) {
+pub(crate) fn random(kind: Kind, capacity: u64) -> impl FnMut(&mut Rng) -> (Kind, u64, u32) {
     move |rng| (kind, rng.below(capacity / 4096) * 4096, 4096)
 }
 
 /// `found` is within `tolerance` (a share) of `expected`.
 #[track_caller]
-pub fn near(found: f64, expected: f64, tolerance: f64) {
+pub(crate) fn near(found: f64, expected: f64, tolerance: f64) {
     let off = (found / expected - 1.0).abs();
     assert!(off <= tolerance, "{found} instead of {expected}: {:.2} % off", off * 100.0);
 }

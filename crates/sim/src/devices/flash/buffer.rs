@@ -114,16 +114,12 @@ impl Buffer {
         self.epochs.back_mut().expect("one is open").left += 1;
         self.used += 1;
         let page = Page { lpn, stamp, step, owners: NONE, readers: NONE, since: now, next: NONE, epoch };
-        let number = match self.free.pop() {
-            Some(number) => {
-                self.pages[number as usize] = page;
-                number
-            }
-            None => {
-                self.pages.push(page);
-                self.pages.len() as u32 - 1
-            }
-        };
+        let number = self.free.pop().unwrap_or(self.pages.len() as u32);
+        if number as usize == self.pages.len() {
+            self.pages.push(page);
+        } else {
+            self.pages[number as usize] = page;
+        }
         self.newest.set(lpn, number);
         number
     }

@@ -40,13 +40,9 @@ impl Collector {
         Collector { planes: vec![Work::default(); planes], sensed: 0, programming: Vec::new() }
     }
 
-    /// For folding, which programs as well.
-    pub(super) fn take_programming(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.programming)
-    }
-
-    pub(super) fn put_programming(&mut self, programming: Vec<u32>) {
-        self.programming = programming;
+    /// A place is being programmed.
+    pub(super) fn programs(&mut self, place: u32) {
+        self.programming.push(place);
     }
 
     /// The page that belongs to a place is in the controller, since it is being programmed.

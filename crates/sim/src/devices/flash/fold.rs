@@ -7,6 +7,7 @@
 //! Done by dies that have nothing else to do, and with `slc.full = fold` also when a write finds the log full.
 
 use super::die::Phase;
+use super::spec::PLANES_MAX;
 use super::ssd::{DIE, Ssd};
 use crate::engine::{Sim, token};
 use crate::ftl::Stream;
@@ -58,8 +59,8 @@ impl Ssd {
             if fold.taken == 0 {
                 return self.fold_erase(number, sim);
             }
-            let places = fold.folded..fold.folded + fold.taken;
-            fold.held.extend(places.filter_map(|at| slc.page(number, at)));
+            let taken = fold.folded..fold.folded + fold.taken;
+            fold.held.extend(taken.filter_map(|at| slc.page(number, at)));
         }
         let read = self.spec.slc.expect("it is there").cells.read;
         self.work(number, Phase::FoldSensing, sim.now(), read, sim.now(), sim);
@@ -80,48 +81,46 @@ impl Ssd {
     /// Programs what was read, as far as there is room and it was not overwritten meanwhile.
     fn fold_program(&mut self, number: u32, sim: &mut Sim) -> bool {
         let mut held = std::mem::take(&mut self.dies[number as usize].fold.held);
-        let mut programming = self.dies[number as usize].collector.take_programming();
-        let slc = self.slc.as_mut().expect("only what is there is folded");
-        let (turn, planes) = (self.dies[number as usize].turn, self.layout.counts.planes);
-        let mut filled = [0; 16];
-        held.retain(|&(lpn, place)| {
-            if slc.find(lpn) != Some(place) {
-                return false;
-            }
-            let of_die = self.layout.planes_of(number);
-            let may = |at: usize, filled: &[u32; 16]| {
-                let alone = self.spec.die.writes_together
-                    || filled.iter().enumerate().all(|(i, &n)| n == 0 || i == at);
-                alone && filled[at] < self.spec.unit && self.ftl.room(of_die[at], Stream::Host)
-            };
-            let at = match self.spec.fixed {
-                true => of_die
-                    .iter()
-                    .position(|&plane| plane == self.ftl.home(lpn))
-                    .filter(|&at| may(at, &filled)),
-                false => {
-                    (0..planes).map(|step| ((turn + step) % planes) as usize).find(|&at| may(at, &filled))
-                }
-            };
-            let Some(at) = at else { return true };
-            filled[at] += 1;
-            let stamp = slc.stamp(place);
-            slc.forget(lpn);
-            programming.push(self.ftl.write(lpn, of_die[at], Stream::Host, stamp).0);
-            self.folded += 1;
-            false
-        });
+        let mut filled = [0; PLANES_MAX];
+        held.retain(|&(lpn, place)| !self.fold_page(number, lpn, place, &mut filled));
+        let planes = self.layout.counts.planes;
         let die = &mut self.dies[number as usize];
         die.fold.held = held;
-        let (count, channel) = (programming.len() as u64, usize::from(die.channel));
-        die.collector.put_programming(programming);
+        let count = u64::from(filled.iter().sum::<u32>());
         if count == 0 {
             return false;
         }
-        die.turn = (turn + 1) % planes;
+        die.turn = (die.turn + 1) % planes;
         let time = self.spec.channel.time(count << self.spec.page_shift);
-        let loaded = self.channels[channel].serve(sim.now(), time);
+        let loaded = self.channels[usize::from(die.channel)].serve(sim.now(), time);
         self.work(number, Phase::FoldProgramming, loaded, self.spec.die.cells.program, sim.now(), sim);
+        true
+    }
+
+    /// Gives a page of the log a place in another block; false when there is no room for it now.
+    fn fold_page(&mut self, number: u32, lpn: u32, place: u32, filled: &mut [u32; PLANES_MAX]) -> bool {
+        let slc = self.slc.as_ref().expect("only what is there is folded");
+        if slc.find(lpn) != Some(place) {
+            return true;
+        }
+        let stamp = slc.stamp(place);
+        let planes = self.layout.planes_of(number);
+        let Some(at) = (0..planes.len()).find(|&step| {
+            let at = (step + self.dies[number as usize].turn as usize) % planes.len();
+            let alone = filled.iter().enumerate().all(|(other, &count)| other == at || count == 0);
+            (alone || self.spec.die.writes_together)
+                && filled[at] < self.spec.unit
+                && (!self.spec.fixed || planes[at] == self.ftl.home(lpn))
+                && self.ftl.room(planes[at], Stream::Host)
+        }) else {
+            return false;
+        };
+        let at = (at + self.dies[number as usize].turn as usize) % planes.len();
+        filled[at] += 1;
+        self.slc.as_mut().expect("it was there").forget(lpn);
+        let to = self.ftl.write(lpn, planes[at], Stream::Host, stamp);
+        self.dies[number as usize].collector.programs(to.0);
+        self.folded += 1;
         true
     }
 

@@ -7,6 +7,7 @@ use iostack_model::Stage;
 
 use super::buffer::{NONE, Page};
 use super::die::Phase;
+use super::spec::PLANES_MAX;
 use super::ssd::{DIE, LOADED, Ssd};
 use crate::engine::{RequestId, Sim, token};
 use crate::ftl::{Stream, Urgency};
@@ -222,12 +223,12 @@ impl Ssd {
     /// Pages whose addresses say that they belong to this die, as many as share a program.
     fn fill_fixed(&mut self, number: u32, group: &mut Vec<u32>) {
         let queue = number as usize;
-        let mut taken: [(u32, u32, Stream); 16] = [(NONE, 0, Stream::Host); 16];
+        let mut taken = [(NONE, 0, Stream::Host); PLANES_MAX];
         while let Some(page) = self.buffer.head(queue) {
             let stream = self.ftl.temperature(self.buffer.page(page).lpn);
             let plane = self.ftl.home(self.buffer.page(page).lpn);
             let at = taken.iter().position(|each| each.0 == plane || each.0 == NONE);
-            let at = at.expect("a die has at most 16 planes");
+            let at = at.expect("no die has more planes");
             let another = taken[at].0 == NONE && at > 0 && !self.spec.die.writes_together;
             let other_stream = taken[at].1 > 0 && taken[at].2 != stream;
             let full = taken[at].1 == self.spec.unit || !self.ftl.room(plane, stream);

@@ -99,8 +99,8 @@ impl Spec {
         let layout = layout(sheet)?;
         let pages_per_block = unit * count_within(sheet, "flash.pages_per_block", 1, 1 << 15)? as u32;
         let buffer = sheet.has("buffer.size").then(|| whole_bytes(sheet, "buffer.size", page)).transpose()?;
-        let pace = Pace::of(sheet, "channel.rate")?;
-        let channel = Transfer::new(Some(pace), sheet.time("channel.command")?.0, page);
+        let rate = Pace::of(sheet, "channel.rate")?;
+        let channel = Transfer::new(Some(rate), sheet.time("channel.command")?.0, page);
         let mut spec = Spec {
             capacity: whole_bytes(sheet, "flash.capacity", page)?,
             sector,
@@ -145,6 +145,8 @@ impl Spec {
 
 /// Pages of the largest buffer: their numbers must fit into tokens.
 const BUFFER_MAX: u32 = 1 << 22;
+/// Planes of the largest die.
+pub(super) const PLANES_MAX: usize = 16;
 /// Dies of the largest device.
 const DIES_MAX: u64 = 1 << 14;
 
@@ -154,7 +156,7 @@ fn layout(sheet: &Sheet) -> Result<Layout, SheetError> {
         channels: count("flash.channels")?,
         chips: count("flash.chips")?,
         dies: count("flash.dies")?,
-        planes: count_within(sheet, "flash.planes", 1, 16)? as u32,
+        planes: count_within(sheet, "flash.planes", 1, PLANES_MAX as u64)? as u32,
     };
     let dies = u64::from(counts.channels) * u64::from(counts.chips) * u64::from(counts.dies);
     if dies > DIES_MAX {
@@ -192,8 +194,8 @@ fn die(sheet: &Sheet) -> Result<DieSpec, SheetError> {
 }
 
 fn link(sheet: &Sheet, page: u64) -> Result<Link, SheetError> {
-    let pace = Pace::of_limit(sheet, "link.rate")?;
-    let transfer = Transfer::new(pace, sheet.time("link.command")?.0, page);
+    let rate = Pace::of_limit(sheet, "link.rate")?;
+    let transfer = Transfer::new(rate, sheet.time("link.command")?.0, page);
     Ok(Link::new(transfer, sheet.time("link.latency")?.0, sheet.word("link.duplex")? == "full"))
 }
 

@@ -6,23 +6,23 @@ use crate::engine::{Account, Server, Time};
 /// How long a transfer takes: a fixed time and its bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Transfer {
-    pace: Option<Pace>,
+    rate: Option<Pace>,
     command: u64,
     /// The size that nearly all have, and its time without the command.
     page: (u64, u64),
 }
 
 impl Transfer {
-    /// Without a pace, bytes take no time.
-    pub(super) fn new(pace: Option<Pace>, command: u64, page: u64) -> Transfer {
-        let time = pace.map_or(0, |pace| pace.time(page));
-        Transfer { pace, command, page: (page, time) }
+    /// Without a rate, bytes take no time.
+    pub(super) fn new(rate: Option<Pace>, command: u64, page: u64) -> Transfer {
+        let time = rate.map_or(0, |rate| rate.time(page));
+        Transfer { rate, command, page: (page, time) }
     }
 
     /// ns of data alone.
     #[inline]
     pub(super) fn data(&self, bytes: u64) -> u64 {
-        if bytes == self.page.0 { self.page.1 } else { self.pace.map_or(0, |pace| pace.time(bytes)) }
+        if bytes == self.page.0 { self.page.1 } else { self.rate.map_or(0, |rate| rate.time(bytes)) }
     }
 
     /// ns of a transfer with its command.

@@ -114,10 +114,7 @@ impl Ssd {
 
     /// The queue in which a page waits for its die, or for any.
     pub(super) fn queue_of(&self, lpn: u32) -> usize {
-        match self.spec.fixed {
-            true => usize::from(self.layout.die[self.ftl.home(lpn) as usize]),
-            false => 0,
-        }
+        if self.spec.fixed { usize::from(self.layout.die[self.ftl.home(lpn) as usize]) } else { 0 }
     }
 
     /// Room may have become free, and flushes may be through.
