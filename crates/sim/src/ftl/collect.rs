@@ -51,11 +51,11 @@ impl Ftl {
         let block = self.per_block.quotient(from.0);
         let plane = self.per_plane.quotient(block);
         debug_assert_eq!(self.planes[plane as usize].victim, Some(block), "only a victim's pages are moved");
-        let place = self.allocate(plane, LANE_MOVED, 1);
-        self.map.put(lpn, from.0, place);
+        let to = self.allocate(plane, LANE_MOVED, 1);
+        self.map.put(lpn, from.0, to);
         self.valid[block as usize] -= 1;
         self.counts.moved += 1;
-        Some(Place(place))
+        Some(Place(to))
     }
 
     /// Erases the victim of its plane, which holds nothing valid any more.

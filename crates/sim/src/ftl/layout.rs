@@ -6,6 +6,7 @@
 
 use super::divide::Divisor;
 use super::spec::{Geometry, Stripe};
+use super::steady::Classes;
 
 /// What the flash was made to hold at the start.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub(super) enum Layout {
     Fresh,
     /// Each page in order, striped over the planes.
     Filled(Box<Rows>),
+    /// As after random writes without end.
+    Steady(Box<Rows>, Box<Classes>),
 }
 
 impl Layout {
@@ -22,6 +25,7 @@ impl Layout {
         match self {
             Layout::Fresh => None,
             Layout::Filled(rows) => Some(rows.place(lpn)),
+            Layout::Steady(rows, classes) => Some(classes.place(rows, lpn)),
         }
     }
 
@@ -30,6 +34,7 @@ impl Layout {
         match self {
             Layout::Fresh => None,
             Layout::Filled(rows) => rows.page(place),
+            Layout::Steady(rows, classes) => classes.page(rows, place),
         }
     }
 }
@@ -94,6 +99,16 @@ impl Rows {
         self.planes.get()
     }
 
+    pub(super) fn unit(&self) -> u32 {
+        self.unit.get()
+    }
+
+    /// Number of a plane's page, and the plane, when pages go to the planes in turn.
+    #[inline]
+    pub(super) fn by_planes(&self, number: u32) -> (u32, u32) {
+        self.planes.split(number)
+    }
+
     /// First place of a plane.
     #[inline]
     pub(super) fn first(&self, plane: u32) -> u32 {
@@ -113,8 +128,8 @@ impl Rows {
     }
 
     #[inline]
-    fn page(&self, place: u32) -> Option<u32> {
-        let (plane, index) = self.within(place);
+    fn page(&self, at: u32) -> Option<u32> {
+        let (plane, index) = self.within(at);
         self.join(plane, index)
     }
 }

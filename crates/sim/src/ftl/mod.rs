@@ -45,7 +45,9 @@ mod divide;
 mod layout;
 mod map;
 mod precondition;
+mod shuffle;
 mod spec;
+mod steady;
 mod victims;
 
 use std::collections::VecDeque;
@@ -298,14 +300,14 @@ impl Ftl {
     #[inline]
     pub fn write(&mut self, lpn: u32, plane: u32, stream: Stream, stamp: u32) -> Place {
         debug_assert!(stream != Stream::Moved && self.room(plane, stream), "no room in plane {plane}");
-        let place = self.allocate(plane, self.lane(stream), 1);
-        self.map.set_stamp(place, stamp);
+        let to = self.allocate(plane, self.lane(stream), 1);
+        self.map.set_stamp(to, stamp);
         self.written += 1;
-        match self.map.set(lpn, Some(place)) {
+        match self.map.set(lpn, Some(to)) {
             Some(old) => self.invalidate(old),
             None => self.counts.mapped += 1,
         }
-        Place(place)
+        Place(to)
     }
 
     /// The host needs a page no longer.
@@ -320,13 +322,13 @@ impl Ftl {
     #[inline]
     fn allocate(&mut self, plane: u32, lane: usize, count: u32) -> u32 {
         let front = &self.planes[plane as usize].fronts[lane];
-        let place = if front.next < front.end { front.next } else { self.open(plane, lane) };
+        let to = if front.next < front.end { front.next } else { self.open(plane, lane) };
         let front = &mut self.planes[plane as usize].fronts[lane];
-        front.next = place + count;
+        front.next = to + count;
         if front.next == front.end {
-            self.close(plane, place);
+            self.close(plane, to);
         }
-        place
+        to
     }
 
     #[cold]
@@ -347,8 +349,8 @@ impl Ftl {
     }
 
     #[cold]
-    fn close(&mut self, plane: u32, place: u32) {
-        let block = self.per_block.quotient(place);
+    fn close(&mut self, plane: u32, last: u32) {
+        let block = self.per_block.quotient(last);
         let valid = &mut self.valid[block as usize];
         *valid &= !APART;
         self.victims.filled(plane, block, *valid, self.written);

@@ -5,7 +5,8 @@ use iostack_workload::Rng;
 use super::layout::Layout;
 use super::map::Map;
 use super::spec::State;
-use super::{APART, Front, Ftl, Streams};
+use super::steady::Classes;
+use super::{APART, Front, Ftl, Stream};
 
 /// How a state is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub enum Making {
 /// How a state was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Made {
-    /// As a real drive gets there.
+    /// As a real drive gets there, or exactly so.
     Written,
     /// In words.
     Formula(String),
@@ -30,7 +31,7 @@ pub enum Made {
 /// Drives with no more physical pages than this are written.
 const WRITTEN_MAX: u64 = 1 << 20;
 /// So often every logical page is overwritten, on average.
-const OVERWRITES: u64 = 3;
+const OVERWRITES: u64 = 2;
 
 impl Ftl {
     /// Puts an empty one into a state.
@@ -40,57 +41,97 @@ impl Ftl {
 
     /// The same, saying how.
     pub fn precondition_by(&mut self, state: State, how: Making) -> Made {
-        assert!(self.written == super::WRITTEN_BEFORE, "it was already written to");
-        let _ = how;
-        let made = match state {
-            State::Fresh => Made::Written,
-            State::Filled => {
-                self.fill();
-                Made::Written
-            }
-            State::Steady => {
+        let empty = self.written == super::WRITTEN_BEFORE && self.counts.mapped == 0;
+        assert!(empty, "only an empty one is put into a state");
+        let by_writing = match how {
+            Making::Auto => self.spec.geometry.pages() <= WRITTEN_MAX,
+            Making::Written => true,
+            Making::Formula => false,
+        };
+        match state {
+            State::Fresh => (),
+            State::Filled => self.fill(),
+            State::Steady if by_writing => {
                 self.fill();
                 self.overwrite();
-                Made::Written
             }
-        };
+            State::Steady => return Made::Formula(self.settle()),
+        }
         self.begin();
-        made
+        Made::Written
     }
 
-    /// Every logical page once, in order: just as writing it would, but for the order of streams, so nothing is written.
+    /// Every logical page once, in order: where writing them would put them, but nothing is written.
     fn fill(&mut self) {
-        let geometry = self.spec.geometry;
-        self.map = Map::new(
-            geometry.logical_pages,
-            geometry.pages(),
-            self.spec.stamps,
-            Layout::Filled(Box::new(self.rows.clone())),
-        );
-        for plane in 0..geometry.planes {
+        self.lay_out(Layout::Filled(Box::new(self.rows.clone())));
+        let pages_per_block = self.per_block.get();
+        for plane in 0..self.spec.geometry.planes {
             let pages = self.rows.count(plane);
             let (full, rest) = self.per_block.split(pages);
-            for _ in 0..full {
-                let block = self.lay_out(plane, self.per_block.get());
-                self.valid[block as usize] &= !APART;
-                self.victims.lay_out(plane, block, self.written - u64::from(pages));
+            for index in 0..full {
+                let later = u64::from(full - index) * u64::from(pages_per_block);
+                self.lay_out_block(plane, pages_per_block, later * u64::from(self.spec.geometry.planes));
             }
             if rest > 0 {
-                let block = self.lay_out(plane, self.per_block.get());
-                let first = block * self.per_block.get();
-                let lane = usize::from(self.spec.streams != Streams::One);
-                let front = Front { next: first + rest, end: first + self.per_block.get() };
+                let block = self.take_block(plane, pages_per_block | u32::from(APART));
+                let first = block * pages_per_block;
+                let lane = self.lane(Stream::Host);
+                let front = Front { next: first + rest, end: first + pages_per_block };
                 self.planes[plane as usize].fronts[lane] = front;
             }
         }
+    }
+
+    /// As random writes would leave it in the end, by formula; how, in words.
+    fn settle(&mut self) -> String {
+        let (geometry, spec) = (self.spec.geometry, &self.spec);
+        let free = spec.free_low.min(spec.free_high - 1) + 1 + spec.streams.open();
+        let blocks = geometry.blocks_per_plane - free;
+        let classes = Classes::new(
+            &self.rows,
+            blocks,
+            geometry.pages_per_block,
+            spec.victim,
+            spec.stripe.fixed,
+            spec.seed,
+        );
+        let classes = Box::new(classes);
+        self.lay_out(Layout::Steady(Box::new(self.rows.clone()), classes.clone()));
+        for plane in 0..geometry.planes {
+            let first = plane * geometry.blocks_per_plane;
+            for valid in classes.valid() {
+                // A page survives with probability exp(-age / logical pages).
+                let share = f64::from(valid).max(0.5) / f64::from(geometry.pages_per_block);
+                let age = -share.ln() * geometry.logical_pages as f64;
+                self.lay_out_block(plane, valid, age as u64);
+            }
+            for hole in classes.holes(&self.rows, plane) {
+                self.valid[(first + hole) as usize] -= 1;
+            }
+        }
+        self.begin();
+        "pages lie as endless random writes leave them by the theory of the collector's policy (Desnoyers 2012, Van \
+         Houdt 2013); none was written"
+            .to_owned()
+    }
+
+    fn lay_out(&mut self, layout: Layout) {
+        let geometry = self.spec.geometry;
+        self.map = Map::new(geometry.logical_pages, geometry.pages(), self.spec.stamps, layout);
         self.counts.mapped = geometry.logical_pages;
     }
 
-    /// Takes a free block, which holds so many valid pages.
-    fn lay_out(&mut self, plane: u32, valid: u32) -> u32 {
+    /// Takes a free block, which was filled `age` host writes ago and has so many valid pages left.
+    fn lay_out_block(&mut self, plane: u32, valid: u32, age: u64) {
+        let block = self.take_block(plane, valid);
+        // Nothing is listed before the first victim is chosen, which is why the count is not needed yet.
+        self.victims.filled(plane, block, APART, self.written - age);
+    }
+
+    fn take_block(&mut self, plane: u32, valid: u32) -> u32 {
         let block = self.planes[plane as usize].free.pop_front().expect("more blocks than data");
         self.counts.free -= 1;
-        self.valid[block as usize] = APART | valid as u16;
+        self.valid[block as usize] = valid as u16;
         if let Some(settled) = self.settled.get_mut(block as usize) {
             *settled = true;
         }

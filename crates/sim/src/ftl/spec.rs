@@ -115,18 +115,18 @@ impl Stripe {
     /// ((channel x ways + way) x dies + die) x planes + plane. `None` when a letter is missing or there twice.
     pub fn order(letters: &str, channels: u32, ways: u32, dies: u32, planes: u32) -> Option<Vec<u32>> {
         let counts = [('c', channels), ('w', ways), ('d', dies), ('p', planes)];
-        let place = |letter| counts.iter().position(|&(name, _)| name == letter);
-        let places = letters.chars().map(place).collect::<Option<Vec<_>>>()?;
-        let mut sorted = places.clone();
+        let index = |letter| counts.iter().position(|&(name, _)| name == letter);
+        let order = letters.chars().map(index).collect::<Option<Vec<_>>>()?;
+        let mut sorted = order.clone();
         sorted.sort_unstable();
         if sorted != [0, 1, 2, 3] {
             return None;
         }
         let of = |mut number: u32| {
             let mut digits = [0; 4];
-            for &place in &places {
-                digits[place] = number % counts[place].1;
-                number /= counts[place].1;
+            for &index in &order {
+                digits[index] = number % counts[index].1;
+                number /= counts[index].1;
             }
             digits.iter().zip(counts).fold(0, |sum, (digit, (_, count))| sum * count + digit)
         };

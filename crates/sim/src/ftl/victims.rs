@@ -192,11 +192,6 @@ impl Victims {
         best.map(|(block, _)| block as u32)
     }
 
-    /// A block was filled so many host writes before the start: for states that are laid out.
-    pub(super) fn lay_out(&mut self, plane: u32, block: u32, written: u64) {
-        self.filled(plane, block, APART, written);
-    }
-
     /// Blocks in the lists of a plane are just those that belong there.
     pub(super) fn audit(&self, plane: u32, valid: &[u16]) {
         let at = plane as usize;
