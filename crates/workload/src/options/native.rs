@@ -65,7 +65,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row("gap", "Bytes a strided pattern leaves out behind each block", "60k", set_gap),
     row("read_percent", "Percent of reads; the rest are writes", "70", set_read_percent),
-    row("mix", "Percent of reads, writes and trims", "60/30/10", put!(mix, mix)),
+    row("mix", "read, write, trim, or percents of reads, writes and trims", "70/30", put!(mix, mix)),
     row("block_size", "Bytes of each I/O, or sizes with shares", "4k, 4k/60:64k/40", set_block_size),
     row("read_block_size", "The same for reads alone", "4k", put!(block_sizes.read, sizes)),
     row("write_block_size", "The same for writes alone", "64k", put!(block_sizes.write, sizes)),

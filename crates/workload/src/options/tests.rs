@@ -118,11 +118,26 @@ fn a_typo_is_answered_with_the_nearest_name() {
 }
 
 #[test]
+fn a_mix_is_a_word_or_percents() {
+    let cases = [
+        ("write", Mix::WRITE),
+        ("trim", Mix::TRIM),
+        ("70", Mix::reads(70)),
+        ("70/30", Mix::reads(70)),
+        ("60/30/10", Mix { read: 60, write: 30, trim: 10 }),
+    ];
+    for (typed, mix) in cases {
+        assert_eq!(set(&[("mix", typed)]).map(|job| job.mix).as_ref(), Ok(&mix), "{typed}");
+    }
+}
+
+#[test]
 fn nonsense_values_are_refused_and_leave_the_job_alone() {
     let bad = [
         ("pattern", "backwards"),
         ("read_percent", "101"),
         ("mix", "50/50/50"),
+        ("mix", "50/60"),
         ("block_size", "4x"),
         ("block_size", "0"),
         ("block_size", "4k/60:64k/50"),

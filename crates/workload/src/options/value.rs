@@ -137,15 +137,21 @@ pub(crate) fn size_shares(
     Ok(shares.into_iter().map(fill).collect())
 }
 
-/// `70` or `70/20/10`: reads, writes, trims.
+/// `read`, `write`, `trim`, `70`, `70/30` or `70/20/10`: reads, writes, trims.
 pub(crate) fn mix(value: &str) -> Result<Mix, ValueError> {
+    for (word, mix) in [("read", Mix::READ), ("write", Mix::WRITE), ("trim", Mix::TRIM)] {
+        if value.trim() == word {
+            return Ok(mix);
+        }
+    }
     let parts: Result<Vec<u8>, _> = value.split('/').map(|part| part.trim().parse::<u8>()).collect();
     match parts.as_deref() {
         Ok([read]) if *read <= 100 => Ok(Mix::reads(*read)),
+        Ok([read, write]) if u32::from(*read) + u32::from(*write) == 100 => Ok(Mix::reads(*read)),
         Ok([read, write, trim]) if u32::from(*read) + u32::from(*write) + u32::from(*trim) == 100 => {
             Ok(Mix { read: *read, write: *write, trim: *trim })
         }
-        _ => bad("give percents of reads, writes and trims that add up to 100, like 70/30/0"),
+        _ => bad("write read, write, trim, or percents of reads, writes and trims that add up to 100, like 70/30"),
     }
 }
 
