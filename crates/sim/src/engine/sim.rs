@@ -112,7 +112,7 @@ impl Sim {
         let Request { serial, kind, offset, length, .. } = *self.request(id);
         let (part, end) = (PartId(self.me), self.now);
         let spans = self.spans.as_mut().expect("asked for just before");
-        if spans.len() < self.spans_max {
+        if spans.len() < self.spans_max && serial != Request::NOBODY {
             spans.push(Span { serial, kind, offset, length, part, stage, begin, end });
         }
     }

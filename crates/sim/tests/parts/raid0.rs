@@ -1,7 +1,9 @@
 //! Striping: what it gives, what the adapter takes, and what its cache hides.
 
-use iostack_model::Stage;
+use iostack_model::{Job, Mix, Stage};
 use iostack_sim::engine::{Kind, World};
+use iostack_sim::run::{RunOptions, run};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 use crate::closed::{Ask, Mixed, busy, closed_loop, refusal, world};
@@ -106,6 +108,17 @@ fn what_was_written_or_read_is_read_from_the_cache() {
     assert_eq!(seen.latencies[3..], [5000, 5000 + SMALL]);
     let again = closed_loop(&mut world, 1, 1, |_| (Kind::Read, 1 << 20, 4096));
     assert_eq!(again.elapsed, 5000);
+}
+
+#[test]
+fn a_job_ends_with_its_own_requests_and_spans_are_its_own() {
+    let numbers = numbers("2", &[("raid0.cache", "1MiB"), ("raid0.write", "back")]);
+    let sheet = Sheet::of("raid0", &numbers).expect("complete");
+    let job = Job { mix: Mix::WRITE, io_count: Some(500), queue_depth: 4, ..Job::default() };
+    let options = RunOptions { spans_max: 10_000, ..RunOptions::seeded(1) };
+    let ran = run(&sheet, &[job], &options).expect("it runs");
+    assert_eq!(ran.outcomes[0].inside.as_ref().expect("simulated").requests, 500);
+    assert!(!ran.timeline.is_empty() && ran.timeline.iter().all(|span| span.request < 500));
 }
 
 #[test]
