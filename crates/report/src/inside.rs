@@ -7,9 +7,7 @@
 //! Sentences for a reader who knows nothing of the device, the same on the screen and on the page. They say what the
 //! outcome holds: a cause is named only where its gauge ran out when the rate fell. Start reading at [`reasons`].
 
-use std::ops::Range;
-
-use iostack_model::{FlashUse, Gauge, Inside, IntervalFlow, Nanos, Outcome};
+use iostack_model::{FlashUse, Gauge, Inside, IntervalFlow, Limiting, Nanos, Outcome};
 
 use crate::text::format::{count, rate, significant};
 
@@ -24,6 +22,10 @@ const LEVEL: f64 = 0.2;
 pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, String)> {
     let mut told = vec![("limit", limit(inside))];
     told.extend(over_time(outcome, inside).into_iter().map(|sentence| ("cliff", sentence)));
+    if told.len() > 1 && !falls(outcome, inside).is_empty() {
+        let both = "All other figures are means over the time before and after; measure later (ramp) to see one alone.";
+        told.push(("", both.to_owned()));
+    }
     if let Some(flash) = &inside.flash {
         told.extend(amplification(flash).map(|sentence| ("flash", sentence)));
         // A load that writes nothing leaves the blocks as they were.
@@ -71,12 +73,30 @@ fn share(value: f64) -> String {
     if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{} %", significant(percent, 2)) }
 }
 
+/// From this busy share on a resource limits; below it is only the busiest.
+const USED_UP: f64 = 0.9;
+
+/// The resource that limits, and whether it is used up or only the busiest of all.
+pub(crate) fn busiest(inside: &Inside) -> Option<(&Limiting, bool)> {
+    let limit = inside.limit.as_ref()?;
+    let hottest =
+        inside.resources.iter().find(|each| each.name == limit.name).map_or(0.0, |each| each.busiest);
+    Some((limit, limit.busy.max(hottest) >= USED_UP))
+}
+
 fn limit(inside: &Inside) -> String {
     match &inside.limit {
         Some(limit) if limit.why.is_empty() => format!("{}: {} busy.", limit.name, share(limit.busy)),
-        Some(limit) => limit.why.clone(),
+        Some(limit) => sentence(&limit.why, &limit.name),
         None => "No resource of the device was busy: the load asked for less than it can do.".to_owned(),
     }
+}
+
+/// `die: all 64 dies are busy` as a sentence of its own.
+fn sentence(why: &str, name: &str) -> String {
+    let bare = why.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(why);
+    let mut letters = bare.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A gauge that ran out, or filled up, while the rate fell.
@@ -104,15 +124,24 @@ pub(crate) fn falls(outcome: &Outcome, inside: &Inside) -> Vec<Fall> {
     let mut ends: Vec<(usize, &Gauge)> = inside
         .gauges
         .iter()
-        .filter_map(|gauge| Some((end(gauge.values.get(..series.len())?)?, gauge)))
+        .filter_map(|gauge| {
+            let end = end(gauge.values.get(..series.len())?)?;
+            Some((steepest(series, end)?, gauge))
+        })
         .collect();
-    ends.sort_by_key(|(index, _)| *index);
+    // Of gauges that end with the same fall the one that caused it is told.
+    ends.sort_by_key(|(element, _)| *element);
+    ends.dedup_by(|later, earlier| {
+        let same = later.0 - earlier.0 < 2;
+        if same && consequence(&earlier.1.name) {
+            *earlier = *later;
+        }
+        same
+    });
     let mut told: Vec<Fall> = Vec::new();
-    for (place, &(index, gauge)) in ends.iter().enumerate() {
-        let next = ends[place + 1..].iter().map(|other| other.0).find(|&other| other > index);
+    for (place, &(element, gauge)) in ends.iter().enumerate() {
         let from = told.last().map_or(0, |fall| fall.element);
-        let until = next.unwrap_or(series.len());
-        let Some(element) = steepest(series, index, from..until) else { continue };
+        let until = ends.get(place + 1).map_or(series.len(), |next| next.0);
         let (before, after) = (mean_rate(&series[from..element]), mean_rate(&series[element..until]));
         if after < before * (1.0 - FALL) {
             told.push(Fall {
@@ -129,11 +158,16 @@ pub(crate) fn falls(outcome: &Outcome, inside: &Inside) -> Vec<Fall> {
     told
 }
 
-/// The element that begins with the largest fall of the rate near `index`, within `bounds`.
-fn steepest(series: &[IntervalFlow], index: usize, bounds: Range<usize>) -> Option<usize> {
+/// A write buffer fills because something behind it has become slow.
+fn consequence(gauge: &str) -> bool {
+    gauge == "buffered pages"
+}
+
+/// The element that begins with the largest fall of the rate near `index`.
+fn steepest(series: &[IntervalFlow], index: usize) -> Option<usize> {
     let near = (series.len() / 10).max(2);
     let fall = |at: usize| mean_rate(&series[at - 1..at]) - mean_rate(&series[at..=at]);
-    let candidates = index.saturating_sub(near).max(bounds.start + 1)..(index + near + 1).min(bounds.end);
+    let candidates = index.saturating_sub(near).max(1)..(index + near + 1).min(series.len());
     candidates.max_by(|&a, &b| fall(a).total_cmp(&fall(b)))
 }
 

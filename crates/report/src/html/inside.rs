@@ -30,8 +30,9 @@ pub(super) fn reasons(outcome: &Outcome) -> String {
 /// Name and value of the tiles that stand where a real run has its CPU time.
 pub(super) fn tiles(inside: &Inside) -> Vec<(&'static str, String, String)> {
     let mut tiles = Vec::new();
-    if let Some(limit) = &inside.limit {
-        tiles.push(("limited by", escape::text(&limit.name), format!("{} busy", percent(limit.busy))));
+    if let Some((limit, used_up)) = inside::busiest(inside) {
+        let what = if used_up { "limited by" } else { "busiest part" };
+        tiles.push((what, escape::text(&limit.name), format!("{} busy", percent(limit.busy))));
     }
     if let Some(flash) = inside.flash.as_ref().filter(|flash| flash.pages_host > 0) {
         tiles.push((
@@ -84,7 +85,7 @@ const BUSY: Column =
     Column { label: "busy (% of the time)", quantity: Quantity::Percent, parts: &[], most: Some(100.0) };
 
 fn resources(outcome: &Outcome, inside: &Inside, sheet: &Sheet) -> String {
-    let limit = inside.limit.as_ref().map(|limit| limit.name.as_str());
+    let limit = inside::busiest(inside).filter(|(_, used_up)| *used_up).map(|(limit, _)| limit.name.as_str());
     let rows = inside.resources.iter().map(|resource| row(resource, limit == Some(&resource.name))).collect();
     let caption = format!(
         "{} of simulated time; those alike together, the share is their mean; wait: before it is used; waiting: mean \

@@ -11,6 +11,7 @@ use super::numbers::{NOTHING, Quantity, date, grouped};
 use super::page::{Section, document};
 use super::plot::Plot;
 use super::sheet::{Sheet, span};
+use super::stages::percent;
 use super::table::{self, pairs, with_interval};
 use super::time::{bandwidth_over_time, gauges, over_time};
 use super::{attribution, check, escape, inside, raw};
@@ -76,7 +77,7 @@ fn header(file: &OutcomeFile) -> String {
 }
 
 fn overview(file: &OutcomeFile, sheet: &mut Sheet) -> String {
-    let last = if simulated(file) { "limited by" } else { "CPU per I/O" };
+    let last = if simulated(file) { "busiest part" } else { "CPU per I/O" };
     let heads = ["job", "asked", "IOPS", "bandwidth", "p50", "p99", "p99.9", last];
     let rows: Vec<Vec<String>> = file
         .outcomes
@@ -93,9 +94,9 @@ fn overview(file: &OutcomeFile, sheet: &mut Sheet) -> String {
             ];
             row.extend([0.5, 0.99, 0.999].map(|fraction| supported(&latency, fraction)));
             row.push(match &outcome.inside {
-                Some(inside) => {
-                    inside.limit.as_ref().map_or(NOTHING.to_owned(), |limit| escape::text(&limit.name))
-                }
+                Some(inside) => inside.limit.as_ref().map_or(NOTHING.to_owned(), |limit| {
+                    format!("{}, {}", escape::text(&limit.name), percent(limit.busy))
+                }),
                 None => outcome.cpu_ns_per_io().map_or(NOTHING.to_owned(), |ns| Quantity::Nanos.show(ns)),
             });
             row

@@ -64,13 +64,13 @@ fn resources(inside: &Inside) -> String {
     if inside.resources.is_empty() {
         return String::new();
     }
+    let limiting = inside::busiest(inside).filter(|(_, used_up)| *used_up).map(|(limit, _)| &limit.name);
     let mut text = format!(
         "{:<15}{:>6}{:>7} {:<BUSY_BAR$}{:>9}{:>9}{:>8}{:>8}{:>8}\n",
         "RESOURCE", "count", "busy %", "", "busiest", "uses", "each", "wait", "waiting"
     );
     for resource in &inside.resources {
-        let limits = inside.limit.as_ref().is_some_and(|limit| limit.name == resource.name);
-        text += &resource_row(resource, limits);
+        text += &resource_row(resource, limiting == Some(&resource.name));
     }
     text
 }
@@ -97,8 +97,9 @@ fn resource_row(resource: &ResourceUse, limits: bool) -> String {
 /// Why it is as fast as it is.
 fn answer(outcome: &Outcome, inside: &Inside) -> String {
     let mut text = String::new();
+    let starred = inside::busiest(inside).is_some_and(|(_, used_up)| used_up);
     for (label, sentence) in inside::reasons(outcome, inside) {
-        let label = if label == "limit" && inside.limit.is_some() { "limit *" } else { label };
+        let label = if label == "limit" && starred { "limit *" } else { label };
         text += &paragraph(&format!("{label:<LABEL$}"), &sentence);
     }
     text

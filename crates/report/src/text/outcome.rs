@@ -274,13 +274,16 @@ fn over_time(outcome: &Outcome) -> String {
     let time = |ns: f64| Nanos(ns as u64).to_string();
     let mut curves: Vec<Curve> = vec![("rate", &rates, rate), ("p99", &tails, time)];
     let gauges = outcome.inside.iter().flat_map(|inside| &inside.gauges);
-    let gauges = gauges.filter(|gauge| gauge.values.len() >= 3);
+    let gauges =
+        gauges.filter(|gauge| gauge.values.windows(2).any(|pair| pair[0].to_bits() != pair[1].to_bits()));
     curves.extend(gauges.map(|gauge| (gauge.name.as_str(), &gauge.values[..], brief as fn(f64) -> String)));
     // The longest name decides where the curves begin, so that they stand below each other.
     let name = curves.iter().map(|curve| curve.0.chars().count().min(NAME) + 1).fold(9, usize::max);
     let mut text = String::new();
     for (curve, values, show) in curves {
-        let (least, most) = extremes(values);
+        // A slice without I/O has no p99.
+        let counted: Vec<f64> = values.iter().copied().filter(|&ns| curve != "p99" || ns > 0.0).collect();
+        let (least, most) = extremes(if counted.is_empty() { values } else { &counted });
         let drawn = sparkline(values, SPARK + 9 - name);
         text += &format!("  {:<name$}{drawn} {} to {}\n", cut(curve, NAME), show(least), show(most));
     }
