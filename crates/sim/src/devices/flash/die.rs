@@ -68,6 +68,8 @@ pub(super) struct Slot {
     pub(super) next: u32,
     /// Erases of the die when it was looked up.
     pub(super) erases: u32,
+    /// Whose it is.
+    pub(super) die: u16,
     /// A part of a larger request; not the first of them.
     pub(super) child: bool,
     pub(super) rest: bool,
@@ -85,6 +87,7 @@ impl Slot {
         place: 0,
         next: NONE,
         erases: 0,
+        die: 0,
         child: false,
         rest: false,
         slc: false,

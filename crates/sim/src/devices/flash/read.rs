@@ -55,13 +55,13 @@ impl Ssd {
         if let Some(place) = self.slc.as_ref().and_then(|slc| slc.find(lpn)) {
             let die = self.slc.as_ref().expect("it has the page").die_of(place);
             let slot = self.slot(id);
-            (slot.place, slot.slc) = (place, true);
+            (slot.place, slot.slc, slot.die) = (place, true, die as u16);
             return Some(die);
         }
         let place = self.ftl.lookup(lpn)?;
         let die = self.layout.die[self.ftl.plane_of(place) as usize];
         let slot = self.slot(id);
-        (slot.place, slot.slc) = (place.0, false);
+        (slot.place, slot.slc, slot.die) = (place.0, false, die);
         Some(u32::from(die))
     }
 
@@ -115,13 +115,16 @@ impl Ssd {
     /// Takes the reads that a die serves next: the first that waits, and others that share its sense.
     pub(super) fn start_reads(&mut self, number: u32, sim: &mut Sim) -> bool {
         let Some(first) = self.first_read(number, sim) else { return false };
-        let since = self.slot(first).since;
-        self.dies[number as usize].active = first;
-        self.slot(first).next = NONE;
-        if self.shares && self.dies[number as usize].reads.0 != NONE {
+        let slot = self.slot(first);
+        slot.next = NONE;
+        let since = slot.since;
+        let die = &mut self.dies[number as usize];
+        die.active = first;
+        let (collected, more) = (die.collected(sim.now()), die.reads.0 != NONE);
+        if more && self.shares {
             self.gather(number, first);
         }
-        self.charge_die_wait(number, sim);
+        self.charge_die_wait(first, collected, sim);
         self.sense(number, since, sim);
         true
     }
@@ -161,9 +164,8 @@ impl Ssd {
     }
 
     /// What the reads waited: for collection as long as it had the die, else for other requests.
-    fn charge_die_wait(&mut self, number: u32, sim: &mut Sim) {
-        let die = &self.dies[number as usize];
-        let (mut id, collected) = (die.active, die.collected(sim.now()));
+    #[inline]
+    fn charge_die_wait(&mut self, mut id: u32, collected: u64, sim: &mut Sim) {
         while id != NONE {
             let slot = self.slot_of(id);
             if id & INNER == 0 {
@@ -198,19 +200,19 @@ impl Ssd {
     pub(super) fn sensed(&mut self, number: u32, sim: &mut Sim) {
         let mut id = self.dies[number as usize].active;
         while id != NONE {
+            let slot = self.slot_of(id);
             if id & INNER == 0 {
                 sim.spend(RequestId(id), Stage::Die);
                 if self.mixed.is_some() {
-                    let slot = self.slot_of(id);
                     self.stamp_from(RequestId(id), slot.place, slot.slc, sim);
                 }
             }
-            id = self.slot(id).next;
+            id = slot.next;
         }
         let now = sim.now();
         let die = &mut self.dies[number as usize];
         if die.register_until > now {
-            die.turn_to(Phase::Register, now);
+            die.phase = Phase::Register;
             die.until = die.register_until;
             die.account.extend(die.until);
             return sim.wake_at(die.until, token(DIE, number));
@@ -221,35 +223,46 @@ impl Ssd {
     /// The data of the die's reads sets out for the controller.
     #[inline]
     pub(super) fn leave(&mut self, number: u32, sim: &mut Sim) {
-        let now = sim.now();
         let die = &mut self.dies[number as usize];
-        let channel = usize::from(die.channel);
-        let mut id = std::mem::replace(&mut die.active, NONE);
-        let (mut until, mut left, mut page) = (now, 0, NONE);
-        while id != NONE {
-            let slot = self.slot_of(id);
-            let bytes = match id & INNER {
-                0 => u64::from(sim.request(RequestId(id)).length),
-                _ => 1 << self.spec.page_shift,
-            };
-            // One command for all of a flash page.
-            let with_command = std::mem::replace(&mut page, slot.place / self.spec.unit) != page;
-            let time =
-                if with_command { self.spec.channel.time(bytes) } else { self.spec.channel.data(bytes) };
-            until = self.channels[channel].serve(now, time);
-            left += 1;
-            let (kind, index) = if id & INNER == 0 { (LEFT, id) } else { (MERGED, id & !INNER) };
-            sim.wake_at(until, token(kind, index));
-            id = slot.next;
-        }
+        let (id, channel) = (die.active, usize::from(die.channel));
+        let alone = id & INNER == 0 && self.slots[id as usize].next == NONE;
+        let (until, left) = if alone {
+            let time = self.spec.channel.time(u64::from(sim.request(RequestId(id)).length));
+            let until = self.channels[channel].serve(sim.now(), time);
+            sim.wake_at(until, token(LEFT, id));
+            (until, 1)
+        } else {
+            self.leave_together(id, channel, sim)
+        };
         let die = &mut self.dies[number as usize];
+        die.active = NONE;
         if self.spec.die.cache_register {
             die.register_until = until;
             return self.next(number, sim);
         }
-        die.turn_to(Phase::Leaving, now);
+        die.phase = Phase::Leaving;
         die.left = left;
         die.account.extend(until);
+    }
+
+    /// Data of a list of reads: when the last has left, and how many there are.
+    fn leave_together(&mut self, mut id: u32, channel: usize, sim: &mut Sim) -> (Time, u32) {
+        let (mut until, mut left, mut page) = (sim.now(), 0, NONE);
+        while id != NONE {
+            let slot = self.slot_of(id);
+            let host = id & INNER == 0;
+            let bytes =
+                if host { u64::from(sim.request(RequestId(id)).length) } else { 1 << self.spec.page_shift };
+            // One command for all of a flash page.
+            let with_command = std::mem::replace(&mut page, slot.place / self.spec.unit) != page;
+            let command = if with_command { self.spec.channel.command } else { 0 };
+            until = self.channels[channel].serve(sim.now(), command + self.spec.channel.data(bytes));
+            left += 1;
+            let (kind, index) = if host { (LEFT, id) } else { (MERGED, id & !INNER) };
+            sim.wake_at(until, token(kind, index));
+            id = slot.next;
+        }
+        (until, left)
     }
 
     /// Data of a read is out of its die.
@@ -274,11 +287,8 @@ impl Ssd {
         if self.spec.die.cache_register {
             return;
         }
-        let number = match &self.slc {
-            Some(slc) if slot.slc => slc.die_of(slot.place),
-            _ => u32::from(self.layout.die[self.ftl.plane_of(Place(slot.place)) as usize]),
-        };
-        let die = &mut self.dies[number as usize];
+        let number = u32::from(slot.die);
+        let die = &mut self.dies[usize::from(slot.die)];
         die.left -= 1;
         if die.left == 0 {
             self.next(number, sim);

@@ -39,7 +39,9 @@ impl Ssd {
     /// The die is free: gives it something to do.
     pub(super) fn next(&mut self, number: u32, sim: &mut Sim) {
         let die = &self.dies[number as usize];
-        self.idle.remove(die.rank);
+        if die.phase == Phase::Idle {
+            self.idle.remove(die.rank);
+        }
         let reads = die.reads.0 != NONE;
         let quiet = self.buffer.used() == 0 && !die.dirty && die.suspended.is_none();
         if quiet {

@@ -19,7 +19,7 @@ use super::mixed::Mixed;
 use super::slc::Slc;
 use super::spec::Spec;
 use super::way::{Cores, Link};
-use crate::engine::{Kind, Part, RequestId, Server, Shape, Sim, Time, token, usage};
+use crate::engine::{Kind, Part, Request, RequestId, Server, Shape, Sim, Time, token, usage};
 use crate::ftl::Ftl;
 
 /// Kinds of wake-up. A command has come over the link.
@@ -174,11 +174,19 @@ impl Ssd {
         self.admit(next, sim);
     }
 
+    /// The request stays within one mapped page.
+    #[inline]
+    fn within_page(&self, offset: u64, length: u32) -> bool {
+        let page = 1u64 << self.spec.page_shift;
+        (offset & (page - 1)) + u64::from(length) <= page
+    }
+
     /// The firmware gets the command.
     #[inline]
     fn decide(&mut self, id: RequestId, sim: &mut Sim) {
         let request = sim.request(id);
-        let (_, pages) = self.pages(request.offset, request.length);
+        let one = self.within_page(request.offset, request.length);
+        let pages = if one { 1 } else { self.pages(request.offset, request.length).1 };
         let (work, pages) = match request.kind {
             Kind::Read => (&self.spec.read, pages),
             Kind::Write => (&self.spec.write, pages),
@@ -203,10 +211,16 @@ impl Ssd {
             Kind::Trim => return self.trim(id, sim),
             Kind::Flush => return self.flush(id, sim),
         }
-        let (first, count) = self.pages(offset, length);
-        if count == 1 {
+        if self.within_page(offset, length) {
             return self.page(kind, id, sim);
         }
+        self.split(id, sim);
+    }
+
+    /// A command of several pages is one part for each.
+    fn split(&mut self, id: RequestId, sim: &mut Sim) {
+        let Request { kind, offset, length, .. } = *sim.request(id);
+        let (first, count) = self.pages(offset, length);
         // All parts are made before the first goes on: it might be the whole otherwise.
         let end = offset + u64::from(length);
         let mut head = NONE;

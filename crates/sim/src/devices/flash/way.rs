@@ -7,7 +7,7 @@ use crate::engine::{Account, Server, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Transfer {
     rate: Option<Pace>,
-    command: u64,
+    pub(super) command: u64,
     /// The size that nearly all have, and its time without the command.
     page: (u64, u64),
 }
