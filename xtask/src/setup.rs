@@ -20,6 +20,7 @@ struct Tool {
 
 const TOOLS: &[Tool] = &[
     Tool { program: "fio", package: "fio", purpose: "conformance with fio" },
+    Tool { program: "valgrind", package: "valgrind", purpose: "instruction counts of the simulator" },
     Tool { program: "codespell", package: "codespell", purpose: "spelling" },
     Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
     Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },

@@ -8,6 +8,7 @@
 
 mod history;
 mod measures;
+mod sim;
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,7 @@ type Measure = fn(&Bench) -> Result<Vec<Figure>>;
 
 /// Name and way of every measure.
 pub(crate) const MEASURES: &[(&str, Measure)] =
-    &[("record", measures::record), ("start", measures::start), ("cost", measures::cost)];
+    &[("record", measures::record), ("start", measures::start), ("cost", measures::cost), ("sim", sim::sim)];
 
 /// `cargo xtask bench [NAME..]`.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
@@ -120,6 +121,11 @@ impl Bench {
         Ok(Bench { root, iostack, folder, is_rehearsal })
     }
 
+    /// An example of one of our crates, built as iostack itself.
+    fn example(&self, package: &str, name: &str) -> Result<PathBuf> {
+        built(&self.root, !self.is_rehearsal, &["--package", package, "--example", name])
+    }
+
     /// The machine as iostack itself describes it in every outcome.
     fn machine(&self) -> Result<serde_json::Value> {
         let outcome = measures::one_io(self)?;
@@ -129,8 +135,13 @@ impl Bench {
 
 /// Builds our own program, optimised or not, and says where it lies.
 fn build(root: &Path, is_optimised: bool) -> Result<PathBuf> {
+    built(root, is_optimised, &["--package", "iostack"])
+}
+
+/// Builds what the words name, and says where the program lies.
+fn built(root: &Path, is_optimised: bool, words: &[&str]) -> Result<PathBuf> {
     let mut command = process::cargo();
-    command.args(["build", "--quiet", "--package", "iostack", "--message-format", "json"]).current_dir(root);
+    command.args(["build", "--quiet", "--message-format", "json"]).args(words).current_dir(root);
     if is_optimised {
         command.arg("--release");
     }
