@@ -129,7 +129,9 @@ impl Ftl {
     /// The same for many pages of the host's, their table entries fetched together.
     pub fn write_all_timeless(&mut self, pages: &[u32]) {
         for batch in pages.chunks(BATCH) {
-            batch.iter().for_each(|&lpn| self.prefetch(lpn));
+            for &lpn in batch {
+                self.prefetch(lpn);
+            }
             for &lpn in batch {
                 self.write_timeless(lpn, Stream::Host, 0);
             }

@@ -91,8 +91,8 @@ pub struct Ftl {
     /// Valid pages of each block, and [`APART`]. In an open block, places that are not written yet count as valid.
     valid: Vec<u16>,
     erases: Vec<u32>,
-    /// Of each block: what it holds was moved, or laid out. Empty unless hot data has a stream.
-    settled: Vec<bool>,
+    /// Host writes when each block was opened; 0 for what was laid out. Empty unless hot data has a stream.
+    opened: Vec<u64>,
     planes: Vec<Plane>,
     victims: Victims,
     /// Where [`Ftl::next_plane`] goes on, and how many pages it still has.
@@ -132,6 +132,8 @@ struct Front {
 const LANES: usize = 3;
 /// Where moved pages go.
 const LANE_MOVED: usize = 0;
+/// A page is hot when it is overwritten within this part of a drive write.
+const HOT: u64 = 4;
 /// A host write ages everything by one; ages before the start are smaller than this.
 const WRITTEN_BEFORE: u64 = 1 << 40;
 
@@ -154,7 +156,7 @@ impl Ftl {
             map: Map::new(geometry.logical_pages, geometry.pages(), spec.stamps, Layout::Fresh),
             valid: vec![APART; blocks],
             erases: vec![0; blocks],
-            settled: vec![false; if hot { blocks } else { 0 }],
+            opened: vec![0; if hot { blocks } else { 0 }],
             planes: (0..geometry.planes).map(plane).collect(),
             victims: Victims::new(geometry, spec.victim, spec.seed),
             column: 0,
@@ -288,12 +290,16 @@ impl Ftl {
         }
     }
 
-    /// Hot when the page was overwritten since the collector last came to it: such data is likely to be overwritten
-    /// again before it comes the next time.
+    /// Hot when the page was last written, or moved, less than a quarter of a drive write ago: what is overwritten so soon is
+    /// likely to be overwritten again.
     pub fn temperature(&self, lpn: u32) -> Stream {
-        let Some(place) = self.lookup(lpn).filter(|_| !self.settled.is_empty()) else { return Stream::Host };
-        let settled = self.settled[self.per_block.quotient(place.0) as usize];
-        if settled { Stream::Host } else { Stream::Hot }
+        let Some(place) = self.lookup(lpn).filter(|_| !self.opened.is_empty()) else { return Stream::Host };
+        let opened = self.opened[self.per_block.quotient(place.0) as usize];
+        if self.written - opened < self.spec.geometry.logical_pages / HOT {
+            Stream::Hot
+        } else {
+            Stream::Host
+        }
     }
 
     /// The host writes a page: takes the next place of the plane's open block, maps the page to it, and forgets the old copy.
@@ -339,8 +345,8 @@ impl Ftl {
         let block =
             state.free.pop_front().unwrap_or_else(|| panic!("no block for the collector of plane {plane}"));
         self.counts.free -= 1;
-        if let Some(settled) = self.settled.get_mut(block as usize) {
-            *settled = lane == LANE_MOVED;
+        if let Some(opened) = self.opened.get_mut(block as usize) {
+            *opened = self.written;
         }
         self.valid[block as usize] = APART | self.per_block.get() as u16;
         let first = block * self.per_block.get();

@@ -132,9 +132,6 @@ impl Ftl {
         let block = self.planes[plane as usize].free.pop_front().expect("more blocks than data");
         self.counts.free -= 1;
         self.valid[block as usize] = valid as u16;
-        if let Some(settled) = self.settled.get_mut(block as usize) {
-            *settled = true;
-        }
         block
     }
 

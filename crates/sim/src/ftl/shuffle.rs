@@ -94,7 +94,9 @@ mod tests {
         let shuffle = Shuffle::new(limit, 1);
         let runs: Vec<u32> = (0..64_000).map(|number| shuffle.forward(number)).collect();
         let mut buckets = [0u32; 64];
-        runs.iter().for_each(|there| buckets[(u64::from(*there) * 64 / u64::from(limit)) as usize] += 1);
+        for &there in &runs {
+            buckets[(u64::from(there) * 64 / u64::from(limit)) as usize] += 1;
+        }
         assert!(buckets.iter().all(|&count| (850..1150).contains(&count)), "{buckets:?}");
         let near = runs.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < limit / 100).count();
         assert!((900..1700).contains(&near), "{near} of 64000 neighbours are near, 1280 expected");

@@ -33,7 +33,7 @@ struct Class {
 /// How the blocks of a plane are filled: all planes alike.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
-    classes: Vec<Class>,
+    list: Vec<Class>,
     pages: u32,
     /// Blocks that hold data.
     blocks: u32,
@@ -77,7 +77,7 @@ impl Classes {
             page += valid;
         }
         assert_eq!(page, data, "each page of a plane has its place");
-        Classes { classes, pages, blocks, data, per_block: Divisor::new(pages), shuffles }
+        Classes { list: classes, pages, blocks, data, per_block: Divisor::new(pages), shuffles }
     }
 
     #[inline]
@@ -92,7 +92,7 @@ impl Classes {
                 (plane, index)
             }
         };
-        let class = &self.classes[self.classes.partition_point(|class| class.page <= index) - 1];
+        let class = &self.list[self.list.partition_point(|class| class.page <= index) - 1];
         let (block, slot) = class.valid.split(index - class.page);
         let block = class.block + block;
         // Slots are spread evenly over a block, from another page on in each.
@@ -105,8 +105,8 @@ impl Classes {
     pub(super) fn page(&self, rows: &Rows, at: u32) -> Option<u32> {
         let (plane, within) = rows.within(at);
         let (block, page) = self.per_block.split(within);
-        let after = self.classes.partition_point(|class| class.block <= block);
-        let class = &self.classes[after.checked_sub(1)?];
+        let after = self.list.partition_point(|class| class.block <= block);
+        let class = &self.list[after.checked_sub(1)?];
         if block >= self.blocks {
             return None;
         }
@@ -128,9 +128,9 @@ impl Classes {
 
     /// Valid pages of each block of a plane, from the first.
     pub(super) fn valid(&self) -> impl Iterator<Item = u32> {
-        let ends = self.classes.iter().skip(1).map(|class| class.block).chain([self.blocks]);
-        let empty = self.classes.first().map_or(self.blocks, |class| class.block);
-        let full = self.classes.iter().zip(ends);
+        let ends = self.list.iter().skip(1).map(|class| class.block).chain([self.blocks]);
+        let empty = self.list.first().map_or(self.blocks, |class| class.block);
+        let full = self.list.iter().zip(ends);
         let full = full.flat_map(|(class, end)| (class.block..end).map(|_| class.valid.get()));
         std::iter::repeat_n(0, empty as usize).chain(full)
     }
@@ -152,7 +152,7 @@ impl Classes {
     }
 
     fn block_of(&self, index: u32) -> u32 {
-        let class = &self.classes[self.classes.partition_point(|class| class.page <= index) - 1];
+        let class = &self.list[self.list.partition_point(|class| class.page <= index) - 1];
         class.block + class.valid.quotient(index - class.page)
     }
 
