@@ -1,7 +1,15 @@
 //! When does the next thing happen?
 //!
-//! A heap with four children a node, of one 128-bit number per event: comparing moments, breaking ties by the order of
-//! insertion, and telling whom to wake are one comparison and one load.
+//! ```text
+//!   near: a ring, sorted                 far: a heap with four children a node
+//!   [ 12  40  75  90 .. ]  <  all of     [ 95, .. ]
+//!      push: moved in from the nearer end   only when more is pending than fits near
+//! ```
+//!
+//! Each event is one 128-bit number, which tells when, after which others of that moment, and whom to wake. With some tens of
+//! events pending, which is what a queue depth of some tens makes, a sorted ring beats a heap: the next one is taken at
+//! no cost, and most new ones belong at an end: right behind the present (a link, a processor) or behind all others (a die).
+//! What is pushed later has a larger number, so that comparing moments suffices to keep ties in order.
 //!
 //! ```text
 //!   127          72 71       40 39      30 29      0
@@ -29,60 +37,174 @@ pub(super) struct Event {
     pub(super) token: u32,
 }
 
+/// Places of the ring.
+const RING: usize = 128;
+const MASK: usize = RING - 1;
+
+/// So many events are kept sorted; moving more costs more than a heap.
+const NEAR_MAX: usize = 64;
+const _: () = assert!(RING.is_power_of_two() && NEAR_MAX < RING);
+
 /// Events in order of time; those of the same moment in order of insertion.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Calendar {
-    heap: Vec<u128>,
+    /// From `first` on, `count` events in order; all before any of `far`.
+    near: Box<[u128; RING]>,
+    first: usize,
+    count: usize,
+    far: Heap,
     sequence: u32,
+}
+
+impl Default for Calendar {
+    fn default() -> Calendar {
+        Calendar { near: Box::new([0; RING]), first: 0, count: 0, far: Heap::default(), sequence: 0 }
+    }
+}
+
+/// The moment, which decides between an event and one that is pushed later.
+#[inline]
+fn moment(key: u128) -> u64 {
+    (key >> TIME_SHIFT) as u64
 }
 
 impl Calendar {
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
         assert!(event.time <= TIME_MAX, "virtual time ends after 833 days");
-        if self.sequence == u32::MAX {
-            self.renumber();
+        if self.sequence == u32::MAX || self.count == NEAR_MAX {
+            self.make_room();
         }
         self.sequence += 1;
         let key = u128::from(event.time) << TIME_SHIFT
             | u128::from(self.sequence) << SEQUENCE_SHIFT
             | u128::from(event.part) << TOKEN_BITS
             | u128::from(event.token);
-        let mut place = self.heap.len();
-        self.heap.push(key);
-        while place > 0 {
-            let above = (place - 1) / 4;
-            if self.heap[above] <= key {
-                break;
-            }
-            self.heap[place] = self.heap[above];
-            place = above;
+        if self.far.keys.first().is_some_and(|&first| moment(first) <= event.time) {
+            return self.far.push(key);
         }
-        self.heap[place] = key;
+        let (near, behind) = (&mut self.near, self.first + self.count);
+        let place = if self.count == 0 || moment(near[(behind - 1) & MASK]) <= event.time {
+            behind
+        } else if event.time < moment(near[(self.first + self.count / 2) & MASK]) {
+            // What comes before it moves one place to the front.
+            self.first = self.first.wrapping_sub(1) & MASK;
+            let mut place = self.first;
+            while moment(near[(place + 1) & MASK]) <= event.time {
+                near[place & MASK] = near[(place + 1) & MASK];
+                place += 1;
+            }
+            place
+        } else {
+            let mut place = behind;
+            while moment(near[(place - 1) & MASK]) > event.time {
+                near[place & MASK] = near[(place - 1) & MASK];
+                place -= 1;
+            }
+            place
+        };
+        near[place & MASK] = key;
+        self.count += 1;
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
-        let first = *self.heap.first()?;
-        let last = self.heap.pop().expect("it has a first");
-        if !self.heap.is_empty() {
-            self.sink(last);
+        if self.count == 0 {
+            self.refill()?;
         }
+        let first = self.near[self.first & MASK];
+        self.first = (self.first + 1) & MASK;
+        self.count -= 1;
         Some(Event {
-            time: (first >> TIME_SHIFT) as u64,
+            time: moment(first),
             part: (first >> TOKEN_BITS) as u16 & ((1 << PART_BITS) - 1),
             token: first as u32 & ((1 << TOKEN_BITS) - 1),
         })
     }
 
+    /// Numbers or places ran out.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        if self.sequence == u32::MAX {
+            self.renumber();
+        }
+        if self.count == NEAR_MAX {
+            for index in NEAR_MAX / 2..NEAR_MAX {
+                self.far.push(self.near[(self.first + index) & MASK]);
+            }
+            self.count = NEAR_MAX / 2;
+        }
+    }
+
+    /// Takes the next ones from afar; `None` when there are none.
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) -> Option<()> {
+        self.first = 0;
+        while self.count < NEAR_MAX / 2
+            && let Some(next) = self.far.pop()
+        {
+            self.near[self.count] = next;
+            self.count += 1;
+        }
+        (self.count > 0).then_some(())
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.heap.len()
+        self.count + self.far.keys.len()
+    }
+
+    /// Sequence numbers ran out: numbers what is pending anew, in the same order.
+    #[cold]
+    fn renumber(&mut self) {
+        // A sorted list is a heap.
+        self.far.keys.sort_unstable();
+        self.sequence = 0;
+        let mut anew = |key: &mut u128| {
+            self.sequence += 1;
+            let mask = u128::from(u32::MAX) << SEQUENCE_SHIFT;
+            *key = (*key & !mask) | u128::from(self.sequence) << SEQUENCE_SHIFT;
+        };
+        (0..self.count).for_each(|index| anew(&mut self.near[(self.first + index) & MASK]));
+        self.far.keys.iter_mut().for_each(anew);
+    }
+}
+
+/// The least first; each node has four children.
+#[derive(Clone, Debug, Default)]
+struct Heap {
+    keys: Vec<u128>,
+}
+
+impl Heap {
+    fn push(&mut self, key: u128) {
+        let mut place = self.keys.len();
+        self.keys.push(key);
+        while place > 0 {
+            let above = (place - 1) / 4;
+            if self.keys[above] <= key {
+                break;
+            }
+            self.keys[place] = self.keys[above];
+            place = above;
+        }
+        self.keys[place] = key;
+    }
+
+    fn pop(&mut self) -> Option<u128> {
+        let first = *self.keys.first()?;
+        let last = self.keys.pop().expect("it has a first");
+        if !self.keys.is_empty() {
+            self.sink(last);
+        }
+        Some(first)
     }
 
     /// Puts `key` where the first was, and further down as far as it must.
     #[inline]
     fn sink(&mut self, key: u128) {
-        let heap = &mut self.heap[..];
+        let heap = &mut self.keys[..];
         let mut place = 0;
         loop {
             let first = place * 4 + 1;
@@ -102,18 +224,6 @@ impl Calendar {
             place = first + least;
         }
         heap[place] = key;
-    }
-
-    /// Sequence numbers ran out: numbers what is pending anew, in the same order.
-    #[cold]
-    fn renumber(&mut self) {
-        self.heap.sort_unstable();
-        self.sequence = 0;
-        for key in &mut self.heap {
-            self.sequence += 1;
-            let mask = u128::from(u32::MAX) << SEQUENCE_SHIFT;
-            *key = (*key & !mask) | u128::from(self.sequence) << SEQUENCE_SHIFT;
-        }
     }
 }
 
@@ -136,5 +246,29 @@ mod tests {
         let told: Vec<_> =
             std::iter::from_fn(|| calendar.pop()).map(|event| (event.time, event.token)).collect();
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn near_and_far_together_are_one_order() {
+        for pending in [1, 30, NEAR_MAX, 1000] {
+            let mut rng = Rng::from_seed(pending as u64);
+            let mut calendar = Calendar { sequence: u32::MAX - 5000, ..Calendar::default() };
+            let mut reference = std::collections::BTreeSet::new();
+            let (mut now, mut number) = (0, 0);
+            for _ in 0..20_000 {
+                while reference.len() < pending {
+                    let time = now + [3, 100, 5000][rng.below(3) as usize] * rng.below(20);
+                    calendar.push(Event { time, part: 1, token: number });
+                    reference.insert((time, number));
+                    number += 1;
+                }
+                for _ in 0..=rng.below(2) {
+                    let told = calendar.pop().map(|event| (event.time, event.token));
+                    assert_eq!(told, reference.pop_first());
+                    now = told.map_or(now, |(time, _)| time);
+                }
+                assert_eq!(calendar.len(), reference.len());
+            }
+        }
     }
 }

@@ -161,9 +161,9 @@ impl Sim {
     /// A request that nobody above waits for, such as a cache's write to the device below. Whoever spawned it sends it, and
     /// [`Sim::release`]s it when it is back. Its number is [`Request::NOBODY`].
     pub fn spawn(&mut self, kind: Kind, offset: u64, length: u32) -> RequestId {
-        let mut request = Request::new(kind, offset, length, self.now);
-        request.serial = Request::NOBODY;
-        self.insert(request)
+        let id = self.make(kind, offset, length);
+        self.request_mut(id).serial = Request::NOBODY;
+        id
     }
 
     /// This part is through with the request: it goes back to whoever sent it.
@@ -189,22 +189,23 @@ impl Sim {
     pub fn fork(&mut self, id: RequestId, offset: u64, length: u32) -> RequestId {
         let parent = self.request(id);
         assert!(parent.mark == self.now, "a request was forked with time that belongs to no stage");
-        let mut child = Request::new(parent.kind, offset, length, self.now);
-        (child.stamp, child.serial, child.parent) = (parent.stamp, parent.serial, Some(id));
+        let (kind, stamp, serial) = (parent.kind, parent.stamp, parent.serial);
         self.request_mut(id).children += 1;
-        self.insert(child)
+        let part = self.make(kind, offset, length);
+        let child = self.request_mut(part);
+        (child.stamp, child.serial, child.parent) = (stamp, serial, Some(id));
+        part
     }
 
     /// The part of a request has ended. The whole, when it was the last: with the stages of this part, which took longest.
     ///
     /// Stamps of parts that were read become the whole's, [`Request::TORN`] when they differ.
     pub fn join(&mut self, child: RequestId) -> Option<RequestId> {
-        let now = self.now;
-        let done = self.request(child).clone();
-        assert!(done.mark == now, "a part of a request was joined with time that belongs to no stage");
-        let parent = done.parent.expect("only what was forked is joined");
+        let parent = self.request(child).parent.expect("only what was forked is joined");
+        let pair = self.requests.get_disjoint_mut([child.0 as usize, parent.0 as usize]);
+        let [done, whole] = pair.expect("both are under way");
+        assert!(done.mark == self.now, "a part of a request was joined with time that belongs to no stage");
         self.free.push(child);
-        let whole = self.request_mut(parent);
         if whole.kind == Kind::Read {
             let first = !std::mem::replace(&mut whole.stamped, true);
             whole.stamp = if first || whole.stamp == done.stamp { done.stamp } else { Request::TORN };
@@ -213,26 +214,28 @@ impl Sim {
         if whole.children > 0 {
             return None;
         }
-        whole.adopt(&done);
+        whole.adopt(done);
         Some(parent)
     }
 
-    fn insert(&mut self, request: Request) -> RequestId {
+    #[inline]
+    fn make(&mut self, kind: Kind, offset: u64, length: u32) -> RequestId {
         if let Some(id) = self.free.pop() {
-            self.requests[id.0 as usize] = request;
+            let now = self.now;
+            self.request_mut(id).renew(kind, offset, length, now);
             return id;
         }
-        self.requests.push(request);
+        self.requests.push(Request::new(kind, offset, length, self.now));
         RequestId(self.requests.len() as u32 - 1)
     }
 
     /// The driver submits a request to the first part.
     #[inline]
     pub fn submit(&mut self, kind: Kind, offset: u64, length: u32) -> RequestId {
-        let mut request = Request::new(kind, offset, length, self.now);
-        request.serial = self.serial;
+        let id = self.make(kind, offset, length);
+        let serial = self.serial;
+        self.request_mut(id).serial = serial;
         self.serial += 1;
-        let id = self.insert(request);
         self.messages.push_back(Message::Arrive(self.root, id));
         id
     }

@@ -278,6 +278,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         loop {
             let next = self.workers[index].next(now);
             match next {
+                Next::Submit(op, _) if self.workers[index].plain => self.submit_plain(index, op, now),
                 Next::Submit(op, start) => self.submit(index, op, start),
                 Next::Flush => return self.flush(index),
                 Next::At(time) => {
@@ -337,21 +338,47 @@ impl<'b, 'a> Stage<'b, 'a> {
         if !worker.plain || request.kind == Kind::Flush {
             return self.completed_with_extras(index, id);
         }
-        let now = sim.now();
-        let (slot, submitted) = (request.user & SLOT_MASK, request.submitted);
-        let board = &mut self.groups[worker.group].board;
+        let (now, submitted) = (sim.now(), request.submitted);
         if submitted >= worker.border {
-            board.count(request, submitted, now);
+            self.groups[worker.group].board.count(request, submitted, now);
         }
         sim.release(id);
         worker.in_flight -= 1;
-        worker.slots.push(slot);
         self.last = now;
         self.left -= 1;
         if self.left == 0 {
             self.look();
         }
-        self.fill(index);
+        self.next_plain(index, now);
+    }
+
+    /// The short way: one came back, so one is submitted.
+    #[inline]
+    fn next_plain(&mut self, index: usize, now: Time) {
+        let worker = &mut self.workers[index];
+        if now < worker.until {
+            if let Some(op) = worker.source.take() {
+                return self.submit_plain(index, op, now);
+            }
+            worker.until = now;
+        }
+        if worker.in_flight == 0 {
+            self.over(index);
+        }
+    }
+
+    #[inline]
+    fn submit_plain(&mut self, index: usize, op: Op, now: Time) {
+        let worker = &mut self.workers[index];
+        let sim = &mut self.bench.world.sim;
+        let id = sim.submit(Kind::of(op.direction()), op.offset, op.length);
+        sim.request_mut(id).user = (index as u32) << SLOT_BITS;
+        worker.in_flight += 1;
+        let group = &mut self.groups[worker.group];
+        group.requests += 1;
+        if worker.measuring {
+            group.board.enter(now);
+        }
     }
 
     fn completed_with_extras(&mut self, index: usize, id: RequestId) {
