@@ -8,8 +8,10 @@ mod cmd;
 mod exit;
 mod iolat;
 mod job;
+mod repro;
 mod save;
 mod simulate;
+mod sweep;
 mod talk;
 mod trace;
 
@@ -32,6 +34,10 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Run one workload: fio job file, TOML or flags.
     Run(cmd::run::RunArgs),
+    /// Simulated devices: vary what you like, in device and job.
+    Sim(cmd::sim::SimArgs),
+    /// Does what was published come out again? Experiments on simulated devices.
+    Repro(cmd::repro::ReproArgs),
     /// The tests of the 2008 tool: rates, and the clocks of each kernel layer.
     Iolat(cmd::iolat::IolatArgs),
     /// Where does the latency of an I/O go, stage by stage?
@@ -55,6 +61,8 @@ fn main() -> std::process::ExitCode {
     let result = match arguments.command {
         Command::Check(args) => cmd::check::run(&args),
         Command::Run(args) => cmd::run::run(&args),
+        Command::Sim(args) => cmd::sim::run(&args),
+        Command::Repro(args) => cmd::repro::run(&args),
         Command::Iolat(args) => cmd::iolat::run(&args),
         Command::Stages(args) => cmd::stages::run(&args),
         Command::Layers(args) => cmd::layers::run(&args),

@@ -9,5 +9,7 @@ pub(crate) mod iolat;
 pub(crate) mod layers;
 pub(crate) mod options;
 pub(crate) mod report;
+pub(crate) mod repro;
 pub(crate) mod run;
+pub(crate) mod sim;
 pub(crate) mod stages;

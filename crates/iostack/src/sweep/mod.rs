@@ -13,3 +13,4 @@ pub(crate) mod command;
 pub(crate) mod plan;
 pub(crate) mod pool;
 mod values;
+pub(crate) mod watch;

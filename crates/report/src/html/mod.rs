@@ -35,6 +35,7 @@ mod page;
 mod path_costs;
 mod plot;
 mod raw;
+mod repro;
 mod run;
 mod scale;
 mod sheet;
@@ -56,7 +57,7 @@ mod iolat_tests;
 mod tests;
 
 pub(crate) use escape::json as json_text;
-use iostack_model::{Check, DeviceCard, Iolat, Ladder, Layers, OutcomeFile, Stages, Sweep};
+use iostack_model::{Check, DeviceCard, Iolat, Ladder, Layers, OutcomeFile, Repro, ReproPlot, Stages, Sweep};
 
 /// The page of `iostack check`: a complete HTML document.
 pub fn check(check: &Check) -> String {
@@ -91,4 +92,14 @@ pub fn sweep(sweep: &Sweep) -> String {
 /// The page of `iostack sim show`: a complete HTML document.
 pub fn device(card: &DeviceCard) -> String {
     device::page(card)
+}
+
+/// The page of `iostack repro`: a complete HTML document.
+pub fn repro(repro: &Repro) -> String {
+    repro::page(repro)
+}
+
+/// A figure of a reproduction as an SVG file of its own.
+pub fn drawing(plot: &ReproPlot) -> String {
+    repro::drawing(plot)
 }

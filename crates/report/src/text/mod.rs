@@ -10,6 +10,7 @@
 //!   inside      what a simulation saw in the device, and why it is as fast as it is
 //!   device      a simulated device: a drawing, its numbers and why to believe them
 //!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
+//!   repro       published claims and what came of them, with plots of letters
 //!   sweep       many simulated runs, one line each
 //!   costs       what single parts of the path cost, beside published figures
 //!
@@ -22,6 +23,7 @@
 )]
 
 mod attribution;
+mod chart;
 mod comparison;
 mod device;
 pub(crate) mod format;
@@ -34,6 +36,7 @@ mod live;
 mod notes;
 mod outcome;
 mod path_costs;
+mod repro;
 mod screen;
 mod stages;
 mod steps;
@@ -50,6 +53,8 @@ pub(crate) use layers::{clocks, kind_meaning, kinds};
 pub use live::{live, live_within};
 pub use outcome::outcome;
 pub use path_costs::path_costs;
+pub use repro::repro;
+pub(crate) use repro::word;
 pub use screen::check;
 pub(crate) use stages::PUBLISHED;
 pub use stages::{live_stages, stages};

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use iostack_model::{Nanos, Outcome, SCHEMA, Sweep, SweepPoint};
+use iostack_model::{SCHEMA, Sweep, SweepPoint};
 use iostack_report::table;
 
 use crate::exit::Ended;
 use crate::job::flags::JobFlags;
 use crate::save;
 use crate::sweep::plan::{self, Base, Planned};
-use crate::sweep::pool::{self, Given, Task, Watched};
+use crate::sweep::pool::Task;
+use crate::sweep::watch::{parallel, watched};
 use crate::talk::{self, Talk};
 
 /// Arguments of `iostack sim sweep`.
@@ -98,11 +98,6 @@ fn changes(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     set.iter().map(split).collect()
 }
 
-/// CPUs, so that each thread has one.
-pub(crate) fn parallel(asked: Option<usize>) -> usize {
-    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
-}
-
 /// Every point with what it gave, and whether the sweep was cut short.
 fn simulate(planned: Vec<Planned>, asked: Option<usize>, talk: &Talk) -> (Vec<SweepPoint>, bool) {
     let stop = iostack_host::signals::stop_flag();
@@ -126,55 +121,13 @@ fn settings(settings: &[(String, String)]) -> String {
     if each.is_empty() { "the only point".to_owned() } else { each.join(" ") }
 }
 
-/// Runs the tasks and tells how far they are, and when the whole will end.
-pub(crate) fn watched(tasks: &[Task], names: &[String], parallel: usize, talk: &Talk) -> Vec<Option<Given>> {
-    let started = Instant::now();
-    let mut said = Instant::now();
-    let given = pool::run(tasks, parallel, iostack_host::signals::stop_flag(), &mut |watched, given| {
-        let elapsed = started.elapsed();
-        if let Some(index) = watched.ended
-            && !talk.is_live()
-        {
-            let what = given[index].as_ref().map_or_else(String::new, brief);
-            talk.say(&format!("[{:>5.1} s] {}: {what}", elapsed.as_secs_f64(), names[index]));
-        }
-        if said.elapsed().as_millis() >= 100 || watched.ended.is_some() {
-            said = Instant::now();
-            talk.live(&line(watched, tasks.len(), Nanos(elapsed.as_nanos() as u64)));
-        }
-    });
-    talk.clear();
-    given
-}
-
-/// What one point gave, in a few words.
-fn brief(given: &Given) -> String {
-    match given {
-        Ok(outcomes) => {
-            let iops: f64 = outcomes.iter().map(Outcome::rate).sum();
-            format!("{iops:.0} IOPS")
-        }
-        Err(error) => format!("FAILED: {error}"),
-    }
-}
-
-/// `7 of 64 points, 12 %, 4 s of about 33 s`.
-fn line(watched: &Watched, count: usize, elapsed: Nanos) -> String {
-    let mut text = format!("{} of {count} points, {:.0} %", watched.done, watched.share * 100.0);
-    if watched.share > 0.02 {
-        let whole = elapsed.as_secs_f64() / watched.share;
-        text += &format!(", {:.0} s of about {whole:.0} s", elapsed.as_secs_f64());
-    }
-    text
-}
-
 fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
     if args.json {
         talk::data(&(serde_json::to_string(sweep).context("a sweep is plain data")? + "\n"));
     } else {
         talk::data(&iostack_report::text::sweep(sweep));
     }
-    let mut told = |what: &str, path: &Path| talk.say(&format!("{what}: {}", path.display()));
+    let told = |what: &str, path: &Path| talk.say(&format!("{what}: {}", path.display()));
     if args.csv.is_some() || args.parquet.is_some() {
         let table = table::of_sweep(sweep);
         if let Some(path) = &args.csv {
@@ -196,13 +149,6 @@ fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_end_is_told_once_it_can_be_guessed() {
-        let at = |share| line(&Watched { ended: None, done: 1, share }, 8, Nanos::secs(5));
-        assert_eq!(at(0.0), "1 of 8 points, 0 %");
-        assert_eq!(at(0.25), "1 of 8 points, 25 %, 5 s of about 20 s");
-    }
 
     #[test]
     fn a_change_without_a_value_is_refused_as_typed() {

@@ -1,0 +1,54 @@
+//! `iostack sim check DEVICE`: does it reach what its file claims?
+
+use anyhow::Context;
+use iostack_sim::card;
+use iostack_sim::claims;
+use iostack_sim::run::RunOptions;
+
+use super::Chosen;
+use crate::exit::Ended;
+use crate::talk::{Talk, data};
+
+/// Arguments of `iostack sim check`.
+#[derive(clap::Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// Seed of whatever chance does in the device.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs each claim's job and prints what was found. Exit 1 when one does not hold.
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
+    let sheet = args.chosen.sheet()?;
+    anyhow::ensure!(
+        !sheet.claims.is_empty(),
+        "`{}` claims nothing; add [claims.NAME] to its file (docs/devices.md)",
+        sheet.name
+    );
+    let talk = Talk::new(args.json);
+    let stop = iostack_host::signals::stop_flag();
+    let options = RunOptions { stop, ..RunOptions::seeded(args.seed) };
+    let mut card = card::card(&sheet);
+    card.claims.clear();
+    for claim in &sheet.claims {
+        talk.live(&format!("{}: {}", claim.name, claim.what));
+        let tried = claims::try_one(&sheet, claim, &options);
+        card.claims.push(tried.with_context(|| format!("the claim `{}` cannot be tried", claim.name))?);
+        if stop.load(std::sync::atomic::Ordering::Relaxed) {
+            anyhow::bail!("interrupted; nothing was decided");
+        }
+    }
+    talk.clear();
+    if args.json {
+        data(&(serde_json::to_string_pretty(&card).context("a card is plain data")? + "\n"));
+    } else {
+        data(&iostack_report::text::device_claims(&card));
+    }
+    let hold = card.claims.iter().all(|claim| claim.holds == Some(true));
+    Ok(if hold { Ended::Done } else { Ended::FoundProblem })
+}

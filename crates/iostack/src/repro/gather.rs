@@ -1,0 +1,214 @@
+//! From an experiment to its tasks, and from what they gave to its verdicts.
+
+use std::path::{Path, PathBuf};
+
+use iostack_model::{Job, ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
+use iostack_sim::sheet::{Sheet, Source};
+
+use super::builtin;
+use super::experiment::{Curve, Experiment, Plot, Subject, Verdict};
+use super::lines::{self, Over};
+use super::predicate::{self, Test, judge, percent};
+use crate::job::gather;
+use crate::sweep::axis::is_parameter;
+use crate::sweep::command::{self, Parts};
+use crate::sweep::plan::in_order;
+use crate::sweep::pool::{Given, Task};
+
+/// One run of an experiment.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    /// Of the curve.
+    curve: String,
+    /// The value of what is varied.
+    pub(crate) at: String,
+    /// Runs this point alone.
+    pub(crate) command: String,
+    pub(crate) task: Task,
+}
+
+impl Planned {
+    /// Curve and point, for progress.
+    pub(crate) fn name(&self) -> String {
+        if self.at.is_empty() { self.curve.clone() } else { format!("{}, {}", self.curve, self.at) }
+    }
+}
+
+/// The runs of a curve, in order.
+pub(crate) fn plan(curve: &Curve) -> Vec<Planned> {
+    match &curve.vary {
+        None => vec![point(curve, None)],
+        Some((key, values)) => values.iter().map(|value| point(curve, Some((key, value)))).collect(),
+    }
+}
+
+fn point(curve: &Curve, varied: Option<(&str, &str)>) -> Planned {
+    let (mut changes, mut options) = (curve.changes.clone(), curve.options.clone());
+    if let Some((key, value)) = varied {
+        let list = if is_parameter(key) { &mut changes } else { &mut options };
+        list.retain(|(other, _)| other != key);
+        list.push((key.to_owned(), value.to_owned()));
+        in_order(&mut options);
+    }
+    let file: Vec<PathBuf> = curve.jobs.iter().map(|name| Path::new(builtin::FOLDER).join(name)).collect();
+    let parts =
+        Parts { jobs: &file, sections: &[], device: &curve.device, changes: &changes, options: &options };
+    let command = command::of(&parts);
+    let jobs = jobs(curve, &options);
+    let task = Task { device: curve.device.clone(), changes, jobs };
+    Planned {
+        curve: curve.name.clone(),
+        at: varied.map_or(String::new(), |(_, value)| value.to_owned()),
+        command,
+        task,
+    }
+}
+
+fn jobs(curve: &Curve, options: &[(String, String)]) -> Result<Vec<Job>, String> {
+    let mut jobs = match &curve.jobs {
+        None => vec![Job::default()],
+        Some(name) => {
+            let text = builtin::job_file(name).ok_or_else(|| format!("there is no job file `{name}`"))?;
+            iostack_workload::parse_toml(text, Path::new(name)).map_err(|error| error.to_string())?.jobs
+        }
+    };
+    gather::apply(&mut jobs, options).map_err(|error| format!("{error:#}"))?;
+    Ok(jobs)
+}
+
+/// What an experiment gave: one [`Given`] a run, in the order of [`plan`] over all curves.
+pub(crate) fn reproduced(
+    experiment: &Experiment,
+    planned: &[Planned],
+    given: &[Option<Given>],
+) -> Reproduced {
+    let mut runs = planned.iter().zip(given);
+    let curves: Vec<ReproCurve> = experiment
+        .curves
+        .iter()
+        .map(|curve| {
+            let count = curve.vary.as_ref().map_or(1, |(_, values)| values.len());
+            ReproCurve {
+                name: curve.name.clone(),
+                device: curve.device.clone(),
+                varied: curve.vary.as_ref().map_or(String::new(), |(key, _)| key.clone()),
+                points: runs
+                    .by_ref()
+                    .take(count)
+                    .map(|(point, given)| result(point, given.as_ref()))
+                    .collect(),
+            }
+        })
+        .collect();
+    Reproduced {
+        id: experiment.id.clone(),
+        title: experiment.title.clone(),
+        source: experiment.source.clone(),
+        measured: experiment.measured.clone(),
+        simulated: experiment.simulated.clone(),
+        plots: experiment.plots.iter().map(|plot| drawn(plot, &curves)).collect(),
+        verdicts: experiment.verdicts.iter().map(|one| verdict(one, &curves)).collect(),
+        curves,
+    }
+}
+
+fn result(point: &Planned, given: Option<&Given>) -> ReproPoint {
+    let (outcome, error) = match given {
+        // The last job is the one that was measured; those before it prepared the device.
+        Some(Ok(outcomes)) => (outcomes.last().filter(|outcome| !outcome.interrupted).cloned(), None),
+        Some(Err(error)) => (None, Some(error.clone())),
+        None => (None, None),
+    };
+    ReproPoint { at: point.at.clone(), command: point.command.clone(), outcome, error }
+}
+
+fn drawn(plot: &Plot, curves: &[ReproCurve]) -> ReproPlot {
+    let chosen = plot.curves.iter().map(|&index| &curves[index]);
+    ReproPlot {
+        heading: plot.heading.clone(),
+        over: match plot.over {
+            Over::Time => "time".to_owned(),
+            Over::Varied | Over::Alone => curves[plot.curves[0]].varied.clone(),
+        },
+        figure: plot.figure.label(),
+        lines: chosen
+            .map(|curve| ReproLine {
+                name: curve.name.clone(),
+                points: lines::line(curve, &plot.figure, plot.over, None),
+            })
+            .collect(),
+    }
+}
+
+fn verdict(verdict: &Verdict, curves: &[ReproCurve]) -> ReproVerdict {
+    let look = |subject: &Subject| {
+        let line = lines::line(&curves[subject.curve], &subject.figure, subject.over, subject.at.as_deref());
+        line.into_iter().filter(|&(x, _)| subject.from <= x && x <= subject.to).collect::<Vec<_>>()
+    };
+    let subjects = std::iter::once(&verdict.first).chain(&verdict.second);
+    let missing =
+        subjects.flat_map(|subject| &curves[subject.curve].points).find(|point| point.outcome.is_none());
+    let judged = match missing {
+        Some(point) => Err(point.error.clone().unwrap_or_else(|| "not run to its end".to_owned())),
+        None => {
+            let second = verdict.second.as_ref().map(look);
+            judge(verdict.test, &look(&verdict.first), second.as_deref(), verdict.figure_claimed)
+        }
+    };
+    let (ours, difference, holds) = match judged {
+        Ok(judged) => (judged.ours, judged.difference, Some(judged.holds)),
+        Err(why) => (why, None, None),
+    };
+    ReproVerdict {
+        claim: verdict.claim.id.clone(),
+        says: verdict.says.clone(),
+        test: describe(verdict.test),
+        claimed: verdict
+            .figure_claimed
+            .filter(|_| verdict.test.is_of_figures())
+            .map_or("-".to_owned(), predicate::number),
+        ours,
+        difference,
+        holds,
+        fitted: fitted(&curves[verdict.first.curve].device, &verdict.same_as),
+    }
+}
+
+/// Numbers of the device that were chosen so that the same figure comes out: then it proves nothing that it does.
+fn fitted(device: &str, same_as: &[String]) -> Vec<String> {
+    let Ok(sheet) = Sheet::load(device, &[]) else { return Vec::new() };
+    let sheets = std::iter::once(("", &sheet)).chain(sheet.members());
+    let fitted = sheets.flat_map(|(key, sheet)| {
+        let inside = if key.is_empty() { String::new() } else { format!("{}: ", sheet.name) };
+        let entries = sheet.entries().into_iter();
+        let chosen =
+            entries.filter(|entry| matches!(&entry.source, Source::Fitted(claim) if same_as.contains(claim)));
+        chosen.map(|entry| format!("{inside}{}", entry.key)).collect::<Vec<_>>()
+    });
+    fitted.collect()
+}
+
+/// The test in words.
+fn describe(test: Test) -> String {
+    match test {
+        Test::Value { within } => format!("within {}", percent(within)),
+        Test::AtMost => "at most".to_owned(),
+        Test::AtLeast => "at least".to_owned(),
+        Test::KneeAt { within } => format!("first within {} of the best, and stays", percent(within)),
+        Test::BendsAt => "the sharpest bend".to_owned(),
+        Test::Rises { by } => format!("never falls, ends {} times higher", predicate::number(by)),
+        Test::FlatWithin { within } => format!("lowest within {} of the highest", percent(within)),
+        Test::FallsThenLevel { to, within } => {
+            format!("falls fast to {} or less, then level within {}", percent(to), percent(within))
+        }
+        Test::LevelsWhenLow { windows, within } => format!(
+            "level within {} from the floor on, give or take {} windows",
+            percent(within),
+            predicate::number(windows)
+        ),
+        Test::EqualShape { to, within } => {
+            format!("both fall to {} or less, shares alike within {}", percent(to), percent(within))
+        }
+        Test::Above { by } => format!("everywhere at least {} times", predicate::number(by)),
+    }
+}

@@ -1,0 +1,198 @@
+//! From what was run to the points of a curve.
+
+use std::str::FromStr;
+
+use iostack_model::{Nanos, Outcome, ReproCurve, ReproPoint};
+use iostack_report::table;
+
+/// What is read off an outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    /// I/Os per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+    /// Mean latency, us.
+    LatencyMean,
+    /// A percentile of it, us; in ten-thousandths.
+    Latency(u32),
+    /// Pages written to flash per page the host wrote.
+    WriteAmplification,
+    /// A value over time: `gauge:free blocks`.
+    Gauge(String),
+}
+
+/// What is on the horizontal axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// The varied key.
+    Varied,
+    /// The time since the start, in seconds.
+    Time,
+    /// Nothing: the curve is one point.
+    Alone,
+}
+
+const WORDS: [(&str, Figure, &str); 6] = [
+    ("iops", Figure::Iops, "I/Os per second"),
+    ("bandwidth", Figure::Bandwidth, "bytes per second"),
+    ("latency_mean", Figure::LatencyMean, "mean latency, us"),
+    ("latency_p50", Figure::Latency(5_000), "median latency, us"),
+    ("latency_p99", Figure::Latency(9_900), "99th percentile of the latency, us"),
+    ("write_amplification", Figure::WriteAmplification, "pages written per page the host wrote"),
+];
+
+impl FromStr for Figure {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Figure, String> {
+        if let Some(name) = text.strip_prefix("gauge:") {
+            return Ok(Figure::Gauge(name.to_owned()));
+        }
+        let found = WORDS.iter().find(|(word, ..)| *word == text).map(|(_, figure, _)| figure.clone());
+        found.ok_or_else(|| {
+            let words: Vec<&str> = WORDS.iter().map(|(word, ..)| *word).collect();
+            format!("there is no figure `{text}`; there are: {}, gauge:NAME", words.join(", "))
+        })
+    }
+}
+
+impl Figure {
+    /// What it counts, for an axis.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Figure::Gauge(name) => name.clone(),
+            other => {
+                let found = WORDS.iter().find(|(_, figure, _)| figure == other);
+                found.map_or(String::new(), |(_, _, label)| (*label).to_owned())
+            }
+        }
+    }
+
+    /// Of the whole run.
+    fn of(&self, outcome: &Outcome) -> Option<f64> {
+        match self {
+            Figure::Iops => Some(outcome.rate()),
+            Figure::Bandwidth => Some(outcome.bandwidth()),
+            Figure::LatencyMean => Some(outcome.latency().mean_ns() / 1e3),
+            Figure::Latency(fraction) => {
+                outcome.latency().quantile_ns(f64::from(*fraction) / 1e4).map(|ns| Nanos(ns).as_micros_f64())
+            }
+            Figure::WriteAmplification => Some(outcome.inside.as_ref()?.flash.as_ref()?.write_amplification),
+            Figure::Gauge(name) => {
+                let gauges = &outcome.inside.as_ref()?.gauges;
+                gauges.iter().find(|gauge| gauge.name == *name)?.values.last().copied()
+            }
+        }
+    }
+
+    /// Over time: the middle of each element and its value. A last element that is too short to compare is left out.
+    fn over_time(&self, outcome: &Outcome) -> Vec<(f64, f64)> {
+        let gauge = match self {
+            Figure::Gauge(name) => {
+                let gauges = outcome.inside.as_ref().map(|inside| &inside.gauges[..]).unwrap_or_default();
+                gauges.iter().find(|gauge| gauge.name == *name)
+            }
+            _ => None,
+        };
+        let elements = outcome.series.iter().enumerate();
+        let whole = elements.filter(|(_, element)| element.length.0 * 2 >= outcome.job.slice.0);
+        whole
+            .filter_map(|(index, element)| {
+                let seconds = element.length.as_secs_f64();
+                let value = match self {
+                    Figure::Iops => element.ios.iter().sum::<u64>() as f64 / seconds,
+                    Figure::Bandwidth => element.bytes.iter().sum::<u64>() as f64 / seconds,
+                    Figure::LatencyMean => {
+                        let ios = element.ios.iter().sum::<u64>().max(1);
+                        element.latency_sum_ns.iter().sum::<u64>() as f64 / ios as f64 / 1e3
+                    }
+                    Figure::Latency(9_900) => element.p99.as_micros_f64(),
+                    Figure::Latency(_) => element.p50.as_micros_f64(),
+                    Figure::Gauge(_) => *gauge?.values.get(index)?,
+                    Figure::WriteAmplification => return None,
+                };
+                Some((element.start.as_secs_f64(), value))
+            })
+            .collect()
+    }
+}
+
+/// The points of a curve, in order of x. What failed or was not run has none.
+pub(crate) fn line(curve: &ReproCurve, figure: &Figure, over: Over, at: Option<&str>) -> Vec<(f64, f64)> {
+    let chosen = || curve.points.iter().filter(|point| at.is_none_or(|at| point.at == at));
+    let outcome = |point: &ReproPoint| point.outcome.clone();
+    match over {
+        Over::Time => chosen().find_map(outcome).map_or_else(Vec::new, |outcome| figure.over_time(&outcome)),
+        Over::Alone | Over::Varied => {
+            let xs = places(curve);
+            let points = curve.points.iter().zip(xs).filter(|(point, _)| at.is_none_or(|at| point.at == at));
+            points.filter_map(|(point, x)| Some((x, figure.of(point.outcome.as_ref()?)?))).collect()
+        }
+    }
+}
+
+/// Where each point stands: its number, or its place in the list when what is varied are words.
+fn places(curve: &ReproCurve) -> Vec<f64> {
+    let typed: Vec<&str> = curve.points.iter().map(|point| point.at.as_str()).collect();
+    table::numbers(&typed).unwrap_or_else(|| (0..typed.len()).map(|index| index as f64).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_model::{Gauge, Inside, IntervalFlow, Job};
+    use iostack_report::fixture;
+
+    fn outcome(rates: &[u64], last: Nanos) -> Outcome {
+        let slice = Nanos::secs(25);
+        let mut outcome = fixture::outcome(Job { slice, ..Job::default() }, &fixture::Ideal::READ);
+        outcome.series.clear();
+        for (index, &rate) in rates.iter().enumerate() {
+            let length = if index + 1 == rates.len() { last } else { slice };
+            let start = Nanos(slice.0 * index as u64);
+            let ios = [0, (rate as f64 * length.as_secs_f64()) as u64, 0];
+            outcome.series.push(IntervalFlow { start, length, ios, ..IntervalFlow::default() });
+        }
+        let values = rates.iter().map(|&rate| rate as f64 / 10.0).collect();
+        outcome.inside =
+            Some(Inside { gauges: vec![Gauge { name: "free blocks".into(), values }], ..Inside::default() });
+        outcome
+    }
+
+    fn curve(points: &[(&str, Option<Outcome>)]) -> ReproCurve {
+        let point = |(at, outcome): &(&str, Option<Outcome>)| ReproPoint {
+            at: (*at).to_owned(),
+            command: String::new(),
+            outcome: outcome.clone(),
+            error: None,
+        };
+        ReproCurve {
+            name: "c".into(),
+            device: "zero".into(),
+            varied: "k".into(),
+            points: points.iter().map(point).collect(),
+        }
+    }
+
+    #[test]
+    fn a_run_over_time_is_its_elements_without_a_short_last_one() {
+        let curve = curve(&[("", Some(outcome(&[100, 40, 40], Nanos::secs(5))))]);
+        let iops = line(&curve, &Figure::Iops, Over::Time, None);
+        assert_eq!(iops, [(0.0, 100.0), (25.0, 40.0)]);
+        let free = line(&curve, &"gauge:free blocks".parse().expect("a gauge"), Over::Time, None);
+        assert_eq!(free, [(0.0, 10.0), (25.0, 4.0)]);
+    }
+
+    #[test]
+    fn what_failed_leaves_a_gap_and_words_stand_in_their_order() {
+        let given = || Some(outcome(&[1], Nanos::secs(25)));
+        let numbers = curve(&[("1", given()), ("2", None), ("4", given())]);
+        let xs = |curve: &ReproCurve| {
+            line(curve, &Figure::Iops, Over::Varied, None).iter().map(|&(x, _)| x).collect::<Vec<_>>()
+        };
+        assert_eq!(xs(&numbers), [1.0, 4.0]);
+        assert_eq!(xs(&curve(&[("greedy", given()), ("fifo", given())])), [0.0, 1.0]);
+        assert_eq!(line(&numbers, &Figure::Iops, Over::Varied, Some("4")).len(), 1);
+    }
+}

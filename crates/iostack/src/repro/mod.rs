@@ -1,0 +1,22 @@
+//! Does what was published come out again?
+//!
+//! ```text
+//!   experiments/published.toml ──► claims ───────────────────────────┐
+//!   experiments/ID.toml ──► experiment ──► tasks ──► (pool) ──► lines ──► predicates ──► Repro
+//!                           curves, plots, verdicts             x, y      holds or not
+//! ```
+//!
+//! Claims, jobs and tests are data; nothing here knows any of them. A shape is tested by a named predicate, a value by its
+//! difference. Start reading at [`experiment::Experiment`], then [`predicate::judge`].
+
+pub(crate) mod builtin;
+pub(crate) mod experiment;
+pub(crate) mod gather;
+pub(crate) mod lines;
+pub(crate) mod markdown;
+pub(crate) mod predicate;
+pub(crate) mod published;
+pub(crate) mod raw;
+
+#[cfg(test)]
+mod predicate_tests;

@@ -1,0 +1,79 @@
+//! How an experiment is written.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+/// A file of `experiments/`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) title: String,
+    pub(super) source: String,
+    pub(super) measured: String,
+    pub(super) simulated: String,
+    /// Options of every curve's job.
+    #[serde(default)]
+    pub(super) job: Options,
+    pub(super) curve: Vec<Spanned<Curve>>,
+    pub(super) plot: Vec<Spanned<Plot>>,
+    pub(super) verdict: Vec<Spanned<Verdict>>,
+}
+
+/// Options or changes, as typed.
+pub(super) type Options = BTreeMap<String, toml::Value>;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Curve {
+    pub(super) name: String,
+    pub(super) device: String,
+    /// A job file beside the experiment, for jobs that follow each other.
+    pub(super) jobs: Option<String>,
+    #[serde(default)]
+    pub(super) job: Options,
+    #[serde(default)]
+    pub(super) set: Options,
+    pub(super) vary: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plot {
+    pub(super) heading: String,
+    pub(super) figure: String,
+    /// `time`; else what the curves vary.
+    pub(super) over: Option<String>,
+    /// All, when it does not say.
+    #[serde(default)]
+    pub(super) curves: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Verdict {
+    pub(super) claim: String,
+    pub(super) field: Option<String>,
+    pub(super) says: String,
+    pub(super) test: String,
+    pub(super) curve: String,
+    /// The other curve, of tests that take two.
+    pub(super) against: Option<String>,
+    pub(super) figure: Option<String>,
+    /// Another figure of the same curve, of tests that take two.
+    pub(super) and: Option<String>,
+    pub(super) over: Option<String>,
+    /// The point of the curve, of tests of one value.
+    pub(super) at: Option<String>,
+    pub(super) against_at: Option<String>,
+    pub(super) within: Option<String>,
+    pub(super) fall_to: Option<String>,
+    pub(super) windows: Option<f64>,
+    pub(super) by: Option<f64>,
+    pub(super) from: Option<f64>,
+    pub(super) to: Option<f64>,
+    /// Claims of the device's own sheet that say the same: what is fitted to them predicts nothing here.
+    #[serde(default)]
+    pub(super) same_as: Vec<String>,
+}

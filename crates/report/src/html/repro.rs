@@ -1,0 +1,167 @@
+//! What was claimed, what came of it, and what it looks like.
+//!
+//! The page of `iostack repro`, and its figures as files of their own for pages in Markdown. Start reading at [`page`].
+
+use iostack_model::{Repro, ReproCurve, ReproPlot, ReproVerdict, Reproduced};
+
+use super::escape;
+use super::numbers::Quantity;
+use super::page::{Section, document};
+use super::plot::{Axis, Look, Plot, Series, Spot, slots};
+use super::scale::Scale;
+use super::sheet::Sheet;
+use super::sweep::scale;
+use super::table::{pairs, table};
+use super::{numbers, svg};
+use crate::text;
+
+/// The page.
+pub(super) fn page(repro: &Repro) -> String {
+    let mut sheet = Sheet::bare();
+    let mut sections = vec![Section::new("verdicts", "Verdicts", "What holds", overview(repro))];
+    for one in &repro.experiments {
+        sections.push(Section::new(&one.id, &one.id, &one.title, experiment(one, &mut sheet)));
+    }
+    sections.push(Section::new("doubts", "Doubts", "Why to doubt it, and what to do", sheet.doubts.list()));
+    document("iostack repro", &header(repro), &sections, &sheet, "null")
+}
+
+fn header(repro: &Repro) -> String {
+    let verdicts: Vec<&ReproVerdict> = repro.experiments.iter().flat_map(|one| &one.verdicts).collect();
+    let holds = verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
+    format!(
+        "<p class=\"kicker\"><b>iostack repro</b> · <b>SIMULATED</b> · {} experiments · iostack {}</p>\
+         <h1>{holds} of {} published claims hold</h1>{}",
+        repro.experiments.len(),
+        escape::text(&repro.iostack),
+        verdicts.len(),
+        if repro.interrupted { "<p class=\"note\">Interrupted: the runs until then.</p>" } else { "" }
+    )
+}
+
+const HEADS: [&str; 6] = ["claim", "claimed", "ours", "difference", "verdict", "fitted to it"];
+
+fn overview(repro: &Repro) -> String {
+    let rows: Vec<Vec<String>> = repro
+        .experiments
+        .iter()
+        .flat_map(|one| one.verdicts.iter().map(|verdict| row(verdict, Some(&one.id))))
+        .collect();
+    table(&HEADS, &rows)
+}
+
+fn row(verdict: &ReproVerdict, id: Option<&str>) -> Vec<String> {
+    let says = escape::text(&verdict.says);
+    let class = match verdict.holds {
+        Some(true) => "good",
+        Some(false) => "held",
+        None => "open",
+    };
+    vec![
+        match id {
+            Some(id) => format!("<a href=\"#{id}\">{says}</a>"),
+            None => format!(
+                "{says}<br/><small>{}; {}</small>",
+                escape::text(&verdict.claim),
+                escape::text(&verdict.test)
+            ),
+        },
+        escape::text(&verdict.claimed),
+        escape::text(&verdict.ours),
+        verdict
+            .difference
+            .map_or(numbers::NOTHING.to_owned(), |share| format!("{:+.1}\u{202f}%", share * 100.0)),
+        format!("<b class=\"{class}\">{}</b>", text::word(verdict).to_lowercase()),
+        escape::text(&verdict.fitted.join(", ")),
+    ]
+}
+
+fn experiment(one: &Reproduced, sheet: &mut Sheet) -> String {
+    let rows: Vec<Vec<String>> = one.verdicts.iter().map(|verdict| row(verdict, None)).collect();
+    let figures: String = one.plots.iter().map(|plot| sheet.figure(&figure(plot))).collect();
+    let about = pairs(&[
+        ("source", escape::text(&one.source)),
+        ("measured", escape::text(&one.measured)),
+        ("simulated", escape::text(&one.simulated)),
+    ]);
+    format!("{about}<div class=\"figures\">{figures}</div>{}{}", table(&HEADS, &rows), runs(one, sheet))
+}
+
+fn runs(one: &Reproduced, sheet: &mut Sheet) -> String {
+    let mut rows = Vec::new();
+    for curve in &one.curves {
+        rows.extend(curve_rows(one, curve, sheet));
+    }
+    let heads = ["run", "IOPS", "mean latency", "alone"];
+    format!(
+        "<details class=\"raw\"><summary>All runs ({})</summary>{}</details>",
+        rows.len(),
+        table(&heads, &rows)
+    )
+}
+
+fn curve_rows(one: &Reproduced, curve: &ReproCurve, sheet: &mut Sheet) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for point in &curve.points {
+        let at = if point.at.is_empty() { String::new() } else { format!(", {} {}", curve.varied, point.at) };
+        let name = format!("{}{at}", curve.name);
+        let (mut doubts, mut figures) =
+            (String::new(), [numbers::NOTHING.to_owned(), numbers::NOTHING.to_owned()]);
+        if let Some(outcome) = &point.outcome {
+            doubts = sheet.doubts.note(&outcome.caveats, &format!("{}: {name}", one.id));
+            let mean = Quantity::Nanos.show(outcome.latency().mean_ns());
+            figures = [Quantity::Count.show(outcome.rate()), mean];
+        }
+        let error =
+            point.error.as_ref().map_or(String::new(), |error| format!("<br/>{}", escape::text(error)));
+        let [iops, mean] = figures;
+        let command = format!("<code>{}</code>", escape::text(&point.command));
+        rows.push(vec![format!("{}{doubts}{error}", escape::text(&name)), iops, mean, command]);
+    }
+    rows
+}
+
+fn figure(plot: &ReproPlot) -> Plot {
+    let xs: Vec<f64> = plot.lines.iter().flat_map(|line| &line.points).map(|&(x, _)| x).collect();
+    let x = if plot.over == "time" {
+        Axis::new("time (s)", Quantity::Seconds, Scale::Linear)
+    } else {
+        let quantity = if plot.over.ends_with("block_size") { Quantity::Bytes } else { Quantity::Count };
+        Axis::new(plot.over.clone(), quantity, scale(&xs))
+    };
+    let bandwidth = plot.figure.starts_with("bytes per second");
+    let quantity = if bandwidth { Quantity::Bandwidth } else { Quantity::Count };
+    let names: Vec<&str> = plot.lines.iter().map(|line| line.name.as_str()).collect();
+    let series = plot.lines.iter().zip(slots(&names)).map(|(line, slot)| Series {
+        name: line.name.clone(),
+        slot,
+        look: Look::Line,
+        spots: line.points.iter().map(|&(x, y)| Spot::at(x, y)).collect(),
+    });
+    Plot {
+        heading: plot.heading.clone(),
+        x,
+        y: Axis::new(plot.figure.clone(), quantity, Scale::Linear),
+        series: series.collect(),
+        marks: Vec::new(),
+        caption: "Simulated.".to_owned(),
+        label_spots: false,
+        wide: false,
+    }
+}
+
+/// What a figure needs to stand alone: the colours of a light page, and the rules of its lines.
+const STYLE: &str = "text{fill:#5a6773;font:11.5px sans-serif}.axes .y{text-anchor:end}.axes .x{text-anchor:middle}\
+.end{text-anchor:end}.name{fill:#16202b}.grid{stroke:#e8ecf0;fill:none}.tick,.base{stroke:#5a6773;fill:none}\
+.line{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}.marker{fill:var(--c);stroke:#fff}\
+.direct{fill:var(--c);font-weight:500}.s0{--c:#0072b2}.s1{--c:#d55e00}.s2{--c:#00895f}.s3{--c:#8a4fae}.s4{--c:#b07c00}\
+.s5{--c:#2a9bd6}.s6{--c:#5f6670}.s7{--c:#a3324d}";
+
+/// A figure as an SVG file.
+pub(super) fn drawing(plot: &ReproPlot) -> String {
+    let plot = figure(plot);
+    let drawn = svg::draw(&plot, "plot");
+    let inside = drawn.find('>').map_or(0, |end| end + 1);
+    let (head, body) = drawn.split_at(inside);
+    format!("{head}<style>{STYLE}</style><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{body}\n")
+}

@@ -1,0 +1,128 @@
+//! A plot of letters, for a terminal.
+//!
+//! ```text
+//!   102k ┤                      a     a     a
+//!        │           a
+//!        │     a
+//!      0 ┼b────b────b────b─────b─────b───────
+//!         1                                32   queue_depth
+//! ```
+//!
+//! Each curve is a letter; where two meet, the later one is on top. Zero-based, so that level looks level.
+
+use iostack_model::{Bytes, ReproPlot};
+
+use super::format::{cut, rate};
+
+const HEIGHT: usize = 9;
+const WIDTH: usize = 62;
+const LABEL: usize = 7;
+
+/// The plot, its axes, and which letter is what.
+pub(super) fn chart(plot: &ReproPlot) -> String {
+    let points = || plot.lines.iter().flat_map(|line| &line.points);
+    let finite = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
+    if points().filter(finite).count() == 0 {
+        return String::new();
+    }
+    let xs: Vec<f64> = points().filter(finite).map(|&(x, _)| x).collect();
+    let place = Place::of(&xs);
+    let most = points().filter(finite).map(|&(_, y)| y).fold(0.0, f64::max);
+    let mut cells = vec![[' '; WIDTH]; HEIGHT];
+    for (index, line) in plot.lines.iter().enumerate() {
+        let letter = char::from(b'a' + (index % 26) as u8);
+        for &(x, y) in line.points.iter().filter(|point| finite(point)) {
+            let up = if most > 0.0 { (y / most * (HEIGHT - 1) as f64).round() as usize } else { 0 };
+            cells[HEIGHT - 1 - up.min(HEIGHT - 1)][place.column(x)] = letter;
+        }
+    }
+    let mut text = format!("  {}: {}\n", plot.heading, plot.figure);
+    for (row, line) in cells.iter().enumerate() {
+        let label = match row {
+            0 => rate(most),
+            row if row == HEIGHT - 1 => "0".to_owned(),
+            _ => String::new(),
+        };
+        let line: String = line.iter().collect();
+        text += &format!("  {label:>LABEL$} |{}\n", line.trim_end());
+    }
+    let over = if plot.over == "time" { "time, s" } else { &plot.over };
+    let shown = |x: f64| if over.ends_with("block_size") { Bytes(x as u64).to_string() } else { short(x) };
+    let (first, last) = (shown(place.low), shown(place.high));
+    let room = WIDTH.saturating_sub(first.chars().count() + last.chars().count());
+    text += &format!("  {:>LABEL$} +{}\n", "", "-".repeat(WIDTH));
+    text += &format!("  {:>LABEL$}  {first}{}{last}\n", "", middle(over, room));
+    let names = plot.lines.iter().enumerate().map(|(index, line)| {
+        format!("  {:>LABEL$}  {} {}\n", "", char::from(b'a' + (index % 26) as u8), cut(&line.name, 60))
+    });
+    if plot.lines.len() > 1 { text + &names.collect::<String>() } else { text }
+}
+
+/// Without decimals that say nothing.
+fn short(x: f64) -> String {
+    if x.fract() == 0.0 && x.abs() < 1e6 { format!("{x}") } else { rate(x) }
+}
+
+fn middle(text: &str, room: usize) -> String {
+    let text = cut(text, room.saturating_sub(2).max(1));
+    format!("{text:^room$}")
+}
+
+/// Where an x stands: by doublings where the values are spread by factors.
+struct Place {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+impl Place {
+    fn of(xs: &[f64]) -> Place {
+        let low = xs.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Place { low, high, log: low > 0.0 && high / low >= 8.0 }
+    }
+
+    fn column(&self, x: f64) -> usize {
+        let share = if self.log {
+            (x / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (x - self.low) / (self.high - self.low)
+        };
+        if share.is_finite() { (share * (WIDTH - 1) as f64).round() as usize } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_model::ReproLine;
+
+    fn plot(points: &[(f64, f64)]) -> ReproPlot {
+        let line = |name: &str, factor: f64| ReproLine {
+            name: name.into(),
+            points: points.iter().map(|&(x, y)| (x, y * factor)).collect(),
+        };
+        ReproPlot {
+            heading: "H".into(),
+            over: "queue_depth".into(),
+            figure: "I/Os per second".into(),
+            lines: vec![line("read", 1.0), line("write", 0.5)],
+        }
+    }
+
+    #[test]
+    fn the_highest_stands_on_top_and_every_line_fits() {
+        let text = chart(&plot(&[(1.0, 10.0), (2.0, 20.0), (32.0, 40.0)]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].contains("40") && lines[1].ends_with('a'), "{text}");
+        assert!(lines[5].ends_with('b'), "half as high: {text}");
+        assert!(lines.iter().all(|line| line.chars().count() <= super::super::WIDTH), "{text}");
+    }
+
+    #[test]
+    fn one_point_or_none_is_no_reason_to_panic() {
+        assert_eq!(chart(&plot(&[])), "");
+        assert_eq!(chart(&plot(&[(f64::NAN, 1.0)])), "");
+        assert!(chart(&plot(&[(4.0, 0.0)])).contains('b'));
+    }
+}
