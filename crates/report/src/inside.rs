@@ -309,6 +309,9 @@ fn room(flash: &FlashUse) -> String {
 }
 
 fn wear(flash: &FlashUse) -> String {
+    if flash.wear_max == 0 {
+        return "No block was erased since it was new.".to_owned();
+    }
     format!(
         "{} erases in this time; each block was erased {} to {} times since it was new, {} on average.",
         count(flash.erases),

@@ -5,7 +5,7 @@
 //!                   | flash                               |
 //!                   | link | controller | die | channel   |
 //!   slot 2          | read 64 KiB                                    |
-//!   slot 2, part 2       | die wait  | die | channel |
+//!   slot 2, part 2         | die wait  | die | channel |
 //! ```
 //!
 //! The trace event format of Chrome ("Trace Event Format", 2016), which `chrome://tracing` and ui.perfetto.dev open.
@@ -49,7 +49,7 @@ struct Request<'a> {
 /// The spans by request, in the order in which the requests began.
 fn requests(spans: &[TimelineSpan]) -> Vec<Request<'_>> {
     let mut ordered: Vec<&TimelineSpan> = spans.iter().collect();
-    ordered.sort_by_key(|span| (span.request, span.offset, span.length, span.begin, span.end));
+    ordered.sort_by_key(|span| (span.request, span.begin, span.end));
     let mut requests: Vec<Request> =
         ordered.chunk_by(|a, b| a.request == b.request).map(Request::of).collect();
     requests.sort_by_key(|request| request.begin);
@@ -58,30 +58,50 @@ fn requests(spans: &[TimelineSpan]) -> Vec<Request<'_>> {
 
 impl<'a> Request<'a> {
     fn of(spans: &[&'a TimelineSpan]) -> Request<'a> {
-        // What has the same place and length is the request itself or one of its parts.
-        let mut pieces: Vec<&[&TimelineSpan]> =
-            spans.chunk_by(|a, b| (a.offset, a.length) == (b.offset, b.length)).collect();
-        pieces.sort_by_key(|piece| (piece[0].begin.0, u64::MAX - end(piece)));
+        // A request's time has no gaps, so that what follows at once and has the same place is the same piece of it. The
+        // members of an array have places of their own, which can be alike.
+        let mut pieces: Vec<Vec<&TimelineSpan>> = Vec::new();
+        for &span in spans {
+            let follows = |piece: &&mut Vec<&TimelineSpan>| {
+                let last = piece[piece.len() - 1];
+                (last.end, last.offset, last.length) == (span.begin, span.offset, span.length)
+            };
+            match pieces.iter_mut().find(follows) {
+                Some(piece) => piece.push(span),
+                None => pieces.push(vec![span]),
+            }
+        }
         let mut lanes: Vec<Vec<&TimelineSpan>> = Vec::new();
         for piece in pieces {
             match lanes.iter_mut().find(|lane| end(lane) <= piece[0].begin.0) {
                 Some(lane) => lane.extend(piece),
-                None => lanes.push(piece.to_vec()),
+                None => lanes.push(piece),
             }
         }
         let begin = spans.iter().map(|span| span.begin.0).min().unwrap_or_default();
         Request { begin, end: end(spans), lanes }
     }
 
+    /// Where it begins and its length. The longest pieces are the request itself, unless they overlap: then it spent no
+    /// time before it was parted, and its parts count from the start of other devices.
+    fn itself(&self) -> Option<(u64, u32)> {
+        let longest = self.lanes.iter().flatten().map(|span| span.length).max()?;
+        let mut lanes = self.lanes.iter().filter(|lane| lane.iter().any(|span| span.length == longest));
+        let place = lanes.next()?.iter().find(|span| span.length == longest)?;
+        lanes.next().is_none().then_some((place.offset, place.length))
+    }
+
     fn write(&self, track: usize, events: &mut Vec<String>) {
-        let all = || self.lanes.iter().flatten();
-        let offset = all().map(|span| span.offset).min().unwrap_or_default();
-        let past = all().map(|span| span.offset + u64::from(span.length)).max().unwrap_or_default();
-        let Some(first) = all().next() else { return };
-        let length = Bytes(past - offset);
-        let name =
-            if length.0 == 0 { first.direction.clone() } else { format!("{} {length}", first.direction) };
-        let more = format!("\"request\":{},\"offset\":{offset},\"length\":{}", first.request, length.0);
+        let Some(first) = self.lanes.iter().flatten().next() else { return };
+        let (name, place) = match self.itself() {
+            Some((offset, length)) => {
+                let size = Bytes(length.into());
+                let size = if length == 0 { String::new() } else { format!(" {size}") };
+                (format!("{}{size}", first.direction), format!(",\"offset\":{offset},\"length\":{length}"))
+            }
+            None => (format!("{} in parts", first.direction), String::new()),
+        };
+        let more = format!("\"request\":{}{place}", first.request);
         events.push(event(track, &name, &first.direction, (self.begin, self.end), &more));
         for (lane, spans) in self.lanes.iter().enumerate() {
             for stay in spans.chunk_by(|a, b| a.part == b.part && a.end == b.begin) {
@@ -240,7 +260,26 @@ mod tests {
         let mut tracks: Vec<u64> =
             events.iter().filter(|event| event.3 == "die").map(|event| event.0).collect();
         tracks.sort_unstable();
-        assert_eq!(tracks, [2, 3, 4, 5]);
+        assert_eq!(tracks, [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_request_that_is_only_seen_in_parts_has_no_size() {
+        let spans = [0, 1].map(|part| span(0, (part * 4096, 4096), "ssd", Stage::Die, (0, 10)));
+        assert_eq!(events(&spans)[0].3, "read in parts");
+    }
+
+    #[test]
+    fn members_of_an_array_may_have_pages_at_the_same_place() {
+        let mut spans = vec![span(0, (0, 8192), "raid0", Stage::Controller, (0, 10))];
+        for member in 0..2 {
+            spans.push(span(0, (0, 4096), "ssd", Stage::Link, (10, 20 + member)));
+            spans.push(span(0, (0, 4096), "ssd", Stage::Die, (20 + member, 90)));
+        }
+        let events = events(&spans);
+        assert_nested(&events);
+        assert_eq!(events[0], (1, 0, 90, "read 8 KiB".to_owned()));
+        assert_eq!(events.iter().filter(|event| event.3 == "die").count(), 2);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use iostack_model::{Bins, Inside, InsideFlow, Outcome, ResourceUse, Stage};
 
 use super::format::{cut, paragraph, percent, rate_of_any, supported, time};
 use super::glyphs::bar;
-use super::stages::ratio;
+use super::stages::{ratio, shorter};
 use crate::inside;
 
 /// Columns before the sentences, as wide as those of `device` and `host`.
@@ -40,7 +40,7 @@ fn stages(flow: &InsideFlow) -> String {
         return String::new();
     }
     let head = format!("WHERE A {}'S TIME WENT", flow.direction.name().to_uppercase());
-    let mut text = format!("{head:<57}{:>9}{:>6}{:>8}\n", "mean", "%", "p99");
+    let mut text = format!("{head:<58}{:>8}{:>6}{:>8}\n", "mean", "%", "p99");
     for (stage, bins) in flow.stages.iter().filter(|(_, bins)| bins.sum_ns > 0) {
         let drawn = bar(bins.mean_ns(), flow.whole.mean_ns(), STAGE_BAR);
         text += &row(stage.name(), meaning(*stage), &drawn, bins, &flow.whole);
@@ -48,15 +48,15 @@ fn stages(flow: &InsideFlow) -> String {
     text + &row("sum", "what the caller waited", "", &flow.whole, &flow.whole)
 }
 
-/// The stage's meaning; a place in the queue is short for one line.
+/// The stage's meaning, as far as there is room before its bar.
 fn meaning(stage: Stage) -> String {
-    cut(stage.meaning(), 39)
+    cut(stage.meaning(), 40)
 }
 
 fn row(name: &str, what: impl AsRef<str>, drawn: &str, bins: &Bins, whole: &Bins) -> String {
     let share = percent(ratio(bins.mean_ns(), whole.mean_ns()));
     let (mean, tail) = (time(bins.mean_ns()), supported(bins, 0.99));
-    format!("{name:<11}{:<40}{drawn:<6}{mean:>9}{share:>6}{tail:>8}\n", what.as_ref())
+    format!("{name:<11}{:<41}{drawn:<6}{mean:>8}{share:>6}{tail:>8}\n", what.as_ref())
 }
 
 /// Every resource in the order of the way, the limiting one marked.
@@ -81,7 +81,7 @@ fn resource_row(resource: &ResourceUse, limits: bool) -> String {
     let waiting = if resource.waiting < 10.0 {
         format!("{:.1}", resource.waiting)
     } else {
-        rate_of_any(resource.waiting.round())
+        shorter(resource.waiting as u64)
     };
     format!(
         "{name:<15}{:>6}{:>7} {drawn:<BUSY_BAR$}{:>9}{:>9}{:>8}{:>8}{waiting:>8}\n",

@@ -160,7 +160,7 @@ fn device_row(device: &DeviceStages, depth: usize) -> String {
 }
 
 /// A count in at most six characters.
-fn shorter(count: u64) -> String {
+pub(super) fn shorter(count: u64) -> String {
     if count < 100_000 { brief(count as f64) } else { super::format::rate_of_any(count as f64) }
 }
 
