@@ -13,6 +13,7 @@
 
 use super::Place;
 use super::layout::Layout;
+use super::sys::use_huge_pages;
 
 const LAID_OUT: u32 = 0;
 const UNMAPPED: u32 = 1;
@@ -21,8 +22,12 @@ const PLACE: u32 = 2;
 /// Entries of a stretch, as a power of two: 4 KiB of the table.
 const STRETCH: u32 = 10;
 
+/// A huge page is zeroed as a whole when one entry of it is written. Tables of more entries stay with small ones, so that few
+/// writes to a large drive remain cheap.
+const HUGE_MAX: u64 = 1 << 26;
+
 /// Places whose table entries are fetched at once: more loads than a core can have under way.
-pub(super) const BATCH: usize = 16;
+pub(super) const BATCH: usize = 64;
 
 #[derive(Clone, Debug)]
 pub(super) struct Map {
@@ -38,13 +43,18 @@ pub(super) struct Map {
 impl Map {
     pub(super) fn new(logical: u64, physical: u64, stamps: bool, layout: Layout) -> Map {
         let stretches = (logical >> STRETCH) + 1;
-        Map {
+        let mut map = Map {
             forward: vec![0; logical as usize],
             touched: vec![0; stretches.div_ceil(64) as usize],
             back: vec![0; physical as usize],
             stamps: vec![0; if stamps { physical as usize } else { 0 }],
             layout,
+        };
+        if logical <= HUGE_MAX {
+            use_huge_pages(&mut map.forward);
+            use_huge_pages(&mut map.back);
         }
+        map
     }
 
     /// The place of a page that was written since the start; to bring the entry near.

@@ -48,6 +48,7 @@ mod precondition;
 mod shuffle;
 mod spec;
 mod steady;
+mod sys;
 mod victims;
 
 use std::collections::VecDeque;
@@ -272,8 +273,9 @@ impl Ftl {
         front.next < front.end || state.free.len() > 1
     }
 
+    /// Pages of a block, valid or not.
     #[inline]
-    fn block_pages(&self) -> u64 {
+    pub fn block_pages(&self) -> u64 {
         u64::from(self.per_block.get())
     }
 
