@@ -34,7 +34,7 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Run one workload: fio job file, TOML or flags.
     Run(cmd::run::RunArgs),
-    /// Simulated devices: vary what you like, in device and job.
+    /// Simulated devices: what is there, what they are made of, and sweeps.
     Sim(cmd::sim::SimArgs),
     /// Does what was published come out again? Experiments on simulated devices.
     Repro(cmd::repro::ReproArgs),

@@ -53,7 +53,7 @@ fn numbers(sheet: &Sheet) -> Vec<DeviceNumber> {
 pub fn claim(claim: &Claim) -> DeviceClaim {
     let show = |value: f64| show(claim, value);
     let expected = match claim.expected {
-        Expected::About { value, tolerance } => format!("{} within {:.3} %", show(value), tolerance * 100.0),
+        Expected::About { value, tolerance } => format!("{} within {}", show(value), percent(tolerance)),
         Expected::AtLeast(least) => format!("at least {}", show(least)),
         Expected::AtMost(most) => format!("at most {}", show(most)),
     };
@@ -61,7 +61,7 @@ pub fn claim(claim: &Claim) -> DeviceClaim {
         name: claim.name.clone(),
         what: claim.what.clone(),
         figure: claim.figure.name().to_owned(),
-        expected: expected.replace(".000 %", " %").replace("00 %", " %"),
+        expected,
         source: claim.source.clone(),
         found: None,
         difference: None,
@@ -94,6 +94,12 @@ fn show(claim: &Claim, value: f64) -> String {
         }
         Figure::WriteAmplification => format!("{value:.3}"),
     }
+}
+
+/// `7.4 %`, `28 %`.
+fn percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn significant(value: f64) -> String {
@@ -184,16 +190,14 @@ fn controller(sheet: &Sheet) -> Result<Vec<String>, SheetError> {
         true => format!("write buffer of {}, answers when programmed", sheet.bytes("buffer.size")?),
         false => "no write buffer".to_owned(),
     });
-    let spare = sheet.share("flash.over_provisioning")? * 100.0;
-    facts.push(
-        format!("{} for the host, {spare:.3} % more to move data in", sheet.bytes("flash.capacity")?)
-            .replace(".000 %", " %"),
-    );
+    let spare = percent(sheet.share("flash.over_provisioning")?);
+    facts.push(format!("{} for the host, {spare} more to move data in", sheet.bytes("flash.capacity")?));
+    let low = sheet.count("gc.free_low")?;
     facts.push(format!(
-        "maps pages of {}, collects {} below {} free blocks of a plane",
+        "maps pages of {}; collection: {}, urgent at {low} free block{} a plane",
         sheet.bytes("flash.mapping")?,
         sheet.word("gc.policy")?,
-        sheet.count("gc.free_low")?
+        plural(low)
     ));
     Ok(facts)
 }
@@ -227,9 +231,9 @@ fn raid0(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
         "controller".clone_into(&mut level.name);
         level.facts.retain(|fact| !fact.starts_with("member"));
     }
-    let mut facts = vec![member.title.clone()];
+    let mut facts = vec![format!("{}, {}", member.name, member.title)];
     facts.extend(card(&member).levels.iter().flat_map(|level| level.facts.first().cloned()));
-    levels.push(level(&member.name, sheet.count("raid0.members")?, facts));
+    levels.push(level("drive", sheet.count("raid0.members")?, facts));
     Ok(levels)
 }
 

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use iostack_sim::catalogue;
-use iostack_sim::devices::KINDS;
+use iostack_sim::claims;
+use iostack_sim::devices::{self, KINDS};
+use iostack_sim::engine::World;
+use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::{Sheet, Source};
 
 fn load(name: &str) -> Sheet {
@@ -58,5 +61,69 @@ fn every_source_is_used_and_every_claim_cites_one_or_shows_its_sum() {
         }
         assert!(!sheet.about.is_empty(), "{name}");
         assert!(name == "zero" || !sheet.claims.is_empty(), "{name} claims nothing");
+    }
+}
+
+#[test]
+fn every_device_can_be_built() {
+    for name in catalogue::names() {
+        let sheet = load(name);
+        let mut world = World::new();
+        let device = devices::build(&sheet, &mut world, 1).unwrap_or_else(|error| panic!("{error}"));
+        world.set_root(device);
+        let shape = world.shape().expect("a device has a shape");
+        assert!(shape.capacity.0 > 0, "{name}");
+    }
+}
+
+#[test]
+fn every_device_reaches_what_is_claimed_of_it() {
+    let mut failed = Vec::new();
+    for name in catalogue::names() {
+        let sheet = load(name);
+        for claim in &sheet.claims {
+            let tried = claims::try_one(&sheet, claim, &RunOptions::seeded(1));
+            let tried = tried.unwrap_or_else(|error| panic!("{name}, {}: {error}", claim.name));
+            if tried.holds != Some(true) {
+                let found = tried.found.expect("it was tried");
+                failed.push(format!("{name}, {}: {} expected, {found} found", tried.name, tried.expected));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn every_fitted_number_serves_a_claim_and_no_claim_is_fitted_twice() {
+    for name in catalogue::names() {
+        let sheet = load(name);
+        let fitted: Vec<String> = sheet
+            .entries()
+            .into_iter()
+            .filter_map(|entry| match entry.source {
+                Source::Fitted(claim) => Some(claim),
+                _ => None,
+            })
+            .collect();
+        assert!(fitted.len() <= sheet.claims.len(), "{name}: more numbers are fitted than claims met");
+        for claim in &sheet.claims {
+            let times = fitted.iter().filter(|fitted| **fitted == claim.name).count();
+            assert!(times <= 1, "{name}: {times} numbers are fitted to {}", claim.name);
+        }
+    }
+}
+
+/// The drive of the guide is what a reader copies first.
+#[test]
+fn the_drive_of_the_guide_reaches_what_it_claims() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/devices.md");
+    let guide = std::fs::read_to_string(path).expect("the guide is there");
+    let text =
+        guide.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a file in it");
+    let sheet =
+        Sheet::parse(text, Path::new("my-drive.toml"), &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    for claim in &sheet.claims {
+        let tried = claims::try_one(&sheet, claim, &RunOptions::seeded(1)).expect("it runs");
+        assert_eq!(tried.holds, Some(true), "{}: {} found", tried.name, tried.found.expect("it was tried"));
     }
 }

@@ -121,13 +121,14 @@ fn figure(card: &DeviceCard) -> String {
     let mut top = 4.0;
     let mut drawn = text(WIDTH / 2.0, top + 12.0, "middle", "host");
     top += LINE;
-    let mut above = 1;
+    let (mut above, mut count) = (1, 1);
     for level in &card.levels {
         let columns = usize::try_from(level.count).unwrap_or(COLUMNS).clamp(1, COLUMNS);
         drawn += &lines(columns.max(above), top, GAP / 2.0);
         top += GAP / 2.0;
-        drawn += &if level.is_way { way(level, columns, &mut top) } else { part(level, columns, &mut top) };
-        above = columns;
+        drawn +=
+            &if level.is_way { way(level, columns, &mut top) } else { part(level, columns, count, &mut top) };
+        (above, count) = (columns, level.count);
     }
     format!(
         "<figure class=\"wide\"><svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {top}\" role=\"img\" \
@@ -175,12 +176,12 @@ fn way(level: &DeviceLevel, columns: usize, top: &mut f64) -> String {
 }
 
 /// One box, or several with what they are below.
-fn part(level: &DeviceLevel, columns: usize, top: &mut f64) -> String {
+fn part(level: &DeviceLevel, columns: usize, above: u64, top: &mut f64) -> String {
     let mut rows = vec![level.name.clone()];
     if columns == 1 {
         rows.extend(wrapped(&level.facts));
-    } else if level.count > columns as u64 {
-        rows.push(format!("× {}", level.count / columns as u64));
+    } else if above > 1 && level.count > above {
+        rows.push(format!("× {}", level.count / above));
     }
     let height = rows.len() as f64 * LINE + 8.0;
     let width = if columns == 1 { WIDTH - 8.0 } else { (WIDTH / columns as f64 - 10.0).min(110.0) };

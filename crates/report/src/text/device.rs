@@ -15,17 +15,18 @@ const MARGIN: usize = STEP / 2 - 1;
 /// The drawing, the table of numbers, the claims.
 pub fn device(card: &DeviceCard) -> String {
     let year = card.year.map_or(String::new(), |year| format!(", {year}"));
-    let mut out = both_ends(&clean(&card.title), &format!("{}{year}", card.kind));
-    out += &paragraph("", &format!("sim:{}, {}", clean(&card.name), origin(card)));
+    let mut out = both_ends(&card.title, &format!("{}{year}", card.kind));
+    out += &paragraph("", &format!("sim:{}, {}", &card.name, origin(card)));
     if !card.about.is_empty() {
         out.push('\n');
-        out += &paragraph("", &clean(&card.about));
+        out += &paragraph("", &card.about);
     }
     out.push('\n');
     out += &drawing(&card.levels);
     out += &numbers(card);
     for member in &card.members {
-        out += &paragraph("\n", &format!("Inside is {}: `iostack sim show {}`.", member.title, member.name));
+        out.push('\n');
+        out += &paragraph("", &format!("Inside is {}: `iostack sim show {}`.", member.title, member.name));
     }
     if !card.claims.is_empty() {
         out.push('\n');
@@ -34,34 +35,33 @@ pub fn device(card: &DeviceCard) -> String {
     }
     if !card.sources.is_empty() {
         out += "\nSources\n";
-        card.sources
-            .iter()
-            .for_each(|(short, title)| out += &paragraph(&format!("  {short:<12} "), &clean(title)));
+        card.sources.iter().for_each(|(short, title)| out += &paragraph(&format!("  {short:<12} "), title));
     }
     out.push('\n');
-    out + &paragraph(
+    out += &paragraph(
         "",
         &format!(
             "{} numbers have a source, {} are fitted to a claim, {} are assumed.",
             card.sourced, card.fitted, card.assumed
         ),
-    )
+    );
+    clean(&out)
 }
 
 fn origin(card: &DeviceCard) -> String {
     let changed: Vec<String> = card.changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
     if changed.is_empty() {
-        return clean(&card.origin);
+        return card.origin.clone();
     }
-    format!("{}, changed: {}", clean(&card.origin), clean(&changed.join(" ")))
+    format!("{}, changed: {}", &card.origin, &changed.join(" "))
 }
 
 /// Only the claims, with what was found.
 pub fn device_claims(card: &DeviceCard) -> String {
-    let mut out = both_ends(&clean(&card.title), &format!("sim:{}", clean(&card.name)));
+    let mut out = both_ends(&card.title, &format!("sim:{}", &card.name));
     card.claims.iter().for_each(|each| out += &claim(each));
     let held = card.claims.iter().filter(|claim| claim.holds == Some(true)).count();
-    out + &format!("\n{held} of {} claims hold.\n", card.claims.len())
+    clean(&(out + &format!("\n{held} of {} claims hold.\n", card.claims.len())))
 }
 
 fn claim(claim: &DeviceClaim) -> String {
@@ -70,12 +70,12 @@ fn claim(claim: &DeviceClaim) -> String {
         let verdict = if claim.holds == Some(true) { "holds" } else { "FAILS" };
         text = format!("{text}; found {found} ({difference}): {verdict}");
     }
-    let name = clean(&claim.name);
+    let name = &claim.name;
     let head =
         if name.chars().count() <= 18 { format!("  {name:<18} ") } else { format!("  {name}\n{:21}", "") };
-    let mut out = head + &paragraph(&" ".repeat(21), &clean(&claim.what))[21..];
-    out += &paragraph(&" ".repeat(21), &clean(&text));
-    out + &paragraph(&" ".repeat(21), &clean(&claim.source))
+    let mut out = head + &paragraph(&" ".repeat(21), &claim.what)[21..];
+    out += &paragraph(&" ".repeat(21), &text);
+    out + &paragraph(&" ".repeat(21), &claim.source)
 }
 
 /// Each number with its meaning and its reason; usual values in one line each.
@@ -83,13 +83,13 @@ fn numbers(card: &DeviceCard) -> String {
     let mut out = String::from("\nNumbers\n");
     let told = |number: &&DeviceNumber| number.basis != Basis::Usual;
     for number in card.numbers.iter().filter(told) {
-        let (key, value) = (clean(&number.key), cut(&clean(&number.value), 14));
+        let (key, value) = (&number.key, cut(&number.value, 14));
         out += &paragraph(&format!("  {key:<24} {value:<14} "), &number.meaning);
         let why = match number.source.as_str() {
             "" => number.basis.name().to_owned(),
             source => format!("{}: {source}", number.basis.name()),
         };
-        out += &paragraph(&" ".repeat(42), &clean(&why));
+        out += &paragraph(&" ".repeat(42), &why);
     }
     let usual = |number: &&DeviceNumber| number.basis == Basis::Usual && number.value != "none";
     let usual: Vec<String> = card
@@ -116,13 +116,19 @@ fn numbers(card: &DeviceCard) -> String {
 /// The parts below each other, those that are alike side by side.
 fn drawing(levels: &[DeviceLevel]) -> String {
     let mut out = format!("  {:MARGIN$}host\n", "");
+    let (mut above, mut joined) = (1, true);
     for level in levels {
+        if !joined && !level.is_way {
+            out += &repeated("|", columns(level.count));
+        }
+        joined = level.is_way;
         out += &match (level.is_way, columns(level.count)) {
             (true, 1) => line(level),
             (true, columns) => lines(level, columns),
             (false, 1) => wide(level),
-            (false, columns) => row(level, columns),
+            (false, columns) => row(level, columns, above),
         };
+        above = level.count;
     }
     out
 }
@@ -138,8 +144,8 @@ fn repeated(text: &str, columns: usize) -> String {
 }
 
 fn told(level: &DeviceLevel) -> String {
-    let facts = clean(&level.facts.join(", "));
-    let name = clean(&level.name);
+    let facts = &level.facts.join(", ");
+    let name = &level.name;
     if level.count == 1 {
         format!("{name}: {facts}")
     } else {
@@ -167,9 +173,9 @@ fn wide(level: &DeviceLevel) -> String {
     let inside = WIDTH - 8;
     let edge = format!("  +{}+\n", "-".repeat(inside + 2));
     let boxed = |text: &str| format!("  | {:<inside$} |\n", cut(text, inside));
-    let mut lines = vec![clean(&level.name)];
+    let mut lines = vec![level.name.clone()];
     for fact in &level.facts {
-        let fact = clean(fact);
+        let fact = fact.clone();
         match lines.last_mut() {
             Some(line)
                 if line.starts_with(' ') && line.chars().count() + 2 + fact.chars().count() <= inside =>
@@ -184,12 +190,12 @@ fn wide(level: &DeviceLevel) -> String {
 }
 
 /// Small boxes side by side, and below them what each is.
-fn row(level: &DeviceLevel, columns: usize) -> String {
+fn row(level: &DeviceLevel, columns: usize, above: u64) -> String {
     let inside = STEP - 4;
     let edge = repeated(&format!("+{}+", "-".repeat(inside)), columns);
     let boxed = |text: &str| repeated(&format!("|{:^inside$}|", cut(text, inside)), columns);
-    let mut out = edge.clone() + &boxed(&clean(&level.name));
-    let share = level.count / columns as u64;
+    let mut out = edge.clone() + &boxed(&level.name);
+    let share = if above > 1 { level.count / above } else { 1 };
     if share > 1 {
         out += &boxed(&format!("x {share}"));
     }
