@@ -8,6 +8,11 @@
 //!
 //! One step at a time: after each the die decides anew, so that reads and writes come between. Planes that may work together
 //! (`flash.multi_plane`) sense, program and erase together. Data passes through the controller (no copy-back).
+//!
+//! Writes that wait for blocks are not held up until a whole block is won: moving `v` valid pages of a block of `n` wins room
+//! for `n - v`, so that for each page moved the host may write `(n - v) / v`. Without this the dies, which run out of blocks
+//! at about the same time, would all stop for seconds on a drive whose victims are nearly full. It takes three free blocks
+//! (`gc.free_low`): one that the host may open, one that moved pages may open, one that is being won.
 
 use super::die::Phase;
 use super::ssd::{DIE, Ssd};
@@ -23,7 +28,12 @@ struct Work {
     drained: bool,
     /// Pages that were read: number and place.
     held: Vec<(u32, Place)>,
+    /// What the host may write for each page that is moved, in [`PAGE`]ths.
+    gain: u64,
 }
+
+/// A page that the host may write, as it is counted.
+const PAGE: u64 = 1 << 16;
 
 /// Collection in one die.
 #[derive(Clone, Debug)]
@@ -33,11 +43,13 @@ pub(super) struct Collector {
     sensed: u64,
     /// Places that are being programmed: the controller still has what belongs there.
     programming: Vec<u32>,
+    /// What the host may write before more is collected, in [`PAGE`]ths.
+    earned: u64,
 }
 
 impl Collector {
     pub(super) fn new(planes: usize) -> Collector {
-        Collector { planes: vec![Work::default(); planes], sensed: 0, programming: Vec::new() }
+        Collector { planes: vec![Work::default(); planes], sensed: 0, programming: Vec::new(), earned: 0 }
     }
 
     /// A place is being programmed.
@@ -46,6 +58,16 @@ impl Collector {
     }
 
     /// The page that belongs to a place is in the controller, since it is being programmed.
+    /// The host may write.
+    pub(super) fn has_earned(&self) -> bool {
+        self.earned >= PAGE
+    }
+
+    /// The host has written.
+    pub(super) fn spend(&mut self, pages: usize) {
+        self.earned = self.earned.saturating_sub(pages as u64 * PAGE);
+    }
+
     #[inline]
     pub(super) fn holds(&self, place: u32) -> bool {
         !self.programming.is_empty() && self.programming.contains(&place)
@@ -77,8 +99,14 @@ impl Ssd {
                 break;
             }
             let Some(victim) = self.ftl.victim(planes[at]) else { continue };
-            let work = &mut self.dies[number as usize].collector.planes[at];
+            let (pages, valid) = (self.ftl.block_pages(), u64::from(self.ftl.valid_pages(victim)));
+            let Collector { planes: works, earned, .. } = &mut self.dies[number as usize].collector;
+            // A block without valid pages is won by an erase alone.
+            let won = if valid == 0 { pages * PAGE } else { 0 };
+            *earned = (*earned + won).min(pages * PAGE);
+            let work = &mut works[at];
             (work.victim, work.cursor, work.drained) = (Some(victim), 0, false);
+            work.gain = ((pages - valid) * PAGE).checked_div(valid).unwrap_or(0);
             any = true;
         }
         any
@@ -133,11 +161,13 @@ impl Ssd {
     /// Programs a flash page of moved data in each plane, less what was overwritten meanwhile.
     fn move_program(&mut self, number: u32, sim: &mut Sim) -> bool {
         let die = &mut self.dies[number as usize];
-        let Collector { planes, programming, .. } = &mut die.collector;
+        let most = self.ftl.block_pages() * PAGE;
+        let Collector { planes, programming, earned, .. } = &mut die.collector;
         for work in planes {
             let mut count = 0;
             while count < self.spec.unit && !work.held.is_empty() {
                 let (lpn, from) = work.held.remove(0);
+                *earned = (*earned + work.gain).min(most);
                 if let Some(place) = self.ftl.relocate(lpn, from) {
                     programming.push(place.0);
                     count += 1;

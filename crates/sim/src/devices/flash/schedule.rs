@@ -63,7 +63,7 @@ impl Ssd {
         }
         self.dies[number as usize].overtaken = 0;
         self.resume(number, sim)
-            || self.urgent(number) && self.collect(number, sim)
+            || self.collects_first(number) && self.collect(number, sim)
             || self.program(number, sim)
             || self.start_reads(number, sim)
             || self.must_fold(number) && self.fold(number, sim)
@@ -90,6 +90,11 @@ impl Ssd {
             _ => since,
         };
         since < self.slot(first).since
+    }
+
+    /// Writes wait for blocks of this die, and have used what collection has won for them.
+    fn collects_first(&self, number: u32) -> bool {
+        self.urgent(number) && !self.dies[number as usize].collector.has_earned()
     }
 
     /// Writes wait for blocks of this die.
@@ -170,6 +175,7 @@ impl Ssd {
             _ => self.fill(number, &mut group),
         }
         let empty = group.is_empty();
+        self.dies[number as usize].collector.spend(group.len());
         self.dies[number as usize].group = group;
         if empty {
             return false;
