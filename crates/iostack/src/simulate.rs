@@ -153,7 +153,14 @@ fn replay(
     let mut ios = trace::open_with(open()?, format, &name, TraceOptions { disks, beyond });
     let job = jobs.first().cloned().unwrap_or_default();
     let stem = path.file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
-    let how = Replay { job: Job { name: stem, ..job }, speed: speed(flags.replay_speed.as_deref())? };
+    let speed = speed(flags.replay_speed.as_deref())?;
+    let pace = match speed {
+        Some(1.0) => "at its own times".to_owned(),
+        Some(factor) => format!("{factor} times as fast as recorded"),
+        None => format!("as fast as depth {} allows", job.queue_depth),
+    };
+    let replay = Some(format!("`{name}` ({}), {pace}", format.name()));
+    let how = Replay { job: Job { name: stem, replay, ..job }, speed };
     Ok(run::replay(sheet, &mut ios, &how, options)?)
 }
 

@@ -249,6 +249,8 @@ pub struct Job {
     pub file_count: u32,
     /// Remove the files this job made.
     pub unlink: bool,
+    /// A trace that was replayed instead, in words: its name, format and speed.
+    pub replay: Option<String>,
     /// The options as they were typed, in order: what fio's JSON shows as "job options".
     pub options: Vec<(String, String)>,
 }
@@ -297,6 +299,7 @@ impl Default for Job {
             directory: None,
             file_count: 1,
             unlink: false,
+            replay: None,
             options: Vec::new(),
         }
     }

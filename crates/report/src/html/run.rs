@@ -293,6 +293,9 @@ fn cost(outcome: &Outcome) -> String {
 
 fn asked_short(outcome: &Outcome) -> String {
     let job = &outcome.job;
+    if let Some(replay) = &job.replay {
+        return format!("replay of {replay}");
+    }
     let engine = if outcome.inside.is_some() { String::new() } else { format!("{} ", job.engine.name()) };
     let threads = if job.threads == 1 { String::new() } else { format!(", {} threads", job.threads) };
     format!("{} {}, {engine}depth {}{threads}", job.rw_name(), sizes(job), job.depth())
@@ -310,6 +313,9 @@ fn asked(outcome: &Outcome) -> String {
     let arrival = job.rate.map_or("closed loop".to_owned(), |rate| {
         format!("open loop, {} I/Os per second and thread", rate.iops)
     });
+    if let Some(replay) = &job.replay {
+        return pairs(&[("Replay of", replay.clone()), ("Seed", job.seed.to_string())]);
+    }
     pairs(&[
         ("Work", format!("{}, {}", job.rw_name(), access(&job.access))),
         ("Mix", format!("{} % read, {} % write, {} % trim", job.mix.read, job.mix.write, job.mix.trim)),

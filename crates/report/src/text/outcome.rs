@@ -69,6 +69,9 @@ fn one(outcome: &Outcome, notes: &mut Notes) -> String {
 /// The job in one sentence. In a simulation no engine's system calls take part, only its depth.
 fn asked(outcome: &Outcome) -> String {
     let (job, target) = (&outcome.job, &outcome.target);
+    if let Some(replay) = &job.replay {
+        return format!("replay of {replay}, on {target}; seed {}", job.seed);
+    }
     let engine = if outcome.inside.is_some() { String::new() } else { format!(" with {}", engine(job)) };
     let mut words = vec![format!("{} of {}{engine}", access(job), sizes(job))];
     words.push(format!("depth {}", job.depth()));

@@ -57,7 +57,6 @@ impl Collector {
         self.programming.push(place);
     }
 
-    /// The page that belongs to a place is in the controller, since it is being programmed.
     /// The host may write.
     pub(super) fn has_earned(&self) -> bool {
         self.earned >= PAGE
@@ -68,6 +67,7 @@ impl Collector {
         self.earned = self.earned.saturating_sub(pages as u64 * PAGE);
     }
 
+    /// The page that belongs to a place is in the controller, since it is being programmed.
     #[inline]
     pub(super) fn holds(&self, place: u32) -> bool {
         !self.programming.is_empty() && self.programming.contains(&place)
