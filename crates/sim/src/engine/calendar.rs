@@ -6,10 +6,12 @@
 //!      push: moved in from the nearer end   only when more is pending than fits near
 //! ```
 //!
-//! Each event is one 128-bit number, which tells when, after which others of that moment, and whom to wake. With some tens of
-//! events pending, which is what a queue depth of some tens makes, a sorted ring beats a heap: the next one is taken at
-//! no cost, and most new ones belong at an end: right behind the present (a link, a processor) or behind all others (a die).
-//! What is pushed later has a larger number, so that comparing moments suffices to keep ties in order.
+//! With some tens of events pending, which is what a queue depth of some tens makes, a sorted ring beats a heap: the next one
+//! is taken at no cost, and most new ones belong at an end: right behind the present (a link, a processor) or behind all
+//! others (a die). What is pushed goes behind all of its moment, so that comparing moments suffices to keep ties in order.
+//! (A queue for each kind of event beside the ring, as most kinds come in order, was tried: no faster.)
+//!
+//! In the heap each event is one number; the sequence keeps the order of ties:
 //!
 //! ```text
 //!   127          72 71       40 39      30 29      0
@@ -30,7 +32,7 @@ const SEQUENCE_SHIFT: u32 = TOKEN_BITS + PART_BITS;
 pub(super) const TIME_MAX: Time = (1 << (128 - TIME_SHIFT)) - 1;
 
 /// What happens at a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) time: Time,
     pub(super) part: u16,
@@ -49,61 +51,46 @@ const _: () = assert!(RING.is_power_of_two() && NEAR_MAX < RING);
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
     /// From `first` on, `count` events in order; all before any of `far`.
-    near: Box<[u128; RING]>,
+    near: Box<[Event; RING]>,
     first: usize,
     count: usize,
     far: Heap,
-    sequence: u32,
 }
 
 impl Default for Calendar {
     fn default() -> Calendar {
-        Calendar { near: Box::new([0; RING]), first: 0, count: 0, far: Heap::default(), sequence: 0 }
+        Calendar { near: Box::new([Event::default(); RING]), first: 0, count: 0, far: Heap::default() }
     }
-}
-
-/// The moment, which decides between an event and one that is pushed later.
-#[inline]
-fn moment(key: u128) -> u64 {
-    (key >> TIME_SHIFT) as u64
 }
 
 impl Calendar {
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
-        assert!(event.time <= TIME_MAX, "virtual time ends after 833 days");
-        if self.sequence == u32::MAX || self.count == NEAR_MAX {
-            self.make_room();
+        if self.count == NEAR_MAX {
+            self.spill();
         }
-        self.sequence += 1;
-        let key = u128::from(event.time) << TIME_SHIFT
-            | u128::from(self.sequence) << SEQUENCE_SHIFT
-            | u128::from(event.part) << TOKEN_BITS
-            | u128::from(event.token);
-        if self.far.keys.first().is_some_and(|&first| moment(first) <= event.time) {
-            return self.far.push(key);
+        if event.time >= self.far.first {
+            return self.far.push_behind(event);
         }
         let (near, behind) = (&mut self.near, self.first + self.count);
-        let place = if self.count == 0 || moment(near[(behind - 1) & MASK]) <= event.time {
-            behind
-        } else if event.time < moment(near[(self.first + self.count / 2) & MASK]) {
+        let mut place = behind;
+        if self.count == 0 || near[(behind - 1) & MASK].time <= event.time {
+            // Behind all others.
+        } else if event.time < near[(self.first + self.count / 2) & MASK].time {
             // What comes before it moves one place to the front.
-            self.first = self.first.wrapping_sub(1) & MASK;
-            let mut place = self.first;
-            while moment(near[(place + 1) & MASK]) <= event.time {
+            place = self.first + MASK;
+            self.first = place & MASK;
+            while near[(place + 1) & MASK].time <= event.time {
                 near[place & MASK] = near[(place + 1) & MASK];
                 place += 1;
             }
-            place
         } else {
-            let mut place = behind;
-            while moment(near[(place - 1) & MASK]) > event.time {
+            while near[(place - 1) & MASK].time > event.time {
                 near[place & MASK] = near[(place - 1) & MASK];
                 place -= 1;
             }
-            place
-        };
-        near[place & MASK] = key;
+        }
+        near[place & MASK] = event;
         self.count += 1;
     }
 
@@ -112,28 +99,19 @@ impl Calendar {
         if self.count == 0 {
             self.refill()?;
         }
-        let first = self.near[self.first & MASK];
+        let event = self.near[self.first & MASK];
         self.first = (self.first + 1) & MASK;
         self.count -= 1;
-        Some(Event {
-            time: moment(first),
-            part: (first >> TOKEN_BITS) as u16 & ((1 << PART_BITS) - 1),
-            token: first as u32 & ((1 << TOKEN_BITS) - 1),
-        })
+        Some(event)
     }
 
-    /// Numbers or places ran out.
+    /// Moves the later half of what is near away.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self) {
-        if self.sequence == u32::MAX {
-            self.renumber();
-        }
-        if self.count == NEAR_MAX {
-            for index in NEAR_MAX / 2..NEAR_MAX {
-                self.far.push(self.near[(self.first + index) & MASK]);
-            }
-            self.count = NEAR_MAX / 2;
+    fn spill(&mut self) {
+        while self.count > NEAR_MAX / 2 {
+            self.count -= 1;
+            self.far.push_before(self.near[(self.first + self.count) & MASK]);
         }
     }
 
@@ -154,30 +132,51 @@ impl Calendar {
     pub(super) fn len(&self) -> usize {
         self.count + self.far.keys.len()
     }
+}
 
-    /// Sequence numbers ran out: numbers what is pending anew, in the same order.
-    #[cold]
-    fn renumber(&mut self) {
-        // A sorted list is a heap.
-        self.far.keys.sort_unstable();
-        self.sequence = 0;
-        let mut anew = |key: &mut u128| {
-            self.sequence += 1;
-            let mask = u128::from(u32::MAX) << SEQUENCE_SHIFT;
-            *key = (*key & !mask) | u128::from(self.sequence) << SEQUENCE_SHIFT;
-        };
-        (0..self.count).for_each(|index| anew(&mut self.near[(self.first + index) & MASK]));
-        self.far.keys.iter_mut().for_each(anew);
+/// The first first; each node has four children.
+#[derive(Clone, Debug)]
+struct Heap {
+    keys: Vec<u128>,
+    /// Moment of the first; the end of time when there is none.
+    first: Time,
+    /// Number of the last that was put behind all others of its moment.
+    behind: u32,
+    /// Number of the last that was put before all others.
+    before: u32,
+}
+
+impl Default for Heap {
+    fn default() -> Heap {
+        Heap { keys: Vec::new(), first: Time::MAX, behind: 1 << 31, before: 1 << 31 }
     }
 }
 
-/// The least first; each node has four children.
-#[derive(Clone, Debug, Default)]
-struct Heap {
-    keys: Vec<u128>,
+fn key(event: Event, sequence: u32) -> u128 {
+    assert!(event.time <= TIME_MAX, "virtual time ends after 833 days");
+    u128::from(event.time) << TIME_SHIFT
+        | u128::from(sequence) << SEQUENCE_SHIFT
+        | u128::from(event.part) << TOKEN_BITS
+        | u128::from(event.token)
 }
 
 impl Heap {
+    fn push_behind(&mut self, event: Event) {
+        if self.behind == u32::MAX {
+            self.renumber();
+        }
+        self.behind += 1;
+        self.push(key(event, self.behind));
+    }
+
+    fn push_before(&mut self, event: Event) {
+        if self.before == 0 {
+            self.renumber();
+        }
+        self.before -= 1;
+        self.push(key(event, self.before));
+    }
+
     fn push(&mut self, key: u128) {
         let mut place = self.keys.len();
         self.keys.push(key);
@@ -190,15 +189,37 @@ impl Heap {
             place = above;
         }
         self.keys[place] = key;
+        self.note_first();
     }
 
-    fn pop(&mut self) -> Option<u128> {
+    fn note_first(&mut self) {
+        self.first = self.keys.first().map_or(Time::MAX, |key| (key >> TIME_SHIFT) as u64);
+    }
+
+    fn pop(&mut self) -> Option<Event> {
         let first = *self.keys.first()?;
         let last = self.keys.pop().expect("it has a first");
         if !self.keys.is_empty() {
             self.sink(last);
         }
-        Some(first)
+        self.note_first();
+        Some(Event {
+            time: (first >> TIME_SHIFT) as u64,
+            part: (first >> TOKEN_BITS) as u16 & ((1 << PART_BITS) - 1),
+            token: first as u32 & ((1 << TOKEN_BITS) - 1),
+        })
+    }
+
+    /// Numbers ran out: numbers what is here anew, in the same order. A sorted list is a heap.
+    #[cold]
+    fn renumber(&mut self) {
+        self.keys.sort_unstable();
+        (self.before, self.behind) = (1 << 31, 1 << 31);
+        for key in &mut self.keys {
+            self.behind += 1;
+            let mask = u128::from(u32::MAX) << SEQUENCE_SHIFT;
+            *key = (*key & !mask) | u128::from(self.behind) << SEQUENCE_SHIFT;
+        }
     }
 
     /// Puts `key` where the first was, and further down as far as it must.
@@ -235,7 +256,8 @@ mod tests {
     #[test]
     fn events_come_in_order_and_ties_as_they_were_put() {
         let mut rng = Rng::from_seed(1);
-        let mut calendar = Calendar { sequence: u32::MAX - 2000, ..Calendar::default() };
+        let mut calendar = Calendar::default();
+        calendar.far.behind = u32::MAX - 2000;
         let mut expected = Vec::new();
         for token in 0..5000 {
             let time = rng.below(300);
@@ -252,7 +274,8 @@ mod tests {
     fn near_and_far_together_are_one_order() {
         for pending in [1, 30, NEAR_MAX, 1000] {
             let mut rng = Rng::from_seed(pending as u64);
-            let mut calendar = Calendar { sequence: u32::MAX - 5000, ..Calendar::default() };
+            let mut calendar = Calendar::default();
+            (calendar.far.before, calendar.far.behind) = (3000, u32::MAX - 5000);
             let mut reference = std::collections::BTreeSet::new();
             let (mut now, mut number) = (0, 0);
             for _ in 0..20_000 {
