@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 /// Writes `content` to a new file `path`; an existing file is refused.
-pub(crate) fn new_file(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
+pub(crate) fn new_file(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
     if path.exists() {
         bail!("`{}` exists and is not overwritten; name another file or remove it", path.display());
     }

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
     }
     let experiments = chosen(&args.experiments)?;
     if args.list {
-        experiments.iter().for_each(|one| talk::data(&listed(one)));
+        talk::data(&experiments.iter().map(listed).collect::<Vec<_>>().concat());
         return Ok(Ended::Done);
     }
     let talk = Talk::new(args.quiet);
@@ -98,15 +98,24 @@ fn one(name: &str, claims: &[Claim]) -> anyhow::Result<Experiment> {
 fn reproduce(experiments: &[Experiment], asked: Option<usize>, talk: &Talk) -> Repro {
     let planned: Vec<Vec<Planned>> =
         experiments.iter().map(|one| one.curves.iter().flat_map(gather::plan).collect()).collect();
-    let named = experiments
-        .iter()
-        .zip(&planned)
-        .flat_map(|(one, points)| points.iter().map(move |point| format!("{}, {}", one.id, point.name())));
-    let names: Vec<String> = named.collect();
-    let tasks: Vec<Task> = planned.iter().flatten().map(|point| point.task.clone()).collect();
-    let mut given = watched(&tasks, &names, parallel(asked), talk).into_iter();
+    // The same run may be of several experiments; it is made once.
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut places: Vec<usize> = Vec::new();
+    for (one, points) in experiments.iter().zip(&planned) {
+        for point in points {
+            let known = tasks.iter().position(|task| *task == point.task);
+            places.push(known.unwrap_or(tasks.len()));
+            if known.is_none() {
+                tasks.push(point.task.clone());
+                names.push(format!("{}, {}", one.id, point.name()));
+            }
+        }
+    }
+    let given = watched(&tasks, &names, parallel(asked), talk);
+    let mut places = places.into_iter();
     let reproduced = experiments.iter().zip(&planned).map(|(one, points)| {
-        let mine: Vec<_> = given.by_ref().take(points.len()).collect();
+        let mine: Vec<_> = places.by_ref().take(points.len()).map(|index| given[index].clone()).collect();
         gather::reproduced(one, points, &mine)
     });
     Repro {
@@ -135,7 +144,7 @@ fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {
         }
     }
     if let Some(path) = &args.html {
-        save::new_file(path, iostack_report::html::repro(repro))?;
+        save::new_file(path, &iostack_report::html::repro(repro))?;
         talk.say(&format!("report: {}", path.display()));
     }
     Ok(())

@@ -148,12 +148,11 @@ fn verdict(verdict: &Verdict, curves: &[ReproCurve]) -> ReproVerdict {
     let subjects = std::iter::once(&verdict.first).chain(&verdict.second);
     let missing =
         subjects.flat_map(|subject| &curves[subject.curve].points).find(|point| point.outcome.is_none());
-    let judged = match missing {
-        Some(point) => Err(point.error.clone().unwrap_or_else(|| "not run to its end".to_owned())),
-        None => {
-            let second = verdict.second.as_ref().map(look);
-            judge(verdict.test, &look(&verdict.first), second.as_deref(), verdict.figure_claimed)
-        }
+    let judged = if let Some(point) = missing {
+        Err(point.error.clone().unwrap_or_else(|| "not run to its end".to_owned()))
+    } else {
+        let second = verdict.second.as_ref().map(look);
+        judge(verdict.test, &look(&verdict.first), second.as_deref(), verdict.figure_claimed)
     };
     let (ours, difference, holds) = match judged {
         Ok(judged) => (judged.ours, judged.difference, Some(judged.holds)),

@@ -1,5 +1,10 @@
 //! The page of the manual: `docs/repro.md`.
 
+#![expect(
+    clippy::format_push_string,
+    reason = "a page is made once; `write!` would return an error that cannot happen"
+)]
+
 use iostack_model::{Repro, ReproVerdict, Reproduced};
 
 /// Where the page finds its figures.

@@ -218,14 +218,10 @@ impl Fall {
     }
 
     fn words(&self) -> String {
-        format!(
-            "{} falls to {} ({}) between {} s and {} s",
-            number(self.before),
-            number(self.after),
-            percent(self.kept()),
-            number(self.from),
-            number(self.until)
-        )
+        let (from, until) = (number(self.from), number(self.until));
+        let when =
+            if from == until { format!("at {from} s") } else { format!("between {from} s and {until} s") };
+        format!("{} falls to {} ({}) {when}", number(self.before), number(self.after), percent(self.kept()))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::predicate::{Judged, Test, judge, number, percent};
 
 fn line(values: &[f64]) -> Vec<(f64, f64)> {
-    values.iter().enumerate().map(|(index, &y)| (2_f64.powi(index as i32), y)).collect()
+    std::iter::successors(Some(1.0), |x| Some(x * 2.0)).zip(values.iter().copied()).collect()
 }
 
 fn windows(values: &[f64]) -> Vec<(f64, f64)> {

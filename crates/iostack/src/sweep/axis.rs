@@ -26,11 +26,11 @@ pub(crate) fn axes(devices: &str, vary: &[String]) -> Result<Vec<SweepAxis>, Str
         axes.push(SweepAxis { key: DEVICE.to_owned(), values: devices });
     }
     for text in vary {
-        let axis = axis("--vary", text)?;
-        if axes.iter().any(|other| other.key == axis.key) {
-            return Err(format!("`--vary {text}`: `{}` is varied already", axis.key));
+        let new = axis("--vary", text)?;
+        if axes.iter().any(|other| other.key == new.key) {
+            return Err(format!("`--vary {text}`: `{}` is varied already", new.key));
         }
-        axes.push(axis);
+        axes.push(new);
     }
     let points = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
     match points {

@@ -41,7 +41,7 @@ pub(crate) struct Planned {
 pub(crate) fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
     let axes = axis::axes(base.device, vary).map_err(anyhow::Error::msg)?;
     let devices = match axes.first() {
-        Some(axis) if axis.key == DEVICE => axis.values.clone(),
+        Some(first) if first.key == DEVICE => first.values.clone(),
         _ => vec![base.device.to_owned()],
     };
     check_keys(&axes, base, &devices)?;

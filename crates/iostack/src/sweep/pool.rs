@@ -17,7 +17,7 @@ use iostack_sim::sheet::Sheet;
 const PROGRESS_EVERY: u64 = 1 << 18;
 
 /// One simulation to be run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Task {
     /// The device.
     pub(crate) device: String,
@@ -207,7 +207,8 @@ mod tests {
             counted.share(&Progress { job: job.to_owned(), done: Some(done), ..Progress::default() })
         };
         let shares = [at("fill", 0.5), at("fill", 1.0), at("run", 0.5), at("run", 2.0)];
-        assert_eq!(shares, [0.25, 0.5, 0.75, 1.0]);
+        let percents = shares.map(|share| (share * 100.0).round() as u32);
+        assert_eq!(percents, [25, 50, 75, 100]);
         let timed = Counted { groups: 1, seen: RefCell::new((String::new(), 0)) };
         let progress = Progress { elapsed: Nanos(1), expected: Some(Nanos(4)), ..Progress::default() };
         assert!((timed.share(&progress) - 0.25).abs() < 1e-9);

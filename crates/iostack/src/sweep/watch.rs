@@ -46,12 +46,12 @@ fn brief(given: &Given) -> String {
 
 /// `7 of 64 points, 12 %, 4 s of about 33 s`.
 fn line(watched: &Watched, count: usize, elapsed: Nanos) -> String {
-    let mut text = format!("{} of {count} points, {:.0} %", watched.done, watched.share * 100.0);
-    if watched.share > 0.02 {
-        let whole = elapsed.as_secs_f64() / watched.share;
-        text += &format!(", {:.0} s of about {whole:.0} s", elapsed.as_secs_f64());
+    let done = format!("{} of {count} points, {:.0} %", watched.done, watched.share * 100.0);
+    if watched.share <= 0.02 {
+        return done;
     }
-    text
+    let whole = elapsed.as_secs_f64() / watched.share;
+    format!("{done}, {:.0} s of about {whole:.0} s", elapsed.as_secs_f64())
 }
 
 #[cfg(test)]

@@ -62,7 +62,8 @@ fn failures(one: &Reproduced) -> String {
         for error in errors {
             let alike = curve.points.iter().filter(|point| point.error.as_deref() == Some(error));
             let at: Vec<&str> = alike.map(|point| point.at.as_str()).filter(|at| !at.is_empty()).collect();
-            let at = if at.is_empty() { String::new() } else { format!(", {} {}", curve.varied, at.join(" ")) };
+            let at =
+                if at.is_empty() { String::new() } else { format!(", {} {}", curve.varied, at.join(" ")) };
             text += &paragraph("  FAILED   ", &format!("{}{at}: {error}", curve.name));
         }
     }

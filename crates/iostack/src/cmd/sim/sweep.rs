@@ -23,9 +23,10 @@ pub(crate) struct SweepArgs {
     /// Job files: fio's (any name) or iostack's (.toml). None: one job from
     /// flags.
     jobs: Vec<PathBuf>,
-    /// What is varied: a number of the device (flash.over_provisioning=7%,28%)
-    /// or an option of the job (queue_depth=1..128*2). Ranges: 1..8,
-    /// 10%..50%+10%, 4k..1m*4. Several: every combination.
+    /// What is varied: a number of the device, like
+    /// `flash.over_provisioning=7%,28%`, or an option of the job, like
+    /// `queue_depth=1..128*2`. Ranges: 1..8, 10%..50%+10%, 4k..1m*4. Several:
+    /// every combination.
     #[arg(long, value_name = "KEY=VALUES")]
     vary: Vec<String>,
     /// Change a number of the device in every point; may be repeated.
@@ -76,7 +77,8 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Ended> {
     };
     let (axes, planned) = plan::plan(&base, &args.vary)?;
     if args.dry_run {
-        planned.iter().for_each(|point| talk::data(&format!("{}\n", point.command)));
+        let commands: Vec<&str> = planned.iter().map(|point| point.command.as_str()).collect();
+        talk::data(&(commands.join("\n") + "\n"));
         return Ok(Ended::Done);
     }
     let (points, interrupted) = simulate(planned, args.parallel.map(usize::from), &talk);
@@ -131,16 +133,16 @@ fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
     if args.csv.is_some() || args.parquet.is_some() {
         let table = table::of_sweep(sweep);
         if let Some(path) = &args.csv {
-            save::new_file(path, table::csv(&table))?;
+            save::new_file(path, &table::csv(&table))?;
             told("table", path);
         }
         if let Some(path) = &args.parquet {
-            save::new_file(path, table::parquet(&table))?;
+            save::new_file(path, &table::parquet(&table))?;
             told("table", path);
         }
     }
     if let Some(path) = &args.html {
-        save::new_file(path, iostack_report::html::sweep(sweep))?;
+        save::new_file(path, &iostack_report::html::sweep(sweep))?;
         told("report", path);
     }
     Ok(())
