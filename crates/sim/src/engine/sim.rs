@@ -175,12 +175,11 @@ impl Sim {
         let now = self.now;
         let request = self.request_mut(id);
         assert!(request.mark == now, "a request was finished with time that belongs to no stage");
-        let message = match request.up() {
-            Some(above) => Message::Return(above, id),
-            None => {
-                assert!(request.parent.is_none(), "a part of a request ends by `join`");
-                Message::Completed(id)
-            }
+        let message = if let Some(above) = request.up() {
+            Message::Return(above, id)
+        } else {
+            assert!(request.parent.is_none(), "a part of a request ends by `join`");
+            Message::Completed(id)
         };
         self.messages.push_back(message);
     }

@@ -50,6 +50,7 @@ impl World {
 
     /// Goes on until the driver has something to do.
     #[inline]
+    #[expect(clippy::should_implement_trait, reason = "an iterator would keep the world borrowed")]
     pub fn next(&mut self) -> Happened {
         loop {
             while let Some(message) = self.sim.messages.pop_front() {

@@ -232,8 +232,8 @@ impl Board {
         }
         self.gauges.iter_mut().for_each(|gauge| gauge.values.truncate(self.closed.len()));
         assert!(self.in_flight == 0, "{} I/Os are missing at the end", self.in_flight);
-        let (area, flown) = (self.area, self.flown);
-        assert!(area == flown, "Little's law: {area} ns of numbers in flight, {flown} ns of times in flight");
+        let (area, sum) = (self.area, self.flown);
+        assert!(area == sum, "Little's law: {area} ns of numbers in flight, {sum} ns of times in flight");
         let flow = |direction: usize| Flow {
             bytes: Bytes(self.totals[direction].bytes),
             latency: self.totals[direction].latency.bins(),
@@ -246,7 +246,7 @@ impl Board {
             sync: self.sync.bins(),
             series: std::mem::take(&mut self.closed),
             gauges: std::mem::take(&mut self.gauges),
-            flown,
+            flown: sum,
         }
     }
 
@@ -294,7 +294,9 @@ mod tests {
     #[test]
     fn the_way_has_every_stage_once() {
         let mut seen = [0; STAGES];
-        WAY.iter().for_each(|&stage| seen[stage as usize] += 1);
+        for stage in WAY {
+            seen[stage as usize] += 1;
+        }
         assert_eq!(seen, [1; STAGES]);
     }
 

@@ -4,13 +4,16 @@ use iostack_model::{Caveat, Data, Engine, Outcome};
 
 use super::About;
 
+/// Whether the job asks for it.
+type Asks = fn(&Outcome) -> bool;
+
 type Doubt = fn(&Outcome) -> Option<Caveat>;
 
 /// In the order of weight, as for a real target.
 const DOUBTS: &[Doubt] = &[failed, interrupted, depth_below_asked, rate_missed];
 
 /// What the simulation leaves out: whether the job asks for it, and what it is.
-const LEFT_OUT: &[(fn(&Outcome) -> bool, &str)] = &[
+const LEFT_OUT: &[(Asks, &str)] = &[
     (|_| true, "the host (system calls, interrupts and CPUs take no time)"),
     (|outcome| !outcome.job.direct || outcome.job.engine == Engine::Mmap, "the page cache"),
     (

@@ -16,6 +16,7 @@
 mod board;
 mod doubts;
 mod error;
+mod group;
 mod limit;
 mod outcome;
 mod pacer;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use iostack_model::{CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, Storage, Target, TargetKind};
 
 use super::SimError;
-use super::stage::{Ended, Group};
+use super::group::{Ended, Group};
 use super::{doubts, limit};
-use crate::engine::World;
+use crate::engine::{Part, World};
 use crate::sheet::{Sheet, Tally};
 
 /// Who answered, as the outcome says it.
@@ -30,7 +30,8 @@ pub struct About {
 impl About {
     /// Of a device with a sheet.
     pub fn of(sheet: &Sheet) -> About {
-        let state = sheet.kind.parameters.iter().find(|parameter| parameter.key.ends_with(".state"));
+        let key = format!("{}.state", sheet.kind.name);
+        let state = sheet.kind.parameters.iter().find(|parameter| parameter.key == key);
         About {
             device: sheet.name.clone(),
             title: sheet.title.clone(),
@@ -104,7 +105,7 @@ pub(super) fn assemble(
     };
     inside.limit = limit::of(&outcome, &inside);
     outcome.inside = Some(inside);
-    let formulas: Vec<String> = world.parts().filter_map(|part| part.state_by_formula()).collect();
+    let formulas: Vec<String> = world.parts().filter_map(Part::state_by_formula).collect();
     outcome.caveats = doubts::of(&outcome, about, &formulas);
     if let (Some(late), Some((asked, achieved))) = (group.late, doubts::rate_missed_by(&outcome))
         && !outcome.interrupted

@@ -2,7 +2,7 @@
 
 use iostack_model::{Nanos, Phase, Progress};
 
-use super::stage::Group;
+use super::group::Group;
 use super::worker::{Doing, Worker};
 use crate::engine::Time;
 

@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 use iostack_model::{Caveat, Direction, Job, LogEntry, Mix, Nanos, Phase};
 use iostack_workload::trace::{TraceError, TraceIo};
 
-use super::stage::{Bench, Group, looks_every};
+use super::group::{Group, looks_every};
+use super::stage::Bench;
 use super::{About, Ran, RunOptions, SimError, outcome, progress};
 use crate::devices;
 use crate::engine::{Happened, Kind, RequestId, Shape, Time, World};
@@ -222,6 +223,6 @@ impl<'a> Replayer<'_, 'a, '_> {
     }
 
     fn unserved(&self) -> SimError {
-        super::stage::unserved(&self.bench.world, self.in_flight)
+        super::group::unserved(&self.bench.world, self.in_flight)
     }
 }
