@@ -30,15 +30,14 @@ const HEADING: &str = "Simulated targets (--on sim:DEVICE)";
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct SimFlags {
     /// Change a number of the simulated device, such as
-    /// flash.over_provisioning=28%; may be repeated.
+    /// `flash.over_provisioning=28%`; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", help_heading = HEADING)]
     pub(crate) set: Vec<String>,
-    /// Write the way of single requests to a new file, for Perfetto or
-    /// chrome://tracing.
+    /// Write the way of single requests to a new file, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub(crate) timeline: Option<PathBuf>,
-    /// Replay a trace instead of a job: fio iolog, MSR CSV, blkparse, SPC or
-    /// DiskSim ascii.
+    /// Replay a trace instead of a job: fio iolog, MSR, blkparse, SPC or
+    /// disksim.
     #[arg(long, value_name = "TRACE", help_heading = HEADING)]
     pub(crate) replay: Option<PathBuf>,
     /// Format of the trace [seen from its first lines].
@@ -141,12 +140,10 @@ fn replay(
         Some(typed) => TraceFormat::named(typed).with_context(|| unknown_format(typed))?,
         None => TraceFormat::detect_in(&mut *open()?, &name)?,
     };
-    let disks = match &flags.replay_disk {
-        Some(disk) => Disks::Only(disk.clone()),
-        None => {
-            let survey = trace::survey(open()?, format, &name)?;
-            if survey.disks.len() > 1 { survey.laid() } else { Disks::One }
-        }
+    let disks = if let Some(disk) = &flags.replay_disk {
+        Disks::Only(disk.clone())
+    } else {
+        trace::survey(open()?, format, &name)?.laid()
     };
     let capacity = capacity(sheet, options.seed)?;
     let beyond = if flags.replay_wrap { Beyond::Wrap(capacity) } else { Beyond::Refuse(capacity) };

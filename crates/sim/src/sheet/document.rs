@@ -148,6 +148,7 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&mut self, key: String, line: u32, table: &DeTable, document: &mut Document) {
+        let before = self.problems.len();
         let mut text = None;
         let mut sources = Vec::new();
         for (name, typed) in self.texts("", table) {
@@ -163,6 +164,7 @@ impl<'a> Reader<'a> {
             return self.problem(line, format!("`{key}` has no value"), HOW);
         };
         match sources.pop() {
+            None if self.problems.len() > before => {}
             None => self.problem(line, format!("`{key} = {text}` does not say where it comes from"), HOW),
             Some(_) if !sources.is_empty() => {
                 self.problem(
@@ -199,15 +201,16 @@ impl<'a> Reader<'a> {
         for (key, value) in table {
             let line = self.line(key.span().start);
             let name = format!("{prefix}{}", key.get_ref());
-            match value.get_ref() {
-                DeValue::Table(inner) => texts.extend(self.texts(&format!("{name}."), inner)),
-                _ => match text_of(value) {
-                    Some(text) => texts.push((name, Typed { text, line })),
-                    None => {
-                        self.problem(line, format!("`{name}` is no single value"), "write one text or number")
-                    }
-                },
+            if let DeValue::Table(inner) = value.get_ref() {
+                texts.extend(self.texts(&format!("{name}."), inner));
+                continue;
             }
+            let Some(text) = text_of(value) else {
+                let what = format!("`{name}` is no single value");
+                self.problem(line, what, "write one text or number");
+                continue;
+            };
+            texts.push((name, Typed { text, line }));
         }
         texts.sort_by_key(|(_, typed)| typed.line);
         texts

@@ -325,7 +325,7 @@ impl Maker {
                 continue;
             }
             match member.with(&inside) {
-                Ok(changed) => *member = changed,
+                Ok(other) => *member = other,
                 Err(errors) => self.problems.extend(errors.problems),
             }
         }

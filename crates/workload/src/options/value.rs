@@ -151,7 +151,9 @@ pub(crate) fn mix(value: &str) -> Result<Mix, ValueError> {
         Ok([read, write, trim]) if u32::from(*read) + u32::from(*write) + u32::from(*trim) == 100 => {
             Ok(Mix { read: *read, write: *write, trim: *trim })
         }
-        _ => bad("write read, write, trim, or percents of reads, writes and trims that add up to 100, like 70/30"),
+        _ => bad(
+            "write read, write, trim, or percents of reads, writes and trims that add up to 100, like 70/30",
+        ),
     }
 }
 

@@ -44,16 +44,17 @@ fn plain(kind: &DeviceKind) -> String {
 }
 
 fn markdown(kind: &DeviceKind) -> String {
-    let mut out = format!(
-        "### {}\n\n{}\n\n| key | meaning | written | when absent |\n| --- | --- | --- | --- |\n",
-        kind.name, kind.about
-    );
-    for parameter in kind.parameters {
+    let row = |parameter: &Parameter| {
         let usual = parameter.default.map_or("refused".to_owned(), |default| format!("`{default}`"));
-        out +=
-            &format!("| `{}` | {} | {} | {usual} |\n", parameter.key, parameter.meaning, written(parameter));
-    }
-    out
+        format!("| `{}` | {} | {} | {usual} |\n", parameter.key, parameter.meaning, written(parameter))
+    };
+    let rows: Vec<String> = kind.parameters.iter().map(row).collect();
+    format!(
+        "### {}\n\n{}\n\n| key | meaning | written | when absent |\n| --- | --- | --- | --- |\n{}",
+        kind.name,
+        kind.about,
+        rows.concat()
+    )
 }
 
 fn written(parameter: &Parameter) -> String {

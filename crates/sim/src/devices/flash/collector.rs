@@ -28,7 +28,7 @@ struct Work {
     drained: bool,
     /// Pages that were read: number and place.
     held: Vec<(u32, Place)>,
-    /// What the host may write for each page that is moved, in [`PAGE`]ths.
+    /// What the host may write for each page that is moved, in parts of [`PAGE`].
     gain: u64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Collector {
     sensed: u64,
     /// Places that are being programmed: the controller still has what belongs there.
     programming: Vec<u32>,
-    /// What the host may write before more is collected, in [`PAGE`]ths.
+    /// What the host may write before more is collected, in parts of [`PAGE`].
     earned: u64,
 }
 

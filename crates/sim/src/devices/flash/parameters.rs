@@ -88,7 +88,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ),
     with("gc.choices", Unit::Count, "8", "of how many random blocks `choices` takes the emptiest"),
     with("gc.hot_cold", YES_NO, "no", "pages written again soon get blocks of their own"),
-    with("gc.free_low", Unit::Count, "3", "free blocks of a plane from which on writes get what collection wins"),
+    with(
+        "gc.free_low",
+        Unit::Count,
+        "3",
+        "free blocks of a plane from which on writes get what collection wins",
+    ),
     with("gc.free_high", Unit::Count, "4", "free blocks of a plane until which idle dies collect"),
     with("slc.size", Unit::Bytes, "none", "blocks used with one bit a cell, besides the capacity"),
     with("slc.read", Unit::Time, "none", "sensing a page of them"),
