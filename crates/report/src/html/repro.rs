@@ -165,3 +165,50 @@ pub(super) fn drawing(plot: &ReproPlot) -> String {
     let (head, body) = drawn.split_at(inside);
     format!("{head}<style>{STYLE}</style><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{body}\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_model::ReproLine;
+
+    fn plot(heading: &str) -> ReproPlot {
+        let line = ReproLine { name: "a & b".into(), points: vec![(1.0, 10.0), (2.0, 20.0)] };
+        let (over, figure) = ("queue_depth".to_owned(), "I/Os per second".to_owned());
+        ReproPlot { heading: heading.into(), over, figure, lines: vec![line] }
+    }
+
+    #[test]
+    fn a_drawing_stands_alone() {
+        let text = drawing(&plot("H"));
+        assert!(text.starts_with("<svg xmlns=") && text.ends_with("</svg>\n"));
+        assert_eq!((text.matches("<svg").count(), text.matches("<style>").count()), (1, 1));
+    }
+
+    #[test]
+    fn the_page_says_how_many_claims_hold_and_escapes_what_files_say() {
+        let verdict = |holds| ReproVerdict {
+            claim: "c".into(),
+            says: "<b>".into(),
+            test: "at most".into(),
+            claimed: "1".into(),
+            ours: "2".into(),
+            difference: Some(1.0),
+            holds,
+            fitted: vec!["link.rate".into()],
+        };
+        let one = Reproduced {
+            id: "x".into(),
+            title: "T".into(),
+            source: "S".into(),
+            measured: "M".into(),
+            simulated: "I".into(),
+            curves: Vec::new(),
+            plots: vec![plot("<i>")],
+            verdicts: vec![verdict(Some(true)), verdict(Some(false)), verdict(None)],
+        };
+        let repro = Repro { schema: 1, iostack: "0".into(), experiments: vec![one], interrupted: false };
+        let text = page(&repro);
+        assert!(text.contains("1 of 3 published claims hold") && text.contains("+100.0"));
+        assert!(!text.contains("<i>") && !text.contains("<b><") && text.contains("&lt;b&gt;"));
+    }
+}

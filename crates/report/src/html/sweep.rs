@@ -3,7 +3,7 @@
 //! The page of `iostack sim sweep`: each figure over the axis with the most numbers, one curve for each combination of the
 //! others, then every number and the command of every point. Start reading at [`page`].
 
-use iostack_model::{Interval, Nanos, Outcome, Sweep, SweepPoint};
+use iostack_model::{Caveat, Interval, Nanos, Outcome, Sweep, SweepPoint};
 
 use super::escape;
 use super::figures::{iops, latency_axis, quantile};
@@ -26,7 +26,8 @@ pub(super) fn page(sweep: &Sweep) -> String {
     if sweep.failed().next().is_some() || sweep.interrupted {
         sections.push(Section::new("failed", "Failed", "What failed or was not run", failures(sweep)));
     }
-    let points = points(sweep, &mut sheet);
+    let whole = whole(sweep, &mut sheet);
+    let points = whole + &points(sweep, &mut sheet);
     sections.push(Section::new("points", "Points", "Every point", points));
     sections.push(Section::new("doubts", "Doubts", "Why to doubt it, and what to do", sheet.doubts.list()));
     let title = format!("iostack sim sweep {}", sweep.device);
@@ -58,7 +59,9 @@ fn along(sweep: &Sweep) -> Option<(usize, Axis, Vec<f64>)> {
     let (index, kind, numbers) =
         numbered.max_by_key(|(index, _, numbers)| (numbers.len(), usize::MAX - index))?;
     let scale = scale(&numbers);
-    Some((index, Axis::new(sweep.axes[index].key.clone(), quantity(kind), scale), numbers))
+    let unit = if kind == Measure::Percent { " (%)" } else { "" };
+    let label = format!("{}{unit}", sweep.axes[index].key);
+    Some((index, Axis::new(label, quantity(kind), scale), numbers))
 }
 
 fn quantity(kind: Measure) -> Quantity {
@@ -220,13 +223,33 @@ fn points(sweep: &Sweep, sheet: &mut Sheet) -> String {
     table(&heads, &rows)
 }
 
+/// Doubts of every point are said once, not at each.
+fn is_of_all(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::Simulated { .. } | Caveat::NotSimulated { .. } | Caveat::StateByFormula { .. })
+}
+
+fn whole(sweep: &Sweep, sheet: &mut Sheet) -> String {
+    let outcomes = sweep.points.iter().flat_map(|point| &point.outcomes);
+    let mut caveats: Vec<Caveat> = Vec::new();
+    for caveat in outcomes.flat_map(|outcome| &outcome.caveats).filter(|caveat| is_of_all(caveat)) {
+        if !caveats.contains(caveat) {
+            caveats.push(caveat.clone());
+        }
+    }
+    match sheet.doubts.note(&caveats, "points") {
+        links if links.is_empty() => links,
+        links => format!("<p class=\"note\">Doubts of every point: {links}</p>"),
+    }
+}
+
 fn row(point: &SweepPoint, outcome: &Outcome, sheet: &mut Sheet) -> Vec<String> {
     let name = if point.outcomes.len() > 1 {
         format!("{}, {}", point.name(), outcome.job.name)
     } else {
         point.name()
     };
-    let doubts = sheet.doubts.note(&outcome.caveats, &name);
+    let own: Vec<Caveat> = outcome.caveats.iter().filter(|caveat| !is_of_all(caveat)).cloned().collect();
+    let doubts = sheet.doubts.note(&own, &name);
     let time = |fraction: f64| {
         let bins = outcome.latency();
         let known =
@@ -246,4 +269,32 @@ fn row(point: &SweepPoint, outcome: &Outcome, sheet: &mut Sheet) -> Vec<String> 
         }),
         format!("<details><summary>command</summary><code>{}</code></details>", escape::text(&point.command)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use iostack_model::SweepAxis;
+
+    fn example(values: &[&str]) -> Sweep {
+        let values: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
+        let point = |value: &String| SweepPoint {
+            settings: vec![("k".into(), value.clone())],
+            command: format!("iostack run --k '{value}'"),
+            outcomes: fixture::outcome_file().outcomes[..1].to_vec(),
+            error: None,
+        };
+        let points = values.iter().map(point).collect();
+        let axes = vec![SweepAxis { key: "k".into(), values }];
+        Sweep { schema: 1, iostack: "0".into(), device: "d".into(), axes, points, interrupted: false }
+    }
+
+    #[test]
+    fn numbers_are_drawn_along_and_words_are_only_in_the_table() {
+        let drawn = page(&example(&["4k", "8k", "64k"]));
+        assert!(drawn.contains("Throughput over k") && drawn.contains("64 KiB"));
+        let listed = page(&example(&["greedy", "<b>"]));
+        assert!(!listed.contains("Throughput over k") && listed.contains("k=&lt;b&gt;"));
+    }
 }
