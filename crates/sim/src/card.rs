@@ -194,7 +194,7 @@ fn controller(sheet: &Sheet) -> Result<Vec<String>, SheetError> {
     facts.push(format!("{} for the host, {spare} more to move data in", sheet.bytes("flash.capacity")?));
     let low = sheet.count("gc.free_low")?;
     facts.push(format!(
-        "maps pages of {}; collection: {}, urgent at {low} free block{} a plane",
+        "maps pages of {}; collects {} at {low} free block{} of a plane",
         sheet.bytes("flash.mapping")?,
         sheet.word("gc.policy")?,
         plural(low)
@@ -219,7 +219,10 @@ fn die(sheet: &Sheet) -> Result<Vec<String>, SheetError> {
     }
     if sheet.has("slc.size") {
         let program = if sheet.has("slc.program") { sheet.time("slc.program")? } else { Nanos(0) };
-        facts.push(format!("{} of it written with one bit a cell in {program}", sheet.bytes("slc.size")?));
+        facts.push(format!(
+            "{} of the drive written with one bit a cell in {program}",
+            sheet.bytes("slc.size")?
+        ));
     }
     Ok(facts)
 }
@@ -232,7 +235,7 @@ fn raid0(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
         level.facts.retain(|fact| !fact.starts_with("member"));
     }
     let mut facts = vec![format!("{}, {}", member.name, member.title)];
-    facts.extend(card(&member).levels.iter().flat_map(|level| level.facts.first().cloned()));
+    facts.extend(card(&member).levels.iter().filter_map(|level| level.facts.first().cloned()));
     levels.push(level("drive", sheet.count("raid0.members")?, facts));
     Ok(levels)
 }

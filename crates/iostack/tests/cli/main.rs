@@ -22,7 +22,7 @@ macro_rules! pages {
 }
 
 pages! {
-    attribution check compare iolat jobfile pages run
+    attribution check compare devices iolat jobfile pages run simulate
 }
 
 /// Longer than any command on a page may take on the slowest machine; a hang must not eat the night.

@@ -74,24 +74,43 @@ fn numbers(card: &DeviceCard) -> String {
             escape::text(&number.key),
             escape::text(&number.value),
             escape::text(&number.meaning),
-            format!("{} {}", number.basis.name(), escape::text(&number.source)),
+            why(number),
         ]
     };
     let told = |basis: fn(Basis) -> bool| {
         card.numbers.iter().filter(|number| basis(number.basis)).map(row).collect::<Vec<_>>()
     };
     let usual = told(|basis| basis == Basis::Usual);
-    let mut out =
-        table::table(&["number", "value", "what it means", "why"], &told(|basis| basis != Basis::Usual));
+    let mut out = listed(&["number", "value", "what it means", "why"], &told(|basis| basis != Basis::Usual));
     if !usual.is_empty() {
         let heads = ["number", "value", "what it means", "why"];
         out += &format!(
             "<details><summary>{} more have the usual value of the kind</summary>{}</details>",
             usual.len(),
-            table::table(&heads, &usual)
+            listed(&heads, &usual)
         );
     }
     out
+}
+
+fn why(number: &DeviceNumber) -> String {
+    match number.source.as_str() {
+        "" => number.basis.name().to_owned(),
+        source => format!("{}: {}", number.basis.name(), escape::text(source)),
+    }
+}
+
+/// A table whose cells are words, which may be long.
+fn listed(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
+        cells.map(|cell| format!("<{tag} class=\"words\">{cell}</{tag}>")).collect()
+    };
+    let head = cells("th", &mut heads.iter().copied());
+    let row = |row: &Vec<String>| format!("<tr>{}</tr>", cells("td", &mut row.iter().map(String::as_str)));
+    let rows: String = rows.iter().map(row).collect();
+    format!(
+        "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
 }
 
 fn claims(claims: &[DeviceClaim]) -> String {
@@ -106,7 +125,7 @@ fn claims(claims: &[DeviceClaim]) -> String {
         ]
     };
     let rows: Vec<_> = claims.iter().map(row).collect();
-    table::table(&["claim", "figure", "must be", "found", "who says so"], &rows)
+    listed(&["claim", "figure", "must be", "found", "who says so"], &rows)
 }
 
 fn sources(card: &DeviceCard) -> String {
@@ -123,7 +142,10 @@ fn figure(card: &DeviceCard) -> String {
     top += LINE;
     let (mut above, mut count) = (1, 1);
     for level in &card.levels {
-        let columns = usize::try_from(level.count).unwrap_or(COLUMNS).clamp(1, COLUMNS);
+        // What hangs on each of several stands below it.
+        let hangs = count > 1 && level.count >= count;
+        let columns =
+            if hangs { above } else { usize::try_from(level.count).unwrap_or(COLUMNS).clamp(1, COLUMNS) };
         drawn += &lines(columns.max(above), top, GAP / 2.0);
         top += GAP / 2.0;
         drawn +=
@@ -220,4 +242,44 @@ fn wrapped(facts: &[String]) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_says_cannot_become_part_of_the_page() {
+        let evil = "</script><script>alert(1)</script>".to_owned();
+        let card = DeviceCard {
+            name: evil.clone(),
+            title: evil.clone(),
+            kind: "flash".to_owned(),
+            about: evil.clone(),
+            year: None,
+            origin: evil.clone(),
+            changed: vec![(evil.clone(), evil.clone())],
+            levels: vec![
+                DeviceLevel { name: evil.clone(), count: 1, is_way: true, facts: vec![evil.clone()] },
+                DeviceLevel { name: evil.clone(), count: 4, is_way: false, facts: vec![evil.clone()] },
+            ],
+            numbers: vec![DeviceNumber {
+                key: evil.clone(),
+                value: evil.clone(),
+                meaning: evil.clone(),
+                basis: Basis::Assumed,
+                source: evil.clone(),
+            }],
+            claims: Vec::new(),
+            sources: vec![(evil.clone(), evil)],
+            sourced: 0,
+            fitted: 0,
+            assumed: 1,
+            members: Vec::new(),
+        };
+        let page = page(&card);
+        assert!(!page.contains("<script>alert"));
+        assert!(page.contains("&lt;script&gt;alert(1)"));
+        assert_eq!(page.matches("rx=\"6\"").count(), 4);
+    }
 }

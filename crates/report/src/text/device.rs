@@ -118,11 +118,14 @@ fn drawing(levels: &[DeviceLevel]) -> String {
     let mut out = format!("  {:MARGIN$}host\n", "");
     let (mut above, mut joined) = (1, true);
     for level in levels {
+        // What hangs on each of several stands below it.
+        let hangs = above > 1 && level.count >= above;
+        let columns = columns(if hangs { above } else { level.count });
         if !joined && !level.is_way {
-            out += &repeated("|", columns(level.count));
+            out += &repeated("|", columns);
         }
         joined = level.is_way;
-        out += &match (level.is_way, columns(level.count)) {
+        out += &match (level.is_way, columns) {
             (true, 1) => line(level),
             (true, columns) => lines(level, columns),
             (false, 1) => wide(level),
@@ -144,13 +147,13 @@ fn repeated(text: &str, columns: usize) -> String {
 }
 
 fn told(level: &DeviceLevel) -> String {
-    let facts = &level.facts.join(", ");
-    let name = &level.name;
+    let facts = level.facts.join(", ");
     if level.count == 1 {
-        format!("{name}: {facts}")
-    } else {
-        format!("{} {name}s, each: {facts}", level.count)
+        return format!("{}: {facts}", level.name);
     }
+    let some = level.is_way && level.count > COLUMNS as u64;
+    let drawn = if some { format!(" ({COLUMNS} drawn)") } else { String::new() };
+    format!("{} {}s{drawn}, each: {facts}", level.count, level.name)
 }
 
 /// A line down, with what goes over it beside.
@@ -200,4 +203,80 @@ fn row(level: &DeviceLevel, columns: usize, above: u64) -> String {
         out += &boxed(&format!("x {share}"));
     }
     out + &edge + &paragraph("  ", &told(level))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(title: &str) -> DeviceCard {
+        let level = |name: &str, count, is_way| DeviceLevel {
+            name: name.to_owned(),
+            count,
+            is_way,
+            facts: vec!["800 MB/s".to_owned(), "as long as it is known and not much longer".to_owned()],
+        };
+        let number = |key: &str, basis| DeviceNumber {
+            key: key.to_owned(),
+            value: "25us".to_owned(),
+            meaning: "what it means in a line that is somewhat long".to_owned(),
+            basis,
+            source: "sheet: page 4".to_owned(),
+        };
+        DeviceCard {
+            name: "mine".to_owned(),
+            title: title.to_owned(),
+            kind: "flash".to_owned(),
+            about: "A drive. ".repeat(20),
+            year: Some(2026),
+            origin: "mine.toml".to_owned(),
+            changed: vec![("flash.read".to_owned(), "30us".to_owned())],
+            levels: vec![
+                level("link", 1, true),
+                level("controller", 1, false),
+                level("channel", 16, true),
+                level("die", 64, false),
+            ],
+            numbers: vec![number("flash.read", Basis::Cited), number("flash.program", Basis::Usual)],
+            claims: vec![DeviceClaim {
+                name: "read".to_owned(),
+                what: "4 KiB random reads".to_owned(),
+                figure: "latency_mean".to_owned(),
+                expected: "85 us within 2 %".to_owned(),
+                source: "sheet: page 5".to_owned(),
+                found: Some("90 us".to_owned()),
+                difference: Some("+5.9 %".to_owned()),
+                holds: Some(false),
+            }],
+            sources: vec![("sheet".to_owned(), "Data sheet".to_owned())],
+            sourced: 1,
+            fitted: 0,
+            assumed: 1,
+            members: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_drawing_fits_the_screen_and_shows_what_works_side_by_side() {
+        let text = device(&card("My drive"));
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.matches("| x 4 |").count() == COLUMNS, "{text}");
+        assert!(text.contains("16 channels (8 drawn), each: 800 MB/s"), "{text}");
+        assert!(text.contains("changed: flash.read=30us"), "{text}");
+        assert!(text.contains("source: sheet: page 4"), "{text}");
+        assert!(text.contains("usual values: flash.program 25us"), "{text}");
+    }
+
+    #[test]
+    fn a_claim_that_fails_is_said_aloud() {
+        let text = device_claims(&card("My drive"));
+        assert!(text.contains("found 90 us (+5.9 %):") && text.contains("FAILS"), "{text}");
+        assert!(text.ends_with("0 of 1 claims hold.\n"), "{text}");
+    }
+
+    #[test]
+    fn what_a_file_says_cannot_command_the_terminal() {
+        let text = device(&card("\u{1b}[31mred"));
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
 }
