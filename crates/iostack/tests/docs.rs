@@ -22,6 +22,17 @@ fn the_page_of_options_is_what_the_program_prints() {
     );
 }
 
+#[test]
+fn the_page_of_devices_ends_with_what_the_program_prints() {
+    let output = Command::new(env!("CARGO_BIN_EXE_iostack")).args(["sim", "keys", "--markdown"]).output();
+    let printed = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
+    assert!(printed.lines().count() > 100, "{printed}");
+    assert!(
+        page("devices.md").ends_with(&printed),
+        "docs/devices.md is out of date: keep all before its first table of keys and append `iostack sim keys --markdown`"
+    );
+}
+
 /// One of each variant.
 fn all() -> Vec<Caveat> {
     let bytes = Bytes(1);

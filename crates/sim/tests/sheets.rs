@@ -220,3 +220,34 @@ fn damaged_files_are_refused_and_never_make_it_panic() {
     }
     assert!(refused > rounds / 2, "seed {seed}: {refused} of {rounds} refused");
 }
+
+#[test]
+fn changes_reach_the_devices_inside_a_device() {
+    let typed = changes(&[("raid0.member.flash.read", "99us"), ("raid0.members", "2")]);
+    let sheet = Sheet::load("raid0-p55", &typed).expect("sound");
+    assert_eq!(sheet.count("raid0.members"), Ok(2));
+    assert_eq!(sheet.device("raid0.member").expect("a drive").time("flash.read"), Ok(Nanos::micros(99)));
+    let typed = changes(&[("raid0.member", "x25e"), ("raid0.member.flash.state", "fresh")]);
+    let sheet = Sheet::load("raid0-p55", &typed).expect("sound");
+    let member = sheet.device("raid0.member").expect("a drive");
+    assert_eq!((member.name.as_str(), member.word("flash.state")), ("x25e", Ok("fresh")));
+    let error =
+        Sheet::load("raid0-p55", &changes(&[("raid0.member.flash.raed", "1us")])).expect_err("a typo");
+    assert!(error.to_string().contains("did you mean `flash.read`?"), "{error}");
+}
+
+#[test]
+fn a_file_that_contains_itself_is_refused() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sheets-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder of our own");
+    let text = "name = \"a\"\ntitle = \"a\"\nkind = \"raid0\"\n\n[raid0]\n\
+                member = { value = \"a.toml\", assumed = \"no\" }\nmembers = { value = \"2\", assumed = \"no\" }\n";
+    let path = folder.join("a.toml");
+    std::fs::write(&path, text).expect("it is empty");
+    let error = Sheet::load(&path.display().to_string(), &[]).expect_err("no end").to_string();
+    std::fs::remove_dir_all(&folder).expect("ours");
+    assert!(
+        error.contains("devices in devices, 4 deep; name a device that does not contain this one"),
+        "{error}"
+    );
+}
