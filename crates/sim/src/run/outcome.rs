@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, Storage, Target, TargetKind};
+use iostack_model::{
+    CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, Target, TargetKind,
+};
 
 use super::SimError;
 use super::group::{Ended, Group};
@@ -41,6 +43,18 @@ impl About {
             tally: sheet.tally(),
         }
     }
+
+    /// What it says of the device, and nothing yet of what happened in it.
+    fn inside(&self) -> Inside {
+        Inside {
+            device: self.device.clone(),
+            title: self.title.clone(),
+            origin: self.origin.clone(),
+            changed: self.changed.clone(),
+            state: self.state.clone(),
+            ..Inside::default()
+        }
+    }
 }
 
 /// The outcome of a report group.
@@ -56,10 +70,7 @@ pub(super) fn assemble(
     let Ended { elapsed, resources, flash, gauges, events } =
         group.ended.take().expect("a stage runs until all its groups have ended");
     let totals = group.board.finish(elapsed, gauges);
-    for each in &resources {
-        let busiest = each.busiest;
-        assert!(busiest <= 1.0 + 1e-9, "a resource, `{}`, was busy for {busiest} of the time", each.name);
-    }
+    check_utilisation(&resources);
     let [read, write, trim] = totals.flows;
     let mut outcome = Outcome {
         job: Job { threads: group.jobs.iter().map(|job| job.threads).sum(), ..group.jobs[0].clone() },
@@ -88,20 +99,15 @@ pub(super) fn assemble(
     };
     outcome.iops = iops(&outcome);
     let mut inside = Inside {
-        device: about.device.clone(),
-        title: about.title.clone(),
-        origin: about.origin.clone(),
-        changed: about.changed.clone(),
-        state: about.state.clone(),
         seed,
         capacity: world.shape().expect("asked before").capacity,
         requests: group.requests,
         events,
         flows: totals.inside,
         resources,
-        limit: None,
         flash: together(&flash),
         gauges: totals.gauges,
+        ..about.inside()
     };
     inside.limit = limit::of(&outcome, &inside);
     outcome.inside = Some(inside);
@@ -113,6 +119,13 @@ pub(super) fn assemble(
         return Err(SimError::Unstable { job: outcome.job.name, asked, achieved, late });
     }
     Ok(outcome)
+}
+
+fn check_utilisation(resources: &[ResourceUse]) {
+    for each in resources {
+        let busiest = each.busiest;
+        assert!(busiest <= 1.0 + 1e-9, "a resource, `{}`, was busy for {busiest} of the time", each.name);
+    }
 }
 
 /// Mean and interval from the series; exact where the run was too short for one.
