@@ -281,7 +281,7 @@ fn amplification(flash: &FlashUse) -> Option<String> {
     let moved = flash.pages_moved as f64 / flash.pages_host as f64;
     let went = if flash.pages_moved > 0 {
         format!(
-            "for each page of {} that the host wrote, garbage collection moved {moved:.2} more out of blocks that it \
+            "for each page of {} that the host wrote, {moved:.2} more were moved out of blocks to be \
              erased, so {} of what the flash can write was left for the host.",
             flash.page,
             share(1.0 / factor.max(1.0))

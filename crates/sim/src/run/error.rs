@@ -13,7 +13,7 @@ pub enum SimError {
     #[error(transparent)]
     Sheet(#[from] SheetError),
     /// The job cannot be asked of this device.
-    #[error("job `{job}` on a device of {capacity}: {source}")]
+    #[error("job `{job}` on a device of {capacity}")]
     Job {
         /// Its name.
         job: String,
