@@ -37,6 +37,65 @@ at_least = "800%"
 source = "sheet: page 2"
 "#;
 
+/// What of [`GOOD`] is replaced, by what, and how the refusal begins.
+const FAULTS: &[(&str, &str, &str)] = &[
+    ("kind = \"zero\"", "kind = \"zera\"", "mine.toml:4: `kind = zera`: no such kind; the kinds are"),
+    ("year = 2026", "year = \"soon\"", "mine.toml:5: `year = soon` is no year; write it like 2009"),
+    (
+        "year = 2026",
+        "yaer = 2026",
+        "mine.toml:5: `yaer` means nothing at the top of a file; did you mean `year`?",
+    ),
+    ("name = \"mine\"", "name = \"My drive\"", "mine.toml:2: `name = My drive` is hard to type"),
+    (
+        "latency = ",
+        "latncy = ",
+        "mine.toml:12: a zero device has no `zero.latncy`; did you mean `zero.latency`?",
+    ),
+    ("\"25us\"", "\"25\"", "mine.toml:12: `zero.latency = 25`: its unit is missing; write it with its unit"),
+    ("\"25us\"", "25", "mine.toml:12: `zero.latency = 25`: its unit is missing"),
+    (
+        ", fitted = \"read\"",
+        "",
+        "mine.toml:12: `zero.latency = 25us` does not say where it comes from; write {",
+    ),
+    (
+        "{ value = \"25us\", fitted = \"read\" }",
+        "\"25us\"",
+        "mine.toml:12: `zero.latency = 25us` does not say",
+    ),
+    (
+        "fitted = \"read\"",
+        "fitted = \"reed\"",
+        "mine.toml:12: `zero.latency` is fitted to `reed`, which is no",
+    ),
+    (
+        "fitted = \"read\"",
+        "assumed = \"\"",
+        "mine.toml:12: `zero.latency` is assumed without a reason; say why",
+    ),
+    (
+        "fitted = \"read\"",
+        "assumed = \"a\", source = \"sheet\"",
+        "mine.toml:12: `zero.latency = 25us` names sev",
+    ),
+    (
+        "\"sheet: page 1\"",
+        "\"shet: 1\"",
+        "mine.toml:11: `zero.capacity` cites `shet: 1`, which is no source; did",
+    ),
+    ("queue_depth = 1 }", "queue_deph = 1 }", "mine.toml:16: no option `queue_deph`; did you mean"),
+    (
+        "figure = \"iops\"\nvalue",
+        "figure = \"iosp\"\nvalue",
+        "mine.toml:18: `figure = iosp`: no such figure; write",
+    ),
+    ("\"40000/s\"", "\"40000\"", "mine.toml:19: `value = 40000`: not a rate; write it like 3000/s"),
+    ("tolerance = \"1%\"", "", "mine.toml:14: the claim `read` does not say what the figure must be; write"),
+    ("over = \"read\"", "over = \"rad\"", "mine.toml:23: `deep` is compared with `rad`, which is no claim"),
+    ("[zero]", "[zero", "mine.toml:10: "),
+];
+
 fn parse(text: &str) -> Result<Sheet, SheetErrors> {
     Sheet::parse(text, Path::new("mine.toml"), &[])
 }
@@ -96,76 +155,7 @@ fn an_unknown_device_is_refused_with_one_that_sounds_like_it() {
 
 #[test]
 fn each_fault_of_a_file_is_named_with_its_line_and_a_remedy() {
-    let cases = [
-        ("kind = \"zero\"", "kind = \"zera\"", "mine.toml:4: `kind = zera`: no such kind; the kinds are"),
-        ("year = 2026", "year = \"soon\"", "mine.toml:5: `year = soon` is no year; write it like 2009"),
-        (
-            "year = 2026",
-            "yaer = 2026",
-            "mine.toml:5: `yaer` means nothing at the top of a file; did you mean `year`?",
-        ),
-        ("name = \"mine\"", "name = \"My drive\"", "mine.toml:2: `name = My drive` is hard to type"),
-        (
-            "latency = ",
-            "latncy = ",
-            "mine.toml:12: a zero device has no `zero.latncy`; did you mean `zero.latency`?",
-        ),
-        (
-            "\"25us\"",
-            "\"25\"",
-            "mine.toml:12: `zero.latency = 25`: its unit is missing; write it with its unit",
-        ),
-        ("\"25us\"", "25", "mine.toml:12: `zero.latency = 25`: its unit is missing"),
-        (
-            ", fitted = \"read\"",
-            "",
-            "mine.toml:12: `zero.latency = 25us` does not say where it comes from; write {",
-        ),
-        (
-            "{ value = \"25us\", fitted = \"read\" }",
-            "\"25us\"",
-            "mine.toml:12: `zero.latency = 25us` does not say",
-        ),
-        (
-            "fitted = \"read\"",
-            "fitted = \"reed\"",
-            "mine.toml:12: `zero.latency` is fitted to `reed`, which is no",
-        ),
-        (
-            "fitted = \"read\"",
-            "assumed = \"\"",
-            "mine.toml:12: `zero.latency` is assumed without a reason; say why",
-        ),
-        (
-            "fitted = \"read\"",
-            "assumed = \"a\", source = \"sheet\"",
-            "mine.toml:12: `zero.latency = 25us` names sev",
-        ),
-        (
-            "\"sheet: page 1\"",
-            "\"shet: 1\"",
-            "mine.toml:11: `zero.capacity` cites `shet: 1`, which is no source; did",
-        ),
-        ("queue_depth = 1 }", "queue_deph = 1 }", "mine.toml:16: no option `queue_deph`; did you mean"),
-        (
-            "figure = \"iops\"\nvalue",
-            "figure = \"iosp\"\nvalue",
-            "mine.toml:18: `figure = iosp`: no such figure; write",
-        ),
-        ("\"40000/s\"", "\"40000\"", "mine.toml:19: `value = 40000`: not a rate; write it like 3000/s"),
-        (
-            "tolerance = \"1%\"",
-            "",
-            "mine.toml:14: the claim `read` does not say what the figure must be; write",
-        ),
-        (
-            "over = \"read\"",
-            "over = \"rad\"",
-            "mine.toml:23: `deep` is compared with `rad`, which is no claim",
-        ),
-        ("[zero]", "[zero", "mine.toml:10: "),
-    ];
-    for (from, to, expected) in cases {
+    for &(from, to, expected) in FAULTS {
         assert!(GOOD.contains(from), "{from}");
         let error = parse(&GOOD.replacen(from, to, 1)).expect_err(to).to_string();
         assert!(error.lines().any(|line| line.starts_with(expected)), "{to}:\n{error}");
@@ -232,7 +222,7 @@ fn changes_reach_the_devices_inside_a_device() {
     let member = sheet.device("raid0.member").expect("a drive");
     assert_eq!((member.name.as_str(), member.word("flash.state")), ("x25e", Ok("fresh")));
     let error =
-        Sheet::load("raid0-p55", &changes(&[("raid0.member.flash.raed", "1us")])).expect_err("a typo");
+        Sheet::load("raid0-p55", &changes(&[("raid0.member.flash.reads", "1us")])).expect_err("a typo");
     assert!(error.to_string().contains("did you mean `flash.read`?"), "{error}");
 }
 
