@@ -77,7 +77,7 @@ fn parse_quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     }
     let value = number.parse::<f64>().ok()? * factor as f64;
     (value.is_finite() && value >= 0.0 && value < u64::MAX as f64 && number.contains('.'))
-        .then_some(value as u64)
+        .then_some(value.round() as u64)
 }
 
 impl FromStr for Bytes {
@@ -255,6 +255,8 @@ mod tests {
             ("0", 0),
             ("250us", 250_000),
             ("1.5ms", 1_500_000),
+            ("8.2us", 8_200),
+            ("1.001us", 1_001),
             ("10s", 10_000_000_000),
             ("2m", 120_000_000_000),
         ];
