@@ -84,8 +84,9 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let none = Vec::new();
     let paths = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
     let files = Files::open(job, paths)?;
-    let region = files.region(job, number)?;
-    let plan = Plan::new(job, region, files.count(), number)?;
+    // Both count from `thread_first` themselves.
+    let region = files.region(job, assignment.thread)?;
+    let plan = Plan::new(job, region, files.count(), assignment.thread)?;
     let limits = Limits::of(job);
     let planned = limits.bytes_of(plan.pass_bytes(), job.block_sizes.largest().0);
     let clock = Clock::calibrated();

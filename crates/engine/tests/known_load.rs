@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Directory, Loop, counted, engines, is_refused, run};
-use iostack_model::{Access, Batch, Bytes, Caveat, Engine, Job, Mix, Nanos, Order};
+use iostack_model::{Access, Batch, Bytes, Caveat, Engine, Job, LogRequest, Mix, Nanos, Order};
 
 const MIB: u64 = 1 << 20;
 
@@ -50,6 +50,23 @@ fn writes_and_mixes_are_counted_exactly_too() {
             assert_eq!(outcome.write.latency.count == 97, mix == Mix::WRITE);
         }
     }
+}
+
+#[test]
+fn a_job_that_was_split_begins_one_increment_after_the_job_before() {
+    let directory = Directory::new("known-split");
+    let path = directory.file("data", 2 * MIB);
+    let first = Job {
+        access: Access::Sequential,
+        offset_increment: Bytes(MIB),
+        thread_first: 1,
+        logs: LogRequest { latency: Some("each".into()), ..LogRequest::default() },
+        ..counted(Engine::Psync, 1, 97, MIB)
+    };
+    // Counted twice, the second job of a file of two parts would begin behind its end.
+    let outcome = run(&first, &path).expect("two regions fit");
+    let offsets: Vec<u64> = outcome.log.iter().map(|entry| entry.offset).collect();
+    assert_eq!(offsets, (0..97).map(|block| MIB + block * 4096).collect::<Vec<u64>>());
 }
 
 #[test]
