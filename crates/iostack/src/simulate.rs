@@ -55,8 +55,8 @@ pub(crate) struct SimFlags {
 }
 
 impl SimFlags {
-    /// The first flag that was given, for the refusal on a real target.
-    pub(crate) fn given(&self) -> Option<&'static str> {
+    /// Refuses the first flag that was given, since the target is real.
+    pub(crate) fn refuse_on_real(&self) -> anyhow::Result<()> {
         let given = [
             (!self.set.is_empty(), "--set"),
             (self.timeline.is_some(), "--timeline"),
@@ -66,7 +66,12 @@ impl SimFlags {
             (self.replay_wrap, "--replay-wrap"),
             (self.replay_speed.is_some(), "--replay-speed"),
         ];
-        given.into_iter().find(|&(given, _)| given).map(|(_, name)| name)
+        match given.into_iter().find(|&(given, _)| given) {
+            Some((_, flag)) => bail!(
+                "`{flag}` is for simulated targets; add --on sim:DEVICE (`iostack sim list` names them)"
+            ),
+            None => Ok(()),
+        }
     }
 
     /// `KEY=VALUE`, split.

@@ -140,6 +140,9 @@ pub(crate) fn write(
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }
 
+const NO_LAYERS: &str =
+    "a simulated device has no CPU clocks to sample; leave --layers out, or name a real target";
+
 /// Runs all jobs, looked at as `wanted`.
 pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Result<OutcomeFile> {
     let machine = iostack_host::machine();
@@ -155,17 +158,10 @@ pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Re
     }
     let stop = iostack_host::signals::stop_flag();
     if let Some(device) = simulate::device(args.on.as_deref()) {
-        anyhow::ensure!(
-            !wanted.layers,
-            "a simulated device has no CPU clocks to sample; leave --layers out, or name a real target"
-        );
+        anyhow::ensure!(!wanted.layers, NO_LAYERS);
         return simulate::execute(device, &gathered.jobs, &args.sim, stop, talk);
     }
-    if let Some(flag) = args.sim.given() {
-        anyhow::bail!(
-            "`{flag}` is for simulated targets; add --on sim:DEVICE (`iostack sim list` names them)"
-        );
-    }
+    args.sim.refuse_on_real()?;
     let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
     let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
     let control = Control {

@@ -1,6 +1,6 @@
 //! What is timed, and what is counted: the same work for both.
 
-use iostack_model::{Access, Bytes, Distribution, Job, Mix, Order, Outcome};
+use iostack_model::{Access, Bytes, Distribution, Engine, Job, Mix, Order, Outcome};
 use iostack_sim::ftl::{Ftl, FtlSpec, Geometry, Making, State};
 use iostack_sim::run::{RunOptions, run};
 use iostack_sim::sheet::Sheet;
@@ -52,6 +52,8 @@ pub(crate) fn job(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
     let job = Job {
         access,
         mix: Mix::reads(reads),
+        // A synchronous engine would have one in flight.
+        engine: Engine::IO_URING,
         queue_depth: 32,
         io_count: Some(count),
         // The count ends it, not the end of the drive.
@@ -64,7 +66,7 @@ pub(crate) fn job(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
 
 /// A steady drive of 1 TiB is made, and written to a thousand times.
 pub(crate) fn start() -> u64 {
-    let job = Job { mix: Mix::reads(0), queue_depth: 32, io_count: Some(1000), ..Job::default() };
+    let job = Job { mix: Mix::reads(0), engine: Engine::IO_URING, queue_depth: 32, io_count: Some(1000), ..Job::default() };
     on_the_drive(&job, &[("flash.capacity", "1TiB"), ("flash.state", "steady")])
 }
 
