@@ -66,8 +66,24 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
 }
 
 fn listed(experiment: &Experiment) -> String {
-    let claims = experiment.verdicts.iter().map(|verdict| format!("  - {}\n", verdict.says));
-    format!("{}: {}\n{}", experiment.id, experiment.title, claims.collect::<String>())
+    let claims = experiment.verdicts.iter().map(|verdict| wrapped("  - ", &verdict.says));
+    wrapped("", &format!("{}: {}", experiment.id, experiment.title)) + &claims.collect::<String>()
+}
+
+/// The text in lines of at most 80 columns, indented under its first word.
+fn wrapped(first: &str, text: &str) -> String {
+    let mut lines = vec![first.to_owned()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("it begins with one");
+        let begun = last.len() > first.len();
+        if begun && last.chars().count() + 1 + word.chars().count() > 80 {
+            lines.push(format!("{}{word}", " ".repeat(first.len())));
+        } else {
+            last.push_str(if begun { " " } else { "" });
+            last.push_str(word);
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// Those that were asked for, in that order.

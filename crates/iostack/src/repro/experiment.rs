@@ -66,6 +66,8 @@ pub(crate) struct Verdict {
     pub(crate) second: Option<Subject>,
     /// Claims of the device's own sheet that say the same.
     pub(crate) same_as: Vec<String>,
+    /// Numbers of the device that were chosen for this claim.
+    pub(crate) fitted: Vec<String>,
 }
 
 /// What a test looks at.
@@ -219,6 +221,7 @@ fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Ver
         first,
         second,
         same_as: raw.same_as.clone(),
+        fitted: raw.fitted.clone(),
     })
 }
 
@@ -289,15 +292,16 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
+        const SOUND: &str = "claim = \"p.flat\"\ntest = \"rises\"\nby = 2\ncurve = \"a\"\n";
         let verdict = |lines: &str| format!("{BODY}[[verdict]]\nsays = \"s\"\n{lines}");
         for (text, said) in [
             ("[[curv]]\n".to_owned(), "x.toml:5: unknown field `curv`"),
-            (format!("{BODY}[[verdict]]\n"), "x.toml:16: missing field `claim`"),
+            (format!("{BODY}[[verdict]]\n"), "x.toml:17: missing field `claim`"),
             (
-                BODY.replace("queue_depth=1..8*2", "queue_depth"),
+                verdict(SOUND).replace("queue_depth=1..8*2", "queue_depth"),
                 "x.toml:8: `vary queue_depth` names no values",
             ),
-            (BODY.replace("\"iops\"", "\"iobs\""), "x.toml:14: there is no figure `iobs`"),
+            (verdict(SOUND).replace("\"iops\"", "\"iobs\""), "x.toml:14: there is no figure `iobs`"),
             (
                 verdict("claim = \"p.no\"\ntest = \"rises\"\ncurve = \"a\"\n"),
                 "x.toml:17: `p.no` is not among",

@@ -169,7 +169,12 @@ fn verdict(verdict: &Verdict, curves: &[ReproCurve]) -> ReproVerdict {
         ours,
         difference,
         holds,
-        fitted: fitted(&curves[verdict.first.curve].device, &verdict.same_as),
+        fitted: verdict
+            .fitted
+            .iter()
+            .cloned()
+            .chain(fitted(&curves[verdict.first.curve].device, &verdict.same_as))
+            .collect(),
     }
 }
 

@@ -149,8 +149,10 @@ fn bends_at(line: &Line, claimed: f64) -> Result<Judged, String> {
         return Err("a bend takes three points above 0".to_owned());
     }
     let slope = |a: (f64, f64), b: (f64, f64)| (b.1 / a.1).ln() / (b.0 / a.0).ln();
-    let bends =
-        line.windows(3).map(|three| (three[1].0, slope(three[0], three[1]) - slope(three[1], three[2])));
+    let bends = line.windows(3).map(|three| {
+        let change = slope(three[0], three[1]) - slope(three[1], three[2]);
+        (three[1].0, change / (three[2].0 / three[0].0).ln())
+    });
     let (at, bend) = bends.max_by(|a, b| a.1.total_cmp(&b.1)).expect("three points have one in the middle");
     let judged = Judged::figure((at / claimed - 1.0).abs() < 1e-9, at, claimed);
     Ok(if bend > 0.0 { judged } else { Judged::shape(false, "it does not bend".to_owned()) })

@@ -76,4 +76,7 @@ pub(super) struct Verdict {
     /// Claims of the device's own sheet that say the same: what is fitted to them predicts nothing here.
     #[serde(default)]
     pub(super) same_as: Vec<String>,
+    /// Numbers of the device that were chosen for this claim, though its sheet has no figure that says so.
+    #[serde(default)]
+    pub(super) fitted: Vec<String>,
 }

@@ -90,8 +90,10 @@ fn aligned(text: &str, width: usize) -> String {
 fn columns(sweep: &Sweep) -> Vec<Column<'_>> {
     let mut columns: Vec<Column<'_>> = Vec::new();
     for (index, axis) in sweep.axes.iter().enumerate() {
-        // The last word of a key is enough: the command below has the whole.
-        let head = axis.key.rsplit('.').next().unwrap_or(&axis.key).to_uppercase();
+        // Of a long key the last word is enough: the command below has the whole.
+        let short = axis.key.chars().count() <= 14;
+        let head = if short { &axis.key } else { axis.key.rsplit('.').next().unwrap_or(&axis.key) };
+        let head = head.to_uppercase();
         let widest = axis.values.iter().map(|value| value.chars().count()).max().unwrap_or(0);
         let width = widest.max(head.chars().count()).min(20) + 2;
         columns.push(column(&head, width, move |point, _| point.settings[index].1.clone()));
