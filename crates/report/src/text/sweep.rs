@@ -158,7 +158,9 @@ fn failures(sweep: &Sweep) -> String {
 /// The fastest point alone: what to look at more closely.
 fn next(sweep: &Sweep) -> String {
     let rate = |point: &SweepPoint| point.outcomes.iter().map(Outcome::rate).sum::<f64>();
-    let run = sweep.points.iter().filter(|point| !point.outcomes.is_empty());
+    // A point that was cut short may only look fast.
+    let whole = |point: &&SweepPoint| point.outcomes.iter().all(|outcome| !outcome.interrupted);
+    let run = sweep.points.iter().filter(|point| !point.outcomes.is_empty()).filter(whole);
     let best = run.max_by(|a, b| rate(a).total_cmp(&rate(b))).or(sweep.points.first());
     best.map_or_else(String::new, |best| {
         let what = if best.outcomes.is_empty() { "the first point alone" } else { "the fastest point alone" };
