@@ -66,7 +66,13 @@ pub(crate) fn job(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
 
 /// A steady drive of 1 TiB is made, and written to a thousand times.
 pub(crate) fn start() -> u64 {
-    let job = Job { mix: Mix::reads(0), engine: Engine::IO_URING, queue_depth: 32, io_count: Some(1000), ..Job::default() };
+    let job = Job {
+        mix: Mix::reads(0),
+        engine: Engine::IO_URING,
+        queue_depth: 32,
+        io_count: Some(1000),
+        ..Job::default()
+    };
     on_the_drive(&job, &[("flash.capacity", "1TiB"), ("flash.state", "steady")])
 }
 
