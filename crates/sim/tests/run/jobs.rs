@@ -230,7 +230,9 @@ fn jobs_that_do_not_fit_are_refused_by_name() {
     let huge = Job { size: Some(iostack_model::Amount::Bytes(Bytes::gib(2048))), ..Job::default() };
     let odd = Job { direct: false, block_sizes: BlockSizes::all(Bytes(1000)), ..Job::default() };
     for (job, words) in [(huge, ["job `job`", "lower offset"]), (odd, ["1000", "give a multiple"])] {
-        let text = try_jobs(&[job]).expect_err("must be refused").to_string();
+        let error = try_jobs(&[job]).expect_err("must be refused");
+        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        let text = format!("{error}: {cause}");
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
     }
 }
