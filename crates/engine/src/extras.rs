@@ -4,11 +4,10 @@
 
 use iostack_host::clock::Clock;
 use iostack_model::{Job, LogEntry, Nanos, VerifyMode};
-use iostack_workload::{Op, verify};
+use iostack_workload::{Op, Pacer, verify};
 
 use crate::files::Files;
 use crate::meter::Meter;
-use crate::pacer::Pacer;
 
 const READ: u8 = 0;
 const WRITE: u8 = 1;
@@ -46,12 +45,12 @@ pub(crate) struct Extras {
 }
 
 impl Extras {
-    /// What thread `thread` of the job needs.
+    /// What thread `thread` (from 0) of the job needs.
     pub(crate) fn new(job: &Job, thread: u32, clock: &Clock) -> Extras {
         let mode = job.verify.map(|verify| verify.mode);
         Extras {
-            pacer: Pacer::new(job, thread, clock),
-            thread,
+            pacer: Pacer::new(job, thread, |ns| clock.ticks(ns)),
+            thread: job.thread_first + thread,
             origin: 0,
             fsync_every: job.sync.fsync_every,
             fdatasync_every: job.sync.fdatasync_every,

@@ -30,7 +30,6 @@ mod gate;
 mod lay_out;
 mod meter;
 mod outcome;
-mod pacer;
 mod payload;
 mod probe;
 mod progress;

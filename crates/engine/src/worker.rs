@@ -93,7 +93,7 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let reads_back = reads_back(job);
     let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back)?;
     let repeat = reads_back.then(|| plan.clone());
-    let extras = Extras::new(job, number, clock);
+    let extras = Extras::new(job, assignment.thread, clock);
     let board = Arc::clone(&assignment.board);
     let Assignment { board_thread, rhythm, stop, watch, .. } = assignment;
     let meter = Meter::new(clock, board, board_thread, rhythm, stop, watch);

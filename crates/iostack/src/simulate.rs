@@ -73,17 +73,17 @@ impl SimFlags {
             None => Ok(()),
         }
     }
+}
 
-    /// `KEY=VALUE`, split.
-    pub(crate) fn changes(&self) -> anyhow::Result<Vec<(String, String)>> {
-        let split = |text: &String| match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
-                Ok((key.trim().to_owned(), value.trim().to_owned()))
-            }
-            _ => bail!("`--set {text}` is no change; write it like --set flash.over_provisioning=28%"),
-        };
-        self.set.iter().map(split).collect()
-    }
+/// `KEY=VALUE`, split.
+pub(crate) fn changes(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let split = |text: &String| match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => bail!("`--set {text}` is no change; write it like --set flash.over_provisioning=28%"),
+    };
+    set.iter().map(split).collect()
 }
 
 /// The device's name when `typed` names a simulated target.
@@ -106,7 +106,7 @@ pub(crate) fn execute(
             path.display()
         );
     }
-    let sheet = Sheet::load(device, &flags.changes()?)?;
+    let sheet = Sheet::load(device, &changes(&flags.set)?)?;
     let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
     let options = RunOptions {
         seed: jobs.first().map_or(1, |job| job.seed),

@@ -20,6 +20,25 @@ fn tell(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Lines of at most 80 columns: the first begins with `first`, the others `indent` columns in.
+pub(crate) fn paragraph(first: &str, text: &str, indent: usize) -> String {
+    let mut lines = vec![first.to_owned()];
+    let mut bare = true;
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("it begins with one");
+        if !bare && last.chars().count() + 1 + word.chars().count() > 80 {
+            lines.push(format!("{}{word}", " ".repeat(indent)));
+            continue;
+        }
+        if !bare {
+            last.push(' ');
+        }
+        last.push_str(word);
+        bare = false;
+    }
+    lines.join("\n") + "\n"
+}
+
 /// How to talk.
 pub(crate) struct Talk {
     terminal: bool,

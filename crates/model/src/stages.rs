@@ -67,12 +67,19 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Those inside a simulated device, which [`Stage::Device`] is made of, in the order of the way.
-    pub const INSIDE: [Stage; 13] = [
+    /// All, in the order of a request's way through host and device.
+    pub const WAY: [Stage; 23] = [
+        Stage::Late,
+        Stage::Submit,
+        Stage::Queue,
+        Stage::Schedule,
+        Stage::Doorbell,
+        Stage::Device,
         Stage::Admit,
         Stage::Link,
         Stage::Controller,
         Stage::Buffer,
+        Stage::Throttle,
         Stage::Collect,
         Stage::DieWait,
         Stage::Die,
@@ -81,7 +88,10 @@ impl Stage {
         Stage::Seek,
         Stage::Rotate,
         Stage::Medium,
-        Stage::Throttle,
+        Stage::Complete,
+        Stage::Wake,
+        Stage::Switch,
+        Stage::Return,
     ];
 
     /// Those a tracer of a real kernel sees, in the order of the way.

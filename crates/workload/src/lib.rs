@@ -15,6 +15,7 @@ mod buffer;
 mod fio;
 mod op;
 mod options;
+mod pacer;
 mod plan;
 mod rng;
 mod source;
@@ -29,6 +30,7 @@ pub use op::{Filled, Op, Region, file_names, region};
 pub use options::{
     Dialect, OptionDoc, OptionError, Status, native_options, options_reference, set_option, suggest,
 };
+pub use pacer::{Pacer, natural_log};
 pub use plan::Plan;
 pub use rng::Rng;
 pub use source::{Limits, Source};

@@ -3,7 +3,7 @@
 use iostack_workload::{Dialect, OptionDoc, Status};
 
 use crate::exit::Ended;
-use crate::talk::data;
+use crate::talk::{data, paragraph};
 
 /// Arguments of `iostack options`.
 #[derive(clap::Args)]
@@ -65,22 +65,9 @@ fn row(option: &OptionDoc, markdown: bool) -> String {
 /// A name, then its text from column 22 on in lines of at most 80 columns.
 fn wrapped(name: &str, text: &str) -> String {
     const INDENT: usize = 22;
-    let mut lines = vec![format!("  {name:<width$}", width = INDENT - 2)];
-    if lines[0].chars().count() > INDENT {
-        lines.push(" ".repeat(INDENT));
+    let head = format!("  {name:<width$}", width = INDENT - 2);
+    if head.chars().count() > INDENT {
+        return format!("{head}\n{}", paragraph(&" ".repeat(INDENT), text, INDENT));
     }
-    let mut bare = true;
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("it begins with one");
-        if !bare && last.chars().count() + 1 + word.chars().count() > 80 {
-            lines.push(format!("{}{word}", " ".repeat(INDENT)));
-            continue;
-        }
-        if !bare {
-            last.push(' ');
-        }
-        last.push_str(word);
-        bare = false;
-    }
-    lines.join("\n") + "\n"
+    paragraph(&head, text, INDENT)
 }

@@ -14,7 +14,7 @@ use crate::repro::{builtin, markdown};
 use crate::save;
 use crate::sweep::pool::Task;
 use crate::sweep::watch::{parallel, watched};
-use crate::talk::{self, Talk};
+use crate::talk::{self, Talk, paragraph};
 
 /// Arguments of `iostack repro`.
 #[derive(clap::Args)]
@@ -66,24 +66,8 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
 }
 
 fn listed(experiment: &Experiment) -> String {
-    let claims = experiment.verdicts.iter().map(|verdict| wrapped("  - ", &verdict.says));
-    wrapped("", &format!("{}: {}", experiment.id, experiment.title)) + &claims.collect::<String>()
-}
-
-/// The text in lines of at most 80 columns, indented under its first word.
-fn wrapped(first: &str, text: &str) -> String {
-    let mut lines = vec![first.to_owned()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("it begins with one");
-        let begun = last.len() > first.len();
-        if begun && last.chars().count() + 1 + word.chars().count() > 80 {
-            lines.push(format!("{}{word}", " ".repeat(first.len())));
-        } else {
-            last.push_str(if begun { " " } else { "" });
-            last.push_str(word);
-        }
-    }
-    lines.join("\n") + "\n"
+    let claims = experiment.verdicts.iter().map(|verdict| paragraph("  - ", &verdict.says, 4));
+    paragraph("", &format!("{}: {}", experiment.id, experiment.title), 0) + &claims.collect::<String>()
 }
 
 /// Those that were asked for, in that order.

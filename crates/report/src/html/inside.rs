@@ -8,9 +8,8 @@ use iostack_model::{Bins, FlashUse, Inside, InsideFlow, Interval, Outcome, Resou
 use super::bars::{Bar, Bars, Column, Row};
 use super::escape;
 use super::numbers::{NOTHING, Quantity, grouped, significant};
-use super::run::supported;
 use super::sheet::{Sheet, span};
-use super::stages::{mean, percent, ruler, share, timeline};
+use super::stages::{percent, ruler, stage_row, timeline};
 use super::table::pairs;
 use crate::inside;
 
@@ -140,23 +139,12 @@ fn picture(outcome: &Outcome, flow: &InsideFlow, sheet: &Sheet) -> String {
 
 fn numbers(flow: &InsideFlow) -> String {
     let whole_ns = flow.whole.mean_ns();
-    let row = |class: &str, name: &str, what: &str, bins: &Bins| {
-        format!(
-            "<tr{class}><th>{name}</th><td class=\"words\">{what}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-             <td>{}</td></tr>",
-            mean(bins),
-            percent(share(bins.mean_ns(), whole_ns)),
-            supported(bins, 0.5),
-            supported(bins, 0.99),
-            supported(bins, 0.999)
-        )
-    };
     let mut rows = String::new();
     for (stage, bins) in flow.stages.iter().filter(|(_, bins)| bins.sum_ns > 0) {
         let key = format!("<span class=\"swatch {}\">{}</span>", hue(*stage), stage.name());
-        rows += &row("", &key, stage.meaning(), bins);
+        rows += &stage_row(("", &key, stage.meaning()), bins, whole_ns);
     }
-    rows += &row(" class=\"partsum\"", "sum", "what the caller waited", &flow.whole);
+    rows += &stage_row(("partsum", "sum", "what the caller waited"), &flow.whole, whole_ns);
     format!(
         "<div class=\"scroll\"><table class=\"numbers parts-table\"><thead><tr><th>stage</th><th class=\"words\">what \
          happens in it</th><th>mean</th><th>share</th><th>p50</th><th>p99</th><th>p99.9</th></tr></thead>\

@@ -217,20 +217,24 @@ pub(super) fn ruler(whole_ns: f64) -> String {
     format!("<svg class=\"timeruler\" width=\"100%\" height=\"20\" aria-hidden=\"true\">{ticks}</svg>")
 }
 
+/// A row of a table of stages: its class, name and meaning, then mean, share of `whole_ns` and quantiles.
+pub(super) fn stage_row((class, name, what): (&str, &str, &str), bins: &Bins, whole_ns: f64) -> String {
+    format!(
+        "<tr class=\"{class}\"><th>{name}</th><td class=\"words\">{what}</td><td>{}</td><td>{}</td><td>{}</td>\
+         <td>{}</td><td>{}</td></tr>",
+        mean(bins),
+        percent(share(bins.mean_ns(), whole_ns)),
+        supported(bins, 0.5),
+        supported(bins, 0.99),
+        supported(bins, 0.999)
+    )
+}
+
 /// The stages by part, with the parts' sums.
 fn numbers(way: &WayStages) -> String {
     let whole_ns = way.whole.mean_ns();
-    let row = |class: &str, name: &str, what: &str, bins: &Bins| {
-        format!(
-            "<tr class=\"{class}\"><th>{name}</th><td class=\"words\">{what}</td><td>{}</td><td>{}</td><td>{}</td>\
-             <td>{}</td><td>{}</td></tr>",
-            mean(bins),
-            percent(share(bins.mean_ns(), whole_ns)),
-            supported(bins, 0.5),
-            supported(bins, 0.99),
-            supported(bins, 0.999)
-        )
-    };
+    let row =
+        |class: &str, name: &str, what: &str, bins: &Bins| stage_row((class, name, what), bins, whole_ns);
     let mut rows = String::new();
     for part in Part::ALL.into_iter().filter(|&part| way.part_mean_ns(part) > 0.0) {
         let own: Vec<&(Stage, Bins)> = way.stages.iter().filter(|(stage, _)| stage.part() == part).collect();

@@ -33,7 +33,7 @@ impl Kind {
 }
 
 /// Stages that a request can spend time in: the number of variants of [`Stage`].
-pub const STAGES: usize = Stage::Throttle as usize + 1;
+pub const STAGES: usize = Stage::WAY.len();
 
 /// Parts that a request can be passed down through.
 const PATH_MAX: usize = 8;

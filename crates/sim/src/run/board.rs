@@ -13,33 +13,6 @@ use iostack_stats::Recorder;
 
 use crate::engine::{Kind, Request, STAGES, Time};
 
-/// The way of a request through host and device: the order of the report.
-const WAY: [Stage; STAGES] = [
-    Stage::Late,
-    Stage::Submit,
-    Stage::Queue,
-    Stage::Schedule,
-    Stage::Doorbell,
-    Stage::Device,
-    Stage::Admit,
-    Stage::Link,
-    Stage::Controller,
-    Stage::Buffer,
-    Stage::Throttle,
-    Stage::Collect,
-    Stage::DieWait,
-    Stage::Die,
-    Stage::Channel,
-    Stage::ArmWait,
-    Stage::Seek,
-    Stage::Rotate,
-    Stage::Medium,
-    Stage::Complete,
-    Stage::Wake,
-    Stage::Switch,
-    Stage::Return,
-];
-
 #[derive(Clone, Default)]
 struct Tally {
     latency: Recorder,
@@ -253,7 +226,7 @@ impl Board {
     fn inside(&self, direction: Direction, flow: &Flow) -> Option<InsideFlow> {
         let recorders = self.stages[direction as usize].as_ref()?;
         let whole = flow.latency.clone();
-        let taken = WAY.iter().map(|&stage| (stage, &recorders[stage as usize]));
+        let taken = Stage::WAY.iter().map(|&stage| (stage, &recorders[stage as usize]));
         let stages: Vec<(Stage, Bins)> = taken
             .filter(|(_, recorder)| !recorder.is_empty())
             .map(|(stage, recorder)| (stage, with_zeroes(recorder.bins(), whole.count)))
@@ -294,7 +267,7 @@ mod tests {
     #[test]
     fn the_way_has_every_stage_once() {
         let mut seen = [0; STAGES];
-        for stage in WAY {
+        for stage in Stage::WAY {
             seen[stage as usize] += 1;
         }
         assert_eq!(seen, [1; STAGES]);

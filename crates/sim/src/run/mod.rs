@@ -19,7 +19,6 @@ mod error;
 mod group;
 mod limit;
 mod outcome;
-mod pacer;
 mod progress;
 mod proof;
 mod replay;
@@ -38,7 +37,6 @@ use stage::{Bench, Stage};
 
 pub use error::SimError;
 pub use outcome::About;
-pub use pacer::natural_log;
 pub use replay::{Replay, replay};
 
 /// How to run.

@@ -5,10 +5,9 @@
 //! host itself costs nothing: no system call and no interrupt takes time.
 
 use iostack_model::{Job, Nanos, VerifyMode};
-use iostack_workload::{Limits, Op, Plan, Region, Source, WorkloadError};
+use iostack_workload::{Limits, Op, Pacer, Plan, Region, Source, WorkloadError};
 
 use super::SimError;
-use super::pacer::Pacer;
 use super::proof::Expected;
 use crate::engine::{RequestId, Shape, Time};
 
@@ -139,7 +138,7 @@ impl<'a> Worker<'a> {
             border,
             until: job.runtime.map_or(Time::MAX, |runtime| border + runtime.0),
             measuring: false,
-            pacer: Pacer::new(job, thread),
+            pacer: Pacer::new(job, thread, |ns| ns),
             open_loop: job.rate.is_some(),
             lateness: Trend::default(),
             writes_unsynced: 0,

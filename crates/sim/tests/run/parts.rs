@@ -2,8 +2,8 @@
 
 use iostack_model::{Bytes, ResourceUse, Stage};
 use iostack_sim::engine::{Account, Part, PartId, RequestId, Server, Shape, Sim, Time, World, usage};
-use iostack_sim::run::natural_log;
 use iostack_workload::Rng;
+use iostack_workload::natural_log;
 
 /// How long a service takes, ns.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use iostack_sim::devices::{DeviceKind, KINDS};
 use iostack_sim::sheet::{Parameter, Unit};
 
 use crate::exit::Ended;
-use crate::talk::data;
+use crate::talk::{data, paragraph};
 
 /// Arguments of `iostack sim keys`.
 #[derive(clap::Args)]
@@ -34,11 +34,11 @@ pub(crate) fn run(args: &KeysArgs) -> anyhow::Result<Ended> {
 }
 
 fn plain(kind: &DeviceKind) -> String {
-    let mut out = super::paragraph(&format!("{}: ", kind.name), kind.about, 2);
+    let mut out = paragraph(&format!("{}: ", kind.name), kind.about, 2);
     for parameter in kind.parameters {
         let usual = parameter.default.map_or("needed".to_owned(), |default| format!("[{default}]"));
         let text = format!("{}; {} {usual}", parameter.meaning, written(parameter));
-        out += &super::paragraph(&format!("  {:<24} ", parameter.key), &text, 27);
+        out += &paragraph(&format!("  {:<24} ", parameter.key), &text, 27);
     }
     out
 }

@@ -6,7 +6,7 @@ mod list;
 mod show;
 mod sweep;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use iostack_sim::catalogue;
 use iostack_sim::sheet::Sheet;
 
@@ -58,19 +58,8 @@ struct Chosen {
 impl Chosen {
     fn sheet(&self) -> anyhow::Result<Sheet> {
         let device = self.device.strip_prefix("sim:").unwrap_or(&self.device);
-        Ok(Sheet::load(device, &changes(&self.set)?)?)
+        Ok(Sheet::load(device, &crate::simulate::changes(&self.set)?)?)
     }
-}
-
-/// `KEY=VALUE`, split.
-fn changes(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
-    let split = |text: &String| match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => bail!("`--set {text}` is no change; write it like --set flash.over_provisioning=28%"),
-    };
-    set.iter().map(split).collect()
 }
 
 /// The file of a device, built in or not.
@@ -80,23 +69,4 @@ fn file_text(device: &str) -> anyhow::Result<String> {
         Some(text) => Ok(text.to_owned()),
         None => std::fs::read_to_string(device).with_context(|| format!("cannot read `{device}`")),
     }
-}
-
-/// Lines of at most 80 columns: the first begins with `first`, the others `indent` columns in.
-fn paragraph(first: &str, text: &str, indent: usize) -> String {
-    let mut lines = vec![first.to_owned()];
-    let mut bare = true;
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("it begins with one");
-        if !bare && last.chars().count() + 1 + word.chars().count() > 80 {
-            lines.push(format!("{}{word}", " ".repeat(indent)));
-            continue;
-        }
-        if !bare {
-            last.push(' ');
-        }
-        last.push_str(word);
-        bare = false;
-    }
-    lines.join("\n") + "\n"
 }

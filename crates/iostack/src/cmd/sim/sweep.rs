@@ -10,6 +10,7 @@ use iostack_report::table;
 use crate::exit::Ended;
 use crate::job::flags::JobFlags;
 use crate::save;
+use crate::simulate::changes;
 use crate::sweep::plan::{self, Base, Planned};
 use crate::sweep::pool::Task;
 use crate::sweep::watch::{parallel, watched};
@@ -88,16 +89,6 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Ended> {
     let whole =
         sweep.failed().next().is_none() && !sweep.points.iter().any(SweepPoint::is_missing) && !interrupted;
     Ok(if whole { Ended::Done } else { Ended::FoundProblem })
-}
-
-fn changes(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
-    let split = |text: &String| {
-        let (key, value) = text.split_once('=').with_context(|| {
-            format!("`--set {text}` is no change; write it like --set flash.over_provisioning=28%")
-        })?;
-        Ok((key.trim().to_owned(), value.trim().to_owned()))
-    };
-    set.iter().map(split).collect()
 }
 
 /// Every point with what it gave, and whether the sweep was cut short.

@@ -3,23 +3,27 @@
 //! In an open loop I/Os become due by the clock, whether or not the storage has answered the earlier ones, and latency
 //! counts from the moment an I/O was due: a stall then costs all the I/Os that would have been asked meanwhile, as it
 //! costs the users of a service. A think time is a pause of the thread itself and no I/O's latency.
+//!
+//! Moments are ticks of whoever asks: of the time-stamp counter, or nanoseconds of virtual time.
 
-use iostack_host::clock::Clock;
 use iostack_model::{Arrival, Job, Rate, Think};
-use iostack_workload::Rng;
+
+use crate::Rng;
 
 /// The schedule of one thread.
-pub(crate) struct Pacer {
+#[derive(Debug)]
+pub struct Pacer {
     rate: Option<Schedule>,
     think: Option<Pause>,
     /// No I/O before this moment, because of thinking.
     thinks_until: u64,
     /// Part of that is spent burning CPU.
-    pub(crate) spins_until: u64,
+    pub spins_until: u64,
     /// The pause counts from a completion that is still to come.
     pause_begins: bool,
 }
 
+#[derive(Debug)]
 struct Schedule {
     arrival: Arrival,
     period_ticks: f64,
@@ -31,6 +35,7 @@ struct Schedule {
     rng: Rng,
 }
 
+#[derive(Debug)]
 struct Pause {
     time_ticks: u64,
     spin_ticks: u64,
@@ -39,19 +44,20 @@ struct Pause {
 }
 
 impl Pacer {
-    /// The schedule of thread `thread` of the job.
-    pub(crate) fn new(job: &Job, thread: u32, clock: &Clock) -> Pacer {
+    /// The schedule of thread `thread` (from 0) of the job; `ticks` turns nanoseconds into ticks.
+    pub fn new(job: &Job, thread: u32, ticks: impl Fn(u64) -> u64) -> Pacer {
+        let number = u64::from(job.thread_first) + u64::from(thread);
         let schedule = |rate: &Rate| Schedule {
             arrival: rate.arrival,
-            period_ticks: clock.ticks(1_000_000_000) as f64 / rate.iops.max(1e-9),
+            period_ticks: ticks(1_000_000_000) as f64 / rate.iops.max(1e-9),
             base: 0,
             next: 0.0,
-            phase: f64::from(thread - job.thread_first) / f64::from(job.threads.max(1)),
-            rng: Rng::from_seed(job.seed ^ (u64::from(thread) << 32 | 0xACE)),
+            phase: f64::from(thread) / f64::from(job.threads.max(1)),
+            rng: Rng::from_seed(job.seed ^ (number << 32 | 0xACE)),
         };
         let pause = |think: &Think| Pause {
-            time_ticks: clock.ticks(think.time.0),
-            spin_ticks: clock.ticks(think.spin.0.min(think.time.0)),
+            time_ticks: ticks(think.time.0),
+            spin_ticks: ticks(think.spin.0.min(think.time.0)),
             every: think.every.max(1),
             left: think.every.max(1),
         };
@@ -65,7 +71,7 @@ impl Pacer {
     }
 
     /// Starts the schedule anew at `now`.
-    pub(crate) fn begin(&mut self, now: u64) {
+    pub fn begin(&mut self, now: u64) {
         if let Some(schedule) = &mut self.rate {
             schedule.base = now;
             schedule.next = schedule.phase * schedule.period_ticks;
@@ -74,18 +80,21 @@ impl Pacer {
     }
 
     /// When the next I/O may be submitted.
-    pub(crate) fn due(&self) -> u64 {
+    #[inline]
+    pub fn due(&self) -> u64 {
         self.rate.as_ref().map_or(0, Schedule::due).max(self.thinks_until)
     }
 
     /// True when latency counts from the schedule.
-    pub(crate) fn is_open(&self) -> bool {
+    #[inline]
+    pub fn is_open(&self) -> bool {
         self.rate.is_some()
     }
 
     /// An I/O completed: a pause that was due after it begins now. (With several in flight it begins with the first
     /// that completes.)
-    pub(crate) fn completed(&mut self, end: u64) {
+    #[inline]
+    pub fn completed(&mut self, end: u64) {
         if let Some(pause) = self.think.as_ref().filter(|_| self.pause_begins) {
             self.thinks_until = end + pause.time_ticks;
             self.spins_until = end + pause.spin_ticks;
@@ -94,7 +103,8 @@ impl Pacer {
     }
 
     /// Takes the next I/O off the schedule; the moment it was meant for.
-    pub(crate) fn take(&mut self, now: u64) -> u64 {
+    #[inline]
+    pub fn take(&mut self, now: u64) -> u64 {
         let start = self.rate.as_mut().map_or(now, Schedule::take);
         if let Some(pause) = &mut self.think {
             pause.left -= 1;
@@ -121,11 +131,34 @@ impl Schedule {
             Arrival::Poisson => {
                 // In (0, 1]: the logarithm of 0 would be an endless pause.
                 let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-                -uniform.ln() * self.period_ticks
+                -natural_log(uniform) * self.period_ticks
             }
         };
         due
     }
+}
+
+/// The natural logarithm of a normal positive number, from the four operations alone: they round alike on every machine,
+/// which the logarithm of the C library does not promise. Error below 1e-15.
+///
+/// `x = m 2^e` with m in 1/sqrt(2)..sqrt(2), and `ln m = 2 artanh((m - 1)/(m + 1))` by its series.
+pub fn natural_log(x: f64) -> f64 {
+    debug_assert!(x.is_normal() && x > 0.0);
+    let bits = x.to_bits();
+    let mut exponent = ((bits >> 52) as i32) - 1023;
+    let mut mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
+    if mantissa > std::f64::consts::SQRT_2 {
+        mantissa /= 2.0;
+        exponent += 1;
+    }
+    let ratio = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = ratio * ratio;
+    let mut sum = 0.0;
+    // |ratio| < 0.1716, so that the term of the 21st power is below 1e-17 of the first.
+    for power in (1..=10).rev() {
+        sum = (sum + 1.0 / f64::from(2 * power + 1)) * square;
+    }
+    2.0 * ratio * (1.0 + sum) + f64::from(exponent) * std::f64::consts::LN_2
 }
 
 #[cfg(test)]
@@ -134,10 +167,9 @@ mod tests {
     use iostack_model::Nanos;
 
     fn dues(job: &Job, count: u32) -> Vec<u64> {
-        let clock = Clock::calibrated();
-        let mut pacer = Pacer::new(job, 0, clock);
+        let mut pacer = Pacer::new(job, 0, |ns| ns);
         pacer.begin(0);
-        (0..count).map(|_| clock.nanos(pacer.take(0))).collect()
+        (0..count).map(|_| pacer.take(0)).collect()
     }
 
     fn at(iops: f64, arrival: Arrival) -> Job {
@@ -162,16 +194,25 @@ mod tests {
 
     #[test]
     fn thinking_comes_after_every_nth() {
-        let clock = Clock::calibrated();
         let think = Think { time: Nanos::millis(1), every: 3, spin: Nanos(0) };
-        let mut pacer = Pacer::new(&Job { think: Some(think), ..Job::default() }, 0, clock);
+        let mut pacer = Pacer::new(&Job { think: Some(think), ..Job::default() }, 0, |ns| ns);
         for round in 1..4 {
             for _ in 0..2 {
                 pacer.take(round);
-                assert!(pacer.due() < round + clock.ticks(1_000_000));
+                assert!(pacer.due() < round + 1_000_000);
             }
             assert_eq!(pacer.take(round), round, "thinking is not latency");
-            assert_eq!(pacer.due(), round + clock.ticks(1_000_000));
+            assert_eq!(pacer.due(), round + 1_000_000);
+        }
+    }
+
+    #[test]
+    fn the_logarithm_is_the_logarithm() {
+        let mut rng = Rng::from_seed(5);
+        let values = (0..20_000).map(|_| ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64);
+        for x in values.chain([1.0, 0.5, f64::EPSILON / 2.0, 1e-300, 0.75, 12345.0]) {
+            let (told, exact) = (natural_log(x), x.ln());
+            assert!((told - exact).abs() <= 2e-16 * exact.abs().max(1.0) * 4.0, "{x}: {told} {exact}");
         }
     }
 }
