@@ -31,7 +31,7 @@ pub fn permit_write(target: &Target, destroy_data: bool) -> Result<(), HostError
         TargetKind::File => permit_file(&target.path, destroy_data),
         TargetKind::Block => permit_device(target, destroy_data),
         // It exists for the run only.
-        TargetKind::Sim => Ok(()),
+        TargetKind::Sim | TargetKind::Lab => Ok(()),
     }
 }
 

@@ -93,7 +93,9 @@ pub fn target_size(target: &Target) -> Result<Bytes, HostError> {
     let path = &target.path;
     let refused = |source| HostError::refused(path, "find out the size of", source);
     match target.kind {
-        TargetKind::Sim => unreachable!("a simulated device is not of this machine"),
+        TargetKind::Sim | TargetKind::Lab => {
+            unreachable!("a device of the simulator or the lab is not of this machine")
+        }
         TargetKind::Directory => sys::space(path).map(|space| Bytes(space.free)).map_err(refused),
         TargetKind::File => fs::metadata(path).map(|data| Bytes(data.len())).map_err(refused),
         TargetKind::Block => {

@@ -13,6 +13,7 @@ mod card;
 mod caveat;
 mod check;
 mod inside;
+mod iocost;
 mod iolat;
 mod job;
 mod ladder;
@@ -37,6 +38,10 @@ pub use check::{
     Verdict,
 };
 pub use inside::{FlashUse, Gauge, Inside, InsideFlow, Limiting, ResourceUse};
+pub use iocost::{
+    BudgetVerdict, CallNode, ClockPrices, CostCase, CostChange, CostDiff, CostFunction, CostLayer, CostMode,
+    IoCost, MmioUse,
+};
 pub use iolat::{
     Iolat, IolatComparison, IolatProfile, IolatRound, IolatTest, LayerChange, LayerCost, LayerMapping, Moved,
     PublishedRun, PublishedTable, PublishedTest, TestChange,

@@ -17,14 +17,17 @@ pub enum TargetKind {
     Block,
     /// A simulated device; the path is its name, or that of the file that describes it.
     Sim,
+    /// A device of the lab machine, under its real driver; the path is its name.
+    Lab,
 }
 
-/// What answers a job. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`.
+/// What answers a job. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`,
+/// `lab:NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// What it is.
     pub kind: TargetKind,
-    /// Where it is, absolute; of a simulated device its name.
+    /// Where it is, absolute; of a simulated device or one of the lab its name.
     pub path: PathBuf,
 }
 
@@ -35,6 +38,7 @@ impl fmt::Display for Target {
             TargetKind::File => "file",
             TargetKind::Block => "block",
             TargetKind::Sim => "sim",
+            TargetKind::Lab => "lab",
         };
         write!(f, "{kind}:{}", self.path.display())
     }

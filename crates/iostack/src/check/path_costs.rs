@@ -239,7 +239,7 @@ impl Bench<'_, '_> {
     fn kind(&self) -> TargetKind {
         match self.session.explored.target.kind {
             TargetKind::Block => TargetKind::Block,
-            TargetKind::Directory | TargetKind::File | TargetKind::Sim => TargetKind::File,
+            TargetKind::Directory | TargetKind::File | TargetKind::Sim | TargetKind::Lab => TargetKind::File,
         }
     }
 

@@ -51,7 +51,7 @@ pub(crate) fn explore(target: Target, machine: &Machine, wishes: &Wishes) -> any
             let scratch = Scratch::create(&target.path, size)?;
             (scratch.path().to_owned(), size, Some(scratch), Some((size, reason)))
         }
-        TargetKind::File | TargetKind::Block | TargetKind::Sim => {
+        TargetKind::File | TargetKind::Block | TargetKind::Sim | TargetKind::Lab => {
             if wishes.destroy_data {
                 iostack_host::permit_write(&target, true)?;
             }

@@ -76,7 +76,7 @@ pub(crate) fn measure(
 fn work(session: &Session<'_>, job: Job) -> Work {
     let kind = match session.explored.target.kind {
         TargetKind::Block => TargetKind::Block,
-        TargetKind::Directory | TargetKind::File | TargetKind::Sim => TargetKind::File,
+        TargetKind::Directory | TargetKind::File | TargetKind::Sim | TargetKind::Lab => TargetKind::File,
     };
     session.work(job, session.explored.path(), kind)
 }

@@ -24,7 +24,9 @@ pub(crate) fn place(job: &Job, on: Option<&Target>) -> anyhow::Result<Placement>
     if let Some(target) = on {
         let files = match target.kind {
             TargetKind::Directory => own_files(job, &target.path),
-            TargetKind::File | TargetKind::Block | TargetKind::Sim => shared(job, vec![target.path.clone()]),
+            TargetKind::File | TargetKind::Block | TargetKind::Sim | TargetKind::Lab => {
+                shared(job, vec![target.path.clone()])
+            }
         };
         return Ok(Placement { target: target.clone(), files });
     }

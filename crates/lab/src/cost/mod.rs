@@ -1,0 +1,1 @@
+//! From counts, symbols and layers to the cost of one I/O.

@@ -1,0 +1,68 @@
+//! What did the plugin count?
+
+/// One DUMP's worth: the pairs of marks since the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Round {
+    /// Pairs of the counting phase, in order.
+    pub ios: Vec<Io>,
+    /// The commonest vectors, commonest first; at most 8.
+    pub vectors: Vec<Vector>,
+    /// Traced pairs, one for each distinct vector; at most 8.
+    pub traces: Vec<Trace>,
+}
+
+/// One pair of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// Instructions strictly between the marks.
+    pub instructions: u64,
+    /// Hash of the vector of counts by address.
+    pub hash: u64,
+}
+
+/// How often each instruction ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vector {
+    /// Its hash.
+    pub hash: u64,
+    /// Pairs that had it.
+    pub ios: u64,
+    /// Address of the instruction, times that it ran; ascending.
+    pub counts: Vec<(u64, u64)>,
+}
+
+/// A pair of marks, step by step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Hash of its vector.
+    pub hash: u64,
+    /// Instructions strictly between the marks.
+    pub instructions: u64,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+}
+
+/// A step of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A run of instructions without branch.
+    Block {
+        /// Address of the first.
+        pc: u64,
+        /// Instructions that ran.
+        instructions: u64,
+    },
+    /// A register access.
+    Mmio {
+        /// True for a write.
+        write: bool,
+        /// Address of the instruction.
+        pc: u64,
+        /// Physical address of the register.
+        address: u64,
+        /// Bytes.
+        size: u32,
+        /// The emulator's name of the region; `-` unknown.
+        region: String,
+    },
+}
