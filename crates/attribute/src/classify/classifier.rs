@@ -6,6 +6,7 @@
 
 use iostack_model::Quality;
 
+use super::addresses;
 use super::neighbours::Neighbours;
 use super::rules::{KindId, LayerId, Owner, Rules, plain_name};
 use super::symbols::{SymbolId, Symbols};
@@ -24,6 +25,22 @@ struct Judged {
     kind: Option<KindId>,
     /// A name rule and a path rule both speak of a layer: do they disagree?
     disagrees: Option<bool>,
+    route: Option<Route>,
+}
+
+/// What gave a function its layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Route {
+    /// A rule on its name.
+    Name,
+    /// A rule on its module.
+    Module,
+    /// A rule on its source file.
+    File,
+    /// A rule on the file of the functions on both sides of it.
+    Neighbours,
+    /// A rule on the file, or the directory, that its address is nearest to.
+    Address,
 }
 
 /// What a stack is.
@@ -64,6 +81,8 @@ pub struct Classifier {
     files: Vec<Option<FileId>>,
     file_paths: Vec<&'static str>,
     neighbours: Neighbours,
+    /// Owners by address; empty unless [`Classifier::exact`] asked for them.
+    addresses: Vec<Option<Owner>>,
     judged: Vec<Option<Judged>>,
     seen: Vec<(u64, Option<SymbolId>)>,
     tally: Tally,
@@ -82,9 +101,25 @@ impl Classifier {
             files,
             file_paths: table.files().to_vec(),
             neighbours,
+            addresses: Vec::new(),
             seen: vec![(0, None); SEEN],
             tally: Tally::default(),
         }
+    }
+
+    /// For exact counts: what nothing else knows is placed by its address, unless the functions of this kernel are not in
+    /// the order of their files.
+    pub fn exact(rules: &Rules, symbols: &Symbols, table: &FunctionTable) -> Classifier {
+        let mut classifier = Classifier::new(rules, symbols, table);
+        if classifier.neighbours.used {
+            classifier.addresses = addresses::owners(rules, symbols, table, &classifier.files);
+        }
+        classifier
+    }
+
+    /// What gives a function its layer; `None` when nothing does.
+    pub fn route(&mut self, id: SymbolId) -> Option<Route> {
+        self.judge(id).route
     }
 
     /// The rules in use.
@@ -257,8 +292,20 @@ impl Classifier {
             (Some((Owner::Layer(name), _)), Some(Owner::Layer(place))) => Some(name != place),
             _ => None,
         };
-        let owner = by_name.map(|(owner, _)| owner).or(by_place).or_else(|| self.neighbours.owner(id));
-        Judged { owner, kind: by_name.and_then(|(_, kind)| kind), disagrees }
+        let routes = [
+            (Route::Name, by_name.map(|(owner, _)| owner)),
+            (Route::Module, by_module),
+            (Route::File, by_path),
+            (Route::Neighbours, self.neighbours.owner(id)),
+            (Route::Address, self.addresses.get(id.0 as usize).copied().flatten()),
+        ];
+        let decided = routes.into_iter().find_map(|(route, owner)| Some((route, owner?)));
+        Judged {
+            owner: decided.map(|(_, owner)| owner),
+            kind: by_name.and_then(|(_, kind)| kind),
+            disagrees,
+            route: decided.map(|(route, _)| route),
+        }
     }
 }
 

@@ -293,10 +293,11 @@ impl Compiler<'_> {
     ) -> Result<HashMap<String, Owner>, RulesError> {
         let unclassified = LayerId(self.layers.len() as u8);
         let rule = |(key, layer): (&String, &String)| {
-            let owner = if layer == CALLER {
-                Owner::Caller(unclassified)
-            } else {
-                Owner::Layer(self.layer(&format!("[{table}] `{key}`"), layer)?)
+            let rule = format!("[{table}] `{key}`");
+            let owner = match layer.strip_prefix(CALLER).map(str::trim) {
+                Some("") => Owner::Caller(unclassified),
+                Some(fallback) => Owner::Caller(self.layer(&rule, fallback)?),
+                None => Owner::Layer(self.layer(&rule, layer)?),
             };
             Ok((key.clone(), owner))
         };
@@ -396,6 +397,15 @@ mod tests {
         assert_eq!(layer("block/mq-deadline.c"), "elevator");
         assert_eq!(layer("lib/sort.c"), CALLER);
         assert_eq!(layer("nowhere/else.c"), "none");
+    }
+
+    #[test]
+    fn a_transparent_path_may_name_the_layer_of_those_that_nobody_calls() {
+        let path = |layer: &str| Rules::parse(&format!("{LEAST}[path]\n\"lib/\" = \"{layer}\"\n"));
+        let owner = |layer| path(layer).expect("it is as it must be").by_path("lib/sort.c");
+        assert_eq!(owner("@caller user"), Some(Owner::Caller(LayerId(0))));
+        assert_eq!(owner("@caller"), Some(Owner::Caller(LayerId(1))));
+        assert!(path("@caller flash").expect_err("no such layer").to_string().contains("`flash`"));
     }
 
     #[test]
