@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Segments, their counters and their sum.  Start reading at counters_sum():
+ * Segments, their counters and their sum.  Start reading at counters_hash():
  * the hash of a sparse vector is the sum over its instructions of
  * count * scatter(pc), modulo 2^64.  It does not depend on the order or on
  * how instructions were cut into segments, so one multiplication per segment
- * that executed is all that a pair costs.
+ * is all that a pair costs.
  */
 #include "counters.h"
 
@@ -195,24 +195,32 @@ void counters_zero(void)
 		memset(chunks[c]->counts, 0, used(c) * sizeof(uint64_t));
 }
 
-struct sum counters_sum(void)
+uint64_t counters_hash(void)
 {
-	struct sum sum = { 0, 0 };
+	uint64_t hash = 0;
 
+	/*
+	 * Without a test for zero: whether a counter is zero cannot be predicted, and a wrong
+	 * guess costs ten multiplications.
+	 */
 	for (size_t c = 0; c * CHUNK_SEGMENTS < segment_count; c++) {
-		const struct chunk *chunk = chunks[c];
+		const uint64_t *counts = chunks[c]->counts, *hashes = chunks[c]->hash;
 		size_t end = used(c);
 
-		for (size_t i = 0; i < end; i++) {
-			uint64_t count = chunk->counts[i];
-
-			if (count) {
-				sum.insns += count * chunk->insns[i];
-				sum.hash += count * chunk->hash[i];
-			}
-		}
+		for (size_t i = 0; i < end; i++)
+			hash += counts[i] * hashes[i];
 	}
-	return sum;
+	return hash;
+}
+
+uint64_t counters_insns(void)
+{
+	uint64_t insns = 0;
+
+	for (size_t c = 0; c * CHUNK_SEGMENTS < segment_count; c++)
+		for (size_t i = 0; i < used(c); i++)
+			insns += chunks[c]->counts[i] * chunks[c]->insns[i];
+	return insns;
 }
 
 static int by_pc(const void *a, const void *b)

@@ -25,12 +25,6 @@ struct pc_vector {
 	size_t len;
 };
 
-/* How many instructions executed, and the hash of their sparse vector. */
-struct sum {
-	uint64_t insns;
-	uint64_t hash;
-};
-
 void counters_init(void);
 
 /* Finds or makes the segment of these instructions; it stays until counters_forget(). */
@@ -44,7 +38,12 @@ void counters_add_executed(struct qemu_plugin_insn *insn, uint64_t insns);
 uint64_t counters_executed(void);
 
 void counters_zero(void);
-struct sum counters_sum(void);
+
+/* The hash of the sparse vector since counters_zero(): what every pair costs, so it is fast. */
+uint64_t counters_hash(void);
+
+/* How many instructions executed since, and their sparse vector: for hashes not seen before. */
+uint64_t counters_insns(void);
 struct pc_vector counters_vector(void);
 
 /* Sorts by PC and merges equal PCs. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Every pair is kept as (instructions, hash), every distinct hash with its
- * number of pairs.  The vector itself is taken from the counters the first
+ * Every pair is kept as its hash, every distinct hash with its instructions and
+ * its number of pairs.  The vector itself is taken from the counters the first
  * time that its hash is seen; a pair that runs what an earlier one ran costs
  * one look into a table.
  */
@@ -16,11 +16,13 @@
 
 struct mode {
 	uint64_t hash;
+	uint64_t insns;
 	uint64_t ios;
 	struct pc_vector vector; /* counts == NULL: dropped, taken again when it recurs */
 };
 
-static struct sum *pairs;
+/* Hashes, in order. */
+static uint64_t *pairs;
 static size_t pair_count, pair_room;
 
 static struct mode *modes;
@@ -61,7 +63,7 @@ static struct mode *mode_of(uint64_t hash)
 			mode_room = mode_room ? mode_room * 2 : 256;
 			modes = must_alloc(modes, mode_room, sizeof(*modes));
 		}
-		modes[mode_count] = (struct mode){ .hash = hash };
+		modes[mode_count] = (struct mode){ .hash = hash, .insns = counters_insns() };
 		table[place] = ++mode_count;
 	}
 	return &modes[table[place] - 1];
@@ -80,16 +82,16 @@ static void drop_singles(void)
 
 void pairs_add(void)
 {
-	struct sum sum = counters_sum();
-	struct mode *mode = mode_of(sum.hash);
+	uint64_t hash = counters_hash();
+	struct mode *mode = mode_of(hash);
 
 	if (pair_count == pair_room) {
 		pair_room = pair_room ? pair_room * 2 : 4096;
 		pairs = must_alloc(pairs, pair_room, sizeof(*pairs));
 	}
-	pairs[pair_count++] = sum;
+	pairs[pair_count++] = hash;
 	mode->ios++;
-	if (!mode->vector.counts && sum.insns) {
+	if (!mode->vector.counts && mode->insns) {
 		if (held_count >= HELD_MAX)
 			drop_singles();
 		mode->vector = counters_vector();
@@ -111,8 +113,8 @@ void pairs_write(FILE *out)
 	size_t written = 0;
 
 	for (size_t i = 0; i < pair_count; i++)
-		fprintf(out, "io %zu %" PRIu64 " 0x%016" PRIx64 "\n", i, pairs[i].insns,
-			pairs[i].hash);
+		fprintf(out, "io %zu %" PRIu64 " 0x%016" PRIx64 "\n", i, mode_of(pairs[i])->insns,
+			pairs[i]);
 	if (!mode_count)
 		return;
 	/* This breaks the table's indices: pairs_forget() is what must follow. */

@@ -205,6 +205,18 @@ static void close_segment(struct gather *gather)
 	gather->pc_count = 0;
 }
 
+/*
+ * QEMU ends a block before an instruction that reaches into the next page, but
+ * still shows it as the block's last one (7.2: disas_insn() backs out after
+ * the plugin was told).  What was registered for it is dropped with it, so it
+ * must not share a counter with the instructions before.  How many of its
+ * bytes are shown varies; hence any that may reach so far.
+ */
+static bool may_be_dropped(uint64_t pc)
+{
+	return (pc & 0xfff) + INSN_BYTES_MAX > 0x1000;
+}
+
 static void translate_counted(struct qemu_plugin_tb *tb, size_t insn_count)
 {
 	/* A block holds 512 instructions at most (QEMU's TCG_MAX_INSNS). */
@@ -233,6 +245,8 @@ static void translate_counted(struct qemu_plugin_tb *tb, size_t insn_count)
 			watch_mark(insn, mark, block, i);
 			continue;
 		}
+		if (i + 1 == insn_count && may_be_dropped(pcs[i]))
+			close_segment(&gather);
 		if (!gather.pc_count)
 			gather.first = insn;
 		gather.pcs[gather.pc_count++] = pcs[i];
