@@ -26,6 +26,9 @@ fn main() -> std::io::Result<()> {
             "ladder.html",
             html::attribution("iostack doctor", None, None, Some(&fixture::layers_of_process().ladder)),
         ),
+        ("iocost.html", html::iocost_html(&[fixture::iocosts().swap_remove(4)], None)),
+        ("iocosts.html", html::iocost_html(&fixture::iocosts(), None)),
+        ("costdiff.html", html::iocost_html(&[], Some(&fixture::costdiff()))),
         ("run.html", html::outcomes(&fixture::outcome_file())),
         ("simulated.html", html::outcomes(&fixture::simulated_file())),
     ];

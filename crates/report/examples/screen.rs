@@ -2,7 +2,8 @@
 //! `cargo run -p iostack-report --features fixture --example screen -- check`.
 //!
 //! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `simulated`, `live`,
-//! `compare`, `stages`, `process`, `watch`, `layers`, `clocks`, `ladder`, `costs`. `ascii` after it shows what a terminal
+//! `compare`, `stages`, `process`, `watch`, `layers`, `clocks`, `ladder`, `costs`, `iocost`, `ahci`, `iocosts`,
+//! `costdiff`, `budgets`, `calltree`. `ascii` after it shows what a terminal
 //! without Unicode gets.
 
 use iostack_model::{Nanos, Phase, Progress};
@@ -24,6 +25,14 @@ fn main() {
         "clocks" => text::layers(&fixture::layers_of_process()),
         "ladder" => text::ladder(&fixture::ladder()),
         "costs" => text::path_costs(&fixture::path_costs()),
+        "iocost" => text::iocost_text(&fixture::iocost(), false),
+        "ahci" => text::iocost_text(&fixture::iocosts()[4], true),
+        "iocosts" => text::costs_text(&fixture::iocosts()),
+        "costdiff" => text::costdiff_text(&fixture::costdiff()),
+        "budgets" => text::budget_text(&fixture::budgets()),
+        "calltree" => {
+            fixture::iocost().tree.map_or_else(String::new, |tree| text::calltree_text(&tree, 12, 50))
+        }
         _ => text::check(&fixture::check()),
     };
     let plain = words.iter().any(|word| word == "ascii");

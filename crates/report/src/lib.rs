@@ -12,6 +12,7 @@
 pub mod fio;
 pub mod html;
 mod inside;
+mod iocost;
 pub mod table;
 pub mod text;
 mod timeline;

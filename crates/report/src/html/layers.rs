@@ -36,18 +36,25 @@ pub(super) fn body(layers: &Layers, sheet: &Sheet) -> String {
         + &trust(layers)
 }
 
-/// The colour of each layer: the largest seven have their own, the rest share the grey one.
+/// The colour of each layer: the largest have their own, the rest share the grey one.
 pub(super) struct Colours<'a>(Vec<&'a str>);
 
 /// Slots in the order of use; 6 is the grey.
-const SLOTS: [usize; 7] = [0, 1, 2, 3, 4, 5, 7];
+const SLOTS: [usize; 13] = [0, 1, 2, 3, 4, 5, 7, 9, 12, 10, 8, 11, 13];
+/// Colours that are told apart also where they do not lie side by side.
+const OWN: usize = 7;
 const GREY: usize = 6;
 
 impl<'a> Colours<'a> {
     /// Of a profile.
     pub(super) fn of(layers: &'a Layers) -> Colours<'a> {
         let known = layers.rows.iter().map(|row| row.layer.as_str()).filter(|layer| *layer != "unclassified");
-        Colours(known.take(SLOTS.len()).collect())
+        Colours(known.take(OWN).collect())
+    }
+
+    /// Of layers by their size, as many as there are colours.
+    pub(super) fn of_names(names: impl Iterator<Item = &'a str>) -> Colours<'a> {
+        Colours(names.take(SLOTS.len()).collect())
     }
 
     /// Class of a layer's colour.

@@ -17,8 +17,11 @@
 
 mod attribution;
 mod bars;
+mod calltree;
 mod check;
 mod compared;
+mod costbars;
+mod costdiff;
 mod device;
 mod digest;
 mod doubts;
@@ -27,6 +30,7 @@ mod figures;
 mod flame;
 mod inside;
 mod inventory;
+mod iocost;
 mod iolat;
 mod ladder;
 mod layers;
@@ -52,12 +56,16 @@ mod attribution_tests;
 #[cfg(test)]
 mod inside_tests;
 #[cfg(test)]
+mod iocost_tests;
+#[cfg(test)]
 mod iolat_tests;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use escape::json as json_text;
-use iostack_model::{Check, DeviceCard, Iolat, Ladder, Layers, OutcomeFile, Repro, ReproPlot, Stages, Sweep};
+use iostack_model::{
+    Check, CostDiff, DeviceCard, IoCost, Iolat, Ladder, Layers, OutcomeFile, Repro, ReproPlot, Stages, Sweep,
+};
 
 /// The page of `iostack check`: a complete HTML document.
 pub fn check(check: &Check) -> String {
@@ -82,6 +90,12 @@ pub fn attribution(
     ladder: Option<&Ladder>,
 ) -> String {
     attribution::page(title, stages, layers, ladder)
+}
+
+/// The page of `iostack lab cost`: a complete HTML document of any number of cases, and of a difference where there is
+/// one.
+pub fn iocost_html(costs: &[IoCost], diff: Option<&CostDiff>) -> String {
+    iocost::page(costs, diff)
 }
 
 /// The page of `iostack sim sweep`: a complete HTML document.

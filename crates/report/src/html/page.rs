@@ -7,8 +7,12 @@ use super::digest::source_hash;
 use super::escape;
 use super::sheet::Sheet;
 
-const STYLE: &str =
-    concat!(include_str!("style.css"), include_str!("attribution.css"), include_str!("inside.css"));
+const STYLE: &str = concat!(
+    include_str!("style.css"),
+    include_str!("attribution.css"),
+    include_str!("inside.css"),
+    include_str!("iocost.css")
+);
 const SCRIPT: &str = concat!(include_str!("plot.js"), include_str!("flame.js"));
 
 /// A section of the page: where it is found, what it is called, what it holds (HTML).

@@ -13,6 +13,7 @@
 //!   repro       published claims and what came of them, with plots of letters
 //!   sweep       many simulated runs, one line each
 //!   costs       what single parts of the path cost, beside published figures
+//!   iocost      the exact cost of one I/O; many cases in one table, two laid side by side, budgets, its calls
 //!
 //! Plain text of at most [`WIDTH`] columns that means the same without colour. Only a path or a command that must
 //! stay in one piece to be copied may be longer. Start reading at `screen`.
@@ -23,12 +24,16 @@
 )]
 
 mod attribution;
+mod calltree;
 mod chart;
 mod comparison;
+mod costdiff;
+mod costs;
 mod device;
 pub(crate) mod format;
 mod glyphs;
 mod inside;
+mod iocost;
 mod iolat;
 mod ladder;
 mod layers;
@@ -43,9 +48,13 @@ mod steps;
 mod sweep;
 mod tables;
 
+pub use calltree::calltree_text;
 pub use comparison::comparison;
+pub use costdiff::{budget_text, costdiff_text};
+pub use costs::costs_text;
 pub use device::{device, device_claims};
 pub use glyphs::ascii;
+pub use iocost::iocost_text;
 pub use iolat::iolat;
 pub use ladder::ladder;
 pub use layers::layers;
@@ -67,6 +76,8 @@ pub const WIDTH: usize = 80;
 mod attribution_tests;
 #[cfg(test)]
 mod inside_tests;
+#[cfg(test)]
+mod iocost_tests;
 #[cfg(test)]
 mod iolat_tests;
 #[cfg(test)]
