@@ -159,9 +159,7 @@ static void at_trace(unsigned int vcpu_index, void *position)
 {
 	(void)vcpu_index;
 	(void)position;
-	/* Before the first COUNT there is no round that a trace could belong to. */
-	if (phase != IDLE)
-		change_phase(TRACE);
+	change_phase(TRACE);
 }
 
 static void at_dump(unsigned int vcpu_index, void *position)

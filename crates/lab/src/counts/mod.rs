@@ -1,4 +1,12 @@
 //! What did the plugin count?
+//!
+//! The plugin is in `plugin/`; its README describes what it writes. Start reading at [`parse()`].
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use parse::{CountsError, parse};
 
 /// One DUMP's worth: the pairs of marks since the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
