@@ -143,11 +143,29 @@ pub(crate) fn clock_sum(cost: &IoCost) -> Option<String> {
 
 /// A price as it was set.
 pub(crate) fn price(value: f64) -> String {
-    if value >= 100.0 && value < 1e15 && value.fract() == 0.0 {
+    if (100.0..1e15).contains(&value) && value.fract() == 0.0 {
         count(value as u64)
     } else {
         significant(value, 3)
     }
+}
+
+/// The prices of several cases, each set once.
+pub(crate) fn prices<'a>(costs: impl Iterator<Item = &'a IoCost>) -> String {
+    let mut sets: Vec<String> = Vec::new();
+    for cost in costs {
+        let ClockPrices { cpi, mmio_read, mmio_write } = cost.prices;
+        let told = format!(
+            "{} an instruction, {} a register read, {} a register write",
+            price(cpi),
+            price(mmio_read),
+            price(mmio_write)
+        );
+        if !sets.contains(&told) {
+            sets.push(told);
+        }
+    }
+    sets.join("; or ")
 }
 
 /// Clocks, rounded.
@@ -172,10 +190,12 @@ pub(crate) fn boots(cost: &IoCost) -> String {
         [] => String::new(),
         [(modal, 1)] => format!("{} in the only boot: nobody knows whether another agrees", count(modal)),
         [(modal, _)] => format!("{} in each of {all} boots", count(modal)),
-        [(modal, times), ref rest @ ..] => {
-            let rest: String =
-                rest.iter().map(|(modal, times)| format!(", {} in {times}", count(*modal))).collect();
-            format!("{} in {times} of {all} boots{rest}", count(modal))
+        _ => {
+            let told = kinds.iter().enumerate().map(|(index, (modal, times))| {
+                let of = if index == 0 { format!(" of {all} boots") } else { String::new() };
+                format!("{} in {times}{of}", count(*modal))
+            });
+            told.collect::<Vec<_>>().join(", ")
         }
     }
 }

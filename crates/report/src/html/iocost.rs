@@ -15,8 +15,8 @@ use super::stages::{notes, percent};
 use super::table::{pairs, table};
 use super::{calltree, costbars, costdiff, escape, raw};
 use crate::iocost::{
-    Cases, LIMITS, PUBLISHED, boots, broken_sum, circumstances, clock_sum, clocks, place, price, subject,
-    tell_apart, time_stamp,
+    Cases, LIMITS, PUBLISHED, boots, broken_sum, circumstances, clock_sum, clocks, place, price, prices,
+    subject, tell_apart, time_stamp,
 };
 
 /// Functions shown before the fold, of few cases and of many.
@@ -338,20 +338,10 @@ fn trust(cost: &IoCost) -> String {
 
 fn method(costs: &[&IoCost]) -> String {
     let limits: String = LIMITS.iter().map(|limit| format!("<li>{}</li>", escape::text(limit))).collect();
-    let mut prices: Vec<String> = Vec::new();
-    for cost in costs {
-        let told = format!(
-            "{} clocks an instruction, {} a register read, {} a register write",
-            price(cost.prices.cpi),
-            price(cost.prices.mmio_read),
-            price(cost.prices.mmio_write)
-        );
-        if !prices.contains(&told) {
-            prices.push(told);
-        }
-    }
-    let prices =
-        pairs(&[("Prices of the model", prices.join("; or ")), ("Published", format!("{PUBLISHED}."))]);
+    let prices = pairs(&[
+        ("Prices of the model", format!("clocks: {}", prices(costs.iter().copied()))),
+        ("Published", format!("{PUBLISHED}.")),
+    ]);
     format!(
         "<p>A kernel ran in an emulated machine that counts every instruction between the start and the end of an I/O. The \
          figure is the commonest exact count of many I/Os, never a mean; layers and functions are those of one such I/O, and \

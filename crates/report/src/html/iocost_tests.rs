@@ -45,7 +45,9 @@ fn nothing_traced_nothing_counted_and_nothing_changed_are_told() {
 fn broken_prices_are_not_drawn() {
     for broken in [f64::NAN, f64::INFINITY, -1e9, 0.0] {
         let mut costs = fixture::iocosts();
-        costs.iter_mut().for_each(|cost| cost.prices.cpi = broken);
+        for cost in &mut costs {
+            cost.prices.cpi = broken;
+        }
         sound(&costs, None);
     }
 }
@@ -152,10 +154,7 @@ fn a_layer_has_one_colour_on_the_whole_page() {
 fn calls_are_folded_below_three_levels_and_small_ones_are_summed_up_on_a_full_page() {
     let cost = fixture::iocost();
     let page = sound(std::slice::from_ref(&cost), None);
-    assert!(
-        page.contains("<details class=\"s9\" open=\"open\"><summary>")
-            || page.contains(" open=\"open\"><summary>")
-    );
+    assert!(page.contains(" open=\"open\"><summary>"));
     assert!(page.contains("<i></i><span>blk_mq_submit_bio</span>"), "all calls are there, folded or not");
     let at = page.find("<i></i><span>blkdev_read_iter").expect("a call");
     let opened = page[..at].rfind("<details").expect("it can be unfolded");

@@ -5,7 +5,7 @@ use iostack_model::IoCost;
 use super::WIDTH;
 use super::format::{both_ends, clean, count, cut, paragraph, percent};
 use super::layers::share;
-use crate::iocost::{LIMITS, PUBLISHED, clocks, price, tell_apart};
+use crate::iocost::{LIMITS, PUBLISHED, clocks, prices, tell_apart};
 
 /// Columns of the names at most; a longer name has a line of its own.
 const NAME: usize = 30;
@@ -97,21 +97,9 @@ fn largest(cost: &IoCost, room: usize) -> String {
 }
 
 fn foot(costs: &[IoCost]) -> String {
-    let mut prices: Vec<String> = Vec::new();
-    for cost in costs {
-        let priced = format!(
-            "{} an instruction, {} a register read, {} a write",
-            price(cost.prices.cpi),
-            price(cost.prices.mmio_read),
-            price(cost.prices.mmio_write)
-        );
-        if !prices.contains(&priced) {
-            prices.push(priced);
-        }
-    }
     let mut text =
         paragraph("r/w        ", "reads and writes of the device's registers; - where not counted");
-    text += &paragraph("clocks     ", &format!("modelled, not measured: {}", prices.join("; or ")));
+    text += &paragraph("clocks     ", &format!("modelled, not measured: {}", prices(costs.iter())));
     text += &paragraph("published  ", &format!("{PUBLISHED}."));
     LIMITS.iter().fold(text, |text, limit| text + &paragraph("  - ", limit))
 }
