@@ -1,0 +1,140 @@
+//! Files of budgets, good and bad, and costs on both sides of them.
+
+use iostack_model::{ClockPrices, CostFunction, CostLayer, CostMode, SCHEMA};
+
+use super::super::tests::case;
+use super::*;
+
+fn cost(rows: &[(&str, Option<&str>, &str, u64)]) -> IoCost {
+    let mut layers: BTreeMap<&str, u64> = BTreeMap::new();
+    rows.iter().for_each(|row| *layers.entry(row.2).or_default() += row.3);
+    let instructions = rows.iter().map(|row| row.3).sum();
+    let function = |&(name, module, layer, instructions): &(&str, Option<&str>, &str, u64)| CostFunction {
+        name: name.to_owned(),
+        module: module.map(str::to_owned),
+        layer: layer.to_owned(),
+        instructions,
+        calls: None,
+    };
+    let layer = |(layer, instructions): (&str, u64)| CostLayer {
+        layer: layer.to_owned(),
+        meaning: String::new(),
+        instructions,
+    };
+    IoCost {
+        schema: SCHEMA,
+        iostack: "1".to_owned(),
+        case: case(),
+        ios: 1,
+        instructions,
+        modes: vec![CostMode { instructions, ios: 1 }],
+        boots: vec![instructions],
+        layers: layers.into_iter().map(layer).collect(),
+        functions: rows.iter().map(function).collect(),
+        mmio: None,
+        tree: None,
+        tsc_excess: None,
+        prices: ClockPrices::default(),
+        unclassified: Vec::new(),
+        how: "by hand".to_owned(),
+        notes: Vec::new(),
+    }
+}
+
+const QUEUE: (&str, Option<&str>, &str, u64) = ("queuecommand", Some("scsi_ram"), "driver", 61);
+const SERVE: (&str, Option<&str>, &str, u64) = ("serve", Some("scsi_ram"), "driver", 100);
+const SUBMIT: (&str, Option<&str>, &str, u64) = ("submit_bio", None, "block", 300);
+
+fn budget() -> Budget {
+    parse(&write(&[cost(&[SUBMIT, QUEUE, SERVE])])).expect("what is written can be read").remove(0)
+}
+
+#[test]
+fn what_is_written_is_read_and_holds() {
+    let now = cost(&[SUBMIT, QUEUE, SERVE]);
+    let budget = budget();
+    assert_eq!(budget.name, "scsi_ram read copy=0 6.1");
+    assert_eq!(budget.functions.keys().collect::<Vec<_>>(), ["scsi_ram:queuecommand", "scsi_ram:serve"]);
+    assert!(is_of(&budget, &now.case));
+    let verdict = check(&budget, &now);
+    assert!(verdict.holds && verdict.grown.is_empty());
+    assert_eq!((verdict.allowed, verdict.counted), (469, 461));
+    assert!(shrunk(&budget, &now).is_empty());
+}
+
+#[test]
+fn twenty_instructions_more_in_one_function_are_found_and_it_is_named() {
+    let verdict = check(&budget(), &cost(&[SUBMIT, (QUEUE.0, QUEUE.1, QUEUE.2, 81), SERVE]));
+    assert!(!verdict.holds);
+    let named: Vec<_> = verdict.grown.iter().map(|one| (one.name.as_str(), one.before, one.after)).collect();
+    assert_eq!(named, [("driver", 161, 181), ("scsi_ram:queuecommand", 61, 81)]);
+}
+
+#[test]
+fn a_new_function_of_a_module_counts_from_nothing() {
+    let verdict = check(&budget(), &cost(&[SUBMIT, QUEUE, SERVE, ("extra", Some("scsi_ram"), "driver", 20)]));
+    assert_eq!(verdict.grown[1].name, "scsi_ram:extra");
+    assert_eq!((verdict.grown[1].before, verdict.grown[1].after), (0, 20));
+}
+
+#[test]
+fn a_layer_may_not_grow_because_another_shrank() {
+    let verdict =
+        check(&budget(), &cost(&[(SUBMIT.0, None, "block", 250), (QUEUE.0, QUEUE.1, QUEUE.2, 81), SERVE]));
+    assert!(!verdict.holds && verdict.counted < verdict.allowed);
+    assert_eq!(verdict.grown[0].name, "driver");
+}
+
+#[test]
+fn the_step_of_the_tag_allocator_passes_and_less_is_told() {
+    let budget = budget();
+    assert!(check(&budget, &cost(&[(SUBMIT.0, None, "block", 308), QUEUE, SERVE])).holds);
+    let less = cost(&[(SUBMIT.0, None, "block", 290), SERVE]);
+    assert!(check(&budget, &less).holds);
+    let told: Vec<_> = shrunk(&budget, &less).into_iter().map(|one| (one.name, one.after)).collect();
+    assert_eq!(
+        told,
+        [("driver".to_owned(), 100), ("block".to_owned(), 290), ("scsi_ram:queuecommand".to_owned(), 0)]
+    );
+}
+
+#[test]
+fn a_release_is_met_by_its_beginning_and_not_by_its_digits() {
+    let with = |kernel: &str| Budget { kernel: kernel.to_owned(), ..budget() };
+    let case = |kernel: &str| CostCase { kernel: kernel.to_owned(), ..case() };
+    assert!(is_of(&with("6.1"), &case("6.1.0-53-amd64")));
+    assert!(!is_of(&with("6.1"), &case("6.12.117+deb12-amd64")));
+    assert!(!is_of(&with("6.1"), &CostCase { scheduler: "bfq".to_owned(), ..case("6.1.0") }));
+}
+
+const GOOD: &str =
+    "[[cost]]\nname = \"a\"\ndevice = \"brd\"\ndirection = \"read\"\nkernel = \"6.1\"\ninstructions = 3448\n";
+
+fn refusal(text: &str) -> String {
+    let error = parse(text).expect_err("it must be refused");
+    let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    format!("{error}\n{source}")
+}
+
+#[test]
+fn a_short_entry_has_the_usual_rest() {
+    let budget = parse(GOOD).expect("it is complete").remove(0);
+    assert_eq!(
+        (budget.engine.as_str(), budget.scheduler.as_str(), budget.block_bytes),
+        ("psync", "none", 4096)
+    );
+    assert_eq!(budget.tolerance, 8);
+}
+
+#[test]
+fn bad_files_are_refused_with_the_line_or_the_entry_and_the_remedy() {
+    let said = refusal(&GOOD.replace("instructions", "instruction"));
+    assert!(said.contains("line 6") && said.contains("`instruction`") && said.contains("--write"), "{said}");
+    assert!(refusal("").contains("no [[cost]]"));
+    assert!(refusal(&format!("{GOOD}{GOOD}")).contains("`a` is there twice"));
+    assert!(refusal(&GOOD.replace("3448", "0")).contains("`instructions` is 0"));
+    assert!(refusal(&GOOD.replace("\"read\"", "\"trim\"")).contains("write `read` or `write`"));
+    assert!(refusal(&format!("{GOOD}engine = \"libaio\"\n")).contains("`libaio`"));
+    let said = refusal(&format!("{GOOD}[cost.layers]\nblock = 4000\n"));
+    assert!(said.contains("4000 together") && said.contains("more than"), "{said}");
+}

@@ -1,0 +1,92 @@
+//! Two costs side by side: what changed, in which layer, in which function?
+
+use std::collections::BTreeMap;
+
+use iostack_model::{CostCase, CostChange, CostDiff, IoCost, SCHEMA};
+
+/// Lays two costs side by side.
+pub fn diff(before: &IoCost, after: &IoCost) -> CostDiff {
+    let layers = |cost: &IoCost| {
+        cost.layers
+            .iter()
+            .map(|row| ((row.layer.clone(), String::new()), row.instructions))
+            .collect::<Vec<_>>()
+    };
+    let functions = |cost: &IoCost| {
+        let row = |row: &iostack_model::CostFunction| {
+            ((plain(&row.name).to_owned(), row.layer.clone()), row.instructions)
+        };
+        cost.functions.iter().map(row).collect::<Vec<_>>()
+    };
+    CostDiff {
+        schema: SCHEMA,
+        varied: varied(&before.case, &after.case),
+        layers: changes(layers(before), layers(after)),
+        functions: changes(functions(before), functions(after)),
+        before: before.clone(),
+        after: after.clone(),
+    }
+}
+
+/// A symbol without what the compiler adds behind a dot: `foo.isra.0` of one kernel is `foo` of the next.
+fn plain(symbol: &str) -> &str {
+    symbol.split_once('.').map_or(symbol, |(plain, _)| plain)
+}
+
+/// Rows with equal names joined, those that changed, largest change first.
+fn changes(before: Vec<((String, String), u64)>, after: Vec<((String, String), u64)>) -> Vec<CostChange> {
+    let mut rows: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+    for (key, instructions) in before {
+        rows.entry(key).or_default().0 += instructions;
+    }
+    for (key, instructions) in after {
+        rows.entry(key).or_default().1 += instructions;
+    }
+    let changed = rows.into_iter().filter(|(_, (before, after))| before != after);
+    let mut changed: Vec<CostChange> =
+        changed.map(|((name, layer), (before, after))| CostChange { name, layer, before, after }).collect();
+    // Stable: of equal changes the names' order stays.
+    changed.sort_by_key(|change| std::cmp::Reverse(change.before.abs_diff(change.after)));
+    changed
+}
+
+/// What differs between two cases, in words.
+fn varied(before: &CostCase, after: &CostCase) -> Vec<String> {
+    let list = |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join(" ") };
+    let yes = |flag: bool| if flag { "yes" } else { "no" }.to_owned();
+    let facts = |case: &CostCase| {
+        vec![
+            ("device", case.device.clone()),
+            ("direction", case.direction.name().to_owned()),
+            ("engine", case.engine.clone()),
+            ("block size", format!("{} bytes", case.block_bytes)),
+            ("file system", case.file_system.clone().unwrap_or_else(|| "none".to_owned())),
+            ("buffered", yes(case.buffered)),
+            ("scheduler", case.scheduler.clone()),
+            ("kernel", case.kernel.clone()),
+            ("patched modules", list(&case.patched)),
+            ("mitigations", yes(case.mitigations)),
+            ("tracepoints", list(&case.tracepoints)),
+        ]
+    };
+    let pairs = facts(before).into_iter().zip(facts(after)).filter(|(one, two)| one != two);
+    let mut told: Vec<String> =
+        pairs.map(|((what, one), (_, two))| format!("{what} {one} -> {two}")).collect();
+    told.extend(options_varied(&before.options, &after.options));
+    told
+}
+
+fn options_varied(before: &[(String, String)], after: &[(String, String)]) -> Vec<String> {
+    let value = |options: &[(String, String)], name: &str| {
+        options
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("default".to_owned(), |(_, value)| value.clone())
+    };
+    let mut names: Vec<&str> = before.iter().chain(after).map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let pairs = names.into_iter().map(|name| (name, value(before, name), value(after, name)));
+    let changed = pairs.filter(|(_, one, two)| one != two);
+    changed.map(|(name, one, two)| format!("option {name} {one} -> {two}")).collect()
+}

@@ -1,0 +1,111 @@
+//! What to know of the I/Os that were not the modal one.
+
+use std::collections::BTreeMap;
+
+use iostack_model::CostMode;
+
+use super::Names;
+use super::atlas::{Atlas, FunctionId};
+use super::charge;
+use super::modal::{Modal, total};
+use crate::counts::{Io, Round, Vector};
+
+/// Modes that are explained.
+const EXPLAINED: usize = 3;
+
+/// Functions named in one note.
+const NAMED: usize = 4;
+
+/// How many of the modal I/Os ran the very same instructions?
+pub(super) fn identical<'a>(ios: impl Iterator<Item = &'a Io>, modal: &Modal<'_>) -> Option<String> {
+    let (mut same, mut identical) = (0_u64, 0_u64);
+    for io in ios.filter(|io| io.instructions == modal.instructions) {
+        same += 1;
+        identical += u64::from(io.hash == modal.vector.hash);
+    }
+    (identical < same).then(|| {
+        format!(
+            "Of {same} I/Os with {} instructions, {identical} ran exactly the same ones; the table shows theirs.",
+            modal.instructions
+        )
+    })
+}
+
+/// How the next commonest modes differ from the first.
+pub(super) fn modes(
+    rounds: &[Round],
+    modes: &[CostMode],
+    modal: &Modal<'_>,
+    names: &dyn Names,
+) -> Vec<String> {
+    let mut atlas = Atlas::new(names);
+    let usual = charge::count(modal.vector, |pc| atlas.at(pc));
+    let others =
+        modes.iter().skip(1).filter_map(|mode| Some((mode, vector_of(rounds, modal, mode.instructions)?)));
+    others
+        .take(EXPLAINED)
+        .map(|(mode, vector)| {
+            let counts = charge::count(vector, |pc| atlas.at(pc));
+            let mut changes = changes(&usual, &counts);
+            changes.sort_by_key(|&(_, by)| std::cmp::Reverse(by.unsigned_abs()));
+            let changes: Vec<(&str, i64)> =
+                changes.into_iter().map(|(function, by)| (atlas.name(function), by)).collect();
+            told(mode, modal.instructions, &changes)
+        })
+        .collect()
+}
+
+/// A vector of so many instructions, of the modal one's boot if it is there: addresses differ between boots.
+fn vector_of<'a>(rounds: &'a [Round], modal: &Modal<'a>, instructions: u64) -> Option<&'a Vector> {
+    let mut vectors = modal.round.vectors.iter().chain(rounds.iter().flat_map(|round| &round.vectors));
+    vectors.find(|vector| total(vector) == instructions)
+}
+
+/// Functions that ran more or fewer instructions.
+fn changes(before: &BTreeMap<FunctionId, u64>, after: &BTreeMap<FunctionId, u64>) -> Vec<(FunctionId, i64)> {
+    let mut functions: Vec<FunctionId> = before.keys().chain(after.keys()).copied().collect();
+    functions.sort();
+    functions.dedup();
+    let count = |counts: &BTreeMap<FunctionId, u64>, function| counts.get(&function).copied().unwrap_or(0);
+    let change = |function| {
+        let by = i128::from(count(after, function)) - i128::from(count(before, function));
+        (function, i64::try_from(by).expect("an I/O has fewer than 2^63 instructions"))
+    };
+    functions.into_iter().map(change).filter(|&(_, by)| by != 0).collect()
+}
+
+/// One mode, in words.
+fn told(mode: &CostMode, usual: u64, changes: &[(&str, i64)]) -> String {
+    let more = mode.instructions > usual;
+    let by = mode.instructions.abs_diff(usual);
+    let ios = match mode.ios {
+        1 => "1 I/O".to_owned(),
+        ios => format!("{ios} I/Os"),
+    };
+    let head = format!("{ios} took {by} {}", if more { "more" } else { "fewer" });
+    let is_tag = |name: &str| name.contains("sbitmap") || name.starts_with("blk_mq_get_tag");
+    if !changes.is_empty() && changes.iter().all(|&(name, _)| is_tag(name)) {
+        return format!("{head} in {}: the tag allocator's random hint.", changes[0].0);
+    }
+    let named: Vec<String> = changes.iter().take(NAMED).map(|(name, by)| format!("{name} {by:+}")).collect();
+    let rest = match changes.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        rest => format!(" and {rest} functions more"),
+    };
+    format!("{head}{}: {}{rest}.", reason(changes), named.join(", "))
+}
+
+/// What the functions that differ betray.
+fn reason(changes: &[(&str, i64)]) -> &'static str {
+    let by = |wanted: &str| changes.iter().find(|(name, _)| *name == wanted).map_or(0, |&(_, by)| by);
+    let ticks = ["tick_sched_handle", "tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler"];
+    if ticks.iter().any(|name| by(name) > 0) {
+        " for a timer tick"
+    } else if by("__schedule") < 0 {
+        " with fewer task switches (the completion came before the task slept)"
+    } else if by("__schedule") > 0 {
+        " with more task switches (the completion came after the task slept)"
+    } else {
+        ""
+    }
+}
