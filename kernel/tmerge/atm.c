@@ -123,7 +123,9 @@ void tmerge_atm_submit(struct tmerge *tmerge, struct bio *bio)
 	else if (READ_ONCE(tmerge_hold_queue_lock))
 		tmerge_atm_send_locked(tmerge, &done);
 	else
-		send = atm->dispatching = true;
+		send = true;
+	if (send)
+		atm->dispatching = true;
 	mutex_unlock(&atm->queue_lock);
 	tmerge_end_bios(&done);
 	if (send)

@@ -14,10 +14,10 @@
 
 #ifdef HAVE_BLK_MODE
 #define TMERGE_MODE_WRITE	BLK_OPEN_WRITE
-typedef blk_mode_t tmerge_mode_t;
+#define tmerge_mode_t		blk_mode_t
 #else
 #define TMERGE_MODE_WRITE	FMODE_WRITE
-typedef fmode_t tmerge_mode_t;
+#define tmerge_mode_t		fmode_t
 #endif
 
 /* Merging is every blk-mq queue's default where the flag is gone. */

@@ -5,9 +5,11 @@
  * paid once per doorbell. A command needs a slot from before its doorbell
  * until its owner has seen it done; queue_depth slots exist.
  */
+#include <linux/completion.h>
 #include <linux/ktime.h>
 #include <linux/processor.h>
 #include <linux/sched.h>
+#include <linux/sched/stat.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 
@@ -25,11 +27,13 @@ int tmerge_server_init(struct tmerge_server *server, unsigned int mib)
 	if (!mib)
 		return -EINVAL;
 	server->bytes = (u64)mib * SZ_1M;
-	server->data = vzalloc(server->bytes);
+	/* Too much is an error of its caller, not a reason to kill others. */
+	server->data = __vmalloc(server->bytes, GFP_KERNEL | __GFP_ZERO |
+				 __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!server->data)
 		return -ENOMEM;
 	spin_lock_init(&server->lock);
-	init_waitqueue_head(&server->waiters);
+	INIT_LIST_HEAD(&server->waiters);
 	return 0;
 }
 
@@ -52,6 +56,20 @@ unsigned int tmerge_batch_limit(void)
 	return clamp(READ_ONCE(tmerge_batch_max), 1U, TMERGE_ENTRIES_MAX + 0U);
 }
 
+static unsigned int tmerge_slots(void)
+{
+	return max(READ_ONCE(tmerge_queue_depth), 1U);
+}
+
+static bool tmerge_slot_take(struct tmerge_server *server)
+{
+	lockdep_assert_held(&server->lock);
+	if (server->outstanding >= tmerge_slots())
+		return false;
+	server->outstanding++;
+	return true;
+}
+
 /**
  * tmerge_slot_try() - take a slot if there is one
  * @tmerge: the device
@@ -62,36 +80,60 @@ unsigned int tmerge_batch_limit(void)
 bool tmerge_slot_try(struct tmerge *tmerge, bool request_layer)
 {
 	struct tmerge_server *server = &tmerge->server;
-	unsigned int depth = max(READ_ONCE(tmerge_queue_depth), 1U);
 	unsigned long flags;
 	bool taken;
 
 	spin_lock_irqsave(&server->lock, flags);
-	taken = server->outstanding < depth;
-	if (taken)
-		server->outstanding++;
-	else if (request_layer)
+	taken = tmerge_slot_take(server);
+	if (!taken && request_layer)
 		server->mq_waits = true;
 	spin_unlock_irqrestore(&server->lock, flags);
 	return taken;
 }
 
 /**
+ * struct tmerge_waiter - a thread asleep until a slot is handed to it
+ * @list: in the server's list of waiters
+ * @handed: completed when the slot is its own
+ */
+struct tmerge_waiter {
+	struct list_head list;
+	struct completion handed;
+};
+
+/* Sleep until a slot is handed over; slots go to sleepers in their order. */
+static void tmerge_slot_sleep(struct tmerge *tmerge)
+{
+	struct tmerge_server *server = &tmerge->server;
+	struct tmerge_waiter waiter;
+	unsigned long flags;
+	bool taken;
+
+	init_completion(&waiter.handed);
+	spin_lock_irqsave(&server->lock, flags);
+	taken = tmerge_slot_take(server);
+	if (!taken)
+		list_add_tail(&waiter.list, &server->waiters);
+	spin_unlock_irqrestore(&server->lock, flags);
+	if (!taken)
+		wait_for_completion_io(&waiter.handed);
+}
+
+/**
  * tmerge_slot_get() - wait for a slot
  * @tmerge: the device
  *
- * Spins, as the polled subsystems do, while the server is at work. Once it
- * should have finished, the owner of the slot has lost its processor, and a
- * spinning thread might be what it waits for: then sleep.
+ * Spins, as the polled subsystems do, while the server is at work. It sleeps
+ * where spinning would keep others from their work: where another task wants
+ * this processor, and once the server should have finished, for then the
+ * owner of the slot has lost its processor.
  */
 void tmerge_slot_get(struct tmerge *tmerge)
 {
-	struct tmerge_server *server = &tmerge->server;
-
 	while (!tmerge_slot_try(tmerge, false)) {
-		if (ktime_get_ns() > READ_ONCE(server->free_ns)) {
-			wait_event_idle_exclusive(server->waiters,
-						  tmerge_slot_try(tmerge, false));
+		if (!single_task_running() ||
+		    ktime_get_ns() > READ_ONCE(tmerge->server.free_ns)) {
+			tmerge_slot_sleep(tmerge);
 			return;
 		}
 		cpu_relax();
@@ -100,7 +142,7 @@ void tmerge_slot_get(struct tmerge *tmerge)
 }
 
 /**
- * tmerge_slot_put() - give a slot back, and tell who waits for one
+ * tmerge_slot_put() - give a slot back, or hand it to who sleeps for one
  * @tmerge: the device
  *
  * Any context.
@@ -108,17 +150,26 @@ void tmerge_slot_get(struct tmerge *tmerge)
 void tmerge_slot_put(struct tmerge *tmerge)
 {
 	struct tmerge_server *server = &tmerge->server;
+	struct tmerge_waiter *heir;
+	bool mq_waits = false;
 	unsigned long flags;
-	bool mq_waits;
 
 	spin_lock_irqsave(&server->lock, flags);
-	server->outstanding--;
-	mq_waits = server->mq_waits;
-	server->mq_waits = false;
+	heir = list_first_entry_or_null(&server->waiters,
+					struct tmerge_waiter, list);
+	/* With fewer slots than before, others are out who will put theirs. */
+	if (server->outstanding > tmerge_slots())
+		heir = NULL;
+	if (heir) {
+		list_del(&heir->list);
+	} else {
+		server->outstanding--;
+		swap(mq_waits, server->mq_waits);
+	}
 	spin_unlock_irqrestore(&server->lock, flags);
 
-	if (wq_has_sleeper(&server->waiters))
-		wake_up(&server->waiters);
+	if (heir)
+		complete(&heir->handed);
 	if (mq_waits)
 		blk_mq_run_hw_queues(tmerge->mq_disk->queue, true);
 }
@@ -151,12 +202,21 @@ u64 tmerge_ring(struct tmerge_server *server, unsigned int requests,
 }
 
 /**
- * tmerge_poll() - wait for a command without sleeping
+ * tmerge_poll() - wait for a command by looking at the clock
  * @done_ns: what tmerge_ring() returned
+ *
+ * Where another task wants this processor, it sleeps until then: on a machine
+ * with few processors, that task may be one whose request could be merged.
  */
 void tmerge_poll(u64 done_ns)
 {
+	ktime_t done = ns_to_ktime(done_ns);
+
 	while (ktime_get_ns() < done_ns) {
+		if (!single_task_running()) {
+			set_current_state(TASK_IDLE);
+			schedule_hrtimeout(&done, HRTIMER_MODE_ABS);
+		}
 		cpu_relax();
 		cond_resched();
 	}

@@ -4,7 +4,6 @@
  * is held while user memory is touched: a page fault may need this device.
  */
 #include <linux/overflow.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 

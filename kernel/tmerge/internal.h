@@ -9,7 +9,6 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -38,17 +37,18 @@ struct tmerge_stats {
  * @outstanding: commands whose slot is taken
  * @mq_waits: the request layer was refused a slot and must be run again
  * @stats: counted at the doorbell
- * @waiters: threads asleep until a slot is given back
+ * @waiters: threads asleep until a slot is handed to them, in their order
  */
 struct tmerge_server {
 	u8 *data;
 	u64 bytes;
+	/* guards what follows; interrupts off */
 	spinlock_t lock;
 	u64 free_ns;
 	unsigned int outstanding;
 	bool mq_waits;
 	struct tmerge_stats stats;
-	wait_queue_head_t waiters;
+	struct list_head waiters;
 };
 
 /**
@@ -58,6 +58,7 @@ struct tmerge_server {
  * @winners: threads that are winner now
  */
 struct tmerge_stm {
+	/* guards the members */
 	spinlock_t lock;
 	struct list_head pending;
 	unsigned int winners;
@@ -74,6 +75,7 @@ struct tmerge_stm {
  * @unplug: the same, after the longest time a write may be plugged
  */
 struct tmerge_atm {
+	/* guards pending, count and dispatching */
 	struct mutex queue_lock;
 	struct bio_list pending;
 	unsigned int count;
@@ -97,6 +99,7 @@ struct tmerge_atm {
 struct tmerge {
 	struct tmerge_server server;
 	const struct tmerge_subsystem *subsystem;
+	/* one change of subsystem at a time */
 	struct mutex switching;
 	struct tmerge_stm stm;
 	struct tmerge_atm atm;

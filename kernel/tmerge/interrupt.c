@@ -112,6 +112,7 @@ static const struct blk_mq_ops tmerge_mq_ops = {
 static const struct block_device_operations tmerge_mq_fops = {
 	.owner = THIS_MODULE,
 	.ioctl = tmerge_ioctl,
+	.compat_ioctl = blkdev_compat_ptr_ioctl,
 };
 
 /**

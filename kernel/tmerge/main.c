@@ -62,6 +62,7 @@ static const struct block_device_operations tmerge_fops = {
 	.owner = THIS_MODULE,
 	.submit_bio = tmerge_submit_bio,
 	.ioctl = tmerge_ioctl,
+	.compat_ioctl = blkdev_compat_ptr_ioctl,
 };
 
 static int tmerge_disk_create(struct tmerge *tmerge)

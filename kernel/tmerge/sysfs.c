@@ -50,19 +50,29 @@ static ssize_t tmerge_show_count(struct device *device, char *page, u64 *count)
 	return sysfs_emit(page, "%llu\n", value);
 }
 
-#define TMERGE_COUNT(name)						\
-static ssize_t name##_show(struct device *device,			\
-			   struct device_attribute *attribute,		\
-			   char *page)					\
-{									\
-	return tmerge_show_count(device, page,				\
-				 &tmerge_of(device)->server.stats.name);	\
-}									\
-static DEVICE_ATTR_RO(name)
+static ssize_t commands_show(struct device *device,
+			     struct device_attribute *attribute, char *page)
+{
+	return tmerge_show_count(device, page,
+				 &tmerge_of(device)->server.stats.commands);
+}
+static DEVICE_ATTR_RO(commands);
 
-TMERGE_COUNT(commands);
-TMERGE_COUNT(merged_requests);
-TMERGE_COUNT(winners);
+static ssize_t merged_requests_show(struct device *device,
+				    struct device_attribute *attribute, char *page)
+{
+	return tmerge_show_count(device, page,
+				 &tmerge_of(device)->server.stats.merged_requests);
+}
+static DEVICE_ATTR_RO(merged_requests);
+
+static ssize_t winners_show(struct device *device,
+			    struct device_attribute *attribute, char *page)
+{
+	return tmerge_show_count(device, page,
+				 &tmerge_of(device)->server.stats.winners);
+}
+static DEVICE_ATTR_RO(winners);
 
 /* One line for each size of command that occurred: requests, commands. */
 static ssize_t batch_histogram_show(struct device *device,

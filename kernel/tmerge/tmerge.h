@@ -13,7 +13,7 @@
 #define TMERGE_ENTRIES_MAX	256
 
 /* Bytes of one entry at most. */
-#define TMERGE_LENGTH_MAX	(1U << 20)
+#define TMERGE_LENGTH_MAX	0x100000U
 
 /* The operations of an entry. */
 #define TMERGE_READ	0
@@ -61,7 +61,8 @@ struct tmerge_command {
  * Run one extended command on an open /dev/tmerge0 and wait until it is done.
  * Returns the number of entries that succeeded; or fails as a whole, with no
  * entry performed: EINVAL (count, flags or reserved), E2BIG (more entries
- * than batch_max), EFAULT (the array), ENOMEM, EINTR (killed).
+ * than batch_max), EFAULT (the array could not be read) or ENOMEM. EFAULT also
+ * says that the entries were performed but their results could not be written.
  */
 #define TMERGE_IOC_RUN	_IOWR(0xE7, 0x40, struct tmerge_command)
 
