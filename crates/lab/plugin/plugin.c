@@ -95,13 +95,34 @@ static enum mark mark_of(const uint8_t *bytes, size_t byte_len)
 
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
 
+/*
+ * QEMU before 8.0 lets the virtual CPU keep a pointer to the memory callbacks of
+ * an instruction after its block ended (fixed by "plugins: fix optimization in
+ * plugin_gen_disable_mem_helpers"), frees them with the translated code, and
+ * aborts or crashes when a helper accesses memory next.  It takes the pointer
+ * away after an exception; this does the same when code goes.
+ */
+static void forget_memory_callbacks(qemu_plugin_id_t id)
+{
+	(void)id;
+	if (qemu_get_cpu && qemu_plugin_disable_mem_helpers && qemu_get_cpu(0))
+		qemu_plugin_disable_mem_helpers(qemu_get_cpu(0));
+}
+
+static void watch_code(qemu_plugin_id_t id)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+	qemu_plugin_register_flush_cb(id, forget_memory_callbacks);
+}
+
 /* QEMU calls this when all translated code is gone. */
 static void code_is_gone(qemu_plugin_id_t id)
 {
+	forget_memory_callbacks(id);
 	counters_forget();
 	trace_forget_blocks();
 	phase = phase_next;
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+	watch_code(id);
 }
 
 static void change_phase(enum phase next)
@@ -310,6 +331,6 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 		insn_data = (const void *(*)(const struct qemu_plugin_insn *))(
 			void (*)(void))qemu_plugin_insn_data;
 	counters_init();
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+	watch_code(id);
 	return 0;
 }

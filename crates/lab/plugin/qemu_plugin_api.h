@@ -67,6 +67,7 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_mem_cb_t cb,
 				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
 				      void *userdata);
+void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plugin_simple_cb_t cb);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t idx);
@@ -89,6 +90,14 @@ size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, si
 PLUGIN_WEAK void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn,
 							    enum qemu_plugin_op op, void *ptr,
 							    uint64_t imm);
+
+/*
+ * Not of the interface, and weak: see forget_memory_callbacks() in plugin.c.
+ * QEMU exports them to its own modules.
+ */
+struct CPUState;
+PLUGIN_WEAK struct CPUState *qemu_get_cpu(int index);
+PLUGIN_WEAK void qemu_plugin_disable_mem_helpers(struct CPUState *cpu);
 
 /* Version 2 and later. */
 PLUGIN_WEAK void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn,
