@@ -21,7 +21,6 @@
 #include <scsi/scsi_host.h>
 
 #include "identify.h"
-#include "ram_compat.h"
 #include "ram_fault.h"
 #include "ram_params.h"
 #include "ram_server.h"

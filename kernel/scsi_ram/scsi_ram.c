@@ -20,7 +20,12 @@
 #include <scsi/scsi_device.h>
 #include <scsi/scsi_host.h>
 
-#include "ram_compat.h"
+#ifdef HAVE_LINUX_UNALIGNED
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
 #include "ram_fault.h"
 #include "ram_params.h"
 #include "ram_server.h"
