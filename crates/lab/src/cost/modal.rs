@@ -38,21 +38,24 @@ pub(super) fn total(vector: &Vector) -> u64 {
     vector.counts.iter().map(|&(_, times)| times).sum()
 }
 
-/// The vector of so many instructions that most I/Os had, rather one that was traced. Hashes are compared over all
-/// boots; where modules lie elsewhere in each boot, so that no hash is there twice, each counts for itself.
+/// The vector of so many instructions that most I/Os had, rather one that was traced, and of the first round, whose boot
+/// the names are of: in another, modules may lie elsewhere. That is also why boots are compared by count, not by hash.
 pub(super) fn find(rounds: &[Round], instructions: u64) -> Option<Modal<'_>> {
     let mut ios: BTreeMap<u64, u64> = BTreeMap::new();
     for io in rounds.iter().flat_map(|round| &round.ios).filter(|io| io.instructions == instructions) {
         *ios.entry(io.hash).or_default() += 1;
     }
-    let candidates = rounds.iter().flat_map(|round| {
+    let candidates = rounds.iter().enumerate().flat_map(|(place, round)| {
         let right = round.vectors.iter().filter(|vector| total(vector) == instructions);
         right.map(move |vector| {
             let trace = round.traces.iter().find(|trace| trace.hash == vector.hash);
-            Modal { round, vector, trace, instructions }
+            (place == 0, Modal { round, vector, trace, instructions })
         })
     });
-    candidates.max_by_key(|modal| (modal.trace.is_some(), ios.get(&modal.vector.hash).copied()))
+    let key = |(first, modal): &(bool, Modal<'_>)| {
+        (modal.trace.is_some(), *first, ios.get(&modal.vector.hash).copied())
+    };
+    candidates.max_by_key(key).map(|(_, modal)| modal)
 }
 
 #[cfg(test)]
@@ -78,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_traced_vector_is_preferred_and_then_the_commonest_over_all_boots() {
+    fn a_traced_vector_is_preferred_then_the_first_boot_then_the_commonest() {
         let trace = Trace { hash: 2, instructions: 7, events: Vec::new() };
         let first = Round {
             ios: vec![io(7, 1), io(7, 1), io(7, 2)],
@@ -87,6 +90,7 @@ mod tests {
         };
         let second = Round { ios: vec![io(7, 2), io(7, 2)], vectors: vec![vector(2, 7)], traces: vec![] };
         let mut rounds = [first, second];
+        // Over all boots hash 2 is the commoner of the first round's.
         assert_eq!(find(&rounds, 7).expect("there is one").vector.hash, 2);
         rounds[0].ios.extend([io(7, 1); 5]);
         assert_eq!(find(&rounds, 7).expect("there is one").vector.hash, 1);
