@@ -90,7 +90,8 @@ fn told(mode: &CostMode, usual: u64, changes: &[(&str, i64)]) -> String {
     let named: Vec<String> = changes.iter().take(NAMED).map(|(name, by)| format!("{name} {by:+}")).collect();
     let rest = match changes.len().saturating_sub(NAMED) {
         0 => String::new(),
-        rest => format!(" and {rest} functions more"),
+        1 => " and one more function".to_owned(),
+        rest => format!(" and {rest} more functions"),
     };
     format!("{head}{}: {}{rest}.", reason(changes), named.join(", "))
 }
@@ -98,6 +99,7 @@ fn told(mode: &CostMode, usual: u64, changes: &[(&str, i64)]) -> String {
 /// What the functions that differ betray.
 fn reason(changes: &[(&str, i64)]) -> &'static str {
     let by = |wanted: &str| changes.iter().find(|(name, _)| *name == wanted).map_or(0, |&(_, by)| by);
+    let helps_tags = |name: &str| ["sbitmap", "_find_", "_raw_spin_"].iter().any(|part| name.contains(part));
     let ticks = ["tick_sched_handle", "tick_sched_timer", "tick_nohz_handler", "tick_nohz_highres_handler"];
     if ticks.iter().any(|name| by(name) > 0) {
         " for a timer tick"
@@ -105,6 +107,10 @@ fn reason(changes: &[(&str, i64)]) -> &'static str {
         " with fewer task switches (the completion came before the task slept)"
     } else if by("__schedule") > 0 {
         " with more task switches (the completion came after the task slept)"
+    } else if changes.iter().all(|&(name, _)| helps_tags(name))
+        && changes.iter().any(|(name, _)| name.contains("sbitmap"))
+    {
+        " in the tag allocator"
     } else {
         ""
     }

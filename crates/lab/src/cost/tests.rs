@@ -211,7 +211,7 @@ fn another_mode_is_explained_by_the_functions_that_differ() {
     let cost = tabulate(counted(&[round]), &mut kernel).expect("there is a modal I/O");
     let note = &cost.notes[0];
     assert!(note.starts_with("1 I/O took 31 fewer: any_lock -10, driver_queue -8"), "{note}");
-    assert!(note.ends_with("and 2 functions more."), "{note}");
+    assert!(note.ends_with("and 2 more functions."), "{note}");
 }
 
 #[test]
