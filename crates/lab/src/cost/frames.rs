@@ -191,7 +191,7 @@ fn is_jumped_into(function: FunctionId, from: FunctionId, atlas: &Atlas) -> bool
     let plain = |name: &str| name.split_once('.').map_or(name, |(plain, _)| plain).to_owned();
     let name = atlas.name(function);
     function == FunctionId::NAMELESS
-        || name.ends_with(".cold")
+        || name.rsplit_once('.').is_some_and(|(_, part)| part == "cold")
         || begins_with(name, LABELS)
         || plain(name) == plain(atlas.name(from))
 }

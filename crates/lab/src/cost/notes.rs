@@ -76,13 +76,13 @@ fn changes(before: &BTreeMap<FunctionId, u64>, after: &BTreeMap<FunctionId, u64>
 
 /// One mode, in words.
 fn told(mode: &CostMode, usual: u64, changes: &[(&str, i64)]) -> String {
-    let more = mode.instructions > usual;
+    let is_more = mode.instructions > usual;
     let by = mode.instructions.abs_diff(usual);
     let ios = match mode.ios {
         1 => "1 I/O".to_owned(),
         ios => format!("{ios} I/Os"),
     };
-    let head = format!("{ios} took {by} {}", if more { "more" } else { "fewer" });
+    let head = format!("{ios} took {by} {}", if is_more { "more" } else { "fewer" });
     let is_tag = |name: &str| name.contains("sbitmap") || name.starts_with("blk_mq_get_tag");
     if !changes.is_empty() && changes.iter().all(|&(name, _)| is_tag(name)) {
         return format!("{head} in {}: the tag allocator's random hint.", changes[0].0);

@@ -202,7 +202,7 @@ fn ahci_port(offset: u64) -> Option<String> {
     Some(format!("P{}{}", port / 0x80, known.1))
 }
 
-/// NVMe, sections 3.1.24 and 3.1.25: doorbells from 0x1000, with the stride 4 (CAP.DSTRD 0) that QEMU's device has.
+/// `NVMe`, sections 3.1.24 and 3.1.25: doorbells from 0x1000, with the stride 4 (CAP.DSTRD 0) that QEMU's device has.
 fn nvme_doorbell(offset: u64) -> Option<String> {
     let place = offset.checked_sub(0x1000).filter(|bytes| bytes % 4 == 0)? / 4;
     let queue = place / 2;
@@ -211,16 +211,16 @@ fn nvme_doorbell(offset: u64) -> Option<String> {
 
 /// Virtio, section 4.1.4.4, with QEMU's multiplier of 4.
 fn virtio_notify(offset: u64) -> Option<String> {
-    Some(format!("notify queue {}", offset / 4))
+    (offset % 4 == 0).then(|| format!("notify queue {}", offset / 4))
 }
 
 fn virtio_device(offset: u64) -> Option<String> {
-    Some(format!("device configuration +{offset:#x}"))
+    (offset < 0x100).then(|| format!("device configuration +{offset:#x}"))
 }
 
 /// PCI 3.0, section 6.8.2: entries of 16 bytes.
 fn msix_entry(offset: u64) -> Option<String> {
-    Some(format!("MSI-X entry {}", offset / 16))
+    (offset % 4 == 0).then(|| format!("MSI-X entry {}", offset / 16))
 }
 
 /// The guest's `/proc/iomem`: who holds which physical addresses.
