@@ -8,6 +8,7 @@ mod cmd;
 mod exit;
 mod iolat;
 mod job;
+mod lab;
 mod repro;
 mod save;
 mod simulate;
@@ -38,6 +39,8 @@ enum Command {
     Sim(cmd::sim::SimArgs),
     /// Does what was published come out again? Experiments on simulated devices.
     Repro(cmd::repro::ReproArgs),
+    /// A real kernel with real drivers, emulated: the exact cost of one I/O.
+    Lab(cmd::lab::LabArgs),
     /// The tests of the 2008 tool: rates, and the clocks of each kernel layer.
     Iolat(cmd::iolat::IolatArgs),
     /// Where does the latency of an I/O go, stage by stage?
@@ -57,12 +60,16 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
+    if iostack_lab::guest::is_here() {
+        iostack_lab::guest::run(&lab::run_job);
+    }
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Check(args) => cmd::check::run(&args),
         Command::Run(args) => cmd::run::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Repro(args) => cmd::repro::run(&args),
+        Command::Lab(args) => cmd::lab::run(&args),
         Command::Iolat(args) => cmd::iolat::run(&args),
         Command::Stages(args) => cmd::stages::run(&args),
         Command::Layers(args) => cmd::layers::run(&args),

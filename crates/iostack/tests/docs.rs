@@ -70,6 +70,7 @@ fn all() -> Vec<Caveat> {
         Caveat::InexactClocks { how: String::new() },
         Caveat::Simulated { device: String::new(), sourced: 1, fitted: 2, assumed: 3 },
         Caveat::NotSimulated { what: String::new() },
+        Caveat::Lab { device: String::new(), kernel: String::new(), clock: String::new() },
         Caveat::StateByFormula { how: String::new() },
     ]
 }

@@ -4,7 +4,16 @@
 //!
 //! The lab boots a distribution's kernel in an emulated machine, loads real drivers into it, and lets an I/O run
 //! between two marks. A plugin of the emulator counts every instruction between them, exactly: the same number on every
-//! machine. Start reading at [`cost`].
+//! machine. Start reading at [`Lab`], then [`cost`].
 
 pub mod cost;
 pub mod counts;
+pub mod devices;
+mod error;
+pub mod guest;
+pub mod host;
+mod request;
+mod sys;
+
+pub use error::LabError;
+pub use request::{Booted, Lab, Request};

@@ -230,6 +230,15 @@ pub enum Caveat {
         /// What, such as `the page cache`.
         what: String,
     },
+    /// A machine of the lab answered: its times are not hardware's.
+    Lab {
+        /// The device.
+        device: String,
+        /// Release of the guest's kernel.
+        kernel: String,
+        /// What its clock counts.
+        clock: String,
+    },
     /// The state at the start was made by formula, not by writing.
     StateByFormula {
         /// The state and how it was made.
@@ -345,6 +354,9 @@ impl Caveat {
                 "Simulated: {device} rests on {sourced} numbers with a source, {fitted} fitted, {assumed} assumed."
             ),
             Caveat::NotSimulated { what } => format!("Not simulated: {what}."),
+            Caveat::Lab { device, kernel, clock } => {
+                format!("Lab: {device} under Linux {kernel} in an emulated machine: {clock}.")
+            }
             Caveat::StateByFormula { how } => format!("The state at the start was not written: {how}."),
             _ => return None,
         })
@@ -426,6 +438,9 @@ impl Caveat {
                 "`iostack sim show DEVICE` lists them; measure a real one where you can."
             }
             Caveat::NotSimulated { .. } => "Expect a real system to differ by what it does.",
+            Caveat::Lab { .. } => {
+                "Compare it with other runs of the lab only; `iostack lab cost` counts instructions exactly."
+            }
             Caveat::StateByFormula { .. } => "Use a smaller device, or write it with a job first, to check.",
         }
     }

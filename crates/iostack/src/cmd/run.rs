@@ -7,12 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use iostack_engine::{Control, Work};
-use iostack_model::{Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Target};
+use iostack_model::{Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Target};
 
 use crate::exit::Ended;
 use crate::job::files::{self, Made};
 use crate::job::flags::JobFlags;
 use crate::job::gather;
+use crate::lab::{self, LabFlags};
 use crate::save;
 use crate::simulate::{self, SimFlags};
 use crate::talk::{self, Talk};
@@ -41,8 +42,8 @@ pub(crate) struct RunArgs {
     /// flags.
     pub(crate) jobs: Vec<PathBuf>,
     /// What answers: a file, a directory (files are made in it), a block
-    /// device, or sim:DEVICE (`iostack sim list`). Overrides what the job
-    /// names.
+    /// device, sim:DEVICE (`iostack sim list`) or lab:DEVICE (`iostack lab
+    /// list`). Overrides what the job names.
     #[arg(long, value_name = "TARGET")]
     pub(crate) on: Option<String>,
     /// Run only this section of the job file; may be repeated.
@@ -80,6 +81,8 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) sim: SimFlags,
+    #[command(flatten)]
+    pub(crate) lab: LabFlags,
     #[command(flatten)]
     pub(crate) flags: JobFlags,
 }
@@ -145,28 +148,44 @@ const NO_LAYERS: &str =
 
 /// Runs all jobs, looked at as `wanted`.
 pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Result<OutcomeFile> {
-    let machine = iostack_host::machine();
-    let gathered = gather::gather(
-        &args.jobs,
-        &args.section,
-        &args.flags.options,
-        args.lenient,
-        machine.cpu.cores_online,
-    )?;
+    let cpus = iostack_host::machine().cpu.cores_online;
+    let gathered = gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, cpus)?;
     for line in &gathered.skipped {
         talk.warn(&format!("skipped {line}"));
     }
     let stop = iostack_host::signals::stop_flag();
     if let Some(device) = simulate::device(args.on.as_deref()) {
         anyhow::ensure!(!wanted.layers, NO_LAYERS);
+        args.lab.refuse_elsewhere()?;
         return simulate::execute(device, &gathered.jobs, &args.sim, stop, talk);
     }
+    if let Some(device) = lab::device(args.on.as_deref()) {
+        let flags = (&args.lab, args.sim.set.as_slice());
+        return lab::execute(device, gathered.jobs, wanted, flags, stop, talk);
+    }
     args.sim.refuse_on_real()?;
+    args.lab.refuse_elsewhere()?;
     let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
-    let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
+    let live = |text: &str| talk.live(text);
+    let live = talk.is_live().then_some(&live as &(dyn Fn(&str) + Sync));
+    run_jobs(gathered.jobs, on.as_ref(), args.destroy_data, wanted, live, &|text| talk.say(text))
+}
+
+/// Runs jobs on a real target: `live` gets the line of progress, `say` what is worth knowing.
+pub(crate) fn run_jobs(
+    jobs: Vec<Job>,
+    on: Option<&Target>,
+    destroy_data: bool,
+    wanted: Wanted,
+    live: Option<&(dyn Fn(&str) + Sync)>,
+    say: &dyn Fn(&str),
+) -> anyhow::Result<OutcomeFile> {
+    let machine = iostack_host::machine();
+    let stop = iostack_host::signals::stop_flag();
+    let report = live.map(|live| move |progress: &Progress| live(&iostack_report::text::live(progress)));
     let control = Control {
         stop,
-        progress: talk.is_live().then_some(&report as &(dyn Fn(&Progress) + Sync)),
+        progress: report.as_ref().map(|report| report as &(dyn Fn(&Progress) + Sync)),
         progress_every: Nanos::millis(500),
         observer: None,
     };
@@ -176,18 +195,18 @@ pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Re
     let mut made = Made::default();
     let mut outcomes = Vec::new();
     let mut held: Vec<(PathBuf, File)> = Vec::new();
-    for group in gather::groups(gathered.jobs) {
+    for group in gather::groups(jobs) {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let mut works = Vec::new();
         for job in &group {
-            let placement = files::place(job, on.as_ref())?;
-            works.push(files::prepare(job, placement, args.destroy_data, &control, &mut made)?);
+            let placement = files::place(job, on)?;
+            works.push(files::prepare(job, placement, destroy_data, &control, &mut made)?);
             held.extend(files::hold(job, &works[works.len() - 1], &held)?);
         }
         for (path, size) in made.files.drain(..) {
-            talk.say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
+            say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
         }
         outcomes.extend(run_together(&works, &control, wanted, ladder.as_ref())?);
         for path in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {

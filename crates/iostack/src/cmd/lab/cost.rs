@@ -1,0 +1,252 @@
+//! `iostack lab cost DEVICE`: the exact instructions of one I/O.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use iostack_lab::Lab;
+use iostack_lab::cost::budget::{self, Budget};
+use iostack_lab::cost::diff;
+use iostack_model::{Bytes, ClockPrices, CostDiff, IoCost};
+use iostack_report::{html, text};
+
+use super::count::Counter;
+use super::spec::{self, Spec};
+use crate::exit::Ended;
+use crate::lab::LabFlags;
+use crate::save;
+use crate::talk::{self, Talk};
+
+/// Arguments of `iostack lab cost`.
+#[derive(clap::Args)]
+pub(crate) struct CostArgs {
+    /// Devices (`iostack lab list`); several are laid side by side.
+    #[arg(required_unless_present = "assert")]
+    device: Vec<String>,
+    /// read, write, or both with a comma.
+    #[arg(long, value_name = "OPS", value_delimiter = ',', default_value = "read")]
+    op: Vec<String>,
+    /// psync, io_uring, or both with a comma.
+    #[arg(long, value_name = "ENGINES", value_delimiter = ',', default_value = "psync")]
+    engine: Vec<String>,
+    /// Size of an I/O.
+    #[arg(long, value_name = "SIZE", default_value = "4k")]
+    block_size: Bytes,
+    /// Through the page cache instead of O_DIRECT.
+    #[arg(long)]
+    buffered: bool,
+    /// I/Os to count.
+    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    ios: u32,
+    /// Boots: the count must be the same in each.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    boots: u32,
+    /// Option of the device's driver, such as copy=0; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Count twice and show what differs: each side is changes such as
+    /// kernel=6.12,op=write (`.`: none), or the file of an earlier --json.
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    diff: Vec<String>,
+    /// Hold the costs to this file; exit 1 when one grew.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["diff", "device"])]
+    assert: Option<PathBuf>,
+    /// Write a file for --assert from what was counted.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["diff", "assert"])]
+    write: Option<PathBuf>,
+    /// Show the calls of the I/O.
+    #[arg(long)]
+    tree: bool,
+    /// Every function, not only the largest.
+    #[arg(long)]
+    full: bool,
+    /// Clocks of an instruction, for the modelled clocks.
+    #[arg(long, value_name = "CLOCKS", default_value_t = ClockPrices::default().cpi)]
+    cpi: f64,
+    /// Clocks of a register read, for the modelled clocks.
+    #[arg(long, value_name = "CLOCKS", default_value_t = ClockPrices::default().mmio_read)]
+    mmio_read: f64,
+    /// Every figure, as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Write an HTML report to a new file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// No progress on stderr.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    lab: LabFlags,
+}
+
+/// Counts and prints. Exit 1 when a budget is exceeded.
+pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
+    ensure!((1..=3500).contains(&args.ios), "`--ios {}` cannot be counted; choose 1 to 3500", args.ios);
+    ensure!(args.boots > 0, "`--boots 0` counts nothing; choose 1 or more");
+    for path in args.html.iter().chain(&args.write) {
+        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
+    }
+    let talk = Talk::new(args.quiet);
+    if let Some(file) = &args.assert {
+        return assert_costs(args, file, &talk);
+    }
+    let specs = specs(args)?;
+    if let [a, b] = args.diff.as_slice() {
+        return differ(args, &specs, [a, b], &talk);
+    }
+    for spec in &specs {
+        spec.request()?;
+    }
+    let costs = count(args, &specs, &talk)?;
+    if let Some(path) = &args.write {
+        save::new_file(path, &budget::write(&costs))?;
+        talk.say(&format!("costs: {} (hold later runs to it with --assert)", path.display()));
+    }
+    write(args, &costs, None, &talk)?;
+    Ok(Ended::Done)
+}
+
+/// Every device with every operation and engine.
+fn specs(args: &CostArgs) -> anyhow::Result<Vec<Spec>> {
+    let mut specs = Vec::new();
+    for device in &args.device {
+        for op in &args.op {
+            for engine in &args.engine {
+                specs.push(Spec {
+                    device: device.strip_prefix("lab:").unwrap_or(device).to_owned(),
+                    set: args.set.clone(),
+                    lab: args.lab.clone(),
+                    direction: spec::direction(op)?,
+                    ring: spec::ring(engine)?,
+                    buffered: args.buffered,
+                    block_bytes: args.block_size.0,
+                    ios: args.ios,
+                });
+            }
+        }
+    }
+    Ok(specs)
+}
+
+fn count(args: &CostArgs, specs: &[Spec], talk: &Talk) -> anyhow::Result<Vec<IoCost>> {
+    if specs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let say = |text: &str| talk.say(text);
+    let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
+    let prices = ClockPrices { cpi: args.cpi, mmio_read: args.mmio_read, ..ClockPrices::default() };
+    Counter { lab, talk, boots: args.boots, prices }.count(specs)
+}
+
+fn differ(args: &CostArgs, specs: &[Spec], sides: [&String; 2], talk: &Talk) -> anyhow::Result<Ended> {
+    let [base] = specs else {
+        bail!("--diff compares one case with another; name one device, one --op and one --engine");
+    };
+    let mut planned = Vec::new();
+    let mut known: Vec<Option<IoCost>> = Vec::new();
+    for side in sides {
+        let stored = Path::new(side.as_str());
+        if stored.is_file() {
+            known.push(Some(stored_cost(stored)?));
+        } else {
+            known.push(None);
+            let spec = base.changed(side)?;
+            spec.request()?;
+            planned.push(spec);
+        }
+    }
+    let mut counted = count(args, &planned, talk)?.into_iter();
+    let mut next = |known: Option<IoCost>| known.or_else(|| counted.next()).expect("each side was planned");
+    let mut known = known.into_iter();
+    let (before, after) = (next(known.next().flatten()), next(known.next().flatten()));
+    let found = diff(&before, &after);
+    write(args, &[before, after], Some(&found), talk)?;
+    Ok(Ended::Done)
+}
+
+/// The one cost of a file of an earlier `--json`.
+fn stored_cost(path: &Path) -> anyhow::Result<IoCost> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let mut costs: Vec<IoCost> = serde_json::from_str(&text).with_context(|| {
+        format!("`{}` holds no costs; write it with iostack lab cost --json", path.display())
+    })?;
+    match (costs.pop(), costs.is_empty()) {
+        (Some(cost), true) => Ok(cost),
+        _ => bail!("`{}` holds several costs or none; --diff compares one with one", path.display()),
+    }
+}
+
+fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<Ended> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let budgets = budget::parse(&text).with_context(|| format!("`{}`", file.display()))?;
+    let specs: Vec<Spec> = budgets.iter().map(|budget| of_budget(args, budget)).collect();
+    for spec in &specs {
+        spec.request()?;
+    }
+    let costs = count(args, &specs, talk)?;
+    let verdicts: Vec<_> =
+        budgets.iter().zip(&costs).map(|(budget, cost)| budget::check(budget, cost)).collect();
+    talk::data(&text::budget_text(&verdicts));
+    for (budget, cost) in budgets.iter().zip(&costs) {
+        let shrunk: u64 =
+            budget::shrunk(budget, cost).iter().map(|one| one.before - one.after).max().unwrap_or(0);
+        if shrunk > 0 && cost.instructions < budget.instructions {
+            talk.say(&format!(
+                "{} shrank by {} instructions; lower its budget so that they stay away",
+                budget.name,
+                budget.instructions - cost.instructions
+            ));
+        }
+    }
+    if let Some(path) = &args.html {
+        save::new_file(path, &html::iocost_html(&costs, None))?;
+        talk.say(&format!("report: {}", path.display()));
+    }
+    Ok(if verdicts.iter().all(|verdict| verdict.holds) { Ended::Done } else { Ended::FoundProblem })
+}
+
+fn of_budget(args: &CostArgs, budget: &Budget) -> Spec {
+    let lab = LabFlags {
+        kernel: Some(args.lab.kernel.clone().unwrap_or_else(|| budget.kernel.clone())),
+        file_system: budget.file_system.clone(),
+        scheduler: Some(budget.scheduler.clone()),
+        mitigations: budget.mitigations,
+        tracepoint: budget.tracepoints.clone(),
+        // The folder's name says whose source it is.
+        source: args.lab.source.clone().filter(|source| source.ends_with(&budget.device)),
+        ..args.lab.clone()
+    };
+    Spec {
+        device: budget.device.clone(),
+        set: budget.options.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        lab,
+        direction: budget.direction,
+        ring: budget.engine == "io_uring",
+        buffered: budget.buffered,
+        block_bytes: budget.block_bytes,
+        ios: args.ios,
+    }
+}
+
+/// Levels of the call tree on the screen, and the smallest call that is shown.
+const TREE: (usize, u64) = (30, 20);
+
+fn write(args: &CostArgs, costs: &[IoCost], diff: Option<&CostDiff>, talk: &Talk) -> anyhow::Result<()> {
+    let out = match (args.json, diff, costs) {
+        (true, Some(diff), _) => serde_json::to_string(diff).context("plain data")? + "\n",
+        (true, None, costs) => serde_json::to_string(costs).context("plain data")? + "\n",
+        (false, Some(diff), _) => text::costdiff_text(diff),
+        (false, None, [cost]) => text::iocost_text(cost, args.full),
+        (false, None, costs) => text::costs_text(costs),
+    };
+    talk::data(&out);
+    if args.tree && !args.json {
+        for tree in costs.iter().filter_map(|cost| cost.tree.as_ref()) {
+            talk::data(&format!("\n{}", text::calltree_text(tree, TREE.0, TREE.1)));
+        }
+    }
+    if let Some(path) = &args.html {
+        save::new_file(path, &html::iocost_html(costs, diff))?;
+        talk.say(&format!("report: {}", path.display()));
+    }
+    Ok(())
+}

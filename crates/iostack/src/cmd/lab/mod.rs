@@ -1,0 +1,41 @@
+//! `iostack lab`: a real kernel and real drivers in an emulated machine, and the exact cost of one I/O.
+
+mod cost;
+mod count;
+mod list;
+mod names;
+mod shell;
+mod spec;
+mod up;
+
+use crate::exit::Ended;
+
+/// Arguments of `iostack lab`.
+#[derive(clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Which devices are there, and which file systems?
+    List(list::ListArgs),
+    /// Fetch and build what the lab needs, so that later runs need no network.
+    Up(up::UpArgs),
+    /// How many instructions does one I/O take, in which layer and function?
+    Cost(cost::CostArgs),
+    /// Boot with a device and open a shell on it.
+    Shell(shell::ShellArgs),
+}
+
+/// Does what was asked.
+pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
+    match &args.command {
+        Command::List(args) => list::run(args),
+        Command::Up(args) => up::run(args),
+        Command::Cost(args) => cost::run(args),
+        Command::Shell(args) => shell::run(args),
+    }
+}

@@ -1,0 +1,35 @@
+//! `iostack lab shell DEVICE`: look at the guest yourself.
+
+use iostack_lab::guest::Work;
+use iostack_lab::host::machine::Accelerator;
+use iostack_lab::{Lab, Request};
+
+use crate::exit::Ended;
+use crate::lab::LabFlags;
+use crate::talk::Talk;
+
+/// Arguments of `iostack lab shell`.
+#[derive(clap::Args)]
+pub(crate) struct ShellArgs {
+    /// The device (`iostack lab list`).
+    device: String,
+    /// Option of the device's driver, such as copy=0; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    #[command(flatten)]
+    lab: LabFlags,
+}
+
+/// Boots with the terminal as the guest's console.
+pub(crate) fn run(args: &ShellArgs) -> anyhow::Result<Ended> {
+    let talk = Talk::new(false);
+    let say = |text: &str| talk.say(text);
+    let request = Request {
+        accelerator: Accelerator::Emulated,
+        processors: 2,
+        ..args.lab.request(&args.device, &args.set)?
+    };
+    let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
+    lab.boot(&request, Work::Shell, &mut |_| {})?;
+    Ok(Ended::Done)
+}

@@ -1,0 +1,145 @@
+//! From nothing to a device that answers.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use super::{MODULES, Message, PLAN, Plan, Ready, Work, device, measure};
+use crate::sys::guest as sys;
+
+/// What the caller makes of a job: told what to run and where, it tells its outcome with [`tell`].
+pub type RunJob<'a> = &'a dyn Fn(&serde_json::Value, &Ready) -> Result<(), String>;
+
+/// True in the lab's machine, in its first process.
+pub fn is_here() -> bool {
+    std::process::id() == 1 && Path::new(PLAN).exists()
+}
+
+/// Does what the plan says and switches the machine off.
+pub fn run(job: RunJob<'_>) -> ! {
+    let ended = prepare().and_then(|plan| work(&plan, job));
+    match ended {
+        Ok(()) => tell(&Message::Done),
+        Err(text) => tell(&Message::Failed { text }),
+    }
+    sys::power_off();
+    std::process::exit(0)
+}
+
+/// Sends a message to the near side.
+pub fn tell(message: &Message) {
+    /// Messages of several threads must not mix.
+    static TELLING: Mutex<()> = Mutex::new(());
+    let mut line = serde_json::to_vec(message).expect("a message is plain data");
+    line.push(b'\n');
+    let _telling = TELLING.lock();
+    sys::write_port(&line);
+}
+
+/// For `map_err`: what was tried on what.
+pub(super) fn failed(act: &str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> String {
+    let text = format!("cannot {act} `{}`", path.as_ref().display());
+    move |source| format!("{text}: {source}")
+}
+
+fn prepare() -> Result<Plan, String> {
+    for (kind, at) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")] {
+        sys::mount(kind, Path::new(at), kind, "").map_err(failed("mount", at))?;
+    }
+    // Not every kernel has them; what needs them says so.
+    for (kind, at) in [("debugfs", "/sys/kernel/debug"), ("tracefs", "/sys/kernel/tracing")] {
+        let _ = sys::mount(kind, Path::new(at), kind, "");
+    }
+    // Port rights belong to a thread and are inherited by those it starts.
+    sys::open_port().map_err(|source| format!("cannot open the port to the near side: {source}"))?;
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
+    tell(&Message::Hello { release });
+    let text = fs::read_to_string(PLAN).map_err(failed("read", PLAN))?;
+    serde_json::from_str(&text).map_err(|error| format!("the plan cannot be read: {error}"))
+}
+
+fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
+    for (name, parameters) in &plan.modules {
+        load(name, parameters)?;
+    }
+    let ready = device::ready(plan)?;
+    match &plan.work {
+        Work::Cost(measures) => {
+            for (number, one) in measures.iter().enumerate() {
+                tell(&Message::Step { text: "counting".to_owned() });
+                let ticks = measure::count(one, &ready)?;
+                tell(&Message::Ticks { measure: number as u32, ticks });
+            }
+            tell(&Message::Sections { modules: sections() });
+            if plan.symbols {
+                tell(&Message::Symbols { text: symbols()? });
+            }
+            tell(&Message::Iomem { text: fs::read_to_string("/proc/iomem").unwrap_or_default() });
+        }
+        Work::Job(value) => job(value, &ready)?,
+        Work::Shell => shell(&ready)?,
+        Work::Nothing => {}
+    }
+    if let Some(folder) = &ready.folder {
+        sys::unmount(folder).map_err(failed("unmount", folder))?;
+    }
+    tell(&Message::Complaints { lines: device::complaints() });
+    Ok(())
+}
+
+/// Loads a module of the image.
+fn load(name: &str, parameters: &str) -> Result<(), String> {
+    let path = PathBuf::from(MODULES).join(format!("{name}.ko"));
+    let file = File::open(&path).map_err(failed("open", &path))?;
+    match sys::load_module(&file, parameters) {
+        Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
+        other => other.map_err(|source| {
+            let with = if parameters.is_empty() { String::new() } else { format!(" with `{parameters}`") };
+            format!("the module {name} does not load{with}: {source}")
+        }),
+    }
+}
+
+/// The kernel's own functions; modules' have their module behind them.
+fn symbols() -> Result<String, String> {
+    let path = "/proc/kallsyms";
+    let all = fs::read_to_string(path).map_err(failed("read", path))?;
+    let functions = all.lines().filter(|line| {
+        let kind = line.split(' ').nth(1);
+        matches!(kind, Some("t" | "T" | "w" | "W")) && !line.ends_with(']')
+    });
+    Ok(functions.collect::<Vec<_>>().join("\n"))
+}
+
+/// Where each loaded module's sections are.
+fn sections() -> Vec<(String, Vec<(String, u64)>)> {
+    let mut modules = Vec::new();
+    for entry in fs::read_dir("/sys/module").into_iter().flatten().flatten() {
+        let mut found = Vec::new();
+        for section in fs::read_dir(entry.path().join("sections")).into_iter().flatten().flatten() {
+            let text = fs::read_to_string(section.path()).unwrap_or_default();
+            if let Ok(address) = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16) {
+                found.push((section.file_name().to_string_lossy().into_owned(), address));
+            }
+        }
+        if !found.is_empty() {
+            modules.push((entry.file_name().to_string_lossy().into_owned(), found));
+        }
+    }
+    modules
+}
+
+fn shell(ready: &Ready) -> Result<(), String> {
+    let text = format!(
+        "echo; echo 'The device is {}; leave with exit, or Ctrl-A X.'; \
+         /bin/busybox --install -s /bin; exec setsid -c /bin/sh -i </dev/ttyS0 >/dev/ttyS0 2>&1",
+        ready.path.display()
+    );
+    let mut command = std::process::Command::new("/bin/busybox");
+    command.args(["sh", "-c", &text]).env("PATH", "/bin").env("HOME", "/").env("TERM", "linux");
+    let console = || File::options().read(true).write(true).open("/dev/ttyS0");
+    let open = || console().map_err(failed("open", "/dev/ttyS0"));
+    command.stdin(open()?).stdout(open()?).stderr(open()?);
+    command.status().map(|_| ()).map_err(failed("run", "/bin/busybox"))
+}

@@ -1,0 +1,116 @@
+//! The device: found, set up, with a file system where one is wanted.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::boot::failed;
+use super::{FILE_SYSTEM, Find, Place, Plan, Ready};
+use crate::sys::guest as sys;
+
+/// A device that has not appeared by then will not.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Bytes of the file on a file system, and of a device that is written before it is read: what nobody wrote is answered
+/// without the driver's copy.
+pub(super) const REGION_BYTES: u64 = 16 << 20;
+
+/// Finds the device, applies the settings, mounts.
+pub(super) fn ready(plan: &Plan) -> Result<Ready, String> {
+    let disk = found(&plan.find)?;
+    let device = PathBuf::from(format!("/dev/{disk}"));
+    for (path, value) in &plan.settings {
+        let path = path.replace("{disk}", &disk);
+        fs::write(&path, value).map_err(failed(&format!("write {value} to"), &path))?;
+    }
+    let Some(place) = &plan.place else {
+        return Ok(Ready { disk, path: device, folder: None });
+    };
+    let folder = PathBuf::from("/mnt");
+    make(place, &device)?;
+    sys::mount(&device.to_string_lossy(), &folder, &place.kind, "")
+        .map_err(failed(&format!("mount {} on", place.kind), &folder))?;
+    Ok(Ready { disk, path: folder.join("file"), folder: Some(folder) })
+}
+
+fn found(find: &Find) -> Result<String, String> {
+    let begun = Instant::now();
+    loop {
+        let disk = match find {
+            Find::Name(name) => Path::new("/sys/block").join(name).exists().then(|| name.clone()),
+            Find::Model(model) => disk_of_model(model),
+        };
+        // Of SCSI disks the size is known last.
+        let sized = |disk: &String| {
+            let size = fs::read_to_string(format!("/sys/block/{disk}/size")).unwrap_or_default();
+            size.trim() != "0" && !size.is_empty() && Path::new("/dev").join(disk).exists()
+        };
+        if let Some(disk) = disk.filter(sized) {
+            return Ok(disk);
+        }
+        if begun.elapsed() > PATIENCE {
+            let there = names("/sys/block").join(" ");
+            return Err(format!("no device appeared that is {find:?}; there are: {there}"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn disk_of_model(model: &str) -> Option<String> {
+    names("/sys/block").into_iter().find(|disk| {
+        fs::read_to_string(format!("/sys/block/{disk}/device/model")).is_ok_and(|text| text.contains(model))
+    })
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Writes the file system's first content.
+fn make(place: &Place, device: &Path) -> Result<(), String> {
+    if !place.image {
+        return Ok(());
+    }
+    let mut image = File::open(FILE_SYSTEM).map_err(failed("open", FILE_SYSTEM))?;
+    let target = File::options().write(true).open(device).map_err(failed("open", device))?;
+    let mut word = [0; 8];
+    while image.read_exact(&mut word).is_ok() {
+        let offset = u64::from_le_bytes(word);
+        image.read_exact(&mut word).map_err(failed("read", FILE_SYSTEM))?;
+        let mut bytes = vec![0; u64::from_le_bytes(word) as usize];
+        image.read_exact(&mut bytes).map_err(failed("read", FILE_SYSTEM))?;
+        target.write_all_at(&bytes, offset).map_err(failed("write", device))?;
+    }
+    target.sync_all().map_err(failed("write", device))
+}
+
+/// Writes the region once, through the page cache, and waits for it.
+pub(super) fn fill(path: &Path) -> Result<(), String> {
+    let mut file =
+        File::options().write(true).create(true).truncate(false).open(path).map_err(failed("open", path))?;
+    let block: Vec<u8> = (0..1 << 20).map(|n: u32| (n % 251) as u8).collect();
+    for _ in 0..REGION_BYTES >> 20 {
+        file.write_all(&block).map_err(failed("write", path))?;
+    }
+    file.sync_all().map_err(failed("write", path))
+}
+
+/// What the kernel complained of: its messages of level warning and worse, and traces of calls.
+pub(super) fn complaints() -> Vec<String> {
+    let log = File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
+    let Ok(mut log) = log else { return Vec::new() };
+    let mut lines = Vec::new();
+    let mut record = vec![0; 8192];
+    while let Ok(length @ 1..) = log.read(&mut record) {
+        let text = String::from_utf8_lossy(&record[..length]);
+        let Some((head, message)) = text.split_once(';') else { continue };
+        let level = head.split(',').next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(6) & 7;
+        if level <= 4 {
+            lines.push(message.lines().next().unwrap_or_default().to_owned());
+        }
+    }
+    lines
+}

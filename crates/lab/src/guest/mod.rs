@@ -1,0 +1,159 @@
+//! The far side: what this program does when it is the first process of the lab's machine.
+//!
+//! ```text
+//!   near side                        far side
+//!   Plan ──── /lab/plan.json ──────► boot: mount, load modules, find the device, settings, file system
+//!   Message ◄── debug console ────── work: I/Os between marks, a job, a shell
+//! ```
+
+mod boot;
+mod device;
+mod measure;
+
+use std::path::PathBuf;
+
+use iostack_model::Direction;
+use serde::{Deserialize, Serialize};
+
+pub use boot::{RunJob, is_here, run, tell};
+
+/// Where the plan is in the guest.
+pub const PLAN: &str = "/lab/plan.json";
+/// Where the modules are, one file each.
+pub const MODULES: &str = "/lab/modules";
+/// Where the content of a fresh file system is; see [`Place::image`].
+pub const FILE_SYSTEM: &str = "/lab/filesystem";
+
+/// Everything that the guest is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// Modules in the order of loading, with their parameters.
+    pub modules: Vec<(String, String)>,
+    /// The device.
+    pub find: Find,
+    /// Files to write a value to; `{disk}` stands for the device's name.
+    pub settings: Vec<(String, String)>,
+    /// A file system between.
+    pub place: Option<Place>,
+    /// The kernel's own functions are asked for.
+    pub symbols: bool,
+    /// What then.
+    pub work: Work,
+}
+
+/// How the device is told from others.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Find {
+    /// By its name, such as `nullb0`.
+    Name(String),
+    /// A SCSI disk whose model contains this.
+    Model(String),
+}
+
+/// A file system on the device.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// Its name for `mount`.
+    pub kind: String,
+    /// True when [`FILE_SYSTEM`] has to be written to the device first: pairs of offset and length (both 8 bytes, little
+    /// endian), each followed by the bytes.
+    pub image: bool,
+}
+
+/// What to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Work {
+    /// Count I/Os.
+    Cost(Vec<Measure>),
+    /// Run a job: whatever the caller of [`run`] makes of it.
+    Job(serde_json::Value),
+    /// A shell on the console.
+    Shell,
+    /// Nothing: that it boots is the answer.
+    Nothing,
+}
+
+/// A stretch of I/Os between marks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Measure {
+    /// Reads or writes.
+    pub direction: Direction,
+    /// Through `io_uring`, one at a time, instead of `pread` and `pwrite`.
+    pub ring: bool,
+    /// Through the page cache.
+    pub buffered: bool,
+    /// Size of each.
+    pub block_bytes: u64,
+    /// I/Os to count.
+    pub ios: u32,
+    /// I/Os to trace after that.
+    pub traced: u32,
+}
+
+/// A line of the guest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Message {
+    /// The guest is up.
+    Hello {
+        /// Its kernel's release.
+        release: String,
+    },
+    /// What it does now.
+    Step {
+        /// In words.
+        text: String,
+    },
+    /// Time-stamp differences of the counted I/Os of a measure, in order.
+    Ticks {
+        /// Which measure, from 0.
+        measure: u32,
+        /// Differences.
+        ticks: Vec<u64>,
+    },
+    /// Where modules were loaded: name, then section and address.
+    Sections {
+        /// Of each module.
+        modules: Vec<(String, Vec<(String, u64)>)>,
+    },
+    /// The kernel's own functions, as lines of `/proc/kallsyms`.
+    Symbols {
+        /// Ascending by address.
+        text: String,
+    },
+    /// Text of `/proc/iomem`.
+    Iomem {
+        /// As the guest's first process sees it.
+        text: String,
+    },
+    /// Progress of a job, or its outcome: the caller's own words.
+    Value {
+        /// What it is.
+        name: String,
+        /// The value.
+        value: serde_json::Value,
+    },
+    /// Lines of the kernel's log that are no chatter.
+    Complaints {
+        /// Warnings and worse.
+        lines: Vec<String>,
+    },
+    /// All that was asked for is done.
+    Done,
+    /// It could not be done.
+    Failed {
+        /// Why.
+        text: String,
+    },
+}
+
+/// Where the guest's I/O goes.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// The device's name, such as `sda`; empty without one.
+    pub disk: String,
+    /// What to open: the device, or a file on the file system.
+    pub path: PathBuf,
+    /// The folder where the file system is mounted.
+    pub folder: Option<PathBuf>,
+}

@@ -1,0 +1,258 @@
+//! One run of the emulator, from boot to power-off.
+//!
+//! The guest sends its messages, a line of JSON each, through a port that the emulator copies to its stdout; the kernel's
+//! console goes to a file, whose last lines say what happened when something did. Whatever becomes of this process, the
+//! emulator dies with it, and no run outlives its time limit.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::command::last_lines;
+use super::kernel::Kernel;
+use super::qemu::Qemu;
+use crate::LabError;
+use crate::guest::Message;
+use crate::sys::host::dies_with_us;
+
+/// Lines of the guest's log that an error shows.
+const LOG_LINES: usize = 15;
+
+/// How the kernel announces that it gives up.
+const CAUSES: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "general protection"];
+
+/// How the processor is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// One emulated processor; an instruction is a nanosecond of every clock of the guest. Exact.
+    Exact,
+    /// Emulated processors that run beside each other.
+    Emulated,
+    /// The host's own processor.
+    Kvm,
+}
+
+/// What boots.
+pub struct Boot<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Its files, from [`super::image::Image::finish`].
+    pub image: Vec<u8>,
+    /// Words for the kernel's command line.
+    pub append: String,
+    /// Devices, in the emulator's words.
+    pub devices: Vec<String>,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// Processors.
+    pub processors: u32,
+    /// How they are had.
+    pub accelerator: Accelerator,
+    /// The plugin, and the file it writes.
+    pub plugin: Option<(&'a Path, PathBuf)>,
+    /// No run takes longer.
+    pub limit: Duration,
+    /// The guest's console is the terminal's: for `iostack lab shell`.
+    pub interactive: bool,
+}
+
+/// Files of one run, removed with it.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new folder in the system's folder for such.
+    pub fn new() -> Result<Scratch, LabError> {
+        static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("iostack-lab-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).map_err(LabError::file("make", &path))?;
+        Ok(Scratch(path))
+    }
+
+    /// A file or folder in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Ends the emulator when dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Boots, hands each message to `hear`, and returns when the machine is off. The guest's last word must be
+/// [`Message::Done`].
+pub fn run(
+    qemu: &Qemu,
+    boot: &Boot<'_>,
+    scratch: &Scratch,
+    stop: &AtomicBool,
+    hear: &mut dyn FnMut(&Message),
+) -> Result<(), LabError> {
+    let initrd = scratch.path("initrd");
+    fs::write(&initrd, &boot.image).map_err(LabError::file("write", &initrd))?;
+    let log = scratch.path("console");
+    let mut command = qemu.command();
+    command.args(arguments(boot, &initrd, &log));
+    if boot.interactive {
+        command.stdout(Stdio::inherit()).stdin(Stdio::inherit());
+    } else {
+        command.stdout(Stdio::piped()).stdin(Stdio::null());
+    }
+    let errors = scratch.path("emulator");
+    let file = fs::File::create(&errors).map_err(LabError::file("make", &errors))?;
+    command.stderr(Stdio::from(file));
+    if !boot.interactive {
+        dies_with_us(&mut command);
+    }
+    let spawned = command.spawn().map_err(|source| LabError::Command {
+        act: "start the emulator".to_owned(),
+        command: command.get_program().to_string_lossy().into_owned(),
+        said: source.to_string(),
+        remedy: "",
+    });
+    let mut running = Running(spawned?);
+    if boot.interactive {
+        let _ = running.0.wait();
+        return Ok(());
+    }
+    let stdout = running.0.stdout.take().expect("it was piped");
+    let ended = listen(stdout, boot.limit, stop, hear);
+    let status = if ended.is_ok() { running.0.wait().ok() } else { None };
+    drop(running);
+    let told = |path: &Path| {
+        let bytes = fs::read(path).unwrap_or_default();
+        telling_lines(&plain(&String::from_utf8_lossy(&bytes)))
+    };
+    match ended {
+        Ok(()) => Ok(()),
+        Err(Ended::Interrupted) => Err(LabError::Interrupted),
+        Err(ended) => {
+            let said = told(&errors);
+            let what = match ended {
+                Ended::Failed(text) => format!("the guest failed: {text}"),
+                Ended::Limit => format!(
+                    "the guest did not finish within {} s and was ended; give it more with --time-limit",
+                    boot.limit.as_secs()
+                ),
+                _ => format!("the guest ended before its work was done{}", status_text(status)),
+            };
+            let what = if said.is_empty() { what } else { format!("{what} (the emulator said: {said})") };
+            Err(LabError::Guest { what, log: told(&log) })
+        }
+    }
+}
+
+fn status_text(status: Option<std::process::ExitStatus>) -> String {
+    status.map(|status| format!(" ({status})")).unwrap_or_default()
+}
+
+/// The lines that say what happened: around the kernel's own word for it, else the last.
+fn telling_lines(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let cause = lines.iter().position(|line| CAUSES.iter().any(|cause| line.contains(cause)));
+    match cause {
+        Some(at) => lines[at.saturating_sub(4)..lines.len().min(at + LOG_LINES - 4)].join("\n"),
+        None => last_lines(log, LOG_LINES),
+    }
+}
+
+/// A serial console sends colours and cursor moves, too.
+fn plain(log: &str) -> String {
+    let mut out = String::new();
+    let mut characters = log.chars();
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' {
+            // Up to the letter that ends the sequence.
+            let _ = characters.by_ref().skip(1).find(|c| c.is_ascii_alphabetic());
+        } else if !character.is_control() || character == '\n' {
+            out.push(character);
+        }
+    }
+    out
+}
+
+enum Ended {
+    Early,
+    Failed(String),
+    Limit,
+    Interrupted,
+}
+
+fn listen(
+    stdout: impl Read + Send + 'static,
+    limit: Duration,
+    stop: &AtomicBool,
+    hear: &mut dyn FnMut(&Message),
+) -> Result<(), Ended> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let begun = Instant::now();
+    let mut done = false;
+    loop {
+        let left = limit.saturating_sub(begun.elapsed());
+        match receiver.recv_timeout(left.min(Duration::from_millis(100))) {
+            Ok(line) => match serde_json::from_str::<Message>(&line) {
+                Ok(Message::Failed { text }) => return Err(Ended::Failed(text)),
+                Ok(message) => {
+                    done |= matches!(message, Message::Done);
+                    hear(&message);
+                }
+                // The firmware writes to the same port before the kernel runs.
+                Err(_) => {}
+            },
+            Err(RecvTimeoutError::Disconnected) => return if done { Ok(()) } else { Err(Ended::Early) },
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Err(Ended::Interrupted),
+            Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Ended::Limit),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut put = |list: &[&str]| words.extend(list.iter().map(|word| (*word).to_owned()));
+    match boot.accelerator {
+        Accelerator::Exact => put(&["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]),
+        Accelerator::Emulated => put(&["-accel", "tcg,thread=multi"]),
+        Accelerator::Kvm => put(&["-accel", "kvm"]),
+    }
+    put(&["-cpu", if boot.accelerator == Accelerator::Kvm { "host" } else { "max" }]);
+    put(&["-rtc", "base=2020-01-01,clock=vm", "-seed", "1", "-machine", "q35,hpet=off"]);
+    put(&["-m", &boot.memory_mib.to_string(), "-smp", &boot.processors.to_string()]);
+    put(&["-kernel", &boot.kernel.image.to_string_lossy(), "-initrd", &initrd.to_string_lossy()]);
+    put(&["-append", &boot.append]);
+    put(&["-display", "none", "-nodefaults", "-no-user-config", "-no-reboot"]);
+    if boot.interactive {
+        put(&["-serial", "mon:stdio"]);
+    } else {
+        put(&["-serial", &format!("file:{}", log.display())]);
+        put(&["-chardev", "stdio,id=lab,signal=off", "-device", "isa-debugcon,iobase=0x402,chardev=lab"]);
+    }
+    if let Some((plugin, out)) = &boot.plugin {
+        put(&["-plugin", &format!("{},out={}", plugin.display(), out.display())]);
+    }
+    words.extend(boot.devices.iter().cloned());
+    words
+}

@@ -1,0 +1,14 @@
+//! The near side of the machine: packages, kernels, images, the emulator.
+
+pub mod build;
+pub mod cache;
+pub mod command;
+pub mod filesystem;
+pub mod image;
+pub mod kernel;
+pub mod machine;
+pub mod modules;
+pub mod packages;
+pub mod qemu;
+pub mod symbols;
+pub mod tool;

@@ -1,0 +1,140 @@
+//! Which modules must be loaded, in which order?
+//!
+//! A package leaves `modules.dep` to the machine where it is installed, so each module is asked itself what it needs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use lzma_rust2::XzReader;
+use object::{Object, ObjectSection};
+
+use super::kernel::Kernel;
+use crate::LabError;
+
+/// The modules of a kernel.
+pub struct Modules {
+    release: String,
+    /// File by name, with underscores.
+    files: BTreeMap<String, PathBuf>,
+    builtin: Vec<String>,
+}
+
+/// A module to load.
+pub struct Module {
+    /// Its name, with underscores.
+    pub name: String,
+    /// Its file, decompressed.
+    pub bytes: Vec<u8>,
+}
+
+impl Modules {
+    /// Looks which there are.
+    pub fn of(kernel: &Kernel) -> Modules {
+        let mut files = BTreeMap::new();
+        gather(&kernel.modules, &mut files);
+        let builtin = fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();
+        let builtin = builtin.lines().map(|line| name_of(Path::new(line))).collect();
+        Modules { release: kernel.release.clone(), files, builtin }
+    }
+
+    /// True when the kernel has it, as a module or built in.
+    pub fn has(&self, name: &str) -> bool {
+        let name = normal(name);
+        self.files.contains_key(&name) || self.builtin.contains(&name)
+    }
+
+    /// The modules to load so that `wanted` are there, each after what it needs; those built in are left out.
+    pub fn order(&self, wanted: &[&str]) -> Result<Vec<Module>, LabError> {
+        let mut order = Vec::new();
+        for name in wanted {
+            self.add(&normal(name), &mut order)?;
+        }
+        Ok(order)
+    }
+
+    /// Modules need each other in no circle: the kernel's build refuses that.
+    fn add(&self, name: &str, order: &mut Vec<Module>) -> Result<(), LabError> {
+        if self.builtin.iter().any(|builtin| builtin == name) || order.iter().any(|one| one.name == name) {
+            return Ok(());
+        }
+        let bytes = self.read(name)?;
+        for needed in needs(&bytes) {
+            self.add(&needed, order)?;
+        }
+        order.push(Module { name: name.to_owned(), bytes });
+        Ok(())
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, LabError> {
+        let Some(path) = self.files.get(name) else {
+            return Err(LabError::NoModule { module: name.to_owned(), release: self.release.clone() });
+        };
+        let bytes = fs::read(path).map_err(LabError::file("read", path))?;
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("ko") => Ok(bytes),
+            Some("xz") => {
+                let mut plain = Vec::new();
+                let mut reader = XzReader::new(bytes.as_slice(), true);
+                reader.read_to_end(&mut plain).map_err(LabError::file("decompress", path))?;
+                Ok(plain)
+            }
+            _ => Err(LabError::Asked(format!(
+                "`{}` is compressed in a way that the lab does not read; it reads .ko and .ko.xz",
+                path.display()
+            ))),
+        }
+    }
+}
+
+fn gather(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // A link leads to the tree it was built from.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            gather(&path, files);
+        } else if path.to_string_lossy().contains(".ko") {
+            files.insert(name_of(&path), path);
+        }
+    }
+}
+
+/// What a module says it needs: `depends=a,b` in its section of information.
+fn needs(module: &[u8]) -> Vec<String> {
+    let Ok(file) = object::File::parse(module) else { return Vec::new() };
+    let data = file.section_by_name(".modinfo").and_then(|section| section.data().ok()).unwrap_or_default();
+    let line = data.split(|&byte| byte == 0).find_map(|line| line.strip_prefix(b"depends="));
+    let names = String::from_utf8_lossy(line.unwrap_or_default()).into_owned();
+    names.split(',').filter(|name| !name.is_empty()).map(normal).collect()
+}
+
+/// The kernel takes a dash in a module's file name for an underscore.
+fn normal(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn name_of(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    normal(name.split(".ko").next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_that_the_kernel_lacks_is_named() {
+        let builtin = vec!["brd".to_owned()];
+        let modules = Modules { release: "6.1".to_owned(), files: BTreeMap::new(), builtin };
+        assert!(modules.has("brd") && modules.order(&["brd"]).is_ok_and(|order| order.is_empty()));
+        let error = modules.order(&["nvme-core"]).err().map(|error| error.to_string());
+        let expected = "kernel 6.1 has no module `nvme_core`; choose another --kernel or another device";
+        assert_eq!(error.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_name_has_underscores_and_no_ending() {
+        assert_eq!(name_of(Path::new("kernel/lib/crc-t10dif.ko.xz")), "crc_t10dif");
+    }
+}

@@ -1,0 +1,73 @@
+//! Programs of the distribution: the machine's own, or fetched and run from the cache.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::cache::Cache;
+use super::packages::{Packages, Say};
+use crate::LabError;
+
+/// MiB that the largest of them, the emulator, takes while it is unpacked.
+const TOOL_MIB: u64 = 250;
+
+/// Files that no program needs to run.
+const WITHOUT: [&str; 5] =
+    ["*/share/doc", "*/share/man", "*/share/locale", "*/share/qemu/openbios-*", "*/share/qemu/skiboot*"];
+
+/// A program.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    program: PathBuf,
+    /// Where it was unpacked; `None` for an installed one.
+    root: Option<PathBuf>,
+}
+
+impl Tool {
+    /// The program `program`, of the package `package` where it is not installed.
+    pub fn find(cache: &Cache, program: &str, package: &str, say: Say<'_>) -> Result<Tool, LabError> {
+        if let Some(program) = installed(program) {
+            return Ok(Tool { program, root: None });
+        }
+        let root = cache.place(&format!("tool/{package}"), TOOL_MIB, |folder| {
+            let (packages, _) = Packages::find(cache, package, say)?;
+            let names = packages.missing_for(package)?;
+            packages.unpack(&names, folder, &WITHOUT, say)
+        })?;
+        let places = ["usr/bin", "bin", "usr/sbin", "sbin"].map(|folder| root.join(folder).join(program));
+        let program = places.into_iter().find(|path| path.exists()).ok_or_else(|| LabError::Program {
+            act: "use the lab".to_owned(),
+            program: program.to_owned(),
+            remedy: "remove the cache's folder `tool` and try again",
+        })?;
+        Ok(Tool { program, root: Some(root) })
+    }
+
+    /// A command line that begins with it.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        if let Some(root) = &self.root {
+            let libraries =
+                ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"].map(|folder| root.join(folder));
+            let paths = std::env::join_paths(&libraries).expect("the cache's path has no colon");
+            command.env("LD_LIBRARY_PATH", paths);
+        }
+        command
+    }
+
+    /// Its file.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Where it was unpacked.
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+}
+
+/// The path of an installed program, also of those that only root has on its path.
+fn installed(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    folders.map(|folder| folder.join(program)).find(|path| path.is_file())
+}

@@ -1,0 +1,396 @@
+//! From what is asked to what boots.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::{fs, mem};
+
+use crate::LabError;
+use crate::counts::{self, Round};
+use crate::devices::{Device, Store, attachment};
+use crate::guest::{FILE_SYSTEM, MODULES, Message, PLAN, Place, Plan, Work};
+use crate::host::build;
+use crate::host::cache::Cache;
+use crate::host::filesystem::{FileSystem, pieces};
+use crate::host::image::Image;
+use crate::host::kernel::Kernel;
+use crate::host::machine::{self, Accelerator, Boot, Scratch};
+use crate::host::modules::{Module, Modules};
+use crate::host::packages::Say;
+use crate::host::qemu::Qemu;
+use crate::host::symbols::kallsyms;
+use crate::host::tool::Tool;
+
+/// Everything about a boot but the host's part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The device's name.
+    pub device: String,
+    /// Options of its driver, over the device's own.
+    pub options: Vec<(String, String)>,
+    /// A series such as `6.1`, or a folder.
+    pub kernel: String,
+    /// A file system between.
+    pub file_system: Option<String>,
+    /// I/O scheduler.
+    pub scheduler: String,
+    /// Folder of the driver's source, instead of ours.
+    pub source: Option<PathBuf>,
+    /// The processor's mitigations, as the kernel would choose them.
+    pub mitigations: bool,
+    /// Tracepoints to enable, `block:block_rq_issue`.
+    pub tracepoints: Vec<String>,
+    /// Size of the device; `None`: what the work needs.
+    pub capacity_mib: Option<u64>,
+    /// How the processor is had.
+    pub accelerator: Accelerator,
+    /// Processors.
+    pub processors: u32,
+    /// No boot takes longer.
+    pub limit: Duration,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Request {
+            device: "null_blk".to_owned(),
+            options: Vec::new(),
+            kernel: "6.1".to_owned(),
+            file_system: None,
+            scheduler: "none".to_owned(),
+            source: None,
+            mitigations: false,
+            tracepoints: Vec::new(),
+            capacity_mib: None,
+            accelerator: Accelerator::Exact,
+            processors: 1,
+            limit: Duration::from_secs(180),
+        }
+    }
+}
+
+/// The lab, ready to boot.
+pub struct Lab<'a> {
+    /// What was fetched and built.
+    pub cache: Cache,
+    /// The emulator.
+    pub qemu: Qemu,
+    say: Say<'a>,
+    stop: &'a AtomicBool,
+}
+
+/// What a boot gave.
+#[derive(Debug, Default)]
+pub struct Booted {
+    /// Release of the kernel.
+    pub release: String,
+    /// What the plugin counted, one round a measure.
+    pub rounds: Vec<Round>,
+    /// Time-stamp differences of each measure's counted I/Os.
+    pub ticks: Vec<Vec<u64>>,
+    /// Names of the guest's addresses; empty when nothing was counted.
+    pub kallsyms: String,
+    /// Text of `/proc/iomem`.
+    pub iomem: String,
+    /// Warnings and worse in the kernel's log.
+    pub complaints: Vec<String>,
+}
+
+/// MiB of a device by default: the measured region and room for a file system's own.
+const CAPACITY_MIB: u64 = 64;
+
+/// A guest on the host's own processor is up in a second or two.
+const KVM_PATIENCE: Duration = Duration::from_secs(25);
+
+/// MiB that the guest needs beside the device.
+const MEMORY_MIB: u64 = 512;
+
+/// Words for every kernel: where it talks, that an oops ends it, and that addresses are those of its `System.map`.
+const APPEND: &str = "console=ttyS0 loglevel=4 nokaslr oops=panic panic=-1 nowatchdog rdinit=/init";
+
+impl<'a> Lab<'a> {
+    /// Finds the emulator, fetching it where it is not installed.
+    pub fn open(say: Say<'a>, stop: &'a AtomicBool) -> Result<Lab<'a>, LabError> {
+        let cache = Cache::open()?;
+        let qemu = Qemu::choose(&cache, say)?;
+        Ok(Lab { cache, qemu, say, stop })
+    }
+
+    /// Fetches and builds what the request needs, without booting.
+    pub fn up(&self, request: &Request) -> Result<Kernel, LabError> {
+        let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
+        build::plugin(&self.cache, self.say)?;
+        if kernel.headers.is_some() {
+            for name in build::OWN_DRIVERS {
+                build::driver(&self.cache, &kernel, name, None, self.say)?;
+            }
+        }
+        Ok(kernel)
+    }
+
+    /// True when the host's processor can run the guest. Tried once after each boot of the host: a device that opens is no
+    /// proof.
+    pub fn has_kvm(&self, request: &Request) -> bool {
+        let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let file = self.cache.root().join("kvm");
+        if let Some(told) = fs::read_to_string(&file).ok().and_then(|text| told_before(&text, &boot_id)) {
+            return told;
+        }
+        if fs::File::options().read(true).write(true).open("/dev/kvm").is_err() {
+            return false;
+        }
+        (self.say)("trying whether this machine runs guests itself");
+        let trial = Request {
+            device: "null_blk".to_owned(),
+            kernel: request.kernel.clone(),
+            accelerator: Accelerator::Kvm,
+            limit: KVM_PATIENCE,
+            ..Request::default()
+        };
+        let works = self.boot(&trial, Work::Nothing, &mut |_| {}).is_ok();
+        (self.say)(if works { "it does" } else { "it does not; the guest is emulated" });
+        // Without the note the next run tries again.
+        let _ = fs::write(&file, format!("{} {works}\n", boot_id.trim()));
+        works
+    }
+
+    /// Boots and does the work; `hear` gets each message.
+    pub fn boot(
+        &self,
+        request: &Request,
+        work: Work,
+        hear: &mut dyn FnMut(&Message),
+    ) -> Result<Booted, LabError> {
+        let device = Device::named(&request.device)?;
+        let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
+        let scratch = Scratch::new()?;
+        let mut image = self.image()?;
+        let mut emulator = attachment(device);
+        let counts = matches!(work, Work::Cost(_));
+        let interactive = matches!(work, Work::Shell);
+        if interactive {
+            let busybox = Tool::find(&self.cache, "busybox", "busybox-static", self.say)?;
+            let path = busybox.program();
+            image.program("/bin/busybox", &fs::read(path).map_err(LabError::file("read", path))?);
+        }
+        let capacity_mib = capacity(request)?;
+        let place =
+            self.place(request, device, &scratch, &mut image, &mut emulator, (capacity_mib, counts))?;
+        let modules = self.modules(request, device, &kernel, capacity_mib)?;
+        for (name, bytes, _) in &modules {
+            image.file(&format!("{MODULES}/{name}.ko"), bytes);
+        }
+        let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
+        let mut known_symbols = fs::read_to_string(&symbols).ok();
+        let plan = Plan {
+            modules: modules.iter().map(|(name, _, options)| (name.clone(), options.clone())).collect(),
+            find: device.find(),
+            settings: settings(request, device),
+            place,
+            symbols: counts && known_symbols.is_none(),
+            work,
+        };
+        image.file(PLAN, &serde_json::to_vec(&plan).expect("a plan is plain data"));
+        let plugin = counts.then(|| build::plugin(&self.cache, self.say)).transpose()?;
+        let out = scratch.path("counts");
+        let boot = Boot {
+            kernel: &kernel,
+            image: image.finish(),
+            append: append(request),
+            devices: emulator,
+            memory_mib: (MEMORY_MIB + in_memory(device, capacity_mib)) as u32,
+            processors: request.processors,
+            accelerator: request.accelerator,
+            plugin: plugin.as_deref().map(|file| (file, out.clone())),
+            limit: request.limit,
+            interactive,
+        };
+        let mut booted = Booted { release: kernel.release.clone(), ..Booted::default() };
+        let mut sections = Vec::new();
+        machine::run(&self.qemu, &boot, &scratch, self.stop, &mut |message| {
+            match message {
+                Message::Ticks { ticks, .. } => booted.ticks.push(ticks.clone()),
+                Message::Sections { modules } => sections.clone_from(modules),
+                Message::Symbols { text } => known_symbols = Some(text.clone()),
+                Message::Iomem { text } => booted.iomem.clone_from(text),
+                Message::Complaints { lines } => booted.complaints.clone_from(lines),
+                _ => {}
+            }
+            hear(message);
+        })?;
+        if counts {
+            let text = fs::read_to_string(&out).map_err(LabError::file("read", &out))?;
+            booted.rounds = counts::parse(&text)?;
+            let functions = known_symbols.unwrap_or_default();
+            keep(&symbols, &functions)?;
+            let files: Vec<(String, Vec<u8>)> =
+                modules.into_iter().map(|(name, bytes, _)| (name, bytes)).collect();
+            booted.kallsyms = kallsyms(&functions, &files, &sections)?;
+        }
+        Ok(booted)
+    }
+
+    /// The image with this program, without its debugging symbols where the tool for that is installed.
+    fn image(&self) -> Result<Image, LabError> {
+        Image::with_this_program(&self.cache)
+    }
+
+    /// Every module to load, with its bytes and its options.
+    fn modules(
+        &self,
+        request: &Request,
+        device: &Device,
+        kernel: &Kernel,
+        capacity_mib: u64,
+    ) -> Result<Vec<(String, Vec<u8>, String)>, LabError> {
+        let known = Modules::of(kernel);
+        let mut wanted = device.modules.to_vec();
+        if !device.own {
+            wanted.push(device.driver);
+        }
+        if let Some(name) = &request.file_system {
+            wanted.extend(FileSystem::named(name)?.modules);
+        }
+        let scheduler = scheduler_module(&request.scheduler);
+        wanted.extend(scheduler.filter(|name| known.has(name)));
+        // Asked for by name at run time, where a program would load it: here there is none.
+        wanted
+            .splice(0..0, ["crc32c_generic", "crct10dif_generic"].into_iter().filter(|name| known.has(name)));
+        let options = options(request, device, capacity_mib);
+        let driver = device.driver.replace('-', "_");
+        let mut loaded = Vec::new();
+        for Module { name, bytes } in known.order(&wanted)? {
+            let own = if name == driver { options.clone() } else { String::new() };
+            loaded.push((name, bytes, own));
+        }
+        if device.own {
+            let source = request.source.as_deref();
+            let file = build::driver(&self.cache, kernel, device.driver, source, self.say)?;
+            let bytes = fs::read(&file).map_err(LabError::file("read", &file))?;
+            loaded.push((driver, bytes, options));
+        } else if request.source.is_some() {
+            return Err(LabError::Asked(format!(
+                "{} has a driver of the kernel's own; a source can be given for {}, or a whole kernel with --kernel",
+                device.name,
+                build::OWN_DRIVERS.join(", ")
+            )));
+        }
+        Ok(loaded)
+    }
+
+    /// The file system, and the disk behind a device of the emulator.
+    fn place(
+        &self,
+        request: &Request,
+        device: &Device,
+        scratch: &Scratch,
+        image: &mut Image,
+        emulator: &mut Vec<String>,
+        (capacity_mib, counts): (u64, bool),
+    ) -> Result<Option<Place>, LabError> {
+        let file = scratch.path("disk");
+        let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
+        if let Some(made) = made {
+            made.make(&self.cache, &file, capacity_mib, self.say)?;
+        }
+        match device.store {
+            Store::Emulator if made.is_none() && counts => {
+                // Answers at once, without the host: no time passes that would depend on it.
+                let size = capacity_mib << 20;
+                let disk = format!("driver=null-co,node-name=disk,size={size},read-zeroes=on");
+                emulator.splice(0..0, ["-blockdev".to_owned(), disk]);
+            }
+            Store::Emulator => {
+                let disk = fs::File::options().create(true).truncate(false).write(true).open(&file);
+                let sized = disk.and_then(|disk| disk.set_len(capacity_mib << 20));
+                sized.map_err(LabError::file("make", &file))?;
+                let disk = format!("driver=file,node-name=disk,filename={}", file.display());
+                emulator.splice(0..0, ["-blockdev".to_owned(), disk]);
+            }
+            Store::Driver(..) if made.is_some() => image.file(FILE_SYSTEM, &pieces(&file)?),
+            Store::Nowhere if made.is_some() => {
+                return Err(LabError::Asked(format!(
+                    "{} forgets what is written, so that no file system can be on it; use brd",
+                    device.name
+                )));
+            }
+            _ => {}
+        }
+        let in_driver = matches!(device.store, Store::Driver(..));
+        Ok(made.map(|made| Place { kind: made.name.to_owned(), image: in_driver }))
+    }
+}
+
+/// Keeps a text for the next time, whole or not at all.
+fn keep(path: &Path, text: &str) -> Result<(), LabError> {
+    if path.exists() {
+        return Ok(());
+    }
+    let folder = path.parent().expect("a file in the cache");
+    fs::create_dir_all(folder).map_err(LabError::file("make", folder))?;
+    let partial = path.with_extension(format!("partial-{}", std::process::id()));
+    fs::write(&partial, text).map_err(LabError::file("write", &partial))?;
+    fs::rename(&partial, path).map_err(LabError::file("rename to", path))
+}
+
+/// What was found out since the host booted.
+fn told_before(text: &str, boot_id: &str) -> Option<bool> {
+    let (id, works) = text.trim().split_once(' ')?;
+    (id == boot_id.trim()).then(|| works.parse().ok())?
+}
+
+fn capacity(request: &Request) -> Result<u64, LabError> {
+    let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
+    let least = made.map_or(CAPACITY_MIB, |made| made.capacity_mib);
+    Ok(request.capacity_mib.unwrap_or(CAPACITY_MIB).max(least))
+}
+
+fn in_memory(device: &Device, capacity_mib: u64) -> u64 {
+    if matches!(device.store, Store::Driver(..)) { capacity_mib } else { 0 }
+}
+
+/// `NAME=VALUE NAME=VALUE`: the device's, its size, then those asked for, which win.
+fn options(request: &Request, device: &Device, capacity_mib: u64) -> String {
+    let mut all: Vec<(String, String)> = Vec::new();
+    let mut put = |name: &str, value: &str| {
+        all.retain(|(other, _)| other != name);
+        all.push((name.to_owned(), value.to_owned()));
+    };
+    for (name, value) in device.options {
+        put(name, value);
+    }
+    if let Store::Driver(parameter, unit) = device.store {
+        put(parameter, &((capacity_mib << 20) / unit).to_string());
+    }
+    for (name, value) in &request.options {
+        put(name, value);
+    }
+    let words: Vec<String> =
+        mem::take(&mut all).iter().map(|(name, value)| format!("{name}={value}")).collect();
+    words.join(" ")
+}
+
+fn settings(request: &Request, device: &Device) -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    if device.queue {
+        settings.push(("/sys/block/{disk}/queue/scheduler".to_owned(), request.scheduler.clone()));
+    }
+    for name in &request.tracepoints {
+        let path = format!("/sys/kernel/tracing/events/{}/enable", name.replace(':', "/"));
+        settings.push((path, "1".to_owned()));
+    }
+    settings
+}
+
+fn scheduler_module(scheduler: &str) -> Option<&str> {
+    match scheduler {
+        "none" => None,
+        "kyber" => Some("kyber_iosched"),
+        other => Some(other),
+    }
+}
+
+fn append(request: &Request) -> String {
+    let mitigations = if request.mitigations { "" } else { " mitigations=off" };
+    format!("{APPEND}{mitigations}")
+}

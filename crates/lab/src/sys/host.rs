@@ -1,0 +1,34 @@
+//! Calls of the near side.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Bytes that an ordinary user may still write in this file system.
+pub(crate) fn free_bytes(path: &Path) -> io::Result<u64> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: `statvfs` is plain integers, for which zeroes are valid.
+    let mut told: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the name ends with a zero byte, and the call writes one `statvfs`.
+    let status = unsafe { libc::statvfs(name.as_ptr(), &raw mut told) };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(told.f_bavail * told.f_frsize)
+}
+
+/// Has the kernel kill the program when the thread that starts it ends, however that ends, and keeps the terminal's
+/// Ctrl-C from it: the lab ends its machine itself.
+pub(crate) fn dies_with_us(command: &mut Command) {
+    command.process_group(0);
+    // SAFETY: between fork and exec the closure makes one system call and touches no memory of others.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        });
+    }
+}
