@@ -215,6 +215,9 @@ pub(crate) fn broken_sum(cost: &IoCost) -> Option<String> {
     ))
 }
 
+/// Instructions between the marks that read the counter themselves, and so are not all between its two readings.
+const READING: u64 = 8;
+
 /// What the guest's own counter says of the same I/O.
 pub(crate) fn time_stamp(cost: &IoCost) -> String {
     match cost.tsc_excess {
@@ -223,9 +226,14 @@ pub(crate) fn time_stamp(cost: &IoCost) -> String {
             "the guest's own time-stamp counter saw {} more, the code between its readings and the marks",
             count(excess.unsigned_abs())
         ),
-        Some(excess) => {
-            format!("the guest's own time-stamp counter saw {} FEWER", count(excess.unsigned_abs()))
-        }
+        Some(excess) if excess.unsigned_abs() <= READING => format!(
+            "the guest's own time-stamp counter agrees: {} fewer, of the code that reads it",
+            count(excess.unsigned_abs())
+        ),
+        Some(excess) => format!(
+            "the guest's own time-stamp counter saw {} FEWER: one of the two is wrong; please report it",
+            count(excess.unsigned_abs())
+        ),
         None => "the guest's time-stamp counter does not compare: the processor idled meanwhile".to_owned(),
     }
 }

@@ -16,7 +16,9 @@ pub fn costdiff_text(diff: &CostDiff) -> String {
     let mut parts = vec![head(diff), whole(diff), by_layer(diff), by_function(diff)];
     parts.push(LIMITS.iter().map(|limit| paragraph("  - ", limit)).collect());
     parts.retain(|part| !part.is_empty());
-    clean(&(parts.join("\n") + "\nnext: iostack lab cost --diff A B --html diff.html    # as a picture\n"))
+    let device = &diff.before.case.device;
+    let next = format!("\nnext: iostack lab cost {device} --diff A B --html diff.html    # as a picture\n");
+    clean(&(parts.join("\n") + &next))
 }
 
 fn head(diff: &CostDiff) -> String {
@@ -152,7 +154,7 @@ pub fn budget_text(verdicts: &[BudgetVerdict]) -> String {
         text += &verdict.grown.iter().map(grown).collect::<String>();
     }
     let next = if broken > 0 {
-        "iostack lab cost --diff A B    # what changed, function by function"
+        "iostack lab cost DEVICE --diff A B    # what changed, function by function"
     } else {
         "iostack lab cost scsi_ram    # functions of one case"
     };

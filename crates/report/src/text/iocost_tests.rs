@@ -156,15 +156,22 @@ fn what_is_wrong_is_not_hidden() {
     let mut cost = fixture::iocost();
     cost.layers[0].instructions += 1;
     cost.unclassified = vec!["mystery".to_owned()];
-    cost.tsc_excess = Some(-3);
+    cost.tsc_excess = Some(-30);
     assert_says(
         &iocost_text(&cost, false),
         &[
             "do not add up: layers 9,126, functions 9,125, the I/O 9,125",
             "1 functions have none: mystery",
-            "3 FEWER",
+            "30 FEWER: one of the two is wrong",
         ],
     );
+}
+
+#[test]
+fn the_readings_of_the_clock_are_no_alarm() {
+    let mut cost = fixture::iocost();
+    cost.tsc_excess = Some(-1);
+    assert_says(&iocost_text(&cost, false), &["counter agrees: 1 fewer, of the code that reads"]);
 }
 
 #[test]
