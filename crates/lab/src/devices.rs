@@ -40,7 +40,8 @@ pub struct Device {
     pub store: Store,
 }
 
-const SCSI_DISK: &[&str] = &["-device", "scsi-hd,bus=adapter.0,drive=disk"];
+/// Without a name in the world a SAS adapter does not see it.
+const SCSI_DISK: &[&str] = &["-device", "scsi-hd,bus=adapter.0,drive=disk,wwn=0x5000c500105ac001"];
 
 impl Device {
     /// The device of that name.

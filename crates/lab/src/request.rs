@@ -295,7 +295,7 @@ impl<'a> Lab<'a> {
         }
         match device.store {
             Store::Emulator if made.is_none() && counts => {
-                // Answers at once, without the host: no time passes that would depend on it.
+                // Answers at once, without a file of the host between.
                 let size = capacity_mib << 20;
                 let disk = format!("driver=null-co,node-name=disk,size={size},read-zeroes=on");
                 emulator.splice(0..0, ["-blockdev".to_owned(), disk]);

@@ -4,14 +4,18 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::boot::failed;
 use super::{FILE_SYSTEM, Find, Place, Plan, Ready};
 use crate::sys::guest as sys;
 
-/// A device that has not appeared by then will not.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Looks for a device that has not appeared yet; after the last it will not.
+const LOOKS: u32 = 1000;
+
+/// Turns of waiting awake between two looks, some 20 ms: asleep, the guest's clock would jump ahead of the emulated devices,
+/// which take time of the host.
+const TURNS: u32 = 200_000;
 
 /// Bytes of the file on a file system, and of a device that is written before it is read: what nobody wrote is answered
 /// without the driver's copy.
@@ -36,8 +40,7 @@ pub(super) fn ready(plan: &Plan) -> Result<Ready, String> {
 }
 
 fn found(find: &Find) -> Result<String, String> {
-    let begun = Instant::now();
-    loop {
+    for _ in 0..LOOKS {
         let disk = match find {
             Find::Name(name) => Path::new("/sys/block").join(name).exists().then(|| name.clone()),
             Find::Model(model) => disk_of_model(model),
@@ -50,12 +53,13 @@ fn found(find: &Find) -> Result<String, String> {
         if let Some(disk) = disk.filter(sized) {
             return Ok(disk);
         }
-        if begun.elapsed() > PATIENCE {
-            let there = names("/sys/block").join(" ");
-            return Err(format!("no device appeared that is {find:?}; there are: {there}"));
-        }
         std::thread::sleep(Duration::from_millis(20));
+        for _ in 0..TURNS {
+            std::hint::spin_loop();
+        }
     }
+    let there = names("/sys/block").join(" ");
+    Err(format!("no device appeared that is {find:?}; there are: {there}"))
 }
 
 fn disk_of_model(model: &str) -> Option<String> {

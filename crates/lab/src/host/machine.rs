@@ -17,7 +17,7 @@ use super::kernel::Kernel;
 use super::qemu::Qemu;
 use crate::LabError;
 use crate::guest::Message;
-use crate::sys::host::dies_with_us;
+use crate::sys::host::{dies_with_us, on_one_processor};
 
 /// Lines of the guest's log that an error shows.
 const LOG_LINES: usize = 15;
@@ -119,6 +119,11 @@ pub fn run(
     command.stderr(Stdio::from(file));
     if !boot.interactive {
         dies_with_us(&mut command);
+    }
+    if boot.accelerator == Accelerator::Exact {
+        // The emulated processor and the emulated devices are threads. On one processor a device that was rung answers
+        // before its caller goes on, every time; on two, whoever is quicker decides whether the caller sleeps first.
+        on_one_processor(&mut command);
     }
     let spawned = command.spawn().map_err(|source| LabError::Command {
         act: "start the emulator".to_owned(),

@@ -32,3 +32,22 @@ pub(crate) fn dies_with_us(command: &mut Command) {
         });
     }
 }
+
+/// Keeps the program and all its threads on the processor that this thread runs on.
+pub(crate) fn on_one_processor(command: &mut Command) {
+    // SAFETY: asks the kernel for a number.
+    let processor = unsafe { libc::sched_getcpu() };
+    let Ok(processor) = usize::try_from(processor) else { return };
+    // SAFETY: a set of bits, for which zeroes are valid.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: sets a bit of the set, or none when the number is beyond it.
+    unsafe { libc::CPU_SET(processor, &mut set) };
+    // SAFETY: between fork and exec the closure makes one system call on its own copy of the set.
+    unsafe {
+        command.pre_exec(move || {
+            // Refused, it still runs, only less alike.
+            let _ = libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+            Ok(())
+        });
+    }
+}
