@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::{MODULES, Message, PLAN, Plan, Ready, Work, device, measure};
+use super::{MODULES, Message, PLAN, Plan, Ready, Work, device, measure, trial};
 use crate::sys::guest as sys;
 
 /// What the caller makes of a job: told what to run and where, it tells its outcome with [`tell`].
@@ -79,6 +79,7 @@ fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
         }
         Work::Job(value) => job(value, &ready)?,
         Work::Shell => shell(&ready)?,
+        Work::Trial(trials) => trial::run(trials, plan, &ready)?,
         Work::Nothing => {}
     }
     if let Some(folder) = &ready.folder {
@@ -89,7 +90,7 @@ fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
 }
 
 /// Loads a module of the image.
-fn load(name: &str, parameters: &str) -> Result<(), String> {
+pub(super) fn load(name: &str, parameters: &str) -> Result<(), String> {
     let path = PathBuf::from(MODULES).join(format!("{name}.ko"));
     let file = File::open(&path).map_err(failed("open", &path))?;
     match sys::load_module(&file, parameters) {

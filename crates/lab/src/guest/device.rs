@@ -39,7 +39,8 @@ pub(super) fn ready(plan: &Plan) -> Result<Ready, String> {
     Ok(Ready { disk, path: folder.join("file"), folder: Some(folder) })
 }
 
-fn found(find: &Find) -> Result<String, String> {
+/// The name of the device, once it is there.
+pub(super) fn found(find: &Find) -> Result<String, String> {
     for _ in 0..LOOKS {
         let disk = match find {
             Find::Name(name) => Path::new("/sys/block").join(name).exists().then(|| name.clone()),
@@ -109,12 +110,31 @@ pub(super) fn complaints() -> Vec<String> {
     let mut lines = Vec::new();
     let mut record = vec![0; 8192];
     while let Ok(length @ 1..) = log.read(&mut record) {
-        let text = String::from_utf8_lossy(&record[..length]);
-        let Some((head, message)) = text.split_once(';') else { continue };
-        let level = head.split(',').next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(6) & 7;
-        if level <= 4 {
-            lines.push(message.lines().next().unwrap_or_default().to_owned());
-        }
+        lines.extend(complaint(&String::from_utf8_lossy(&record[..length])));
     }
     lines
+}
+
+/// The message of a record of the log, if it is of level warning or worse. That a module is not the kernel's own is said of
+/// each of ours, and is no complaint.
+pub(super) fn complaint(record: &str) -> Option<String> {
+    let (head, message) = record.split_once(';')?;
+    let level = head.split(',').next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(6) & 7;
+    let line = message.lines().next().unwrap_or_default();
+    let normal = line.contains("taints kernel") || line.contains("tainting kernel");
+    (level <= 4 && !normal).then(|| line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complaint;
+
+    #[test]
+    fn warnings_are_complaints_and_chatter_and_taint_are_not() {
+        let bad = complaint("4,511,2790000,-;WARNING: CPU: 0 PID: 1 at lib/x.c:7\n SUBSYSTEM=x\n");
+        assert_eq!(bad.as_deref(), Some("WARNING: CPU: 0 PID: 1 at lib/x.c:7"));
+        assert_eq!(complaint("6,512,2790001,-;scsi host0: scsi_ram"), None);
+        assert_eq!(complaint("4,513,2790002,-;scsi_ram: loading out-of-tree module taints kernel."), None);
+        assert_eq!(complaint("continuation without a head"), None);
+    }
 }

@@ -9,6 +9,7 @@
 mod boot;
 mod device;
 mod measure;
+mod trial;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ use iostack_model::Direction;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{RunJob, is_here, run, tell};
+pub use trial::{Findings, Trial, TrialKind};
 
 /// Where the plan is in the guest.
 pub const PLAN: &str = "/lab/plan.json";
@@ -69,6 +71,8 @@ pub enum Work {
     Job(serde_json::Value),
     /// A shell on the console.
     Shell,
+    /// Try whether the device keeps what it is given.
+    Trial(Vec<Trial>),
     /// Nothing: that it boots is the answer.
     Nothing,
 }

@@ -47,6 +47,24 @@ pub(crate) fn load_module(file: &File, parameters: &str) -> io::Result<()> {
     checked(status)
 }
 
+/// Unloads a module that nobody uses.
+pub(crate) fn unload_module(name: &str) -> io::Result<()> {
+    let name = CString::new(name)?;
+    // SAFETY: a string that ends with a zero byte and outlives the call.
+    let status = unsafe { libc::syscall(libc::SYS_delete_module, name.as_ptr(), libc::O_NONBLOCK) };
+    checked(status)
+}
+
+/// Discards a range of a device.
+pub(crate) fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    /// `_IO(0x12, 119)` of linux/fs.h.
+    const BLKDISCARD: libc::Ioctl = 0x1277;
+    let range = [offset, length];
+    // SAFETY: the descriptor is open, and the call reads two numbers, which are there.
+    let status = unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD, range.as_ptr()) };
+    checked(i64::from(status))
+}
+
 /// Switches the machine off.
 pub(crate) fn power_off() {
     // SAFETY: no memory is touched; only the guest's first process calls it.
