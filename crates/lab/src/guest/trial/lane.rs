@@ -1,0 +1,385 @@
+//! A part of the device that one thread has to itself: every so many'th chunk of it, so that neighbours are others'.
+//!
+//! Each sector that is written names its own address and a generation; the rest of it follows from both by a formula. So
+//! a sector that lands elsewhere is seen, one that was lost, and one that is half old.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use super::super::Ready;
+use super::super::boot::failed;
+use super::{Findings, overlap};
+use crate::sys::guest as sys;
+
+/// Sectors of a chunk; no I/O crosses its border.
+pub(super) const CHUNK: u64 = 512;
+
+/// The unit of all addresses.
+const SECTOR_BYTES: usize = 512;
+
+/// What direct I/O wants of a buffer's address.
+const ALIGNMENT: usize = 4096;
+
+/// The device, open for direct I/O.
+pub(super) struct Device {
+    file: File,
+    /// Its size.
+    pub(super) sectors: u64,
+    /// Sectors of its smallest I/O.
+    unit: u64,
+    /// Sectors of its smallest discard; 0: it has none.
+    discard_unit: u64,
+}
+
+impl Device {
+    pub(super) fn open(ready: &Ready) -> Result<Device, String> {
+        let path = &ready.path;
+        let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(path);
+        let number = |name: &str| -> Result<u64, String> {
+            let path = format!("/sys/block/{}/{name}", ready.disk);
+            let text = fs::read_to_string(&path).map_err(failed("read", &path))?;
+            text.trim().parse().map_err(|_| format!("`{path}` holds no number: {text}"))
+        };
+        let discards = number("queue/discard_max_bytes")? > 0;
+        Ok(Device {
+            file: file.map_err(failed("open", path))?,
+            sectors: number("size")?,
+            unit: number("queue/logical_block_size")? / SECTOR_BYTES as u64,
+            discard_unit: if discards {
+                number("queue/discard_granularity")?.div_ceil(SECTOR_BYTES as u64)
+            } else {
+                0
+            },
+        })
+    }
+}
+
+/// The thread's part, and what it must hold.
+pub(super) struct Lane<'a> {
+    device: &'a Device,
+    /// Which of them.
+    pub(super) number: u64,
+    lanes: u64,
+    chunks: u64,
+    random: u64,
+    seed: u64,
+    /// Generation of each sector; 0: zeroes.
+    held: Vec<u32>,
+    /// Sectors that hold one of several generations, since a write to them failed.
+    unsure: HashMap<u64, Vec<u32>>,
+    next: u32,
+    memory: Vec<u8>,
+    /// Sectors that cannot be read or written.
+    pub(super) bad: Option<Range<u64>>,
+    /// I/O may fail without a reason that we know.
+    pub(super) errors_happen: bool,
+    pub(super) findings: Findings,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Act {
+    Read,
+    Write,
+    Discard,
+}
+
+impl<'a> Lane<'a> {
+    /// `place`: this lane's number, up to how many there are.
+    pub(super) fn new(device: &'a Device, place: Range<u64>, seed: u64) -> Lane<'a> {
+        let all = device.sectors / CHUNK;
+        let chunks = all / place.end + u64::from(place.start < all % place.end);
+        Lane {
+            device,
+            number: place.start,
+            lanes: place.end,
+            chunks,
+            random: mixed(seed ^ mixed(place.start + 1)),
+            seed,
+            held: vec![0; (chunks * CHUNK) as usize],
+            unsure: HashMap::new(),
+            next: 1,
+            memory: vec![0; CHUNK as usize * SECTOR_BYTES + ALIGNMENT],
+            bad: None,
+            errors_happen: false,
+            findings: Findings::default(),
+        }
+    }
+
+    /// Looks at its first chunk only.
+    pub(super) fn short(mut self) -> Self {
+        self.chunks = 1;
+        self
+    }
+
+    /// Writes all of it once.
+    pub(super) fn fill(&mut self) {
+        (0..self.chunks).for_each(|chunk| self.act(Act::Write, &self.whole(chunk)));
+    }
+
+    /// Reads all of it once.
+    pub(super) fn check_all(&mut self) {
+        (0..self.chunks).for_each(|chunk| self.act(Act::Read, &self.whole(chunk)));
+    }
+
+    /// One random I/O.
+    pub(super) fn step(&mut self) {
+        let act = match self.below(16) {
+            0..8 => Act::Read,
+            15 if self.device.discard_unit > 0 => Act::Discard,
+            _ => Act::Write,
+        };
+        let unit =
+            if act == Act::Discard { self.device.discard_unit } else { self.device.unit }.clamp(1, CHUNK);
+        let chunk = self.chosen_chunk();
+        let units = CHUNK / unit;
+        // Small ones are as frequent as large ones.
+        let most = 1 << self.below(9);
+        let count = (1 + self.below(most)).min(units);
+        let first = self.below(units - count + 1);
+        let start = self.whole(chunk).start;
+        self.act(act, &(start + first * unit..start + (first + count) * unit));
+    }
+
+    /// Any, or rather often the one with the bad sectors.
+    fn chosen_chunk(&mut self) -> u64 {
+        if let Some(bad) = &self.bad {
+            let chunk = bad.start / CHUNK;
+            if chunk % self.lanes == self.number && self.below(4) == 0 {
+                return chunk / self.lanes;
+            }
+        }
+        self.below(self.chunks)
+    }
+
+    fn whole(&self, chunk: u64) -> Range<u64> {
+        let first = (chunk * self.lanes + self.number) * CHUNK;
+        first..first + CHUNK
+    }
+
+    fn act(&mut self, act: Act, sectors: &Range<u64>) {
+        let generation = if act == Act::Write { self.next } else { 0 };
+        self.next += u32::from(act == Act::Write);
+        let mut memory = std::mem::take(&mut self.memory);
+        let first = memory.as_ptr().align_offset(ALIGNMENT);
+        let length = (sectors.end - sectors.start) as usize * SECTOR_BYTES;
+        let buffer = &mut memory[first..first + length];
+        let offset = sectors.start * SECTOR_BYTES as u64;
+        let told = match act {
+            Act::Read => {
+                // What is not read must not look as if it were.
+                buffer.fill(0xEE);
+                self.findings.reads += 1;
+                self.device.file.read_at(buffer, offset)
+            }
+            Act::Write => {
+                for (sector, bytes) in sectors.clone().zip(buffer.chunks_exact_mut(SECTOR_BYTES)) {
+                    self.content(sector, generation, bytes);
+                }
+                self.findings.writes += 1;
+                self.device.file.write_at(buffer, offset)
+            }
+            Act::Discard => {
+                self.findings.discards += 1;
+                sys::discard(&self.device.file, offset, length as u64).map(|()| length)
+            }
+        };
+        let done = self.ended(act, sectors, &told, length);
+        match act {
+            Act::Read if done => {
+                for (sector, bytes) in sectors.clone().zip(buffer.chunks_exact(SECTOR_BYTES)) {
+                    self.check(sector, bytes);
+                }
+            }
+            Act::Read => {}
+            _ => sectors.clone().for_each(|sector| self.remember(sector, generation, done)),
+        }
+        self.memory = memory;
+    }
+
+    /// Whether it succeeded; counts it, and says what is wrong with how it ended.
+    fn ended(&mut self, act: Act, sectors: &Range<u64>, told: &io::Result<usize>, length: usize) -> bool {
+        let name = match act {
+            Act::Read => "a read",
+            Act::Write => "a write",
+            Act::Discard => "a discard",
+        };
+        let what = format!("{name} of sectors {} to {}", sectors.start, sectors.end - 1);
+        let bad = act != Act::Discard && self.bad.as_ref().is_some_and(|bad| overlap(bad, sectors));
+        match told {
+            Ok(moved) if *moved != length => {
+                self.findings.errors += 1;
+                self.findings.wrong(format!("{what} moved {moved} bytes of {length}"));
+                false
+            }
+            Ok(_) => {
+                self.findings.bytes += length as u64;
+                if bad {
+                    self.findings.wrong(format!("{what} touches bad sectors and did not fail"));
+                }
+                true
+            }
+            Err(error) if bad && error.raw_os_error() == Some(libc::EIO) => {
+                self.findings.refused += 1;
+                false
+            }
+            Err(error) => {
+                self.findings.errors += 1;
+                if !self.errors_happen {
+                    self.findings.wrong(format!("{what} failed: {error}"));
+                }
+                false
+            }
+        }
+    }
+
+    fn place(&self, sector: u64) -> usize {
+        (sector / CHUNK / self.lanes * CHUNK + sector % CHUNK) as usize
+    }
+
+    fn remember(&mut self, sector: u64, generation: u32, done: bool) {
+        let place = self.place(sector);
+        if done {
+            self.unsure.remove(&sector);
+            self.held[place] = generation;
+        } else {
+            let before = self.held[place];
+            self.unsure.entry(sector).or_insert_with(|| vec![before]).push(generation);
+        }
+    }
+
+    fn check(&mut self, sector: u64, bytes: &[u8]) {
+        let place = self.place(sector);
+        let possible = self.unsure.remove(&sector).unwrap_or_else(|| vec![self.held[place]]);
+        let mut expected = [0; SECTOR_BYTES];
+        for &generation in &possible {
+            self.content(sector, generation, &mut expected);
+            if bytes == expected {
+                self.held[place] = generation;
+                return;
+            }
+        }
+        self.findings.wrong_sectors += 1;
+        let text = format!("sector {sector} must hold generation {possible:?}, and holds {}", named(bytes));
+        self.findings.wrong(text);
+        if possible.len() > 1 {
+            self.unsure.insert(sector, possible);
+        }
+    }
+
+    /// What the sector holds when it was written in this generation.
+    fn content(&self, sector: u64, generation: u32, bytes: &mut [u8]) {
+        if generation == 0 {
+            bytes.fill(0);
+            return;
+        }
+        let base = mixed(self.seed ^ mixed(sector ^ (u64::from(generation) << 40)));
+        for (number, word) in (0_u64..).zip(bytes.chunks_exact_mut(8)) {
+            let value = match number {
+                0 => sector,
+                1 => u64::from(generation),
+                _ => base.wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+            };
+            word.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mixed(self.random) % end
+    }
+}
+
+/// What a sector says that it is.
+fn named(bytes: &[u8]) -> String {
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    if bytes.iter().all(|&byte| byte == bytes[0]) {
+        return format!("bytes of {:#04x} only", bytes[0]);
+    }
+    format!("what begins like sector {} of generation {}", word(0), word(8))
+}
+
+/// A number that looks like any other; splitmix64.
+fn mixed(seed: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sixteen chunks that forget nothing, and two lanes on them.
+    fn device(name: &str) -> Device {
+        let path = std::env::temp_dir().join(format!("iostack-lane-{name}-{}", std::process::id()));
+        let file = File::options().create(true).truncate(true).read(true).write(true).open(&path);
+        let file = file.expect("a new file");
+        fs::remove_file(&path).expect("it is open");
+        file.set_len(16 * CHUNK * 512).expect("room for 4 MiB");
+        Device { file, sectors: 16 * CHUNK, unit: 1, discard_unit: 0 }
+    }
+
+    #[test]
+    fn what_a_file_keeps_is_right_and_all_of_it_is_looked_at() {
+        let device = device("keeps");
+        let mut all = Findings::default();
+        for number in 0..3 {
+            let mut lane = Lane::new(&device, number..3, 7);
+            lane.fill();
+            (0..200).for_each(|_| lane.step());
+            lane.check_all();
+            all.add(lane.findings);
+        }
+        assert_eq!((all.wrong_sectors, all.errors), (0, 0), "{:?}", all.wrong);
+        assert_eq!(all.reads + all.writes, 600 + 2 * 16);
+    }
+
+    #[test]
+    fn a_sector_that_changed_behind_the_lane_is_found_and_named() {
+        let device = device("changed");
+        let mut lane = Lane::new(&device, 0..1, 7);
+        lane.fill();
+        let mut stolen = [0; 512];
+        device.file.read_exact_at(&mut stolen, 40 * 512).expect("it was written");
+        device.file.write_all_at(&stolen, 41 * 512).expect("room");
+        device.file.write_all_at(&[0; 1], 600 * 512 + 511).expect("room");
+        lane.check_all();
+        assert_eq!(lane.findings.wrong_sectors, 2, "{:?}", lane.findings.wrong);
+        assert_eq!(
+            lane.findings.wrong[0],
+            "sector 41 must hold generation [1], and holds what begins like sector 40 of generation 1"
+        );
+    }
+
+    #[test]
+    fn after_a_failed_write_old_and_new_are_right_until_one_was_seen() {
+        let device = device("failed");
+        let mut lane = Lane::new(&device, 0..1, 7);
+        lane.fill();
+        lane.remember(3, 99, false);
+        let mut bytes = [0; 512];
+        lane.content(3, 99, &mut bytes);
+        lane.check(3, &bytes);
+        assert_eq!(lane.findings.wrong_sectors, 0);
+        lane.content(3, 1, &mut bytes);
+        lane.check(3, &bytes);
+        assert_eq!(lane.findings.wrong_sectors, 1, "the old content came back");
+    }
+
+    #[test]
+    fn io_that_touches_a_bad_sector_must_fail() {
+        let device = device("bad");
+        let mut lane = Lane::new(&device, 0..1, 7);
+        lane.bad = Some(10..12);
+        lane.act(Act::Read, &(8..11));
+        assert_eq!(lane.findings.wrong, ["a read of sectors 8 to 10 touches bad sectors and did not fail"]);
+        lane.act(Act::Read, &(12..13));
+        assert_eq!(lane.findings.wrong.len(), 1);
+        assert!(!lane.ended(Act::Write, &(11..12), &Err(io::Error::from_raw_os_error(libc::EIO)), 512));
+        assert_eq!((lane.findings.refused, lane.findings.errors), (1, 0));
+    }
+}

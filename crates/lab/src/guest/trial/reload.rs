@@ -1,0 +1,93 @@
+//! The driver goes and comes back: does anything stay behind?
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::lane::{Device, Lane};
+use super::{Findings, Trial};
+use crate::guest::boot::{failed, load, tell};
+use crate::guest::device::found;
+use crate::guest::{Message, Plan, Ready};
+use crate::sys::guest as sys;
+
+/// A module that is in use longer than that will not become free.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Cycles after which the kernel's caches have their size.
+const WARM: u32 = 5;
+
+/// Memory that may come and go for other reasons. Less than a device holds, more than a cache grows.
+const GROWTH_KIB: i64 = 4096;
+
+/// Unloads and loads, with a little I/O between.
+pub(super) fn reload(trial: &Trial, plan: &Plan) -> Result<Findings, String> {
+    let parameters = plan.modules.iter().find(|(name, _)| *name == trial.module);
+    let (_, parameters) = parameters.ok_or_else(|| format!("{} is no module of the plan", trial.module))?;
+    let mut findings = Findings::default();
+    let mut before = 0;
+    for cycle in 0..trial.cycles {
+        if cycle % 20 == 0 {
+            tell(&Message::Step { text: format!("cycle {cycle} of {}", trial.cycles) });
+        }
+        if cycle == WARM {
+            before = free_kib()?;
+        }
+        unload(&trial.module)?;
+        if PathBuf::from("/sys/module").join(&trial.module).exists() {
+            findings.wrong(format!("cycle {cycle}: {} is unloaded and still there", trial.module));
+        }
+        load(&trial.module, parameters)?;
+        let disk = found(&plan.find).map_err(|text| format!("cycle {cycle}: {text}"))?;
+        let ready = Ready { path: format!("/dev/{disk}").into(), disk, folder: None };
+        let device = Device::open(&ready)?;
+        let mut lane = Lane::new(&device, u64::from(cycle) % 8..8, trial.seed + u64::from(cycle)).short();
+        lane.fill();
+        (0..4).for_each(|_| lane.step());
+        lane.check_all();
+        findings.add(lane.findings);
+        findings.cycles += 1;
+    }
+    if trial.cycles > WARM {
+        findings.growth_kib = before - free_kib()?;
+    }
+    if findings.growth_kib > GROWTH_KIB {
+        findings.wrong(format!(
+            "{} KiB of memory did not come back in {} cycles",
+            findings.growth_kib,
+            trial.cycles - WARM
+        ));
+    }
+    Ok(findings)
+}
+
+fn unload(module: &str) -> Result<(), String> {
+    let begun = Instant::now();
+    loop {
+        match sys::unload_module(module) {
+            Ok(()) => return Ok(()),
+            Err(error) if is_busy(&error) && begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => return Err(format!("the module {module} does not unload: {error}")),
+        }
+    }
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
+}
+
+/// Free memory when all that can be dropped is.
+fn free_kib() -> Result<i64, String> {
+    let drop = "/proc/sys/vm/drop_caches";
+    fs::write(drop, "3").map_err(failed("write", drop))?;
+    // What waits for a grace period of RCU comes back by then.
+    std::thread::sleep(Duration::from_millis(300));
+    let path = "/proc/meminfo";
+    let text = fs::read_to_string(path).map_err(failed("read", path))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemFree:"));
+    let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+    number.ok_or_else(|| format!("`{path}` does not say how much memory is free"))
+}
