@@ -17,6 +17,9 @@ use crate::counts::{Event, Io, Round, Trace};
 /// Layer of a processor that waits; its clock goes on without instructions.
 const IDLE: &str = "idle";
 
+/// How the emulator's regions of the processor's own interrupt controller begin.
+const OWN_CONTROLLER: &str = "apic";
+
 /// What was counted, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Counted<'a> {
@@ -153,12 +156,16 @@ fn check_sums(charged: &Charged, instructions: u64) {
     }
 }
 
-/// Register accesses by function and register, in order of appearance.
+/// Register accesses by function and register, in order of appearance. The processor's own interrupt controller is none
+/// of the device's, and a read of it crosses no bus.
 fn registers_used(trace: &Trace, atlas: &mut Atlas<'_>, iomem: &str) -> Vec<MmioUse> {
     let resources = Resources::parse(iomem);
     let mut uses: Vec<MmioUse> = Vec::new();
     for event in &trace.events {
         let Event::Mmio { write, pc, address, region, .. } = event else { continue };
+        if region.starts_with(OWN_CONTROLLER) {
+            continue;
+        }
         let function = atlas.at(*pc);
         let function = atlas.name(function);
         let known = uses
