@@ -115,13 +115,28 @@ pub(super) fn complaints() -> Vec<String> {
     lines
 }
 
-/// The message of a record of the log, if it is of level warning or worse. That a module is not the kernel's own is said of
-/// each of ours, and is no complaint.
+/// Warnings that say nothing of a driver: that a module is not the kernel's own, what an emulated machine lacks or does not
+/// have alike, and that it is slow.
+const NORMAL: [&str; 11] = [
+    "taints kernel",
+    "tainting kernel",
+    "MP-BIOS bug: 8254 timer",
+    "tsc: ",
+    "TSC ",
+    "APIC calibration",
+    "mtrr: ",
+    "Unstable clock detected",
+    "clocksource: ",
+    "hrtimer: interrupt took",
+    "perf: interrupt took",
+];
+
+/// The message of a record of the log, if it is of level warning or worse and not [`NORMAL`].
 pub(super) fn complaint(record: &str) -> Option<String> {
     let (head, message) = record.split_once(';')?;
     let level = head.split(',').next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(6) & 7;
     let line = message.lines().next().unwrap_or_default();
-    let normal = line.contains("taints kernel") || line.contains("tainting kernel");
+    let normal = NORMAL.iter().any(|normal| line.contains(normal));
     (level <= 4 && !normal).then(|| line.to_owned())
 }
 
@@ -135,6 +150,7 @@ mod tests {
         assert_eq!(bad.as_deref(), Some("WARNING: CPU: 0 PID: 1 at lib/x.c:7"));
         assert_eq!(complaint("6,512,2790001,-;scsi host0: scsi_ram"), None);
         assert_eq!(complaint("4,513,2790002,-;scsi_ram: loading out-of-tree module taints kernel."), None);
+        assert_eq!(complaint("4,90,1200,-;mtrr: your CPUs had inconsistent MTRRdefType settings"), None);
         assert_eq!(complaint("continuation without a head"), None);
     }
 }

@@ -133,25 +133,21 @@ impl<'a> Lane<'a> {
         };
         let unit =
             if act == Act::Discard { self.device.discard_unit } else { self.device.unit }.clamp(1, CHUNK);
-        let chunk = self.chosen_chunk();
         let units = CHUNK / unit;
         // Small ones are as frequent as large ones.
         let most = 1 << self.below(9);
         let count = (1 + self.below(most)).min(units);
-        let first = self.below(units - count + 1);
-        let start = self.whole(chunk).start;
-        self.act(act, &(start + first * unit..start + (first + count) * unit));
-    }
-
-    /// Any, or rather often the one with the bad sectors.
-    fn chosen_chunk(&mut self) -> u64 {
-        if let Some(bad) = &self.bad {
-            let chunk = bad.start / CHUNK;
-            if chunk % self.lanes == self.number && self.below(4) == 0 {
-                return chunk / self.lanes;
-            }
+        let chunk = self.below(self.chunks);
+        let mut start = self.whole(chunk).start;
+        let mut first = self.below(units - count + 1);
+        // Bad sectors of this lane are touched rather often.
+        let bad = self.bad.clone().filter(|bad| bad.start / CHUNK % self.lanes == self.number);
+        if let Some(bad) = bad.filter(|_| act != Act::Discard && self.below(2) == 0) {
+            start = bad.start / CHUNK * CHUNK;
+            let touched = bad.start - start + self.below(bad.end - bad.start);
+            first = (touched / unit).saturating_sub(self.below(count)).min(units - count);
         }
-        self.below(self.chunks)
+        self.act(act, &(start + first * unit..start + (first + count) * unit));
     }
 
     fn whole(&self, chunk: u64) -> Range<u64> {
@@ -346,7 +342,9 @@ mod tests {
         let mut stolen = [0; 512];
         device.file.read_exact_at(&mut stolen, 40 * 512).expect("it was written");
         device.file.write_all_at(&stolen, 41 * 512).expect("room");
-        device.file.write_all_at(&[0; 1], 600 * 512 + 511).expect("room");
+        let mut last = [0];
+        device.file.read_exact_at(&mut last, 600 * 512 + 511).expect("it was written");
+        device.file.write_all_at(&[!last[0]], 600 * 512 + 511).expect("room");
         lane.check_all();
         assert_eq!(lane.findings.wrong_sectors, 2, "{:?}", lane.findings.wrong);
         assert_eq!(

@@ -205,22 +205,30 @@ fn refusals(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
 /// Seconds after which the kernel gives up a command: each fault costs as much.
 const TIMEOUT_SECONDS: u64 = 2;
 
+/// Primes, so that they hit now this thread and now that.
+const TIMEOUT_EVERY: u64 = 53;
+const LOSE_EVERY: u64 = 37;
+
 fn faults(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
     let device = Device::open(ready)?;
     let timeout = format!("/sys/block/{}/device/timeout", ready.disk);
     fs::write(&timeout, TIMEOUT_SECONDS.to_string()).map_err(failed("write", &timeout))?;
     let mut lanes = lanes(trial, &device);
     each(&mut lanes, Lane::fill);
-    // Primes, so that now and then both hit in turn.
-    set(trial, "timeout_every", 211)?;
-    set(trial, "lose_every", 157)?;
+    set(trial, "timeout_every", TIMEOUT_EVERY)?;
+    set(trial, "lose_every", LOSE_EVERY)?;
     each(&mut lanes, |lane| lane.errors_happen = true);
     churn(trial, &mut lanes);
     set(trial, "timeout_every", 0)?;
     set(trial, "lose_every", 0)?;
     each(&mut lanes, |lane| lane.errors_happen = false);
+    let filled = device.sectors / CHUNK;
     each(&mut lanes, Lane::check_all);
-    Ok(gathered(lanes))
+    let mut findings = gathered(lanes);
+    if findings.reads + findings.writes + findings.discards < 2 * filled + TIMEOUT_EVERY {
+        findings.wrong("too few I/Os for a fault to hit one; try more bytes".to_owned());
+    }
+    Ok(findings)
 }
 
 fn set(trial: &Trial, parameter: &str, value: u64) -> Result<(), String> {
