@@ -16,7 +16,8 @@
 //! "scsi_ram:scsi_ram_queuecommand" = 61
 //! ```
 //!
-//! The total and the layers are held to; the functions say where a growth is. What shrank is told, not refused: see
+//! The total and the layers are held to; the functions say where a growth is. With `module` only that module's functions
+//! are held to. What shrank is told, not refused: see
 //! [`shrunk`].
 
 use std::collections::{BTreeMap, HashSet};
@@ -92,7 +93,10 @@ pub struct Budget {
     /// Driver options by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
-    /// Instructions of the modal I/O.
+    /// Module that alone is held to: its functions. The rest of the kernel may change with its release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// Instructions of the modal I/O, or of the module's functions in it.
     pub instructions: u64,
     /// Instructions more that pass.
     #[serde(default = "tolerance")]
@@ -190,13 +194,21 @@ pub fn is_of(budget: &Budget, case: &CostCase) -> bool {
 /// Holds a cost to its budget.
 pub fn check(budget: &Budget, cost: &IoCost) -> BudgetVerdict {
     let allowed = budget.instructions + budget.tolerance;
+    let counted = counted(budget, cost);
     let changes = changes(budget, cost);
     let over = |change: &CostChange| is_layer(change) && change.after > change.before + budget.tolerance;
-    let holds = cost.instructions <= allowed && !changes.iter().any(over);
+    let holds = counted <= allowed && !changes.iter().any(over);
     let mut grown: Vec<CostChange> =
         changes.into_iter().filter(|change| !holds && change.after > change.before).collect();
     grown.sort_by_key(|change| (!is_layer(change), std::cmp::Reverse(change.after - change.before)));
-    BudgetVerdict { name: budget.name.clone(), allowed, counted: cost.instructions, grown, holds }
+    BudgetVerdict { name: budget.name.clone(), allowed, counted, grown, holds }
+}
+
+/// The instructions that the budget holds to.
+pub fn counted(budget: &Budget, cost: &IoCost) -> u64 {
+    let Some(module) = &budget.module else { return cost.instructions };
+    let own = cost.functions.iter().filter(|row| row.module.as_ref() == Some(module));
+    own.map(|row| row.instructions).sum()
 }
 
 /// Layers, then functions, that take fewer instructions than their budget, largest gain first: time to write it anew.
@@ -255,17 +267,22 @@ fn functions(cost: &IoCost) -> BTreeMap<String, (&str, u64)> {
     functions
 }
 
-/// The text of a file that holds these costs to what they are now: each layer, and each function of a module.
-pub fn write(costs: &[IoCost]) -> String {
+/// The text of a file that holds these costs to what they are now: each layer, and each function of a module. With
+/// `driver_only`, the functions of the device's own driver alone, under any release of the kernel's series.
+pub fn write(costs: &[IoCost], driver_only: bool) -> String {
     let budget = |cost: &IoCost| {
         let case = &cost.case;
-        let of_modules = functions(cost).into_iter().filter(|(name, _)| name.contains(':'));
-        Budget {
+        let module = driver_only.then(|| case.device.replace('-', "_"));
+        let beginning = module.as_ref().map_or(String::new(), |module| format!("{module}:"));
+        let of_modules = functions(cost)
+            .into_iter()
+            .filter(|(name, _)| name.contains(':') && name.starts_with(&beginning));
+        let whole = Budget {
             name: name_of(case),
             device: case.device.clone(),
             direction: case.direction,
             engine: case.engine.clone(),
-            kernel: case.kernel.clone(),
+            kernel: if driver_only { series(&case.kernel) } else { case.kernel.clone() },
             block_bytes: case.block_bytes,
             file_system: case.file_system.clone(),
             buffered: case.buffered,
@@ -273,15 +290,23 @@ pub fn write(costs: &[IoCost]) -> String {
             mitigations: case.mitigations,
             tracepoints: case.tracepoints.clone(),
             options: case.options.iter().cloned().collect(),
+            module,
             instructions: cost.instructions,
             tolerance: TOLERANCE,
             layers: cost.layers.iter().map(|row| (row.layer.clone(), row.instructions)).collect(),
             functions: of_modules.map(|(name, (_, instructions))| (name, instructions)).collect(),
-        }
+        };
+        let layers = if driver_only { BTreeMap::new() } else { whole.layers.clone() };
+        Budget { instructions: counted(&whole, cost), layers, ..whole }
     };
     let file = File { cost: costs.iter().map(budget).collect() };
     let text = toml::to_string(&file).expect("strings and numbers are TOML");
     format!("# Written by `iostack lab cost --write`; held to by `iostack lab cost --assert`.\n\n{text}")
+}
+
+/// `6.1` of `6.1.0-53-amd64`.
+fn series(release: &str) -> String {
+    release.split(['.', '-', '+']).take(2).collect::<Vec<_>>().join(".")
 }
 
 /// A name for a case, from what sets it apart.
@@ -296,8 +321,7 @@ fn name_of(case: &CostCase) -> String {
     also(case.mitigations, "mitigations".to_owned());
     also(!case.tracepoints.is_empty(), case.tracepoints.join(" "));
     words.extend(case.options.iter().map(|(name, value)| format!("{name}={value}")));
-    let release: Vec<&str> = case.kernel.split(['.', '-', '+']).take(2).collect();
-    words.push(release.join("."));
+    words.push(series(&case.kernel));
     words.join(" ")
 }
 

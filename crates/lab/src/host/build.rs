@@ -48,6 +48,9 @@ pub fn driver(
         let tree = build_tree(folder, headers)?;
         let mut make = Command::new("make");
         make.arg("-C").arg(folder.join(name)).arg(format!("KDIR={}", tree.display())).env("LC_ALL", "C");
+        if let Some(root) = headers.ancestors().nth(3).filter(|root| root.join("usr/src").is_dir()) {
+            make.env("LD_LIBRARY_PATH", root.join("usr/lib/x86_64-linux-gnu"));
+        }
         output(&mut make, &format!("build the module {name}"), "").map(|_| ())
     })?;
     Ok(place.join(name).join(format!("{name}.ko")))

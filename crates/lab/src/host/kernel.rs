@@ -61,6 +61,9 @@ impl Kernel {
         let mut wanted = vec![format!("linux-image-{release}"), headers.clone()];
         let needed = packages.depends(&headers)?;
         wanted.extend(needed.into_iter().filter(|name| is_header_package(name)));
+        // A tool of the headers reads object files with it; programs do not bring it.
+        let missing = packages.missing_for(&headers).unwrap_or_default();
+        wanted.extend(missing.into_iter().filter(|name| name.starts_with("libelf")));
         let place = cache.place(&format!("kernel/{release}"), KERNEL_MIB, |folder| {
             packages.unpack(&wanted, folder, &WITHOUT, say)
         })?;

@@ -46,7 +46,7 @@ const SERVE: (&str, Option<&str>, &str, u64) = ("serve", Some("scsi_ram"), "driv
 const SUBMIT: (&str, Option<&str>, &str, u64) = ("submit_bio", None, "block", 300);
 
 fn budget() -> Budget {
-    parse(&write(&[cost(&[SUBMIT, QUEUE, SERVE])])).expect("what is written can be read").remove(0)
+    parse(&write(&[cost(&[SUBMIT, QUEUE, SERVE])], false)).expect("what is written can be read").remove(0)
 }
 
 #[test]
@@ -68,6 +68,19 @@ fn twenty_instructions_more_in_one_function_are_found_and_it_is_named() {
     assert!(!verdict.holds);
     let named: Vec<_> = verdict.grown.iter().map(|one| (one.name.as_str(), one.before, one.after)).collect();
     assert_eq!(named, [("driver", 161, 181), ("scsi_ram:queuecommand", 61, 81)]);
+}
+
+#[test]
+fn a_budget_of_the_driver_alone_outlives_a_change_of_the_kernel() {
+    let now = [cost(&[SUBMIT, QUEUE, SERVE])];
+    let budget = parse(&write(&now, true)).expect("what is written can be read").remove(0);
+    assert_eq!((budget.kernel.as_str(), budget.instructions), ("6.1", 161));
+    let newer = cost(&[(SUBMIT.0, None, "block", 900), QUEUE, SERVE]);
+    assert!(check(&budget, &newer).holds);
+    let grown = check(&budget, &cost(&[SUBMIT, QUEUE, (SERVE.0, SERVE.1, SERVE.2, 120)]));
+    let named: Vec<_> = grown.grown.iter().map(|one| (one.name.as_str(), one.before, one.after)).collect();
+    assert!(!grown.holds);
+    assert_eq!(named, [("scsi_ram:serve", 100, 120)]);
 }
 
 #[test]
