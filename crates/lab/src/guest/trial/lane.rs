@@ -217,7 +217,8 @@ impl<'a> Lane<'a> {
                 }
                 true
             }
-            Err(error) if bad && error.raw_os_error() == Some(libc::EIO) => {
+            // What the kernel knows to be the medium's fault is "no data", other errors of a device are EIO.
+            Err(error) if bad && matches!(error.raw_os_error(), Some(libc::EIO | libc::ENODATA)) => {
                 self.findings.refused += 1;
                 false
             }
