@@ -6,6 +6,7 @@ mod list;
 mod names;
 mod shell;
 mod spec;
+mod test;
 mod up;
 
 use crate::exit::Ended;
@@ -26,6 +27,8 @@ enum Command {
     Up(up::UpArgs),
     /// How many instructions does one I/O take, in which layer and function?
     Cost(cost::CostArgs),
+    /// Does the driver keep what it is given, also when things go wrong?
+    Test(test::TestArgs),
     /// Boot with a device and open a shell on it.
     Shell(shell::ShellArgs),
 }
@@ -36,6 +39,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
         Command::List(args) => list::run(args),
         Command::Up(args) => up::run(args),
         Command::Cost(args) => cost::run(args),
+        Command::Test(args) => test::run(args),
         Command::Shell(args) => shell::run(args),
     }
 }

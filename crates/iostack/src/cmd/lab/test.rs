@@ -1,0 +1,249 @@
+//! `iostack lab test DEVICE`: does the driver keep what it is given, also when things go wrong?
+
+use anyhow::{bail, ensure};
+use clap::ValueEnum;
+use iostack_lab::devices::{Device, Store};
+use iostack_lab::guest::{Findings, Message, Trial, TrialKind, Work};
+use iostack_lab::host::machine::Accelerator;
+use iostack_lab::{Lab, Request};
+use iostack_model::Bytes;
+use serde::Serialize;
+
+use crate::exit::Ended;
+use crate::lab::LabFlags;
+use crate::talk::{self, Talk, paragraph};
+
+/// Arguments of `iostack lab test`.
+#[derive(clap::Args)]
+pub(crate) struct TestArgs {
+    /// The device (`iostack lab list`).
+    device: String,
+    /// What to try; may be repeated [all that the device can].
+    #[arg(long, value_name = "TRIAL")]
+    trial: Vec<TrialName>,
+    /// Bytes of random I/O in each trial; faults get a sixteenth of it, since
+    /// each of them costs seconds.
+    #[arg(long, value_name = "SIZE", default_value = "64m")]
+    bytes: Bytes,
+    /// How often reload unloads and loads the driver.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    cycles: u32,
+    /// Threads that do I/O at the same time.
+    #[arg(long, value_name = "COUNT", default_value_t = 8)]
+    threads: u32,
+    /// The guest's processors.
+    #[arg(long, value_name = "COUNT", default_value_t = 2)]
+    processors: u32,
+    /// Makes the same requests again.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Option of the device's driver, such as inline_completion=1; may be
+    /// repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Emulate the processors, also where this machine could run the guest.
+    #[arg(long)]
+    emulate: bool,
+    /// Every finding, as JSON.
+    #[arg(long)]
+    json: bool,
+    /// No progress on stderr.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    lab: LabFlags,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+enum TrialName {
+    /// Random mixed I/O, every sector checked.
+    Integrity,
+    /// Unload and load the driver again and again.
+    Reload,
+    /// A range of bad sectors.
+    Refusals,
+    /// Commands that time out, and lost completions.
+    Faults,
+}
+
+impl TrialName {
+    const ALL: [TrialName; 4] =
+        [TrialName::Integrity, TrialName::Reload, TrialName::Refusals, TrialName::Faults];
+
+    fn kind(self) -> TrialKind {
+        match self {
+            TrialName::Integrity => TrialKind::Integrity,
+            TrialName::Reload => TrialKind::Reload,
+            TrialName::Refusals => TrialKind::Refusals,
+            TrialName::Faults => TrialKind::Faults,
+        }
+    }
+
+    fn word(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Why the device has no such trial.
+    fn refused_by(self, device: &Device) -> Option<String> {
+        let name = device.name;
+        match self {
+            _ if device.store == Store::Nowhere => {
+                Some(format!("{name} forgets what is written, so that there is nothing to check; use brd"))
+            }
+            TrialName::Refusals if !device.own => {
+                Some(format!("{name} injects no medium errors; scsi_ram, ata_ram and tmerge do"))
+            }
+            TrialName::Faults if !matches!(name, "scsi_ram" | "ata_ram") => {
+                Some(format!("{name} loses no commands; scsi_ram and ata_ram do"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What was tried, and what came of it.
+#[derive(Serialize)]
+struct Tried {
+    device: String,
+    kernel: String,
+    processors: u32,
+    seed: u64,
+    trial: TrialName,
+    clean: bool,
+    findings: Findings,
+}
+
+/// Boots once and does the trials one after the other. Exit 1 when something is wrong.
+pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
+    let mut request = args.lab.request(&args.device, &args.set)?;
+    request.accelerator = Accelerator::Emulated;
+    request.processors = args.processors;
+    let device = Device::named(&request.device)?;
+    let names = names(args, device)?;
+    let talk = Talk::new(args.quiet);
+    let say = |text: &str| talk.say(text);
+    let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
+    if !args.emulate && lab.has_kvm(&request) {
+        request.accelerator = Accelerator::Kvm;
+    }
+    let trials = names.iter().map(|name| trial(args, *name, device)).collect();
+    let mut given = Vec::new();
+    let mut unread = None;
+    let booted = lab.boot(&request, Work::Trial(trials), &mut |message| match message {
+        Message::Hello { release } => talk.say(&format!("Linux {release} is up")),
+        Message::Step { text } => talk.live(text),
+        Message::Value { name, value } if name == "findings" => match serde_json::from_value(value.clone()) {
+            Ok(findings) => given.push(findings),
+            Err(error) => unread = Some(error),
+        },
+        _ => {}
+    })?;
+    talk.clear();
+    if let Some(error) = unread {
+        bail!("the guest's findings cannot be read: {error}");
+    }
+    ensure!(given.len() == names.len(), "the guest did {} trials of {}", given.len(), names.len());
+    let tried: Vec<Tried> = names
+        .into_iter()
+        .zip(given)
+        .map(|(trial, findings): (TrialName, Findings)| Tried {
+            device: request.device.clone(),
+            kernel: booted.release.clone(),
+            processors: request.processors,
+            seed: args.seed,
+            trial,
+            clean: findings.is_clean(),
+            findings,
+        })
+        .collect();
+    write(args, &request, &tried)?;
+    Ok(if tried.iter().all(|one| one.clean) { Ended::Done } else { Ended::FoundProblem })
+}
+
+fn names(args: &TestArgs, device: &Device) -> anyhow::Result<Vec<TrialName>> {
+    ensure!((1..=64).contains(&args.threads), "`--threads {}` cannot be had; choose 1 to 64", args.threads);
+    ensure!((1..=64).contains(&args.processors), "`--processors {}`: choose 1 to 64", args.processors);
+    ensure!(args.cycles > 0, "`--cycles 0` tries nothing; choose 1 or more");
+    ensure!(args.bytes.0 >= 1 << 20, "`--bytes {}` is little; choose 1m or more", args.bytes);
+    if args.lab.file_system.is_some() {
+        bail!("lab test writes to the device itself; leave out --file-system");
+    }
+    let asked = if args.trial.is_empty() { &TrialName::ALL[..] } else { &args.trial };
+    let refused = asked.iter().find_map(|name| name.refused_by(device));
+    let possible: Vec<_> = asked.iter().copied().filter(|name| name.refused_by(device).is_none()).collect();
+    match refused {
+        Some(why) if !args.trial.is_empty() || possible.is_empty() => bail!("{why}"),
+        _ => Ok(possible),
+    }
+}
+
+fn trial(args: &TestArgs, name: TrialName, device: &Device) -> Trial {
+    Trial {
+        kind: name.kind(),
+        bytes: if name == TrialName::Faults { args.bytes.0 / 16 } else { args.bytes.0 },
+        cycles: args.cycles,
+        threads: args.threads,
+        seed: args.seed,
+        module: device.driver.replace('-', "_"),
+    }
+}
+
+fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<()> {
+    if args.json {
+        talk::data(&(serde_json::to_string(tried)? + "\n"));
+        return Ok(());
+    }
+    let how = if request.accelerator == Accelerator::Kvm { "" } else { "emulated " };
+    let release = tried.first().map_or("", |one| &one.kernel);
+    let mut out = paragraph(
+        &request.device,
+        &format!("on Linux {release}, {} {how}processors, seed {}", request.processors, args.seed),
+        0,
+    );
+    for one in tried {
+        let verdict = if one.clean { "ok   " } else { "WRONG" };
+        let first = format!("{verdict} {:<10}", one.trial.word());
+        out += &paragraph(&first, &summary(one), 17);
+        for text in &one.findings.wrong {
+            out += &paragraph("        wrong:", text, 10);
+        }
+        for text in &one.findings.complaints {
+            out += &paragraph("        the kernel's log:", text, 10);
+        }
+    }
+    out += &match tried.iter().find(|one| !one.clean) {
+        Some(one) => format!(
+            "\nNext: iostack lab test {} --trial {} --seed {}\n",
+            request.device,
+            one.trial.word(),
+            args.seed
+        ),
+        None => format!("\nNext: iostack lab cost {}\n", request.device),
+    };
+    talk::data(&out);
+    Ok(())
+}
+
+fn summary(tried: &Tried) -> String {
+    let found = &tried.findings;
+    let mut text = format!(
+        "{} reads, {} writes, {} discards, {} moved",
+        found.reads,
+        found.writes,
+        found.discards,
+        Bytes(found.bytes)
+    );
+    match tried.trial {
+        TrialName::Integrity => {}
+        TrialName::Refusals => text += &format!("; {} refused for bad sectors", found.refused),
+        TrialName::Faults => text += &format!("; {} ended as errors", found.errors),
+        TrialName::Reload => {
+            text += &format!("; loaded {} times, memory grew by {} KiB", found.cycles, found.growth_kib);
+        }
+    }
+    text + &match found.wrong_sectors {
+        0 => "; every sector right".to_owned(),
+        count => format!("; {count} SECTORS WRONG"),
+    }
+}

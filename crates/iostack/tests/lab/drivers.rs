@@ -1,0 +1,86 @@
+//! Our drivers: right data under random mixed I/O, under errors, and after reloading; a clean kernel log.
+
+use serde_json::Value;
+
+use crate::{iostack, said, turn_or_skip};
+
+/// The findings of a `lab test` that must find nothing wrong, by trial.
+fn clean(arguments: &[&str]) -> Vec<Value> {
+    let all = [&["lab", "test", "--quiet", "--json"], arguments].concat();
+    let output = iostack(&all);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{all:?}: {text}{}", said(&output));
+    let tried: Vec<Value> = serde_json::from_str(&text).expect("--json gives JSON");
+    for one in &tried {
+        let (found, trial) = (&one["findings"], &one["trial"]);
+        let none = Value::Array(Vec::new());
+        assert_eq!(one["clean"], true, "{trial}: {found}");
+        assert_eq!((&found["wrong"], &found["complaints"]), (&none, &none), "{trial}");
+        assert_eq!(found["wrong_sectors"], 0, "{trial}: {found}");
+        println!("{all:?}: {one}");
+    }
+    tried
+}
+
+fn number(tried: &[Value], trial: &str, name: &str) -> u64 {
+    let one = tried.iter().find(|one| one["trial"] == trial).expect("the trial was asked for");
+    one["findings"][name].as_u64().expect("a count")
+}
+
+/// 64 MiB of each kind of I/O and 20 cycles.
+fn quick(device: &str) {
+    let tried = clean(&[device, "--emulate", "--capacity-mib", "32"]);
+    assert!(number(&tried, "integrity", "bytes") >= 64 << 20);
+    assert!(number(&tried, "integrity", "reads") > 500);
+    assert_eq!(number(&tried, "integrity", "errors"), 0);
+    assert!(number(&tried, "refusals", "refused") > 20);
+    assert_eq!(number(&tried, "refusals", "errors"), 0);
+    assert_eq!(number(&tried, "reload", "cycles"), 20);
+}
+
+#[test]
+fn scsi_ram_keeps_what_it_is_given() {
+    let _turn = turn_or_skip!("scsi_ram_keeps_what_it_is_given", "6.1");
+    quick("scsi_ram");
+}
+
+#[test]
+fn ata_ram_keeps_what_it_is_given() {
+    let _turn = turn_or_skip!("ata_ram_keeps_what_it_is_given", "6.1");
+    quick("ata_ram");
+}
+
+#[test]
+fn tmerge_keeps_what_it_is_given() {
+    let _turn = turn_or_skip!("tmerge_keeps_what_it_is_given", "6.1");
+    quick("tmerge");
+}
+
+/// 1 GiB of I/O and 1,000 cycles, on four processors.
+fn long(device: &str, kernel: &str) {
+    let on = [device, "--kernel", kernel, "--processors", "4", "--time-limit", "3000"];
+    clean(&[&on[..], &["--bytes", "1g", "--cycles", "1000"]].concat());
+    if device != "tmerge" {
+        clean(&[&on[..], &["--set", "inline_completion=1", "--seed", "2", "--cycles", "50"]].concat());
+    }
+}
+
+macro_rules! long_tests {
+    ($($name:ident $device:literal $kernel:literal)*) => {
+        $(#[test]
+        #[ignore = "slow: some ten minutes"]
+        fn $name() {
+            let _turn = turn_or_skip!("a long trial", $kernel);
+            long($device, $kernel);
+        })*
+    };
+}
+
+long_tests! {
+    scsi_ram_keeps_a_gibibyte_and_returns_a_thousand_times "scsi_ram" "6.1"
+    ata_ram_keeps_a_gibibyte_and_returns_a_thousand_times "ata_ram" "6.1"
+    tmerge_keeps_a_gibibyte_and_returns_a_thousand_times "tmerge" "6.1"
+    scsi_ram_does_so_on_a_later_kernel "scsi_ram" "6.12"
+    ata_ram_does_so_on_a_later_kernel "ata_ram" "6.12"
+    tmerge_does_so_on_a_later_kernel "tmerge" "6.12"
+}
