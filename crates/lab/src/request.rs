@@ -105,6 +105,9 @@ const KVM_PATIENCE: Duration = Duration::from_secs(25);
 /// MiB that the guest needs beside the device.
 const MEMORY_MIB: u64 = 512;
 
+/// How an option begins that is no parameter of the driver's but a file of the device's, below `/sys/block/DISK`.
+const SYSFS: &str = "sysfs.";
+
 /// Words for every kernel: where it talks, that an oops ends it, and that addresses are those of its `System.map`.
 const APPEND: &str = "console=ttyS0 loglevel=4 nokaslr oops=panic panic=-1 nowatchdog rdinit=/init";
 
@@ -362,7 +365,7 @@ fn options(request: &Request, device: &Device, capacity_mib: u64) -> String {
     if let Store::Driver(parameter, unit) = device.store {
         put(parameter, &((capacity_mib << 20) / unit).to_string());
     }
-    for (name, value) in &request.options {
+    for (name, value) in request.options.iter().filter(|(name, _)| !name.starts_with(SYSFS)) {
         put(name, value);
     }
     let words: Vec<String> =
@@ -374,6 +377,11 @@ fn settings(request: &Request, device: &Device) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     if device.queue {
         settings.push(("/sys/block/{disk}/queue/scheduler".to_owned(), request.scheduler.clone()));
+    }
+    for (name, value) in &request.options {
+        if let Some(path) = name.strip_prefix(SYSFS) {
+            settings.push((format!("/sys/block/{{disk}}/{path}"), value.clone()));
+        }
     }
     for name in &request.tracepoints {
         let path = format!("/sys/kernel/tracing/events/{}/enable", name.replace(':', "/"));
@@ -393,4 +401,22 @@ fn scheduler_module(scheduler: &str) -> Option<&str> {
 fn append(request: &Request) -> String {
     let mitigations = if request.mitigations { "" } else { " mitigations=off" };
     format!("{APPEND}{mitigations}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_of_sysfs_is_a_setting_and_no_parameter() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let request = Request {
+            device: "tmerge".to_owned(),
+            options: vec![pair("fixed_ns", "1"), pair("sysfs.tmerge/subsystem", "stm")],
+            ..Request::default()
+        };
+        let device = Device::named("tmerge").expect("one of them");
+        assert_eq!(options(&request, device, 64), "capacity_mib=64 fixed_ns=1");
+        assert!(settings(&request, device).contains(&pair("/sys/block/{disk}/tmerge/subsystem", "stm")));
+    }
 }
