@@ -24,6 +24,9 @@ const PROGRESS_EVERY: u64 = 1 << 18;
 /// Stretches of requests' ways that a timeline holds: more makes viewers slow.
 const SPANS_MAX: usize = 200_000;
 
+/// A change, for errors.
+pub(crate) const EXAMPLE: &str = "flash.over_provisioning=28%";
+
 const HEADING: &str = "Simulated targets (--on sim:DEVICE)";
 
 /// Arguments that only a simulated target has.
@@ -75,13 +78,13 @@ impl SimFlags {
     }
 }
 
-/// `KEY=VALUE`, split.
-pub(crate) fn changes(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+/// `KEY=VALUE`, split. An error shows `example`.
+pub(crate) fn changes(set: &[String], example: &str) -> anyhow::Result<Vec<(String, String)>> {
     let split = |text: &String| match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.trim().to_owned()))
         }
-        _ => bail!("`--set {text}` is no change; write it like --set flash.over_provisioning=28%"),
+        _ => bail!("`--set {text}` is no change; write it like --set {example}"),
     };
     set.iter().map(split).collect()
 }
@@ -106,7 +109,7 @@ pub(crate) fn execute(
             path.display()
         );
     }
-    let sheet = Sheet::load(device, &changes(&flags.set)?)?;
+    let sheet = Sheet::load(device, &changes(&flags.set, EXAMPLE)?)?;
     let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
     let options = RunOptions {
         seed: jobs.first().map_or(1, |job| job.seed),

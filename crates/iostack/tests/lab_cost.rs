@@ -68,7 +68,8 @@ fn twenty_instructions_more_in_a_driver_are_found_and_the_function_is_named() {
     let one = folder.join("costs.toml");
     let all = fs::read_to_string(COSTS).expect("the file of costs");
     let entry = all.split("[[cost]]").find(|entry| entry.contains("name = \"scsi_ram read 6.1\""));
-    fs::write(&one, format!("[[cost]]{}", entry.expect("scsi_ram's read is held to"))).expect("our own folder");
+    fs::write(&one, format!("[[cost]]{}", entry.expect("scsi_ram's read is held to")))
+        .expect("our own folder");
     let (one, source) = (one.display().to_string(), source.display().to_string());
     let held = iostack(&["lab", "cost", "--assert", &one, "--source", &source, "--quiet"]);
     let _ = fs::remove_dir_all(&folder);

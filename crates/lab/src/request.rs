@@ -15,7 +15,7 @@ use crate::host::filesystem::{FileSystem, pieces};
 use crate::host::image::Image;
 use crate::host::kernel::Kernel;
 use crate::host::machine::{self, Accelerator, Boot, Scratch};
-use crate::host::modules::{Module, Modules};
+use crate::host::modules::{Module, Modules, parameters};
 use crate::host::packages::Say;
 use crate::host::qemu::Qemu;
 use crate::host::symbols::kallsyms;
@@ -278,6 +278,9 @@ impl<'a> Lab<'a> {
                 build::OWN_DRIVERS.join(", ")
             )));
         }
+        if let Some((name, bytes, _)) = loaded.last() {
+            check_options(request, name, &parameters(bytes))?;
+        }
         Ok(loaded)
     }
 
@@ -371,6 +374,18 @@ fn options(request: &Request, device: &Device, capacity_mib: u64) -> String {
     let words: Vec<String> =
         mem::take(&mut all).iter().map(|(name, value)| format!("{name}={value}")).collect();
     words.join(" ")
+}
+
+/// The kernel passes over a parameter that a module does not have.
+fn check_options(request: &Request, driver: &str, known: &[String]) -> Result<(), LabError> {
+    let asked = request.options.iter().map(|(name, _)| name).filter(|name| !name.starts_with("sysfs."));
+    match asked.into_iter().find(|name| !known.contains(name)) {
+        Some(name) => Err(LabError::Asked(format!(
+            "`{name}` is no parameter of {driver}; choose from {}",
+            known.join(", ")
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn settings(request: &Request, device: &Device) -> Vec<(String, String)> {

@@ -16,6 +16,19 @@ const EXPLAINED: usize = 3;
 /// Functions named in one note.
 const NAMED: usize = 4;
 
+/// Share of I/Os below which the mode may be another at the next boot.
+const COMMON: f64 = 0.4;
+
+/// Is the mode no more than the largest of many?
+pub(super) fn scattered(common: u64, all: u64) -> Option<String> {
+    ((common as f64) < all as f64 * COMMON).then(|| {
+        format!(
+            "Only {common} of {all} I/Os took the modal count: it may be another at the next boot. Look at several with \
+             --boots 5, and do not hold anything to it."
+        )
+    })
+}
+
 /// How many of the modal I/Os ran the very same instructions?
 pub(super) fn identical<'a>(ios: impl Iterator<Item = &'a Io>, modal: &Modal<'_>) -> Option<String> {
     let (mut same, mut identical) = (0_u64, 0_u64);

@@ -73,6 +73,7 @@ pub fn tabulate(counted: Counted<'_>, names: &mut dyn Names) -> Result<IoCost, T
     let mut told = Vec::new();
     let Split { charged, mmio } = split(&modal, counted.iomem, names, &mut told);
     check_sums(&charged, instructions);
+    told.extend(notes::scattered(common, all));
     told.extend(notes::identical(ios(), &modal));
     told.extend(notes::modes(counted.rounds, &modes, &modal, names));
     let idles = charged.layers.iter().any(|layer| layer.layer == IDLE);

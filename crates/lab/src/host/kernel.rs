@@ -43,7 +43,14 @@ const WITHOUT: [&str; 12] = [
 impl Kernel {
     /// The kernel that was asked for: a series such as `6.1`, fetched when it is not there yet, or a folder.
     pub fn choose(cache: &Cache, asked: &str, say: Say<'_>) -> Result<Kernel, LabError> {
-        if is_series(asked) { Kernel::series(cache, asked, say) } else { Kernel::folder(Path::new(asked)) }
+        if is_series(asked) {
+            return Kernel::series(cache, asked, say);
+        }
+        // A release of packages, such as a file of costs names.
+        if asked.starts_with(|first: char| first.is_ascii_digit()) && !Path::new(asked).exists() {
+            return Kernel::packaged(cache, asked, say);
+        }
+        Kernel::folder(Path::new(asked))
     }
 
     fn series(cache: &Cache, series: &str, say: Say<'_>) -> Result<Kernel, LabError> {
@@ -51,12 +58,21 @@ impl Kernel {
             return Ok(kernel);
         }
         let prefix = format!("linux-image-{series}.");
-        let (packages, names) = Packages::find(cache, &prefix, say)?;
+        let (_, names) = Packages::find(cache, &prefix, say)?;
         let releases = names.iter().filter_map(|name| plain_release(name));
         let release = releases.max_by_key(|release| numbers(release)).ok_or_else(|| LabError::Package {
             wanted: format!("{prefix}*-amd64"),
             remedy: "name another series, or a folder, with --kernel",
         })?;
+        Kernel::packaged(cache, release, say)
+    }
+
+    /// The kernel of this very release.
+    fn packaged(cache: &Cache, release: &str, say: Say<'_>) -> Result<Kernel, LabError> {
+        if let Some(place) = cache.entry(&format!("kernel/{release}")) {
+            return Kernel::unpacked(&place, release);
+        }
+        let (packages, _) = Packages::find(cache, &format!("linux-image-{release}"), say)?;
         let headers = format!("linux-headers-{release}");
         let mut wanted = vec![format!("linux-image-{release}"), headers.clone()];
         let needed = packages.depends(&headers)?;

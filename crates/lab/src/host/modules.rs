@@ -100,13 +100,28 @@ fn gather(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// What a module says it needs: `depends=a,b` in its section of information.
+/// What a module says it needs: `depends=a,b`.
 fn needs(module: &[u8]) -> Vec<String> {
+    let names = told(module, "depends=").pop().unwrap_or_default();
+    names.split(',').filter(|name| !name.is_empty()).map(normal).collect()
+}
+
+/// The names of a module's parameters: `parmtype=NAME:TYPE`, which the kernel passes over in silence when it is mistyped.
+pub fn parameters(module: &[u8]) -> Vec<String> {
+    let mut names: Vec<String> = told(module, "parmtype=")
+        .iter()
+        .filter_map(|line| Some(line.split_once(':')?.0.to_owned()))
+        .collect();
+    names.sort();
+    names
+}
+
+/// The values of a key in a module's section of information.
+fn told(module: &[u8], key: &str) -> Vec<String> {
     let Ok(file) = object::File::parse(module) else { return Vec::new() };
     let data = file.section_by_name(".modinfo").and_then(|section| section.data().ok()).unwrap_or_default();
-    let line = data.split(|&byte| byte == 0).find_map(|line| line.strip_prefix(b"depends="));
-    let names = String::from_utf8_lossy(line.unwrap_or_default()).into_owned();
-    names.split(',').filter(|name| !name.is_empty()).map(normal).collect()
+    let lines = data.split(|&byte| byte == 0).filter_map(|line| line.strip_prefix(key.as_bytes()));
+    lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect()
 }
 
 /// The kernel takes a dash in a module's file name for an underscore.

@@ -20,10 +20,12 @@ pub(crate) fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(told.f_bavail * told.f_frsize)
 }
 
-/// Has the kernel kill the program when the thread that starts it ends, however that ends, and keeps the terminal's
+/// Has the kernel kill the program when the thread that starts it ends, however that ends. `apart` keeps the terminal's
 /// Ctrl-C from it: the lab ends its machine itself.
-pub(crate) fn dies_with_us(command: &mut Command) {
-    command.process_group(0);
+pub(crate) fn dies_with_us(command: &mut Command, apart: bool) {
+    if apart {
+        command.process_group(0);
+    }
     // SAFETY: between fork and exec the closure makes one system call and touches no memory of others.
     unsafe {
         command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {

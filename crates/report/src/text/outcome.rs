@@ -1,7 +1,8 @@
 //! The screen of `iostack run`: one part for each outcome.
 
 use iostack_model::{
-    Access, Amount, Bins, Direction, Distribution, Engine, Job, Nanos, Order, Outcome, OutcomeFile,
+    Access, Amount, Bins, Direction, Distribution, Engine, Job, Nanos, Order, Outcome, OutcomeFile, Target,
+    TargetKind,
 };
 
 use super::format::{
@@ -329,6 +330,9 @@ fn next(file: &OutcomeFile) -> String {
             "next: iostack sim show {}    # its parts, its numbers, their sources\n",
             target.path.display()
         ),
+        Some(Outcome { target: Target { kind: TargetKind::Lab, path }, .. }) => {
+            format!("next: iostack lab cost {}    # the exact instructions of one I/O\n", path.display())
+        }
         Some(outcome) => {
             format!("next: iostack check {}    # what limits this platform\n", outcome.target.path.display())
         }

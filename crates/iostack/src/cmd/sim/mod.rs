@@ -11,6 +11,7 @@ use iostack_sim::catalogue;
 use iostack_sim::sheet::Sheet;
 
 use crate::exit::Ended;
+use crate::simulate::{EXAMPLE, changes};
 
 /// Arguments of `iostack sim`.
 #[derive(clap::Args)]
@@ -58,7 +59,7 @@ struct Chosen {
 impl Chosen {
     fn sheet(&self) -> anyhow::Result<Sheet> {
         let device = self.device.strip_prefix("sim:").unwrap_or(&self.device);
-        Ok(Sheet::load(device, &crate::simulate::changes(&self.set)?)?)
+        Ok(Sheet::load(device, &changes(&self.set, EXAMPLE)?)?)
     }
 }
 

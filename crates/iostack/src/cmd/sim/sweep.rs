@@ -10,7 +10,7 @@ use iostack_report::table;
 use crate::exit::Ended;
 use crate::job::flags::JobFlags;
 use crate::save;
-use crate::simulate::changes;
+use crate::simulate::{EXAMPLE, changes};
 use crate::sweep::plan::{self, Base, Planned};
 use crate::sweep::pool::Task;
 use crate::sweep::watch::{parallel, watched};
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Ended> {
         ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
     }
     let talk = Talk::new(args.quiet);
-    let changes = changes(&args.set)?;
+    let changes = changes(&args.set, EXAMPLE)?;
     let base = Base {
         device: &args.device,
         jobs: &args.jobs,
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_change_without_a_value_is_refused_as_typed() {
-        let error = changes(&["flash.read".to_owned()]).expect_err("no value").to_string();
+        let error = changes(&["flash.read".to_owned()], EXAMPLE).expect_err("no value").to_string();
         assert!(error.contains("`--set flash.read` is no change"), "{error}");
     }
 }
