@@ -7,7 +7,8 @@ use crate::{iostack, said, turn_or_skip};
 /// Runs 97 reads, traced, and holds what was seen to it.
 fn traced(device: &str, looks: &[&str]) {
     let on = format!("lab:{device}");
-    let job = ["--pattern", "random", "--io-count", "97", "--size", "8m", "--json", "--quiet"];
+    let job =
+        ["--pattern", "random", "--io-count", "97", "--ramp", "0s", "--size", "8m", "--json", "--quiet"];
     let all = [&["run", "--on", &on], &job[..], looks].concat();
     let output = iostack(&all);
     assert!(output.status.success(), "{all:?}: {}", said(&output));

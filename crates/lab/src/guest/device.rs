@@ -116,8 +116,8 @@ pub(super) fn complaints() -> Vec<String> {
 }
 
 /// Warnings that say nothing of a driver: that a module is not the kernel's own, what an emulated machine lacks or does not
-/// have alike, and that it is slow.
-const NORMAL: [&str; 11] = [
+/// have alike, that it is slow, and libata's farewell to a disk that is unloaded.
+const NORMAL: [&str; 12] = [
     "taints kernel",
     "tainting kernel",
     "MP-BIOS bug: 8254 timer",
@@ -129,6 +129,7 @@ const NORMAL: [&str; 11] = [
     "clocksource: ",
     "hrtimer: interrupt took",
     "perf: interrupt took",
+    ": disable device",
 ];
 
 /// The message of a record of the log, if it is of level warning or worse and not [`NORMAL`].
