@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Outcome;
+use crate::{IoCost, Outcome};
 
 /// Published experiments that were made again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,6 +60,9 @@ pub struct ReproPoint {
     pub command: String,
     /// Of the last job, which is the one that was measured; `None` when it failed or was not run.
     pub outcome: Option<Outcome>,
+    /// What was counted, of an experiment of the lab; `None` when it failed or was not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<IoCost>,
     /// Why it failed.
     pub error: Option<String>,
 }
@@ -108,6 +111,11 @@ pub struct ReproVerdict {
 }
 
 impl Reproduced {
+    /// It was counted in the lab, not simulated.
+    pub fn is_counted(&self) -> bool {
+        self.curves.iter().any(|curve| curve.device.starts_with("lab:"))
+    }
+
     /// Every claim holds.
     pub fn holds(&self) -> bool {
         self.verdicts.iter().all(|verdict| verdict.holds == Some(true))
@@ -115,6 +123,11 @@ impl Reproduced {
 }
 
 impl Repro {
+    /// All of it was counted in the lab, nothing simulated.
+    pub fn is_counted(&self) -> bool {
+        !self.experiments.is_empty() && self.experiments.iter().all(Reproduced::is_counted)
+    }
+
     /// Every claim of every experiment holds.
     pub fn holds(&self) -> bool {
         self.experiments.iter().all(Reproduced::holds)

@@ -1,12 +1,16 @@
-//! `iostack repro [ID]`: published experiments, made again on simulated devices.
+//! `iostack repro [ID]`: published experiments, made again on simulated devices, or counted in the lab.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, bail, ensure};
-use iostack_model::{Repro, SCHEMA};
+use iostack_lab::Lab;
+use iostack_model::{ClockPrices, IoCost, Repro, SCHEMA};
 
+use super::lab::count::Counter;
+use super::lab::spec::Spec;
 use crate::exit::Ended;
+use crate::repro::counted::{self, Case};
 use crate::repro::experiment::Experiment;
 use crate::repro::gather::{self, Planned};
 use crate::repro::published::Claim;
@@ -20,8 +24,16 @@ use crate::talk::{self, Talk, paragraph};
 #[derive(clap::Args)]
 pub(crate) struct ReproArgs {
     /// Experiments: their names (`iostack repro --list`), or files of your own
-    /// (.toml). None: all that are built in.
+    /// (.toml). None: all that are simulated.
     experiments: Vec<String>,
+    /// Those that the lab counts: it boots about 30 machines, half a minute
+    /// each.
+    #[arg(long, conflicts_with = "experiments")]
+    lab: bool,
+    /// Costs counted earlier (iostack lab cost --json, lab bench --json): these
+    /// cases are not counted again; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    costs: Vec<PathBuf>,
     /// List the experiments and what each claims, run none.
     #[arg(long)]
     list: bool,
@@ -54,29 +66,97 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
     if let Some(path) = &args.svg {
         ensure!(path.is_dir(), "`{}` is no directory; make it first", path.display());
     }
-    let experiments = chosen(&args.experiments)?;
+    let experiments = chosen(args)?;
     if args.list {
         talk::data(&experiments.iter().map(listed).collect::<Vec<_>>().concat());
         return Ok(Ended::Done);
     }
     let talk = Talk::new(args.quiet);
-    let repro = reproduce(&experiments, args.parallel.map(usize::from), &talk);
+    let experiments: Vec<&Experiment> = experiments.iter().collect();
+    let repro = if experiments.iter().any(|one| one.is_counted()) {
+        counted(&experiments, &known(&args.costs)?, &talk)?
+    } else {
+        reproduce(&experiments, args.parallel.map(usize::from), &talk)
+    };
     write(args, &repro, &talk)?;
     Ok(if repro.holds() { Ended::Done } else { Ended::FoundProblem })
 }
 
 fn listed(experiment: &Experiment) -> String {
     let claims = experiment.verdicts.iter().map(|verdict| paragraph("  - ", &verdict.says, 4));
-    paragraph("", &format!("{}: {}", experiment.id, experiment.title), 0) + &claims.collect::<String>()
+    let how = if experiment.is_counted() { " (counted in the lab: by name, or --lab)" } else { "" };
+    paragraph("", &format!("{}: {}{how}", experiment.id, experiment.title), 0) + &claims.collect::<String>()
 }
 
-/// Those that were asked for, in that order.
-fn chosen(asked: &[String]) -> anyhow::Result<Vec<Experiment>> {
+/// Those that were asked for, in that order. What the lab counts boots machines, and is never meant by saying nothing.
+fn chosen(args: &ReproArgs) -> anyhow::Result<Vec<Experiment>> {
     let claims = builtin::claims();
-    if asked.is_empty() {
-        return Ok(builtin::ids().filter_map(|id| builtin::experiment(id, &claims)).collect());
+    let built_in = |id| builtin::experiment(id, &claims);
+    let experiments: Vec<Experiment> = match &args.experiments[..] {
+        [] if args.lab => builtin::counted().filter_map(built_in).collect(),
+        [] if args.list => builtin::ids().chain(builtin::counted()).filter_map(built_in).collect(),
+        [] => builtin::ids().filter_map(built_in).collect(),
+        asked => asked.iter().map(|name| one(name, &claims)).collect::<anyhow::Result<_>>()?,
+    };
+    let counted = experiments.iter().filter(|one| one.is_counted()).count();
+    ensure!(
+        args.list || counted == 0 || counted == experiments.len(),
+        "some of these are simulated and some are counted in the lab; ask for them apart"
+    );
+    ensure!(args.costs.is_empty() || counted > 0, "`--costs` is for experiments of the lab; add --lab");
+    Ok(experiments)
+}
+
+/// The costs of files of `--json`.
+fn known(files: &[PathBuf]) -> anyhow::Result<Vec<IoCost>> {
+    let mut costs = Vec::new();
+    for path in files {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let stored: Vec<IoCost> = serde_json::from_str(&text).with_context(|| {
+            format!("`{}` holds no costs; write it with iostack lab cost --json", path.display())
+        })?;
+        costs.extend(stored);
     }
-    asked.iter().map(|name| one(name, &claims)).collect()
+    Ok(costs)
+}
+
+/// Counts what is not known yet, each case once, however many experiments ask for it.
+fn counted(experiments: &[&Experiment], known: &[IoCost], talk: &Talk) -> anyhow::Result<Repro> {
+    let planned: Vec<Vec<Case>> = experiments.iter().map(|one| counted::cases(one)).collect();
+    let mut missing: Vec<Spec> = Vec::new();
+    for Case { spec, .. } in planned.iter().flatten() {
+        let asked = missing.iter().any(|other| other.command() == spec.command());
+        if !asked && !known.iter().any(|cost| spec.is_of(cost)) {
+            missing.push(spec.clone());
+        }
+    }
+    let new = if missing.is_empty() {
+        Vec::new()
+    } else {
+        let say = |text: &str| talk.say(text);
+        let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
+        Counter { lab, talk, boots: 1, prices: ClockPrices::default() }.each(&missing, true)?
+    };
+    let new: Vec<_> = new.into_iter().map(|cost| cost.map_err(|error| format!("{error:#}"))).collect();
+    let find = |spec: &Spec| -> Result<IoCost, String> {
+        match known.iter().find(|cost| spec.is_of(cost)) {
+            Some(cost) => Ok(cost.clone()),
+            None => {
+                let place = missing.iter().position(|other| other.command() == spec.command());
+                new[place.expect("it was missing")].clone()
+            }
+        }
+    };
+    let reproduced = experiments.iter().zip(&planned).map(|(one, cases)| {
+        gather::reproduced(one, cases.iter().map(|case| counted::point(case, &find(&case.spec))))
+    });
+    Ok(Repro {
+        schema: SCHEMA,
+        iostack: env!("CARGO_PKG_VERSION").to_owned(),
+        experiments: reproduced.collect(),
+        interrupted: false,
+    })
 }
 
 fn one(name: &str, claims: &[Claim]) -> anyhow::Result<Experiment> {
@@ -85,7 +165,7 @@ fn one(name: &str, claims: &[Claim]) -> anyhow::Result<Experiment> {
     }
     let path = Path::new(name);
     if path.extension().is_none_or(|extension| extension != "toml") {
-        let names: Vec<&str> = builtin::ids().collect();
+        let names: Vec<&str> = builtin::ids().chain(builtin::counted()).collect();
         bail!("there is no experiment `{name}`; there are: {}; or name a .toml file", names.join(", "));
     }
     let text =
@@ -95,7 +175,7 @@ fn one(name: &str, claims: &[Claim]) -> anyhow::Result<Experiment> {
 }
 
 /// All runs of all experiments together, so that no CPU waits for the end of one of them.
-fn reproduce(experiments: &[Experiment], asked: Option<usize>, talk: &Talk) -> Repro {
+fn reproduce(experiments: &[&Experiment], asked: Option<usize>, talk: &Talk) -> Repro {
     let planned: Vec<Vec<Planned>> =
         experiments.iter().map(|one| one.curves.iter().flat_map(gather::plan).collect()).collect();
     // The same run may be of several experiments; it is made once.
@@ -116,7 +196,7 @@ fn reproduce(experiments: &[Experiment], asked: Option<usize>, talk: &Talk) -> R
     let mut places = places.into_iter();
     let reproduced = experiments.iter().zip(&planned).map(|(one, points)| {
         let mine: Vec<_> = places.by_ref().take(points.len()).map(|index| given[index].clone()).collect();
-        gather::reproduced(one, points, &mine)
+        gather::simulated(one, points, &mine)
     });
     Repro {
         schema: SCHEMA,

@@ -3,7 +3,8 @@
 //! ```toml
 //! title = ".."   source = ".."   measured = ".."   simulated = ".."
 //! [job]                           # options of every curve's job
-//! [[curve]]                       # runs that belong together: a device, a job, perhaps something varied
+//! [[curve]]                       # runs that belong together: a device, a job, perhaps something varied; or, with
+//!                                 # `cost` for `device`, cases that the lab counts
 //! [[plot]]                        # a figure of the curves, over what they vary or over time
 //! [[verdict]]                     # a published claim, the predicate it is put to, on which curve
 //! ```
@@ -12,6 +13,7 @@
 
 use std::ops::Range;
 
+use super::counted;
 use super::lines::{Figure, Over};
 use super::predicate::Test;
 use super::published::{Claim, Kind};
@@ -36,6 +38,8 @@ pub(crate) struct Experiment {
 pub(crate) struct Curve {
     pub(crate) name: String,
     pub(crate) device: String,
+    /// What the lab counts, as changes of the plain case; none for what is simulated.
+    pub(crate) cost: Option<String>,
     /// A job file in `experiments/`; none for one job of options.
     pub(crate) jobs: Option<String>,
     pub(crate) options: Vec<(String, String)>,
@@ -104,6 +108,11 @@ fn typed(options: &Options) -> Vec<(String, String)> {
 }
 
 impl Experiment {
+    /// True when the lab counts it: that boots machines.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.curves.iter().any(|curve| curve.cost.is_some())
+    }
+
     /// An experiment of a file; `claims` are those it may name, `path` names it in errors.
     pub(crate) fn parse(id: &str, text: &str, path: &str, claims: &[Claim]) -> Result<Experiment, String> {
         let file: raw::File = toml::from_str(text).map_err(|error| said(text, path, &error))?;
@@ -137,7 +146,31 @@ impl Experiment {
     }
 }
 
+/// Cases that the lab counts. Checked as far as can be without booting.
+fn counted(raw: &raw::Curve, cost: &str) -> Result<Curve, String> {
+    let vary = match raw.vary.as_deref().map(|text| text.split_once('=').ok_or(text)) {
+        Some(Ok((key, values))) => Some((key.to_owned(), values.split(',').map(str::to_owned).collect())),
+        Some(Err(text)) => return Err(format!("`vary {text}` names no values")),
+        None => None,
+    };
+    let curve = Curve {
+        name: raw.name.clone(),
+        device: "lab:".to_owned(),
+        cost: Some(cost.to_owned()),
+        jobs: None,
+        options: Vec::new(),
+        changes: Vec::new(),
+        vary,
+    };
+    counted::plan(&curve).map(|_| curve)
+}
+
 fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
+    match (&raw.cost, raw.device.is_empty()) {
+        (Some(cost), true) => return counted(raw, cost),
+        (None, false) => {}
+        _ => return Err("a curve has either a `device` to simulate or a `cost` to count".to_owned()),
+    }
     let mut options = shared.clone();
     options.extend(raw.job.clone());
     let mut options = typed(&options);
@@ -149,11 +182,17 @@ fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
     Ok(Curve {
         name: raw.name.clone(),
         device: raw.device.clone(),
+        cost: None,
         jobs: raw.jobs.clone(),
         options,
         changes: typed(&raw.set),
         vary,
     })
+}
+
+/// The figure of a verdict that names none.
+fn usual(curve: &Curve) -> &'static str {
+    if curve.cost.is_some() { "instructions" } else { "iops" }
 }
 
 fn find(curves: &[Curve], name: &str) -> Result<usize, String> {
@@ -198,7 +237,7 @@ fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Ver
         let curve = find(curves, curve)?;
         Ok(Subject {
             curve,
-            figure: figure.unwrap_or("iops").parse()?,
+            figure: figure.unwrap_or(usual(&curves[curve])).parse()?,
             over: over(raw.over.as_deref(), &curves[curve])?,
             at: at.cloned(),
             from: raw.from.unwrap_or(f64::NEG_INFINITY),
@@ -238,6 +277,7 @@ fn test(raw: &raw::Verdict) -> Result<Test, String> {
     let by = || raw.by.ok_or(format!("`{}` needs a factor, like by = 1.5", raw.test));
     Ok(match raw.test.as_str() {
         "value" => Test::Value { within: within()? },
+        "adds" => Test::Adds { within: within()? },
         "at_most" => Test::AtMost,
         "at_least" => Test::AtLeast,
         "knee_at" => Test::KneeAt { within: within()? },
@@ -250,7 +290,7 @@ fn test(raw: &raw::Verdict) -> Result<Test, String> {
         "above" => Test::Above { by: by()? },
         other => {
             return Err(format!(
-                "there is no test `{other}`; there are: value, at_most, at_least, knee_at, bends_at, rises, flat_within, \
+                "there is no test `{other}`; there are: value, adds, at_most, at_least, knee_at, bends_at, rises, flat_within, \
                  falls_then_level, levels_when_low, equal_shape, above"
             ));
         }

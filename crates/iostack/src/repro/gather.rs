@@ -77,12 +77,15 @@ fn jobs(curve: &Curve, options: &[(String, String)]) -> Result<Vec<Job>, String>
 }
 
 /// What an experiment gave: one [`Given`] a run, in the order of [`plan`] over all curves.
+pub(crate) fn simulated(experiment: &Experiment, planned: &[Planned], given: &[Option<Given>]) -> Reproduced {
+    reproduced(experiment, planned.iter().zip(given).map(|(point, given)| result(point, given.as_ref())))
+}
+
+/// From the points of all curves, in their order.
 pub(crate) fn reproduced(
     experiment: &Experiment,
-    planned: &[Planned],
-    given: &[Option<Given>],
+    mut points: impl Iterator<Item = ReproPoint>,
 ) -> Reproduced {
-    let mut runs = planned.iter().zip(given);
     let curves: Vec<ReproCurve> = experiment
         .curves
         .iter()
@@ -92,11 +95,7 @@ pub(crate) fn reproduced(
                 name: curve.name.clone(),
                 device: curve.device.clone(),
                 varied: curve.vary.as_ref().map_or(String::new(), |(key, _)| key.clone()),
-                points: runs
-                    .by_ref()
-                    .take(count)
-                    .map(|(point, given)| result(point, given.as_ref()))
-                    .collect(),
+                points: points.by_ref().take(count).collect(),
             }
         })
         .collect();
@@ -119,7 +118,7 @@ fn result(point: &Planned, given: Option<&Given>) -> ReproPoint {
         Some(Err(error)) => (None, Some(error.clone())),
         None => (None, None),
     };
-    ReproPoint { at: point.at.clone(), command: point.command.clone(), outcome, error }
+    ReproPoint { at: point.at.clone(), command: point.command.clone(), outcome, cost: None, error }
 }
 
 fn drawn(plot: &Plot, curves: &[ReproCurve]) -> ReproPlot {
@@ -146,8 +145,11 @@ fn verdict(verdict: &Verdict, curves: &[ReproCurve]) -> ReproVerdict {
         line.into_iter().filter(|&(x, _)| subject.from <= x && x <= subject.to).collect::<Vec<_>>()
     };
     let subjects = std::iter::once(&verdict.first).chain(&verdict.second);
-    let missing =
-        subjects.flat_map(|subject| &curves[subject.curve].points).find(|point| point.outcome.is_none());
+    let looked_at = subjects.flat_map(|subject| {
+        let points = curves[subject.curve].points.iter();
+        points.filter(move |point| subject.at.as_ref().is_none_or(|at| point.at == *at))
+    });
+    let missing = { looked_at }.find(|point| point.outcome.is_none() && point.cost.is_none());
     let judged = if let Some(point) = missing {
         Err(point.error.clone().unwrap_or_else(|| "not run to its end".to_owned()))
     } else {
@@ -196,6 +198,7 @@ fn fitted(device: &str, same_as: &[String]) -> Vec<String> {
 fn describe(test: Test) -> String {
     match test {
         Test::Value { within } => format!("within {}", percent(within)),
+        Test::Adds { within } => format!("their difference, within {}", percent(within)),
         Test::AtMost => "at most".to_owned(),
         Test::AtLeast => "at least".to_owned(),
         Test::KneeAt { within } => format!("first within {} of the best, and stays", percent(within)),

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use iostack_model::{Nanos, Outcome, ReproCurve, ReproPoint};
+use iostack_model::{IoCost, Nanos, Outcome, ReproCurve, ReproPoint};
 use iostack_report::table;
 
 /// What is read off an outcome.
@@ -20,6 +20,18 @@ pub(crate) enum Figure {
     WriteAmplification,
     /// A value over time: `gauge:free blocks`.
     Gauge(String),
+    /// Instructions of the modal I/O.
+    Instructions,
+    /// Register reads of it.
+    RegisterReads,
+    /// Register writes of it.
+    RegisterWrites,
+    /// Its modelled clocks.
+    Clocks,
+    /// Its instructions in a layer: `layer:scsi`.
+    Layer(String),
+    /// A layer's share of them, in percent: `share:scsi`.
+    Share(String),
 }
 
 /// What is on the horizontal axis.
@@ -33,12 +45,16 @@ pub(crate) enum Over {
     Alone,
 }
 
-const WORDS: [(&str, Figure, &str); 6] = [
+const WORDS: [(&str, Figure, &str); 10] = [
     ("iops", Figure::Iops, "I/Os per second"),
     ("bandwidth", Figure::Bandwidth, "bytes per second"),
     ("latency_mean", Figure::LatencyMean, "mean latency, us"),
     ("latency_p50", Figure::Latency(5_000), "median latency, us"),
     ("latency_p99", Figure::Latency(9_900), "99th percentile of the latency, us"),
+    ("instructions", Figure::Instructions, "instructions of an I/O"),
+    ("register_reads", Figure::RegisterReads, "register reads of an I/O"),
+    ("register_writes", Figure::RegisterWrites, "register writes of an I/O"),
+    ("clocks", Figure::Clocks, "modelled clocks of an I/O"),
     ("write_amplification", Figure::WriteAmplification, "pages written per page the host wrote"),
 ];
 
@@ -49,10 +65,19 @@ impl FromStr for Figure {
         if let Some(name) = text.strip_prefix("gauge:") {
             return Ok(Figure::Gauge(name.to_owned()));
         }
+        if let Some(name) = text.strip_prefix("layer:") {
+            return Ok(Figure::Layer(name.to_owned()));
+        }
+        if let Some(name) = text.strip_prefix("share:") {
+            return Ok(Figure::Share(name.to_owned()));
+        }
         let found = WORDS.iter().find(|(word, ..)| *word == text).map(|(_, figure, _)| figure.clone());
         found.ok_or_else(|| {
             let words: Vec<&str> = WORDS.iter().map(|(word, ..)| *word).collect();
-            format!("there is no figure `{text}`; there are: {}, gauge:NAME", words.join(", "))
+            format!(
+                "there is no figure `{text}`; there are: {}, gauge:NAME, layer:NAME, share:NAME",
+                words.join(", ")
+            )
         })
     }
 }
@@ -62,10 +87,38 @@ impl Figure {
     pub(crate) fn label(&self) -> String {
         match self {
             Figure::Gauge(name) => name.clone(),
+            Figure::Layer(name) => format!("instructions in {name}"),
+            Figure::Share(name) => format!("{name}, % of the instructions"),
             other => {
                 let found = WORDS.iter().find(|(_, figure, _)| figure == other);
                 found.map_or(String::new(), |(_, _, label)| (*label).to_owned())
             }
+        }
+    }
+
+    /// Of a point, run or counted.
+    fn of_point(&self, point: &ReproPoint) -> Option<f64> {
+        match (&point.cost, &point.outcome) {
+            (Some(cost), _) => self.of_cost(cost),
+            (None, Some(outcome)) => self.of(outcome),
+            (None, None) => None,
+        }
+    }
+
+    /// Of what was counted.
+    fn of_cost(&self, cost: &IoCost) -> Option<f64> {
+        let layer = |name: &str| {
+            let found = cost.layers.iter().find(|layer| layer.layer == name);
+            found.map_or(0, |layer| layer.instructions) as f64
+        };
+        match self {
+            Figure::Instructions => Some(cost.instructions as f64),
+            Figure::RegisterReads => cost.registers().map(|(reads, _)| reads as f64),
+            Figure::RegisterWrites => cost.registers().map(|(_, writes)| writes as f64),
+            Figure::Clocks => cost.modelled_clocks(),
+            Figure::Layer(name) => Some(layer(name)),
+            Figure::Share(name) => Some(layer(name) / cost.instructions.max(1) as f64 * 100.0),
+            _ => None,
         }
     }
 
@@ -83,6 +136,7 @@ impl Figure {
                 let gauges = &outcome.inside.as_ref()?.gauges;
                 gauges.iter().find(|gauge| gauge.name == *name)?.values.last().copied()
             }
+            _ => None,
         }
     }
 
@@ -110,7 +164,7 @@ impl Figure {
                     Figure::Latency(9_900) => element.p99.as_micros_f64(),
                     Figure::Latency(_) => element.p50.as_micros_f64(),
                     Figure::Gauge(_) => *gauge?.values.get(index)?,
-                    Figure::WriteAmplification => return None,
+                    _ => return None,
                 };
                 Some((element.start.as_secs_f64(), value))
             })
@@ -127,7 +181,7 @@ pub(crate) fn line(curve: &ReproCurve, figure: &Figure, over: Over, at: Option<&
         Over::Alone | Over::Varied => {
             let xs = places(curve);
             let points = curve.points.iter().zip(xs).filter(|(point, _)| at.is_none_or(|at| point.at == at));
-            points.filter_map(|(point, x)| Some((x, figure.of(point.outcome.as_ref()?)?))).collect()
+            points.filter_map(|(point, x)| Some((x, figure.of_point(point)?))).collect()
         }
     }
 }
@@ -165,6 +219,7 @@ mod tests {
             at: (*at).to_owned(),
             command: String::new(),
             outcome: outcome.clone(),
+            cost: None,
             error: None,
         };
         ReproCurve {

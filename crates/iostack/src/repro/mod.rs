@@ -4,12 +4,14 @@
 //!   experiments/published.toml ──► claims ───────────────────────────┐
 //!   experiments/ID.toml ──► experiment ──► tasks ──► (pool) ──► lines ──► predicates ──► Repro
 //!                           curves, plots, verdicts             x, y      holds or not
+//!                             └──► cases ──► (the lab) ──────────┘
 //! ```
 //!
 //! Claims, jobs and tests are data; nothing here knows any of them. A shape is tested by a named predicate, a value by its
 //! difference. Start reading at [`experiment::Experiment`], then [`predicate::judge`].
 
 pub(crate) mod builtin;
+pub(crate) mod counted;
 pub(crate) mod experiment;
 pub(crate) mod gather;
 pub(crate) mod lines;

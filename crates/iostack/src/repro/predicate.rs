@@ -1,7 +1,7 @@
 //! Does a curve have the shape that was claimed?
 //!
 //! ```text
-//!   value, at_most, at_least   a figure, or the ratio of two
+//!   value, at_most, at_least   a figure, or the ratio of two;   adds   the difference of two
 //!   bends_at      the sharpest bend of a curve, both axes logarithmic
 //!   knee_at       ┌────   rises   ╱   flat_within ────   falls_then_level ──┐   equal_shape   two of these
 //!                ╱               ╱                                          └──
@@ -27,6 +27,8 @@ pub(crate) type Line = [(f64, f64)];
 pub(crate) enum Test {
     /// Ours is the claimed figure, give or take this share.
     Value { within: f64 },
+    /// One figure less another is the claimed one, give or take this share.
+    Adds { within: f64 },
     /// Ours is not above the claimed figure.
     AtMost,
     /// Ours is not below the claimed figure.
@@ -54,7 +56,12 @@ impl Test {
     pub(crate) fn is_of_figures(self) -> bool {
         matches!(
             self,
-            Test::Value { .. } | Test::AtMost | Test::AtLeast | Test::KneeAt { .. } | Test::BendsAt
+            Test::Value { .. }
+                | Test::Adds { .. }
+                | Test::AtMost
+                | Test::AtLeast
+                | Test::KneeAt { .. }
+                | Test::BendsAt
         )
     }
 }
@@ -98,6 +105,11 @@ pub(crate) fn judge(
     match test {
         Test::Value { within } => {
             let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
+            Ok(Judged::figure((ours / claimed - 1.0).abs() <= within, ours, claimed))
+        }
+        Test::Adds { within } => {
+            let claimed = claimed()?;
+            let ours = ratio(first, None)? - ratio(second()?, None)?;
             Ok(Judged::figure((ours / claimed - 1.0).abs() <= within, ours, claimed))
         }
         Test::AtMost => {

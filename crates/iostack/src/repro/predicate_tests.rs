@@ -35,6 +35,16 @@ fn a_ratio_is_of_two_points() {
 }
 
 #[test]
+fn what_is_added_is_the_difference_of_two_points() {
+    let adds = |ours: f64| {
+        let (first, second) = ([(1.0, 100.0 + ours)], [(1.0, 100.0)]);
+        judge(Test::Adds { within: 0.1 }, &first, Some(&second), Some(50.0)).expect("made")
+    };
+    assert!(adds(46.0).holds && !adds(44.0).holds);
+    assert_eq!(adds(46.0).ours, "46");
+}
+
+#[test]
 fn a_bound_may_be_met_but_not_passed() {
     let ends = |test, ours| judge(test, &[(1.0, ours)], None, Some(10.0)).expect("made").holds;
     assert!(ends(Test::AtMost, 10.0) && !ends(Test::AtMost, 10.1));

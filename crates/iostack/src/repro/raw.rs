@@ -17,7 +17,9 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) job: Options,
     pub(super) curve: Vec<Spanned<Curve>>,
+    #[serde(default)]
     pub(super) plot: Vec<Spanned<Plot>>,
+    #[serde(default)]
     pub(super) verdict: Vec<Spanned<Verdict>>,
 }
 
@@ -28,7 +30,11 @@ pub(super) type Options = BTreeMap<String, toml::Value>;
 #[serde(deny_unknown_fields)]
 pub(super) struct Curve {
     pub(super) name: String,
+    /// The simulated device.
+    #[serde(default)]
     pub(super) device: String,
+    /// Or a case that the lab counts, in the words of `iostack lab cost --diff`: `device=brd,op=write`.
+    pub(super) cost: Option<String>,
     /// A job file beside the experiment, for jobs that follow each other.
     pub(super) jobs: Option<String>,
     #[serde(default)]

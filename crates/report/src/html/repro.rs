@@ -30,8 +30,9 @@ fn header(repro: &Repro) -> String {
     let verdicts: Vec<&ReproVerdict> = repro.experiments.iter().flat_map(|one| &one.verdicts).collect();
     let holds = verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
     format!(
-        "<p class=\"kicker\"><b>iostack repro</b> · <b>SIMULATED</b> · {} experiments · iostack {}</p>\
+        "<p class=\"kicker\"><b>iostack repro</b> · <b>{}</b> · {} experiments · iostack {}</p>\
          <h1>{holds} of {} published claims hold</h1>{}",
+        if repro.is_counted() { "COUNTED" } else { "SIMULATED" },
         repro.experiments.len(),
         escape::text(&repro.iostack),
         verdicts.len(),
@@ -82,7 +83,7 @@ fn experiment(one: &Reproduced, sheet: &mut Sheet) -> String {
     let about = pairs(&[
         ("source", escape::text(&one.source)),
         ("measured", escape::text(&one.measured)),
-        ("simulated", escape::text(&one.simulated)),
+        (if one.is_counted() { "counted" } else { "simulated" }, escape::text(&one.simulated)),
     ]);
     format!("{about}<div class=\"figures\">{figures}</div>{}{}", table(&HEADS, &rows), runs(one, sheet))
 }
@@ -92,7 +93,11 @@ fn runs(one: &Reproduced, sheet: &mut Sheet) -> String {
     for curve in &one.curves {
         rows.extend(curve_rows(one, curve, sheet));
     }
-    let heads = ["run", "IOPS", "mean latency", "alone"];
+    let heads = if one.is_counted() {
+        ["case", "instructions", "modelled clocks", "alone"]
+    } else {
+        ["run", "IOPS", "mean latency", "alone"]
+    };
     format!(
         "<details class=\"raw\"><summary>All runs ({})</summary>{}</details>",
         rows.len(),
@@ -111,6 +116,10 @@ fn curve_rows(one: &Reproduced, curve: &ReproCurve, sheet: &mut Sheet) -> Vec<Ve
             doubts = sheet.doubts.note(&outcome.caveats, &format!("{}: {name}", one.id));
             let mean = Quantity::Nanos.show(outcome.latency().mean_ns());
             figures = [Quantity::Count.show(outcome.rate()), mean];
+        }
+        if let Some(cost) = &point.cost {
+            let clocks = cost.modelled_clocks().map(|clocks| Quantity::Count.show(clocks));
+            figures = [cost.instructions.to_string(), clocks.unwrap_or_else(|| numbers::NOTHING.to_owned())];
         }
         let error =
             point.error.as_ref().map_or(String::new(), |error| format!("<br/>{}", escape::text(error)));

@@ -9,8 +9,9 @@ use super::format::{both_ends, change, clean, paragraph};
 pub fn repro(repro: &Repro) -> String {
     let count = repro.experiments.len();
     let plural = if count == 1 { "experiment" } else { "experiments" };
+    let how = if repro.is_counted() { "COUNTED" } else { "SIMULATED" };
     let cut_short = if repro.interrupted { ", INTERRUPTED" } else { "" };
-    let title = both_ends("iostack repro", &format!("SIMULATED, {count} {plural}{cut_short}"));
+    let title = both_ends("iostack repro", &format!("{how}, {count} {plural}{cut_short}"));
     let mut parts = vec![title];
     parts.extend(repro.experiments.iter().map(experiment));
     parts.push(summary(repro) + &next(repro));
@@ -21,7 +22,7 @@ fn experiment(one: &Reproduced) -> String {
     let mut text = paragraph("", &format!("{}: {}", one.id.to_uppercase(), one.title));
     text += &paragraph("  source     ", &one.source);
     text += &paragraph("  measured   ", &one.measured);
-    text += &paragraph("  simulated  ", &one.simulated);
+    text += &paragraph(if one.is_counted() { "  counted    " } else { "  simulated  " }, &one.simulated);
     for plot in &one.plots {
         text += &format!("\n{}", chart(plot));
     }

@@ -1,8 +1,9 @@
 //! Boots, counts, tabulates: from cases to costs.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use iostack_lab::cost::{Counted, tabulate};
 use iostack_lab::counts::Round;
 use iostack_lab::guest::{Message, Work};
@@ -14,11 +15,11 @@ use super::spec::Spec;
 use crate::talk::Talk;
 
 /// Counts cases, several boots of each when asked.
-pub(super) struct Counter<'a> {
-    pub(super) lab: Lab<'a>,
-    pub(super) talk: &'a Talk,
-    pub(super) boots: u32,
-    pub(super) prices: ClockPrices,
+pub(crate) struct Counter<'a> {
+    pub(crate) lab: Lab<'a>,
+    pub(crate) talk: &'a Talk,
+    pub(crate) boots: u32,
+    pub(crate) prices: ClockPrices,
 }
 
 /// Cases that one boot serves.
@@ -29,24 +30,48 @@ struct Group<'a> {
 
 impl Counter<'_> {
     /// The cost of each case, in their order. Cases that differ only in the I/O share a boot.
-    pub(super) fn count(&self, specs: &[Spec]) -> anyhow::Result<Vec<IoCost>> {
+    pub(crate) fn count(&self, specs: &[Spec]) -> anyhow::Result<Vec<IoCost>> {
+        self.each(specs, false)?.into_iter().collect()
+    }
+
+    /// The same; a boot that fails is the failure of its own cases when the others are to `go_on`.
+    pub(crate) fn each(&self, specs: &[Spec], go_on: bool) -> anyhow::Result<Vec<anyhow::Result<IoCost>>> {
         let groups = groups(specs)?;
         let all = groups.len() as u32 * self.boots;
         let begun = Instant::now();
-        let mut costs: Vec<(usize, IoCost)> = Vec::new();
+        let mut costs = Vec::new();
         for (number, group) in groups.iter().enumerate() {
-            let mut booted = Vec::new();
-            for boot in 0..self.boots {
-                let done = number as u32 * self.boots + boot;
-                booted.push(self.boot(group, done, all, begun)?);
+            let done = number as u32 * self.boots;
+            let booted: anyhow::Result<Vec<Booted>> =
+                (0..self.boots).map(|boot| self.boot(group, done + boot, all, begun)).collect();
+            if iostack_host::signals::stop_flag().load(Ordering::Relaxed) || !go_on {
+                costs.extend(self.of_group(group, &booted?)?);
+                continue;
             }
-            for (place, &(index, spec)) in group.specs.iter().enumerate() {
-                costs.push((index, self.tabulate(spec, &group.request, &booted, place)?));
+            match booted.and_then(|booted| self.of_group(group, &booted)) {
+                Ok(counted) => costs.extend(counted),
+                Err(error) => {
+                    self.talk.warn(&format!("{}: {error:#}", group.request.device));
+                    let why = format!("{error:#}");
+                    costs.extend(group.specs.iter().map(|&(index, _)| (index, Err(anyhow!("{why}")))));
+                }
             }
         }
         self.talk.clear();
         costs.sort_by_key(|(index, _)| *index);
         Ok(costs.into_iter().map(|(_, cost)| cost).collect())
+    }
+
+    fn of_group(
+        &self,
+        group: &Group<'_>,
+        booted: &[Booted],
+    ) -> anyhow::Result<Vec<(usize, anyhow::Result<IoCost>)>> {
+        let specs = group.specs.iter().enumerate();
+        let costs = specs.map(|(place, &(index, spec))| {
+            Ok((index, Ok(self.tabulate(spec, &group.request, booted, place)?)))
+        });
+        costs.collect()
     }
 
     fn boot(&self, group: &Group<'_>, done: u32, all: u32, begun: Instant) -> anyhow::Result<Booted> {

@@ -1,11 +1,12 @@
 //! `iostack lab`: a real kernel and real drivers in an emulated machine, and the exact cost of one I/O.
 
+mod bench;
 mod cost;
-mod count;
+pub(crate) mod count;
 mod list;
 mod names;
 mod shell;
-mod spec;
+pub(crate) mod spec;
 mod test;
 mod up;
 
@@ -29,6 +30,8 @@ enum Command {
     Cost(cost::CostArgs),
     /// Does the driver keep what it is given, also when things go wrong?
     Test(test::TestArgs),
+    /// What does one I/O take on every device? A boot each.
+    Bench(bench::BenchArgs),
     /// Boot with a device and open a shell on it.
     Shell(shell::ShellArgs),
 }
@@ -40,6 +43,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
         Command::Up(args) => up::run(args),
         Command::Cost(args) => cost::run(args),
         Command::Test(args) => test::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Shell(args) => shell::run(args),
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use iostack_lab::Request;
 use iostack_lab::guest::Measure;
-use iostack_model::{Bytes, CostCase, Direction};
+use iostack_model::{Bytes, CostCase, Direction, IoCost};
 
 use crate::lab::LabFlags;
 
@@ -12,23 +12,61 @@ const TRACED: u32 = 200;
 
 /// A case: what boots, and what an I/O is.
 #[derive(Clone, Debug)]
-pub(super) struct Spec {
-    pub(super) device: String,
-    pub(super) set: Vec<String>,
-    pub(super) lab: LabFlags,
-    pub(super) direction: Direction,
-    pub(super) ring: bool,
-    pub(super) buffered: bool,
-    pub(super) block_bytes: u64,
-    pub(super) ios: u32,
+pub(crate) struct Spec {
+    pub(crate) device: String,
+    pub(crate) set: Vec<String>,
+    pub(crate) lab: LabFlags,
+    pub(crate) direction: Direction,
+    pub(crate) ring: bool,
+    pub(crate) buffered: bool,
+    pub(crate) block_bytes: u64,
+    pub(crate) ios: u32,
 }
 
 const KEYS: &str = "device, kernel, source, file-system, scheduler, mitigations, tracepoint, op, engine, block-size, \
                     buffered, or an option of the driver as set.NAME=VALUE";
 
 impl Spec {
+    /// A 4 KiB direct read by psync on null_blk, as the commands' own defaults are.
+    pub(crate) fn plain() -> Spec {
+        Spec {
+            device: "null_blk".to_owned(),
+            set: Vec::new(),
+            lab: LabFlags::default(),
+            direction: Direction::Read,
+            ring: false,
+            buffered: false,
+            block_bytes: 4096,
+            ios: 1000,
+        }
+    }
+
+    /// The command that counts this case alone.
+    pub(crate) fn command(&self) -> String {
+        let mut words = vec![format!("iostack lab cost {}", self.device)];
+        words.extend((self.direction == Direction::Write).then(|| "--op write".to_owned()));
+        words.extend(self.ring.then(|| "--engine io_uring".to_owned()));
+        words.extend((self.block_bytes != 4096).then(|| format!("--block-size {}", self.block_bytes)));
+        words.extend(self.buffered.then(|| "--buffered".to_owned()));
+        words.extend(self.set.iter().map(|one| format!("--set {one}")));
+        words.extend(self.lab.kernel.iter().map(|kernel| format!("--kernel {kernel}")));
+        words.extend(self.lab.file_system.iter().map(|name| format!("--file-system {name}")));
+        words.extend(self.lab.scheduler.iter().map(|name| format!("--scheduler {name}")));
+        words.extend(self.lab.mitigations.then(|| "--mitigations".to_owned()));
+        words.extend(self.lab.tracepoint.iter().map(|name| format!("--tracepoint {name}")));
+        words.join(" ")
+    }
+
+    /// True when `cost` is of this case, on whichever release of its kernel.
+    pub(crate) fn is_of(&self, cost: &IoCost) -> bool {
+        let Ok(request) = self.request() else { return false };
+        let release = &cost.case.kernel;
+        let same_series = release.strip_prefix(&request.kernel).is_some_and(|rest| rest.starts_with('.'));
+        same_series && self.case(&request, release) == cost.case
+    }
+
     /// With changes such as `kernel=6.12,set.copy=0`; `.` is none.
-    pub(super) fn changed(&self, changes: &str) -> anyhow::Result<Spec> {
+    pub(crate) fn changed(&self, changes: &str) -> anyhow::Result<Spec> {
         let mut spec = self.clone();
         for change in changes.split(',').filter(|change| *change != ".") {
             let (key, value) = change.split_once('=').unwrap_or((change, "yes"));
@@ -67,7 +105,7 @@ impl Spec {
     }
 
     /// What boots.
-    pub(super) fn request(&self) -> anyhow::Result<Request> {
+    pub(crate) fn request(&self) -> anyhow::Result<Request> {
         if !self.block_bytes.is_power_of_two() || !(512..=64 << 10).contains(&self.block_bytes) {
             let typed = self.block_bytes;
             bail!("a block of {typed} bytes cannot be counted; choose a power of two from 512 to 64k");
@@ -76,7 +114,7 @@ impl Spec {
     }
 
     /// What the guest does.
-    pub(super) fn measure(&self) -> Measure {
+    pub(crate) fn measure(&self) -> Measure {
         Measure {
             direction: self.direction,
             ring: self.ring,
@@ -88,7 +126,7 @@ impl Spec {
     }
 
     /// The words for the result.
-    pub(super) fn case(&self, request: &Request, release: &str) -> CostCase {
+    pub(crate) fn case(&self, request: &Request, release: &str) -> CostCase {
         let patched = request.source.as_ref().map(|_| request.device.clone());
         CostCase {
             device: request.device.clone(),
@@ -116,7 +154,7 @@ fn yes(value: &str) -> anyhow::Result<bool> {
 }
 
 /// `read` or `write`.
-pub(super) fn direction(value: &str) -> anyhow::Result<Direction> {
+pub(crate) fn direction(value: &str) -> anyhow::Result<Direction> {
     match value {
         "read" => Ok(Direction::Read),
         "write" => Ok(Direction::Write),
@@ -125,7 +163,7 @@ pub(super) fn direction(value: &str) -> anyhow::Result<Direction> {
 }
 
 /// `psync` or `io_uring`.
-pub(super) fn ring(value: &str) -> anyhow::Result<bool> {
+pub(crate) fn ring(value: &str) -> anyhow::Result<bool> {
     match value {
         "psync" => Ok(false),
         "io_uring" => Ok(true),
