@@ -38,7 +38,7 @@ fn busy(folder: &Path) -> Child {
     let mut run = command(&["lab", "test", "scsi_ram", "--emulate", "--bytes", "1t", "--trial", "integrity"]);
     let child = run.env("TMPDIR", folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut child = child.expect("the binary was built");
-    if !within(Duration::from_secs(60), || !machines_of(folder).is_empty()) {
+    if !within(Duration::from_mins(1), || !machines_of(folder).is_empty()) {
         let _ = child.kill();
         panic!("no machine was started");
     }

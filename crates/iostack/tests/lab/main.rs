@@ -89,8 +89,8 @@ fn had(kernel: &str) -> Result<(), String> {
     }
     let talk = said(&output);
     let excuses = ["is not installed here", "no package `", "apt-get", "MiB free"];
-    let excused = excuses.iter().any(|excuse| talk.contains(excuse));
-    assert!(excused, "`lab up` failed: {talk}");
+    let forgiven = excuses.iter().any(|excuse| talk.contains(excuse));
+    assert!(forgiven, "`lab up` failed: {talk}");
     Err(talk.lines().next().unwrap_or_default().to_owned())
 }
 
