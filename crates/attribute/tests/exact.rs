@@ -11,6 +11,7 @@
 //! and `IOSTACK_STORE=FILE` beside it writes the excerpt of the first.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use iostack_attribute::classify::{Classifier, FunctionTable, Route, Rules, SymbolId, Symbols};
 
@@ -64,7 +65,7 @@ fn the_stored_functions_keep_their_layers() {
     for line in STORED.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let module = if words[2] == "-" { String::new() } else { format!("\t[{}]", words[2]) };
-        kallsyms += &format!("{} t {}{module}\n", words[0], words[1]);
+        writeln!(kallsyms, "{} t {}{module}", words[0], words[1]).expect("a string takes all");
     }
     let symbols = Symbols::parse(&kallsyms).expect("the excerpt is well-formed");
     let mut classifier = classifier(&symbols);

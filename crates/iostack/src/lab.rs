@@ -28,8 +28,8 @@ pub(crate) struct LabFlags {
     /// folder [6.1].
     #[arg(long, value_name = "KERNEL", help_heading = HEADING)]
     pub(crate) kernel: Option<String>,
-    /// Folder with the driver's source, instead of ours: for scsi_ram,
-    /// ata_ram and tmerge.
+    /// Folder with the driver's source, instead of ours: for `scsi_ram`,
+    /// `ata_ram` and `tmerge`.
     #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
     pub(crate) source: Option<std::path::PathBuf>,
     /// File system between: ext2, ext3, ext4, xfs, btrfs or reiserfs.
@@ -41,7 +41,8 @@ pub(crate) struct LabFlags {
     /// Leave the processor's mitigations as the kernel chooses [off].
     #[arg(long, help_heading = HEADING)]
     pub(crate) mitigations: bool,
-    /// Tracepoint to enable, such as block:block_rq_issue; may be repeated.
+    /// Tracepoint to enable, such as `block:block_rq_issue`; may be
+    /// repeated.
     #[arg(long, value_name = "GROUP:NAME", help_heading = HEADING)]
     pub(crate) tracepoint: Vec<String>,
     /// Size of the device in MiB.

@@ -9,6 +9,7 @@
 pub mod cost;
 pub mod counts;
 pub mod devices;
+mod disk;
 mod error;
 pub mod guest;
 pub mod host;

@@ -7,11 +7,12 @@ use std::{fs, mem};
 
 use crate::LabError;
 use crate::counts::{self, Round};
-use crate::devices::{Device, Store, attachment};
-use crate::guest::{FILE_SYSTEM, MODULES, Message, PLAN, Place, Plan, Work};
+use crate::devices::{Device, Store};
+use crate::disk::Disk;
+use crate::guest::{MODULES, Message, PLAN, Plan, Work};
 use crate::host::build;
 use crate::host::cache::Cache;
-use crate::host::filesystem::{FileSystem, pieces};
+use crate::host::filesystem::FileSystem;
 use crate::host::image::Image;
 use crate::host::kernel::Kernel;
 use crate::host::machine::{self, Accelerator, Boot, Scratch};
@@ -64,7 +65,7 @@ impl Default for Request {
             capacity_mib: None,
             accelerator: Accelerator::Exact,
             processors: 1,
-            limit: Duration::from_secs(180),
+            limit: Duration::from_mins(3),
         }
     }
 }
@@ -94,6 +95,17 @@ pub struct Booted {
     pub iomem: String,
     /// Warnings and worse in the kernel's log.
     pub complaints: Vec<String>,
+}
+
+impl Booted {
+    fn take(&mut self, message: &Message) {
+        match message {
+            Message::Ticks { ticks, .. } => self.ticks.push(ticks.clone()),
+            Message::Iomem { text } => self.iomem.clone_from(text),
+            Message::Complaints { lines } => self.complaints.clone_from(lines),
+            _ => {}
+        }
+    }
 }
 
 /// MiB of a device by default: the measured region and room for a file system's own.
@@ -167,18 +179,16 @@ impl<'a> Lab<'a> {
         let device = Device::named(&request.device)?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
-        let mut image = self.image()?;
-        let mut emulator = attachment(device);
+        let mut image = Image::with_this_program(&self.cache)?;
         let counts = matches!(work, Work::Cost(_));
         let interactive = matches!(work, Work::Shell);
         if interactive {
-            let busybox = Tool::find(&self.cache, "busybox", "busybox-static", self.say)?;
-            let path = busybox.program();
-            image.program("/bin/busybox", &fs::read(path).map_err(LabError::file("read", path))?);
+            self.add_shell(&mut image)?;
         }
         let capacity_mib = capacity(request)?;
-        let place =
-            self.place(request, device, &scratch, &mut image, &mut emulator, (capacity_mib, counts))?;
+        let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
+        let disk = Disk { device, made, capacity_mib, file: scratch.path("disk"), holds: !counts };
+        let place = disk.prepare(&self.cache, &mut image, self.say)?;
         let modules = self.modules(request, device, &kernel, capacity_mib)?;
         for (name, bytes, _) in &modules {
             image.file(&format!("{MODULES}/{name}.ko"), bytes);
@@ -200,7 +210,7 @@ impl<'a> Lab<'a> {
             kernel: &kernel,
             image: image.finish(),
             append: append(request),
-            devices: emulator,
+            devices: disk.words(),
             memory_mib: (MEMORY_MIB + in_memory(device, capacity_mib)) as u32,
             processors: request.processors,
             accelerator: request.accelerator,
@@ -212,30 +222,27 @@ impl<'a> Lab<'a> {
         let mut sections = Vec::new();
         machine::run(&self.qemu, &boot, &scratch, self.stop, &mut |message| {
             match message {
-                Message::Ticks { ticks, .. } => booted.ticks.push(ticks.clone()),
                 Message::Sections { modules } => sections.clone_from(modules),
                 Message::Symbols { text } => known_symbols = Some(text.clone()),
-                Message::Iomem { text } => booted.iomem.clone_from(text),
-                Message::Complaints { lines } => booted.complaints.clone_from(lines),
-                _ => {}
+                other => booted.take(other),
             }
             hear(message);
         })?;
         if counts {
-            let text = fs::read_to_string(&out).map_err(LabError::file("read", &out))?;
-            booted.rounds = counts::parse(&text)?;
             let functions = known_symbols.unwrap_or_default();
             keep(&symbols, &functions)?;
-            let files: Vec<(String, Vec<u8>)> =
-                modules.into_iter().map(|(name, bytes, _)| (name, bytes)).collect();
+            let files: Vec<_> = modules.into_iter().map(|(name, bytes, _)| (name, bytes)).collect();
             booted.kallsyms = kallsyms(&functions, &files, &sections)?;
+            booted.rounds = counts::read(&out)?;
         }
         Ok(booted)
     }
 
-    /// The image with this program, without its debugging symbols where the tool for that is installed.
-    fn image(&self) -> Result<Image, LabError> {
-        Image::with_this_program(&self.cache)
+    fn add_shell(&self, image: &mut Image) -> Result<(), LabError> {
+        let busybox = Tool::find(&self.cache, "busybox", "busybox-static", self.say)?;
+        let path = busybox.program();
+        image.program("/bin/busybox", &fs::read(path).map_err(LabError::file("read", path))?);
+        Ok(())
     }
 
     /// Every module to load, with its bytes and its options.
@@ -257,8 +264,12 @@ impl<'a> Lab<'a> {
         let scheduler = scheduler_module(&request.scheduler);
         wanted.extend(scheduler.filter(|name| known.has(name)));
         // Asked for by name at run time, where a program would load it: here there is none.
-        wanted
-            .splice(0..0, ["crc32c_generic", "crct10dif_generic"].into_iter().filter(|name| known.has(name)));
+        wanted.splice(
+            0..0,
+            ["crc32c_generic", "crc32c_intel", "crct10dif_generic"]
+                .into_iter()
+                .filter(|name| known.has(name)),
+        );
         let options = options(request, device, capacity_mib);
         let driver = device.driver.replace('-', "_");
         let mut loaded = Vec::new();
@@ -282,48 +293,6 @@ impl<'a> Lab<'a> {
             check_options(request, name, &parameters(bytes))?;
         }
         Ok(loaded)
-    }
-
-    /// The file system, and the disk behind a device of the emulator.
-    fn place(
-        &self,
-        request: &Request,
-        device: &Device,
-        scratch: &Scratch,
-        image: &mut Image,
-        emulator: &mut Vec<String>,
-        (capacity_mib, counts): (u64, bool),
-    ) -> Result<Option<Place>, LabError> {
-        let file = scratch.path("disk");
-        let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
-        if let Some(made) = made {
-            made.make(&self.cache, &file, capacity_mib, self.say)?;
-        }
-        match device.store {
-            Store::Emulator if made.is_none() && counts => {
-                // Answers at once, without a file of the host between.
-                let size = capacity_mib << 20;
-                let disk = format!("driver=null-co,node-name=disk,size={size},read-zeroes=on");
-                emulator.splice(0..0, ["-blockdev".to_owned(), disk]);
-            }
-            Store::Emulator => {
-                let disk = fs::File::options().create(true).truncate(false).write(true).open(&file);
-                let sized = disk.and_then(|disk| disk.set_len(capacity_mib << 20));
-                sized.map_err(LabError::file("make", &file))?;
-                let disk = format!("driver=file,node-name=disk,filename={}", file.display());
-                emulator.splice(0..0, ["-blockdev".to_owned(), disk]);
-            }
-            Store::Driver(..) if made.is_some() => image.file(FILE_SYSTEM, &pieces(&file)?),
-            Store::Nowhere if made.is_some() => {
-                return Err(LabError::Asked(format!(
-                    "{} forgets what is written, so that no file system can be on it; use brd",
-                    device.name
-                )));
-            }
-            _ => {}
-        }
-        let in_driver = matches!(device.store, Store::Driver(..));
-        Ok(made.map(|made| Place { kind: made.name.to_owned(), image: in_driver }))
     }
 }
 

@@ -140,13 +140,11 @@ fn counted(experiments: &[&Experiment], known: &[IoCost], talk: &Talk) -> anyhow
     };
     let new: Vec<_> = new.into_iter().map(|cost| cost.map_err(|error| format!("{error:#}"))).collect();
     let find = |spec: &Spec| -> Result<IoCost, String> {
-        match known.iter().find(|cost| spec.is_of(cost)) {
-            Some(cost) => Ok(cost.clone()),
-            None => {
-                let place = missing.iter().position(|other| other.command() == spec.command());
-                new[place.expect("it was missing")].clone()
-            }
+        if let Some(cost) = known.iter().find(|cost| spec.is_of(cost)) {
+            return Ok(cost.clone());
         }
+        let place = missing.iter().position(|other| other.command() == spec.command());
+        new[place.expect("it was missing")].clone()
     };
     let reproduced = experiments.iter().zip(&planned).map(|(one, cases)| {
         gather::reproduced(one, cases.iter().map(|case| counted::point(case, &find(&case.spec))))

@@ -1,7 +1,7 @@
 //! Experiments of the lab: cases that are counted, not simulated.
 //!
 //! A case is written as `iostack lab cost --diff` takes it: changes of the plain case, a 4 KiB direct read by psync on
-//! null_blk. What is varied is one more change.
+//! `null_blk`. What is varied is one more change.
 
 use iostack_model::{IoCost, ReproPoint};
 

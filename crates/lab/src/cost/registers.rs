@@ -211,7 +211,7 @@ fn nvme_doorbell(offset: u64) -> Option<String> {
 
 /// Virtio, section 4.1.4.4, with QEMU's multiplier of 4.
 fn virtio_notify(offset: u64) -> Option<String> {
-    (offset % 4 == 0).then(|| format!("notify queue {}", offset / 4))
+    offset.is_multiple_of(4).then(|| format!("notify queue {}", offset / 4))
 }
 
 fn virtio_device(offset: u64) -> Option<String> {
@@ -220,7 +220,7 @@ fn virtio_device(offset: u64) -> Option<String> {
 
 /// PCI 3.0, section 6.8.2: entries of 16 bytes.
 fn msix_entry(offset: u64) -> Option<String> {
-    (offset % 4 == 0).then(|| format!("MSI-X entry {}", offset / 16))
+    offset.is_multiple_of(4).then(|| format!("MSI-X entry {}", offset / 16))
 }
 
 /// The guest's `/proc/iomem`: who holds which physical addresses.

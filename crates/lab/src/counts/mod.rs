@@ -6,7 +6,18 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+use std::fs;
+use std::path::Path;
+
 pub use parse::{CountsError, parse};
+
+use crate::LabError;
+
+/// Reads the plugin's file.
+pub(crate) fn read(path: &Path) -> Result<Vec<Round>, LabError> {
+    let text = fs::read_to_string(path).map_err(LabError::file("read", path))?;
+    Ok(parse(&text)?)
+}
 
 /// One DUMP's worth: the pairs of marks since the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

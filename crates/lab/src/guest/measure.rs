@@ -82,7 +82,7 @@ fn one(way: &mut Way<'_>, offset: u64) -> Result<u64, String> {
     let ended = sys::ticks();
     sys::mark_end();
     let asked = way.buffer.len();
-    if told == asked as i64 {
+    if u64::try_from(told).is_ok_and(|told| told == asked as u64) {
         return Ok(ended - begun);
     }
     let error = std::io::Error::from_raw_os_error(if told < 0 { -told as i32 } else { 0 });

@@ -66,7 +66,10 @@ pub fn plugin(cache: &Cache, say: Say<'_>) -> Result<PathBuf, LabError> {
         write_sources(folder, &sources)?;
         let mut command = Command::new("cc");
         command.args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-o", "iostack-plugin.so"]);
-        let files = sources.iter().map(|(path, _)| path).filter(|path| path.ends_with(".c"));
+        let files = sources
+            .iter()
+            .map(|(path, _)| path)
+            .filter(|path| Path::new(path).extension() == Some("c".as_ref()));
         command.args(files).current_dir(folder);
         output(&mut command, "build the emulator's plugin", "").map(|_| ())
     })?;

@@ -204,7 +204,7 @@ fn plain(log: &str) -> String {
     while let Some(character) = characters.next() {
         if character == '\u{1b}' {
             // Up to the letter that ends the sequence.
-            let _ = characters.by_ref().skip(1).find(|c| c.is_ascii_alphabetic());
+            let _ = characters.by_ref().skip(1).find(char::is_ascii_alphabetic);
         } else if !character.is_control() || character == '\n' {
             out.push(character);
         }

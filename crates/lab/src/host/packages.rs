@@ -106,9 +106,7 @@ impl Packages {
 /// `dpkg-deb` writes the archive, `tar` takes what is wanted of it.
 fn extract(package: &Path, folder: &Path, without: &[&str]) -> Result<(), LabError> {
     let mut script = "set -o pipefail; dpkg-deb --fsys-tarfile \"$1\" | tar -x -C \"$2\"".to_owned();
-    for pattern in without {
-        script += &format!(" --exclude='{pattern}'");
-    }
+    script.extend(without.iter().map(|pattern| format!(" --exclude='{pattern}'")));
     let mut command = Command::new("bash");
     command.args(["-c", &script, "bash"]).arg(package).arg(folder);
     output(&mut command, "unpack a package", "").map(|_| ())

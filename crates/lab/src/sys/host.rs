@@ -26,13 +26,15 @@ pub(crate) fn dies_with_us(command: &mut Command, apart: bool) {
     if apart {
         command.process_group(0);
     }
-    // SAFETY: between fork and exec the closure makes one system call and touches no memory of others.
-    unsafe {
-        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+    let die = || {
+        // SAFETY: takes two numbers.
+        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
-        });
-    }
+        }
+    };
+    // SAFETY: between fork and exec the closure makes one system call and touches no memory of others.
+    unsafe { command.pre_exec(die) };
 }
 
 /// Keeps the program and all its threads on the processor that this thread runs on.
@@ -44,12 +46,11 @@ pub(crate) fn on_one_processor(command: &mut Command) {
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: sets a bit of the set, or none when the number is beyond it.
     unsafe { libc::CPU_SET(processor, &mut set) };
+    let stay = move || {
+        // SAFETY: reads the closure's own set, whose size is given. Refused, the program still runs, only less alike.
+        let _ = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
+        Ok(())
+    };
     // SAFETY: between fork and exec the closure makes one system call on its own copy of the set.
-    unsafe {
-        command.pre_exec(move || {
-            // Refused, it still runs, only less alike.
-            let _ = libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
-            Ok(())
-        });
-    }
+    unsafe { command.pre_exec(stay) };
 }

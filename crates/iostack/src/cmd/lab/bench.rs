@@ -48,9 +48,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
     let say = |text: &str| talk.say(text);
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
     let counter = Counter { lab, talk: &talk, boots: 1, prices: ClockPrices::default() };
-    let counted = counter.each(&specs, true)?;
-    let all = counted.len();
-    let costs: Vec<IoCost> = counted.into_iter().filter_map(Result::ok).collect();
+    let each = counter.each(&specs, true)?;
+    let all = each.len();
+    let costs: Vec<IoCost> = each.into_iter().filter_map(Result::ok).collect();
     if costs.is_empty() {
         bail!("not one device could be counted; `iostack lab cost DEVICE` shows one alone");
     }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
     Ok(if costs.len() == all { Ended::Done } else { Ended::FoundProblem })
 }
 
-/// Each kernel with each device, read and written, by psync and io_uring: a boot serves the four.
+/// Each kernel with each device, read and written, by `psync` and `io_uring`: a boot serves the four.
 fn specs(args: &BenchArgs) -> Vec<Spec> {
     let known: Vec<String> = DEVICES.iter().map(|device| device.name.to_owned()).collect();
     let devices = if args.device.is_empty() { &known } else { &args.device };

@@ -25,13 +25,13 @@ pub(crate) struct CostArgs {
     /// read, write, or both with a comma.
     #[arg(long, value_name = "OPS", value_delimiter = ',', default_value = "read")]
     op: Vec<String>,
-    /// psync, io_uring, or both with a comma.
+    /// `psync`, `io_uring`, or both with a comma.
     #[arg(long, value_name = "ENGINES", value_delimiter = ',', default_value = "psync")]
     engine: Vec<String>,
     /// Size of an I/O.
     #[arg(long, value_name = "SIZE", default_value = "4k")]
     block_size: Bytes,
-    /// Through the page cache instead of O_DIRECT.
+    /// Through the page cache instead of `O_DIRECT`.
     #[arg(long)]
     buffered: bool,
     /// I/Os to count.

@@ -11,7 +11,7 @@ use crate::talk::{data, paragraph};
 pub(crate) struct ListArgs {}
 
 /// Prints them.
-pub(crate) fn run(_: &ListArgs) -> anyhow::Result<Ended> {
+pub(crate) fn run(_: &ListArgs) -> Ended {
     let mut out = String::new();
     for device in &DEVICES {
         let own = if device.own { " (our driver)" } else { "" };
@@ -19,9 +19,9 @@ pub(crate) fn run(_: &ListArgs) -> anyhow::Result<Ended> {
         out += &paragraph(&format!("{:<12} ", device.name), &text, 13);
     }
     let names: Vec<&str> = FILE_SYSTEMS.iter().map(|one| one.name).collect();
-    out += &format!("\nFile systems (--file-system): {}\n", names.join(", "));
+    out.extend(["\nFile systems (--file-system): ", &names.join(", "), "\n"]);
     out += "Schedulers (--scheduler): none, mq-deadline, kyber, bfq\n";
     out += "\nNext: iostack lab cost null_blk\n";
     data(&out);
-    Ok(Ended::Done)
+    Ended::Done
 }

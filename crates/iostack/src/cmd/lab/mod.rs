@@ -39,7 +39,7 @@ enum Command {
 /// Does what was asked.
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
     match &args.command {
-        Command::List(args) => list::run(args),
+        Command::List(args) => Ok(list::run(args)),
         Command::Up(args) => up::run(args),
         Command::Cost(args) => cost::run(args),
         Command::Test(args) => test::run(args),

@@ -27,7 +27,7 @@ const KEYS: &str = "device, kernel, source, file-system, scheduler, mitigations,
                     buffered, or an option of the driver as set.NAME=VALUE";
 
 impl Spec {
-    /// A 4 KiB direct read by psync on null_blk, as the commands' own defaults are.
+    /// A 4 KiB direct read by `psync` on `null_blk`, as the commands' own defaults are.
     pub(crate) fn plain() -> Spec {
         Spec {
             device: "null_blk".to_owned(),

@@ -37,7 +37,7 @@ pub(crate) struct TestArgs {
     /// Makes the same requests again.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Option of the device's driver, such as inline_completion=1; may be
+    /// Option of the device's driver, such as copy=0; may be
     /// repeated.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -212,7 +212,7 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
             out += &paragraph("        the kernel's log:", text, 10);
         }
     }
-    out += &match tried.iter().find(|one| !one.clean) {
+    let next = match tried.iter().find(|one| !one.clean) {
         Some(one) => format!(
             "\nNext: iostack lab test {} --trial {} --seed {}\n",
             request.device,
@@ -221,29 +221,31 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
         ),
         None => format!("\nNext: iostack lab cost {}\n", request.device),
     };
+    out.push_str(&next);
     talk::data(&out);
     Ok(())
 }
 
 fn summary(tried: &Tried) -> String {
     let found = &tried.findings;
-    let mut text = format!(
+    let moved = format!(
         "{} reads, {} writes, {} discards, {} moved",
         found.reads,
         found.writes,
         found.discards,
         Bytes(found.bytes)
     );
-    match tried.trial {
-        TrialName::Integrity => {}
-        TrialName::Refusals => text += &format!("; {} refused for bad sectors", found.refused),
-        TrialName::Faults => text += &format!("; {} ended as errors", found.errors),
+    let own = match tried.trial {
+        TrialName::Integrity => String::new(),
+        TrialName::Refusals => format!("; {} refused for bad sectors", found.refused),
+        TrialName::Faults => format!("; {} ended as errors", found.errors),
         TrialName::Reload => {
-            text += &format!("; loaded {} times, memory grew by {} KiB", found.cycles, found.growth_kib);
+            format!("; loaded {} times, memory grew by {} KiB", found.cycles, found.growth_kib)
         }
-    }
-    text + &match found.wrong_sectors {
+    };
+    let verdict = match found.wrong_sectors {
         0 => "; every sector right".to_owned(),
         count => format!("; {count} SECTORS WRONG"),
-    }
+    };
+    moved + &own + &verdict
 }

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &UpArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     let say = |text: &str| talk.say(text);
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
-    let mut out = format!("QEMU {} ready\n", lab.qemu.version);
+    let mut lines = vec![format!("QEMU {} ready", lab.qemu.version)];
     for kernel in &args.kernel {
         let ready = lab.up(&Request { kernel: kernel.clone(), ..Request::default() })?;
         let drivers = if ready.headers.is_some() {
@@ -29,9 +29,10 @@ pub(crate) fn run(args: &UpArgs) -> anyhow::Result<Ended> {
         } else {
             "without headers, so without our drivers"
         };
-        out += &format!("Linux {} ready, {drivers}\n", ready.release);
+        lines.push(format!("Linux {} ready, {drivers}", ready.release));
     }
-    out += &format!("\nAll of it is in {}.\nNext: iostack lab cost scsi_ram\n", lab.cache.root().display());
-    talk::data(&out);
+    lines.push(format!("\nAll of it is in {}.", lab.cache.root().display()));
+    lines.push("Next: iostack lab cost scsi_ram\n".to_owned());
+    talk::data(&lines.join("\n"));
     Ok(Ended::Done)
 }

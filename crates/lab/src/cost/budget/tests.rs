@@ -7,7 +7,9 @@ use super::*;
 
 fn cost(rows: &[(&str, Option<&str>, &str, u64)]) -> IoCost {
     let mut layers: BTreeMap<&str, u64> = BTreeMap::new();
-    rows.iter().for_each(|row| *layers.entry(row.2).or_default() += row.3);
+    for row in rows {
+        *layers.entry(row.2).or_default() += row.3;
+    }
     let instructions = rows.iter().map(|row| row.3).sum();
     let function = |&(name, module, layer, instructions): &(&str, Option<&str>, &str, u64)| CostFunction {
         name: name.to_owned(),

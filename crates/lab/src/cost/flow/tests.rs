@@ -1,5 +1,7 @@
 //! Invented programs: what really called what is known.
 
+use std::fmt::Write as _;
+
 use super::super::atlas::Atlas;
 use super::super::tests::{BASE, Kernel, ROOM, trace};
 use super::*;
@@ -21,7 +23,7 @@ fn total(flow: &Flow) -> u64 {
 /// The tree of some steps, as an indented text.
 fn drawn(kernel: &Kernel, steps: &[(&str, u64, u64)]) -> String {
     fn draw(call: &Call, depth: usize, text: &mut String) {
-        *text += &format!("{}{} {}\n", " ".repeat(depth), call.0, call.1);
+        writeln!(text, "{}{} {}", " ".repeat(depth), call.0, call.1).expect("a string takes all");
         call.2.iter().for_each(|call| draw(call, depth + 1, text));
     }
     let (vector, trace) = trace(kernel, steps);
