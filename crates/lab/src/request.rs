@@ -97,14 +97,30 @@ pub struct Booted {
     pub complaints: Vec<String>,
 }
 
-impl Booted {
+/// What a guest said, for later.
+#[derive(Default)]
+struct Heard {
+    booted: Booted,
+    sections: Vec<(String, Vec<(String, u64)>)>,
+    symbols: Option<String>,
+}
+
+impl Heard {
     fn take(&mut self, message: &Message) {
         match message {
-            Message::Ticks { ticks, .. } => self.ticks.push(ticks.clone()),
-            Message::Iomem { text } => self.iomem.clone_from(text),
-            Message::Complaints { lines } => self.complaints.clone_from(lines),
+            Message::Ticks { ticks, .. } => self.booted.ticks.push(ticks.clone()),
+            Message::Iomem { text } => self.booted.iomem.clone_from(text),
+            Message::Complaints { lines } => self.booted.complaints.clone_from(lines),
+            Message::Sections { modules } => self.sections.clone_from(modules),
+            Message::Symbols { text } => self.symbols = Some(text.clone()),
             _ => {}
         }
+    }
+
+    /// With what the plugin wrote to `out`, and the names of all addresses.
+    fn counted(self, modules: &[(String, Vec<u8>)], out: &Path) -> Result<Booted, LabError> {
+        let kallsyms = kallsyms(&self.symbols.unwrap_or_default(), modules, &self.sections)?;
+        Ok(Booted { kallsyms, rounds: counts::read(out)?, ..self.booted })
     }
 }
 
@@ -180,8 +196,7 @@ impl<'a> Lab<'a> {
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
         let mut image = Image::with_this_program(&self.cache)?;
-        let counts = matches!(work, Work::Cost(_));
-        let interactive = matches!(work, Work::Shell);
+        let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
         if interactive {
             self.add_shell(&mut image)?;
         }
@@ -194,7 +209,7 @@ impl<'a> Lab<'a> {
             image.file(&format!("{MODULES}/{name}.ko"), bytes);
         }
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
-        let mut known_symbols = fs::read_to_string(&symbols).ok();
+        let known_symbols = fs::read_to_string(&symbols).ok();
         let plan = Plan {
             modules: modules.iter().map(|(name, _, options)| (name.clone(), options.clone())).collect(),
             find: device.find(),
@@ -218,24 +233,18 @@ impl<'a> Lab<'a> {
             limit: request.limit,
             interactive,
         };
-        let mut booted = Booted { release: kernel.release.clone(), ..Booted::default() };
-        let mut sections = Vec::new();
+        let mut heard = Heard { symbols: known_symbols, ..Heard::default() };
+        heard.booted.release.clone_from(&kernel.release);
         machine::run(&self.qemu, &boot, &scratch, self.stop, &mut |message| {
-            match message {
-                Message::Sections { modules } => sections.clone_from(modules),
-                Message::Symbols { text } => known_symbols = Some(text.clone()),
-                other => booted.take(other),
-            }
+            heard.take(message);
             hear(message);
         })?;
-        if counts {
-            let functions = known_symbols.unwrap_or_default();
-            keep(&symbols, &functions)?;
-            let files: Vec<_> = modules.into_iter().map(|(name, bytes, _)| (name, bytes)).collect();
-            booted.kallsyms = kallsyms(&functions, &files, &sections)?;
-            booted.rounds = counts::read(&out)?;
+        if !counts {
+            return Ok(heard.booted);
         }
-        Ok(booted)
+        keep(&symbols, heard.symbols.as_deref().unwrap_or_default())?;
+        let files: Vec<_> = modules.into_iter().map(|(name, bytes, _)| (name, bytes)).collect();
+        heard.counted(&files, &out)
     }
 
     fn add_shell(&self, image: &mut Image) -> Result<(), LabError> {

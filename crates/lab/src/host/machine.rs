@@ -124,32 +124,8 @@ pub fn run(
     stop: &AtomicBool,
     hear: &mut dyn FnMut(&Message),
 ) -> Result<(), LabError> {
-    let initrd = scratch.path("initrd");
-    fs::write(&initrd, &boot.image).map_err(LabError::file("write", &initrd))?;
-    let log = scratch.path("console");
-    let mut command = qemu.command();
-    command.args(arguments(boot, &initrd, &log));
-    if boot.interactive {
-        command.stdout(Stdio::inherit()).stdin(Stdio::inherit());
-    } else {
-        command.stdout(Stdio::piped()).stdin(Stdio::null());
-    }
-    let errors = scratch.path("emulator");
-    let file = fs::File::create(&errors).map_err(LabError::file("make", &errors))?;
-    command.stderr(Stdio::from(file));
-    dies_with_us(&mut command, !boot.interactive);
-    if boot.accelerator == Accelerator::Exact {
-        // The emulated processor and the emulated devices are threads. On one processor a device that was rung answers
-        // before its caller goes on, every time; on two, whoever is quicker decides whether the caller sleeps first.
-        on_one_processor(&mut command);
-    }
-    let spawned = command.spawn().map_err(|source| LabError::Command {
-        act: "start the emulator".to_owned(),
-        command: command.get_program().to_string_lossy().into_owned(),
-        said: source.to_string(),
-        remedy: "",
-    });
-    let mut running = Running(spawned?);
+    let (log, errors) = (scratch.path("console"), scratch.path("emulator"));
+    let mut running = start(qemu, boot, scratch, &log, &errors)?;
     if boot.interactive {
         while running.0.try_wait().is_ok_and(|ended| ended.is_none()) && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50));
@@ -181,6 +157,40 @@ pub fn run(
             Err(LabError::Guest { what, log: told(&log) })
         }
     }
+}
+
+/// Starts the emulator; its own words go to `errors`, the guest's console to `log`.
+fn start(
+    qemu: &Qemu,
+    boot: &Boot<'_>,
+    scratch: &Scratch,
+    log: &Path,
+    errors: &Path,
+) -> Result<Running, LabError> {
+    let initrd = scratch.path("initrd");
+    fs::write(&initrd, &boot.image).map_err(LabError::file("write", &initrd))?;
+    let mut command = qemu.command();
+    command.args(arguments(boot, &initrd, log));
+    if boot.interactive {
+        command.stdout(Stdio::inherit()).stdin(Stdio::inherit());
+    } else {
+        command.stdout(Stdio::piped()).stdin(Stdio::null());
+    }
+    let file = fs::File::create(errors).map_err(LabError::file("make", errors))?;
+    command.stderr(Stdio::from(file));
+    dies_with_us(&mut command, !boot.interactive);
+    if boot.accelerator == Accelerator::Exact {
+        // The emulated processor and the emulated devices are threads. On one processor a device that was rung answers
+        // before its caller goes on, every time; on two, whoever is quicker decides whether the caller sleeps first.
+        on_one_processor(&mut command);
+    }
+    let spawned = command.spawn().map_err(|source| LabError::Command {
+        act: "start the emulator".to_owned(),
+        command: command.get_program().to_string_lossy().into_owned(),
+        said: source.to_string(),
+        remedy: "",
+    });
+    Ok(Running(spawned?))
 }
 
 fn status_text(status: Option<std::process::ExitStatus>) -> String {

@@ -83,7 +83,7 @@ pub(crate) fn open_port() -> io::Result<()> {
 pub(crate) fn write_port(bytes: &[u8]) {
     // SAFETY: reads `bytes.len()` bytes at the pointer, which are there; the port was opened.
     unsafe {
-        asm!("rep outsb", inout("rsi") bytes.as_ptr() => _, inout("rcx") bytes.len() => _, in("dx") PORT,
+        asm!("rep outsb", inlateout("rsi") bytes.as_ptr() => _, inlateout("rcx") bytes.len() => _, in("dx") PORT,
              options(nostack, preserves_flags, readonly));
     }
 }

@@ -200,11 +200,11 @@ mod tests {
 
     #[test]
     fn an_unknown_change_is_answered_with_the_known_ones() {
-        let error = format!("{:#}", spec().changed("kernal=6.12").expect_err("unknown"));
+        let error = format!("{:#}", spec().changed("krnl=6.12").expect_err("unknown"));
         assert!(
-            error.starts_with("`kernal=6.12` is no change of a case; write it like kernel=6.12"),
+            error.starts_with("`krnl=6.12` is no change of a case; write it like kernel=6.12"),
             "{error}"
         );
-        assert!(error.ends_with("there is no key `kernal`"), "{error}");
+        assert!(error.ends_with("there is no key `krnl`"), "{error}");
     }
 }
