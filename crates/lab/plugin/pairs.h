@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 /* As many vectors, and as many traces, are written of one round. */
-#define WRITTEN_MAX 8U
+#define WRITTEN_MAX 32U
 
 /* Takes down the pair that just ended, from the counters. */
 void pairs_add(void);

@@ -169,7 +169,7 @@ fn verdict(verdict: &Verdict, curves: &[ReproCurve]) -> ReproVerdict {
             .filter(|_| verdict.test.is_of_figures())
             .map_or("-".to_owned(), predicate::number),
         ours,
-        difference,
+        difference: difference.filter(|share| share.is_finite()),
         holds,
         fitted: verdict
             .fitted

@@ -24,9 +24,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Round>, LabError> {
 pub struct Round {
     /// Pairs of the counting phase, in order.
     pub ios: Vec<Io>,
-    /// The commonest vectors, commonest first; at most 8.
+    /// The commonest vectors, commonest first; at most 32.
     pub vectors: Vec<Vector>,
-    /// Traced pairs, one for each distinct vector; at most 8.
+    /// Traced pairs, one for each distinct vector; at most 32.
     pub traces: Vec<Trace>,
 }
 

@@ -117,7 +117,7 @@ pub(super) fn complaints() -> Vec<String> {
 
 /// Warnings that say nothing of a driver: that a module is not the kernel's own, what an emulated machine lacks or does not
 /// have alike, that it is slow, and libata's farewell to a disk that is unloaded.
-const NORMAL: [&str; 12] = [
+const NORMAL: [&str; 15] = [
     "taints kernel",
     "tainting kernel",
     "MP-BIOS bug: 8254 timer",
@@ -130,6 +130,9 @@ const NORMAL: [&str; 12] = [
     "hrtimer: interrupt took",
     "perf: interrupt took",
     ": disable device",
+    "amd_pstate: ",
+    "Power-on or device reset occurred",
+    "disabling VPD access",
 ];
 
 /// The message of a record of the log, if it is of level warning or worse and not [`NORMAL`].
