@@ -197,7 +197,7 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
     let how = if request.accelerator == Accelerator::Kvm { "" } else { "emulated " };
     let release = tried.first().map_or("", |one| &one.kernel);
     let mut out = paragraph(
-        &request.device,
+        &format!("{} ", request.device),
         &format!("on Linux {release}, {} {how}processors, seed {}", request.processors, args.seed),
         0,
     );
@@ -206,10 +206,10 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
         let first = format!("{verdict} {:<10}", one.trial.word());
         out += &paragraph(&first, &summary(one), 17);
         for text in &one.findings.wrong {
-            out += &paragraph("        wrong:", text, 10);
+            out += &paragraph("        wrong: ", text, 10);
         }
         for text in &one.findings.complaints {
-            out += &paragraph("        the kernel's log:", text, 10);
+            out += &paragraph("        the kernel's log: ", text, 10);
         }
     }
     let next = match tried.iter().find(|one| !one.clean) {
