@@ -60,7 +60,7 @@ fn targets_that_are_not_there() {
     refused(&["run", "--on", &missing], &[&missing]);
     refused(&["run", "--on", &room.path("new")], &["does not exist", "--size"]);
     refused(&["check", "sim:x25e"], &["sim:x25e"]);
-    refused(&["run", "--on", "lab:scsi_ram"], &["lab:scsi_ram"]);
+    refused(&["run", "--on", "lab:sata_ram"], &["`sata_ram`", "choose from brd"]);
     refused(&["run"], &["--on TARGET"]);
     refused(&["check", "/dev/null"], &["/dev/null"]);
     assert!(room.names().is_empty());
