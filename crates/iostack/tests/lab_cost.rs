@@ -41,7 +41,7 @@ fn patched(folder: &Path) -> PathBuf {
     }
     let source = copy.join("scsi_ram.c");
     let text = fs::read_to_string(&source).expect("the driver's source");
-    let function = text.find("scsi_ram_queuecommand(").expect("each command begins there");
+    let function = text.find("scsi_ram_queuecommand(struct").expect("each command begins there");
     // The last declaration of the function ends at its first empty line.
     let body = function + text[function..].find("\n\n").expect("declarations, then code");
     let nops = format!("\n\tasm volatile(\".rept {GROWTH}; nop; .endr\");\n");

@@ -93,7 +93,8 @@ fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix(SCRATCH).and_then(|rest| rest.split('-').next());
-        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+        let process: Option<u32> = process.and_then(|digits| digits.parse().ok());
+        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
