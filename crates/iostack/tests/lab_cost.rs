@@ -74,6 +74,6 @@ fn twenty_instructions_more_in_a_driver_are_found_and_the_function_is_named() {
     let held = iostack(&["lab", "cost", "--assert", &one, "--source", &source, "--quiet"]);
     let _ = fs::remove_dir_all(&folder);
     assert_eq!(held.status.code(), Some(1), "{}", said(&held));
-    assert!(said(&held).contains("scsi_ram_queuecommand"), "{}", said(&held));
+    assert!(said(&held).contains("scsi_ram:scsi_ram_queueco"), "{}", said(&held));
     assert!(said(&held).contains(&format!("+{GROWTH}")), "{}", said(&held));
 }
