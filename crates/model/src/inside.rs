@@ -38,6 +38,37 @@ pub struct Inside {
     pub flash: Option<FlashUse>,
     /// Values over time.
     pub gauges: Vec<Gauge>,
+    /// What the host did; `None` of a device alone, whose host costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostUse>,
+}
+
+/// What a simulated host spent. All figures cover the measured time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostUse {
+    /// Clocks per second of a core.
+    pub clock_hz: f64,
+    /// Cores.
+    pub cores: u32,
+    /// Clocks per I/O that a caller asked for, all layers together.
+    pub clocks_per_io: f64,
+    /// The layers that took any, in the order of the way.
+    pub layers: Vec<HostLayer>,
+    /// Interrupts.
+    pub interrupts: u64,
+    /// Completions that an interrupt brought, mean; 0 without interrupts.
+    pub completions_per_interrupt: f64,
+    /// Times a core went from one thread to another, or to sleep.
+    pub switches: u64,
+}
+
+/// A layer of a simulated host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostLayer {
+    /// `system call`, `block`, `driver`, ..
+    pub name: String,
+    /// Clocks per I/O.
+    pub clocks: f64,
 }
 
 /// I/Os of one direction and their stages.

@@ -28,6 +28,8 @@ pub enum Stage {
     Schedule,
     /// From the issue until the submitting CPU did something else: the driver, and the write that tells the device.
     Doorbell,
+    /// In a simulated adapter: its firmware, its ports, the way to the drive and back.
+    Adapter,
     /// In the device (and on the way to it and back, as far as no CPU sees it), until its interrupt.
     Device,
     /// From the interrupt to the end of the request.
@@ -68,12 +70,13 @@ pub enum Stage {
 
 impl Stage {
     /// All, in the order of a request's way through host and device.
-    pub const WAY: [Stage; 23] = [
+    pub const WAY: [Stage; 24] = [
         Stage::Late,
         Stage::Submit,
         Stage::Queue,
         Stage::Schedule,
         Stage::Doorbell,
+        Stage::Adapter,
         Stage::Device,
         Stage::Admit,
         Stage::Link,
@@ -116,6 +119,7 @@ impl Stage {
             Stage::Queue => "queue",
             Stage::Schedule => "schedule",
             Stage::Doorbell => "doorbell",
+            Stage::Adapter => "adapter",
             Stage::Device => "device",
             Stage::Complete => "complete",
             Stage::Wake => "wake",
@@ -145,6 +149,7 @@ impl Stage {
             Stage::Queue => "bio to request: split, merge, tag",
             Stage::Schedule => "I/O scheduler",
             Stage::Doorbell => "driver, telling the device",
+            Stage::Adapter => "the adapter's firmware and ports",
             Stage::Device => "device, until its interrupt",
             Stage::Complete => "interrupt to end of request",
             Stage::Wake => "end of request to wake-up",
@@ -169,7 +174,7 @@ impl Stage {
     /// The part it belongs to.
     pub const fn part(self) -> Part {
         match self {
-            Stage::Doorbell | Stage::Link => Part::Transport,
+            Stage::Doorbell | Stage::Adapter | Stage::Link => Part::Transport,
             Stage::Late
             | Stage::Submit
             | Stage::Queue

@@ -1,6 +1,6 @@
 //! What is a part of the simulated world?
 
-use iostack_model::{Bytes, FlashUse, ResourceUse};
+use iostack_model::{Bytes, Engine, FlashUse, HostUse, ResourceUse};
 
 use super::{RequestId, Sim, Time};
 
@@ -16,6 +16,26 @@ pub struct Shape {
     /// Smallest unit of an I/O.
     pub block: Bytes,
 }
+
+/// A thread that submits requests, for parts that know threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// How it asks.
+    pub engine: Engine,
+    /// Past the page cache.
+    pub direct: bool,
+    /// I/Os it keeps in flight.
+    pub queue_depth: u32,
+    /// I/Os it submits with one call, at most.
+    pub batch_submit: u32,
+    /// Its number among the threads of all jobs that run together.
+    pub number: u32,
+    /// Processors it may use; all when absent.
+    pub cpus: Option<Vec<u32>>,
+}
+
+/// Bits of [`super::Request::user`] below the number of the caller, which belong to it.
+pub const CALLER_SHIFT: u32 = 13;
 
 /// A core, a lock, an adapter, a device: something that a request visits.
 ///
@@ -36,6 +56,9 @@ pub trait Part {
         sim.finish(id);
     }
 
+    /// These threads submit from now on: `user >> `[`CALLER_SHIFT`] of a request is its place in the list.
+    fn meet(&mut self, _callers: &[Caller]) {}
+
     /// Measuring starts: accounts and counts begin anew.
     fn begin(&mut self, _now: Time) {}
 
@@ -47,6 +70,11 @@ pub trait Part {
 
     /// What flash management did since [`Part::begin`].
     fn flash(&self) -> Option<FlashUse> {
+        None
+    }
+
+    /// What the host spent, of the part that is one; `ios` were asked for since [`Part::begin`].
+    fn host(&self, _ios: u64) -> Option<HostUse> {
         None
     }
 

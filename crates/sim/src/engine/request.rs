@@ -19,6 +19,8 @@ pub enum Kind {
     Trim,
     /// All that was acknowledged must be on the medium.
     Flush,
+    /// The caller computes for as many clocks of its core as the length says; for hosts, no device sees it.
+    Compute,
 }
 
 impl Kind {

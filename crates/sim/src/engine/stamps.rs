@@ -35,7 +35,7 @@ impl Stamps {
             Kind::Write => self.write(request.offset, request.length, request.stamp),
             Kind::Trim => self.write(request.offset, request.length, 0),
             Kind::Read => request.stamp = self.read(request.offset, request.length),
-            Kind::Flush => {}
+            Kind::Flush | Kind::Compute => {}
         }
     }
 

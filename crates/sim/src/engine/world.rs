@@ -1,9 +1,9 @@
 //! Who is there, and whose turn is it?
 
-use iostack_model::{FlashUse, ResourceUse};
+use iostack_model::{FlashUse, HostUse, ResourceUse};
 
 use super::sim::{DRIVER, Message};
-use super::{Part, PartId, RequestId, Shape, Sim, Time};
+use super::{Caller, Part, PartId, RequestId, Shape, Sim, Time};
 
 /// What the driver is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,21 @@ impl World {
             self.sim.me = event.part;
             self.parts[usize::from(event.part)].wake(event.token, &mut self.sim);
         }
+    }
+
+    /// These threads submit from now on.
+    pub fn meet(&mut self, callers: &[Caller]) {
+        self.parts.iter_mut().for_each(|part| part.meet(callers));
+    }
+
+    /// Whether a host runs the callers, so that their processor time counts.
+    pub fn has_host(&self) -> bool {
+        self.host(0).is_some()
+    }
+
+    /// What the host spent on so many I/Os; `None` of a device alone.
+    pub fn host(&self, ios: u64) -> Option<HostUse> {
+        self.parts().find_map(|part| part.host(ios))
     }
 
     /// Measuring starts.

@@ -130,6 +130,12 @@ impl Board {
         self.last = now;
     }
 
+    /// I/Os that counted so far.
+    pub(super) fn ios(&self) -> u64 {
+        let counted = |tally: &Tally| tally.latency.count();
+        self.tallies.iter().chain(self.totals.iter()).map(counted).sum()
+    }
+
     /// Moves what was counted since the last call to the sums.
     pub(super) fn publish(&mut self) {
         for (direction, tally) in self.tallies.iter_mut().enumerate() {

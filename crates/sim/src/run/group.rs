@@ -1,6 +1,6 @@
 //! What is counted of jobs that are reported as one?
 
-use iostack_model::{Direction, Failure, FlashUse, Job, LogEntry, Nanos, ResourceUse};
+use iostack_model::{Direction, Failure, FlashUse, HostUse, Job, LogEntry, Nanos, ResourceUse};
 
 use super::board::Board;
 use super::worker::ramp_of;
@@ -42,6 +42,7 @@ pub(super) struct Ended {
     pub(super) flash: Vec<FlashUse>,
     pub(super) gauges: Vec<(&'static str, f64)>,
     pub(super) events: u64,
+    pub(super) host: Option<HostUse>,
 }
 
 impl<'a> Group<'a> {
@@ -82,6 +83,7 @@ impl<'a> Group<'a> {
             flash: world.flash(),
             gauges: world.gauges(),
             events: world.events() - events_before,
+            host: if begun { world.host(self.board.ios()) } else { None },
         });
     }
 

@@ -159,6 +159,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Write => "write",
         Kind::Trim => "trim",
         Kind::Flush => "flush",
+        Kind::Compute => "compute",
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn assemble(
     about: &About,
     seed: u64,
 ) -> Result<Outcome, SimError> {
-    let Ended { elapsed, resources, flash, gauges, events } =
+    let Ended { elapsed, resources, flash, gauges, events, host } =
         group.ended.take().expect("a stage runs until all its groups have ended");
     let totals = group.board.finish(elapsed, gauges);
     check_utilisation(&resources);
@@ -107,6 +107,7 @@ pub(super) fn assemble(
         resources,
         flash: together(&flash),
         gauges: totals.gauges,
+        host,
         ..about.inside()
     };
     inside.limit = limit::of(&outcome, &inside);

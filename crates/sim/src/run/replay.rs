@@ -7,14 +7,14 @@
 use std::iter::Peekable;
 use std::sync::atomic::Ordering;
 
-use iostack_model::{Caveat, Direction, Job, LogEntry, Mix, Nanos, Phase};
+use iostack_model::{Engine, Caveat, Direction, Job, LogEntry, Mix, Nanos, Phase};
 use iostack_workload::trace::{TraceError, TraceIo};
 
 use super::group::{Group, looks_every};
 use super::stage::Bench;
 use super::{About, Ran, RunOptions, SimError, outcome, progress};
 use crate::devices;
-use crate::engine::{Happened, Kind, RequestId, Shape, Time, World};
+use crate::engine::{Caller, Happened, Kind, RequestId, Shape, Time, World};
 use crate::sheet::Sheet;
 
 /// So many in flight: the device does not keep up, and never will.
@@ -107,6 +107,15 @@ const SLICE: u32 = 1;
 
 impl<'a> Replayer<'_, 'a, '_> {
     fn go(mut self) -> Result<Group<'a>, SimError> {
+        let depth = u32::try_from(self.depth).unwrap_or(u32::MAX);
+        self.bench.world.meet(&[Caller {
+            engine: Engine::Libaio,
+            direct: true,
+            queue_depth: depth,
+            batch_submit: 1,
+            number: 0,
+            cpus: None,
+        }]);
         self.bench.world.begin();
         self.bench.keep_spans();
         let slice = self.group.slice;

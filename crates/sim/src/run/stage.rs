@@ -16,10 +16,10 @@ use super::group::{Group, LOOK_EVERY, looks_every, unserved};
 use super::proof::{Proof, wrong};
 use super::worker::{Doing, FAILURES_MAX, Flight, Next, Worker};
 use super::{RunOptions, SimError};
-use crate::engine::{Happened, Kind, RequestId, Time, World};
+use crate::engine::{CALLER_SHIFT, Caller, Happened, Kind, RequestId, Time, World};
 
 /// Bits of a request's `user` that name the slot; the others name the worker.
-const SLOT_BITS: u32 = 13;
+const SLOT_BITS: u32 = CALLER_SHIFT;
 const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 
 /// Nobody answers for an hour: that is no device any more.
@@ -102,6 +102,8 @@ impl<'b, 'a> Stage<'b, 'a> {
             }
         }
         assert!(stage.workers.len() < 1 << INDEX_BITS, "more than 2^19 threads");
+        let callers: Vec<Caller> = stage.workers.iter().zip(0..).map(|(worker, at)| worker.caller(at)).collect();
+        stage.bench.world.meet(&callers);
         Ok(stage)
     }
 

@@ -9,7 +9,7 @@ use iostack_workload::{Limits, Op, Pacer, Plan, Region, Source, WorkloadError};
 
 use super::SimError;
 use super::proof::Expected;
-use crate::engine::{RequestId, Shape, Time};
+use crate::engine::{Caller, RequestId, Shape, Time};
 
 /// A thread stops after so many failures, as in the real engine.
 pub(super) const FAILURES_MAX: u64 = 1000;
@@ -148,6 +148,18 @@ impl<'a> Worker<'a> {
             failures: 0,
             alarm: Time::MAX,
         })
+    }
+
+    /// As the host knows it, the `number`th of the stage.
+    pub(super) fn caller(&self, number: u32) -> Caller {
+        Caller {
+            engine: self.job.engine,
+            direct: self.job.direct,
+            queue_depth: self.depth,
+            batch_submit: self.job.batch.submit.clamp(1, self.depth),
+            number,
+            cpus: self.job.cpus.clone(),
+        }
     }
 
     /// Measuring starts.

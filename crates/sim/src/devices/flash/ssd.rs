@@ -191,6 +191,7 @@ impl Ssd {
             Kind::Read => (&self.spec.read, pages),
             Kind::Write => (&self.spec.write, pages),
             Kind::Trim | Kind::Flush => (&self.spec.write, 0),
+            Kind::Compute => unreachable!("only hosts compute"),
         };
         let decided = self.cores.serve(sim.now(), work.command + work.page * pages) + work.delay;
         if decided == sim.now() {
@@ -210,6 +211,7 @@ impl Ssd {
             Kind::Read | Kind::Write => {}
             Kind::Trim => return self.trim(id, sim),
             Kind::Flush => return self.flush(id, sim),
+            Kind::Compute => unreachable!("only hosts compute"),
         }
         if self.within_page(offset, length) {
             return self.page(kind, id, sim);

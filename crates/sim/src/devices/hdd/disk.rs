@@ -95,6 +95,7 @@ impl Disk {
             }
             Kind::Write => self.take_data(id, sim),
             Kind::Trim => self.complete(id, sim),
+            Kind::Compute => unreachable!("only hosts compute"),
             Kind::Flush => {
                 let is_destage = |(job, ..): &&(Job, Time, Passage)| matches!(job.what, What::Destage(_));
                 let left = self.buffer.dirty.len() + self.current.iter().filter(is_destage).count();

@@ -68,6 +68,7 @@ impl Raid {
                 self.flushes.push((id, self.cache.next));
             }
             Kind::Flush => self.flush_members(id, sim),
+            Kind::Compute => unreachable!("only hosts compute"),
         }
     }
 
