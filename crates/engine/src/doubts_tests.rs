@@ -47,6 +47,7 @@ fn quiet() -> (Outcome, Evidence) {
         stages: None,
         layers: None,
         inside: None,
+        app: None,
         caveats: Vec::new(),
     };
     (outcome, Evidence { alone: true, ..Evidence::default() })

@@ -55,6 +55,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         stages: None,
         layers: None,
         inside: None,
+        app: None,
         caveats: Vec::new(),
     };
     outcome.iops = iops(&outcome);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Amount, BlockSizes, Bytes, Mix, Nanos};
+use crate::{Access, Amount, App, BlockSizes, Bytes, Mix, Nanos};
 
 /// The kernel interface that carries the I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -249,6 +249,9 @@ pub struct Job {
     pub file_count: u32,
     /// Remove the files this job made.
     pub unlink: bool,
+    /// An application that decides by itself what it asks; patterns, sizes and depth say nothing then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app: Option<App>,
     /// A trace that was replayed instead, in words: its name, format and speed.
     pub replay: Option<String>,
     /// The options as they were typed, in order: what fio's JSON shows as "job options".
@@ -299,6 +302,7 @@ impl Default for Job {
             directory: None,
             file_count: 1,
             unlink: false,
+            app: None,
             replay: None,
             options: Vec::new(),
         }

@@ -8,6 +8,7 @@
 //! Start reading at [`Job`], then [`Outcome`].
 
 mod access;
+mod app;
 mod bins;
 mod card;
 mod caveat;
@@ -30,6 +31,7 @@ mod timeline;
 mod units;
 
 pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order, Zone};
+pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber};
 pub use caveat::Caveat;

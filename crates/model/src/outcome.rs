@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, Target};
+use crate::{AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, Target};
 
 /// Version of the JSON layout; raised when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -72,6 +72,9 @@ pub struct Outcome {
     /// What happened inside, when the target is simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<Inside>,
+    /// What the application did, when the job is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<AppUse>,
     /// Why to doubt it.
     pub caveats: Vec<Caveat>,
 }

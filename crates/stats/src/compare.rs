@@ -187,6 +187,7 @@ pub(crate) mod tests {
             stages: None,
             layers: None,
             inside: None,
+            app: None,
             caveats: Vec::new(),
         }
     }

@@ -95,6 +95,7 @@ pub(super) fn assemble(
         stages: None,
         layers: None,
         inside: None,
+        app: None,
         caveats: Vec::new(),
     };
     outcome.iops = iops(&outcome);
