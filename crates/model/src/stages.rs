@@ -28,8 +28,6 @@ pub enum Stage {
     Schedule,
     /// From the issue until the submitting CPU did something else: the driver, and the write that tells the device.
     Doorbell,
-    /// In a simulated adapter: its firmware, its ports, the way to the drive and back.
-    Adapter,
     /// In the device (and on the way to it and back, as far as no CPU sees it), until its interrupt.
     Device,
     /// From the interrupt to the end of the request.
@@ -40,6 +38,8 @@ pub enum Stage {
     Switch,
     /// From there to the caller: the rest of the system call, or of the wait for its completion to be picked up.
     Return,
+    /// In a simulated adapter: its firmware, its ports, the way to the drive and back.
+    Adapter,
     /// Inside a simulated device: waiting for a place in its command queue.
     Admit,
     /// Inside: waiting for and on the link, command and data.

@@ -1,16 +1,23 @@
-//! Which devices are built in? The files of `platforms/devices/`, compiled in.
+//! Which platforms, and which of their parts, are built in? The files of `platforms/`, compiled in.
 
 use crate::sheet::Sheet;
 
-/// The file of a device, by its name.
+/// A file by its name: a device, or something in another folder.
 macro_rules! file {
     ($name:literal) => {
         ($name, include_str!(concat!("../../../platforms/devices/", $name, ".toml")))
+    };
+    ($folder:literal, $name:literal) => {
+        ($name, include_str!(concat!("../../../platforms/", $folder, "/", $name, ".toml")))
     };
 }
 
 /// Name and text of each file, in the order in which they are listed: of today first.
 const FILES: &[(&str, &str)] = &[
+    file!(".", "x5570"),
+    file!("systems", "linux-2.6.28"),
+    file!("adapters", "lsi-sas"),
+    file!("adapters", "ahci"),
     file!("tlc-1t"),
     file!("qlc-2t"),
     file!("datacentre"),

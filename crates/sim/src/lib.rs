@@ -12,11 +12,13 @@
 //!
 //! Start reading at [`engine`], then at `devices/zero.rs`, the smallest part.
 
+mod adapter;
 pub mod card;
 pub mod catalogue;
 pub mod claims;
 pub mod devices;
 pub mod engine;
 pub mod ftl;
+mod host;
 pub mod run;
 pub mod sheet;

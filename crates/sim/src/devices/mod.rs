@@ -4,12 +4,13 @@ mod bucket;
 mod dram;
 mod flash;
 mod hdd;
-mod parameter;
+pub(crate) mod parameter;
 mod raid0;
 mod zero;
 
 use crate::engine::{PartId, World};
 use crate::sheet::{Parameter, Sheet, SheetError};
+use crate::{adapter, host};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,17 @@ pub struct DeviceKind {
 }
 
 /// All kinds.
-pub const KINDS: &[DeviceKind] = &[zero::KIND, flash::KIND, dram::KIND, hdd::KIND, raid0::KIND, bucket::KIND];
+pub const KINDS: &[DeviceKind] = &[
+    host::KIND,
+    host::SYSTEM_KIND,
+    adapter::KIND,
+    zero::KIND,
+    flash::KIND,
+    dram::KIND,
+    hdd::KIND,
+    raid0::KIND,
+    bucket::KIND,
+];
 
 /// Adds the device of a sheet to the world; `seed` decides whatever chance does in it.
 pub fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {

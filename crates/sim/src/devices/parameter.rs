@@ -3,12 +3,12 @@
 use crate::sheet::{Parameter, Sheet, SheetError, Unit};
 
 /// A number that the file must give.
-pub(super) const fn needs(key: &'static str, unit: Unit, meaning: &'static str) -> Parameter {
+pub(crate) const fn needs(key: &'static str, unit: Unit, meaning: &'static str) -> Parameter {
     Parameter { key, unit, default: None, meaning }
 }
 
 /// A number that is `default` when the file does not say; `none` when there is no such thing.
-pub(super) const fn with(
+pub(crate) const fn with(
     key: &'static str,
     unit: Unit,
     default: &'static str,
@@ -18,7 +18,7 @@ pub(super) const fn with(
 }
 
 /// A count within a range.
-pub(super) fn count_within(sheet: &Sheet, key: &str, least: u64, most: u64) -> Result<u64, SheetError> {
+pub(crate) fn count_within(sheet: &Sheet, key: &str, least: u64, most: u64) -> Result<u64, SheetError> {
     let count = sheet.count(key)?;
     if (least..=most).contains(&count) {
         return Ok(count);
@@ -27,7 +27,7 @@ pub(super) fn count_within(sheet: &Sheet, key: &str, least: u64, most: u64) -> R
 }
 
 /// A size that is not 0 and a multiple of `unit`.
-pub(super) fn whole_bytes(sheet: &Sheet, key: &str, unit: u64) -> Result<u64, SheetError> {
+pub(crate) fn whole_bytes(sheet: &Sheet, key: &str, unit: u64) -> Result<u64, SheetError> {
     let bytes = sheet.bytes(key)?.0;
     if bytes > 0 && bytes.is_multiple_of(unit) {
         return Ok(bytes);
@@ -40,19 +40,19 @@ pub(super) fn whole_bytes(sheet: &Sheet, key: &str, unit: u64) -> Result<u64, Sh
 }
 
 /// What a missing value of a time stands for.
-pub(super) fn time_or(sheet: &Sheet, key: &str, otherwise: u64) -> Result<u64, SheetError> {
+pub(crate) fn time_or(sheet: &Sheet, key: &str, otherwise: u64) -> Result<u64, SheetError> {
     if sheet.has(key) { Ok(sheet.time(key)?.0) } else { Ok(otherwise) }
 }
 
 /// How long bytes take at a rate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     bytes_per_second: f64,
 }
 
 impl Pace {
     /// The rate that the sheet gives.
-    pub(super) fn of(sheet: &Sheet, key: &str) -> Result<Pace, SheetError> {
+    pub(crate) fn of(sheet: &Sheet, key: &str) -> Result<Pace, SheetError> {
         let bytes_per_second = sheet.rate(key)?;
         if bytes_per_second >= 1.0 {
             return Ok(Pace { bytes_per_second });
@@ -61,12 +61,12 @@ impl Pace {
     }
 
     /// The same, where there may be no limit.
-    pub(super) fn of_limit(sheet: &Sheet, key: &str) -> Result<Option<Pace>, SheetError> {
+    pub(crate) fn of_limit(sheet: &Sheet, key: &str) -> Result<Option<Pace>, SheetError> {
         sheet.has(key).then(|| Pace::of(sheet, key)).transpose()
     }
 
     /// ns that `bytes` take, rounded once.
-    pub(super) fn time(self, bytes: u64) -> u64 {
+    pub(crate) fn time(self, bytes: u64) -> u64 {
         (bytes as f64 * 1e9 / self.bytes_per_second).round() as u64
     }
 }

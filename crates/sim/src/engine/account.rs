@@ -61,6 +61,12 @@ impl Account {
         busy
     }
 
+    /// End of what was booked last.
+    #[inline]
+    pub fn until(&self) -> Time {
+        self.until
+    }
+
     /// Times it was used.
     pub fn visits(&self) -> u64 {
         self.visits

@@ -14,7 +14,10 @@ const DOUBTS: &[Doubt] = &[failed, interrupted, depth_below_asked, rate_missed];
 
 /// What the simulation leaves out: whether the job asks for it, and what it is.
 const LEFT_OUT: &[(Asks, &str)] = &[
-    (|_| true, "the host (system calls, interrupts and CPUs take no time)"),
+    (
+        |outcome| outcome.inside.as_ref().is_none_or(|inside| inside.host.is_none()),
+        "the host (system calls, interrupts and CPUs take no time)",
+    ),
     (|outcome| !outcome.job.direct || outcome.job.engine == Engine::Mmap, "the page cache"),
     (
         |outcome| outcome.job.data != Data::Random && outcome.job.mix.write > 0,

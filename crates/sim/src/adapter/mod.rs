@@ -1,0 +1,128 @@
+//! What stands between the host and its drives?
+//!
+//! ```text
+//!   tags ──► firmware ──► drive 0, 1, ..        commands; each takes the firmware's time, whose inverse caps IOPS
+//!            uplink ◄──── drive                 data of reads and writes, all drives together
+//!            coalesce ──► interrupt             completions wait for others, or for a timer
+//! ```
+//!
+//! The clocks of its driver belong to its sheet too, since they follow the adapter: registers that the driver must read,
+//! what an interrupt costs, whether commands are translated. The host spends them.
+
+mod part;
+
+use iostack_model::Nanos;
+
+use crate::devices::DeviceKind;
+use crate::devices::parameter::{Pace, count_within, with};
+use crate::host::part_of_a_platform;
+use crate::sheet::{Sheet, SheetError, Unit};
+
+pub(crate) use part::Adapter;
+
+pub(crate) const KIND: DeviceKind = DeviceKind {
+    name: "adapter",
+    about: "a host bus adapter or the interface of NVMe drives, with its driver: part of a platform",
+    parameters: &[
+        with(
+            "adapter.protocol",
+            Unit::Word(&["scsi", "ata", "nvme"]),
+            "scsi",
+            "which layers its commands pass: SCSI, SCSI and the translation to ATA, or neither",
+        ),
+        with(
+            "adapter.translation",
+            Unit::Number,
+            "0",
+            "clocks of the translation from SCSI to ATA, both ways",
+        ),
+        with("adapter.driver", Unit::Number, "0", "clocks of the driver for each command, doorbell included"),
+        with("adapter.driver_interrupt", Unit::Number, "0", "clocks of the driver for each interrupt"),
+        with("adapter.driver_end", Unit::Number, "0", "clocks of the driver for each completion"),
+        with(
+            "adapter.register_reads",
+            Unit::Number,
+            "0",
+            "uncacheable registers that the driver reads for each interrupt",
+        ),
+        with(
+            "adapter.command",
+            Unit::Time,
+            "0",
+            "time of the firmware for each command; its inverse caps IOPS",
+        ),
+        with("adapter.tags", Unit::Count, "none", "commands that it takes at once, all drives together"),
+        with("adapter.rate", Unit::Rate, "none", "data between adapter and host, all drives together"),
+        with(
+            "adapter.delay",
+            Unit::Time,
+            "0",
+            "more time of each command in the adapter, without keeping others waiting",
+        ),
+        with(
+            "adapter.queues",
+            Unit::Word(&["one", "per-core"]),
+            "one",
+            "queues, each with an interrupt: one for all cores, or one for each core",
+        ),
+        with("adapter.coalesce", Unit::Count, "1", "completions that share an interrupt"),
+        with("adapter.coalesce_time", Unit::Time, "50us", "a completion waits for others so long at most"),
+    ],
+    build: part_of_a_platform,
+};
+
+/// What the host spends because of it, clocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Driver {
+    pub(crate) is_scsi: bool,
+    pub(crate) translation: f64,
+    pub(crate) command: f64,
+    pub(crate) interrupt: f64,
+    pub(crate) end: f64,
+    pub(crate) register_reads: f64,
+    pub(crate) per_core: bool,
+}
+
+impl Driver {
+    pub(crate) fn of(sheet: &Sheet) -> Result<Driver, SheetError> {
+        let protocol = sheet.word("adapter.protocol")?;
+        Ok(Driver {
+            is_scsi: protocol != "nvme",
+            translation: if protocol == "ata" { sheet.number("adapter.translation")? } else { 0.0 },
+            command: sheet.number("adapter.driver")?,
+            interrupt: sheet.number("adapter.driver_interrupt")?,
+            end: sheet.number("adapter.driver_end")?,
+            register_reads: sheet.number("adapter.register_reads")?,
+            per_core: sheet.word("adapter.queues")? == "per-core",
+        })
+    }
+}
+
+/// The numbers of its hardware.
+#[derive(Clone, Debug)]
+pub(crate) struct Hardware {
+    pub(crate) command: Nanos,
+    pub(crate) delay: Nanos,
+    pub(crate) tags: u64,
+    pub(crate) uplink: Option<Pace>,
+    pub(crate) coalesce: usize,
+    pub(crate) coalesce_time: Nanos,
+}
+
+impl Hardware {
+    pub(crate) fn of(sheet: &Sheet) -> Result<Hardware, SheetError> {
+        let tags = if sheet.has("adapter.tags") {
+            count_within(sheet, "adapter.tags", 1, 1 << 20)?
+        } else {
+            u64::MAX
+        };
+        Ok(Hardware {
+            command: sheet.time("adapter.command")?,
+            delay: sheet.time("adapter.delay")?,
+            tags,
+            uplink: Pace::of_limit(sheet, "adapter.rate")?,
+            coalesce: count_within(sheet, "adapter.coalesce", 1, 1 << 16)? as usize,
+            coalesce_time: sheet.time("adapter.coalesce_time")?,
+        })
+    }
+}

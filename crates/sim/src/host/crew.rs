@@ -1,0 +1,159 @@
+//! Who runs on which core?
+//!
+//! A core has an account of what it did; what is booked beyond the present is one stretch. An interrupt runs at once: what the
+//! core was doing ends later by as much. Threads that find no free core wait in one queue.
+
+use std::collections::VecDeque;
+
+use crate::engine::{Account, RequestId, Time};
+
+/// What a thread is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It waits for an I/O, or for its program.
+    Out,
+    /// It waits for a core.
+    Queued,
+    /// It runs on a core, until the core's `end`.
+    Running,
+    /// It has just given an I/O back on its core, and may ask for the next at the same moment.
+    Lingers,
+    /// It looks for its completion again and again, on its core.
+    Spins,
+}
+
+/// What a running thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Submit,
+    /// Under the lock of the I/O scheduler.
+    Locked,
+    Reap,
+    Compute,
+    Look,
+}
+
+/// A thread that submits.
+#[derive(Clone, Debug)]
+pub(crate) struct Thread {
+    pub(crate) state: State,
+    pub(crate) step: Step,
+    /// The core that it runs on, or ran on last.
+    pub(crate) core: u32,
+    /// Its call ends with the I/O.
+    pub(crate) is_call: bool,
+    pub(crate) polls: bool,
+    /// Index of its [`super::paths::Way`].
+    pub(crate) way: usize,
+    pub(crate) batch_most: usize,
+    /// Asked for, not begun.
+    pub(crate) todo: VecDeque<RequestId>,
+    /// In the step that runs.
+    pub(crate) batch: Vec<RequestId>,
+    /// Through, not picked up.
+    pub(crate) ready: Vec<RequestId>,
+    /// It was asleep, and pays for running again.
+    pub(crate) slept: bool,
+    /// It spins since then.
+    pub(crate) spins_from: Time,
+}
+
+/// A core.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Core {
+    pub(crate) account: Account,
+    /// Who runs, lingers or spins on it.
+    pub(crate) thread: Option<u32>,
+    /// When what runs ends, unless interrupts make it later.
+    pub(crate) end: Time,
+    /// Its interrupts are through then.
+    pub(crate) interrupts_until: Time,
+}
+
+/// Cores and those who wait for one.
+#[derive(Clone, Debug)]
+pub(crate) struct Crew {
+    pub(crate) cores: Vec<Core>,
+    pub(crate) queue: VecDeque<u32>,
+    /// Cores without a thread.
+    idle: Vec<u64>,
+    idle_count: usize,
+    pub(crate) switches: u64,
+}
+
+impl Crew {
+    pub(crate) fn new(cores: usize) -> Crew {
+        let mut crew = Crew {
+            cores: vec![Core::default(); cores],
+            queue: VecDeque::new(),
+            idle: Vec::new(),
+            idle_count: 0,
+            switches: 0,
+        };
+        crew.clear();
+        crew
+    }
+
+    /// No thread is anywhere.
+    pub(crate) fn clear(&mut self) {
+        let cores = self.cores.len();
+        self.queue.clear();
+        self.cores.iter_mut().for_each(|core| core.thread = None);
+        self.idle = vec![u64::MAX; cores.div_ceil(64)];
+        if !cores.is_multiple_of(64) {
+            *self.idle.last_mut().expect("there is a core") = (1 << (cores % 64)) - 1;
+        }
+        self.idle_count = cores;
+    }
+
+    /// A free core, its own if that is free; it is the caller's now.
+    #[inline]
+    pub(crate) fn take_idle(&mut self, liked: u32) -> Option<u32> {
+        if self.idle_count == 0 {
+            return None;
+        }
+        let (word, bit) = (liked as usize / 64, liked % 64);
+        let core = if self.idle[word] >> bit & 1 == 1 {
+            liked
+        } else {
+            let word = self.idle.iter().position(|&bits| bits != 0).expect("one is idle");
+            word as u32 * 64 + self.idle[word].trailing_zeros()
+        };
+        self.idle[core as usize / 64] &= !(1 << (core % 64));
+        self.idle_count -= 1;
+        Some(core)
+    }
+
+    #[inline]
+    pub(crate) fn give_back(&mut self, core: u32) {
+        self.cores[core as usize].thread = None;
+        self.idle[core as usize / 64] |= 1 << (core % 64);
+        self.idle_count += 1;
+    }
+
+    /// The core is busy for `ns` more, from now or from the end of what is booked; when it is through.
+    #[inline]
+    pub(crate) fn run(&mut self, core: u32, now: Time, ns: u64) -> Time {
+        let core = &mut self.cores[core as usize];
+        let start = now.max(core.account.until());
+        core.end = start + ns;
+        core.account.book(now, start, core.end);
+        core.end
+    }
+
+    /// An interrupt takes `ns` of the core, before all else; when it is through.
+    #[inline]
+    pub(crate) fn interrupt(&mut self, core: u32, now: Time, ns: u64) -> Time {
+        let core = &mut self.cores[core as usize];
+        let start = now.max(core.interrupts_until);
+        core.interrupts_until = start + ns;
+        let until = core.account.until();
+        if until > now {
+            core.account.extend(until + ns);
+            core.end += ns;
+        } else {
+            core.account.book(now, start, start + ns);
+        }
+        core.interrupts_until
+    }
+}

@@ -1,0 +1,126 @@
+//! What happens around the drive? Threads, cores, layers with their clocks, locks, interrupts.
+//!
+//! ```text
+//!   thread ─► system call, vfs, block, driver on a core ─► (lock) ─► adapter ─► drive
+//!      ▲                                                                          │
+//!      └── return ◄── switch ◄── wake ◄── interrupt, on a core that it interrupts ◄┘
+//! ```
+//!
+//! Each step takes the clocks that the system's and the adapter's sheets give, on a core; a core runs one thing at a time.
+//! Interrupts come first and make whatever runs end later; threads wait for a core in one queue, in order. What a thread
+//! does between its last completion and its next I/O takes no time unless the job or the system says so.
+//!
+//! Start reading at `part.rs`; `paths.rs` is what each step costs, `crew.rs` who runs where.
+
+mod crew;
+mod interrupt;
+mod layer;
+mod part;
+mod paths;
+mod system;
+
+use iostack_workload::Rng;
+
+use crate::adapter::{Adapter, Driver, Hardware};
+use crate::devices::parameter::{count_within, needs, with};
+use crate::devices::{self, DeviceKind};
+use crate::engine::{PartId, Shape, World};
+use crate::sheet::{Sheet, SheetError, Unit};
+use part::{Drives, Host};
+use system::System;
+
+pub(crate) use system::KIND as SYSTEM_KIND;
+
+pub(crate) const KIND: DeviceKind = DeviceKind {
+    name: "platform",
+    about: "a whole machine: cores, an operating system, adapters, drives",
+    parameters: &[
+        needs("platform.cores", Unit::Count, "cores that run threads and interrupts"),
+        needs("platform.ghz", Unit::Number, "clocks of a core in a nanosecond"),
+        needs("platform.os", Unit::Device, "the operating system: clocks of each step"),
+        needs("platform.adapter", Unit::Device, "the kind of adapter, with its driver"),
+        with("platform.adapters", Unit::Count, "1", "how many; drives take turns at them"),
+        needs("platform.drive", Unit::Device, "the kind of drive"),
+        with("platform.drives", Unit::Count, "1", "how many, in all"),
+        with(
+            "platform.spread",
+            Unit::Word(&["threads", "offsets"]),
+            "threads",
+            "threads take turns at the drives, each thread stays at its own; or the drives follow each other in one space",
+        ),
+        with("platform.register_read", Unit::Number, "2100", "clocks of an uncacheable read of a register"),
+        with(
+            "platform.interrupts",
+            Unit::Word(&["adapter", "one"]),
+            "adapter",
+            "adapters take turns at the cores, or one core takes all; queues for each core interrupt the caller's",
+        ),
+        with(
+            "platform.completion",
+            Unit::Word(&["interrupt", "poll"]),
+            "interrupt",
+            "how a thread learns that its I/O is through, unless the job asks for polling itself",
+        ),
+    ],
+    build,
+};
+
+/// For sheets that are not devices by themselves.
+pub(crate) fn part_of_a_platform(sheet: &Sheet, _: &mut World, _: u64) -> Result<PartId, SheetError> {
+    Err(SheetError {
+        place: format!("sim:{}", sheet.name),
+        what: format!("a sheet of kind `{}` is part of a platform and answers no I/O", sheet.kind.name),
+        remedy: "name a platform or a drive of `iostack sim list`".to_owned(),
+    })
+}
+
+fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
+    let member = |key: &str, kind: &str| {
+        let member = sheet.device(key)?;
+        if member.kind.name == kind {
+            return Ok(member);
+        }
+        Err(sheet.refuse(
+            key,
+            &format!("it is a {}", member.kind.name),
+            &format!("name a sheet of kind {kind}"),
+        ))
+    };
+    let (system, adapter) = (member("platform.os", "os")?, member("platform.adapter", "adapter")?);
+    let drive = sheet.device("platform.drive")?;
+    if [KIND.name, "os", "adapter"].contains(&drive.kind.name) {
+        return Err(sheet.refuse("platform.drive", &format!("it is a {}", drive.kind.name), "name a drive"));
+    }
+    let ghz = sheet.number("platform.ghz")?;
+    if !(0.001..=1000.0).contains(&ghz) {
+        return Err(sheet.refuse("platform.ghz", "no core has such a clock", "write it like 2.93"));
+    }
+    let adapters = count_within(sheet, "platform.adapters", 1, 64)? as usize;
+    let count = count_within(sheet, "platform.drives", 1, 256)? as usize;
+    let mut drives = Vec::new();
+    for index in 0..count {
+        drives.push(devices::build(&drive, world, Rng::stream(seed, index as u64).next_u64())?);
+    }
+    let each = world.shape_of(drives[0]).expect("a drive has a shape");
+    let hardware = Hardware::of(&adapter)?;
+    let spread = sheet.word("platform.spread")? == "offsets";
+    let parts: Vec<PartId> = (0..adapters)
+        .map(|first| {
+            let own = drives.iter().skip(first).step_by(adapters).copied().collect();
+            world.add(Box::new(Adapter::new(hardware.clone(), own)))
+        })
+        .collect();
+    let host = Host::new(
+        part::Machine {
+            cores: count_within(sheet, "platform.cores", 1, 1024)? as usize,
+            ns_per_clock: 1.0 / ghz,
+            register_read: sheet.number("platform.register_read")?,
+            one_for_all: sheet.word("platform.interrupts")? == "one",
+            polls: sheet.word("platform.completion")? == "poll",
+        },
+        &System::of(&system)?,
+        &Driver::of(&adapter)?,
+        Drives { adapters: parts, count, shape: Shape { ..each }, in_a_row: spread },
+    );
+    Ok(world.add(Box::new(host)))
+}

@@ -1,0 +1,112 @@
+//! What does the operating system cost? Clocks of each step of an I/O's way.
+
+use super::part_of_a_platform;
+use crate::devices::DeviceKind;
+use crate::devices::parameter::{needs, with};
+use crate::sheet::{Sheet, SheetError, Unit};
+
+pub(crate) const KIND: DeviceKind = DeviceKind {
+    name: "os",
+    about: "an operating system: clocks of each step of an I/O's way, part of a platform",
+    parameters: &[
+        with("os.application", Unit::Number, "0", "clocks of the program itself, for each I/O"),
+        needs("os.syscall", Unit::Number, "clocks into the kernel and back, for each call"),
+        needs("os.vfs", Unit::Number, "clocks from the call to the block layer, direct I/O"),
+        needs("os.block", Unit::Number, "clocks of the block layer on the way down"),
+        needs("os.block_end", Unit::Number, "clocks of the block layer on the way up"),
+        with(
+            "os.scsi",
+            Unit::Number,
+            "0",
+            "clocks of the SCSI layer on the way down, for adapters that need it",
+        ),
+        with("os.scsi_end", Unit::Number, "0", "the same on the way up"),
+        needs("os.interrupt", Unit::Number, "clocks of entering and leaving an interrupt, softirq included"),
+        needs("os.switch_out", Unit::Number, "clocks of going to sleep"),
+        needs("os.switch_in", Unit::Number, "clocks of running again"),
+        needs("os.wake", Unit::Number, "clocks of waking a thread"),
+        with(
+            "os.other_core",
+            Unit::Number,
+            "0",
+            "clocks more when the interrupt was on another core than the caller: cold caches",
+        ),
+        with("os.aio_submit", Unit::Number, "0", "clocks more for each I/O that libaio submits"),
+        with("os.aio_reap", Unit::Number, "0", "clocks for each I/O that libaio picks up"),
+        with("os.uring_submit", Unit::Number, "0", "clocks more for each I/O that io_uring submits"),
+        with("os.uring_reap", Unit::Number, "0", "clocks for each I/O that io_uring picks up"),
+        with("os.poll", Unit::Number, "200", "clocks of one look for a completion"),
+        with("os.copy", Unit::Number, "0", "clocks for each byte that is copied, buffered I/O"),
+        with("os.page", Unit::Number, "0", "clocks for each page that is looked up in the page cache"),
+        with("os.scheduler", Unit::Number, "0", "clocks of the I/O scheduler for each I/O, outside its lock"),
+        with(
+            "os.scheduler_hold",
+            Unit::Number,
+            "0",
+            "clocks under the lock of the I/O scheduler, for each I/O",
+        ),
+        with(
+            "os.contention",
+            Unit::Share,
+            "0%",
+            "how much longer the lock is held for each core that waits for it: its cache line moves",
+        ),
+    ],
+    build: part_of_a_platform,
+};
+
+/// The numbers of a system, clocks.
+#[derive(Clone, Debug)]
+pub(crate) struct System {
+    pub(crate) application: f64,
+    pub(crate) syscall: f64,
+    pub(crate) vfs: f64,
+    pub(crate) block: f64,
+    pub(crate) block_end: f64,
+    pub(crate) scsi: f64,
+    pub(crate) scsi_end: f64,
+    pub(crate) interrupt: f64,
+    pub(crate) switch_out: f64,
+    pub(crate) switch_in: f64,
+    pub(crate) wake: f64,
+    pub(crate) other_core: f64,
+    pub(crate) aio: [f64; 2],
+    pub(crate) uring: [f64; 2],
+    pub(crate) poll: f64,
+    pub(crate) scheduler: f64,
+    pub(crate) scheduler_hold: f64,
+    pub(crate) contention: f64,
+}
+
+impl System {
+    pub(crate) fn of(sheet: &Sheet) -> Result<System, SheetError> {
+        let clocks = |key: &str| {
+            let clocks = sheet.number(key)?;
+            if clocks >= 0.0 {
+                Ok(clocks)
+            } else {
+                Err(sheet.refuse(key, "clocks are not less than 0", "write 0 or more"))
+            }
+        };
+        Ok(System {
+            application: clocks("os.application")?,
+            syscall: clocks("os.syscall")?,
+            vfs: clocks("os.vfs")?,
+            block: clocks("os.block")?,
+            block_end: clocks("os.block_end")?,
+            scsi: clocks("os.scsi")?,
+            scsi_end: clocks("os.scsi_end")?,
+            interrupt: clocks("os.interrupt")?,
+            switch_out: clocks("os.switch_out")?,
+            switch_in: clocks("os.switch_in")?,
+            wake: clocks("os.wake")?,
+            other_core: clocks("os.other_core")?,
+            aio: [clocks("os.aio_submit")?, clocks("os.aio_reap")?],
+            uring: [clocks("os.uring_submit")?, clocks("os.uring_reap")?],
+            poll: clocks("os.poll")?,
+            scheduler: clocks("os.scheduler")?,
+            scheduler_hold: clocks("os.scheduler_hold")?,
+            contention: sheet.share("os.contention")?,
+        })
+    }
+}
