@@ -10,14 +10,17 @@
 //! Interrupts come first and make whatever runs end later; threads wait for a core in one queue, in order. What a thread
 //! does between its last completion and its next I/O takes no time unless the job or the system says so.
 //!
-//! Start reading at `part.rs`; `paths.rs` is what each step costs, `crew.rs` who runs where.
+//! Start reading at `part.rs`; `steps.rs` is what a thread does, `turns.rs` when, `paths.rs` what each step costs.
 
 mod crew;
 mod interrupt;
 mod layer;
+mod lock;
 mod part;
 mod paths;
+mod steps;
 mod system;
+mod turns;
 
 use iostack_workload::Rng;
 
