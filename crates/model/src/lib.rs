@@ -57,7 +57,10 @@ pub use outcome::{
     CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, Outcome, OutcomeFile, SCHEMA,
 };
 pub use progress::{Phase, Progress};
-pub use repro::{Repro, ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
+pub use repro::{
+    ReproBasis, JudgedClaim, Repro, ReproCurve, ReproDocument, ReproFitted, ReproLine, ReproMissing, ReproPlatform, ReproPlot,
+    ReproPoint, ReproVerdict, Reproduced, judged_claims,
+};
 pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use target::{Target, TargetKind};

@@ -13,8 +13,97 @@ pub struct Repro {
     pub iostack: String,
     /// In the order they were asked for.
     pub experiments: Vec<Reproduced>,
+    /// The documents, in the order of the page.
+    #[serde(default)]
+    pub documents: Vec<ReproDocument>,
+    /// What was run on: platforms, and devices used alone.
+    #[serde(default)]
+    pub platforms: Vec<ReproPlatform>,
+    /// Published figures that no experiment judges; of the documents all of whose experiments were asked for.
+    #[serde(default)]
+    pub missing: Vec<ReproMissing>,
     /// It was cut short.
     pub interrupted: bool,
+}
+
+/// Where claims come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReproDocument {
+    /// What the ids of its claims begin with.
+    pub id: String,
+    /// Who published it, and when.
+    pub title: String,
+    /// False for what was only counted here.
+    pub published: bool,
+}
+
+/// A published figure that nothing judges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReproMissing {
+    /// Id of the claim.
+    pub claim: String,
+    /// Which of its figures; empty when it has but one.
+    pub field: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// A platform or a device used alone: what its numbers rest on. Those of the sheets inside count as its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReproPlatform {
+    /// As in `sim:NAME`.
+    pub name: String,
+    /// In words.
+    pub title: String,
+    /// It has a host; false for a device alone.
+    pub platform: bool,
+    /// Numbers that a document says.
+    pub cited: u32,
+    /// Numbers that were chosen so that a claim holds.
+    pub fitted: Vec<ReproFitted>,
+    /// Numbers that nobody says.
+    pub assumed: u32,
+    /// Published figures judged on it of which a number of it is the value.
+    pub claims_input: u32,
+    /// Those that a number of it was fitted to.
+    pub claims_fitted: u32,
+    /// The others: predictions.
+    pub claims_predicted: u32,
+}
+
+/// A number that was chosen so that a claim holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ReproFitted {
+    /// The sheet it stands in: of the platform, or of one inside.
+    pub sheet: String,
+    /// Its name there.
+    pub key: String,
+    /// The claim: of the published ones, or of the sheet's own file.
+    pub claim: String,
+}
+
+/// What a figure that came out rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReproBasis {
+    /// No number of the platform was taken from it or chosen for it.
+    #[default]
+    Predicted,
+    /// A number was chosen so that it comes out.
+    Fitted,
+    /// A number of the platform is this very figure.
+    Input,
+}
+
+impl ReproBasis {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            ReproBasis::Predicted => "predicted",
+            ReproBasis::Fitted => "fitted",
+            ReproBasis::Input => "input",
+        }
+    }
 }
 
 /// One experiment.
@@ -94,6 +183,12 @@ pub struct ReproLine {
 pub struct ReproVerdict {
     /// Id of the claim.
     pub claim: String,
+    /// Which of its figures; empty when it has but one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
+    /// Which of several readings of the document this is; empty when there is but one. One that holds is enough.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reading: String,
     /// The claim in words.
     pub says: String,
     /// How it is put to the test, in words.
@@ -106,8 +201,15 @@ pub struct ReproVerdict {
     pub difference: Option<f64>,
     /// Whether it holds here; `None` when that could not be told.
     pub holds: Option<bool>,
-    /// What of the device was fitted to this claim, so that agreement proves nothing; empty for a prediction.
+    /// What of the device was fitted to this claim, or is this claim, so that agreement proves nothing; empty for a
+    /// prediction.
     pub fitted: Vec<String>,
+    /// What agreement rests on.
+    #[serde(default)]
+    pub basis: ReproBasis,
+    /// Why it does not hold, or why it has several readings; empty when nobody knows, or nobody need ask.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
 }
 
 impl Reproduced {
@@ -118,7 +220,7 @@ impl Reproduced {
 
     /// Every claim holds.
     pub fn holds(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.holds == Some(true))
+        judged_claims(self.verdicts.iter()).iter().all(|claim| claim.holds == Some(true))
     }
 }
 
@@ -130,6 +232,126 @@ impl Repro {
 
     /// Every claim of every experiment holds.
     pub fn holds(&self) -> bool {
-        self.experiments.iter().all(Reproduced::holds)
+        self.claims().iter().all(|claim| claim.holds == Some(true))
+    }
+
+    /// The published figures that were judged, each once, in the order of the experiments.
+    pub fn claims(&self) -> Vec<JudgedClaim<'_>> {
+        judged_claims(self.experiments.iter().flat_map(|one| &one.verdicts))
+    }
+
+    /// Numbers that were fitted, each once however many platforms share its sheet.
+    pub fn fitted(&self) -> Vec<&ReproFitted> {
+        let mut all: Vec<&ReproFitted> = self.platforms.iter().flat_map(|one| &one.fitted).collect();
+        all.sort();
+        all.dedup_by(|a, b| a.sheet == b.sheet && a.key == b.key);
+        all
+    }
+}
+
+/// A published figure, by all verdicts on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedClaim<'a> {
+    /// Id of the claim.
+    pub claim: &'a str,
+    /// Which of its figures.
+    pub field: &'a str,
+    /// Whether every verdict on it holds, of several readings one; `None` when that could not be told.
+    pub holds: Option<bool>,
+    /// What rests on least: an input if any verdict is, else fitted if any is.
+    pub basis: ReproBasis,
+    /// All of them.
+    pub verdicts: Vec<&'a ReproVerdict>,
+}
+
+impl JudgedClaim<'_> {
+    /// The document it stands in: what its id begins with.
+    pub fn document(&self) -> &str {
+        self.claim.split('.').next().unwrap_or_default()
+    }
+}
+
+/// Verdicts of the same figure together.
+pub fn judged_claims<'a>(verdicts: impl Iterator<Item = &'a ReproVerdict>) -> Vec<JudgedClaim<'a>> {
+    let mut all: Vec<JudgedClaim<'a>> = Vec::new();
+    for verdict in verdicts {
+        match all.iter_mut().find(|one| one.claim == verdict.claim && one.field == verdict.field) {
+            Some(one) => one.verdicts.push(verdict),
+            None => all.push(JudgedClaim {
+                claim: &verdict.claim,
+                field: &verdict.field,
+                holds: None,
+                basis: ReproBasis::Predicted,
+                verdicts: vec![verdict],
+            }),
+        }
+    }
+    for one in &mut all {
+        one.holds = judged(&one.verdicts);
+        one.basis = one.verdicts.iter().map(|verdict| verdict.basis).max().unwrap_or_default();
+    }
+    all
+}
+
+/// All must hold; of several readings one is enough.
+fn judged(verdicts: &[&ReproVerdict]) -> Option<bool> {
+    let (readings, plain): (Vec<&ReproVerdict>, Vec<&ReproVerdict>) =
+        verdicts.iter().copied().partition(|verdict| !verdict.reading.is_empty());
+    let mut all: Vec<Option<bool>> = plain.iter().map(|verdict| verdict.holds).collect();
+    if readings.iter().any(|verdict| verdict.holds == Some(true)) {
+        all.push(Some(true));
+    } else {
+        all.extend(readings.iter().map(|verdict| verdict.holds));
+    }
+    if all.contains(&Some(false)) {
+        return Some(false);
+    }
+    if all.contains(&None) { None } else { Some(true) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(field: &str, reading: &str, holds: Option<bool>, basis: ReproBasis) -> ReproVerdict {
+        ReproVerdict {
+            claim: "p.c".into(),
+            field: field.into(),
+            reading: reading.into(),
+            says: String::new(),
+            test: String::new(),
+            claimed: String::new(),
+            ours: String::new(),
+            difference: None,
+            holds,
+            fitted: Vec::new(),
+            basis,
+            why: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_figure_counts_once_and_one_reading_of_it_is_enough() {
+        use ReproBasis::{Fitted, Predicted};
+        let all = [
+            verdict("a", "", Some(true), Predicted),
+            verdict("a", "", Some(true), Fitted),
+            verdict("b", "one", Some(false), Predicted),
+            verdict("b", "other", Some(true), Predicted),
+            verdict("c", "", Some(true), Predicted),
+            verdict("c", "", Some(false), Predicted),
+            verdict("d", "", None, Predicted),
+        ];
+        let judged: Vec<_> = judged_claims(all.iter()).iter().map(|one| (one.holds, one.basis)).collect();
+        let expected =
+            [(Some(true), Fitted), (Some(true), Predicted), (Some(false), Predicted), (None, Predicted)];
+        assert_eq!(judged, expected);
+    }
+
+    #[test]
+    fn a_verdict_of_an_older_version_is_a_prediction() {
+        let old = r#"{"claim":"c","says":"s","test":"t","claimed":"1","ours":"1","difference":null,"holds":true,"fitted":[]}"#;
+        let verdict: ReproVerdict = serde_json::from_str(old).expect("sound");
+        assert_eq!((verdict.basis, verdict.why.as_str()), (ReproBasis::Predicted, ""));
     }
 }

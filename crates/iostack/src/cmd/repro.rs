@@ -1,20 +1,21 @@
 //! `iostack repro [ID]`: published experiments, made again on simulated devices, or counted in the lab.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use iostack_lab::Lab;
-use iostack_model::{ClockPrices, IoCost, Repro, SCHEMA};
+use iostack_model::{ClockPrices, IoCost, Repro, ReproDocument, Reproduced, SCHEMA};
 
 use super::lab::count::Counter;
 use super::lab::spec::Spec;
 use crate::exit::Ended;
+use crate::repro::asked::Asked;
 use crate::repro::counted::{self, Case};
 use crate::repro::experiment::Experiment;
 use crate::repro::gather::{self, Planned};
-use crate::repro::published::Claim;
-use crate::repro::{builtin, markdown};
+use crate::repro::published::{Document, Published};
+use crate::repro::{basis, builtin, markdown};
 use crate::save;
 use crate::sweep::pool::Task;
 use crate::sweep::watch::{parallel, watched};
@@ -23,8 +24,9 @@ use crate::talk::{self, Talk, paragraph};
 /// Arguments of `iostack repro`.
 #[derive(clap::Args)]
 pub(crate) struct ReproArgs {
-    /// Experiments: their names (`iostack repro --list`), or files of your own
-    /// (.toml). None: all that are simulated.
+    /// Experiments: their names (`iostack repro --list`), a document (cmu,
+    /// intel08, intel10, samsung, taejin), a claim (cmu.device_a), or files of
+    /// your own (.toml). None: all that are simulated.
     experiments: Vec<String>,
     /// Those that the lab counts: it boots about 30 machines, half a minute
     /// each.
@@ -66,17 +68,28 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
     if let Some(path) = &args.svg {
         ensure!(path.is_dir(), "`{}` is no directory; make it first", path.display());
     }
-    let experiments = chosen(args)?;
+    let published = builtin::published();
+    let asked = Asked { names: &args.experiments, lab: args.lab, list: args.list };
+    let experiments = asked.experiments(&published.claim)?;
+    let counted_ones = experiments.iter().filter(|one| one.is_counted()).count();
+    ensure!(
+        args.list || counted_ones == 0 || counted_ones == experiments.len(),
+        "some of these are simulated and some are counted in the lab; ask for them apart"
+    );
+    ensure!(args.costs.is_empty() || counted_ones > 0, "`--costs` is for experiments of the lab; add --lab");
     if args.list {
         talk::data(&experiments.iter().map(listed).collect::<Vec<_>>().concat());
         return Ok(Ended::Done);
     }
     let talk = Talk::new(args.quiet);
     let experiments: Vec<&Experiment> = experiments.iter().collect();
-    let repro = if experiments.iter().any(|one| one.is_counted()) {
-        counted(&experiments, &known(&args.costs)?, &talk)?
+    let repro = if counted_ones > 0 {
+        whole(counted(&experiments, &known(&args.costs)?, &talk)?, &published)
     } else {
-        reproduce(&experiments, args.parallel.map(usize::from), &talk)
+        let reproduced = reproduce(&experiments, args.parallel.map(usize::from), &talk);
+        let platforms = basis::platforms(&experiments, &reproduced);
+        let missing = asked.missing(&published);
+        Repro { platforms, missing, ..whole(reproduced, &published) }
     };
     write(args, &repro, &talk)?;
     Ok(if repro.holds() { Ended::Done } else { Ended::FoundProblem })
@@ -88,23 +101,22 @@ fn listed(experiment: &Experiment) -> String {
     paragraph("", &format!("{}: {}{how}", experiment.id, experiment.title), 0) + &claims.collect::<String>()
 }
 
-/// Those that were asked for, in that order. What the lab counts boots machines, and is never meant by saying nothing.
-fn chosen(args: &ReproArgs) -> anyhow::Result<Vec<Experiment>> {
-    let claims = builtin::claims();
-    let built_in = |id| builtin::experiment(id, &claims);
-    let experiments: Vec<Experiment> = match &args.experiments[..] {
-        [] if args.lab => builtin::counted().filter_map(built_in).collect(),
-        [] if args.list => builtin::ids().chain(builtin::counted()).filter_map(built_in).collect(),
-        [] => builtin::ids().filter_map(built_in).collect(),
-        asked => asked.iter().map(|name| one(name, &claims)).collect::<anyhow::Result<_>>()?,
+/// With all that is said of the experiments together.
+fn whole(experiments: Vec<Reproduced>, published: &Published) -> Repro {
+    let document = |known: &Document| ReproDocument {
+        id: known.id.clone(),
+        title: known.title.clone(),
+        published: known.published,
     };
-    let counted = experiments.iter().filter(|one| one.is_counted()).count();
-    ensure!(
-        args.list || counted == 0 || counted == experiments.len(),
-        "some of these are simulated and some are counted in the lab; ask for them apart"
-    );
-    ensure!(args.costs.is_empty() || counted > 0, "`--costs` is for experiments of the lab; add --lab");
-    Ok(experiments)
+    Repro {
+        schema: SCHEMA,
+        iostack: env!("CARGO_PKG_VERSION").to_owned(),
+        experiments,
+        documents: published.document.iter().map(document).collect(),
+        platforms: Vec::new(),
+        missing: Vec::new(),
+        interrupted: iostack_host::signals::stop_flag().load(Ordering::Relaxed),
+    }
 }
 
 /// The costs of files of `--json`.
@@ -122,7 +134,7 @@ fn known(files: &[PathBuf]) -> anyhow::Result<Vec<IoCost>> {
 }
 
 /// Counts what is not known yet, each case once, however many experiments ask for it.
-fn counted(experiments: &[&Experiment], known: &[IoCost], talk: &Talk) -> anyhow::Result<Repro> {
+fn counted(experiments: &[&Experiment], known: &[IoCost], talk: &Talk) -> anyhow::Result<Vec<Reproduced>> {
     let planned: Vec<Vec<Case>> = experiments.iter().map(|one| counted::cases(one)).collect();
     let mut missing: Vec<Spec> = Vec::new();
     for Case { spec, .. } in planned.iter().flatten() {
@@ -149,31 +161,11 @@ fn counted(experiments: &[&Experiment], known: &[IoCost], talk: &Talk) -> anyhow
     let reproduced = experiments.iter().zip(&planned).map(|(one, cases)| {
         gather::reproduced(one, cases.iter().map(|case| counted::point(case, &find(&case.spec))))
     });
-    Ok(Repro {
-        schema: SCHEMA,
-        iostack: env!("CARGO_PKG_VERSION").to_owned(),
-        experiments: reproduced.collect(),
-        interrupted: false,
-    })
-}
-
-fn one(name: &str, claims: &[Claim]) -> anyhow::Result<Experiment> {
-    if let Some(experiment) = builtin::experiment(name, claims) {
-        return Ok(experiment);
-    }
-    let path = Path::new(name);
-    if path.extension().is_none_or(|extension| extension != "toml") {
-        let names: Vec<&str> = builtin::ids().chain(builtin::counted()).collect();
-        bail!("there is no experiment `{name}`; there are: {}; or name a .toml file", names.join(", "));
-    }
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read the experiment `{name}`"))?;
-    let id = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    Experiment::parse(&id, &text, name, claims).map_err(anyhow::Error::msg)
+    Ok(reproduced.collect())
 }
 
 /// All runs of all experiments together, so that no CPU waits for the end of one of them.
-fn reproduce(experiments: &[&Experiment], asked: Option<usize>, talk: &Talk) -> Repro {
+fn reproduce(experiments: &[&Experiment], asked: Option<usize>, talk: &Talk) -> Vec<Reproduced> {
     let planned: Vec<Vec<Planned>> =
         experiments.iter().map(|one| one.curves.iter().flat_map(gather::plan).collect()).collect();
     // The same run may be of several experiments; it is made once.
@@ -196,12 +188,7 @@ fn reproduce(experiments: &[&Experiment], asked: Option<usize>, talk: &Talk) -> 
         let mine: Vec<_> = places.by_ref().take(points.len()).map(|index| given[index].clone()).collect();
         gather::simulated(one, points, &mine)
     });
-    Repro {
-        schema: SCHEMA,
-        iostack: env!("CARGO_PKG_VERSION").to_owned(),
-        experiments: reproduced.collect(),
-        interrupted: iostack_host::signals::stop_flag().load(Ordering::Relaxed),
-    }
+    reproduced.collect()
 }
 
 fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {

@@ -72,6 +72,14 @@ pub(crate) struct Verdict {
     pub(crate) same_as: Vec<String>,
     /// Numbers of the device that were chosen for this claim.
     pub(crate) fitted: Vec<String>,
+    /// Which figure of the claim; none when it has but one.
+    pub(crate) field: Option<String>,
+    /// Ours is divided by it.
+    pub(crate) scale: f64,
+    /// Which of several readings.
+    pub(crate) reading: String,
+    /// Why it does not hold.
+    pub(crate) why: String,
 }
 
 /// What a test looks at.
@@ -132,7 +140,6 @@ impl Experiment {
             .iter()
             .map(|raw| verdict(raw.get_ref(), &curves, claims).map_err(|what| at(raw.span(), what)))
             .collect::<Result<Vec<Verdict>, String>>()?;
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         Ok(Experiment {
             id: id.to_owned(),
             title: words(&file.title),
@@ -228,7 +235,11 @@ fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Ver
     let claim = claims.iter().find(|claim| claim.id == raw.claim).ok_or_else(|| {
         format!("`{}` is not among the published claims of experiments/published.toml", raw.claim)
     })?;
-    let test = test(raw)?;
+    let test = test(raw, claim)?;
+    let scale = raw.scale.unwrap_or(1.0);
+    if scale.is_nan() || scale <= 0.0 {
+        return Err("`scale` is a number above 0".to_owned());
+    }
     let figure_claimed = claim.figure(raw.field.as_deref())?;
     if figure_claimed.is_none() && claim.kind != Kind::Shape {
         return Err(format!("`{}` has several figures; name one with `field`", raw.claim));
@@ -255,13 +266,22 @@ fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Ver
     Ok(Verdict {
         claim: claim.clone(),
         figure_claimed,
-        says: raw.says.split_whitespace().collect::<Vec<_>>().join(" "),
+        says: words(&raw.says),
         test,
         first,
         second,
         same_as: raw.same_as.clone(),
         fitted: raw.fitted.clone(),
+        field: raw.field.clone(),
+        scale,
+        reading: words(&raw.reading),
+        why: words(&raw.why),
     })
+}
+
+/// On one line.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// `5%` as 0.05.
@@ -271,12 +291,17 @@ fn share(name: &str, text: Option<&str>) -> Result<f64, String> {
     text.trim().parse::<f64>().map(|percent| percent / 100.0).map_err(|_| help())
 }
 
-fn test(raw: &raw::Verdict) -> Result<Test, String> {
+fn test(raw: &raw::Verdict, claim: &Claim) -> Result<Test, String> {
     let within = || share("within", raw.within.as_deref());
     let fall_to = || share("fall_to", raw.fall_to.as_deref());
     let by = || raw.by.ok_or(format!("`{}` needs a factor, like by = 1.5", raw.test));
     Ok(match raw.test.as_str() {
         "value" => Test::Value { within: within()? },
+        "in_range" => {
+            let within = raw.within.as_deref().map_or(Ok(0.0), |text| share("within", Some(text)))?;
+            let (least, most) = claim.range().ok_or(format!("`{}` has no `values`", claim.id))?;
+            Test::InRange { least, most, within }
+        }
         "adds" => Test::Adds { within: within()? },
         "at_most" => Test::AtMost,
         "at_least" => Test::AtLeast,
@@ -290,7 +315,7 @@ fn test(raw: &raw::Verdict) -> Result<Test, String> {
         "above" => Test::Above { by: by()? },
         other => {
             return Err(format!(
-                "there is no test `{other}`; there are: value, adds, at_most, at_least, knee_at, bends_at, rises, flat_within, \
+                "there is no test `{other}`; there are: value, in_range, adds, at_most, at_least, knee_at, bends_at, rises, flat_within, \
                  falls_then_level, levels_when_low, equal_shape, above"
             ));
         }
@@ -312,7 +337,7 @@ mod tests {
         set = { \"zero.latency\" = \"9us\" }\n[[plot]]\nheading = \"H\"\nfigure = \"iops\"\n";
 
     fn parse(body: &str) -> Result<Experiment, String> {
-        let claims = published::parse(CLAIMS, "published.toml").expect("sound");
+        let claims = published::parse(CLAIMS, "published.toml").expect("sound").claim;
         Experiment::parse("x", &format!("{HEAD}{body}"), "x.toml", &claims)
     }
 

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use iostack_model::{Job, ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
-use iostack_sim::sheet::{Sheet, Source};
 
-use super::builtin;
 use super::experiment::{Curve, Experiment, Plot, Subject, Verdict};
 use super::lines::{self, Over};
 use super::predicate::{self, Test, judge, percent};
+use super::published::Claim;
+use super::{basis, builtin};
 use crate::job::gather;
 use crate::sweep::axis::is_parameter;
 use crate::sweep::command::{self, Parts};
@@ -106,7 +106,7 @@ pub(crate) fn reproduced(
         measured: experiment.measured.clone(),
         simulated: experiment.simulated.clone(),
         plots: experiment.plots.iter().map(|plot| drawn(plot, &curves)).collect(),
-        verdicts: experiment.verdicts.iter().map(|one| verdict(one, &curves)).collect(),
+        verdicts: experiment.verdicts.iter().map(|one| verdict(one, experiment, &curves)).collect(),
         curves,
     }
 }
@@ -129,7 +129,7 @@ fn drawn(plot: &Plot, curves: &[ReproCurve]) -> ReproPlot {
             Over::Time => "time".to_owned(),
             Over::Varied | Over::Alone => curves[plot.curves[0]].varied.clone(),
         },
-        figure: plot.figure.label(),
+        figure: plot.figure.label(curves[plot.curves[0]].device == "lab:"),
         lines: chosen
             .map(|curve| ReproLine {
                 name: curve.name.clone(),
@@ -139,11 +139,14 @@ fn drawn(plot: &Plot, curves: &[ReproCurve]) -> ReproPlot {
     }
 }
 
-fn verdict(verdict: &Verdict, curves: &[ReproCurve]) -> ReproVerdict {
-    let look = |subject: &Subject| {
-        let line = lines::line(&curves[subject.curve], &subject.figure, subject.over, subject.at.as_deref());
-        line.into_iter().filter(|&(x, _)| subject.from <= x && x <= subject.to).collect::<Vec<_>>()
-    };
+/// The line that a subject names, ours divided by `scale`.
+fn look(subject: &Subject, curves: &[ReproCurve], scale: f64) -> Vec<(f64, f64)> {
+    let line = lines::line(&curves[subject.curve], &subject.figure, subject.over, subject.at.as_deref());
+    let inside = line.into_iter().filter(|&(x, _)| subject.from <= x && x <= subject.to);
+    inside.map(|(x, y)| (x, y / scale)).collect()
+}
+
+fn verdict(verdict: &Verdict, experiment: &Experiment, curves: &[ReproCurve]) -> ReproVerdict {
     let subjects = std::iter::once(&verdict.first).chain(&verdict.second);
     let looked_at = subjects.flat_map(|subject| {
         let points = curves[subject.curve].points.iter();
@@ -153,51 +156,55 @@ fn verdict(verdict: &Verdict, curves: &[ReproCurve]) -> ReproVerdict {
     let judged = if let Some(point) = missing {
         Err(point.error.clone().unwrap_or_else(|| "not run to its end".to_owned()))
     } else {
-        let second = verdict.second.as_ref().map(look);
-        judge(verdict.test, &look(&verdict.first), second.as_deref(), verdict.figure_claimed)
+        // Of a ratio the whole is scaled, of all else both.
+        let other = if verdict.test.is_of_ratios() { 1.0 } else { verdict.scale };
+        let second = verdict.second.as_ref().map(|subject| look(subject, curves, other));
+        let first = look(&verdict.first, curves, verdict.scale);
+        judge(verdict.test, &first, second.as_deref(), verdict.figure_claimed)
     };
     let (ours, difference, holds) = match judged {
         Ok(judged) => (judged.ours, judged.difference, Some(judged.holds)),
         Err(why) => (why, None, None),
     };
+    let (basis, fitted) = basis::of(verdict, &experiment.curves);
+    let claimed = verdict.figure_claimed.filter(|_| verdict.test.is_of_figures());
     ReproVerdict {
         claim: verdict.claim.id.clone(),
+        field: verdict.field.clone().unwrap_or_default(),
+        reading: verdict.reading.clone(),
         says: verdict.says.clone(),
         test: describe(verdict.test),
-        claimed: verdict
-            .figure_claimed
-            .filter(|_| verdict.test.is_of_figures())
-            .map_or("-".to_owned(), predicate::number),
+        claimed: claimed.map_or("-".to_owned(), predicate::number),
         ours,
         difference: difference.filter(|share| share.is_finite()),
         holds,
-        fitted: verdict
-            .fitted
-            .iter()
-            .cloned()
-            .chain(fitted(&curves[verdict.first.curve].device, &verdict.same_as))
-            .collect(),
+        fitted,
+        basis,
+        why: verdict.why.clone(),
     }
 }
 
-/// Numbers of the device that were chosen so that the same figure comes out: then it proves nothing that it does.
-fn fitted(device: &str, same_as: &[String]) -> Vec<String> {
-    let Ok(sheet) = Sheet::load(device, &[]) else { return Vec::new() };
-    let sheets = std::iter::once(("", &sheet)).chain(sheet.members());
-    let fitted = sheets.flat_map(|(key, sheet)| {
-        let inside = if key.is_empty() { String::new() } else { format!("{}: ", sheet.name) };
-        let entries = sheet.entries().into_iter();
-        let chosen =
-            entries.filter(|entry| matches!(&entry.source, Source::Fitted(claim) if same_as.contains(claim)));
-        chosen.map(|entry| format!("{inside}{}", entry.key)).collect::<Vec<_>>()
-    });
-    fitted.collect()
+/// Figures of a claim that no verdict of these experiments is on.
+pub(crate) fn not_judged(claim: &Claim, ids: &[&str], claims: &[Claim]) -> Vec<Option<String>> {
+    let experiments = ids.iter().filter_map(|id| builtin::experiment(id, claims));
+    let judged: Vec<Option<String>> = { experiments }
+        .flat_map(|one| one.verdicts)
+        .filter(|verdict| verdict.claim.id == claim.id)
+        .map(|verdict| verdict.field)
+        .collect();
+    claim.fields().into_iter().filter(|field| !judged.contains(field)).collect()
 }
 
 /// The test in words.
 fn describe(test: Test) -> String {
     match test {
         Test::Value { within } => format!("within {}", percent(within)),
+        Test::InRange { least, most, within } => {
+            let (least, most) = (predicate::number(least), predicate::number(most));
+            let more =
+                if within > 0.0 { format!(", {} more allowed", percent(within)) } else { String::new() };
+            format!("their mean is claimed; from {least} to {most}{more}")
+        }
         Test::Adds { within } => format!("their difference, within {}", percent(within)),
         Test::AtMost => "at most".to_owned(),
         Test::AtLeast => "at least".to_owned(),

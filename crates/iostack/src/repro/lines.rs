@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use iostack_model::{IoCost, Nanos, Outcome, ReproCurve, ReproPoint};
+use iostack_model::{Inside, IoCost, Nanos, Outcome, Part, ReproCurve, ReproPoint, Stage};
 use iostack_report::table;
 
 /// What is read off an outcome.
@@ -20,15 +20,35 @@ pub(crate) enum Figure {
     WriteAmplification,
     /// A value over time: `gauge:free blocks`.
     Gauge(String),
+    /// Of a simulated host: mean time of an I/O in a stage, us: `stage:schedule`.
+    Stage(Stage),
+    /// Mean time of an I/O on the way to the device and back, us: platform and transport.
+    PlatformTime,
+    /// Mean time of an I/O in the device, us.
+    DeviceTime,
+    /// The share of that way, in percent.
+    PlatformShare,
+    /// Busy share of a resource, mean over all alike, in percent: `busy:adapter`.
+    Busy(String),
+    /// That of the busiest: `busiest:core`.
+    Busiest(String),
+    /// Busy share of the cores, in percent.
+    Cpu,
+    /// Interrupts for each I/O.
+    Interrupts,
+    /// Completions that an interrupt brings.
+    Completions,
+    /// Switches of threads for each I/O.
+    Switches,
     /// Instructions of the modal I/O.
     Instructions,
     /// Register reads of it.
     RegisterReads,
     /// Register writes of it.
     RegisterWrites,
-    /// Its modelled clocks.
+    /// Its modelled clocks; the mean of a simulated host.
     Clocks,
-    /// Its instructions in a layer: `layer:scsi`.
+    /// Its instructions in a layer, clocks of a simulated host: `layer:scsi`.
     Layer(String),
     /// A layer's share of them, in percent: `share:scsi`.
     Share(String),
@@ -45,7 +65,10 @@ pub(crate) enum Over {
     Alone,
 }
 
-const WORDS: [(&str, Figure, &str); 10] = [
+/// The name of what the cores are among the resources.
+const CORE: &str = "core";
+
+const WORDS: &[(&str, Figure, &str)] = &[
     ("iops", Figure::Iops, "I/Os per second"),
     ("bandwidth", Figure::Bandwidth, "bytes per second"),
     ("latency_mean", Figure::LatencyMean, "mean latency, us"),
@@ -54,7 +77,14 @@ const WORDS: [(&str, Figure, &str); 10] = [
     ("instructions", Figure::Instructions, "instructions of an I/O"),
     ("register_reads", Figure::RegisterReads, "register reads of an I/O"),
     ("register_writes", Figure::RegisterWrites, "register writes of an I/O"),
-    ("clocks", Figure::Clocks, "modelled clocks of an I/O"),
+    ("clocks", Figure::Clocks, "clocks of an I/O"),
+    ("platform_us", Figure::PlatformTime, "mean time on the way to the device and back, us"),
+    ("device_us", Figure::DeviceTime, "mean time in the device, us"),
+    ("platform_share", Figure::PlatformShare, "time not in the device, %"),
+    ("cpu_percent", Figure::Cpu, "busy share of the cores, %"),
+    ("interrupts_per_io", Figure::Interrupts, "interrupts of an I/O"),
+    ("completions_per_interrupt", Figure::Completions, "completions of an interrupt"),
+    ("switches_per_io", Figure::Switches, "switches of threads of an I/O"),
     ("write_amplification", Figure::WriteAmplification, "pages written per page the host wrote"),
 ];
 
@@ -62,33 +92,46 @@ impl FromStr for Figure {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Figure, String> {
-        if let Some(name) = text.strip_prefix("gauge:") {
-            return Ok(Figure::Gauge(name.to_owned()));
-        }
-        if let Some(name) = text.strip_prefix("layer:") {
-            return Ok(Figure::Layer(name.to_owned()));
-        }
-        if let Some(name) = text.strip_prefix("share:") {
-            return Ok(Figure::Share(name.to_owned()));
+        match text.split_once(':') {
+            Some(("gauge", name)) => return Ok(Figure::Gauge(name.to_owned())),
+            Some(("layer", name)) => return Ok(Figure::Layer(name.to_owned())),
+            Some(("share", name)) => return Ok(Figure::Share(name.to_owned())),
+            Some(("busy", name)) => return Ok(Figure::Busy(name.to_owned())),
+            Some(("busiest", name)) => return Ok(Figure::Busiest(name.to_owned())),
+            Some(("stage", name)) => return stage(name).map(Figure::Stage),
+            _ => {}
         }
         let found = WORDS.iter().find(|(word, ..)| *word == text).map(|(_, figure, _)| figure.clone());
         found.ok_or_else(|| {
             let words: Vec<&str> = WORDS.iter().map(|(word, ..)| *word).collect();
             format!(
-                "there is no figure `{text}`; there are: {}, gauge:NAME, layer:NAME, share:NAME",
+                "there is no figure `{text}`; there are: {}, gauge:NAME, layer:NAME, share:NAME, stage:NAME, busy:RESOURCE, \
+                 busiest:RESOURCE",
                 words.join(", ")
             )
         })
     }
 }
 
+fn stage(name: &str) -> Result<Stage, String> {
+    Stage::WAY.into_iter().find(|stage| stage.name() == name).ok_or_else(|| {
+        let names = Stage::WAY.map(Stage::name);
+        format!("there is no stage `{name}`; there are: {}", names.join(", "))
+    })
+}
+
 impl Figure {
-    /// What it counts, for an axis.
-    pub(crate) fn label(&self) -> String {
+    /// What it counts, for an axis: of an experiment that the lab counts, or of a simulated one.
+    pub(crate) fn label(&self, counted: bool) -> String {
+        let spent = if counted { "instructions" } else { "clocks" };
         match self {
             Figure::Gauge(name) => name.clone(),
-            Figure::Layer(name) => format!("instructions in {name}"),
-            Figure::Share(name) => format!("{name}, % of the instructions"),
+            Figure::Layer(name) => format!("{spent} in {name}"),
+            Figure::Share(name) => format!("{name}, % of the {spent}"),
+            Figure::Busy(name) => format!("{name}, busy share, %"),
+            Figure::Busiest(name) => format!("busiest {name}, busy share, %"),
+            Figure::Stage(stage) => format!("mean time in {}, us", stage.name()),
+            Figure::Clocks if counted => "modelled clocks of an I/O".to_owned(),
             other => {
                 let found = WORDS.iter().find(|(_, figure, _)| figure == other);
                 found.map_or(String::new(), |(_, _, label)| (*label).to_owned())
@@ -136,6 +179,38 @@ impl Figure {
                 let gauges = &outcome.inside.as_ref()?.gauges;
                 gauges.iter().find(|gauge| gauge.name == *name)?.values.last().copied()
             }
+            _ => self.of_inside(outcome),
+        }
+    }
+
+    /// Of what a simulation saw.
+    fn of_inside(&self, outcome: &Outcome) -> Option<f64> {
+        let inside = outcome.inside.as_ref()?;
+        let host = || inside.host.as_ref();
+        let layer = |name: &str| {
+            let layers = &host()?.layers;
+            Some(layers.iter().find(|layer| layer.name == name).map_or(0.0, |layer| layer.clocks))
+        };
+        let resource = |name: &str| inside.resources.iter().find(|one| one.name == name);
+        let ios = || (outcome.ios() as f64).max(1.0);
+        let device = |stage: Stage| stage.part() == Part::Device;
+        match self {
+            Figure::Clocks => Some(host()?.clocks_per_io),
+            Figure::Layer(name) => layer(name),
+            Figure::Share(name) => Some(layer(name)? / host()?.clocks_per_io.max(f64::MIN_POSITIVE) * 100.0),
+            Figure::Busy(name) => Some(resource(name)?.busy * 100.0),
+            Figure::Busiest(name) => Some(resource(name)?.busiest * 100.0),
+            Figure::Cpu => Some(resource(CORE)?.busy * 100.0),
+            Figure::Interrupts => Some(host()?.interrupts as f64 / ios()),
+            Figure::Completions => Some(host()?.completions_per_interrupt),
+            Figure::Switches => Some(host()?.switches as f64 / ios()),
+            Figure::Stage(stage) => mean_us(inside, |other| other == *stage),
+            Figure::PlatformTime => mean_us(inside, |stage| !device(stage)),
+            Figure::DeviceTime => mean_us(inside, device),
+            Figure::PlatformShare => {
+                let all = mean_us(inside, |_| true).filter(|all| *all > 0.0)?;
+                Some(mean_us(inside, |stage| !device(stage))? / all * 100.0)
+            }
             _ => None,
         }
     }
@@ -170,6 +245,14 @@ impl Figure {
             })
             .collect()
     }
+}
+
+/// Mean time of an I/O in these stages, us, over all directions.
+fn mean_us(inside: &Inside, wanted: impl Fn(Stage) -> bool) -> Option<f64> {
+    let ios: u64 = inside.flows.iter().map(|flow| flow.whole.count).sum();
+    let stages = inside.flows.iter().flat_map(|flow| &flow.stages);
+    let spent: u64 = stages.filter(|(stage, _)| wanted(*stage)).map(|(_, bins)| bins.sum_ns).sum();
+    (ios > 0).then(|| spent as f64 / ios as f64 / 1e3)
 }
 
 /// The points of a curve, in order of x. What failed or was not run has none.

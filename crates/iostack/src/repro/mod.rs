@@ -10,6 +10,8 @@
 //! Claims, jobs and tests are data; nothing here knows any of them. A shape is tested by a named predicate, a value by its
 //! difference. Start reading at [`experiment::Experiment`], then [`predicate::judge`].
 
+pub(crate) mod asked;
+pub(crate) mod basis;
 pub(crate) mod builtin;
 pub(crate) mod counted;
 pub(crate) mod experiment;

@@ -1,7 +1,7 @@
 //! Does a curve have the shape that was claimed?
 //!
 //! ```text
-//!   value, at_most, at_least   a figure, or the ratio of two;   adds   the difference of two
+//!   value, at_most, at_least, in_range   a figure, or the ratio of two;   adds   the difference of two
 //!   bends_at      the sharpest bend of a curve, both axes logarithmic
 //!   knee_at       ┌────   rises   ╱   flat_within ────   falls_then_level ──┐   equal_shape   two of these
 //!                ╱               ╱                                          └──
@@ -27,6 +27,8 @@ pub(crate) type Line = [(f64, f64)];
 pub(crate) enum Test {
     /// Ours is the claimed figure, give or take this share.
     Value { within: f64 },
+    /// Ours lies among the measured ones, the range widened by this share at both ends.
+    InRange { least: f64, most: f64, within: f64 },
     /// One figure less another is the claimed one, give or take this share.
     Adds { within: f64 },
     /// Ours is not above the claimed figure.
@@ -52,11 +54,17 @@ pub(crate) enum Test {
 }
 
 impl Test {
+    /// True when two figures make a ratio of it.
+    pub(crate) fn is_of_ratios(self) -> bool {
+        matches!(self, Test::Value { .. } | Test::InRange { .. } | Test::AtMost | Test::AtLeast)
+    }
+
     /// True when it compares with a published figure; false for a shape.
     pub(crate) fn is_of_figures(self) -> bool {
         matches!(
             self,
             Test::Value { .. }
+                | Test::InRange { .. }
                 | Test::Adds { .. }
                 | Test::AtMost
                 | Test::AtLeast
@@ -106,6 +114,11 @@ pub(crate) fn judge(
         Test::Value { within } => {
             let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
             Ok(Judged::figure((ours / claimed - 1.0).abs() <= within, ours, claimed))
+        }
+        Test::InRange { least, most, within } => {
+            let ours = ratio(first, second().ok())?;
+            let holds = least * (1.0 - within) <= ours && ours <= most * (1.0 + within);
+            Ok(Judged::figure(holds, ours, claimed()?))
         }
         Test::Adds { within } => {
             let claimed = claimed()?;

@@ -77,6 +77,14 @@ pub(super) struct Verdict {
     pub(super) fall_to: Option<String>,
     pub(super) windows: Option<f64>,
     pub(super) by: Option<f64>,
+    /// Ours is divided by it: percent of a peak of 700 MB/s is scale = 7e6.
+    pub(super) scale: Option<f64>,
+    /// In words, when the document can be read in several ways: one that holds is enough.
+    #[serde(default)]
+    pub(super) reading: String,
+    /// Why it does not hold, or why there are several readings.
+    #[serde(default)]
+    pub(super) why: String,
     pub(super) from: Option<f64>,
     pub(super) to: Option<f64>,
     /// Claims of the device's own sheet that say the same: what is fitted to them predicts nothing here.

@@ -178,7 +178,7 @@ pub(super) fn drawing(plot: &ReproPlot) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::ReproLine;
+    use iostack_model::{ReproBasis, ReproLine};
 
     fn plot(heading: &str) -> ReproPlot {
         let line = ReproLine { name: "a & b".into(), points: vec![(1.0, 10.0), (2.0, 20.0)] };
@@ -204,6 +204,10 @@ mod tests {
             difference: Some(1.0),
             holds,
             fitted: vec!["link.rate".into()],
+            basis: ReproBasis::Fitted,
+            field: String::new(),
+            reading: String::new(),
+            why: String::new(),
         };
         let one = Reproduced {
             id: "x".into(),
@@ -215,7 +219,15 @@ mod tests {
             plots: vec![plot("<i>")],
             verdicts: vec![verdict(Some(true)), verdict(Some(false)), verdict(None)],
         };
-        let repro = Repro { schema: 1, iostack: "0".into(), experiments: vec![one], interrupted: false };
+        let repro = Repro {
+            schema: 1,
+            iostack: "0".into(),
+            experiments: vec![one],
+            documents: Vec::new(),
+            platforms: Vec::new(),
+            missing: Vec::new(),
+            interrupted: false,
+        };
         let text = page(&repro);
         assert!(text.contains("1 of 3 published claims hold") && text.contains("+100.0"));
         assert!(!text.contains("<i>") && !text.contains("<b><") && text.contains("&lt;b&gt;"));

@@ -1,0 +1,254 @@
+//! What does agreement rest on? A number taken from the claim, one chosen for it, or neither.
+//!
+//! ```text
+//!   sheets of a curve ──► origins: sheet, key, source ──► of a verdict: input, fitted or predicted
+//!   (and those inside)                              └──► of a platform: how many numbers are cited, fitted, assumed
+//! ```
+//!
+//! `source = "claim ID"` makes a verdict on ID an input, `fitted = "ID"` a fit. ID may name one figure of a claim
+//! (`cmu.device_a.read_iops`). Start reading at [`of`].
+
+use std::collections::BTreeMap;
+
+use iostack_model::{ReproBasis, ReproFitted, ReproPlatform, Reproduced, judged_claims};
+use iostack_sim::sheet::{Sheet, Source};
+
+use super::experiment::{Curve, Experiment, Verdict};
+use crate::sweep::axis::is_parameter;
+
+/// A number of a sheet, and where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The sheet's name; whether it is the one that was asked for, not one inside.
+    pub(crate) sheet: String,
+    top: bool,
+    pub(crate) key: String,
+    pub(crate) source: Source,
+}
+
+impl Origin {
+    /// The claim that this number is, or that it was chosen for.
+    pub(crate) fn claim(&self) -> Option<(ReproBasis, &str)> {
+        match &self.source {
+            Source::Fitted(claim) => Some((ReproBasis::Fitted, claim)),
+            Source::Cited(place) => {
+                let claim = place.strip_prefix("claim ")?.split([' ', ',', ':']).next()?;
+                Some((ReproBasis::Input, claim))
+            }
+            _ => None,
+        }
+    }
+
+    /// `controller.read`, or `samsung-mlc: controller.read` of a sheet inside.
+    fn words(&self) -> String {
+        if self.top { self.key.clone() } else { format!("{}: {}", self.sheet, self.key) }
+    }
+}
+
+/// All numbers of a sheet and of those inside. What it does not have is left out.
+fn origins_of(sheet: &Sheet, top: bool, all: &mut Vec<Origin>) {
+    for entry in sheet.entries() {
+        if entry.source != Source::Default || entry.text != "none" {
+            all.push(Origin {
+                sheet: sheet.name.clone(),
+                top,
+                key: entry.key.to_owned(),
+                source: entry.source,
+            });
+        }
+    }
+    for (_, inside) in sheet.members() {
+        origins_of(inside, false, all);
+    }
+}
+
+/// Numbers of what a curve runs on, at one of its points or at all. What cannot be loaded has none: its run says why.
+pub(crate) fn origins(curve: &Curve, at: Option<&str>) -> Vec<Origin> {
+    let mut all = Vec::new();
+    let mut load = |changes: &[(String, String)]| {
+        if let Ok(sheet) = Sheet::load(&curve.device, changes) {
+            origins_of(&sheet, true, &mut all);
+        }
+    };
+    match &curve.vary {
+        Some((key, values)) if is_parameter(key) => {
+            for value in values.iter().filter(|value| at.is_none_or(|at| at == **value)) {
+                let mut changes = curve.changes.clone();
+                changes.retain(|(other, _)| other != key);
+                changes.push((key.clone(), value.clone()));
+                load(&changes);
+            }
+        }
+        _ => load(&curve.changes),
+    }
+    all
+}
+
+/// True when a reference of a sheet means this figure of this claim.
+fn means(reference: &str, claim: &str, field: Option<&str>) -> bool {
+    match reference.strip_prefix(claim) {
+        Some("") => true,
+        Some(rest) => field.is_some_and(|field| rest.strip_prefix('.') == Some(field)),
+        None => false,
+    }
+}
+
+/// What a verdict rests on, and the numbers that make it so.
+pub(crate) fn of(verdict: &Verdict, curves: &[Curve]) -> (ReproBasis, Vec<String>) {
+    let mut found: Vec<(ReproBasis, String)> =
+        verdict.fitted.iter().map(|key| (ReproBasis::Fitted, key.clone())).collect();
+    for subject in std::iter::once(&verdict.first).chain(&verdict.second) {
+        let curve = &curves[subject.curve];
+        if curve.cost.is_some() {
+            continue;
+        }
+        for origin in origins(curve, subject.at.as_deref()) {
+            let Some((basis, claim)) = origin.claim() else { continue };
+            let same = verdict.same_as.iter().any(|name| name == claim);
+            if same || means(claim, &verdict.claim.id, verdict.field.as_deref()) {
+                found.push((basis, origin.words()));
+            }
+        }
+    }
+    let basis = found.iter().map(|(basis, _)| *basis).max().unwrap_or_default();
+    let mut words: Vec<String> = Vec::new();
+    for (_, key) in found.into_iter().filter(|(each, _)| *each == basis) {
+        if !words.contains(&key) {
+            words.push(key);
+        }
+    }
+    (basis, words)
+}
+
+/// What was run on, each once, in the order of the experiments: `experiments` and what came of them.
+pub(crate) fn platforms(experiments: &[&Experiment], reproduced: &[Reproduced]) -> Vec<ReproPlatform> {
+    let mut devices: Vec<&str> = Vec::new();
+    let curves = || experiments.iter().flat_map(|one| &one.curves).filter(|curve| curve.cost.is_none());
+    for curve in curves() {
+        if !devices.contains(&curve.device.as_str()) {
+            devices.push(&curve.device);
+        }
+    }
+    let count = |device: &&str| {
+        let sheet = Sheet::load(device, &[]).ok()?;
+        let mut numbers: BTreeMap<(String, String), Source> = BTreeMap::new();
+        for origin in curves().filter(|curve| curve.device == *device).flat_map(|curve| origins(curve, None))
+        {
+            // A number that one run changes and another leaves counts as the sheet has it.
+            let known = numbers.entry((origin.sheet, origin.key)).or_insert(Source::Changed);
+            if *known == Source::Changed {
+                *known = origin.source;
+            }
+        }
+        let mut platform = ReproPlatform {
+            name: (*device).to_owned(),
+            title: sheet.title.clone(),
+            platform: sheet.kind.name == "platform",
+            ..ReproPlatform::default()
+        };
+        chosen(device, &sheet, experiments, &mut numbers);
+        rests_on(numbers, &mut platform);
+        judged(device, experiments, reproduced, &mut platform);
+        Some(platform)
+    };
+    devices.iter().filter_map(count).collect()
+}
+
+/// Numbers of which a verdict says that they were chosen for its claim.
+fn chosen(
+    device: &str,
+    sheet: &Sheet,
+    experiments: &[&Experiment],
+    numbers: &mut BTreeMap<(String, String), Source>,
+) {
+    for one in experiments {
+        for verdict in one.verdicts.iter().filter(|verdict| one.curves[verdict.first.curve].device == device)
+        {
+            for key in &verdict.fitted {
+                numbers.insert((sheet.name.clone(), key.clone()), Source::Fitted(verdict.claim.id.clone()));
+            }
+        }
+    }
+}
+
+fn rests_on(numbers: BTreeMap<(String, String), Source>, platform: &mut ReproPlatform) {
+    for ((sheet, key), source) in numbers {
+        match source {
+            Source::Cited(_) => platform.cited += 1,
+            Source::Fitted(claim) => platform.fitted.push(ReproFitted { sheet, key, claim }),
+            Source::Assumed(_) | Source::Changed | Source::Default => platform.assumed += 1,
+        }
+    }
+}
+
+fn judged(
+    device: &str,
+    experiments: &[&Experiment],
+    reproduced: &[Reproduced],
+    platform: &mut ReproPlatform,
+) {
+    let on_it = experiments.iter().zip(reproduced).flat_map(|(asked, gave)| {
+        let pairs = asked.verdicts.iter().zip(&gave.verdicts);
+        pairs.filter(|(verdict, _)| asked.curves[verdict.first.curve].device == device).map(|(_, gave)| gave)
+    });
+    for claim in judged_claims(on_it) {
+        match claim.basis {
+            ReproBasis::Input => platform.claims_input += 1,
+            ReproBasis::Fitted => platform.claims_fitted += 1,
+            ReproBasis::Predicted => platform.claims_predicted += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{builtin, published};
+    use super::*;
+
+    #[test]
+    fn a_reference_means_a_claim_or_one_figure_of_it() {
+        assert!(
+            means("p.a", "p.a", None) && means("p.a", "p.a", Some("x")) && means("p.a.x", "p.a", Some("x"))
+        );
+        assert!(
+            !means("p.a.x", "p.a", None) && !means("p.ab", "p.a", None) && !means("p.a.y", "p.a", Some("x"))
+        );
+    }
+
+    #[test]
+    fn a_number_says_which_claim_it_is_or_was_chosen_for() {
+        let origin = |source| Origin { sheet: "s".into(), top: true, key: "k".into(), source };
+        let cited = |place: &str| origin(Source::Cited(place.to_owned()));
+        assert_eq!(cited("claim p.a, section 4").claim(), Some((ReproBasis::Input, "p.a")));
+        assert_eq!(cited("cmu09: table I").claim(), None);
+        assert_eq!(origin(Source::Fitted("p.b".into())).claim(), Some((ReproBasis::Fitted, "p.b")));
+    }
+
+    #[test]
+    fn every_claim_that_a_sheet_names_was_published() {
+        let claims = builtin::claims();
+        let known = |name: &str| {
+            let fields = |claim: &published::Claim| {
+                claim.fields().into_iter().flatten().any(|field| means(name, &claim.id, Some(&field)))
+            };
+            claims.iter().any(|claim| claim.id == name || fields(claim))
+        };
+        for device in iostack_sim::catalogue::names() {
+            let sheet = Sheet::load(device, &[]).expect("built in");
+            let mut all = Vec::new();
+            origins_of(&sheet, true, &mut all);
+            for origin in &all {
+                if let Some((_, claim)) =
+                    origin.claim().filter(|(basis, claim)| *basis == ReproBasis::Input || claim.contains('.'))
+                {
+                    assert!(
+                        known(claim),
+                        "{}: {} names `{claim}`, which was not published",
+                        origin.sheet,
+                        origin.key
+                    );
+                }
+            }
+        }
+    }
+}
