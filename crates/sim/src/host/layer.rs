@@ -17,6 +17,7 @@ pub(crate) enum Layer {
     Scsi,
     Translation,
     Driver,
+    DriverReturn,
     Registers,
     Interrupt,
     Poll,
@@ -29,7 +30,7 @@ pub(crate) const LAYERS: usize = Layer::WAY.len();
 
 impl Layer {
     /// All, in the order of the way.
-    pub(crate) const WAY: [Layer; 17] = [
+    pub(crate) const WAY: [Layer; 18] = [
         Layer::Application,
         Layer::Syscall,
         Layer::Vfs,
@@ -42,6 +43,7 @@ impl Layer {
         Layer::Scsi,
         Layer::Translation,
         Layer::Driver,
+        Layer::DriverReturn,
         Layer::Registers,
         Layer::Interrupt,
         Layer::Poll,
@@ -64,6 +66,7 @@ impl Layer {
             Layer::Scsi => "scsi",
             Layer::Translation => "translation",
             Layer::Driver => "driver",
+            Layer::DriverReturn => "driver return",
             Layer::Registers => "registers",
             Layer::Interrupt => "interrupt",
             Layer::Poll => "poll",

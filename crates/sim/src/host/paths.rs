@@ -85,11 +85,11 @@ impl Paths {
             ],
             interrupt: path(&[
                 (Layer::Interrupt, system.interrupt),
-                (Layer::Driver, driver.interrupt),
+                (Layer::DriverReturn, driver.interrupt),
                 (Layer::Registers, driver.register_reads * register_read),
             ]),
             complete: path(&[
-                (Layer::Driver, driver.end),
+                (Layer::DriverReturn, driver.end),
                 (Layer::Scsi, scsi[1]),
                 (Layer::Block, system.block_end),
             ]),
