@@ -17,6 +17,10 @@ const PUBLISHED: &str = include_str!("../../../../experiments/published.toml");
 
 /// In the order of the page. A new experiment is a file and a line here.
 const EXPERIMENTS: &[(&str, &str)] = experiments![
+    "intel10-latency",
+    "intel10-clocks",
+    "intel10-scaling",
+    "intel10-drives",
     "queue-depth-a",
     "queue-depth-b",
     "request-size",
