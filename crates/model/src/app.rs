@@ -11,7 +11,7 @@ use crate::{Bins, Bytes};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum App {
-    /// TPC-C on a database like InnoDB.
+    /// TPC-C on a database like `InnoDB`.
     Tpcc(Tpcc),
     /// Postmark: many small files.
     Postmark(Postmark),
@@ -33,7 +33,7 @@ impl App {
 pub enum Commit {
     /// Whoever commits while the log is being flushed shares the next flush.
     Group,
-    /// One after the other, each with a flush of its own: MySQL 5.0 and 5.1 with the binary log on.
+    /// One after the other, each with a flush of its own: `MySQL` 5.0 and 5.1 with the binary log on.
     Serial,
 }
 

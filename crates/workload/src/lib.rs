@@ -11,6 +11,7 @@
 //!
 //! Start reading at [`Plan`], then [`set_option`].
 
+pub mod app;
 mod buffer;
 mod fio;
 mod op;

@@ -91,6 +91,13 @@ pub(crate) fn prepare(
     control: &Control<'_>,
     made: &mut Made,
 ) -> anyhow::Result<Work> {
+    if let Some(app) = &job.app {
+        bail!(
+            "job `{}`: app={} runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
+            job.name,
+            app.name()
+        );
+    }
     let mut paths: Vec<&PathBuf> = placement.files.iter().flatten().collect();
     paths.sort();
     paths.dedup();

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`set_option`].
 
+mod app;
 pub(crate) mod native;
 #[cfg(test)]
 mod tests;
