@@ -61,6 +61,11 @@ impl Account {
         busy
     }
 
+    /// All that was booked since [`Account::begin`], also beyond the present, ns.
+    pub fn booked(&self) -> u64 {
+        self.busy
+    }
+
     /// End of what was booked last.
     #[inline]
     pub fn until(&self) -> Time {

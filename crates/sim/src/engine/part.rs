@@ -28,6 +28,8 @@ pub struct Caller {
     pub queue_depth: u32,
     /// I/Os it submits with one call, at most.
     pub batch_submit: u32,
+    /// I/Os that must be through before it looks, when all that it may have in flight are.
+    pub complete_min: u32,
     /// Its number among the threads of all jobs that run together.
     pub number: u32,
     /// Processors it may use; all when absent.
@@ -55,6 +57,10 @@ pub trait Part {
     fn returned(&mut self, id: RequestId, sim: &mut Sim) {
         sim.finish(id);
     }
+
+    /// All that follows at once from what happened has been said; time goes on after this. Asked for with
+    /// [`Sim::settle_later`], once for each time.
+    fn settled(&mut self, _sim: &mut Sim) {}
 
     /// These threads submit from now on: `user >> `[`CALLER_SHIFT`] of a request is its place in the list.
     fn meet(&mut self, _callers: &[Caller]) {}

@@ -54,6 +54,8 @@ pub struct Sim {
     pub(super) calendar: Calendar,
     pub(super) messages: VecDeque<Message>,
     pub(super) root: u16,
+    /// Whoever asked to be told when all that follows at once has been said.
+    pub(super) settles: Option<u16>,
     requests: Vec<Request>,
     free: Vec<RequestId>,
     serial: u64,
@@ -86,6 +88,14 @@ impl Sim {
     pub fn wake_at(&mut self, time: Time, token: u32) {
         debug_assert!(time >= self.now && token < 1 << TOKEN_BITS);
         self.calendar.push(Event { time, part: self.me, token });
+    }
+
+    /// Calls this part's [`super::Part::settled`] when all that follows at once from what happens has been said: also what
+    /// the driver submits upon it. One part at a time may ask.
+    #[inline]
+    pub fn settle_later(&mut self) {
+        debug_assert!(self.settles.is_none_or(|part| part == self.me));
+        self.settles = Some(self.me);
     }
 
     /// All of the request's time since it was last charged was `stage`.

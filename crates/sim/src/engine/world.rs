@@ -66,6 +66,11 @@ impl World {
                     Message::Completed(id) => return Happened::Completed(id),
                 }
             }
+            if let Some(part) = self.sim.settles.take() {
+                self.sim.me = part;
+                self.parts[usize::from(part)].settled(&mut self.sim);
+                continue;
+            }
             let Some(event) = self.sim.calendar.pop() else { return Happened::Quiet };
             debug_assert!(event.time >= self.sim.now);
             self.sim.now = event.time;

@@ -7,7 +7,7 @@
 use std::iter::Peekable;
 use std::sync::atomic::Ordering;
 
-use iostack_model::{Engine, Caveat, Direction, Job, LogEntry, Mix, Nanos, Phase};
+use iostack_model::{Caveat, Direction, Engine, Job, LogEntry, Mix, Nanos, Phase};
 use iostack_workload::trace::{TraceError, TraceIo};
 
 use super::group::{Group, looks_every};
@@ -113,6 +113,7 @@ impl<'a> Replayer<'_, 'a, '_> {
             direct: true,
             queue_depth: depth,
             batch_submit: 1,
+            complete_min: 1,
             number: 0,
             cpus: None,
         }]);

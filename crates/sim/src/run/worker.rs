@@ -157,8 +157,12 @@ impl<'a> Worker<'a> {
             direct: self.job.direct,
             queue_depth: self.depth,
             batch_submit: self.job.batch.submit.clamp(1, self.depth),
+            complete_min: self.complete_min,
             number,
-            cpus: self.job.cpus.clone(),
+            cpus: self.job.cpus.as_ref().map(|cpus| {
+                let own = (self.number - self.job.thread_first) as usize % cpus.len();
+                if self.job.cpus_split { vec![cpus[own]] } else { cpus.clone() }
+            }),
         }
     }
 
