@@ -1,0 +1,22 @@
+//! What does a scheduler do that has no order? First come, first served.
+
+use std::collections::VecDeque;
+
+use super::{Entry, Next, Scheduler};
+use crate::engine::Time;
+
+/// noop.
+#[derive(Default)]
+pub(super) struct Fifo {
+    queue: VecDeque<u32>,
+}
+
+impl Scheduler for Fifo {
+    fn add(&mut self, entry: Entry, _: Time) {
+        self.queue.push_back(entry.slot);
+    }
+
+    fn next(&mut self, _: Time) -> Next {
+        self.queue.pop_front().map_or(Next::Nothing, Next::Go)
+    }
+}

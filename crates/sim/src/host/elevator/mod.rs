@@ -1,0 +1,192 @@
+//! Which I/O goes to the drive next, and what does it cost to decide?
+//!
+//! ```text
+//!   plug ──► merge ──► scheduler ──► drive, as many at once as it takes
+//!            adjacent     next(now): go, wait until, nothing
+//! ```
+//!
+//! A scheduler is a data structure without time of its own: it is given I/Os and the present moment, and says which goes,
+//! or until when it would rather wait for a better one. Its clocks are spent by the thread that submits; what it does under
+//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a line in [`ORDERS`], and one in `order`.
+
+mod anticipatory;
+mod bfq;
+mod cfq;
+mod deadline;
+mod fifo;
+mod kyber;
+mod lock;
+mod part;
+mod process;
+mod sorted;
+#[cfg(test)]
+mod tests;
+
+use iostack_model::Nanos;
+
+use super::part_of_a_platform;
+use crate::devices::DeviceKind;
+use crate::devices::parameter::{count_within, needs, whole_bytes, with};
+use crate::engine::Time;
+use crate::sheet::{Sheet, SheetError, Unit};
+
+pub(crate) use lock::Lock;
+pub(crate) use part::Elevator;
+
+/// Names of the orders there are.
+const ORDERS: &[&str] = &["noop", "anticipatory", "cfq", "mq-deadline", "kyber", "bfq"];
+
+pub(crate) const KIND: DeviceKind = DeviceKind {
+    name: "scheduler",
+    about: "an I/O scheduler: its order, its clocks and its lock, part of a platform",
+    parameters: &[
+        needs("scheduler.order", Unit::Word(ORDERS), "which I/O goes next"),
+        with("scheduler.clocks", Unit::Number, "0", "clocks for each I/O, outside its lock"),
+        with("scheduler.hold", Unit::Number, "0", "clocks under its lock for each I/O, when nobody waits for it"),
+        with(
+            "scheduler.contention",
+            Unit::Number,
+            "0",
+            "clocks more under the lock for each core that waits for it: its cache line moves",
+        ),
+        with("scheduler.merge", Unit::Bytes, "512KiB", "adjacent I/Os become one up to this size"),
+        with("scheduler.read_expire", Unit::Time, "500ms", "a read that waited so long goes first"),
+        with("scheduler.write_expire", Unit::Time, "5s", "a write that waited so long goes before other writes"),
+        with("scheduler.batch", Unit::Count, "16", "mq-deadline: I/Os of one direction in a row"),
+        with("scheduler.starved", Unit::Count, "2", "mq-deadline: batches of reads that go before a write's"),
+        with("scheduler.read_batch", Unit::Time, "500ms", "anticipatory: reads go for so long before writes"),
+        with("scheduler.write_batch", Unit::Time, "125ms", "anticipatory: writes go for so long before reads"),
+        with("scheduler.idle", Unit::Time, "8ms", "the drive is kept idle so long for the same process"),
+        with("scheduler.slice", Unit::Time, "100ms", "cfq, bfq: a process has the drive so long at most"),
+        with("scheduler.slice_async", Unit::Time, "40ms", "cfq: the same for writes that nobody waits for"),
+        with("scheduler.budget", Unit::Bytes, "8MiB", "bfq: a process has the drive for so much at most"),
+        with("scheduler.read_target", Unit::Time, "2ms", "kyber: latency of reads that it aims at"),
+        with("scheduler.write_target", Unit::Time, "10ms", "kyber: the same of writes"),
+    ],
+    build: part_of_a_platform,
+};
+
+/// An I/O in a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Where the part keeps it.
+    pub(crate) slot: u32,
+    /// Counts up: the order of arrival.
+    pub(crate) number: u64,
+    /// Process that asked.
+    pub(crate) owner: u32,
+    pub(crate) write: bool,
+    /// Somebody waits for it.
+    pub(crate) sync: bool,
+    pub(crate) offset: u64,
+    pub(crate) end: u64,
+    /// When it came.
+    pub(crate) since: Time,
+}
+
+/// What a scheduler wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The I/O of this slot goes to the drive.
+    Go(u32),
+    /// None goes before this moment, unless one comes or ends.
+    Idle(Time),
+    /// None goes before one comes or ends.
+    Nothing,
+}
+
+/// Decides which I/O goes.
+pub(crate) trait Scheduler {
+    /// An I/O comes.
+    fn add(&mut self, entry: Entry, now: Time);
+
+    /// The drive can take one: which? Whatever is named has left the scheduler.
+    fn next(&mut self, now: Time) -> Next;
+
+    /// One that went is through.
+    fn completed(&mut self, _entry: &Entry, _now: Time) {}
+}
+
+/// Numbers of the orders.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// Of reads, of writes, ns.
+    pub(crate) expire: [u64; 2],
+    pub(crate) batch: u64,
+    pub(crate) starved: u64,
+    pub(crate) batch_time: [u64; 2],
+    pub(crate) idle: u64,
+    pub(crate) slice: u64,
+    pub(crate) slice_async: u64,
+    pub(crate) budget: u64,
+    pub(crate) target: [u64; 2],
+    /// The drive has an arm.
+    pub(crate) rotates: bool,
+}
+
+/// What a sheet says of a scheduler.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    order: String,
+    /// Clocks.
+    pub(crate) clocks: f64,
+    pub(crate) hold: f64,
+    pub(crate) contention: f64,
+    /// Bytes of a merged I/O, at most.
+    pub(crate) merge: u64,
+    pub(crate) tuning: Tuning,
+}
+
+impl Spec {
+    /// For a drive with an arm or without.
+    pub(crate) fn of(sheet: &Sheet, rotates: bool) -> Result<Spec, SheetError> {
+        let clocks = |key: &str| {
+            let clocks = sheet.number(key)?;
+            if clocks >= 0.0 {
+                return Ok(clocks);
+            }
+            Err(sheet.refuse(key, "clocks are not less than 0", "write 0 or more"))
+        };
+        let time = |key: &str| sheet.time(key).map(|Nanos(ns)| ns);
+        let tuning = Tuning {
+            expire: [time("scheduler.read_expire")?, time("scheduler.write_expire")?],
+            batch: count_within(sheet, "scheduler.batch", 1, 1 << 20)?,
+            starved: count_within(sheet, "scheduler.starved", 0, 1 << 20)?,
+            batch_time: [time("scheduler.read_batch")?, time("scheduler.write_batch")?],
+            idle: time("scheduler.idle")?,
+            slice: time("scheduler.slice")?,
+            slice_async: time("scheduler.slice_async")?,
+            budget: whole_bytes(sheet, "scheduler.budget", 512)?,
+            target: [time("scheduler.read_target")?, time("scheduler.write_target")?],
+            rotates,
+        };
+        Ok(Spec {
+            order: sheet.word("scheduler.order")?.to_owned(),
+            clocks: clocks("scheduler.clocks")?,
+            hold: clocks("scheduler.hold")?,
+            contention: clocks("scheduler.contention")?,
+            merge: sheet.bytes("scheduler.merge")?.0,
+            tuning,
+        })
+    }
+
+    /// First come, first served, and free: for a drive whose depth alone is limited.
+    #[cfg(test)]
+    pub(crate) fn noop() -> Spec {
+        let sheet = Sheet::of("scheduler", &[("scheduler.order", "noop")]).expect("a kind");
+        Spec::of(&sheet, false).expect("numbers by default")
+    }
+}
+
+/// An empty scheduler.
+pub(crate) fn order(spec: &Spec) -> Box<dyn Scheduler> {
+    let tuning = spec.tuning;
+    match spec.order.as_str() {
+        "anticipatory" => Box::new(anticipatory::Anticipatory::new(tuning)),
+        "cfq" => Box::new(cfq::Cfq::new(tuning)),
+        "mq-deadline" => Box::new(deadline::Deadline::new(tuning)),
+        "kyber" => Box::new(kyber::Kyber::new(tuning)),
+        "bfq" => Box::new(bfq::Bfq::new(tuning)),
+        _ => Box::new(fifo::Fifo::default()),
+    }
+}
