@@ -79,8 +79,8 @@ pub trait Part {
         None
     }
 
-    /// What the host spent, of the part that is one; `ios` were asked for since [`Part::begin`].
-    fn host(&self, _ios: u64) -> Option<HostUse> {
+    /// What the host spent until now, of the part that is one; `ios` were asked for since [`Part::begin`].
+    fn host(&self, _now: Time, _ios: u64) -> Option<HostUse> {
         None
     }
 

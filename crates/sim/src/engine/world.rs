@@ -95,7 +95,7 @@ impl World {
 
     /// What the host spent on so many I/Os; `None` of a device alone.
     pub fn host(&self, ios: u64) -> Option<HostUse> {
-        self.parts().find_map(|part| part.host(ios))
+        self.parts().find_map(|part| part.host(self.sim.now, ios))
     }
 
     /// Measuring starts.

@@ -5,58 +5,8 @@
 
 use std::collections::VecDeque;
 
-use crate::engine::{Account, RequestId, Time};
-
-/// What a thread is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// It waits for an I/O, or for its program.
-    Out,
-    /// It waits for a core.
-    Queued,
-    /// It runs on a core, until the core's `end`.
-    Running,
-    /// It has just given an I/O back on its core, and may ask for the next at the same moment.
-    Lingers,
-    /// It looks for its completion again and again, on its core.
-    Spins,
-}
-
-/// What a running thread does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Submit,
-    /// Under the lock of the I/O scheduler.
-    Locked,
-    Reap,
-    Compute,
-    Look,
-}
-
-/// A thread that submits.
-#[derive(Clone, Debug)]
-pub(crate) struct Thread {
-    pub(crate) state: State,
-    pub(crate) step: Step,
-    /// The core that it runs on, or ran on last.
-    pub(crate) core: u32,
-    /// Its call ends with the I/O.
-    pub(crate) is_call: bool,
-    pub(crate) polls: bool,
-    /// Index of its [`super::paths::Way`].
-    pub(crate) way: usize,
-    pub(crate) batch_most: usize,
-    /// Asked for, not begun.
-    pub(crate) todo: VecDeque<RequestId>,
-    /// In the step that runs.
-    pub(crate) batch: Vec<RequestId>,
-    /// Through, not picked up.
-    pub(crate) ready: Vec<RequestId>,
-    /// It was asleep, and pays for running again.
-    pub(crate) slept: bool,
-    /// It spins since then.
-    pub(crate) spins_from: Time,
-}
+use super::thread::Thread;
+use crate::engine::{Account, Time};
 
 /// A core.
 #[derive(Clone, Debug, Default)]
@@ -108,9 +58,17 @@ impl Crew {
 
     /// A free core, its own if that is free; it is the caller's now.
     #[inline]
-    pub(crate) fn take_idle(&mut self, liked: u32) -> Option<u32> {
+    pub(crate) fn take_idle(&mut self, liked: u32, allowed: Option<&[u32]>) -> Option<u32> {
         if self.idle_count == 0 {
             return None;
+        }
+        if let Some(allowed) = allowed {
+            let is_idle = |&core: &u32| self.idle[core as usize / 64] >> (core % 64) & 1 == 1;
+            let mine = allowed.contains(&liked).then_some(liked).filter(is_idle);
+            let core = mine.or_else(|| allowed.iter().copied().find(is_idle))?;
+            self.idle[core as usize / 64] &= !(1 << (core % 64));
+            self.idle_count -= 1;
+            return Some(core);
         }
         let (word, bit) = (liked as usize / 64, liked % 64);
         let core = if self.idle[word] >> bit & 1 == 1 {
@@ -122,6 +80,13 @@ impl Crew {
         self.idle[core as usize / 64] &= !(1 << (core % 64));
         self.idle_count -= 1;
         Some(core)
+    }
+
+    /// The thread that waits longest for a core like this; it does not wait any more.
+    #[inline]
+    pub(crate) fn next_for(&mut self, core: u32, threads: &[Thread]) -> Option<u32> {
+        let place = self.queue.iter().position(|&index| threads[index as usize].may_use(core))?;
+        self.queue.remove(place)
     }
 
     #[inline]

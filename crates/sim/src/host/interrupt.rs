@@ -5,8 +5,8 @@
 
 use iostack_model::Stage;
 
-use super::crew::State;
 use super::part::{Host, LINE};
+use super::thread::State;
 use crate::engine::{CALLER_SHIFT, RequestId, Sim, token};
 
 /// A source of interrupts: an adapter, or a queue of one.
@@ -31,29 +31,26 @@ pub(crate) struct Count {
 impl Host {
     /// An interrupt for what is pending on the line.
     pub(super) fn raise(&mut self, line: usize, sim: &mut Sim) {
-        let now = sim.now();
         let Line { pending, batch, raised, core } = &mut self.lines[line];
-        let fresh = !std::mem::replace(raised, true);
+        let (fresh, core) = (!std::mem::replace(raised, true), *core);
         std::mem::swap(pending, batch);
-        let sleeps = |id: &&RequestId| {
-            let thread = &self.threads[(sim.request(**id).user >> CALLER_SHIFT) as usize];
-            thread.state == State::Out
-        };
-        let sleepers = batch.iter().filter(sleeps).count() as u64;
-        let mut ns = self.paths.complete.repeat(batch.len() as u64) + self.paths.wake.repeat(sleepers);
+        let mut wakes = 0;
+        for &id in batch.iter() {
+            let thread = &mut self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
+            thread.coming += 1;
+            if thread.state == State::Out && !thread.is_woken && thread.has_enough(thread.coming) {
+                thread.is_woken = true;
+                wakes += 1;
+            }
+        }
+        let count = batch.len() as u64;
+        let mut ns = self.paths.complete.repeat(count) + self.paths.wake.repeat(wakes);
         if fresh {
             ns += self.paths.interrupt.once();
             self.count.interrupts += 1;
         }
-        self.count.completions += batch.len() as u64;
-        let core = *core;
-        if let Some(index) = self.crew.cores[core as usize].thread
-            && self.threads[index as usize].state == State::Spins
-        {
-            self.stop_spinning(index, now);
-            self.threads[index as usize].spins_from = now;
-        }
-        let end = self.crew.interrupt(core, now, ns);
+        self.count.completions += count;
+        let end = self.interrupt(core, ns, sim);
         sim.wake_at(end, token(LINE, line as u32));
     }
 
@@ -62,15 +59,29 @@ impl Host {
         let mut batch = std::mem::take(&mut self.lines[line].batch);
         for id in batch.drain(..) {
             sim.spend(id, Stage::Complete);
-            let index = sim.request(id).user >> CALLER_SHIFT;
-            self.threads[index as usize].ready.push(id);
-            self.rouse(index, sim);
+            self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize].coming -= 1;
+            let whole = if self.flights[id.0 as usize].is_part { sim.join(id) } else { Some(id) };
+            if let Some(id) = whole {
+                self.deliver(id, sim);
+            }
         }
         self.lines[line].batch = batch;
         if self.lines[line].pending.is_empty() {
             self.lines[line].raised = false;
         } else {
             self.raise(line, sim);
+        }
+    }
+
+    /// A request is through; its thread is woken if it waits for it.
+    #[inline]
+    pub(super) fn deliver(&mut self, id: RequestId, sim: &mut Sim) {
+        let index = sim.request(id).user >> CALLER_SHIFT;
+        let thread = &mut self.threads[index as usize];
+        thread.issued -= 1;
+        thread.ready.push(id);
+        if matches!(thread.state, State::Out | State::Spins) && thread.has_enough(0) {
+            self.rouse(index, sim);
         }
     }
 }

@@ -145,6 +145,11 @@ impl Path {
         self.ns * times
     }
 
+    /// What it came to, ns.
+    pub(crate) fn booked(&self) -> u64 {
+        self.ns * self.times
+    }
+
     pub(crate) fn begin(&mut self) {
         self.times = 0;
     }

@@ -13,6 +13,7 @@
 //! Start reading at `part.rs`; `steps.rs` is what a thread does, `turns.rs` when, `paths.rs` what each step costs.
 
 mod crew;
+mod elevator;
 mod interrupt;
 mod layer;
 mod lock;
@@ -20,6 +21,7 @@ mod part;
 mod paths;
 mod steps;
 mod system;
+mod thread;
 mod turns;
 
 use iostack_workload::Rng;
@@ -31,7 +33,9 @@ use crate::engine::{PartId, Shape, World};
 use crate::sheet::{Sheet, SheetError, Unit};
 use part::{Drives, Host};
 use system::System;
+use thread::Wait;
 
+pub(crate) use elevator::KIND as SCHEDULER_KIND;
 pub(crate) use system::KIND as SYSTEM_KIND;
 
 pub(crate) const KIND: DeviceKind = DeviceKind {
@@ -51,6 +55,13 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "threads",
             "threads take turns at the drives, each thread stays at its own; or the drives follow each other in one space",
         ),
+        with("platform.scheduler", Unit::Device, "none", "the I/O scheduler before each drive"),
+        with(
+            "platform.drive_depth",
+            Unit::Count,
+            "none",
+            "I/Os that the scheduler lets into a drive; as many as the drive takes if none",
+        ),
         with("platform.register_read", Unit::Number, "2100", "clocks of an uncacheable read of a register"),
         with(
             "platform.interrupts",
@@ -60,9 +71,9 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
         ),
         with(
             "platform.completion",
-            Unit::Word(&["interrupt", "poll"]),
+            Unit::Word(&["interrupt", "poll", "hybrid"]),
             "interrupt",
-            "how a thread learns that its I/O is through, unless the job asks for polling itself",
+            "how a thread learns that its I/O is through, unless the job asks for polling itself; `hybrid` sleeps for half the mean time of an I/O and polls then",
         ),
     ],
     build,
@@ -75,6 +86,27 @@ pub(crate) fn part_of_a_platform(sheet: &Sheet, _: &mut World, _: u64) -> Result
         what: format!("a sheet of kind `{}` is part of a platform and answers no I/O", sheet.kind.name),
         remedy: "name a platform or a drive of `iostack sim list`".to_owned(),
     })
+}
+
+/// The scheduler, and how many I/Os it lets into a drive.
+fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Option<(elevator::Spec, u64)>, SheetError> {
+    if !sheet.has("platform.scheduler") {
+        return Ok(None);
+    }
+    let member = sheet.device("platform.scheduler")?;
+    if member.kind.name != SCHEDULER_KIND.name {
+        let what = format!("it is a {}", member.kind.name);
+        return Err(sheet.refuse("platform.scheduler", &what, "name a sheet of kind scheduler, or none"));
+    }
+    let own = format!("{}.queue_depth", drive.kind.name);
+    let (known, place) = if sheet.has("platform.drive_depth") {
+        (sheet, "platform.drive_depth")
+    } else {
+        (drive, own.as_str())
+    };
+    let is_known = known.kind.parameters.iter().any(|parameter| parameter.key == place) && known.has(place);
+    let depth = if is_known { count_within(known, place, 1, 1 << 20)? } else { u64::MAX };
+    Ok(Some((elevator::Spec::of(&member, drive.kind.name == "hdd")?, depth)))
 }
 
 fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
@@ -91,7 +123,7 @@ fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetErr
     };
     let (system, adapter) = (member("platform.os", "os")?, member("platform.adapter", "adapter")?);
     let drive = sheet.device("platform.drive")?;
-    if [KIND.name, "os", "adapter"].contains(&drive.kind.name) {
+    if [KIND.name, "os", "adapter", "scheduler"].contains(&drive.kind.name) {
         return Err(sheet.refuse("platform.drive", &format!("it is a {}", drive.kind.name), "name a drive"));
     }
     let ghz = sheet.number("platform.ghz")?;
@@ -107,23 +139,48 @@ fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetErr
     let each = world.shape_of(drives[0]).expect("a drive has a shape");
     let hardware = Hardware::of(&adapter)?;
     let spread = sheet.word("platform.spread")? == "offsets";
+    if !spread && count > 1 && world.sim.keeps_stamps() {
+        let remedy = "set platform.spread=offsets, or platform.drives=1";
+        return Err(sheet.refuse(
+            "platform.spread",
+            "a job that verifies needs one space for all threads",
+            remedy,
+        ));
+    }
     let parts: Vec<PartId> = (0..adapters)
         .map(|first| {
             let own = drives.iter().skip(first).step_by(adapters).copied().collect();
             world.add(Box::new(Adapter::new(hardware.clone(), own)))
         })
         .collect();
+    let scheduler = scheduler_of(sheet, &drive)?;
+    let doors = (0..count).map(|drive| match &scheduler {
+        Some((spec, depth)) => {
+            world.add(Box::new(elevator::Elevator::new(spec, parts[drive % adapters], *depth)))
+        }
+        None => parts[drive % adapters],
+    });
+    let doors = doors.collect();
+    let mut system = System::of(&system)?;
+    if let Some((spec, _)) = &scheduler {
+        system.scheduled_by(spec);
+    }
     let host = Host::new(
         part::Machine {
             cores: count_within(sheet, "platform.cores", 1, 1024)? as usize,
             ns_per_clock: 1.0 / ghz,
+            contention: scheduler.as_ref().map_or(0.0, |(spec, _)| spec.contention),
             register_read: sheet.number("platform.register_read")?,
             one_for_all: sheet.word("platform.interrupts")? == "one",
-            polls: sheet.word("platform.completion")? == "poll",
+            wait: match sheet.word("platform.completion")? {
+                "hybrid" => Wait::Nap,
+                "interrupt" if !system.polls => Wait::Sleep,
+                _ => Wait::Spin,
+            },
         },
-        &System::of(&system)?,
+        &system,
         &Driver::of(&adapter)?,
-        Drives { adapters: parts, count, shape: Shape { ..each }, in_a_row: spread },
+        Drives { adapters: parts, doors, count, shape: Shape { ..each }, in_a_row: spread },
     );
     Ok(world.add(Box::new(host)))
 }

@@ -3,29 +3,36 @@
 
 use iostack_model::{Bytes, Engine, HostUse, ResourceUse};
 
-use super::crew::{Crew, State, Step, Thread};
+use super::crew::{Core, Crew};
 use super::interrupt::{Count, Line};
 use super::layer::{Layer, Work};
+use super::lock::Locks;
 use super::paths::{Paths, Way};
 use super::system::System;
+use super::thread::{State, Thread, Wait};
 use crate::adapter::Driver;
-use crate::engine::{CALLER_SHIFT, Caller, Part, PartId, RequestId, Server, Shape, Sim, Time, usage};
+use crate::engine::{Account, CALLER_SHIFT, Caller, Part, PartId, RequestId, Shape, Sim, Time, usage};
 
-/// A step of a thread ends; an interrupt is through; whoever lingers must go on or go.
+/// A step of a thread ends; an interrupt is through; a slice is; a nap is; and the interrupt that ends it.
 pub(super) const STEP: u8 = 0;
 pub(super) const LINE: u8 = 1;
-pub(super) const SETTLE: u8 = 2;
+pub(super) const TICK: u8 = 2;
+pub(super) const NAP: u8 = 3;
+pub(super) const WOKEN: u8 = 4;
 
 /// The machine's own numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) ns_per_clock: f64,
+    /// Clocks more under the scheduler's lock for each core that waits for it.
+    pub(crate) contention: f64,
     /// Clocks of an uncacheable read.
     pub(crate) register_read: f64,
     /// One core takes all interrupts.
     pub(crate) one_for_all: bool,
-    pub(crate) polls: bool,
+    /// How threads wait that do not ask for polling themselves; and those that do.
+    pub(crate) wait: Wait,
 }
 
 /// The drives and how to reach them.
@@ -35,6 +42,8 @@ pub(crate) struct Drives {
     pub(crate) count: usize,
     /// Of one drive.
     pub(crate) shape: Shape,
+    /// Of each: its scheduler, or its adapter where none orders.
+    pub(crate) doors: Vec<PartId>,
     /// They follow each other in one space; else threads take turns at them.
     pub(crate) in_a_row: bool,
 }
@@ -44,23 +53,33 @@ pub(crate) struct Drives {
 pub(super) struct Flight {
     pub(super) drive: u16,
     pub(super) line: u16,
+    /// It is part of a request for several drives.
+    pub(super) is_part: bool,
+    pub(super) issued: Time,
 }
 
 pub(crate) struct Host {
     pub(super) machine: Machine,
     pub(super) drives: Drives,
-    pub(super) contention: f64,
+    /// A scheduler stands before the adapters, and all drives are one caller's.
+    pub(super) plugs: bool,
+    /// A submission takes locks.
     pub(super) holds: bool,
     pub(super) per_core: bool,
     /// Some thread polls.
     pub(super) polls: bool,
+    /// Threads that only look are to take turns, at the next end of a slice.
+    pub(super) ticks: bool,
+    /// A thread that never sleeps leaves its core so often, ns.
+    pub(super) slice: u64,
+    /// Number of the stage, modulo 2^12: events of the one before are stale.
+    pub(super) epoch: u32,
     pub(super) paths: Paths,
     pub(super) crew: Crew,
     pub(super) threads: Vec<Thread>,
     pub(super) lines: Vec<Line>,
     pub(super) count: Count,
-    /// The lock of the I/O scheduler, one for each drive.
-    pub(super) locks: Vec<Server>,
+    pub(super) locks: Locks,
     pub(super) flights: Vec<Flight>,
     /// Threads that linger, and their cores.
     pub(super) lingering: Vec<u32>,
@@ -68,6 +87,8 @@ pub(crate) struct Host {
     pub(super) lock_ns: u64,
     pub(super) spin_ns: u64,
     pub(super) compute_ns: u64,
+    /// Booked before measuring began, for later; ns.
+    carried_ns: u64,
 }
 
 impl Host {
@@ -78,24 +99,59 @@ impl Host {
             if machine.one_for_all { 0 } else { (turn % machine.cores) as u32 }
         };
         Host {
-            contention: system.contention,
-            holds: system.scheduler_hold > 0.0,
+            plugs: drives.count == 1 || !drives.in_a_row,
+            holds: system.scheduler_hold > 0.0 || driver.lock > 0.0,
             per_core: driver.per_core,
             polls: false,
+            ticks: false,
+            slice: system.slice,
+            epoch: 0,
             paths: Paths::new(system, driver, machine.register_read, machine.ns_per_clock),
             crew: Crew::new(machine.cores),
             threads: Vec::new(),
             lines: (0..lines).map(|line| Line { core: core(line), ..Line::default() }).collect(),
             count: Count::default(),
-            locks: vec![Server::default(); drives.count],
+            locks: Locks::new(&machine, system, driver, &drives),
             flights: Vec::new(),
             lingering: Vec::new(),
             lock_ns: 0,
             spin_ns: 0,
             compute_ns: 0,
+            carried_ns: 0,
             machine,
             drives,
         }
+    }
+
+    /// How a thread waits.
+    fn wait_of(&self, engine: Engine) -> Wait {
+        let asks = matches!(engine, Engine::IoUring { poll: true, .. } | Engine::Pvsync2 { hipri: true });
+        if asks && self.machine.wait == Wait::Sleep { Wait::Spin } else { self.machine.wait }
+    }
+
+    /// Accounts of the cores until now, those who spin included; and for how long they have spun, ns.
+    fn accounts(&self, now: Time) -> (Vec<Account>, u64) {
+        let mut spun = 0;
+        let until_now = |core: &Core| {
+            let mut account = core.account.clone();
+            if let Some(index) = core.thread {
+                let Thread { state, spins_from, .. } = self.threads[index as usize];
+                let from = spins_from.max(account.until());
+                if state == State::Spins && from < now {
+                    account.book(from, from, now);
+                    spun += now - from;
+                }
+            }
+            account
+        };
+        (self.crew.cores.iter().map(until_now).collect(), spun)
+    }
+
+    /// Every ns of a core was spent on something that is told.
+    fn check_ledger(&self) {
+        let booked: u64 = self.crew.cores.iter().map(|core| core.account.booked()).sum();
+        let told = self.carried_ns + self.paths.booked() + self.lock_ns + self.spin_ns + self.compute_ns;
+        assert!(booked == told, "cores were busy for {booked} ns, and layers took {told} ns");
     }
 }
 
@@ -106,32 +162,30 @@ impl Part for Host {
 
     fn meet(&mut self, callers: &[Caller]) {
         let cores = self.machine.cores as u32;
-        let thread = |caller: &Caller| {
-            let way = Way::of(caller.engine);
-            let asks = match caller.engine {
-                Engine::IoUring { poll, .. } => poll,
-                Engine::Pvsync2 { hipri } => hipri,
-                _ => false,
-            };
-            Thread {
-                state: State::Out,
-                step: Step::Look,
-                core: caller.number % cores,
-                is_call: way == Way::Call,
-                polls: asks || self.machine.polls,
-                way: way as usize,
-                batch_most: caller.batch_submit.max(1) as usize,
-                todo: std::collections::VecDeque::new(),
-                batch: Vec::new(),
-                ready: Vec::new(),
-                slept: false,
-                spins_from: 0,
-            }
-        };
         self.lingering.clear();
         self.crew.clear();
-        self.threads = callers.iter().map(thread).collect();
-        self.polls = self.threads.iter().any(|thread| thread.polls);
+        self.threads.clear();
+        self.ticks = false;
+        self.epoch = (self.epoch + 1) & 0xFFF;
+        let mut helpers = Vec::new();
+        for caller in callers {
+            let (way, helps) = Way::of(caller.engine);
+            let wait = self.wait_of(caller.engine);
+            let own = if helps.is_some() { Wait::Sleep } else { wait };
+            let way = self.paths.way(way);
+            let core =
+                caller.cpus.as_ref().and_then(|cpus| cpus.get(caller.number as usize % cpus.len().max(1)));
+            let core = core.copied().unwrap_or(caller.number) % cores;
+            let mut thread = Thread::new(caller, core, way, own);
+            if let Some(helps) = helps {
+                let way = self.paths.way(helps);
+                thread.helper = Some((callers.len() + helpers.len()) as u32);
+                helpers.push(Thread::helper(caller, (core + cores / 2) % cores, way, wait));
+            }
+            self.threads.push(thread);
+        }
+        self.threads.append(&mut helpers);
+        self.polls = self.threads.iter().any(|thread| thread.helps || thread.wait != Wait::Sleep);
     }
 
     fn arrive(&mut self, id: RequestId, sim: &mut Sim) {
@@ -140,56 +194,79 @@ impl Part for Host {
         self.rouse(index, sim);
     }
 
-    fn returned(&mut self, id: RequestId, sim: &mut Sim) {
+    fn settled(&mut self, sim: &mut Sim) {
         self.settle(sim);
-        let flight = self.flights[id.0 as usize];
+    }
+
+    fn returned(&mut self, id: RequestId, sim: &mut Sim) {
+        let Flight { drive, line, is_part, issued } = self.flights[id.0 as usize];
         if self.drives.in_a_row {
-            sim.request_mut(id).offset += u64::from(flight.drive) * self.drives.shape.capacity.0;
+            sim.request_mut(id).offset += u64::from(drive) * self.drives.shape.capacity.0;
         }
-        let index = sim.request(id).user >> CALLER_SHIFT;
-        if self.threads[index as usize].polls {
-            self.threads[index as usize].ready.push(id);
-            return self.rouse(index, sim);
+        let owner = sim.request(id).user >> CALLER_SHIFT;
+        let helper = self.threads[owner as usize].helper;
+        let finder = helper.filter(|&helper| self.threads[helper as usize].wait != Wait::Sleep);
+        let thread = &mut self.threads[finder.unwrap_or(owner) as usize];
+        if thread.wait == Wait::Sleep {
+            let line = usize::from(line);
+            self.lines[line].pending.push(id);
+            if !self.lines[line].raised {
+                self.raise(line, sim);
+            }
+            return;
         }
-        let line = usize::from(flight.line);
-        self.lines[line].pending.push(id);
-        if !self.lines[line].raised {
-            self.raise(line, sim);
+        thread.flown_ns += sim.now() - issued;
+        thread.flown += 1;
+        let Some(id) = (if is_part { sim.join(id) } else { Some(id) }) else { return };
+        match finder {
+            None => self.deliver(id, sim),
+            Some(helper) => {
+                let thread = &mut self.threads[helper as usize];
+                thread.issued -= 1;
+                thread.ready.push(id);
+                if thread.state == State::Spins {
+                    self.rouse(helper, sim);
+                }
+            }
         }
     }
 
     fn wake(&mut self, token: u32, sim: &mut Sim) {
-        self.settle(sim);
         let index = token & 0xFF_FFFF;
         match (token >> 24) as u8 {
             STEP => self.step_ends(index, sim),
             LINE => self.handled(index as usize, sim),
-            _ => {}
+            TICK => self.slice_ends(index, sim),
+            NAP => self.nap_ends(index, sim),
+            _ => self.is_awake(index, sim),
         }
     }
 
     fn begin(&mut self, now: Time) {
+        for index in 0..self.threads.len() as u32 {
+            self.stop_spinning(index, now);
+        }
         self.paths.begin();
         self.crew.cores.iter_mut().for_each(|core| core.account.begin(now));
-        self.locks.iter_mut().for_each(|lock| lock.account.begin(now));
+        self.locks.begin(now);
         self.count = Count::default();
         self.crew.switches = 0;
         (self.lock_ns, self.spin_ns, self.compute_ns) = (0, 0, 0);
+        self.carried_ns = self.crew.cores.iter().map(|core| core.account.booked()).sum();
     }
 
     fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
-        list.push(usage("core", self.crew.cores.iter().map(|core| &core.account), now));
-        if self.holds {
-            list.push(usage("lock", self.locks.iter().map(|lock| &lock.account), now));
-        }
+        self.check_ledger();
+        list.push(usage("core", &self.accounts(now).0, now));
+        self.locks.resources(now, list);
     }
 
-    fn host(&self, ios: u64) -> Option<HostUse> {
+    fn host(&self, now: Time, ios: u64) -> Option<HostUse> {
         let mut work: Work = self.paths.settle();
         let clocks = |ns: u64| ns as f64 / self.machine.ns_per_clock;
         work.add(Layer::Application, clocks(self.compute_ns));
         work.add(Layer::Lock, clocks(self.lock_ns));
-        work.add(Layer::Poll, clocks(self.spin_ns));
+        work.add(Layer::Poll, clocks(self.spin_ns + self.accounts(now).1));
         let Count { interrupts, completions } = self.count;
         Some(HostUse {
             clock_hz: 1e9 / self.machine.ns_per_clock,

@@ -2,85 +2,142 @@
 
 use iostack_model::Stage;
 
-use super::crew::{State, Step};
 use super::part::{Flight, Host, STEP};
-use crate::engine::{Kind, RequestId, Sim, token};
+use super::thread::{State, Step, Thread, Wait};
+use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
+
+/// Bits of a core's number in a token; above it is the epoch.
+pub(super) const CORE_BITS: u32 = 12;
 
 impl Host {
     /// The thread has a core: what does it do there?
     pub(super) fn begin_step(&mut self, index: u32, sim: &mut Sim) {
-        let now = sim.now();
         let thread = &mut self.threads[index as usize];
-        let paths = &mut self.paths;
         let mut ns = 0;
+        thread.is_woken = false;
         if std::mem::take(&mut thread.slept) {
-            ns += paths.switch_in.once();
+            ns += self.paths.switch_in.once();
         }
-        if let Some(&first) = thread.todo.front() {
-            if sim.request(first).kind == Kind::Compute {
+        let next = thread.todo.front().copied();
+        ns += match next {
+            _ if thread.left_ns > 0 => self.compute(index),
+            Some(first) if sim.request(first).kind == Kind::Compute => {
                 thread.todo.pop_front();
                 thread.batch.push(first);
-                thread.step = Step::Compute;
-                let clocks = u64::from(sim.request(first).length);
-                let compute = (clocks as f64 * self.machine.ns_per_clock).round() as u64;
-                self.compute_ns += compute;
-                ns += compute;
-            } else {
-                let most = thread.batch_most.min(thread.todo.len());
-                thread.batch.extend(thread.todo.drain(..most));
-                thread.step = Step::Submit;
-                let way = &mut paths.ways[thread.way];
-                ns += way.call.once() + way.submit.repeat(thread.batch.len() as u64);
+                let clocks = f64::from(sim.request(first).length);
+                thread.left_ns = (clocks * self.machine.ns_per_clock).round() as u64;
+                self.compute(index)
             }
-        } else if thread.ready.is_empty() {
-            thread.step = Step::Look;
-            ns += paths.look.once();
-        } else {
-            std::mem::swap(&mut thread.batch, &mut thread.ready);
-            thread.step = Step::Reap;
-            let way = &mut paths.ways[thread.way];
-            ns += way.reap_call.once() + way.reap.repeat(thread.batch.len() as u64);
-            if !thread.polls {
-                let lines = &self.lines;
-                let away = |id: &&RequestId| {
-                    let line = self.flights[id.0 as usize].line;
-                    lines[usize::from(line)].core != thread.core
-                };
-                ns += paths.other_core.repeat(thread.batch.iter().filter(away).count() as u64);
+            Some(_) => self.submit(index, sim),
+            None if thread.ready.is_empty() => {
+                thread.step = Step::Look;
+                self.paths.look.once()
             }
-            for &id in &thread.batch {
-                sim.spend(id, Stage::Switch);
-            }
-        }
+            None => self.pick_up(index, sim),
+        };
+        let thread = &mut self.threads[index as usize];
         thread.state = State::Running;
-        let end = self.crew.run(thread.core, now, ns);
-        sim.wake_at(end, token(STEP, thread.core));
+        let core = thread.core;
+        self.run(core, ns, sim);
+    }
+
+    /// The core runs for so many ns; then its step ends.
+    #[inline]
+    fn run(&mut self, core: u32, ns: u64, sim: &mut Sim) {
+        let end = self.crew.run(core, sim.now(), ns);
+        sim.wake_at(end, token(STEP, self.epoch << CORE_BITS | core));
+    }
+
+    /// A computation goes on for a slice at most; ns.
+    fn compute(&mut self, index: u32) -> u64 {
+        let thread = &mut self.threads[index as usize];
+        thread.step = Step::Compute;
+        let ns = thread.left_ns.min(self.slice);
+        thread.left_ns -= ns;
+        self.compute_ns += ns;
+        ns
+    }
+
+    /// Begins to submit what its program asked for, as much as one call takes; ns.
+    #[inline]
+    fn submit(&mut self, index: u32, sim: &Sim) -> u64 {
+        let thread = &mut self.threads[index as usize];
+        if thread.todo.len() == 1 {
+            // Faster than to drain.
+            thread.batch.extend(thread.todo.pop_front());
+        } else {
+            let most = thread.batch_most.min(thread.todo.len());
+            let computes = |&id: &RequestId| sim.request(id).kind == Kind::Compute;
+            let most = thread.todo.iter().take(most).position(computes).unwrap_or(most);
+            thread.batch.extend(thread.todo.drain(..most));
+        }
+        thread.step = Step::Submit;
+        let way = &mut self.paths.ways[thread.way];
+        way.call.once() + way.submit.repeat(thread.batch.len() as u64)
+    }
+
+    /// Begins to pick up what is through; ns.
+    #[inline]
+    fn pick_up(&mut self, index: u32, sim: &mut Sim) -> u64 {
+        let thread = &self.threads[index as usize];
+        let owner = (sim.request(thread.ready[0]).user >> CALLER_SHIFT) as usize;
+        // A thread of the kernel wakes its caller.
+        let wakes = thread.helps && self.threads[owner].state == State::Out;
+        let Thread { batch, ready, step, way, wait, core, helps, .. } = &mut self.threads[index as usize];
+        std::mem::swap(batch, ready);
+        *step = Step::Reap;
+        let count = batch.len() as u64;
+        let mut ns = 0;
+        ns += self.paths.wake.repeat(u64::from(wakes));
+        if *wait == Wait::Sleep {
+            let lines = &self.lines;
+            let away = |id: &&RequestId| {
+                let line = self.flights[id.0 as usize].line;
+                lines[usize::from(line)].core != *core
+            };
+            ns += self.paths.other_core.repeat(batch.iter().filter(away).count() as u64);
+        } else {
+            ns += self.paths.look.once() + self.paths.complete.repeat(count);
+        }
+        let way = &mut self.paths.ways[*way];
+        ns += way.reap_call.once() + way.reap.repeat(count);
+        let stage = if *helps { Stage::Complete } else { Stage::Switch };
+        for &id in batch.iter() {
+            sim.spend(id, stage);
+        }
+        ns
     }
 
     /// What runs on the core is through, unless interrupts made it later.
-    pub(super) fn step_ends(&mut self, core: u32, sim: &mut Sim) {
+    pub(super) fn step_ends(&mut self, place: u32, sim: &mut Sim) {
+        let (epoch, core) = (place >> CORE_BITS, place & ((1 << CORE_BITS) - 1));
+        if epoch != self.epoch {
+            // Of threads that have ended.
+            return;
+        }
         let now = sim.now();
         let of = &self.crew.cores[core as usize];
         let Some(index) = of.thread else { return };
         if of.end > now {
-            return sim.wake_at(of.end, token(STEP, core));
+            return sim.wake_at(of.end, token(STEP, place));
         }
         let thread = &mut self.threads[index as usize];
         match thread.step {
+            Step::Submit if thread.helper.is_some() => self.hand_over(index, sim),
             Step::Submit if self.holds => {
                 thread.step = Step::Locked;
                 let end = self.take_lock(index, sim);
-                let waits = end - now;
-                let end = self.crew.run(core, now, waits);
-                sim.wake_at(end, token(STEP, core));
+                self.run(core, end - now, sim);
             }
             Step::Submit | Step::Locked => self.submitted(index, sim),
+            Step::Compute if thread.left_ns > 0 => self.go_on(index, sim),
             Step::Compute => {
                 let id = thread.batch.pop().expect("it computed for somebody");
                 sim.spend(id, Stage::Submit);
                 sim.finish(id);
                 self.linger(index, sim);
             }
+            Step::Reap if thread.helps => self.posted(index, sim),
             Step::Reap => {
                 for id in thread.batch.drain(..) {
                     sim.spend(id, Stage::Return);
@@ -92,65 +149,104 @@ impl Host {
         }
     }
 
-    pub(super) fn drive_of(&self, index: u32, id: RequestId, sim: &Sim) -> usize {
-        if self.drives.in_a_row {
-            (sim.request(id).offset / self.drives.shape.capacity.0) as usize
-        } else {
-            index as usize % self.drives.count
-        }
+    /// The batch is in the ring, where the kernel's thread finds it.
+    fn hand_over(&mut self, index: u32, sim: &mut Sim) {
+        let thread = &mut self.threads[index as usize];
+        let helper = thread.helper.expect("asked for just before");
+        thread.issued += thread.batch.len();
+        let mut batch = std::mem::take(&mut thread.batch);
+        self.threads[helper as usize].todo.extend(batch.drain(..));
+        self.threads[index as usize].batch = batch;
+        self.rouse(helper, sim);
+        self.go_on(index, sim);
     }
 
-    /// The batch goes to the adapters; then the thread picks up, submits more, or goes to sleep.
-    pub(super) fn submitted(&mut self, index: u32, sim: &mut Sim) {
+    /// The kernel's thread has found completions and posted them.
+    fn posted(&mut self, index: u32, sim: &mut Sim) {
         let mut batch = std::mem::take(&mut self.threads[index as usize].batch);
         for id in batch.drain(..) {
-            sim.spend(id, if self.holds { Stage::Schedule } else { Stage::Submit });
-            self.issue(index, id, sim);
+            sim.spend(id, Stage::Complete);
+            self.deliver(id, sim);
         }
         self.threads[index as usize].batch = batch;
         self.go_on(index, sim);
     }
 
-    /// The doorbell.
-    pub(super) fn issue(&mut self, index: u32, id: RequestId, sim: &mut Sim) {
-        let drive = self.drive_of(index, id, sim);
+    /// The drive of a request.
+    #[inline]
+    pub(super) fn drive_of(&self, id: RequestId, sim: &Sim) -> usize {
+        let request = sim.request(id);
+        if self.drives.in_a_row {
+            (request.offset / self.drives.shape.capacity.0) as usize
+        } else {
+            (request.user >> CALLER_SHIFT) as usize % self.drives.count
+        }
+    }
+
+    /// The batch goes to the adapters; then the thread picks up, submits more, or goes to sleep.
+    pub(super) fn submitted(&mut self, index: u32, sim: &mut Sim) {
+        let thread = &mut self.threads[index as usize];
+        if !thread.helps {
+            thread.issued += thread.batch.len();
+        } else if thread.wait != Wait::Sleep {
+            // It looks for them, too.
+            thread.issued += thread.batch.len();
+        }
+        thread.napped = false;
+        let mut batch = std::mem::take(&mut thread.batch);
+        let mut left = batch.len() as u32;
+        let core = thread.core;
+        for id in batch.drain(..) {
+            sim.spend(id, if self.holds { Stage::Schedule } else { Stage::Submit });
+            left -= 1;
+            self.issue(core, id, sim);
+            // The plug: a scheduler sees the whole submission before it lets any go.
+            sim.request_mut(id).followers = if self.plugs { left } else { 0 };
+        }
+        self.threads[index as usize].batch = batch;
+        self.go_on(index, sim);
+    }
+
+    /// The doorbell, rung by this core; of each drive when the request is for several.
+    pub(super) fn issue(&mut self, core: u32, id: RequestId, sim: &mut Sim) {
+        if self.drives.in_a_row {
+            let each = self.drives.shape.capacity.0;
+            let request = sim.request(id);
+            let (offset, end, user) =
+                (request.offset, request.offset + u64::from(request.length), request.user);
+            let flushes = request.kind == Kind::Flush;
+            if flushes && self.drives.count > 1 || end > (offset / each + 1) * each {
+                let touched = |drive: u64| flushes || drive * each < end && (drive + 1) * each > offset;
+                for drive in (0..self.drives.count as u64).filter(|&drive| touched(drive)) {
+                    let from = offset.max(drive * each);
+                    let length = if flushes { 0 } else { end.min((drive + 1) * each) - from };
+                    let part = sim.fork(id, from, length as u32);
+                    sim.request_mut(part).user = user;
+                    self.ring(core, drive as usize, (part, true), sim);
+                }
+                return;
+            }
+        }
+        self.ring(core, self.drive_of(id, sim), (id, false), sim);
+    }
+
+    /// The doorbell of a drive.
+    #[inline]
+    fn ring(&mut self, core: u32, drive: usize, (id, is_part): (RequestId, bool), sim: &mut Sim) {
         let adapters = self.drives.adapters.len();
-        let adapter = drive % adapters;
-        let core = self.threads[index as usize].core as usize;
-        let line = if self.per_core { adapter * self.machine.cores + core } else { adapter };
+        let (adapter, in_adapter) =
+            if adapters == 1 { (0, drive) } else { (drive % adapters, drive / adapters) };
+        let line = if self.per_core { adapter * self.machine.cores + core as usize } else { adapter };
         if self.flights.len() <= id.0 as usize {
             self.flights.resize(id.0 as usize + 1, Flight::default());
         }
-        self.flights[id.0 as usize] = Flight { drive: drive as u16, line: line as u16 };
+        let issued = sim.now();
+        self.flights[id.0 as usize] = Flight { drive: drive as u16, line: line as u16, is_part, issued };
         let request = sim.request_mut(id);
-        request.scratch = (drive / adapters) as u64;
+        request.scratch = in_adapter as u64;
         if self.drives.in_a_row {
-            request.offset %= self.drives.shape.capacity.0;
+            request.offset -= drive as u64 * self.drives.shape.capacity.0;
         }
-        sim.send(self.drives.adapters[adapter], id);
-    }
-
-    /// The thread has submitted, or looked: there is more to do, or it waits.
-    pub(super) fn go_on(&mut self, index: u32, sim: &mut Sim) {
-        let thread = &mut self.threads[index as usize];
-        if !thread.todo.is_empty() || !thread.ready.is_empty() {
-            return self.begin_step(index, sim);
-        }
-        let core = thread.core;
-        if thread.polls {
-            if self.crew.queue.is_empty() {
-                (thread.state, thread.spins_from) = (State::Spins, sim.now());
-            } else {
-                thread.state = State::Queued;
-                self.crew.queue.push_back(index);
-                self.release(core, sim);
-            }
-            return;
-        }
-        thread.state = State::Out;
-        thread.slept = true;
-        let out = self.paths.switch_out.once();
-        self.crew.run(core, sim.now(), out);
-        self.release(core, sim);
+        sim.send(self.drives.doors[drive], id);
     }
 }

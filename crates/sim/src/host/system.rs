@@ -1,5 +1,6 @@
 //! What does the operating system cost? Clocks of each step of an I/O's way.
 
+use super::elevator::Spec as Scheduler;
 use super::part_of_a_platform;
 use crate::devices::DeviceKind;
 use crate::devices::parameter::{needs, with};
@@ -35,22 +36,34 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
         with("os.aio_reap", Unit::Number, "0", "clocks for each I/O that libaio picks up"),
         with("os.uring_submit", Unit::Number, "0", "clocks more for each I/O that io_uring submits"),
         with("os.uring_reap", Unit::Number, "0", "clocks for each I/O that io_uring picks up"),
+        with(
+            "os.uring_file",
+            Unit::Number,
+            "0",
+            "clocks more for each I/O of io_uring whose file is not registered: it is looked up",
+        ),
+        with(
+            "os.uring_buffer",
+            Unit::Number,
+            "0",
+            "clocks more for each I/O of io_uring whose buffer is not registered: its pages are looked up and held",
+        ),
+        with(
+            "os.uring_queue",
+            Unit::Number,
+            "0",
+            "clocks of putting an I/O into the ring from which a thread of the kernel takes it",
+        ),
+        with("os.slice", Unit::Time, "10ms", "a thread that never sleeps leaves its core to others so often"),
+        with(
+            "os.completion",
+            Unit::Word(&["any", "poll"]),
+            "any",
+            "a driver in user space knows no interrupt: `poll`, whatever the platform says",
+        ),
         with("os.poll", Unit::Number, "200", "clocks of one look for a completion"),
         with("os.copy", Unit::Number, "0", "clocks for each byte that is copied, buffered I/O"),
         with("os.page", Unit::Number, "0", "clocks for each page that is looked up in the page cache"),
-        with("os.scheduler", Unit::Number, "0", "clocks of the I/O scheduler for each I/O, outside its lock"),
-        with(
-            "os.scheduler_hold",
-            Unit::Number,
-            "0",
-            "clocks under the lock of the I/O scheduler, for each I/O",
-        ),
-        with(
-            "os.contention",
-            Unit::Share,
-            "0%",
-            "how much longer the lock is held for each core that waits for it: its cache line moves",
-        ),
     ],
     build: part_of_a_platform,
 };
@@ -72,13 +85,23 @@ pub(crate) struct System {
     pub(crate) other_core: f64,
     pub(crate) aio: [f64; 2],
     pub(crate) uring: [f64; 2],
+    pub(crate) uring_file: f64,
+    pub(crate) uring_buffer: f64,
+    pub(crate) uring_queue: f64,
+    /// ns.
+    pub(crate) slice: u64,
+    pub(crate) polls: bool,
     pub(crate) poll: f64,
     pub(crate) scheduler: f64,
     pub(crate) scheduler_hold: f64,
-    pub(crate) contention: f64,
 }
 
 impl System {
+    /// The clocks of its I/O scheduler stand in a sheet of their own.
+    pub(crate) fn scheduled_by(&mut self, scheduler: &Scheduler) {
+        (self.scheduler, self.scheduler_hold) = (scheduler.clocks, scheduler.hold);
+    }
+
     pub(crate) fn of(sheet: &Sheet) -> Result<System, SheetError> {
         let clocks = |key: &str| {
             let clocks = sheet.number(key)?;
@@ -103,10 +126,23 @@ impl System {
             other_core: clocks("os.other_core")?,
             aio: [clocks("os.aio_submit")?, clocks("os.aio_reap")?],
             uring: [clocks("os.uring_submit")?, clocks("os.uring_reap")?],
+            uring_file: clocks("os.uring_file")?,
+            uring_buffer: clocks("os.uring_buffer")?,
+            uring_queue: clocks("os.uring_queue")?,
+            slice: slice_of(sheet)?,
+            polls: sheet.word("os.completion")? == "poll",
             poll: clocks("os.poll")?,
-            scheduler: clocks("os.scheduler")?,
-            scheduler_hold: clocks("os.scheduler_hold")?,
-            contention: sheet.share("os.contention")?,
+            scheduler: 0.0,
+            scheduler_hold: 0.0,
         })
     }
+}
+
+fn slice_of(sheet: &Sheet) -> Result<u64, SheetError> {
+    let slice = sheet.time("os.slice")?.0;
+    if slice < 1000 {
+        let remedy = "write 1us or more; systems take some milliseconds";
+        return Err(sheet.refuse("os.slice", "threads would do nothing but take turns", remedy));
+    }
+    Ok(slice)
 }

@@ -1,103 +1,207 @@
 //! Whose turn is it? Threads take cores, wait for them, and leave them.
+//!
+//! A thread that something woke takes a free core, or the core of a thread that only looks for completions; else it waits in
+//! one queue. Who never sleeps leaves its core for the next in the queue after a slice of time.
 
-use super::crew::{State, Thread};
-use super::part::{Host, SETTLE};
+use super::part::{Host, NAP, TICK, WOKEN};
+use super::thread::{State, Thread, Wait};
 use crate::engine::{Sim, Time, token};
 
 impl Host {
-    /// A thread has something to do: it goes on where it lingers, or to a core, or waits for one.
+    /// A thread has something to do: it goes on where it is, or on a free core, or waits for one.
+    #[inline]
     pub(super) fn rouse(&mut self, index: u32, sim: &mut Sim) {
         let thread = &mut self.threads[index as usize];
         match thread.state {
-            State::Lingers if thread.is_call => self.begin_step(index, sim),
-            State::Lingers | State::Queued | State::Running => {}
+            State::Lingers | State::Naps | State::Queued | State::Running => {}
             State::Spins => {
                 self.stop_spinning(index, sim.now());
                 self.begin_step(index, sim);
             }
             State::Out => {
-                if let Some(core) = self.crew.take_idle(thread.core) {
-                    self.place(index, core);
-                    self.begin_step(index, sim);
-                    return;
+                if let Some(core) = self.crew.take_idle(thread.core, thread.allowed.as_deref()) {
+                    self.place(index, core, sim.now());
+                    return self.begin_step(index, sim);
                 }
                 thread.state = State::Queued;
                 self.crew.queue.push_back(index);
-                if !self.lingering.is_empty() {
-                    sim.wake_at(sim.now(), token(SETTLE, 0));
+                if self.polls {
+                    self.displace_spinner(index, sim);
                 }
-                self.displace_spinner(sim);
             }
         }
     }
 
-    /// A thread that only looks for completions gives its core to one that waits.
-    pub(super) fn displace_spinner(&mut self, sim: &mut Sim) {
-        if !self.polls {
-            return;
+    /// A thread that only looks for completions gives its core to one that was woken: who has had it longest.
+    fn displace_spinner(&mut self, woken: u32, sim: &mut Sim) {
+        let spinners = self.crew.cores.iter().filter_map(|core| core.thread).filter(|&index| {
+            let thread = &self.threads[index as usize];
+            thread.state == State::Spins && self.threads[woken as usize].may_use(thread.core)
+        });
+        if let Some(index) = spinners.min_by_key(|&index| self.threads[index as usize].since) {
+            self.yields(index, sim);
         }
-        let spins = |thread: &u32| self.threads[*thread as usize].state == State::Spins;
-        let found = self.crew.cores.iter().filter_map(|core| core.thread).find(spins);
-        if let Some(index) = found {
-            self.stop_spinning(index, sim.now());
-            self.threads[index as usize].state = State::Queued;
-            self.crew.queue.push_back(index);
-            self.release(self.threads[index as usize].core, sim);
-        }
+        self.tick(sim);
     }
 
-    pub(super) fn place(&mut self, index: u32, core: u32) {
+    /// The thread leaves its core to the next one, and waits in the queue.
+    pub(super) fn yields(&mut self, index: u32, sim: &mut Sim) {
+        self.stop_spinning(index, sim.now());
+        let thread = &mut self.threads[index as usize];
+        (thread.state, thread.slept) = (State::Queued, true);
+        let core = thread.core;
+        let out = self.paths.switch_out.once();
+        self.crew.run(core, sim.now(), out);
+        self.crew.queue.push_back(index);
+        self.release(core, sim);
+    }
+
+    #[inline]
+    fn place(&mut self, index: u32, core: u32, now: Time) {
         let thread = &mut self.threads[index as usize];
         self.crew.cores[core as usize].thread = Some(index);
-        thread.core = core;
+        (thread.core, thread.since) = (core, now);
         self.crew.switches += 1;
     }
 
     /// The core has nobody: the next one that waits, or nobody.
+    #[inline]
     pub(super) fn release(&mut self, core: u32, sim: &mut Sim) {
-        match self.crew.queue.pop_front() {
+        match self.crew.next_for(core, &self.threads) {
             Some(next) => {
-                self.place(next, core);
+                self.place(next, core, sim.now());
                 self.begin_step(next, sim);
             }
             None => self.crew.give_back(core),
         }
     }
 
-    /// The thread has given I/Os back; its program may ask for more at this moment.
-    pub(super) fn linger(&mut self, index: u32, sim: &mut Sim) {
+    /// The thread has submitted, looked, or given I/Os back: there is more to do, or it waits.
+    pub(super) fn go_on(&mut self, index: u32, sim: &mut Sim) {
+        let now = sim.now();
         let thread = &mut self.threads[index as usize];
-        thread.state = State::Lingers;
-        self.lingering.push(index);
-        if !thread.is_call || !self.crew.queue.is_empty() {
-            sim.wake_at(sim.now(), token(SETTLE, 0));
+        if thread.has_work() {
+            if !self.crew.queue.is_empty() && now >= thread.since + self.slice {
+                return self.yields(index, sim);
+            }
+            return self.begin_step(index, sim);
         }
+        if thread.helps || thread.wait == Wait::Spin && thread.issued > 0 {
+            return self.spin(index, sim);
+        }
+        thread.state = State::Out;
+        let core = thread.core;
+        if thread.issued == 0 {
+            // Its program thinks, or has ended: that is no sleep of an I/O's making.
+            return self.release(core, sim);
+        }
+        if thread.wait == Wait::Nap {
+            if thread.napped || thread.flown == 0 {
+                return self.spin(index, sim);
+            }
+            thread.state = State::Naps;
+            let nap = thread.flown_ns / thread.flown / 2;
+            thread.napped = true;
+            sim.wake_at(now + nap, token(NAP, index));
+        }
+        thread.slept = true;
+        let out = self.paths.switch_out.once() + self.paths.ways[thread.way].sleep_call.once();
+        self.crew.run(core, now, out);
+        self.release(core, sim);
+    }
+
+    fn spin(&mut self, index: u32, sim: &mut Sim) {
+        let thread = &mut self.threads[index as usize];
+        (thread.state, thread.spins_from) = (State::Spins, sim.now());
+        self.tick(sim);
+    }
+
+    /// While threads wait and others only look, the latter take turns.
+    fn tick(&mut self, sim: &mut Sim) {
+        if self.ticks || self.crew.queue.is_empty() {
+            return;
+        }
+        let spinners = self.crew.cores.iter().filter_map(|core| core.thread).filter_map(|index| {
+            let thread = &self.threads[index as usize];
+            (thread.state == State::Spins).then_some(thread.since + self.slice)
+        });
+        if let Some(first) = spinners.min() {
+            self.ticks = true;
+            sim.wake_at(first.max(sim.now()), token(TICK, self.epoch));
+        }
+    }
+
+    /// Some slice has ended.
+    pub(super) fn slice_ends(&mut self, epoch: u32, sim: &mut Sim) {
+        if epoch != self.epoch {
+            return;
+        }
+        self.ticks = false;
+        for core in 0..self.crew.cores.len() {
+            let Some(index) = self.crew.cores[core].thread else { continue };
+            let thread = &self.threads[index as usize];
+            let is_over = thread.state == State::Spins && sim.now() >= thread.since + self.slice;
+            let fits = |&next: &u32| self.threads[next as usize].may_use(core as u32);
+            if is_over && self.crew.queue.iter().any(fits) {
+                self.yields(index, sim);
+            } else if is_over {
+                // Nobody who waits may use this core.
+                self.threads[index as usize].since = sim.now();
+            }
+        }
+        self.tick(sim);
+    }
+
+    /// The timer of a thread that naps: an interrupt on the core where it ran.
+    pub(super) fn nap_ends(&mut self, index: u32, sim: &mut Sim) {
+        let ns = self.paths.timer.once();
+        let core = self.threads[index as usize].core;
+        let end = self.interrupt(core, ns, sim);
+        sim.wake_at(end, token(WOKEN, index));
+    }
+
+    pub(super) fn is_awake(&mut self, index: u32, sim: &mut Sim) {
+        self.threads[index as usize].state = State::Out;
+        self.rouse(index, sim);
+    }
+
+    /// The thread has given I/Os back; its program may ask for more at this moment.
+    #[inline]
+    pub(super) fn linger(&mut self, index: u32, sim: &mut Sim) {
+        self.threads[index as usize].state = State::Lingers;
+        self.lingering.push(index);
+        sim.settle_later();
     }
 
     /// Their programs have asked for what they will: those who linger go on, or leave their cores.
     pub(super) fn settle(&mut self, sim: &mut Sim) {
         while let Some(index) = self.lingering.pop() {
-            if self.threads[index as usize].state == State::Lingers {
-                let thread = &mut self.threads[index as usize];
-                if thread.todo.is_empty() && thread.ready.is_empty() && thread.is_call {
-                    // Its program thinks, or has ended: that is no sleep of the kernel's making.
-                    thread.state = State::Out;
-                    let core = thread.core;
-                    self.release(core, sim);
-                } else {
-                    self.go_on(index, sim);
-                }
-            }
+            self.go_on(index, sim);
         }
     }
 
     pub(super) fn stop_spinning(&mut self, index: u32, now: Time) {
-        let Thread { core, spins_from, .. } = self.threads[index as usize];
+        let Thread { state, core, spins_from, .. } = self.threads[index as usize];
+        if state != State::Spins {
+            return;
+        }
         let account = &mut self.crew.cores[core as usize].account;
         let from = spins_from.max(account.until());
         if now > from {
             account.book(from, from, now);
             self.spin_ns += now - from;
         }
+        self.threads[index as usize].spins_from = now;
+    }
+
+    /// An interrupt takes so many ns of a core; when it is through.
+    #[inline]
+    pub(super) fn interrupt(&mut self, core: u32, ns: u64, sim: &Sim) -> Time {
+        if self.polls
+            && let Some(index) = self.crew.cores[core as usize].thread
+        {
+            self.stop_spinning(index, sim.now());
+        }
+        self.crew.interrupt(core, sim.now(), ns)
     }
 }
