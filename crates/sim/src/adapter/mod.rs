@@ -1,15 +1,20 @@
 //! What stands between the host and its drives?
 //!
 //! ```text
-//!   tags ──► firmware ──► drive 0, 1, ..        commands; each takes the firmware's time, whose inverse caps IOPS
-//!            uplink ◄──── drive                 data of reads and writes, all drives together
-//!            coalesce ──► interrupt             completions wait for others, or for a timer
+//!   tags ──► firmware ──► port ──► drive 0, 1, ..   commands; each takes the firmware's time, whose inverse caps IOPS
+//!            uplink ◄──── port ◄── drive            data of reads and writes, all drives together
+//!            coalesce ──► interrupt                 completions wait for others, or for a timer
 //! ```
+//!
+//! A port is the bus to one drive, one frame at a time, as a trace of it shows: the command until its status; then the drive
+//! works; then the set-up of the transfer until data, and the data until the drive says that it is through.
 //!
 //! The clocks of its driver belong to its sheet too, since they follow the adapter: registers that the driver must read,
 //! what an interrupt costs, whether commands are translated. The host spends them.
 
 mod part;
+#[cfg(test)]
+mod tests;
 
 use iostack_model::Nanos;
 
@@ -37,6 +42,12 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "clocks of the translation from SCSI to ATA, both ways",
         ),
         with("adapter.driver", Unit::Number, "0", "clocks of the driver for each command, doorbell included"),
+        with(
+            "adapter.driver_lock",
+            Unit::Number,
+            "0",
+            "clocks for each command under one lock of the driver, for all cores and drives",
+        ),
         with("adapter.driver_interrupt", Unit::Number, "0", "clocks of the driver for each interrupt"),
         with("adapter.driver_end", Unit::Number, "0", "clocks of the driver for each completion"),
         with(
@@ -52,6 +63,11 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "time of the firmware for each command; its inverse caps IOPS",
         ),
         with("adapter.tags", Unit::Count, "none", "commands that it takes at once, all drives together"),
+        with("adapter.drive_tags", Unit::Count, "none", "commands that it gives to a drive at once"),
+        with("adapter.port_command", Unit::Time, "0", "time of a port from the command to its status"),
+        with("adapter.port_setup", Unit::Time, "0", "time of a port from the set-up of a transfer to its data"),
+        with("adapter.port_rate", Unit::Rate, "none", "data on a port, for drives that have no link of their own"),
+        with("adapter.port_end", Unit::Time, "0", "time of a port from the data's end to the word that all is through"),
         with("adapter.rate", Unit::Rate, "none", "data between adapter and host, all drives together"),
         with(
             "adapter.delay",
@@ -77,6 +93,7 @@ pub(crate) struct Driver {
     pub(crate) is_scsi: bool,
     pub(crate) translation: f64,
     pub(crate) command: f64,
+    pub(crate) lock: f64,
     pub(crate) interrupt: f64,
     pub(crate) end: f64,
     pub(crate) register_reads: f64,
@@ -90,11 +107,37 @@ impl Driver {
             is_scsi: protocol != "nvme",
             translation: if protocol == "ata" { sheet.number("adapter.translation")? } else { 0.0 },
             command: sheet.number("adapter.driver")?,
+            lock: sheet.number("adapter.driver_lock")?,
             interrupt: sheet.number("adapter.driver_interrupt")?,
             end: sheet.number("adapter.driver_end")?,
             register_reads: sheet.number("adapter.register_reads")?,
             per_core: sheet.word("adapter.queues")? == "per-core",
         })
+    }
+}
+
+/// Phases of a command on the bus to its drive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Port {
+    pub(crate) command: Nanos,
+    pub(crate) setup: Nanos,
+    pub(crate) rate: Option<Pace>,
+    pub(crate) end: Nanos,
+}
+
+impl Port {
+    fn of(sheet: &Sheet) -> Result<Port, SheetError> {
+        Ok(Port {
+            command: sheet.time("adapter.port_command")?,
+            setup: sheet.time("adapter.port_setup")?,
+            rate: Pace::of_limit(sheet, "adapter.port_rate")?,
+            end: sheet.time("adapter.port_end")?,
+        })
+    }
+
+    /// From the first byte of data until all is through, ns.
+    fn data(&self, bytes: u64) -> u64 {
+        self.rate.map_or(0, |pace| pace.time(bytes)) + self.end.0
     }
 }
 
@@ -104,6 +147,9 @@ pub(crate) struct Hardware {
     pub(crate) command: Nanos,
     pub(crate) delay: Nanos,
     pub(crate) tags: u64,
+    /// Of each drive.
+    pub(crate) drive_tags: u64,
+    pub(crate) port: Port,
     pub(crate) uplink: Option<Pace>,
     pub(crate) coalesce: usize,
     pub(crate) coalesce_time: Nanos,
@@ -111,15 +157,13 @@ pub(crate) struct Hardware {
 
 impl Hardware {
     pub(crate) fn of(sheet: &Sheet) -> Result<Hardware, SheetError> {
-        let tags = if sheet.has("adapter.tags") {
-            count_within(sheet, "adapter.tags", 1, 1 << 20)?
-        } else {
-            u64::MAX
-        };
+        let tags = |key| if sheet.has(key) { count_within(sheet, key, 1, 1 << 20) } else { Ok(u64::MAX) };
         Ok(Hardware {
             command: sheet.time("adapter.command")?,
             delay: sheet.time("adapter.delay")?,
-            tags,
+            tags: tags("adapter.tags")?,
+            drive_tags: tags("adapter.drive_tags")?,
+            port: Port::of(sheet)?,
             uplink: Pace::of_limit(sheet, "adapter.rate")?,
             coalesce: count_within(sheet, "adapter.coalesce", 1, 1 << 16)? as usize,
             coalesce_time: sheet.time("adapter.coalesce_time")?,

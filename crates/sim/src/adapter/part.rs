@@ -7,14 +7,28 @@ use iostack_model::{ResourceUse, Stage};
 use super::Hardware;
 use crate::engine::{Kind, Part, PartId, RequestId, Server, Shape, Sim, Time, token, usage};
 
-/// The firmware has taken a command; a read's data have gone up; completions have waited long enough.
+/// The firmware has taken a command; its drive has it; its transfer is set up; its data are over the port; they have gone
+/// up; completions have waited long enough.
 const COMMAND: u8 = 0;
-const UP: u8 = 1;
-const TIMER: u8 = 2;
+const STATUS: u8 = 1;
+const SETUP: u8 = 2;
+const DATA: u8 = 3;
+const UP: u8 = 4;
+const TIMER: u8 = 5;
+
+/// The bus to one drive.
+#[derive(Clone, Debug, Default)]
+struct Port {
+    bus: Server,
+    /// Commands that the drive may have still, and those who wait.
+    free: u64,
+    waiting: VecDeque<RequestId>,
+}
 
 pub(crate) struct Adapter {
     hardware: Hardware,
     drives: Vec<PartId>,
+    ports: Vec<Port>,
     firmware: Server,
     uplink: Server,
     free: u64,
@@ -27,8 +41,10 @@ pub(crate) struct Adapter {
 
 impl Adapter {
     pub(crate) fn new(hardware: Hardware, drives: Vec<PartId>) -> Adapter {
+        let port = Port { free: hardware.drive_tags, ..Port::default() };
         Adapter {
             free: hardware.tags,
+            ports: vec![port; drives.len()],
             hardware,
             drives,
             firmware: Server::default(),
@@ -52,10 +68,74 @@ impl Adapter {
         sim.wake_at(through, token(COMMAND, id.0));
     }
 
+    fn port_of(id: RequestId, sim: &Sim) -> usize {
+        sim.request(id).scratch as usize
+    }
+
     fn taken(&mut self, id: RequestId, sim: &mut Sim) {
+        let port = &mut self.ports[Adapter::port_of(id, sim)];
+        if port.free == 0 {
+            return port.waiting.push_back(id);
+        }
+        port.free -= 1;
+        self.command(id, sim);
+    }
+
+    /// The command goes over the port; a write's data go with it.
+    fn command(&mut self, id: RequestId, sim: &mut Sim) {
+        let phases = &self.hardware.port;
+        let mut time = phases.command.0;
+        if sim.request(id).kind == Kind::Write {
+            time += phases.rate.map_or(0, |pace| pace.time(u64::from(sim.request(id).length)));
+        }
+        if time == 0 {
+            return self.status(id, sim);
+        }
+        let bus = &mut self.ports[Adapter::port_of(id, sim)].bus;
+        sim.wake_at(bus.serve(sim.now(), time), token(STATUS, id.0));
+    }
+
+    fn status(&mut self, id: RequestId, sim: &mut Sim) {
         sim.spend(id, Stage::Adapter);
-        let drive = sim.request(id).scratch as usize;
-        sim.send(self.drives[drive], id);
+        sim.send(self.drives[Adapter::port_of(id, sim)], id);
+    }
+
+    /// The transfer is set up; the bus is the command's until its data are over.
+    fn transfer(&mut self, id: RequestId, sim: &mut Sim) {
+        let port = &mut self.ports[Adapter::port_of(id, sim)];
+        let phases = &self.hardware.port;
+        let read = sim.request(id).kind == Kind::Read;
+        let data = phases.data(if read { u64::from(sim.request(id).length) } else { 0 });
+        let setup = if read { phases.setup.0 } else { 0 };
+        if setup + data == 0 {
+            return self.over(id, sim);
+        }
+        let end = port.bus.serve(sim.now(), setup + data);
+        sim.wake_at(end - data, token(SETUP, id.0));
+    }
+
+    /// The data go: that is the link's time.
+    fn data(&mut self, id: RequestId, sim: &mut Sim) {
+        sim.spend(id, Stage::Adapter);
+        let read = sim.request(id).kind == Kind::Read;
+        let data = self.hardware.port.data(if read { u64::from(sim.request(id).length) } else { 0 });
+        sim.wake_at(sim.now() + data, token(DATA, id.0));
+    }
+
+    /// The drive is through with it.
+    fn over(&mut self, id: RequestId, sim: &mut Sim) {
+        let port = &mut self.ports[Adapter::port_of(id, sim)];
+        port.free += 1;
+        if let Some(next) = port.waiting.pop_front() {
+            port.free -= 1;
+            self.command(next, sim);
+        }
+        if let (Some(pace), Kind::Read) = (&self.hardware.uplink, sim.request(id).kind) {
+            let time = pace.time(u64::from(sim.request(id).length));
+            let up = self.uplink.serve(sim.now(), time);
+            return sim.wake_at(up, token(UP, id.0));
+        }
+        self.through(id, sim);
     }
 
     /// Its data are in memory: an interrupt now, or with others.
@@ -85,6 +165,11 @@ impl Adapter {
         }
         self.timer = (self.timer + 1) & 0xFF_FFFF;
     }
+
+    fn has_ports(&self) -> bool {
+        let port = &self.hardware.port;
+        port.command.0 + port.setup.0 + port.end.0 > 0 || port.rate.is_some()
+    }
 }
 
 impl Part for Adapter {
@@ -100,19 +185,21 @@ impl Part for Adapter {
     }
 
     fn returned(&mut self, id: RequestId, sim: &mut Sim) {
-        if let (Some(pace), Kind::Read) = (&self.hardware.uplink, sim.request(id).kind) {
-            let time = pace.time(u64::from(sim.request(id).length));
-            let up = self.uplink.serve(sim.now(), time);
-            return sim.wake_at(up, token(UP, id.0));
-        }
-        self.through(id, sim);
+        self.transfer(id, sim);
     }
 
     fn wake(&mut self, token: u32, sim: &mut Sim) {
         let index = token & 0xFF_FFFF;
+        let id = RequestId(index);
         match (token >> 24) as u8 {
-            COMMAND => self.taken(RequestId(index), sim),
-            UP => self.through(RequestId(index), sim),
+            COMMAND => self.taken(id, sim),
+            STATUS => self.status(id, sim),
+            SETUP => self.data(id, sim),
+            DATA => {
+                sim.spend(id, Stage::Link);
+                self.over(id, sim);
+            }
+            UP => self.through(id, sim),
             _ if index == self.timer && !self.held.is_empty() => self.interrupt(sim),
             _ => {}
         }
@@ -121,11 +208,15 @@ impl Part for Adapter {
     fn begin(&mut self, now: Time) {
         self.firmware.account.begin(now);
         self.uplink.account.begin(now);
+        self.ports.iter_mut().for_each(|port| port.bus.account.begin(now));
     }
 
     fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
         if self.hardware.command.0 > 0 {
             list.push(usage("adapter", [&self.firmware.account], now));
+        }
+        if self.has_ports() {
+            list.push(usage("port", self.ports.iter().map(|port| &port.bus.account), now));
         }
         if self.hardware.uplink.is_some() {
             list.push(usage("uplink", [&self.uplink.account], now));

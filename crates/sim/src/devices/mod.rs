@@ -29,6 +29,7 @@ pub struct DeviceKind {
 pub const KINDS: &[DeviceKind] = &[
     host::KIND,
     host::SYSTEM_KIND,
+    host::SCHEDULER_KIND,
     adapter::KIND,
     zero::KIND,
     flash::KIND,

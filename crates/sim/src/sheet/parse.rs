@@ -270,6 +270,10 @@ impl Maker {
     }
 
     fn member(&mut self, key: &str, name: &str, place: &str) {
+        if name == "none" {
+            self.sheet.members.remove(key);
+            return;
+        }
         let depth = self.depth;
         if depth == DEPTH_MAX {
             let what = format!("`{key} = {name}`: devices in devices, {DEPTH_MAX} deep");

