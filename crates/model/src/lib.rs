@@ -58,8 +58,8 @@ pub use outcome::{
 };
 pub use progress::{Phase, Progress};
 pub use repro::{
-    ReproBasis, JudgedClaim, Repro, ReproCurve, ReproDocument, ReproFitted, ReproLine, ReproMissing, ReproPlatform, ReproPlot,
-    ReproPoint, ReproVerdict, Reproduced, judged_claims,
+    JudgedClaim, Repro, ReproBasis, ReproCurve, ReproDocument, ReproFitted, ReproLine, ReproMissing,
+    ReproPlatform, ReproPlot, ReproPoint, ReproTally, ReproVerdict, Reproduced, judged_claims,
 };
 pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};

@@ -249,6 +249,56 @@ impl Repro {
     }
 }
 
+/// How many published figures came out, and on what they rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReproTally {
+    /// Figures that were judged.
+    pub claims: usize,
+    /// Those that hold.
+    pub hold: usize,
+    /// Those that do not.
+    pub off: usize,
+    /// Those of which that could not be told.
+    pub unknown: usize,
+    /// Those that a number of the platform is.
+    pub input: usize,
+    /// Those that a number of it was fitted to.
+    pub fitted: usize,
+    /// The others.
+    pub predicted: usize,
+    /// Figures that nothing judges.
+    pub missing: usize,
+}
+
+impl Repro {
+    /// Of a document, or of all.
+    pub fn tally(&self, document: Option<&str>) -> ReproTally {
+        let mut tally = ReproTally::default();
+        let of = |id: &str| document.is_none_or(|document| id.split('.').next() == Some(document));
+        for claim in self.claims().iter().filter(|claim| of(claim.claim)) {
+            tally.claims += 1;
+            *match claim.holds {
+                Some(true) => &mut tally.hold,
+                Some(false) => &mut tally.off,
+                None => &mut tally.unknown,
+            } += 1;
+            *match claim.basis {
+                ReproBasis::Input => &mut tally.input,
+                ReproBasis::Fitted => &mut tally.fitted,
+                ReproBasis::Predicted => &mut tally.predicted,
+            } += 1;
+        }
+        tally.missing = self.missing.iter().filter(|one| of(&one.claim)).count();
+        tally
+    }
+
+    /// Verdicts that make a figure not hold, in the order of the experiments.
+    pub fn off(&self) -> Vec<&ReproVerdict> {
+        let off = self.claims().into_iter().filter(|claim| claim.holds == Some(false));
+        off.flat_map(|claim| claim.verdicts).filter(|verdict| verdict.holds == Some(false)).collect()
+    }
+}
+
 /// A published figure, by all verdicts on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedClaim<'a> {

@@ -97,6 +97,7 @@ fn means(reference: &str, claim: &str, field: Option<&str>) -> bool {
 pub(crate) fn of(verdict: &Verdict, curves: &[Curve]) -> (ReproBasis, Vec<String>) {
     let mut found: Vec<(ReproBasis, String)> =
         verdict.fitted.iter().map(|key| (ReproBasis::Fitted, key.clone())).collect();
+    found.extend(verdict.input.iter().map(|key| (ReproBasis::Input, key.clone())));
     for subject in std::iter::once(&verdict.first).chain(&verdict.second) {
         let curve = &curves[subject.curve];
         if curve.cost.is_some() {

@@ -21,6 +21,7 @@ const EXPERIMENTS: &[(&str, &str)] = experiments![
     "intel10-clocks",
     "intel10-scaling",
     "intel10-drives",
+    "drives",
     "queue-depth-a",
     "queue-depth-b",
     "request-size",
@@ -42,6 +43,7 @@ pub(crate) fn published() -> Published {
 }
 
 /// Its claims.
+#[cfg(test)]
 pub(crate) fn claims() -> Vec<Claim> {
     published().claim
 }

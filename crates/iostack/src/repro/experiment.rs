@@ -72,6 +72,8 @@ pub(crate) struct Verdict {
     pub(crate) same_as: Vec<String>,
     /// Numbers of the device that were chosen for this claim.
     pub(crate) fitted: Vec<String>,
+    /// Numbers of the device that are this claim.
+    pub(crate) input: Vec<String>,
     /// Which figure of the claim; none when it has but one.
     pub(crate) field: Option<String>,
     /// Ours is divided by it.
@@ -272,6 +274,7 @@ fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Ver
         second,
         same_as: raw.same_as.clone(),
         fitted: raw.fitted.clone(),
+        input: raw.input.clone(),
         field: raw.field.clone(),
         scale,
         reading: words(&raw.reading),

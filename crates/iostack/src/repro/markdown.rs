@@ -7,7 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use iostack_model::{IoCost, Repro, ReproCurve, ReproVerdict, Reproduced};
+use iostack_model::{IoCost, Repro, ReproBasis, ReproCurve, ReproVerdict, Reproduced};
+use iostack_report::digest::{Digest, NO_REASON, Rows, digest, figure_name};
 
 /// Where the page finds its figures.
 const IMAGES: &str = "images/repro";
@@ -20,26 +21,101 @@ pub(crate) fn file(id: &str, index: usize) -> String {
 /// The page.
 pub(crate) fn page(repro: &Repro) -> String {
     let mut text = String::from(if repro.is_counted() { LAB_HEAD } else { HEAD });
-    text += "| experiment | claim | claimed | ours | difference | verdict |\n| --- | --- | --- | --- | --- | --- |\n";
-    for one in &repro.experiments {
-        for verdict in &one.verdicts {
-            text += &format!("| [{}](#{}) | {} |\n", one.id, one.id, cells(verdict));
+    if repro.is_counted() {
+        text += "| experiment | claim | claimed | ours | difference | verdict |\n| --- | --- | --- | --- | --- | --- |\n";
+        for one in &repro.experiments {
+            for verdict in &one.verdicts {
+                text += &format!("| [{}](#{}) | {} |\n", one.id, one.id, cells(verdict).join(" | "));
+            }
         }
+    } else {
+        text += &overview(repro, &digest(repro));
     }
     text + &repro.experiments.iter().map(section).collect::<Vec<_>>().concat()
 }
 
+/// All experiments at one look.
+fn overview(repro: &Repro, digest: &Digest) -> String {
+    let mut text = String::from("## How much comes out\n\n");
+    text += &rows(&digest.documents);
+    text += &format!("\n**{}**\n\n", digest.sentence);
+    for document in repro.documents.iter().filter(|document| document.published) {
+        text += &format!("- `{}`: {}\n", document.id, document.title);
+    }
+    text += "\n## Where it is off\n\n";
+    if digest.off.is_empty() {
+        text += "Nowhere.\n";
+    } else {
+        text += "| claim | experiment | claimed and ours | why |\n| --- | --- | --- | --- |\n";
+    }
+    for one in &digest.off {
+        let id = &one.experiment;
+        text +=
+            &format!("| `{}` | [{id}](#{id}) | {} | {} |\n", one.claim, cell(&one.figures), cell(&one.why));
+    }
+    if !digest.missing.is_empty() {
+        text += &format!("\n## What is left out: {} claims\n\n", repro.missing.len());
+        for (reason, claims) in &digest.missing {
+            let claims: Vec<String> = claims.iter().map(|claim| format!("`{claim}`")).collect();
+            text += &format!("- {reason}: {}\n", claims.join(", "));
+        }
+    }
+    text += PARAMETERS;
+    text += &rows(&digest.platforms);
+    text += "\n| fitted | to the claim |\n| --- | --- |\n";
+    for (number, claim) in &digest.fitted {
+        text += &format!("| `{number}` | `{claim}` |\n");
+    }
+    text + "\n## Experiments\n\n" + &list(repro)
+}
+
+fn list(repro: &Repro) -> String {
+    let line = |one: &Reproduced| {
+        let holds = one.verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
+        format!("| [{}](#{}) | {} | {holds} of {} |\n", one.id, one.id, cell(&one.title), one.verdicts.len())
+    };
+    let lines: String = repro.experiments.iter().map(line).collect();
+    format!("| experiment | | holds |\n| --- | --- | ---: |\n{lines}")
+}
+
+fn rows(rows: &Rows) -> String {
+    let mut text =
+        format!("| {} |\n| --- |{}\n", rows.heads.join(" | "), " ---: |".repeat(rows.heads.len() - 1));
+    for row in &rows.rows {
+        text += &format!("| {} |\n", row.join(" | "));
+    }
+    text
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+const PARAMETERS: &str = "
+## What it rests on
+
+Numbers of each platform and of the sheets inside it: *cited* from a document, *fitted* so that a claim comes out, or
+*assumed*. Then the claims judged on it: those that a number *is*, those that one was *fitted* to, and predictions. A
+number of a sheet that several platforms share counts once in the sentence above.
+
+";
+
 const HEAD: &str = "\
 # Published experiments, made again
 
-What was measured on devices that nobody sells any more, asked again of simulated ones. This page is written by
-`iostack repro --markdown --svg docs/images/repro`; a test compares. Run `iostack repro` to see it yourself, with
-`--html FILE` for a page with plots. It ends in exit 1 when a claim does not hold.
+Every figure of five documents, laid beside what iostack simulates: what was measured on machines that nobody sells any
+more, asked again of simulated ones. This page is written by `iostack repro --markdown --svg docs/images/repro`; a test
+compares. Run `iostack repro` to see it yourself, with `--html FILE` for a page with plots. It ends in exit 1 when a claim
+does not hold.
 
 A **value** must come out within the tolerance that stands beside it, a **shape** must pass the named test. The files of
-[experiments/](../experiments) say what is run and what is asked; `experiments/published.toml` has what was published.
-Where a number of the device was *fitted* to the claim, agreement proves only that the device can be so; the others are
-predictions.
+[experiments/](../experiments) say what is run and what is asked; `experiments/published.toml` has what was published. A
+claim with several figures counts once for each of them, and holds when all verdicts on it do; where a document can be
+read in several ways, one that holds is enough.
+
+What agreement proves depends on the numbers. An **input** is a number of the platform itself: that it comes out says
+only that the simulator adds up. A number that was **fitted** to a claim says that the platform can be so. All else is
+**predicted**. `iostack sim show NAME` shows every number with its source.
 
 What the lab counts instead is on [lab-results.md](lab-results.md). It boots machines, so that `iostack repro` alone never
 means it: ask for it by name (`iostack repro lab-layers`) or for all of it with `iostack repro --lab`.
@@ -58,17 +134,19 @@ not hold, and some do not: a kernel of 2008 is no kernel of today, and an instru
 
 ";
 
-fn cells(verdict: &ReproVerdict) -> String {
-    let holds = match verdict.holds {
-        Some(true) if verdict.fitted.is_empty() => "holds",
-        Some(true) => "holds (fitted)",
-        Some(false) => "**fails**",
-        None => "**unknown**",
+/// Claim, claimed, ours, difference, verdict.
+fn cells(verdict: &ReproVerdict) -> Vec<String> {
+    let holds = match (verdict.holds, verdict.basis) {
+        (Some(true), ReproBasis::Predicted) => "holds".to_owned(),
+        (Some(true), basis) => format!("holds ({})", basis.word()),
+        (Some(false), _) => "**off**".to_owned(),
+        (None, _) => "**unknown**".to_owned(),
     };
     let difference = verdict.difference.map_or("-".to_owned(), |share| format!("{:+.1} %", share * 100.0));
-    let cell = |text: &str| text.replace('|', "\\|");
-    [cell(&verdict.says), verdict.claimed.clone(), cell(&verdict.ours), difference, holds.to_owned()]
-        .join(" | ")
+    let reading =
+        if verdict.reading.is_empty() { String::new() } else { format!(" *Reading: {}.*", verdict.reading) };
+    let says = format!("{}{}", cell(&verdict.says), cell(&reading));
+    vec![says, verdict.claimed.clone(), cell(&verdict.ours), difference, holds]
 }
 
 fn section(one: &Reproduced) -> String {
@@ -78,18 +156,13 @@ fn section(one: &Reproduced) -> String {
     for (index, plot) in one.plots.iter().enumerate() {
         text += &format!("![{}]({IMAGES}/{})\n\n", plot.heading, file(&one.id, index));
     }
-    text += "| claim | asked | claimed | ours | fitted to it |\n| --- | --- | --- | --- | --- |\n";
+    text += "| | claim | claimed | ours | difference | verdict | asked |\n| --- | --- | ---: | ---: | ---: | --- | --- |\n";
     for verdict in &one.verdicts {
-        let fitted: Vec<String> = verdict.fitted.iter().map(|key| format!("`{key}`")).collect();
-        let fitted = if fitted.is_empty() { "-".to_owned() } else { fitted.join(", ") };
-        text += &format!(
-            "| `{}` | {} | {} | {} | {fitted} |\n",
-            verdict.claim,
-            verdict.test,
-            verdict.claimed,
-            verdict.ours.replace('|', "\\|")
-        );
+        let name = figure_name(&verdict.claim, &verdict.field);
+        text += &format!("| {} | `{name}` |", cells(verdict)[0]);
+        text += &format!(" {} | {} |\n", cells(verdict)[1..].join(" | "), verdict.test);
     }
+    text += &reasons(one);
     if one.is_counted() {
         return text + &one.curves.iter().map(table).collect::<Vec<_>>().concat();
     }
@@ -106,6 +179,32 @@ fn section(one: &Reproduced) -> String {
         }
     }
     text + "```\n"
+}
+
+/// Why verdicts do not hold, and why agreement of others proves nothing.
+fn reasons(one: &Reproduced) -> String {
+    let mut text = String::new();
+    for verdict in &one.verdicts {
+        let name = figure_name(&verdict.claim, &verdict.field);
+        if !verdict.fitted.is_empty() {
+            let keys: Vec<String> = verdict.fitted.iter().map(|key| format!("`{key}`")).collect();
+            let what = if verdict.basis == ReproBasis::Input { "an input of" } else { "fitted by" };
+            text += &format!("- `{name}`: {what} {}.\n", keys.join(", "));
+        }
+        if !verdict.why.is_empty() {
+            text += &format!("- `{name}`: {}\n", verdict.why);
+        } else if verdict.holds == Some(false) {
+            text += &format!("- `{name}`: {NO_REASON}.\n");
+        }
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    let lines = text.lines().filter(|line| {
+        let new = !seen.contains(line);
+        seen.push(line);
+        new
+    });
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
 /// The cases of a curve side by side, layer by layer, and the command of the last.

@@ -93,4 +93,7 @@ pub(super) struct Verdict {
     /// Numbers of the device that were chosen for this claim, though its sheet has no figure that says so.
     #[serde(default)]
     pub(super) fitted: Vec<String>,
+    /// Numbers of the device that are this claim, though its sheet names another source.
+    #[serde(default)]
+    pub(super) input: Vec<String>,
 }

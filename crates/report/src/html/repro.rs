@@ -2,7 +2,7 @@
 //!
 //! The page of `iostack repro`, and its figures as files of their own for pages in Markdown. Start reading at [`page`].
 
-use iostack_model::{Repro, ReproCurve, ReproPlot, ReproVerdict, Reproduced};
+use iostack_model::{Repro, ReproBasis, ReproCurve, ReproPlot, ReproVerdict, Reproduced};
 
 use super::escape;
 use super::numbers::Quantity;
@@ -13,12 +13,24 @@ use super::sheet::Sheet;
 use super::sweep::scale;
 use super::table::{pairs, table};
 use super::{numbers, svg};
+use crate::digest::{Digest, NO_REASON, Rows, digest, figure_name};
 use crate::text;
 
 /// The page.
 pub(super) fn page(repro: &Repro) -> String {
     let mut sheet = Sheet::bare();
-    let mut sections = vec![Section::new("verdicts", "Verdicts", "What holds", overview(repro))];
+    let digest = digest(repro);
+    let mut sections = vec![Section::new("whole", "Whole", "How much comes out", whole(repro, &digest))];
+    if !digest.off.is_empty() {
+        sections.push(Section::new("off", "Off", "Where it is off", off(&digest)));
+    }
+    if !digest.missing.is_empty() {
+        sections.push(Section::new("left-out", "Left out", "What nothing judges", missing(&digest)));
+    }
+    if !digest.platforms.rows.is_empty() {
+        sections.push(Section::new("numbers", "Numbers", "What it rests on", rests_on(&digest)));
+    }
+    sections.push(Section::new("verdicts", "Verdicts", "All verdicts", overview(repro)));
     for one in &repro.experiments {
         sections.push(Section::new(&one.id, &one.id, &one.title, experiment(one, &mut sheet)));
     }
@@ -27,20 +39,71 @@ pub(super) fn page(repro: &Repro) -> String {
 }
 
 fn header(repro: &Repro) -> String {
-    let verdicts: Vec<&ReproVerdict> = repro.experiments.iter().flat_map(|one| &one.verdicts).collect();
-    let holds = verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
+    let tally = repro.tally(None);
     format!(
         "<p class=\"kicker\"><b>iostack repro</b> · <b>{}</b> · {} experiments · iostack {}</p>\
-         <h1>{holds} of {} published claims hold</h1>{}",
+         <h1>{} of {} published claims hold</h1>{}",
         if repro.is_counted() { "COUNTED" } else { "SIMULATED" },
         repro.experiments.len(),
         escape::text(&repro.iostack),
-        verdicts.len(),
+        tally.hold,
+        tally.claims,
         if repro.interrupted { "<p class=\"note\">Interrupted: the runs until then.</p>" } else { "" }
     )
 }
 
-const HEADS: [&str; 6] = ["claim", "claimed", "ours", "difference", "verdict", "fitted to it"];
+const HEADS: [&str; 6] = ["claim", "claimed", "ours", "difference", "verdict", "rests on"];
+
+/// A claim that stands in the head of a row.
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", escape::text(text))
+}
+
+fn rows(rows: &Rows) -> String {
+    let escaped: Vec<Vec<String>> =
+        rows.rows.iter().map(|row| row.iter().map(|cell| escape::text(cell)).collect()).collect();
+    table(&rows.heads, &escaped)
+}
+
+fn whole(repro: &Repro, digest: &Digest) -> String {
+    let documents = repro.documents.iter().filter(|document| repro.tally(Some(&document.id)).claims > 0);
+    let titles: String = { documents }
+        .map(|one| format!("<dt>{}</dt><dd>{}</dd>", escape::text(&one.id), escape::text(&one.title)))
+        .collect();
+    let sentence = escape::text(&digest.sentence);
+    format!("<p><b>{sentence}</b></p>{}<dl>{titles}</dl>", rows(&digest.documents))
+}
+
+fn off(digest: &Digest) -> String {
+    let row = |one: &crate::digest::Off| {
+        let id = escape::text(&one.experiment);
+        vec![
+            format!("<a href=\"#{id}\">{}</a>", code(&one.claim)),
+            escape::text(&one.figures),
+            escape::text(&one.why),
+        ]
+    };
+    table(&["claim", "claimed and ours", "why"], &digest.off.iter().map(row).collect::<Vec<_>>())
+}
+
+fn missing(digest: &Digest) -> String {
+    let row = |(reason, claims): &(String, Vec<String>)| {
+        let claims: Vec<String> = claims.iter().map(|claim| code(claim)).collect();
+        format!("<dt>{}</dt><dd>{}</dd>", escape::text(reason), claims.join(", "))
+    };
+    format!("<dl>{}</dl>", digest.missing.iter().map(row).collect::<String>())
+}
+
+fn rests_on(digest: &Digest) -> String {
+    let fitted: Vec<Vec<String>> =
+        digest.fitted.iter().map(|(number, claim)| vec![code(number), code(claim)]).collect();
+    format!(
+        "<p>Numbers of each platform and of the sheets inside it: cited from a document, fitted so that a claim comes \
+         out, or assumed. Then the claims judged on it: input, fitted, predicted.</p>{}{}",
+        rows(&digest.platforms),
+        table(&["fitted", "to the claim"], &fitted)
+    )
+}
 
 fn overview(repro: &Repro) -> String {
     let rows: Vec<Vec<String>> = repro
@@ -52,7 +115,10 @@ fn overview(repro: &Repro) -> String {
 }
 
 fn row(verdict: &ReproVerdict, id: Option<&str>) -> Vec<String> {
-    let says = escape::text(&verdict.says);
+    let mut says = escape::text(&verdict.says);
+    if !verdict.reading.is_empty() {
+        says += &format!(" <i>Reading: {}.</i>", escape::text(&verdict.reading));
+    }
     let class = match verdict.holds {
         Some(true) => "good",
         Some(false) => "held",
@@ -62,9 +128,10 @@ fn row(verdict: &ReproVerdict, id: Option<&str>) -> Vec<String> {
         match id {
             Some(id) => format!("<a href=\"#{id}\">{says}</a>"),
             None => format!(
-                "{says}<br/><small>{}; {}</small>",
-                escape::text(&verdict.claim),
-                escape::text(&verdict.test)
+                "{says}<br/><small>{}; {}{}</small>",
+                escape::text(&figure_name(&verdict.claim, &verdict.field)),
+                escape::text(&verdict.test),
+                why(verdict)
             ),
         },
         escape::text(&verdict.claimed),
@@ -73,8 +140,21 @@ fn row(verdict: &ReproVerdict, id: Option<&str>) -> Vec<String> {
             .difference
             .map_or(numbers::NOTHING.to_owned(), |share| format!("{:+.1}\u{202f}%", share * 100.0)),
         format!("<b class=\"{class}\">{}</b>", text::word(verdict).to_lowercase()),
-        escape::text(&verdict.fitted.join(", ")),
+        match (verdict.basis, verdict.fitted.is_empty()) {
+            (ReproBasis::Predicted, true) => ReproBasis::Predicted.word().to_owned(),
+            (ReproBasis::Input, _) => format!("input: {}", escape::text(&verdict.fitted.join(", "))),
+            _ => format!("fitted: {}", escape::text(&verdict.fitted.join(", "))),
+        },
     ]
+}
+
+/// The reason, under the verdict.
+fn why(verdict: &ReproVerdict) -> String {
+    match (verdict.why.is_empty(), verdict.holds) {
+        (false, _) => format!("<br/>Why: {}", escape::text(&verdict.why)),
+        (true, Some(false)) => format!("<br/>{NO_REASON}"),
+        _ => String::new(),
+    }
 }
 
 fn experiment(one: &Reproduced, sheet: &mut Sheet) -> String {
@@ -178,7 +258,7 @@ pub(super) fn drawing(plot: &ReproPlot) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{ReproBasis, ReproLine};
+    use iostack_model::ReproLine;
 
     fn plot(heading: &str) -> ReproPlot {
         let line = ReproLine { name: "a & b".into(), points: vec![(1.0, 10.0), (2.0, 20.0)] };
@@ -229,7 +309,11 @@ mod tests {
             interrupted: false,
         };
         let text = page(&repro);
-        assert!(text.contains("1 of 3 published claims hold") && text.contains("+100.0"));
+        assert!(
+            text.contains("0 of 1 published claims hold")
+                && text.contains("no reason known")
+                && text.contains("+100.0")
+        );
         assert!(!text.contains("<i>") && !text.contains("<b><") && text.contains("&lt;b&gt;"));
     }
 }

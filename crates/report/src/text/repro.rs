@@ -1,9 +1,10 @@
 //! What was claimed, what came of it.
 
-use iostack_model::{Repro, ReproVerdict, Reproduced};
+use iostack_model::{Repro, ReproBasis, ReproVerdict, Reproduced};
 
 use super::chart::chart;
 use super::format::{both_ends, change, clean, paragraph};
+use crate::digest::{self, Digest, Rows, digest};
 
 /// The screen of `iostack repro`.
 pub fn repro(repro: &Repro) -> String {
@@ -13,9 +14,56 @@ pub fn repro(repro: &Repro) -> String {
     let cut_short = if repro.interrupted { ", INTERRUPTED" } else { "" };
     let title = both_ends("iostack repro", &format!("{how}, {count} {plural}{cut_short}"));
     let mut parts = vec![title];
+    if count > 1 {
+        parts.push(overview(&digest(repro)));
+    }
     parts.extend(repro.experiments.iter().map(experiment));
     parts.push(summary(repro) + &next(repro));
     clean(&parts.join("\n"))
+}
+
+/// All experiments at one look.
+fn overview(digest: &Digest) -> String {
+    let mut text = aligned(&digest.documents) + &paragraph("  ", &digest.sentence);
+    if !digest.off.is_empty() {
+        text += "\nOFF\n";
+        for one in &digest.off {
+            text += &paragraph("  ", &format!("{} ({}): {}", one.claim, one.experiment, one.figures));
+            text += &paragraph("    why: ", &one.why);
+        }
+    }
+    if !digest.missing.is_empty() {
+        text += "\nLEFT OUT\n";
+        for (reason, claims) in &digest.missing {
+            text += &paragraph("  ", &format!("{reason}:"));
+            text += &paragraph("    ", &claims.join(", "));
+        }
+    }
+    if !digest.platforms.rows.is_empty() {
+        text += "\nNUMBERS of each platform, and the claims judged on it\n";
+        text += &aligned(&digest.platforms);
+        for (number, claim) in &digest.fitted {
+            text += &paragraph("  fitted  ", &format!("{number} to {claim}"));
+        }
+    }
+    text
+}
+
+/// Rows in columns, numbers to the right.
+fn aligned(rows: &Rows) -> String {
+    let heads: Vec<String> = rows.heads.iter().map(|&head| head.to_owned()).collect();
+    let all = || std::iter::once(&heads).chain(&rows.rows);
+    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let line =
+        |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(column, (cell, width))| {
+                if column == 0 { format!("  {cell:<width$}") } else { format!("  {cell:>width$}") }
+            });
+            cells.collect::<String>() + "\n"
+        };
+    all().map(line).collect()
 }
 
 fn experiment(one: &Reproduced) -> String {
@@ -41,17 +89,33 @@ pub(crate) fn word(verdict: &ReproVerdict) -> &'static str {
 }
 
 fn verdict(verdict: &ReproVerdict) -> String {
-    let mut text = paragraph(&format!("  {:<9}", word(verdict)), &verdict.says);
+    let reading =
+        if verdict.reading.is_empty() { String::new() } else { format!(" Reading: {}.", verdict.reading) };
+    let mut text = paragraph(&format!("  {:<9}", word(verdict)), &format!("{}{reading}", verdict.says));
     let difference = verdict.difference.map_or(String::new(), |share| format!(", {}", change(share * 100.0)));
     let claimed =
         if verdict.claimed == "-" { String::new() } else { format!("claimed {}, ", verdict.claimed) };
     let figures = format!("{claimed}ours {}{difference}; asked: {}", verdict.ours, verdict.test);
     text += &paragraph("           ", &figures);
-    if !verdict.fitted.is_empty() {
-        let fitted = format!("no prediction: {} was fitted to it", verdict.fitted.join(", "));
-        text += &paragraph("           ", &fitted);
+    if let Some(basis) = basis(verdict) {
+        text += &paragraph("           ", &format!("no prediction: {basis}"));
+    }
+    if !verdict.why.is_empty() {
+        text += &paragraph("           ", &format!("why: {}", verdict.why));
+    } else if verdict.holds == Some(false) {
+        text += &paragraph("           ", digest::NO_REASON);
     }
     text
+}
+
+/// Why agreement proves nothing.
+fn basis(verdict: &ReproVerdict) -> Option<String> {
+    match verdict.basis {
+        ReproBasis::Input => Some(format!("it is an input, {}", verdict.fitted.join(", "))),
+        // Outcomes of before the word existed have the list only.
+        _ if !verdict.fitted.is_empty() => Some(format!("{} was fitted to it", verdict.fitted.join(", "))),
+        _ => None,
+    }
 }
 
 /// What failed, alike failures of a curve together.
@@ -74,10 +138,10 @@ fn failures(one: &Reproduced) -> String {
 fn summary(repro: &Repro) -> String {
     let all = || repro.experiments.iter().flat_map(|one| &one.verdicts);
     let count = |holds| all().filter(|verdict| verdict.holds == holds).count();
-    let fitted = all().filter(|verdict| !verdict.fitted.is_empty()).count();
     format!(
-        "{} claims: {} hold ({fitted} of the figures were fitted), {} fail, {} could not be judged\n",
+        "{} verdicts on {} claims: {} hold, {} fail, {} could not be judged\n",
         all().count(),
+        repro.tally(None).claims,
         count(Some(true)),
         count(Some(false)),
         count(None)

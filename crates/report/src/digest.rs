@@ -1,0 +1,203 @@
+//! A reproduction at one look: how much came out, what did not, and on how many numbers it rests.
+//!
+//! Words and rows that the terminal, the page and the manual share. Start reading at [`digest`].
+
+use iostack_model::{Repro, ReproVerdict};
+
+/// A head and rows of cells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Above each column.
+    pub heads: Vec<&'static str>,
+    /// The first cell names the row, the others are numbers.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The whole in tables and sentences.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Digest {
+    /// Published figures by document; the last row is all of them when there are several.
+    pub documents: Rows,
+    /// How many rest on what, and how many numbers were fitted for them.
+    pub sentence: String,
+    /// What does not come out.
+    pub off: Vec<Off>,
+    /// Numbers of what was run on.
+    pub platforms: Rows,
+    /// Numbers that were fitted: the sheet and its number, and the claim.
+    pub fitted: Vec<(String, String)>,
+    /// Figures that nothing judges, by the reason.
+    pub missing: Vec<(String, Vec<String>)>,
+}
+
+/// A verdict that does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Off {
+    /// Claim and figure.
+    pub claim: String,
+    /// `claimed 0.26, ours 0.11, -57 %`; of a shape, what was seen.
+    pub figures: String,
+    /// The reason, or that nobody knows one.
+    pub why: String,
+    /// Its experiment.
+    pub experiment: String,
+}
+
+/// What is said of a claim that does not hold when its file does not say why.
+pub const NO_REASON: &str = "no reason known";
+
+/// Claim and figure in one word.
+pub fn figure_name(claim: &str, field: &str) -> String {
+    if field.is_empty() { claim.to_owned() } else { format!("{claim}: {field}") }
+}
+
+/// Makes it.
+pub fn digest(repro: &Repro) -> Digest {
+    Digest {
+        documents: documents(repro),
+        sentence: sentence(repro),
+        off: off(repro),
+        platforms: platforms(repro),
+        fitted: fitted(repro),
+        missing: missing(repro),
+    }
+}
+
+fn documents(repro: &Repro) -> Rows {
+    let heads =
+        vec!["document", "claims", "hold", "off", "unknown", "left out", "input", "fitted", "predicted"];
+    let row = |name: &str, document: Option<&str>| {
+        let tally = repro.tally(document);
+        let counts = [
+            tally.claims + tally.missing,
+            tally.hold,
+            tally.off,
+            tally.unknown,
+            tally.missing,
+            tally.input,
+            tally.fitted,
+            tally.predicted,
+        ];
+        std::iter::once(name.to_owned()).chain(counts.map(|count| count.to_string())).collect::<Vec<_>>()
+    };
+    let asked = repro.documents.iter().filter(|document| {
+        let tally = repro.tally(Some(&document.id));
+        tally.claims + tally.missing > 0
+    });
+    let mut rows: Vec<Vec<String>> = asked.map(|document| row(&document.id, Some(&document.id))).collect();
+    if rows.len() != 1 {
+        rows.push(row("all", None));
+    }
+    Rows { heads, rows }
+}
+
+fn sentence(repro: &Repro) -> String {
+    let (tally, fitted) = (repro.tally(None), repro.fitted().len());
+    let (claims, quarter) = (tally.claims, tally.claims as f64 / 4.0);
+    let fewer = if (fitted as f64) < quarter { "fewer than" } else { "NOT fewer than" };
+    format!(
+        "{claims} claims were judged: {} input, {} fitted, {} predicted; {fitted} fitted parameters, {fewer} a quarter of \
+         the claims ({quarter}).",
+        tally.input, tally.fitted, tally.predicted
+    )
+}
+
+/// `claimed 0.26, ours 0.11, -57.7 %`.
+fn figures(verdict: &ReproVerdict) -> String {
+    let claimed =
+        if verdict.claimed == "-" { String::new() } else { format!("claimed {}, ", verdict.claimed) };
+    let difference = verdict.difference.map_or(String::new(), |share| format!(", {:+.1} %", share * 100.0));
+    format!("{claimed}ours {}{difference}", verdict.ours)
+}
+
+fn off(repro: &Repro) -> Vec<Off> {
+    let home = |verdict: &ReproVerdict| {
+        let mut experiments = repro.experiments.iter();
+        let one = experiments.find(|one| one.verdicts.iter().any(|other| std::ptr::eq(other, verdict)));
+        one.map_or(String::new(), |one| one.id.clone())
+    };
+    let off = |verdict: &ReproVerdict| Off {
+        claim: figure_name(&verdict.claim, &verdict.field),
+        figures: figures(verdict),
+        why: if verdict.why.is_empty() { NO_REASON.to_owned() } else { verdict.why.clone() },
+        experiment: home(verdict),
+    };
+    repro.off().into_iter().map(off).collect()
+}
+
+fn platforms(repro: &Repro) -> Rows {
+    let heads = vec!["platform", "cited", "fitted", "assumed", "input", "fitted", "predicted"];
+    let row = |one: &iostack_model::ReproPlatform| {
+        let fitted = one.fitted.len() as u32;
+        let counts =
+            [one.cited, fitted, one.assumed, one.claims_input, one.claims_fitted, one.claims_predicted];
+        std::iter::once(one.name.clone()).chain(counts.map(|count| count.to_string())).collect()
+    };
+    Rows { heads, rows: repro.platforms.iter().map(row).collect() }
+}
+
+fn fitted(repro: &Repro) -> Vec<(String, String)> {
+    repro.fitted().iter().map(|one| (format!("{}: {}", one.sheet, one.key), one.claim.clone())).collect()
+}
+
+/// By reason, in the order of the claims; several figures of a claim as one, with their number.
+fn missing(repro: &Repro) -> Vec<(String, Vec<String>)> {
+    let mut reasons: Vec<(&str, Vec<(&str, Vec<&str>)>)> = Vec::new();
+    for one in &repro.missing {
+        let place = reasons.iter().position(|(reason, _)| *reason == one.reason).unwrap_or(reasons.len());
+        if place == reasons.len() {
+            reasons.push((&one.reason, Vec::new()));
+        }
+        let claims = &mut reasons[place].1;
+        match claims.iter_mut().find(|(claim, _)| *claim == one.claim) {
+            Some((_, fields)) => fields.push(&one.field),
+            None => claims.push((&one.claim, vec![&one.field])),
+        }
+    }
+    let name = |(claim, fields): &(&str, Vec<&str>)| match &fields[..] {
+        [field] => figure_name(claim, field),
+        fields => format!("{claim} ({} figures)", fields.len()),
+    };
+    let named = |(reason, claims): (&str, Vec<(&str, Vec<&str>)>)| {
+        (reason.to_owned(), claims.iter().map(name).collect::<Vec<_>>())
+    };
+    reasons.into_iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_model::{ReproDocument, ReproFitted, ReproMissing, ReproPlatform};
+
+    #[test]
+    fn figures_that_nothing_judges_are_told_by_their_reason() {
+        let missing = |claim: &str, field: &str, reason: &str| ReproMissing {
+            claim: claim.into(),
+            field: field.into(),
+            reason: reason.into(),
+        };
+        let fitted = |key: &str| ReproFitted { sheet: "s".into(), key: key.into(), claim: "p.a".into() };
+        let platform = |name: &str| ReproPlatform {
+            name: name.into(),
+            fitted: vec![fitted("k")],
+            ..ReproPlatform::default()
+        };
+        let repro = Repro {
+            schema: 1,
+            iostack: "0".into(),
+            experiments: Vec::new(),
+            documents: vec![ReproDocument { id: "p".into(), title: "P".into(), published: true }],
+            platforms: vec![platform("one"), platform("two")],
+            missing: vec![missing("p.a", "", "why"), missing("p.b", "x", "why"), missing("p.b", "y", "why")],
+            interrupted: false,
+        };
+        let digest = digest(&repro);
+        assert_eq!(
+            digest.missing,
+            [("why".to_owned(), vec!["p.a".to_owned(), "p.b (2 figures)".to_owned()])]
+        );
+        assert_eq!(digest.documents.rows, [["p", "3", "0", "0", "0", "3", "0", "0", "0"]]);
+        assert_eq!(digest.fitted, [("s: k".to_owned(), "p.a".to_owned())], "shared, and counted once");
+        assert!(digest.sentence.contains("1 fitted parameters, NOT fewer than"), "{}", digest.sentence);
+    }
+}
