@@ -39,7 +39,8 @@ const STALE: &str = "is out of date: iostack repro --markdown --svg docs/images/
 fn compare(experiments: &[&str], room: &Room) -> String {
     let folder = room.0.display().to_string();
     let output = iostack(&[&["repro"], experiments, &["--markdown", "--svg", folder.as_str()]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    // 1: a claim does not hold, and the page says so.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
     for file in std::fs::read_dir(&room.0).expect("ours").flatten() {
         let name = file.file_name();
         let kept = std::fs::read_to_string(docs().join("images/repro").join(&name)).unwrap_or_default();
@@ -55,9 +56,11 @@ fn compare(experiments: &[&str], room: &Room) -> String {
 /// Those that take no second; the slow test has all.
 #[test]
 fn the_page_of_reproductions_says_what_the_quick_ones_give() {
-    let printed = compare(&["request-size", "iometer-raid0", "raid-caps"], &Room::new("quick"));
+    let quick = ["request-size", "iometer-raid0", "raid-caps"];
+    let printed = compare(&quick, &Room::new("quick"));
     let page = std::fs::read_to_string(docs().join("repro.md")).expect("the page");
-    let sections: Vec<&str> = printed.split("\n## ").skip(1).collect();
+    let of_one = |section: &&str| section.lines().next().is_some_and(|title| quick.contains(&title));
+    let sections: Vec<&str> = printed.split("\n## ").filter(of_one).collect();
     assert_eq!(sections.len(), 3);
     for section in sections {
         assert!(page.contains(section.trim_end()), "docs/repro.md {STALE}\n{section}");
