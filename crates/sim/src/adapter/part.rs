@@ -29,6 +29,8 @@ pub(crate) struct Adapter {
     hardware: Hardware,
     drives: Vec<PartId>,
     ports: Vec<Port>,
+    /// Of each request under way: its drive, since what a drive is given may come back with another number in it.
+    drive_of: Vec<u16>,
     firmware: Server,
     uplink: Server,
     free: u64,
@@ -47,6 +49,7 @@ impl Adapter {
             ports: vec![port; drives.len()],
             hardware,
             drives,
+            drive_of: Vec::new(),
             firmware: Server::default(),
             uplink: Server::default(),
             waiting: VecDeque::new(),
@@ -57,6 +60,10 @@ impl Adapter {
 
     fn start(&mut self, id: RequestId, sim: &mut Sim) {
         self.free -= 1;
+        if self.drive_of.len() <= id.0 as usize {
+            self.drive_of.resize(id.0 as usize + 1, 0);
+        }
+        self.drive_of[id.0 as usize] = sim.request(id).scratch as u16;
         let Hardware { command, delay, uplink, .. } = &self.hardware;
         let mut through = self.firmware.serve(sim.now(), command.0) + delay.0;
         if let (Some(pace), Kind::Write) = (uplink, sim.request(id).kind) {
@@ -68,12 +75,14 @@ impl Adapter {
         sim.wake_at(through, token(COMMAND, id.0));
     }
 
-    fn port_of(id: RequestId, sim: &Sim) -> usize {
-        sim.request(id).scratch as usize
+    #[inline]
+    fn port_of(&self, id: RequestId) -> usize {
+        usize::from(self.drive_of[id.0 as usize])
     }
 
     fn taken(&mut self, id: RequestId, sim: &mut Sim) {
-        let port = &mut self.ports[Adapter::port_of(id, sim)];
+        let index = self.port_of(id);
+        let port = &mut self.ports[index];
         if port.free == 0 {
             return port.waiting.push_back(id);
         }
@@ -91,18 +100,20 @@ impl Adapter {
         if time == 0 {
             return self.status(id, sim);
         }
-        let bus = &mut self.ports[Adapter::port_of(id, sim)].bus;
+        let index = self.port_of(id);
+        let bus = &mut self.ports[index].bus;
         sim.wake_at(bus.serve(sim.now(), time), token(STATUS, id.0));
     }
 
     fn status(&mut self, id: RequestId, sim: &mut Sim) {
         sim.spend(id, Stage::Adapter);
-        sim.send(self.drives[Adapter::port_of(id, sim)], id);
+        sim.send(self.drives[self.port_of(id)], id);
     }
 
     /// The transfer is set up; the bus is the command's until its data are over.
     fn transfer(&mut self, id: RequestId, sim: &mut Sim) {
-        let port = &mut self.ports[Adapter::port_of(id, sim)];
+        let index = self.port_of(id);
+        let port = &mut self.ports[index];
         let phases = &self.hardware.port;
         let read = sim.request(id).kind == Kind::Read;
         let data = phases.data(if read { u64::from(sim.request(id).length) } else { 0 });
@@ -124,7 +135,8 @@ impl Adapter {
 
     /// The drive is through with it.
     fn over(&mut self, id: RequestId, sim: &mut Sim) {
-        let port = &mut self.ports[Adapter::port_of(id, sim)];
+        let index = self.port_of(id);
+        let port = &mut self.ports[index];
         port.free += 1;
         if let Some(next) = port.waiting.pop_front() {
             port.free -= 1;
