@@ -17,7 +17,7 @@ use crate::repro::gather::{self, Planned};
 use crate::repro::published::{Document, Published};
 use crate::repro::{basis, builtin, markdown};
 use crate::save;
-use crate::sweep::pool::Task;
+use crate::sweep::pool::{self, Given, Task};
 use crate::sweep::watch::{parallel, watched};
 use crate::talk::{self, Talk, paragraph};
 
@@ -182,7 +182,15 @@ fn reproduce(experiments: &[&Experiment], asked: Option<usize>, talk: &Talk) -> 
             }
         }
     }
-    let given = watched(&tasks, &names, parallel(asked), talk);
+    // The longest first, so that no CPU is left with one of them at the end.
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by(|&a, &b| pool::weight(&tasks[b]).total_cmp(&pool::weight(&tasks[a])));
+    let ordered: Vec<Task> = order.iter().map(|&index| tasks[index].clone()).collect();
+    let names: Vec<String> = order.iter().map(|&index| names[index].clone()).collect();
+    let mut given: Vec<Option<Given>> = tasks.iter().map(|_| None).collect();
+    for (one, &index) in watched(&ordered, &names, parallel(asked), talk).into_iter().zip(&order) {
+        given[index] = one;
+    }
     let mut places = places.into_iter();
     let reproduced = experiments.iter().zip(&planned).map(|(one, points)| {
         let mine: Vec<_> = places.by_ref().take(points.len()).map(|index| given[index].clone()).collect();

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 
-use iostack_model::{Job, Outcome, Progress};
+use iostack_model::{Job, Nanos, Outcome, Progress};
 use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::Sheet;
 
@@ -37,7 +37,7 @@ pub(crate) struct Watched {
     pub(crate) ended: Option<usize>,
     /// Tasks that ended.
     pub(crate) done: usize,
-    /// Share of all work that is done, 0..=1, each task counting the same.
+    /// Share of all work that is done, 0..=1, each task counting as long as its jobs are asked to run.
     pub(crate) share: f64,
 }
 
@@ -56,6 +56,8 @@ pub(crate) fn run(
 ) -> Vec<Option<Given>> {
     let mut given: Vec<Option<Given>> = tasks.iter().map(|_| None).collect();
     let mut shares = vec![0.0; tasks.len()];
+    let weights: Vec<f64> = tasks.iter().map(weight).collect();
+    let whole: f64 = weights.iter().sum();
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -78,7 +80,8 @@ pub(crate) fn run(
                     Some(index)
                 }
             };
-            let share = shares.iter().sum::<f64>() / tasks.len() as f64;
+            let share =
+                shares.iter().zip(&weights).map(|(share, weight)| share * weight).sum::<f64>() / whole;
             watch(&Watched { ended, done, share }, &given);
         }
     });
@@ -121,6 +124,12 @@ fn one(task: &Task, stop: &AtomicBool, report: &dyn Fn(&Progress)) -> Given {
 fn mistake(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
     format!("a mistake in iostack, please report it: {}", text.unwrap_or("no message"))
+}
+
+/// How long a task takes beside others: the simulated seconds that are asked for, a few where none are.
+pub(crate) fn weight(task: &Task) -> f64 {
+    let seconds = |job: &Job| job.runtime.map_or(4.0, Nanos::as_secs_f64).max(0.1);
+    task.jobs.as_deref().unwrap_or_default().iter().map(seconds).sum::<f64>().max(0.1)
 }
 
 fn groups(task: &Task) -> usize {

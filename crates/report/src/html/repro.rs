@@ -71,19 +71,16 @@ fn whole(repro: &Repro, digest: &Digest) -> String {
         .map(|one| format!("<dt>{}</dt><dd>{}</dd>", escape::text(&one.id), escape::text(&one.title)))
         .collect();
     let sentence = escape::text(&digest.sentence);
-    format!("<p><b>{sentence}</b></p>{}<dl>{titles}</dl>", rows(&digest.documents))
+    format!("<p><b>{sentence}</b></p><dl>{titles}</dl>{}", rows(&digest.documents))
 }
 
 fn off(digest: &Digest) -> String {
     let row = |one: &crate::digest::Off| {
         let id = escape::text(&one.experiment);
-        vec![
-            format!("<a href=\"#{id}\">{}</a>", code(&one.claim)),
-            escape::text(&one.figures),
-            escape::text(&one.why),
-        ]
+        let claim = format!("<a href=\"#{id}\">{}</a>", escape::text(&one.claim));
+        vec![format!("{claim}<br/><small>{}</small>", escape::text(&one.why)), escape::text(&one.figures)]
     };
-    table(&["claim", "claimed and ours", "why"], &digest.off.iter().map(row).collect::<Vec<_>>())
+    table(&["claim, and why it is off", "claimed and ours"], &digest.off.iter().map(row).collect::<Vec<_>>())
 }
 
 fn missing(digest: &Digest) -> String {
@@ -96,7 +93,7 @@ fn missing(digest: &Digest) -> String {
 
 fn rests_on(digest: &Digest) -> String {
     let fitted: Vec<Vec<String>> =
-        digest.fitted.iter().map(|(number, claim)| vec![code(number), code(claim)]).collect();
+        digest.fitted.iter().map(|(number, claim)| vec![escape::text(number), escape::text(claim)]).collect();
     format!(
         "<p>Numbers of each platform and of the sheets inside it: cited from a document, fitted so that a claim comes \
          out, or assumed. Then the claims judged on it: input, fitted, predicted.</p>{}{}",

@@ -139,13 +139,18 @@ fn summary(repro: &Repro) -> String {
     let all = || repro.experiments.iter().flat_map(|one| &one.verdicts);
     let count = |holds| all().filter(|verdict| verdict.holds == holds).count();
     format!(
-        "{} verdicts on {} claims: {} hold, {} fail, {} could not be judged\n",
-        all().count(),
-        repro.tally(None).claims,
+        "{} on {}: {} hold, {} fail, {} could not be judged\n",
+        counted(all().count(), "verdict"),
+        counted(repro.tally(None).claims, "claim"),
         count(Some(true)),
         count(Some(false)),
         count(None)
     )
+}
+
+/// `1 claim`, `2 claims`.
+fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 /// The first run of the first experiment that does not hold, else of the first.
