@@ -50,6 +50,22 @@ pub enum SimError {
         /// How late the last I/O was submitted.
         late: Nanos,
     },
+    /// A device alone has no processor.
+    #[error(
+        "job `{job}`: an application needs a platform: its processor time counts; `iostack sim list` names platforms"
+    )]
+    NeedsPlatform {
+        /// Its name.
+        job: String,
+    },
+    /// An application beside other jobs.
+    #[error(
+        "job `{job}`: an application runs alone; put stonewall = true into it and into the job behind it"
+    )]
+    NotAlone {
+        /// Its name.
+        job: String,
+    },
     /// A part has lost requests: a bug of the simulated device.
     #[error(
         "{count} requests were never answered (the first: {first}); nothing more happens at {at}: this is a bug in the simulated device, please report the command and its seed"

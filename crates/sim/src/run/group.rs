@@ -1,6 +1,6 @@
 //! What is counted of jobs that are reported as one?
 
-use iostack_model::{Direction, Failure, FlashUse, HostUse, Job, LogEntry, Nanos, ResourceUse};
+use iostack_model::{AppUse, Direction, Failure, FlashUse, HostUse, Job, LogEntry, Nanos, ResourceUse};
 
 use super::board::Board;
 use super::worker::ramp_of;
@@ -31,6 +31,8 @@ pub(super) struct Group<'a> {
     pub(super) interrupted: bool,
     pub(super) late: Option<Nanos>,
     pub(super) ended: Option<Ended>,
+    /// Of an application: what it did.
+    pub(super) app: Option<AppUse>,
     /// When progress was told last.
     pub(super) looked: Time,
 }
@@ -63,6 +65,7 @@ impl<'a> Group<'a> {
             interrupted: false,
             late: None,
             ended: None,
+            app: None,
             looked: now,
         }
     }

@@ -13,6 +13,7 @@
 //!
 //! Start reading at [`run`], then `stage.rs`.
 
+mod app;
 mod board;
 mod doubts;
 mod error;
@@ -98,16 +99,27 @@ pub fn run_world(
     let mut bench = Bench { world, proof, options, stages: 0, spans_kept: false };
     let shape = bench.world.shape().expect("the first part of a device says its shape");
     for job in &jobs {
-        worker::check_alignment(job, shape)?;
+        if job.app.is_none() {
+            worker::check_alignment(job, shape)?;
+        }
         let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
         iostack_workload::validate(job, shape.capacity, shape.block).map_err(refuse)?;
+    }
+    let together = |jobs: &Vec<&Job>| {
+        jobs.iter().find(|job| job.app.is_some() && jobs.len() > 1).map(|job| job.name.clone())
+    };
+    if let Some(job) = stages(&jobs).iter().find_map(together) {
+        return Err(SimError::NotAlone { job });
     }
     let mut outcomes = Vec::new();
     for (index, jobs) in stages(&jobs).into_iter().enumerate() {
         if index > 0 && options.stop.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
-        let groups = Stage::new(&mut bench, &jobs)?.run()?;
+        let groups = match jobs[..] {
+            [job] if job.app.is_some() => vec![app::run(&mut bench, job)?],
+            _ => Stage::new(&mut bench, &jobs)?.run()?,
+        };
         for group in groups {
             outcomes.push(outcome::assemble(group, &bench.world, about, options.seed)?);
         }

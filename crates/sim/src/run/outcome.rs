@@ -95,9 +95,12 @@ pub(super) fn assemble(
         stages: None,
         layers: None,
         inside: None,
-        app: None,
+        app: group.app,
         caveats: Vec::new(),
     };
+    if let Some(app) = &outcome.app {
+        outcome.job.mix = super::app::mix(app);
+    }
     outcome.iops = iops(&outcome);
     let mut inside = Inside {
         seed,

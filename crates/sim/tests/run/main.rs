@@ -1,8 +1,10 @@
 //! Is what the simulator says of queues, jobs and traces true?
 //!
 //! `queueing`: closed forms and exact recursions. `laws`: what holds for every device. `determinism`: the same seed, the same
-//! bytes. `jobs`, `replays`: each option of a job, and recorded I/Os, on devices whose answer is known.
+//! bytes. `jobs`, `replays`: each option of a job, and recorded I/Os, on devices whose answer is known. `apps`: applications on
+//! platforms.
 
+mod apps;
 mod determinism;
 mod jobs;
 mod laws;
