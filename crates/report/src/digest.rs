@@ -140,9 +140,12 @@ fn fitted(repro: &Repro) -> Vec<(String, String)> {
     repro.fitted().iter().map(|one| (format!("{}: {}", one.sheet, one.key), one.claim.clone())).collect()
 }
 
+/// Claims, and of each the figures that are meant.
+type Claims<'a> = Vec<(&'a str, Vec<&'a str>)>;
+
 /// By reason, in the order of the claims; several figures of a claim as one, with their number.
 fn missing(repro: &Repro) -> Vec<(String, Vec<String>)> {
-    let mut reasons: Vec<(&str, Vec<(&str, Vec<&str>)>)> = Vec::new();
+    let mut reasons: Vec<(&str, Claims<'_>)> = Vec::new();
     for one in &repro.missing {
         let place = reasons.iter().position(|(reason, _)| *reason == one.reason).unwrap_or(reasons.len());
         if place == reasons.len() {
@@ -158,7 +161,7 @@ fn missing(repro: &Repro) -> Vec<(String, Vec<String>)> {
         [field] => figure_name(claim, field),
         fields => format!("{claim} ({} figures)", fields.len()),
     };
-    let named = |(reason, claims): (&str, Vec<(&str, Vec<&str>)>)| {
+    let named = |(reason, claims): (&str, Claims<'_>)| {
         (reason.to_owned(), claims.iter().map(name).collect::<Vec<_>>())
     };
     reasons.into_iter().map(named).collect()
