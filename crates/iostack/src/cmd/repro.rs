@@ -25,7 +25,7 @@ use crate::talk::{self, Talk, paragraph};
 #[derive(clap::Args)]
 pub(crate) struct ReproArgs {
     /// Experiments: their names (`iostack repro --list`), a document (cmu,
-    /// intel08, intel10, samsung, taejin), a claim (cmu.device_a), or files of
+    /// intel08, intel10, samsung, taejin), a claim (`cmu.device_a`), or files of
     /// your own (.toml). None: all that are simulated.
     experiments: Vec<String>,
     /// Those that the lab counts: it boots about 30 machines, half a minute

@@ -203,8 +203,8 @@ fn reasons(one: &Reproduced) -> String {
         seen.push(line);
         new
     });
-    let lines: String = lines.map(|line| format!("{line}\n")).collect();
-    if lines.is_empty() { lines } else { format!("\n{lines}") }
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    if lines.is_empty() { lines } else { format!("\n{lines}\n") }
 }
 
 /// The cases of a curve side by side, layer by layer, and the command of the last.
