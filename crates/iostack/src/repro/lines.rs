@@ -10,6 +10,8 @@ use iostack_report::table;
 pub(crate) enum Figure {
     /// I/Os per second.
     Iops,
+    /// Transactions per second of an application.
+    Transactions,
     /// Bytes per second.
     Bandwidth,
     /// Mean latency, us.
@@ -70,6 +72,7 @@ const CORE: &str = "core";
 
 const WORDS: &[(&str, Figure, &str)] = &[
     ("iops", Figure::Iops, "I/Os per second"),
+    ("transactions", Figure::Transactions, "transactions per second"),
     ("bandwidth", Figure::Bandwidth, "bytes per second"),
     ("latency_mean", Figure::LatencyMean, "mean latency, us"),
     ("latency_p50", Figure::Latency(5_000), "median latency, us"),
@@ -169,6 +172,7 @@ impl Figure {
     fn of(&self, outcome: &Outcome) -> Option<f64> {
         match self {
             Figure::Iops => Some(outcome.rate()),
+            Figure::Transactions => Some(outcome.app.as_ref()?.per_second),
             Figure::Bandwidth => Some(outcome.bandwidth()),
             Figure::LatencyMean => Some(outcome.latency().mean_ns() / 1e3),
             Figure::Latency(fraction) => {

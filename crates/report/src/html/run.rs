@@ -133,7 +133,7 @@ fn job(outcome: &Outcome, sheet: &mut Sheet) -> String {
          </div><div class=\"figures\">{}</div>{}{}{}{}",
         tiles(outcome, &directions),
         inside::reasons(outcome),
-        flows(outcome, &directions),
+        application(outcome) + &flows(outcome, &directions),
         asked(outcome),
         drawings(outcome, &directions, sheet),
         inside::body(outcome, sheet),
@@ -141,6 +141,12 @@ fn job(outcome: &Outcome, sheet: &mut Sheet) -> String {
         failures(outcome),
         table::outcomes(&[(outcome.job.name.clone(), outcome)], "", &mut sheet.doubts),
     )
+}
+
+/// What the application did.
+fn application(outcome: &Outcome) -> String {
+    let Some(app) = &outcome.app else { return String::new() };
+    format!("<h3>Transactions</h3>{}", pairs(&crate::app::told(app)))
 }
 
 fn tiles(outcome: &Outcome, directions: &[Direction]) -> String {
@@ -296,6 +302,9 @@ fn asked_short(outcome: &Outcome) -> String {
     if let Some(replay) = &job.replay {
         return format!("replay of {replay}");
     }
+    if let Some(app) = &job.app {
+        return crate::app::asked(app);
+    }
     let engine = if outcome.inside.is_some() { String::new() } else { format!("{} ", job.engine.name()) };
     let threads = if job.threads == 1 { String::new() } else { format!(", {} threads", job.threads) };
     format!("{} {}, {engine}depth {}{threads}", job.rw_name(), sizes(job), job.depth())
@@ -315,6 +324,9 @@ fn asked(outcome: &Outcome) -> String {
     });
     if let Some(replay) = &job.replay {
         return pairs(&[("Replay of", replay.clone()), ("Seed", job.seed.to_string())]);
+    }
+    if let Some(app) = &job.app {
+        return pairs(&[("Application", crate::app::asked(app)), ("Seed", job.seed.to_string())]);
     }
     pairs(&[
         ("Work", format!("{}, {}", job.rw_name(), access(&job.access))),

@@ -90,7 +90,7 @@ const LONG_TIMES: [(&str, f64, f64); 3] =
     [("y", 365.25 * 86_400e9, 1e4 * 86_400e9), ("d", 86_400e9, 1e4 * 3600e9), ("h", 3600e9, 1e4 * 1e9)];
 
 /// A time of any length in at most seven characters: `780 ns`, `21.3 us`, `585 y`.
-pub(super) fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     if !ns.is_finite() || ns < 0.0 {
         return "-".to_owned();
     }

@@ -55,6 +55,9 @@ fn one(outcome: &Outcome, notes: &mut Notes) -> String {
     };
     let mut text = both_ends(&format!("{name} {mark}"), &format!("{when} {}", outcome.elapsed));
     text += &paragraph("  asked    ", &asked(outcome));
+    for (label, line) in outcome.app.iter().flat_map(crate::app::told) {
+        text += &paragraph(&format!("  {label:<9}"), &line);
+    }
     text += &throughput(outcome);
     if outcome.ios() > 0 {
         text += &latencies(outcome);
@@ -72,6 +75,9 @@ fn asked(outcome: &Outcome) -> String {
     let (job, target) = (&outcome.job, &outcome.target);
     if let Some(replay) = &job.replay {
         return format!("replay of {replay}, on {target}; seed {}", job.seed);
+    }
+    if let Some(app) = &job.app {
+        return format!("{}, on {target}; seed {}", crate::app::asked(app), job.seed);
     }
     let engine = if outcome.inside.is_some() { String::new() } else { format!(" with {}", engine(job)) };
     let mut words = vec![format!("{} of {}{engine}", access(job), sizes(job))];
