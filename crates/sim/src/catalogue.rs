@@ -21,6 +21,8 @@ const FILES: &[(&str, &str)] = &[
     file!(".", "samsung-p67"),
     file!(".", "samsung-i3"),
     file!(".", "samsung-x58"),
+    file!(".", "dell-t710"),
+    file!(".", "hp-ml370"),
     file!("systems", "linux-6.12"),
     file!("systems", "linux-6.1"),
     file!("systems", "spdk"),

@@ -28,6 +28,8 @@ const EXPERIMENTS: &[(&str, &str)] = experiments![
     "sustained-writes",
     "ten-percent",
     "iometer-raid0",
+    "tpcc-warehouses",
+    "tpcc-raid0",
     "raid-caps",
 ];
 
