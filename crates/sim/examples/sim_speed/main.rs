@@ -34,6 +34,8 @@ const FIGURES: &[(&str, Figure)] = &[
     // Each moves several pages for garbage collection.
     ("sim.write", |size| requests("write", size.requests / 10, size.samples)),
     ("sim.mixed", |size| requests("mixed", size.requests / 10, size.samples)),
+    ("sim.host_psync", |size| host("psync", size)),
+    ("sim.host_uring", |size| host("io_uring", size)),
     ("sim.layer_write", layer_write),
     ("sim.layer_steady", layer_steady),
     ("sim.start_1tib", start),
@@ -63,11 +65,21 @@ fn main() {
     }
 }
 
-/// Millions of requests per CPU-second. Building the drive and preparing it is in a short run as well, and taken off.
+/// Millions of requests per CPU-second on a drive alone.
 fn requests(name: &str, count: u64, samples: u32) -> Measured {
-    let few = (0..samples).map(|_| timed(|| work::job(name, count / 100, &[])).0);
+    rate_of(|count| work::job(name, count, &[]), count, samples)
+}
+
+/// Millions of requests per CPU-second on a whole platform.
+fn host(name: &str, size: &Size) -> Measured {
+    rate_of(|count| work::host(name, count, &[]), size.requests / 2, size.samples)
+}
+
+/// Millions per CPU-second. Building the drives and preparing them is in a short run as well, and taken off.
+fn rate_of(job: impl Fn(u64) -> u64, count: u64, samples: u32) -> Measured {
+    let few = (0..samples).map(|_| timed(|| job(count / 100)).0);
     let few = few.fold(f64::INFINITY, f64::min);
-    let samples = (0..samples).map(|_| timed(|| work::job(name, count / 100 + count, &[])));
+    let samples = (0..samples).map(|_| timed(|| job(count / 100 + count)));
     let (seconds, sums): (Vec<f64>, Vec<u64>) = samples.unzip();
     // A rehearsal is shorter than the clock's tick.
     let rate = |seconds: &f64| count as f64 / (seconds - few).max(1e-3) / 1e6;

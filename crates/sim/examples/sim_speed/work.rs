@@ -64,6 +64,33 @@ pub(crate) fn job(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
     on_the_drive(&job, &[&[("flash.state", state)], changes].concat())
 }
 
+/// What reads of 4 KiB do on a whole platform: eight cores, four adapters, twelve drives; a checksum of the outcome.
+///
+/// `psync` has 128 threads with one I/O each, which sleep for each; `io_uring` eight threads at depth 32.
+pub(crate) fn host(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
+    let (engine, threads, queue_depth) = match name {
+        "psync" => (Engine::Psync, 128, 1),
+        "io_uring" => (Engine::IO_URING, 8, 32),
+        other => panic!("`{other}` is none of psync and io_uring"),
+    };
+    let job = Job {
+        access: Access::UNIFORM,
+        mix: Mix::READ,
+        engine,
+        queue_depth,
+        threads,
+        io_count: Some(count.div_ceil(u64::from(threads))),
+        loops: u32::MAX,
+        ..Job::default()
+    };
+    let fixed = [("platform.adapters", "4"), ("platform.drives", "12")];
+    let changes: Vec<(String, String)> =
+        fixed.iter().chain(changes).map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let sheet = Sheet::load("x5570", &changes).expect("built in");
+    let ran = run(&sheet, std::slice::from_ref(&job), &RunOptions::seeded(1)).expect("it runs");
+    checksum(&ran.outcomes[0])
+}
+
 /// A steady drive of 1 TiB is made, and written to a thousand times.
 pub(crate) fn start() -> u64 {
     let job = Job {
@@ -134,6 +161,7 @@ pub(crate) fn counted(name: &str, count: u64) -> u64 {
             writes(&mut layer, &mut Rng::from_seed(3), count);
             places(&layer)
         }
+        "psync" | "io_uring" => host(name, count, &[("platform.drive.flash.capacity", "256MiB")]),
         // Reads move nothing, so that the whole drive can be had at once.
         "read" => job(name, count, &[]),
         name => job(name, count, SMALL),

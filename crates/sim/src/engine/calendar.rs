@@ -1,8 +1,8 @@
 //! When does the next thing happen?
 //!
 //! ```text
-//!   near: a ring, sorted                 far: a heap with four children a node
-//!   [ 12  40  75  90 .. ]  <  all of     [ 95, .. ]
+//!   near: a ring, sorted                 slots of 4 us, not sorted           far: a heap with four children a node
+//!   [ 12  40  75  90 .. ]  <  all of     [ .. ][ .. ][ .. ]          and     [ 95, .. ]
 //!      push: moved in from the nearer end   only when more is pending than fits near
 //! ```
 //!
@@ -10,6 +10,9 @@
 //! is taken at no cost, and most new ones belong at an end: right behind the present (a link, a processor) or behind all
 //! others (a die). What is pushed goes behind all of its moment, so that comparing moments suffices to keep ties in order.
 //! (A queue for each kind of event beside the ring, as most kinds come in order, was tried: no faster.)
+//!
+//! With some hundreds pending, as threads and drives make them, most new ones go into the slot of their time; near takes
+//! slot by slot. What lies beyond all slots, and what would not fit near although it is of the same slot, is in the heap.
 //!
 //! In the heap each event is one number; the sequence keeps the order of ties:
 //!
@@ -54,20 +57,34 @@ pub(super) struct Calendar {
     near: Box<[Event; RING]>,
     first: usize,
     count: usize,
+    /// What comes from here on is in the slots or in the heap: the end of time while all fits near.
+    end: Time,
+    slots: Slots,
     far: Heap,
 }
 
 impl Default for Calendar {
     fn default() -> Calendar {
-        Calendar { near: Box::new([Event::default(); RING]), first: 0, count: 0, far: Heap::default() }
+        Calendar {
+            near: Box::new([Event::default(); RING]),
+            first: 0,
+            count: 0,
+            end: Time::MAX,
+            slots: Slots::default(),
+            far: Heap::default(),
+        }
     }
 }
 
 impl Calendar {
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
+        if event.time >= self.end {
+            return self.push_late(event);
+        }
         if self.count == NEAR_MAX {
             self.spill();
+            return self.push(event);
         }
         if event.time >= self.far.first {
             return self.far.push_behind(event);
@@ -105,10 +122,36 @@ impl Calendar {
         Some(event)
     }
 
-    /// Moves the later half of what is near away.
+    #[inline]
+    fn push_late(&mut self, event: Event) {
+        if (event.time >> SLOT_SHIFT) - (self.end >> SLOT_SHIFT) < SLOTS as u64 {
+            self.slots.push(event);
+        } else {
+            self.far.push_behind(event);
+        }
+    }
+
+    /// Moves the later half of what is near away: into slots, or to the heap when it is all of one slot.
     #[cold]
     #[inline(never)]
     fn spill(&mut self) {
+        let place = |index: usize| (self.first + index) & MASK;
+        let middle = self.near[place(self.count / 2)].time;
+        let end = ((middle >> SLOT_SHIFT) + 1) << SLOT_SHIFT;
+        // What is in the heap comes before what is in slots, at the same moment: no slot for what is before the heap's.
+        if self.far.first >= self.end && self.near[place(self.count - 1)].time >= end {
+            let mut keep = self.count;
+            while self.near[place(keep - 1)].time >= end {
+                keep -= 1;
+            }
+            self.end = end;
+            for index in keep..self.count {
+                let event = self.near[(self.first + index) & MASK];
+                self.push_late(event);
+            }
+            self.count = keep;
+            return;
+        }
         while self.count > NEAR_MAX / 2 {
             self.count -= 1;
             self.far.push_before(self.near[(self.first + self.count) & MASK]);
@@ -120,17 +163,106 @@ impl Calendar {
     #[inline(never)]
     fn refill(&mut self) -> Option<()> {
         self.first = 0;
-        while self.count < NEAR_MAX / 2
-            && let Some(next) = self.far.pop()
-        {
-            self.near[self.count] = next;
-            self.count += 1;
+        while self.count < NEAR_MAX / 4 {
+            if self.far.first < self.end {
+                // Of this stretch of time, or there are no slots.
+                while self.count < NEAR_MAX / 2
+                    && self.far.first < self.end
+                    && let Some(next) = self.far.pop()
+                {
+                    self.near[(self.first + self.count) & MASK] = next;
+                    self.count += 1;
+                }
+                break;
+            }
+            let slot = self.slots.next(self.end);
+            if slot.is_none() && self.far.keys.is_empty() {
+                self.end = Time::MAX;
+                break;
+            }
+            let start = slot.unwrap_or(Time::MAX).min(self.far.first) >> SLOT_SHIFT;
+            self.end = (start + 1) << SLOT_SHIFT;
+            // Those of the heap were put first.
+            let mut earlier = self.far.first < self.end;
+            while earlier && self.count < NEAR_MAX {
+                let next = self.far.pop().expect("it has a first");
+                self.near[(self.first + self.count) & MASK] = next;
+                self.count += 1;
+                earlier = self.far.first < self.end;
+            }
+            let mut list = self.slots.take(start);
+            list.drain(..).for_each(|event| self.push(event));
+            self.slots.give_back(start, list);
         }
         (self.count > 0).then_some(())
     }
 
     pub(super) fn len(&self) -> usize {
-        self.count + self.far.keys.len()
+        self.count + self.slots.count + self.far.keys.len()
+    }
+}
+
+/// ns of a slot, as a power of two.
+const SLOT_SHIFT: u32 = 12;
+const SLOTS: usize = 512;
+
+/// Lists of events, each of a stretch of time, in order of insertion.
+#[derive(Clone, Debug)]
+struct Slots {
+    lists: Vec<Vec<Event>>,
+    /// Which have any.
+    used: [u64; SLOTS / 64],
+    count: usize,
+}
+
+impl Default for Slots {
+    fn default() -> Slots {
+        Slots { lists: vec![Vec::new(); SLOTS], used: [0; SLOTS / 64], count: 0 }
+    }
+}
+
+impl Slots {
+    #[inline]
+    fn push(&mut self, event: Event) {
+        let index = (event.time >> SLOT_SHIFT) as usize % SLOTS;
+        self.lists[index].push(event);
+        self.used[index / 64] |= 1 << (index % 64);
+        self.count += 1;
+    }
+
+    /// Start of the first stretch that has any; none begins before `from`.
+    fn next(&self, from: Time) -> Option<Time> {
+        if self.count == 0 {
+            return None;
+        }
+        let (base, words) = (from >> SLOT_SHIFT, SLOTS / 64);
+        let first = base as usize % SLOTS;
+        let found = (0..=words).find_map(|step| {
+            let word = (first / 64 + step) % words;
+            let bits = self.used[word];
+            let bits = match step {
+                0 => bits & (u64::MAX << (first % 64)),
+                _ if step == words => bits & !(u64::MAX << (first % 64)),
+                _ => bits,
+            };
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+        });
+        let found = found.expect("some are counted");
+        Some((base + ((found + SLOTS - first) % SLOTS) as u64) << SLOT_SHIFT)
+    }
+
+    /// The list of a stretch, whose number is its start over its length.
+    fn take(&mut self, number: u64) -> Vec<Event> {
+        let index = number as usize % SLOTS;
+        let list = std::mem::take(&mut self.lists[index]);
+        self.used[index / 64] &= !(1 << (index % 64));
+        self.count -= list.len();
+        list
+    }
+
+    /// The list, emptied, whose memory is used again.
+    fn give_back(&mut self, number: u64, list: Vec<Event>) {
+        self.lists[number as usize % SLOTS] = list;
     }
 }
 
@@ -280,7 +412,7 @@ mod tests {
             let (mut now, mut number) = (0, 0);
             for _ in 0..20_000 {
                 while reference.len() < pending {
-                    let time = now + [3, 100, 5000][rng.below(3) as usize] * rng.below(20);
+                    let time = now + [3, 100, 5000, 400_000][rng.below(4) as usize] * rng.below(20);
                     calendar.push(Event { time, part: 1, token: number });
                     reference.insert((time, number));
                     number += 1;

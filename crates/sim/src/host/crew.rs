@@ -56,26 +56,32 @@ impl Crew {
         self.idle_count = cores;
     }
 
-    /// A free core, its own if that is free; it is the caller's now.
+    /// A free core, its own if that is free; rather one without interrupts. It is the caller's now.
     #[inline]
-    pub(crate) fn take_idle(&mut self, liked: u32, allowed: Option<&[u32]>) -> Option<u32> {
+    pub(crate) fn take_idle(&mut self, liked: u32, allowed: Option<&[u32]>, now: Time) -> Option<u32> {
         if self.idle_count == 0 {
             return None;
         }
-        if let Some(allowed) = allowed {
-            let is_idle = |&core: &u32| self.idle[core as usize / 64] >> (core % 64) & 1 == 1;
-            let mine = allowed.contains(&liked).then_some(liked).filter(is_idle);
-            let core = mine.or_else(|| allowed.iter().copied().find(is_idle))?;
-            self.idle[core as usize / 64] &= !(1 << (core % 64));
-            self.idle_count -= 1;
-            return Some(core);
-        }
-        let (word, bit) = (liked as usize / 64, liked % 64);
-        let core = if self.idle[word] >> bit & 1 == 1 {
+        let free = |core: &u32| self.idle[*core as usize / 64] >> (core % 64) & 1 == 1;
+        let quiet = |core: &u32| self.cores[*core as usize].account.until() <= now;
+        let own = allowed.is_none_or(|allowed| allowed.contains(&liked)) && free(&liked);
+        let core = if own && quiet(&liked) {
             liked
         } else {
-            let word = self.idle.iter().position(|&bits| bits != 0).expect("one is idle");
-            word as u32 * 64 + self.idle[word].trailing_zeros()
+            let other = match allowed {
+                Some(allowed) => {
+                    let mut free = allowed.iter().copied().filter(free);
+                    let first = free.clone().next();
+                    free.find(quiet).or(first)
+                }
+                None => {
+                    let mut free = (0..self.cores.len() as u32).filter(free);
+                    let first = free.clone().next();
+                    free.find(quiet).or(first)
+                }
+            };
+            // When none is quiet, its own.
+            if own && !other.as_ref().is_some_and(quiet) { liked } else { other? }
         };
         self.idle[core as usize / 64] &= !(1 << (core % 64));
         self.idle_count -= 1;

@@ -57,6 +57,13 @@ impl Host {
     /// The handler is through with its batch.
     pub(super) fn handled(&mut self, line: usize, sim: &mut Sim) {
         let mut batch = std::mem::take(&mut self.lines[line].batch);
+        // First, so that those who are woken see which core is busy.
+        let goes_on = !self.lines[line].pending.is_empty();
+        if goes_on {
+            self.raise(line, sim);
+        } else {
+            self.lines[line].raised = false;
+        }
         for id in batch.drain(..) {
             sim.spend(id, Stage::Complete);
             self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize].coming -= 1;
@@ -65,11 +72,8 @@ impl Host {
                 self.deliver(id, sim);
             }
         }
-        self.lines[line].batch = batch;
-        if self.lines[line].pending.is_empty() {
-            self.lines[line].raised = false;
-        } else {
-            self.raise(line, sim);
+        if !goes_on {
+            self.lines[line].batch = batch;
         }
     }
 

@@ -19,7 +19,7 @@ impl Host {
                 self.begin_step(index, sim);
             }
             State::Out => {
-                if let Some(core) = self.crew.take_idle(thread.core, thread.allowed.as_deref()) {
+                if let Some(core) = self.crew.take_idle(thread.core, thread.allowed.as_deref(), sim.now()) {
                     self.place(index, core, sim.now());
                     return self.begin_step(index, sim);
                 }

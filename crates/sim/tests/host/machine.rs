@@ -1,0 +1,86 @@
+//! A platform whose clocks are round numbers.
+
+use iostack_model::{Access, Engine, HostUse, Job, Mix, Outcome};
+use iostack_sim::run::{RunOptions, run};
+use iostack_sim::sheet::Sheet;
+
+/// Clocks; all different, so that none can stand for another.
+pub(crate) const SYSCALL: u64 = 1_000;
+pub(crate) const SUBMIT: u64 = 2_000 + 3_100 + 1_300 + 1_700;
+pub(crate) const COMPLETE: u64 = 610 + 1_100 + 1_900;
+pub(crate) const INTERRUPT: u64 = 1_200 + 4_600;
+pub(crate) const SWITCH_OUT: u64 = 2_500;
+pub(crate) const SWITCH_IN: u64 = 2_200;
+pub(crate) const WAKE: u64 = 1_400;
+pub(crate) const AIO: [u64; 2] = [300, 410];
+pub(crate) const URING: [u64; 2] = [520, 230];
+pub(crate) const FILE: u64 = 150;
+pub(crate) const BUFFER: u64 = 270;
+pub(crate) const RING: u64 = 190;
+pub(crate) const LOOK: u64 = 180;
+
+const NUMBERS: &[(&str, &str)] = &[
+    ("platform.ghz", "1"),
+    ("platform.cores", "4"),
+    ("platform.drive", "zero"),
+    ("platform.drive.zero.latency", "100us"),
+    ("platform.os.os.syscall", "1000"),
+    ("platform.os.os.vfs", "2000"),
+    ("platform.os.os.block", "3100"),
+    ("platform.os.os.scsi", "1300"),
+    ("platform.adapter.adapter.driver", "1700"),
+    ("platform.adapter.adapter.command", "0"),
+    ("platform.adapter.adapter.driver_end", "610"),
+    ("platform.os.os.scsi_end", "1100"),
+    ("platform.os.os.block_end", "1900"),
+    ("platform.os.os.interrupt", "1200"),
+    ("platform.adapter.adapter.driver_interrupt", "4600"),
+    ("platform.os.os.switch_out", "2500"),
+    ("platform.os.os.switch_in", "2200"),
+    ("platform.os.os.wake", "1400"),
+    ("platform.os.os.other_core", "0"),
+    ("platform.os.os.aio_submit", "300"),
+    ("platform.os.os.aio_reap", "410"),
+    ("platform.os.os.uring_submit", "520"),
+    ("platform.os.os.uring_reap", "230"),
+    ("platform.os.os.uring_file", "150"),
+    ("platform.os.os.uring_buffer", "270"),
+    ("platform.os.os.uring_queue", "190"),
+    ("platform.os.os.poll", "180"),
+];
+
+/// The platform, changed.
+pub(crate) fn sheet(changes: &[(&str, &str)]) -> Sheet {
+    let is_kept = |(key, _): &&(&str, &str)| changes.iter().all(|(changed, _)| changed != key);
+    let all = NUMBERS.iter().filter(is_kept).chain(changes);
+    let all: Vec<(String, String)> = all.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    Sheet::load("x5570", &all).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Random reads of 4 KiB.
+pub(crate) fn reads(engine: Engine, threads: u32, queue_depth: u32, count: u64) -> Job {
+    Job {
+        access: Access::UNIFORM,
+        mix: Mix::READ,
+        engine,
+        threads,
+        queue_depth,
+        io_count: Some(count),
+        loops: u32::MAX,
+        ..Job::default()
+    }
+}
+
+pub(crate) fn outcome(sheet: &Sheet, job: &Job) -> Outcome {
+    let ran = run(sheet, std::slice::from_ref(job), &RunOptions::seeded(1));
+    ran.unwrap_or_else(|error| panic!("{error}")).outcomes.remove(0)
+}
+
+pub(crate) fn host(outcome: &Outcome) -> &HostUse {
+    outcome.inside.as_ref().and_then(|inside| inside.host.as_ref()).expect("a platform")
+}
+
+pub(crate) fn busy(outcome: &Outcome, name: &str) -> f64 {
+    let inside = outcome.inside.as_ref().expect("simulated");
+    inside.resources.iter().find(|each| each.name == name).expect("it is there").busy
+}

@@ -1,0 +1,109 @@
+//! Cores as stations: programs compute for exponential times, then think or read, as chance has it. With delays elsewhere,
+//! of whatever distribution, the cores are an M/M/c//N queue, whose throughput is known.
+
+use iostack_model::Engine;
+use iostack_sim::devices;
+use iostack_sim::engine::{CALLER_SHIFT, Caller, Happened, Kind, World};
+use iostack_workload::Rng;
+
+use crate::machine::sheet;
+
+const FREE: &[(&str, &str)] = &[
+    ("platform.os.os.syscall", "0"),
+    ("platform.os.os.vfs", "0"),
+    ("platform.os.os.block", "0"),
+    ("platform.os.os.scsi", "0"),
+    ("platform.adapter.adapter.driver", "0"),
+    ("platform.adapter.adapter.driver_end", "0"),
+    ("platform.os.os.scsi_end", "0"),
+    ("platform.os.os.block_end", "0"),
+    ("platform.os.os.interrupt", "0"),
+    ("platform.adapter.adapter.driver_interrupt", "0"),
+    ("platform.os.os.switch_out", "0"),
+    ("platform.os.os.switch_in", "0"),
+    ("platform.os.os.wake", "0"),
+];
+
+fn exponential(mean: f64, rng: &mut Rng) -> u64 {
+    let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    (-mean * (1.0 - uniform).ln()).round() as u64
+}
+
+/// Computations per second of programs that compute, then read or think.
+fn cycles(cores: u32, programs: u32, slice: &str, [compute, read, think]: [f64; 3]) -> f64 {
+    let (cores, read) = (cores.to_string(), format!("{read}ns"));
+    let own = [
+        ("platform.cores", cores.as_str()),
+        ("platform.os.os.slice", slice),
+        ("platform.drive.zero.latency", &read),
+    ];
+    let mut world = World::new();
+    let root = devices::build(&sheet(&[FREE, &own].concat()), &mut world, 1).expect("complete");
+    world.set_root(root);
+    let caller = |number| Caller {
+        engine: Engine::Psync,
+        direct: true,
+        queue_depth: 1,
+        batch_submit: 1,
+        complete_min: 1,
+        number,
+        cpus: None,
+    };
+    world.meet(&(0..programs).map(caller).collect::<Vec<_>>());
+    world.begin();
+    let mut rng = Rng::from_seed(u64::from(programs));
+    (0..programs).for_each(|program| world.sim.alarm_at(u64::from(program), program));
+    let (mut done, most) = (0u64, 1_500_000);
+    while done < most {
+        let (program, kind, length) = match world.next() {
+            Happened::Alarm(program) => (program, Kind::Compute, exponential(compute, &mut rng) as u32),
+            Happened::Completed(id) => {
+                let request = world.sim.request(id);
+                let (program, kind) = (request.user >> CALLER_SHIFT, request.kind);
+                world.sim.release(id);
+                if kind == Kind::Read {
+                    (program, Kind::Compute, exponential(compute, &mut rng) as u32)
+                } else {
+                    done += 1;
+                    if rng.below(2) == 0 {
+                        let thought = world.now() + exponential(think, &mut rng);
+                        world.sim.alarm_at(thought, program);
+                        continue;
+                    }
+                    (program, Kind::Read, 4096)
+                }
+            }
+            Happened::Quiet => panic!("programs never end"),
+        };
+        let id = world.sim.submit(kind, 0, length);
+        world.sim.request_mut(id).user = program << CALLER_SHIFT;
+    }
+    world.resources();
+    done as f64 * 1e9 / world.now() as f64
+}
+
+/// The same in closed form: M/M/c//N.
+fn repairmen(cores: u32, programs: u32, compute: f64, away: f64) -> f64 {
+    let (mut weight, mut sum, mut busy) = (1.0, 0.0, 0.0);
+    for at_cores in 0..=programs {
+        let served = f64::from(at_cores.min(cores));
+        sum += weight;
+        busy += weight * served;
+        weight *= f64::from(programs - at_cores) / away * compute / f64::from((at_cores + 1).min(cores));
+    }
+    busy / sum * 1e9 / compute
+}
+
+#[test]
+fn cores_with_think_time_and_a_drive_meet_the_closed_form() {
+    for (cores, programs, slice) in
+        [(1, 1, "1s"), (1, 4, "1s"), (1, 12, "1s"), (2, 8, "1s"), (4, 24, "1s"), (4, 24, "10us"), (8, 60, "1s")]
+    {
+        let (compute, read, think) = (20_000.0, 60_000.0, 180_000.0);
+        let found = cycles(cores, programs, slice, [compute, read, think]);
+        let exact = repairmen(cores, programs, compute, (read + think) / 2.0);
+        let error = (found / exact - 1.0) * 100.0;
+        println!("{cores} cores, {programs} programs, slice {slice}: {found:.0} for {exact:.0}, {error:+.3} %");
+        assert!(error.abs() < 0.5, "{cores} cores, {programs} programs: {found} for {exact}");
+    }
+}
