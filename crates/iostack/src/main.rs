@@ -15,6 +15,7 @@ mod simulate;
 mod sweep;
 mod talk;
 mod trace;
+mod what_if;
 
 use clap::{Parser, Subcommand};
 

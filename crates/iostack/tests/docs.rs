@@ -24,12 +24,27 @@ fn the_page_of_options_is_what_the_program_prints() {
 
 #[test]
 fn the_page_of_devices_ends_with_what_the_program_prints() {
-    let output = Command::new(env!("CARGO_BIN_EXE_iostack")).args(["sim", "keys", "--markdown"]).output();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_iostack")).args(["sim", "keys", "--markdown", "--drives"]).output();
     let printed = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
     assert!(printed.lines().count() > 100, "{printed}");
     assert!(
         page("devices.md").ends_with(&printed),
-        "docs/devices.md is out of date: keep all before its first table of keys and append `iostack sim keys --markdown`"
+        "docs/devices.md is out of date: keep all before its first table of keys and append `iostack sim keys --markdown --drives`"
+    );
+}
+
+#[test]
+fn the_page_of_platforms_ends_with_what_the_program_prints() {
+    let output = Command::new(env!("CARGO_BIN_EXE_iostack"))
+        .args(["sim", "keys", "--markdown", "--platforms"])
+        .output();
+    let printed = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
+    assert!(printed.lines().count() > 40, "{printed}");
+    assert!(
+        page("platforms.md").ends_with(&printed),
+        "docs/platforms.md is out of date: keep all before its first table of keys and append `iostack sim keys --markdown \
+         --platforms`"
     );
 }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Outcome;
+
 /// A simulated device with its numbers and why to believe them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCard {
@@ -35,6 +37,23 @@ pub struct DeviceCard {
     pub assumed: u32,
     /// The devices inside.
     pub members: Vec<DeviceCard>,
+}
+
+/// A device and what a job showed in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DevicePicture {
+    /// Its parts and numbers.
+    #[serde(flatten)]
+    pub card: DeviceCard,
+    /// The key under which each member stands, in the order of [`DeviceCard::members`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// The job that was run to see what is full; `None` without a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Outcome>,
+    /// Runs it again; empty without a run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
 }
 
 /// Parts that are alike, side by side.

@@ -29,11 +29,12 @@ mod sweep;
 mod target;
 mod timeline;
 mod units;
+mod what_if;
 
 pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order, Zone};
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
-pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber};
+pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber, DevicePicture};
 pub use caveat::Caveat;
 pub use check::{
     Advice, Axis, Cell, Check, Cost, DepthOne, Limit, PathCost, Point, Saturation, Scratch, Step, Summary,
@@ -66,3 +67,4 @@ pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use target::{Target, TargetKind};
 pub use timeline::TimelineSpan;
 pub use units::{Bytes, Nanos, ParseUnitError};
+pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

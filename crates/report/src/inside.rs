@@ -74,7 +74,7 @@ fn share(value: f64) -> String {
 }
 
 /// From this busy share on a resource limits; below it is only the busiest.
-const USED_UP: f64 = 0.9;
+pub(crate) const USED_UP: f64 = 0.9;
 
 /// The resource that limits, and whether it is used up or only the busiest of all.
 pub(crate) fn busiest(inside: &Inside) -> Option<(&Limiting, bool)> {

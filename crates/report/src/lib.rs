@@ -15,9 +15,11 @@ pub mod fio;
 pub mod html;
 mod inside;
 mod iocost;
+mod platform;
 pub mod table;
 pub mod text;
 mod timeline;
+mod what_if;
 
 pub use timeline::timeline;
 

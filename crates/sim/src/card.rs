@@ -111,6 +111,7 @@ fn levels(sheet: &Sheet) -> Vec<DeviceLevel> {
     match sheet.kind.name {
         "flash" => flash(sheet).unwrap_or_default(),
         "raid0" => raid0(sheet).unwrap_or_default(),
+        "platform" => platform(sheet).unwrap_or_default(),
         _ => tables(sheet),
     }
 }
@@ -238,6 +239,43 @@ fn raid0(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
     facts.extend(card(&member).levels.iter().filter_map(|level| level.facts.first().cloned()));
     levels.push(level("drive", sheet.count("raid0.members")?, facts));
     Ok(levels)
+}
+
+/// From the cores down to the drives.
+fn platform(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
+    let mut core = vec![format!("{} GHz", sheet.number("platform.ghz")?)];
+    core.extend(sheet.device("platform.os").ok().map(|system| format!("{}, {}", system.name, system.title)));
+    let members = sheet
+        .members()
+        .filter(|(role, _)| !["platform.os", "platform.adapter", "platform.drive"].contains(role));
+    core.extend(members.map(|(role, member)| {
+        format!("{} {}, {}", role.rsplit('.').next().unwrap_or(role), member.name, member.title)
+    }));
+    let adapter = sheet.device("platform.adapter")?;
+    let mut facts = vec![format!("{}, {}", adapter.name, adapter.title)];
+    facts.extend(timed(&adapter, "adapter.command", "a command")?);
+    if adapter.has("adapter.tags") {
+        facts.push(format!("{} commands at once", adapter.count("adapter.tags")?));
+    }
+    if adapter.has("adapter.rate") {
+        facts.push(rate(adapter.rate("adapter.rate")?));
+    }
+    let coalesce = adapter.count("adapter.coalesce")?;
+    facts.push(match coalesce {
+        0 | 1 => "an interrupt for each completion".to_owned(),
+        many => format!(
+            "up to {many} completions an interrupt, {} at most",
+            adapter.time("adapter.coalesce_time")?
+        ),
+    });
+    let drive = sheet.device("platform.drive")?;
+    let mut drives = vec![format!("{}, {}", drive.name, drive.title)];
+    drives.extend(card(&drive).levels.iter().filter_map(|level| level.facts.first().cloned()));
+    Ok(vec![
+        level("core", sheet.count("platform.cores")?, core),
+        level("adapter", sheet.count("platform.adapters")?, facts),
+        level("drive", sheet.count("platform.drives")?, drives),
+    ])
 }
 
 fn rate(bytes_per_second: f64) -> String {

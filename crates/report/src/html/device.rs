@@ -18,8 +18,23 @@ const LETTERS: usize = 150;
 
 /// The whole document.
 pub(super) fn page(card: &DeviceCard) -> String {
+    let mut sections = vec![
+        Section::new("drawing", "Drawing", "What it is made of", figure(card)),
+        Section::new("numbers", "Numbers", "Its numbers, and why to believe them", numbers(card)),
+    ];
+    if !card.claims.is_empty() {
+        sections.push(Section::new("claims", "Claims", "What it must reach", claims(&card.claims)));
+    }
+    if !card.sources.is_empty() {
+        sections.push(Section::new("sources", "Sources", "Sources", sources(&card.sources)));
+    }
+    document(&card.title, &header(card), &sections, &Sheet::bare(), &raw(card))
+}
+
+/// Title and what to know.
+pub(super) fn header(card: &DeviceCard) -> String {
     let year = card.year.map_or(String::new(), |year| format!(", {year}"));
-    let header = format!(
+    format!(
         "<p class=\"kicker\"><b>SIMULATED</b> · sim:{name} · {kind}{year} · {origin}</p><h1>{title}</h1><p>{about}</p>\
          <p class=\"doubtline\">{sourced} of its numbers have a source, {fitted} are fitted to a claim, {assumed} are \
          assumed.{changed}</p>",
@@ -32,22 +47,11 @@ pub(super) fn page(card: &DeviceCard) -> String {
         fitted = card.fitted,
         assumed = card.assumed,
         changed = changed(card),
-    );
-    let mut sections = vec![
-        Section::new("drawing", "Drawing", "What it is made of", figure(card)),
-        Section::new("numbers", "Numbers", "Its numbers, and why to believe them", numbers(card)),
-    ];
-    if !card.claims.is_empty() {
-        sections.push(Section::new("claims", "Claims", "What it must reach", claims(&card.claims)));
-    }
-    if !card.sources.is_empty() {
-        sections.push(Section::new("sources", "Sources", "Sources", sources(card)));
-    }
-    document(&card.title, &header, &sections, &Sheet::bare(), &raw(card))
+    )
 }
 
 /// The numbers as they are written in a file.
-fn raw(card: &DeviceCard) -> String {
+pub(super) fn raw(card: &DeviceCard) -> String {
     let numbers = card.numbers.iter().filter(|number| !number.value.is_empty());
     let numbers: Vec<String> = numbers
         .map(|number| format!("{}:{}", escape::json(&number.key), escape::json(&number.value)))
@@ -68,7 +72,7 @@ fn changed(card: &DeviceCard) -> String {
     format!(" Changed for this page: {}.", escape::text(&changed.join(", ")))
 }
 
-fn numbers(card: &DeviceCard) -> String {
+pub(super) fn numbers(card: &DeviceCard) -> String {
     let row = |number: &DeviceNumber| {
         vec![
             escape::text(&number.key),
@@ -128,9 +132,20 @@ fn claims(claims: &[DeviceClaim]) -> String {
     listed(&["claim", "figure", "must be", "found", "who says so"], &rows)
 }
 
-fn sources(card: &DeviceCard) -> String {
+/// Documents that the device or one inside it cites, each once.
+pub(super) fn sources_of_all(card: &DeviceCard) -> String {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for source in card.sources.iter().chain(card.members.iter().flat_map(|member| &member.sources)) {
+        if !all.contains(source) {
+            all.push(source.clone());
+        }
+    }
+    if all.is_empty() { String::new() } else { sources(&all) }
+}
+
+fn sources(sources: &[(String, String)]) -> String {
     let titles: Vec<(String, String)> =
-        card.sources.iter().map(|(short, title)| (escape::text(short), escape::text(title))).collect();
+        sources.iter().map(|(short, title)| (escape::text(short), escape::text(title))).collect();
     let rows: Vec<(&str, String)> =
         titles.iter().map(|(short, title)| (short.as_str(), title.clone())).collect();
     table::pairs(&rows)

@@ -72,6 +72,10 @@ pub(super) fn body(outcome: &Outcome, sheet: &mut Sheet) -> String {
     if !inside.resources.is_empty() {
         out += &format!("<h3>Which part was busy</h3>{}", resources(outcome, inside, sheet));
     }
+    if let Some(host) = &inside.host {
+        let hosts = [(inside.device.clone(), host)];
+        out += &format!("<h3>Clocks of an I/O by layer</h3>{}", super::platform::clocks_bars(&hosts));
+    }
     let flows: Vec<&InsideFlow> = inside.flows.iter().filter(|flow| flow.whole.count > 0).collect();
     if !flows.is_empty() {
         let pictures: String = flows.iter().map(|flow| picture(outcome, flow, sheet)).collect();

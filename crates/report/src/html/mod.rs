@@ -37,6 +37,7 @@ mod layers;
 mod numbers;
 mod page;
 mod path_costs;
+mod platform;
 mod plot;
 mod raw;
 mod repro;
@@ -50,6 +51,7 @@ mod sweep;
 mod table;
 mod time;
 mod verdict;
+mod what_if;
 
 #[cfg(test)]
 mod attribution_tests;
@@ -64,7 +66,8 @@ mod tests;
 
 pub(crate) use escape::json as json_text;
 use iostack_model::{
-    Check, CostDiff, DeviceCard, IoCost, Iolat, Ladder, Layers, OutcomeFile, Repro, ReproPlot, Stages, Sweep,
+    Check, CostDiff, DevicePicture, IoCost, Iolat, Ladder, Layers, OutcomeFile, Repro, ReproPlot, Stages,
+    Sweep, WhatIf,
 };
 
 /// The page of `iostack check`: a complete HTML document.
@@ -104,8 +107,13 @@ pub fn sweep(sweep: &Sweep) -> String {
 }
 
 /// The page of `iostack sim show`: a complete HTML document.
-pub fn device(card: &DeviceCard) -> String {
-    device::page(card)
+pub fn picture(picture: &DevicePicture) -> String {
+    platform::page(picture)
+}
+
+/// The page of `iostack sim what-if`: a complete HTML document.
+pub fn what_if(what_if: &WhatIf) -> String {
+    what_if::page(what_if)
 }
 
 /// The page of `iostack repro`: a complete HTML document.

@@ -14,6 +14,20 @@ const MARGIN: usize = STEP / 2 - 1;
 
 /// The drawing, the table of numbers, the claims.
 pub fn device(card: &DeviceCard) -> String {
+    let mut out = head(card);
+    out.push('\n');
+    out += &drawing(&card.levels);
+    out += &numbers_of(card, "Numbers");
+    for member in &card.members {
+        out.push('\n');
+        out += &paragraph("", &format!("Inside is {}: `iostack sim show {}`.", member.title, member.name));
+    }
+    out += &tail(card);
+    clean(&out)
+}
+
+/// Title, origin, and what to know.
+pub(super) fn head(card: &DeviceCard) -> String {
     let year = card.year.map_or(String::new(), |year| format!(", {year}"));
     let mut out = both_ends(&card.title, &format!("{}{year}", card.kind));
     out += &paragraph("", &format!("sim:{}, {}", &card.name, origin(card)));
@@ -21,31 +35,33 @@ pub fn device(card: &DeviceCard) -> String {
         out.push('\n');
         out += &paragraph("", &card.about);
     }
-    out.push('\n');
-    out += &drawing(&card.levels);
-    out += &numbers(card);
-    for member in &card.members {
-        out.push('\n');
-        out += &paragraph("", &format!("Inside is {}: `iostack sim show {}`.", member.title, member.name));
-    }
+    out
+}
+
+/// Claims, sources, and how many numbers rest on what.
+pub(super) fn tail(card: &DeviceCard) -> String {
+    let mut out = String::new();
     if !card.claims.is_empty() {
         out.push('\n');
         out += "What it must reach\n";
         card.claims.iter().for_each(|each| out += &claim(each));
     }
-    if !card.sources.is_empty() {
+    let mut sources: Vec<&(String, String)> = card.sources.iter().collect();
+    for source in card.members.iter().flat_map(|member| &member.sources) {
+        if card.kind == "platform" && !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    if !sources.is_empty() {
         out += "\nSources\n";
-        card.sources.iter().for_each(|(short, title)| out += &paragraph(&format!("  {short:<12} "), title));
+        sources.into_iter().for_each(|(short, title)| out += &paragraph(&format!("  {short:<12} "), title));
     }
     out.push('\n');
-    out += &paragraph(
-        "",
-        &format!(
-            "{} numbers have a source, {} are fitted to a claim, {} are assumed.",
-            card.sourced, card.fitted, card.assumed
-        ),
+    let tally = format!(
+        "{} numbers have a source, {} are fitted to a claim, {} are assumed.",
+        card.sourced, card.fitted, card.assumed
     );
-    clean(&out)
+    out + &paragraph("", &tally)
 }
 
 fn origin(card: &DeviceCard) -> String {
@@ -79,8 +95,8 @@ fn claim(claim: &DeviceClaim) -> String {
 }
 
 /// Each number with its meaning and its reason; usual values in one line each.
-fn numbers(card: &DeviceCard) -> String {
-    let mut out = String::from("\nNumbers\n");
+pub(super) fn numbers_of(card: &DeviceCard, heading: &str) -> String {
+    let mut out = format!("\n{heading}\n");
     let told = |number: &&DeviceNumber| number.basis != Basis::Usual;
     for number in card.numbers.iter().filter(told) {
         let (key, value) = (&number.key, cut(&number.value, 14));
@@ -89,7 +105,9 @@ fn numbers(card: &DeviceCard) -> String {
             "" => number.basis.name().to_owned(),
             source => format!("{}: {source}", number.basis.name()),
         };
-        out += &paragraph(&" ".repeat(42), &why);
+        // A claim's name is one word, which may be long.
+        let longest = why.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+        out += &paragraph(&" ".repeat(WIDTH.saturating_sub(longest).clamp(4, 42)), &why);
     }
     let usual = |number: &&DeviceNumber| number.basis == Basis::Usual && number.value != "none";
     let usual: Vec<String> = card

@@ -4,6 +4,7 @@ use iostack_model::{Bins, Inside, InsideFlow, Outcome, ResourceUse, Stage};
 
 use super::format::{cut, paragraph, percent, rate_of_any, supported, time};
 use super::glyphs::bar;
+use super::platform::clocks;
 use super::stages::{ratio, shorter};
 use crate::inside;
 
@@ -28,6 +29,7 @@ pub(super) fn conditions(inside: &Inside) -> String {
 /// The tables, then the answer in sentences.
 pub(super) fn account(outcome: &Outcome, inside: &Inside) -> Vec<String> {
     let mut parts: Vec<String> = inside.flows.iter().map(stages).collect();
+    parts.extend(inside.host.as_ref().map(clocks));
     parts.push(resources(inside));
     parts.push(answer(outcome, inside));
     parts.retain(|part| !part.is_empty());

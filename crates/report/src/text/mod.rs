@@ -12,6 +12,8 @@
 //!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
 //!   repro       published claims and what came of them, with plots of letters
 //!   sweep       many simulated runs, one line each
+//!   what_if     a simulated target before and after a change, and where its limit went
+//!   platform    the path through a simulated machine: what each part costs and how full it is
 //!   costs       what single parts of the path cost, beside published figures
 //!   iocost      the exact cost of one I/O; many cases in one table, two laid side by side, budgets, its calls
 //!
@@ -41,12 +43,14 @@ mod live;
 mod notes;
 mod outcome;
 mod path_costs;
+mod platform;
 mod repro;
 mod screen;
 mod stages;
 mod steps;
 mod sweep;
 mod tables;
+mod what_if;
 
 pub use calltree::calltree_text;
 pub use comparison::comparison;
@@ -60,14 +64,19 @@ pub use ladder::ladder;
 pub use layers::layers;
 pub(crate) use layers::{clocks, kind_meaning, kinds};
 pub use live::{live, live_within};
+pub(crate) use outcome::asked;
 pub use outcome::outcome;
 pub use path_costs::path_costs;
+pub use platform::picture;
+#[cfg(test)]
+pub(crate) use platform::tests::example as platform_fixture;
 pub use repro::repro;
 pub(crate) use repro::word;
 pub use screen::check;
 pub(crate) use stages::PUBLISHED;
 pub use stages::{live_stages, stages};
 pub use sweep::sweep;
+pub use what_if::{what_if, what_ifs_markdown};
 
 /// Columns of every screen.
 pub const WIDTH: usize = 80;

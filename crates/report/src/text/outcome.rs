@@ -70,8 +70,8 @@ fn one(outcome: &Outcome, notes: &mut Notes) -> String {
     text + &failures(outcome)
 }
 
-/// The job in one sentence. In a simulation no engine's system calls take part, only its depth.
-fn asked(outcome: &Outcome) -> String {
+/// The job in one sentence. On a simulated device alone no engine's system calls take part, only its depth.
+pub(crate) fn asked(outcome: &Outcome) -> String {
     let (job, target) = (&outcome.job, &outcome.target);
     if let Some(replay) = &job.replay {
         return format!("replay of {replay}, on {target}; seed {}", job.seed);
@@ -79,7 +79,8 @@ fn asked(outcome: &Outcome) -> String {
     if let Some(app) = &job.app {
         return format!("{}, on {target}; seed {}", crate::app::asked(app), job.seed);
     }
-    let engine = if outcome.inside.is_some() { String::new() } else { format!(" with {}", engine(job)) };
+    let alone = outcome.inside.as_ref().is_some_and(|inside| inside.host.is_none());
+    let engine = if alone { String::new() } else { format!(" with {}", engine(job)) };
     let mut words = vec![format!("{} of {}{engine}", access(job), sizes(job))];
     words.push(format!("depth {}", job.depth()));
     if job.depth() != job.queue_depth {

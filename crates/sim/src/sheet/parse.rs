@@ -244,7 +244,7 @@ impl Maker {
         let kind = self.sheet.kind;
         let near = suggest(key, kind.parameters.iter().map(|parameter| parameter.key));
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let remedy = format!("{near}`iostack sim show {} --keys` lists what it has", kind.name);
+        let remedy = format!("{near}`iostack sim keys {}` lists what it has", kind.name);
         (format!("a {} device has no `{key}`", kind.name), remedy)
     }
 

@@ -11,14 +11,28 @@ use crate::talk::{data, paragraph};
 pub(crate) struct KeysArgs {
     /// Its kind: flash, hdd, .. [all]
     kind: Option<String>,
+    /// Only kinds of platforms and their parts.
+    #[arg(long, conflicts_with = "drives")]
+    platforms: bool,
+    /// Only kinds of drives.
+    #[arg(long)]
+    drives: bool,
     /// As Markdown tables.
     #[arg(long)]
     markdown: bool,
 }
 
+/// Kinds of platforms and of their parts.
+const HOST: [&str; 5] = ["platform", "os", "adapter", "scheduler", "fs"];
+
 /// Prints a table for each kind.
 pub(crate) fn run(args: &KeysArgs) -> anyhow::Result<Ended> {
-    let wanted = |kind: &&DeviceKind| args.kind.as_ref().is_none_or(|name| name == kind.name);
+    let wanted = |kind: &&DeviceKind| {
+        let host = HOST.contains(&kind.name);
+        args.kind.as_ref().is_none_or(|name| name == kind.name)
+            && !(args.platforms && !host)
+            && !(args.drives && host)
+    };
     let kinds: Vec<&DeviceKind> = KINDS.iter().filter(wanted).collect();
     if let (true, Some(name)) = (kinds.is_empty(), &args.kind) {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
@@ -68,6 +82,6 @@ fn written(parameter: &Parameter) -> String {
         Unit::Number => "like 1.5".to_owned(),
         Unit::Word(words) if words.len() > 8 => format!("a word such as {}", words[0]),
         Unit::Word(words) => words.join(" or "),
-        Unit::Device => "a device, or a file".to_owned(),
+        Unit::Device => "a name of `iostack sim list --parts`, or a file".to_owned(),
     }
 }

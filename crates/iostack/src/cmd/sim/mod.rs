@@ -5,6 +5,7 @@ mod keys;
 mod list;
 mod show;
 mod sweep;
+mod what_if;
 
 use anyhow::Context;
 use iostack_sim::catalogue;
@@ -23,9 +24,10 @@ pub(crate) struct SimArgs {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Which devices are built in?
+    /// Which platforms and devices are built in?
     List(list::ListArgs),
-    /// A device: a drawing, its numbers and why to believe them.
+    /// A platform or device: a drawing, what is full in it, its numbers and why
+    /// to believe them.
     Show(show::ShowArgs),
     /// Which numbers does a kind of device have?
     Keys(keys::KeysArgs),
@@ -33,6 +35,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Run the same job over everything that is varied, in device and job.
     Sweep(sweep::SweepArgs),
+    /// What would a change give, and where does the limit move?
+    WhatIf(what_if::WhatIfArgs),
 }
 
 /// Does what was asked.
@@ -43,6 +47,7 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<Ended> {
         Command::Keys(args) => keys::run(args),
         Command::Check(args) => check::run(args),
         Command::Sweep(args) => sweep::run(args),
+        Command::WhatIf(args) => what_if::run(args),
     }
 }
 
@@ -57,9 +62,17 @@ struct Chosen {
 }
 
 impl Chosen {
+    /// As behind `sim:`.
+    fn name(&self) -> &str {
+        self.device.strip_prefix("sim:").unwrap_or(&self.device)
+    }
+
+    fn changes(&self) -> anyhow::Result<Vec<(String, String)>> {
+        changes(&self.set, EXAMPLE)
+    }
+
     fn sheet(&self) -> anyhow::Result<Sheet> {
-        let device = self.device.strip_prefix("sim:").unwrap_or(&self.device);
-        Ok(Sheet::load(device, &changes(&self.set, EXAMPLE)?)?)
+        Ok(Sheet::load(self.name(), &self.changes()?)?)
     }
 }
 

@@ -1,14 +1,23 @@
-//! `iostack sim show DEVICE`: what is a simulated device made of, and why should its numbers be believed?
+//! `iostack sim show PLATFORM`: what is a simulated platform or device made of, what is full in it, and why should its
+//! numbers be believed?
 
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail, ensure};
+use iostack_model::{DevicePicture, Outcome};
 use iostack_sim::card;
+use iostack_sim::sheet::Sheet;
 
 use super::{Chosen, file_text};
 use crate::exit::Ended;
+use crate::job::flags::JobFlags;
+use crate::job::gather;
 use crate::save;
-use crate::talk::data;
+use crate::sweep::command::{self, Parts};
+use crate::sweep::pool::Task;
+use crate::sweep::watch::watched;
+use crate::talk::{Talk, data};
+use crate::what_if::fill;
 
 /// Arguments of `iostack sim show`.
 #[derive(clap::Args)]
@@ -24,25 +33,97 @@ pub(crate) struct ShowArgs {
     /// Write a page with the drawing to a new file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// A platform: draw without a run.
+    #[arg(long)]
+    no_run: bool,
+    /// A platform: run this job file instead of one that fills something.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_run")]
+    job: Option<PathBuf>,
+    #[command(flatten)]
+    flags: JobFlags,
 }
 
-/// Prints.
+/// Prints. Exit 1 when the run failed.
 pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
     let sheet = args.chosen.sheet()?;
     if args.file {
         data(&file_text(&args.chosen.device)?);
         return Ok(Ended::Done);
     }
-    let card = card::card(&sheet);
+    if let Some(path) = &args.html {
+        ensure!(
+            !path.exists(),
+            "`{}` exists and is not overwritten; name another file or remove it",
+            path.display()
+        );
+    }
+    let picture = picture(args, &sheet)?;
     if args.json {
-        data(&(serde_json::to_string_pretty(&card).context("a card is plain data")? + "\n"));
+        data(&(serde_json::to_string_pretty(&picture).context("a card is plain data")? + "\n"));
     } else if let Some(path) = &args.html {
-        save::new_file(path, &iostack_report::html::device(&card))?;
+        save::new_file(path, &iostack_report::html::picture(&picture))?;
         data(&format!("{}\n", path.display()));
     } else {
-        let device = &args.chosen.device;
-        data(&iostack_report::text::device(&card));
-        data(&format!("\nnext: iostack run --on sim:{device} --runtime 10s --queue-depth 32\n"));
+        data(&iostack_report::text::picture(&picture));
+        data(&format!("\nnext: {}\n", next(args, &picture)));
     }
     Ok(Ended::Done)
+}
+
+fn next(args: &ShowArgs, picture: &DevicePicture) -> String {
+    let device = &args.chosen.device;
+    match picture.card.kind.as_str() {
+        "platform" => {
+            format!("iostack sim what-if {device} --set platform.adapter=nvme")
+        }
+        "os" | "adapter" | "fs" => "iostack sim list    # the platforms that it can be part of".to_owned(),
+        _ => format!("iostack run --on sim:{device} --runtime 10s --queue-depth 32"),
+    }
+}
+
+fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
+    let card = card::card(sheet);
+    let is_platform = sheet.kind.name == "platform";
+    let roles =
+        if is_platform { sheet.members().map(|(role, _)| role.to_owned()).collect() } else { Vec::new() };
+    let asked = args.job.is_some() || !args.flags.options.is_empty();
+    ensure!(
+        is_platform || !asked,
+        "`{}` is no platform, and only platforms are run here; use iostack run --on sim:{0}",
+        args.chosen.name()
+    );
+    let (mut run, mut command) = (None, String::new());
+    if is_platform && !args.no_run {
+        let (outcome, alone) = one_run(args, sheet)?;
+        (run, command) = (Some(outcome), alone);
+    }
+    Ok(DevicePicture { card, roles, run, command })
+}
+
+/// Runs the job that was asked for, or one that fills something; and the command that does it alone.
+fn one_run(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<(Outcome, String)> {
+    let stop = iostack_host::signals::stop_flag();
+    let files: Vec<PathBuf> = args.job.iter().cloned().collect();
+    let given = &args.flags.options;
+    let asked = !files.is_empty() || given.iter().any(|(key, _)| key != "seed");
+    let options = if asked {
+        fill::bounded(given, &files)
+    } else {
+        fill::options(std::slice::from_ref(sheet), given, stop)
+    };
+    let jobs = gather::gather(&files, &[], &options, false, iostack_host::machine().cpu.cores_online)?.jobs;
+    let changes = args.chosen.changes()?;
+    let device = args.chosen.name();
+    let command =
+        command::of(&Parts { jobs: &files, sections: &[], device, changes: &changes, options: &options });
+    let task = Task { device: device.to_owned(), changes, jobs: Ok(jobs) };
+    let given = watched(&[task], &[device.to_owned()], 1, &Talk::new(true)).pop().flatten();
+    match given {
+        Some(Ok(outcomes)) => {
+            let last = outcomes.into_iter().last().context("a job has an outcome")?;
+            Ok((last, command))
+        }
+        Some(Err(error)) => bail!("{error}; --no-run draws without a run"),
+        None => bail!("interrupted; --no-run draws without a run"),
+    }
 }
