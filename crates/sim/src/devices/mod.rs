@@ -30,6 +30,7 @@ pub const KINDS: &[DeviceKind] = &[
     host::KIND,
     host::SYSTEM_KIND,
     host::SCHEDULER_KIND,
+    host::FILE_SYSTEM_KIND,
     adapter::KIND,
     zero::KIND,
     flash::KIND,

@@ -84,6 +84,9 @@ pub trait Part {
         None
     }
 
+    /// Adds what this part spent of the host's clocks on so many I/Os.
+    fn amend(&self, _ios: u64, _host: &mut HostUse) {}
+
     /// What the host sees, of parts that are devices.
     fn shape(&self) -> Option<Shape> {
         None

@@ -54,6 +54,8 @@ pub struct Request {
     pub stamp: u32,
     /// Belongs to whoever submitted or forked it.
     pub user: u32,
+    /// The kernel asks for it by itself: an interrupt completes it without waking the thread that submitted it.
+    pub by_kernel: bool,
     /// Belongs to the part that holds it.
     pub scratch: u64,
     /// Requests that were sent right after it and share its command: [`super::Sim::send_together`].
@@ -90,6 +92,7 @@ impl Request {
             length,
             stamp: 0,
             user: 0,
+            by_kernel: false,
             scratch: 0,
             followers: 0,
             submitted: now,
@@ -113,6 +116,7 @@ impl Request {
         (self.submitted, self.mark) = (now, now);
         (self.stamp, self.user, self.scratch, self.followers, self.serial) = (0, 0, 0, 0, 0);
         (self.parent, self.children, self.stamped, self.depth) = (None, 0, false, 0);
+        self.by_kernel = false;
     }
 
     /// Time spent in each stage that took any, in no particular order.

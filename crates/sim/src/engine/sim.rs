@@ -158,6 +158,12 @@ impl Sim {
         self.messages.push_back(Message::Arrive(below.0, id));
     }
 
+    /// Passes the request to another part for good: it comes back to the part above this one.
+    #[inline]
+    pub fn hand_over(&mut self, below: PartId, id: RequestId) {
+        self.messages.push_back(Message::Arrive(below.0, id));
+    }
+
     /// Passes requests to the part below as one extended command, for a device that knows such: it pays its fixed cost once.
     /// Each comes back on its own. They are of one kind, in the order given; a device takes as many as one of its commands
     /// carries, and a device that knows no extended commands takes them one by one.

@@ -95,7 +95,9 @@ impl World {
 
     /// What the host spent on so many I/Os; `None` of a device alone.
     pub fn host(&self, ios: u64) -> Option<HostUse> {
-        self.parts().find_map(|part| part.host(self.sim.now, ios))
+        let mut host = self.parts().find_map(|part| part.host(self.sim.now, ios))?;
+        self.parts().for_each(|part| part.amend(ios, &mut host));
+        Some(host)
     }
 
     /// Measuring starts.

@@ -35,7 +35,7 @@ impl Host {
         let (fresh, core) = (!std::mem::replace(raised, true), *core);
         std::mem::swap(pending, batch);
         let mut wakes = 0;
-        for &id in batch.iter() {
+        for &id in batch.iter().filter(|&&id| !sim.request(id).by_kernel) {
             let thread = &mut self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
             thread.coming += 1;
             if thread.state == State::Out && !thread.is_woken && thread.has_enough(thread.coming) {
@@ -66,10 +66,15 @@ impl Host {
         }
         for id in batch.drain(..) {
             sim.spend(id, Stage::Complete);
-            self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize].coming -= 1;
+            let by_kernel = sim.request(id).by_kernel;
+            if !by_kernel {
+                self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize].coming -= 1;
+            }
             let whole = if self.flights[id.0 as usize].is_part { sim.join(id) } else { Some(id) };
-            if let Some(id) = whole {
-                self.deliver(id, sim);
+            match whole {
+                Some(id) if by_kernel => sim.finish(id),
+                Some(id) => self.deliver(id, sim),
+                None => {}
             }
         }
         if !goes_on {

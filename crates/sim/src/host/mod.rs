@@ -12,8 +12,11 @@
 //!
 //! Start reading at `part.rs`; `steps.rs` is what a thread does, `turns.rs` when, `paths.rs` what each step costs.
 
+mod buffered;
+mod cache;
 mod crew;
 mod elevator;
+mod filesystem;
 mod interrupt;
 mod layer;
 mod lock;
@@ -29,13 +32,14 @@ use iostack_workload::Rng;
 use crate::adapter::{Adapter, Driver, Hardware};
 use crate::devices::parameter::{count_within, needs, with};
 use crate::devices::{self, DeviceKind};
-use crate::engine::{PartId, Shape, World};
+use crate::engine::{Part, PartId, Shape, World};
 use crate::sheet::{Sheet, SheetError, Unit};
 use part::{Drives, Host};
 use system::System;
 use thread::Wait;
 
 pub(crate) use elevator::KIND as SCHEDULER_KIND;
+pub(crate) use filesystem::KIND as FILE_SYSTEM_KIND;
 pub(crate) use system::KIND as SYSTEM_KIND;
 
 pub(crate) const KIND: DeviceKind = DeviceKind {
@@ -61,6 +65,35 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             Unit::Count,
             "none",
             "I/Os that the scheduler lets into a drive; as many as the drive takes if none",
+        ),
+        with("platform.fs", Unit::Device, "none", "the file system that I/Os go through"),
+        with(
+            "platform.memory",
+            Unit::Bytes,
+            "none",
+            "memory for the page cache; without, buffered I/O is as direct I/O",
+        ),
+        with(
+            "platform.replacement",
+            Unit::Word(&["lru", "cflru"]),
+            "lru",
+            "which page goes: the oldest, or the oldest clean one among the oldest (CFLRU)",
+        ),
+        with("platform.clean_first", Unit::Share, "25%", "CFLRU's window: so much of memory"),
+        with("platform.read_ahead", Unit::Bytes, "128KiB", "largest window of read-ahead; 0B: none"),
+        with(
+            "platform.dirty_background",
+            Unit::Share,
+            "10%",
+            "dirty share of memory at which write-back begins",
+        ),
+        with("platform.dirty", Unit::Share, "20%", "dirty share of memory at which writers wait"),
+        with("platform.flush_depth", Unit::Count, "128", "requests that write-back keeps in flight"),
+        with(
+            "platform.file",
+            Unit::Word(&["written", "new"]),
+            "written",
+            "the file is there, or begins empty: then pages are given places, and nothing is read to write part of one",
         ),
         with("platform.register_read", Unit::Number, "2100", "clocks of an uncacheable read of a register"),
         with(
@@ -123,7 +156,7 @@ fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetErr
     };
     let (system, adapter) = (member("platform.os", "os")?, member("platform.adapter", "adapter")?);
     let drive = sheet.device("platform.drive")?;
-    if [KIND.name, "os", "adapter", "scheduler"].contains(&drive.kind.name) {
+    if [KIND.name, "os", "adapter", "scheduler", "fs"].contains(&drive.kind.name) {
         return Err(sheet.refuse("platform.drive", &format!("it is a {}", drive.kind.name), "name a drive"));
     }
     let ghz = sheet.number("platform.ghz")?;
@@ -165,7 +198,11 @@ fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetErr
     if let Some((spec, _)) = &scheduler {
         system.scheduled_by(spec);
     }
-    let host = Host::new(
+    let fs = sheet.has("platform.fs").then(|| member("platform.fs", "fs")).transpose()?;
+    let fs = fs.map(|fs| filesystem::FileSystem::of(&fs, each.capacity.0)).transpose()?;
+    system.file_system = fs.as_ref().map_or(0.0, |fs| fs.clocks);
+    let os = member("platform.os", "os")?;
+    let mut host = Host::new(
         part::Machine {
             cores: count_within(sheet, "platform.cores", 1, 1024)? as usize,
             ns_per_clock: 1.0 / ghz,
@@ -182,5 +219,15 @@ fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetErr
         &Driver::of(&adapter)?,
         Drives { adapters: parts, doors, count, shape: Shape { ..each }, in_a_row: spread },
     );
-    Ok(world.add(Box::new(host)))
+    let shape = host.shape().expect("a host has a shape");
+    if !sheet.has("platform.memory") {
+        return Ok(world.add(Box::new(host)));
+    }
+    let fs = fs.unwrap_or_else(filesystem::FileSystem::none);
+    let spaces = if spread { 1 } else { count as u32 };
+    let config = buffered::Config::of(sheet, shape, spaces, fs.area)?;
+    let clocks = buffered::Clocks::of(&os, &system)?;
+    host.kernel_threads = spaces as usize;
+    let (host, proves) = (world.add(Box::new(host)), world.sim.keeps_stamps());
+    Ok(world.add(Box::new(buffered::Buffered::new(host, config, clocks, fs, proves))))
 }

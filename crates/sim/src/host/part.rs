@@ -1,6 +1,8 @@
 //! What does the host know, and what does it do with what comes? Steps are in `steps.rs`, turns at cores in `turns.rs`,
 //! interrupts in `interrupt.rs`.
 
+use std::collections::VecDeque;
+
 use iostack_model::{Bytes, Engine, HostUse, ResourceUse};
 
 use super::crew::{Core, Crew};
@@ -87,6 +89,11 @@ pub(crate) struct Host {
     pub(super) lock_ns: u64,
     pub(super) spin_ns: u64,
     pub(super) compute_ns: u64,
+    /// Computed for the page cache, which tells its layers itself; ns.
+    pub(super) kernel_ns: u64,
+    /// Threads of the kernel's own: how many, and the number of the first.
+    pub(super) kernel_threads: usize,
+    kernel_first: usize,
     /// Booked before measuring began, for later; ns.
     carried_ns: u64,
 }
@@ -117,9 +124,21 @@ impl Host {
             lock_ns: 0,
             spin_ns: 0,
             compute_ns: 0,
+            kernel_ns: 0,
+            kernel_threads: 0,
+            kernel_first: 0,
             carried_ns: 0,
             machine,
             drives,
+        }
+    }
+
+    /// The line has one more.
+    #[inline]
+    fn interrupts(&mut self, line: usize, id: RequestId, sim: &mut Sim) {
+        self.lines[line].pending.push(id);
+        if !self.lines[line].raised {
+            self.raise(line, sim);
         }
     }
 
@@ -150,7 +169,12 @@ impl Host {
     /// Every ns of a core was spent on something that is told.
     fn check_ledger(&self) {
         let booked: u64 = self.crew.cores.iter().map(|core| core.account.booked()).sum();
-        let told = self.carried_ns + self.paths.booked() + self.lock_ns + self.spin_ns + self.compute_ns;
+        let told = self.carried_ns
+            + self.paths.booked()
+            + self.lock_ns
+            + self.spin_ns
+            + self.compute_ns
+            + self.kernel_ns;
         assert!(booked == told, "cores were busy for {booked} ns, and layers took {told} ns");
     }
 }
@@ -164,7 +188,13 @@ impl Part for Host {
         let cores = self.machine.cores as u32;
         self.lingering.clear();
         self.crew.clear();
-        self.threads.clear();
+        // What the kernel's own threads have still to do goes on in the next stage.
+        let left = self.threads.drain(..).skip(self.kernel_first).take(self.kernel_threads);
+        let left: Vec<VecDeque<RequestId>> =
+            left.map(|thread| thread.batch.into_iter().chain(thread.todo).collect()).collect();
+        let turns = self.kernel_threads.max(1);
+        self.kernel_first = callers.len().next_multiple_of(turns);
+        let others = self.kernel_first + self.kernel_threads;
         self.ticks = false;
         self.epoch = (self.epoch + 1) & 0xFFF;
         let mut helpers = Vec::new();
@@ -179,10 +209,19 @@ impl Part for Host {
             let mut thread = Thread::new(caller, core, way, own);
             if let Some(helps) = helps {
                 let way = self.paths.way(helps);
-                thread.helper = Some((callers.len() + helpers.len()) as u32);
+                thread.helper = Some((others + helpers.len()) as u32);
                 helpers.push(Thread::helper(caller, (core + cores / 2) % cores, way, wait));
             }
             self.threads.push(thread);
+        }
+        if self.kernel_threads > 0 {
+            let way = self.paths.way(Way::Kernel);
+            for number in self.threads.len()..others {
+                self.threads.push(Thread::of_kernel(number as u32 % cores, way));
+            }
+            for (thread, todo) in self.threads[self.kernel_first..].iter_mut().zip(left) {
+                thread.todo = todo;
+            }
         }
         self.threads.append(&mut helpers);
         self.polls = self.threads.iter().any(|thread| thread.helps || thread.wait != Wait::Sleep);
@@ -203,17 +242,15 @@ impl Part for Host {
         if self.drives.in_a_row {
             sim.request_mut(id).offset += u64::from(drive) * self.drives.shape.capacity.0;
         }
+        if sim.request(id).by_kernel {
+            return self.interrupts(usize::from(line), id, sim);
+        }
         let owner = sim.request(id).user >> CALLER_SHIFT;
         let helper = self.threads[owner as usize].helper;
         let finder = helper.filter(|&helper| self.threads[helper as usize].wait != Wait::Sleep);
         let thread = &mut self.threads[finder.unwrap_or(owner) as usize];
         if thread.wait == Wait::Sleep {
-            let line = usize::from(line);
-            self.lines[line].pending.push(id);
-            if !self.lines[line].raised {
-                self.raise(line, sim);
-            }
-            return;
+            return self.interrupts(usize::from(line), id, sim);
         }
         thread.flown_ns += sim.now() - issued;
         thread.flown += 1;
@@ -251,7 +288,7 @@ impl Part for Host {
         self.locks.begin(now);
         self.count = Count::default();
         self.crew.switches = 0;
-        (self.lock_ns, self.spin_ns, self.compute_ns) = (0, 0, 0);
+        (self.lock_ns, self.spin_ns, self.compute_ns, self.kernel_ns) = (0, 0, 0, 0);
         self.carried_ns = self.crew.cores.iter().map(|core| core.account.booked()).sum();
     }
 

@@ -17,6 +17,8 @@ pub(crate) enum Way {
     Uring { files: bool, buffers: bool },
     /// `io_uring` whose submissions the kernel's thread takes from the ring: what is left to the caller.
     Ring,
+    /// The kernel's own I/O, such as that of the page cache: block layer and below.
+    Kernel,
     /// That thread.
     Helper { files: bool, buffers: bool },
 }
@@ -139,6 +141,7 @@ impl Paths {
             Way::Uring { files, buffers } => {
                 (application, syscall, ring(files, buffers), 0.0, system.uring[1])
             }
+            Way::Kernel => (0.0, 0.0, -system.vfs, 0.0, 0.0),
             Way::Ring => (application, 0.0, 0.0, 0.0, system.uring[1]),
             Way::Helper { files, buffers } => (0.0, 0.0, ring(files, buffers), 0.0, 0.0),
         };
@@ -148,6 +151,7 @@ impl Paths {
             path(&[
                 (Layer::Application, own),
                 (Layer::Vfs, system.vfs + extra),
+                (Layer::FileSystem, if way == Way::Kernel { 0.0 } else { system.file_system }),
                 (Layer::Block, system.block),
                 (Layer::Scheduler, system.scheduler),
                 (Layer::Scsi, if driver.is_scsi { system.scsi } else { 0.0 }),

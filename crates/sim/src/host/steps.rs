@@ -3,6 +3,7 @@
 use iostack_model::Stage;
 
 use super::part::{Flight, Host, STEP};
+use super::paths::Way;
 use super::thread::{State, Step, Thread, Wait};
 use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
 
@@ -24,6 +25,7 @@ impl Host {
             Some(first) if sim.request(first).kind == Kind::Compute => {
                 thread.todo.pop_front();
                 thread.batch.push(first);
+                thread.in_kernel = sim.request(first).by_kernel;
                 let clocks = f64::from(sim.request(first).length);
                 thread.left_ns = (clocks * self.machine.ns_per_clock).round() as u64;
                 self.compute(index)
@@ -54,7 +56,7 @@ impl Host {
         thread.step = Step::Compute;
         let ns = thread.left_ns.min(self.slice);
         thread.left_ns -= ns;
-        self.compute_ns += ns;
+        *(if thread.in_kernel { &mut self.kernel_ns } else { &mut self.compute_ns }) += ns;
         ns
     }
 
@@ -62,16 +64,23 @@ impl Host {
     #[inline]
     fn submit(&mut self, index: u32, sim: &Sim) -> u64 {
         let thread = &mut self.threads[index as usize];
+        thread.step = Step::Submit;
+        let by_kernel = |&id: &RequestId| sim.request(id).by_kernel;
+        if thread.todo.front().is_some_and(by_kernel) {
+            thread.batch.extend(thread.todo.pop_front());
+            let way = self.paths.way(Way::Kernel);
+            return self.paths.ways[way].submit.once();
+        }
         if thread.todo.len() == 1 {
             // Faster than to drain.
             thread.batch.extend(thread.todo.pop_front());
         } else {
             let most = thread.batch_most.min(thread.todo.len());
-            let computes = |&id: &RequestId| sim.request(id).kind == Kind::Compute;
+            let computes =
+                |&id: &RequestId| sim.request(id).kind == Kind::Compute || sim.request(id).by_kernel;
             let most = thread.todo.iter().take(most).position(computes).unwrap_or(most);
             thread.batch.extend(thread.todo.drain(..most));
         }
-        thread.step = Step::Submit;
         let way = &mut self.paths.ways[thread.way];
         way.call.once() + way.submit.repeat(thread.batch.len() as u64)
     }
@@ -186,7 +195,9 @@ impl Host {
     /// The batch goes to the adapters; then the thread picks up, submits more, or goes to sleep.
     pub(super) fn submitted(&mut self, index: u32, sim: &mut Sim) {
         let thread = &mut self.threads[index as usize];
-        if !thread.helps {
+        if thread.batch.first().is_some_and(|&id| sim.request(id).by_kernel) {
+            // An interrupt completes it; nobody waits here.
+        } else if !thread.helps {
             thread.issued += thread.batch.len();
         } else if thread.wait != Wait::Sleep {
             // It looks for them, too.
@@ -212,6 +223,7 @@ impl Host {
         if self.drives.in_a_row {
             let each = self.drives.shape.capacity.0;
             let request = sim.request(id);
+            let by_kernel = request.by_kernel;
             let (offset, end, user) =
                 (request.offset, request.offset + u64::from(request.length), request.user);
             let flushes = request.kind == Kind::Flush;
@@ -221,7 +233,7 @@ impl Host {
                     let from = offset.max(drive * each);
                     let length = if flushes { 0 } else { end.min((drive + 1) * each) - from };
                     let part = sim.fork(id, from, length as u32);
-                    sim.request_mut(part).user = user;
+                    (sim.request_mut(part).user, sim.request_mut(part).by_kernel) = (user, by_kernel);
                     self.ring(core, drive as usize, (part, true), sim);
                 }
                 return;

@@ -63,7 +63,13 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
         ),
         with("os.poll", Unit::Number, "200", "clocks of one look for a completion"),
         with("os.copy", Unit::Number, "0", "clocks for each byte that is copied, buffered I/O"),
-        with("os.page", Unit::Number, "0", "clocks for each page that is looked up in the page cache"),
+        with(
+            "os.page",
+            Unit::Number,
+            "0",
+            "clocks for each page that comes into the page cache: room, insertion, the end of its I/O",
+        ),
+        with("os.lookup", Unit::Number, "0", "clocks for each page that is looked up in the page cache"),
     ],
     build: part_of_a_platform,
 };
@@ -92,6 +98,8 @@ pub(crate) struct System {
     pub(crate) slice: u64,
     pub(crate) polls: bool,
     pub(crate) poll: f64,
+    /// Of a file system that I/Os go through.
+    pub(crate) file_system: f64,
     pub(crate) scheduler: f64,
     pub(crate) scheduler_hold: f64,
 }
@@ -132,6 +140,7 @@ impl System {
             slice: slice_of(sheet)?,
             polls: sheet.word("os.completion")? == "poll",
             poll: clocks("os.poll")?,
+            file_system: 0.0,
             scheduler: 0.0,
             scheduler_hold: 0.0,
         })

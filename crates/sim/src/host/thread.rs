@@ -68,6 +68,8 @@ pub(crate) struct Thread {
     pub(crate) batch: Vec<RequestId>,
     /// Through, not picked up.
     pub(crate) ready: Vec<RequestId>,
+    /// It computes for the kernel.
+    pub(crate) in_kernel: bool,
     /// What is left of a computation, ns.
     pub(crate) left_ns: u64,
     /// It was asleep, and pays for running again.
@@ -107,6 +109,7 @@ impl Thread {
             todo: VecDeque::new(),
             batch: Vec::new(),
             ready: Vec::new(),
+            in_kernel: false,
             left_ns: 0,
             slept: false,
             napped: false,
@@ -129,6 +132,20 @@ impl Thread {
             allowed: None,
             ..Thread::new(caller, core, way, wait)
         }
+    }
+
+    /// A thread of the kernel's own.
+    pub(crate) fn of_kernel(core: u32, way: usize) -> Thread {
+        let caller = Caller {
+            engine: iostack_model::Engine::Psync,
+            direct: true,
+            queue_depth: 1,
+            batch_submit: 1,
+            complete_min: 1,
+            number: core,
+            cpus: None,
+        };
+        Thread::new(&caller, core, way, Wait::Sleep)
     }
 
     /// With so many more through, it has what it waits for.

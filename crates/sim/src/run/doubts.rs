@@ -1,6 +1,6 @@
 //! Why might a simulated outcome mislead? Pure: the outcome in, caveats out.
 
-use iostack_model::{Caveat, Data, Engine, Outcome};
+use iostack_model::{Caveat, Data, Engine, HostUse, Outcome};
 
 use super::About;
 
@@ -18,7 +18,14 @@ const LEFT_OUT: &[(Asks, &str)] = &[
         |outcome| outcome.inside.as_ref().is_none_or(|inside| inside.host.is_none()),
         "the host (system calls, interrupts and CPUs take no time)",
     ),
-    (|outcome| !outcome.job.direct || outcome.job.engine == Engine::Mmap, "the page cache"),
+    (
+        |outcome| {
+            let has = |host: &HostUse| host.layers.iter().any(|layer| layer.name == "page cache");
+            let is_there = outcome.inside.as_ref().and_then(|inside| inside.host.as_ref()).is_some_and(has);
+            !is_there && (!outcome.job.direct || outcome.job.engine == Engine::Mmap)
+        },
+        "the page cache",
+    ),
     (
         |outcome| outcome.job.data != Data::Random && outcome.job.mix.write > 0,
         "what the data holds (the device neither compresses nor finds duplicates)",
