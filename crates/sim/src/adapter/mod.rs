@@ -65,9 +65,24 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
         with("adapter.tags", Unit::Count, "none", "commands that it takes at once, all drives together"),
         with("adapter.drive_tags", Unit::Count, "none", "commands that it gives to a drive at once"),
         with("adapter.port_command", Unit::Time, "0", "time of a port from the command to its status"),
-        with("adapter.port_setup", Unit::Time, "0", "time of a port from the set-up of a transfer to its data"),
-        with("adapter.port_rate", Unit::Rate, "none", "data on a port, for drives that have no link of their own"),
-        with("adapter.port_end", Unit::Time, "0", "time of a port from the data's end to the word that all is through"),
+        with(
+            "adapter.port_setup",
+            Unit::Time,
+            "0",
+            "time of a port from the set-up of a transfer to its data",
+        ),
+        with(
+            "adapter.port_rate",
+            Unit::Rate,
+            "none",
+            "data on a port, for drives that have no link of their own",
+        ),
+        with(
+            "adapter.port_end",
+            Unit::Time,
+            "0",
+            "time of a port from the data's end to the word that all is through",
+        ),
         with("adapter.rate", Unit::Rate, "none", "data between adapter and host, all drives together"),
         with(
             "adapter.delay",

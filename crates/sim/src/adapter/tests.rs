@@ -56,7 +56,9 @@ fn phases_on_the_bus_add_up_exactly() {
 fn a_bus_carries_one_frame_at_a_time_and_each_drive_has_its_own() {
     let ends = |drives: usize| {
         let mut world = world(&FIS, drives);
-        (0..2).for_each(|index| drop(read(&mut world, (index % drives) as u64, 4096)));
+        for index in 0..2 {
+            read(&mut world, (index % drives) as u64, 4096);
+        }
         while next(&mut world).is_some() {}
         world.now()
     };
@@ -67,7 +69,9 @@ fn a_bus_carries_one_frame_at_a_time_and_each_drive_has_its_own() {
 #[test]
 fn a_drive_gets_as_many_commands_as_it_has_tags() {
     let mut world = world(&[("adapter.drive_tags", "2")], 2);
-    (0..8).for_each(|index| drop(read(&mut world, u64::from(index >= 6), 4096)));
+    for index in 0..8 {
+        read(&mut world, u64::from(index >= 6), 4096);
+    }
     let mut ends = Vec::new();
     while next(&mut world).is_some() {
         ends.push(world.now() / 28_000);
@@ -84,7 +88,9 @@ fn shared(count: &str, timer: &str, gap: u64) -> f64 {
     }
     loop {
         match world.next() {
-            Happened::Alarm(_) => drop(read(&mut world, 0, 4096)),
+            Happened::Alarm(_) => {
+                read(&mut world, 0, 4096);
+            }
             Happened::Completed(_) => *interrupts.entry(world.now()).or_default() += 1,
             Happened::Quiet => break,
         }

@@ -1,6 +1,7 @@
 //! What does the anticipatory scheduler do? After a read it waits a little for a near one of the same process.
 //!
-//! Reads and writes take turns by time, each in the order of the drive, the oldest first when it has waited too long. While
+//! Reads and writes take turns by time, each in the order of the drive, the oldest first when it has waited
+//! too long, which is looked at only so often as an I/O may wait: a long queue stays in order. While
 //! reads have their turn, a read is through, and nothing of its process waits, the drive is kept idle for as long as the
 //! process is likely to come back soon, unless what waits lies nearer than the process's own I/Os use to lie apart
 //! (Linux 2.6, `block/as-iosched.c`). It asks for no drive without an arm: it knew of none.
@@ -20,6 +21,8 @@ pub(super) struct Anticipatory {
     turn_until: Time,
     place: u64,
     in_flight: u64,
+    /// Of each direction: when its oldest was last looked at.
+    looked: [Time; 2],
     /// Of the read that was through last: its process, and when the wait for another one ends.
     awaited: Option<(u32, Time)>,
 }
@@ -34,6 +37,7 @@ impl Anticipatory {
             turn_until: 0,
             place: 0,
             in_flight: 0,
+            looked: [0; 2],
             awaited: None,
         }
     }
@@ -52,7 +56,10 @@ impl Anticipatory {
     /// What would go if nothing were awaited.
     fn candidate(&self, direction: usize, now: Time) -> Option<Entry> {
         let waiting = &self.waiting[direction];
-        waiting.expired(now, self.tuning.expire[direction]).or_else(|| waiting.around(self.place))
+        let expire = self.tuning.expire[direction];
+        let due = now - self.looked[direction] >= expire;
+        let old = if due { waiting.expired(now, expire) } else { None };
+        old.or_else(|| waiting.around(self.place))
     }
 
     /// The moment until which it is better to wait.
@@ -63,12 +70,17 @@ impl Anticipatory {
         }
         let strides = self.processes.habits(owner).strides.unwrap_or(0);
         let near = self.candidate(0, now).is_some_and(|entry| entry.offset.abs_diff(self.place) <= strides);
-        let old = (0..2).any(|way| self.waiting[way].expired(now, self.tuning.expire[way]).is_some());
+        let is_old = |way: usize| self.waiting[way].expired(now, self.tuning.expire[way]).is_some();
+        let old = (0..2).any(is_old);
         (!near && !old).then_some(until)
     }
 
-    fn go(&mut self, entry: &Entry) -> Next {
-        self.waiting[usize::from(entry.write)].remove(entry);
+    fn go(&mut self, entry: &Entry, now: Time) -> Next {
+        let direction = usize::from(entry.write);
+        if now - self.looked[direction] >= self.tuning.expire[direction] {
+            self.looked[direction] = now;
+        }
+        self.waiting[direction].remove(entry);
         self.place = entry.end;
         self.in_flight += 1;
         self.awaited = None;
@@ -93,14 +105,14 @@ impl Scheduler for Anticipatory {
             && now < until
             && let Some(entry) = self.waiting[0].of(owner)
         {
-            return self.go(&entry);
+            return self.go(&entry, now);
         }
         if let Some(until) = self.awaits(now) {
             return Next::Idle(until);
         }
         self.turn(now);
         match self.candidate(self.direction, now) {
-            Some(entry) => self.go(&entry),
+            Some(entry) => self.go(&entry, now),
             None => Next::Nothing,
         }
     }

@@ -74,7 +74,8 @@ impl Cfq {
             return Some(Next::Idle(active.until));
         }
         let until = active.until.min(active.quiet_since + self.tuning.idle);
-        (until > now && self.processes.comes_back(active.owner, self.tuning.idle)).then_some(Next::Idle(until))
+        (until > now && self.processes.comes_back(active.owner, self.tuning.idle))
+            .then_some(Next::Idle(until))
     }
 }
 

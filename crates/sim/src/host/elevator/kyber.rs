@@ -57,11 +57,8 @@ impl Kyber {
             .collect();
         let any = bad.contains(&true);
         for ((domain, most), bad) in self.domains.iter_mut().zip(DEPTHS).zip(bad) {
-            domain.tokens = if any && !bad {
-                (domain.tokens / 2).max(1)
-            } else {
-                (domain.tokens * 2).min(most)
-            };
+            domain.tokens =
+                if any && !bad { (domain.tokens / 2).max(1) } else { (domain.tokens * 2).min(most) };
             (domain.ended, domain.late) = (0, 0);
         }
     }
