@@ -356,7 +356,7 @@ fn options(request: &Request, device: &Device, capacity_mib: u64) -> String {
 
 /// The kernel passes over a parameter that a module does not have.
 fn check_options(request: &Request, driver: &str, known: &[String]) -> Result<(), LabError> {
-    let asked = request.options.iter().map(|(name, _)| name).filter(|name| !name.starts_with("sysfs."));
+    let asked = request.options.iter().map(|(name, _)| name).filter(|name| !name.starts_with(SYSFS));
     match asked.into_iter().find(|name| !known.contains(name)) {
         Some(name) => Err(LabError::Asked(format!(
             "`{name}` is no parameter of {driver}; choose from {}",

@@ -1,7 +1,7 @@
 //! I/Os between marks.
 //!
-//! Each touches a page that none before it touched, in an order that jumps about: what a cache or a read-ahead could add
-//! or save is then the same for all.
+//! They jump about, and each touches a block that none before it touched, as long as the region has any; then a direct I/O
+//! begins anew, since it finds no page in a cache. What a cache or a read-ahead could add or save is then the same for all.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
@@ -35,8 +35,11 @@ pub(super) fn count(measure: &Measure, ready: &Ready) -> Result<Vec<u64>, String
     }
     let blocks = REGION_BYTES / measure.block_bytes;
     let needed = u64::from(WARM + measure.ios + measure.traced);
-    if needed > blocks {
-        return Err(format!("{needed} I/Os of {} bytes do not fit into the region", measure.block_bytes));
+    if measure.buffered && needed > blocks {
+        return Err(format!(
+            "{needed} buffered I/Os of {} bytes do not fit into the region; ask for fewer with --ios",
+            measure.block_bytes
+        ));
     }
     let mut memory = vec![0x5A; measure.block_bytes as usize + ALIGNMENT];
     let first = memory.as_ptr().align_offset(ALIGNMENT);

@@ -17,7 +17,7 @@ pub fn costdiff_text(diff: &CostDiff) -> String {
     parts.push(LIMITS.iter().map(|limit| paragraph("  - ", limit)).collect());
     parts.retain(|part| !part.is_empty());
     let device = &diff.before.case.device;
-    let next = format!("\nnext: iostack lab cost {device} --diff A B --html diff.html    # as a picture\n");
+    let next = format!("\nnext: iostack lab cost {device}    # functions of one case\n");
     clean(&(parts.join("\n") + &next))
 }
 
@@ -154,7 +154,7 @@ pub fn budget_text(verdicts: &[BudgetVerdict]) -> String {
         text += &verdict.grown.iter().map(grown).collect::<String>();
     }
     let next = if broken > 0 {
-        "iostack lab cost DEVICE --diff A B    # what changed, function by function"
+        "iostack lab cost scsi_ram --diff . source=DIR    # what changed, function by function"
     } else {
         "iostack lab cost scsi_ram    # functions of one case"
     };
@@ -166,7 +166,10 @@ fn grown(one: &CostChange) -> String {
     let name = if one.layer.is_empty() {
         format!("  layer {}", one.name)
     } else {
-        format!("    {} ({})", cut(&one.name, 32 - one.layer.chars().count().min(12)), cut(&one.layer, 12))
+        // A module's function says by its name where it belongs.
+        let layer =
+            if one.name.contains(':') { String::new() } else { format!(" ({})", cut(&one.layer, 12)) };
+        format!("    {}{layer}", cut(&one.name, 34 - layer.chars().count()))
     };
     format!(
         "{:<39}{:>10}{:>10}{:>11}\n",

@@ -54,6 +54,7 @@ impl Spec {
         words.extend(self.lab.scheduler.iter().map(|name| format!("--scheduler {name}")));
         words.extend(self.lab.mitigations.then(|| "--mitigations".to_owned()));
         words.extend(self.lab.tracepoint.iter().map(|name| format!("--tracepoint {name}")));
+        words.extend(self.lab.source.iter().map(|path| format!("--source {}", path.display())));
         words.join(" ")
     }
 
@@ -176,16 +177,7 @@ mod tests {
     use super::*;
 
     fn spec() -> Spec {
-        Spec {
-            device: "scsi_ram".to_owned(),
-            set: vec!["copy=1".to_owned()],
-            lab: LabFlags::default(),
-            direction: Direction::Read,
-            ring: false,
-            buffered: false,
-            block_bytes: 4096,
-            ios: 1000,
-        }
+        Spec { device: "scsi_ram".to_owned(), set: vec!["copy=1".to_owned()], ..Spec::plain() }
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! Our drivers cost what they did: exact counts held to a file, and the proof that a growth would be found.
-//!
-//! Each test boots the lab's machine. Where it cannot be had, without the packages or the network to fetch them, the test
-//! says so and counts as skipped.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
-use std::{env, fs};
+use std::process::Output;
+
+use super::{Room, iostack, turn_or_skip};
 
 const COSTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/costs.toml");
 const SCSI_RAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/scsi_ram");
@@ -14,21 +12,7 @@ const SCSI_RAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/scsi_r
 /// Instructions that the change adds: the target of the lab's issue.
 const GROWTH: u64 = 20;
 
-fn iostack(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_iostack")).args(arguments).output().expect("the program was built")
-}
-
-/// Why the lab cannot be had here; `None` when it can.
-fn missing() -> Option<&'static str> {
-    static MISSING: OnceLock<Option<String>> = OnceLock::new();
-    let missing = MISSING.get_or_init(|| {
-        let up = iostack(&["lab", "up", "--quiet"]);
-        (!up.status.success()).then(|| String::from_utf8_lossy(&up.stderr).trim().to_owned())
-    });
-    missing.as_deref()
-}
-
-fn said(output: &Output) -> String {
+fn told(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -51,29 +35,24 @@ fn patched(folder: &Path) -> PathBuf {
 
 #[test]
 fn our_drivers_cost_no_more_than_they_did() {
-    if let Some(why) = missing() {
-        return println!("SKIPPED our drivers cost no more than they did: {why}");
-    }
+    let _turn = turn_or_skip!("our drivers cost no more than they did", "6.1");
     let held = iostack(&["lab", "cost", "--assert", COSTS, "--quiet"]);
-    assert!(held.status.success(), "{}", said(&held));
+    assert!(held.status.success(), "{}", told(&held));
 }
 
 #[test]
 fn twenty_instructions_more_in_a_driver_are_found_and_the_function_is_named() {
-    if let Some(why) = missing() {
-        return println!("SKIPPED twenty instructions more in a driver are found: {why}");
-    }
-    let folder = env::temp_dir().join(format!("iostack-lab-cost-{}", std::process::id()));
-    let source = patched(&folder);
-    let one = folder.join("costs.toml");
+    let _turn = turn_or_skip!("twenty instructions more in a driver are found", "6.1");
+    let room = Room::new("costs");
+    let source = patched(&room.0);
+    let one = room.0.join("costs.toml");
     let all = fs::read_to_string(COSTS).expect("the file of costs");
     let entry = all.split("[[cost]]").find(|entry| entry.contains("name = \"scsi_ram read 6.1\""));
     fs::write(&one, format!("[[cost]]{}", entry.expect("scsi_ram's read is held to")))
         .expect("our own folder");
     let (one, source) = (one.display().to_string(), source.display().to_string());
     let held = iostack(&["lab", "cost", "--assert", &one, "--source", &source, "--quiet"]);
-    let _ = fs::remove_dir_all(&folder);
-    assert_eq!(held.status.code(), Some(1), "{}", said(&held));
-    assert!(said(&held).contains("scsi_ram:scsi_ram_queueco"), "{}", said(&held));
-    assert!(said(&held).contains(&format!("+{GROWTH}")), "{}", said(&held));
+    assert_eq!(held.status.code(), Some(1), "{}", told(&held));
+    assert!(told(&held).contains("scsi_ram:scsi_ram_queuecommand"), "{}", told(&held));
+    assert!(told(&held).contains(&format!("+{GROWTH}")), "{}", told(&held));
 }
