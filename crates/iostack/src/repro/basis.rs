@@ -71,15 +71,17 @@ pub(crate) fn origins(curve: &Curve, at: Option<&str>) -> Vec<Origin> {
         }
     };
     match &curve.vary {
-        Some((key, values)) if is_parameter(key) => {
+        Some((_, values)) => {
             for value in values.iter().filter(|value| at.is_none_or(|at| at == **value)) {
+                let varied: Vec<_> =
+                    curve.varied_at(value).into_iter().filter(|(key, _)| is_parameter(key)).collect();
                 let mut changes = curve.changes.clone();
-                changes.retain(|(other, _)| other != key);
-                changes.push((key.clone(), value.clone()));
+                changes.retain(|(key, _)| varied.iter().all(|(other, _)| other != key));
+                changes.extend(varied);
                 load(&changes);
             }
         }
-        _ => load(&curve.changes),
+        None => load(&curve.changes),
     }
     all
 }

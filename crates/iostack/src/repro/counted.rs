@@ -62,6 +62,7 @@ mod tests {
             options: Vec::new(),
             changes: Vec::new(),
             vary: vary.map(|(key, values)| (key.to_owned(), values.iter().map(|&v| v.to_owned()).collect())),
+            along: Vec::new(),
         }
     }
 

@@ -46,6 +46,19 @@ pub(crate) struct Curve {
     pub(crate) changes: Vec<(String, String)>,
     /// Key and values.
     pub(crate) vary: Option<(String, Vec<String>)>,
+    /// Keys that change along with it, with as many values each.
+    pub(crate) along: Vec<(String, Vec<String>)>,
+}
+
+impl Curve {
+    /// What is changed at a value of what is varied: keys and values, the varied one first.
+    pub(crate) fn varied_at(&self, value: &str) -> Vec<(String, String)> {
+        let Some((key, values)) = &self.vary else { return Vec::new() };
+        let place = values.iter().position(|other| other == value);
+        let along =
+            self.along.iter().filter_map(|(key, values)| Some((key.clone(), values.get(place?)?.clone())));
+        std::iter::once((key.clone(), value.to_owned())).chain(along).collect()
+    }
 }
 
 /// What is drawn.
@@ -170,6 +183,7 @@ fn counted(raw: &raw::Curve, cost: &str) -> Result<Curve, String> {
         options: Vec::new(),
         changes: Vec::new(),
         vary,
+        along: Vec::new(),
     };
     counted::plan(&curve).map(|_| curve)
 }
@@ -188,6 +202,12 @@ fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
         Some(text) => Some(axis::axis("vary", text).map(|axis| (axis.key, axis.values))?),
         None => None,
     };
+    let points = vary.as_ref().map_or(0, |(_, values): &(String, Vec<String>)| values.len());
+    let along = raw.along.iter().map(|text| axis::axis("along", text).map(|axis| (axis.key, axis.values)));
+    let along = along.collect::<Result<Vec<_>, String>>()?;
+    if let Some((key, values)) = along.iter().find(|(_, values)| values.len() != points) {
+        return Err(format!("`along {key}` has {} values, what is varied has {points}", values.len()));
+    }
     Ok(Curve {
         name: raw.name.clone(),
         device: raw.device.clone(),
@@ -196,6 +216,7 @@ fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
         options,
         changes: typed(&raw.set),
         vary,
+        along,
     })
 }
 

@@ -37,17 +37,18 @@ impl Planned {
 /// The runs of a curve, in order.
 pub(crate) fn plan(curve: &Curve) -> Vec<Planned> {
     match &curve.vary {
-        None => vec![point(curve, None)],
-        Some((key, values)) => values.iter().map(|value| point(curve, Some((key, value)))).collect(),
+        None => vec![point(curve, "")],
+        Some((_, values)) => values.iter().map(|value| point(curve, value)).collect(),
     }
 }
 
-fn point(curve: &Curve, varied: Option<(&str, &str)>) -> Planned {
+/// The run at a value of what is varied; at an empty one when nothing is.
+fn point(curve: &Curve, at: &str) -> Planned {
     let (mut changes, mut options) = (curve.changes.clone(), curve.options.clone());
-    if let Some((key, value)) = varied {
-        let list = if is_parameter(key) { &mut changes } else { &mut options };
-        list.retain(|(other, _)| other != key);
-        list.push((key.to_owned(), value.to_owned()));
+    for (key, value) in curve.varied_at(at) {
+        let list = if is_parameter(&key) { &mut changes } else { &mut options };
+        list.retain(|(other, _)| *other != key);
+        list.push((key, value));
         in_order(&mut options);
     }
     let file: Vec<PathBuf> = curve.jobs.iter().map(|name| Path::new(builtin::FOLDER).join(name)).collect();
@@ -56,12 +57,7 @@ fn point(curve: &Curve, varied: Option<(&str, &str)>) -> Planned {
     let command = command::of(&parts);
     let jobs = jobs(curve, &options);
     let task = Task { device: curve.device.clone(), changes, jobs };
-    Planned {
-        curve: curve.name.clone(),
-        at: varied.map_or(String::new(), |(_, value)| value.to_owned()),
-        command,
-        task,
-    }
+    Planned { curve: curve.name.clone(), at: at.to_owned(), command, task }
 }
 
 fn jobs(curve: &Curve, options: &[(String, String)]) -> Result<Vec<Job>, String> {

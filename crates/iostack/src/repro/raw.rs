@@ -42,6 +42,9 @@ pub(super) struct Curve {
     #[serde(default)]
     pub(super) set: Options,
     pub(super) vary: Option<String>,
+    /// What changes along with it, point by point: as many values each.
+    #[serde(default)]
+    pub(super) along: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
