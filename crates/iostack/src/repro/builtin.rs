@@ -31,6 +31,9 @@ const EXPERIMENTS: &[(&str, &str)] = experiments![
     "tpcc-warehouses",
     "tpcc-raid0",
     "raid-caps",
+    "intel10-file-system",
+    "cmu-modes",
+    "cmu-file-systems",
 ];
 
 /// Those that the lab counts: they boot machines, and are made again when asked for only.
