@@ -161,7 +161,9 @@ pub(crate) fn counted(name: &str, count: u64) -> u64 {
             writes(&mut layer, &mut Rng::from_seed(3), count);
             places(&layer)
         }
-        "psync" | "io_uring" => host(name, count, &[("platform.drive.flash.capacity", "256MiB")]),
+        "psync" | "io_uring" => {
+            host(name, count, &[("platform.drive", "zero"), ("platform.drive.zero.latency", "90us")])
+        }
         // Reads move nothing, so that the whole drive can be had at once.
         "read" => job(name, count, &[]),
         name => job(name, count, SMALL),

@@ -68,20 +68,12 @@ impl Crew {
         let core = if own && quiet(&liked) {
             liked
         } else {
-            let other = match allowed {
-                Some(allowed) => {
-                    let mut free = allowed.iter().copied().filter(free);
-                    let first = free.clone().next();
-                    free.find(quiet).or(first)
-                }
-                None => {
-                    let mut free = (0..self.cores.len() as u32).filter(free);
-                    let first = free.clone().next();
-                    free.find(quiet).or(first)
-                }
-            };
+            let place = |index: u32| allowed.map_or(index, |allowed| allowed[index as usize]);
+            let all = allowed.map_or(self.cores.len(), <[u32]>::len) as u32;
+            let mut others = (0..all).map(place).filter(free);
+            let first = others.clone().next()?;
             // When none is quiet, its own.
-            if own && !other.as_ref().is_some_and(quiet) { liked } else { other? }
+            others.find(quiet).unwrap_or(if own { liked } else { first })
         };
         self.idle[core as usize / 64] &= !(1 << (core % 64));
         self.idle_count -= 1;

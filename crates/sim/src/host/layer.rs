@@ -86,7 +86,9 @@ impl Work {
     /// Nothing but these.
     pub(crate) fn of(list: &[(Layer, f64)]) -> Work {
         let mut work = Work::default();
-        list.iter().for_each(|&(layer, clocks)| work.add(layer, clocks));
+        for &(layer, clocks) in list {
+            work.add(layer, clocks);
+        }
         work
     }
 

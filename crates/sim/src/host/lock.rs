@@ -20,12 +20,12 @@ pub(super) struct Locks {
 }
 
 impl Locks {
-    pub(super) fn new(machine: &Machine, system: &System, driver: &Driver, drives: &Drives) -> Locks {
+    pub(super) fn new(machine: &Machine, system: &System, software: &Driver, drives: &Drives) -> Locks {
         Locks {
             schedulers: vec![Lock::default(); drives.count],
             drivers: vec![Lock::default(); drives.adapters.len()],
             contention: (machine.contention * machine.ns_per_clock).round() as u64,
-            has: [system.scheduler_hold > 0.0, driver.lock > 0.0],
+            has: [system.scheduler_hold > 0.0, software.lock > 0.0],
         }
     }
 

@@ -99,26 +99,26 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(machine: Machine, system: &System, driver: &Driver, drives: Drives) -> Host {
-        let lines = drives.adapters.len() * if driver.per_core { machine.cores } else { 1 };
+    pub(crate) fn new(machine: Machine, system: &System, software: &Driver, drives: Drives) -> Host {
+        let lines = drives.adapters.len() * if software.per_core { machine.cores } else { 1 };
         let core = |line: usize| {
-            let turn = if driver.per_core { line } else { line % machine.cores };
+            let turn = if software.per_core { line } else { line % machine.cores };
             if machine.one_for_all { 0 } else { (turn % machine.cores) as u32 }
         };
         Host {
             plugs: drives.count == 1 || !drives.in_a_row,
-            holds: system.scheduler_hold > 0.0 || driver.lock > 0.0,
-            per_core: driver.per_core,
+            holds: system.scheduler_hold > 0.0 || software.lock > 0.0,
+            per_core: software.per_core,
             polls: false,
             ticks: false,
             slice: system.slice,
             epoch: 0,
-            paths: Paths::new(system, driver, machine.register_read, machine.ns_per_clock),
+            paths: Paths::new(system, software, machine.register_read, machine.ns_per_clock),
             crew: Crew::new(machine.cores),
             threads: Vec::new(),
             lines: (0..lines).map(|line| Line { core: core(line), ..Line::default() }).collect(),
             count: Count::default(),
-            locks: Locks::new(&machine, system, driver, &drives),
+            locks: Locks::new(&machine, system, software, &drives),
             flights: Vec::new(),
             lingering: Vec::new(),
             lock_ns: 0,

@@ -66,6 +66,18 @@ pub enum SimError {
         /// Its name.
         job: String,
     },
+    /// A processor that the platform has not.
+    #[error(
+        "job `{job}` is bound to processor {cpu}, but the platform has {cores}, from 0 on; change `cpus`"
+    )]
+    NoSuchCore {
+        /// Its name.
+        job: String,
+        /// The processor.
+        cpu: u32,
+        /// How many there are.
+        cores: u32,
+    },
     /// A part has lost requests: a bug of the simulated device.
     #[error(
         "{count} requests were never answered (the first: {first}); nothing more happens at {at}: this is a bug in the simulated device, please report the command and its seed"

@@ -98,7 +98,11 @@ pub fn run_world(
     let proof = world.sim.keeps_stamps().then(Proof::default);
     let mut bench = Bench { world, proof, options, stages: 0, spans_kept: false };
     let shape = bench.world.shape().expect("the first part of a device says its shape");
+    let cores = bench.world.host(0).map_or(u32::MAX, |host| host.cores);
     for job in &jobs {
+        if let Some(&cpu) = job.cpus.iter().flatten().find(|&&cpu| cpu >= cores) {
+            return Err(SimError::NoSuchCore { job: job.name.clone(), cpu, cores });
+        }
         if job.app.is_none() {
             worker::check_alignment(job, shape)?;
         }

@@ -36,7 +36,12 @@ fn one_customer_takes_the_sum_of_the_clocks() {
     alone(Engine::Libaio, &[], call + AIO[0] + woken + SYSCALL + AIO[1], "libaio");
     let ring = URING[0] + URING[1];
     alone(uring(true, false, false), &[], call + woken + ring, "io_uring");
-    alone(uring(false, false, false), &[], call + woken + ring + FILE + BUFFER, "io_uring, nothing registered");
+    alone(
+        uring(false, false, false),
+        &[],
+        call + woken + ring + FILE + BUFFER,
+        "io_uring, nothing registered",
+    );
     alone(uring(true, true, false), &[], polled + ring, "io_uring, IOPOLL");
     let apart = RING + SUBMIT + drive + ring;
     alone(uring(true, false, true), &[], apart + woken, "io_uring, SQPOLL");
@@ -77,7 +82,8 @@ fn a_saturated_core_does_its_clock_over_the_clocks_of_an_io() {
     let switches = (SWITCH_OUT + SWITCH_IN + WAKE) as f64;
     saturated(&seen, base + SYSCALL as f64 + switches + interrupts(&seen), "psync");
 
-    let batch = |engine| Job { batch: Batch { submit: 16, complete_min: 16 }, ..reads(engine, 16, 16, 6_400) };
+    let batch =
+        |engine| Job { batch: Batch { submit: 16, complete_min: 16 }, ..reads(engine, 16, 16, 6_400) };
     let seen = outcome(&one(&[]), &batch(Engine::Libaio));
     let sleeps = host(&seen).switches as f64 / seen.ios() as f64;
     assert!((sleeps * 16.0 - 1.0).abs() < 0.02, "one sleep for each batch: {sleeps}");
@@ -115,7 +121,8 @@ fn spinning_is_told_as_polling_and_napping_saves_half_of_it() {
 
 #[test]
 fn pollers_share_cores_by_slices() {
-    let two = sheet(&[("platform.cores", "2"), ("platform.completion", "poll"), ("platform.os.os.slice", "1ms")]);
+    let two =
+        sheet(&[("platform.cores", "2"), ("platform.completion", "poll"), ("platform.os.os.slice", "1ms")]);
     let mut job = reads(Engine::Psync, 5, 1, 0);
     (job.io_count, job.runtime, job.time_based) = (None, Some(iostack_model::Nanos::millis(200)), true);
     let jobs: Vec<Job> = (0..5)

@@ -96,14 +96,22 @@ fn repairmen(cores: u32, programs: u32, compute: f64, away: f64) -> f64 {
 
 #[test]
 fn cores_with_think_time_and_a_drive_meet_the_closed_form() {
-    for (cores, programs, slice) in
-        [(1, 1, "1s"), (1, 4, "1s"), (1, 12, "1s"), (2, 8, "1s"), (4, 24, "1s"), (4, 24, "10us"), (8, 60, "1s")]
-    {
+    for (cores, programs, slice) in [
+        (1, 1, "1s"),
+        (1, 4, "1s"),
+        (1, 12, "1s"),
+        (2, 8, "1s"),
+        (4, 24, "1s"),
+        (4, 24, "10us"),
+        (8, 60, "1s"),
+    ] {
         let (compute, read, think) = (20_000.0, 60_000.0, 180_000.0);
         let found = cycles(cores, programs, slice, [compute, read, think]);
         let exact = repairmen(cores, programs, compute, (read + think) / 2.0);
         let error = (found / exact - 1.0) * 100.0;
-        println!("{cores} cores, {programs} programs, slice {slice}: {found:.0} for {exact:.0}, {error:+.3} %");
+        println!(
+            "{cores} cores, {programs} programs, slice {slice}: {found:.0} for {exact:.0}, {error:+.3} %"
+        );
         assert!(error.abs() < 0.5, "{cores} cores, {programs} programs: {found} for {exact}");
     }
 }
