@@ -138,12 +138,11 @@ pub(crate) fn busy(what_if: &WhatIf) -> Vec<Busy<'_>> {
     for step in &what_if.steps {
         let mut at = 0;
         for each in resources(step) {
-            match names.iter().position(|name| *name == each.name) {
-                Some(place) => at = place + 1,
-                None => {
-                    names.insert(at, &each.name);
-                    at += 1;
-                }
+            if let Some(place) = names.iter().position(|name| *name == each.name) {
+                at = place + 1;
+            } else {
+                names.insert(at, &each.name);
+                at += 1;
             }
         }
     }

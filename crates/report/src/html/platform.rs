@@ -344,7 +344,7 @@ pub(super) fn clocks_bars(hosts: &[(String, &HostUse)]) -> String {
     let rows: Vec<Vec<String>> =
         names.iter().enumerate().map(|(place, name)| layer_row(place, name, hosts)).collect();
     let mut heads = vec!["layer"];
-    hosts.iter().for_each(|_| heads.extend(["clocks per I/O", "share"]));
+    heads.extend(["clocks per I/O", "share"].repeat(hosts.len()));
     let order: Vec<String> = hosts.iter().map(|(name, _)| escape::text(name)).collect();
     format!(
         "<figure class=\"wide\"><svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {top:.1}\" role=\"img\" \

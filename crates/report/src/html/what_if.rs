@@ -57,12 +57,11 @@ fn header(what_if: &WhatIf) -> String {
         .into_iter()
         .map(|(effect, moved)| format!("<li>{} {}</li>", escape::text(&effect), escape::text(&moved)))
         .collect();
-    let heading = match &what_if.named {
-        Some(named) => named.title.clone(),
-        None => {
-            let steps: Vec<&str> = what_if.steps.iter().skip(1).map(|step| step.name.as_str()).collect();
-            format!("What if {}?", steps.join(", then "))
-        }
+    let heading = if let Some(named) = &what_if.named {
+        named.title.clone()
+    } else {
+        let steps: Vec<&str> = what_if.steps.iter().skip(1).map(|step| step.name.as_str()).collect();
+        format!("What if {}?", steps.join(", then "))
     };
     let called = what_if.named.as_ref().map_or(String::new(), |named| {
         format!("<p>Called for by {}. {}</p>", escape::text(&named.source), escape::text(&named.note))
@@ -145,12 +144,11 @@ fn figures(what_if: &WhatIf) -> String {
     let rows: Vec<Vec<String>> = what_if
         .steps
         .iter()
-        .map(|step| match &step.figures {
-            Some(figures) => row(&name(what_if, step), figures, step, first),
-            None => {
-                let why = step.error.as_deref().unwrap_or("not run");
-                vec![escape::text(&name(what_if, step)), escape::text(why)]
-            }
+        .map(|step| {
+            let name = name(what_if, step);
+            let failed =
+                || vec![escape::text(&name), escape::text(step.error.as_deref().unwrap_or("not run"))];
+            step.figures.as_ref().map_or_else(failed, |figures| row(&name, figures, step, first))
         })
         .collect();
     let heads = [

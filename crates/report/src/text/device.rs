@@ -54,7 +54,9 @@ pub(super) fn tail(card: &DeviceCard) -> String {
     }
     if !sources.is_empty() {
         out += "\nSources\n";
-        sources.into_iter().for_each(|(short, title)| out += &paragraph(&format!("  {short:<12} "), title));
+        for (short, title) in sources {
+            out += &paragraph(&format!("  {short:<12} "), title);
+        }
     }
     out.push('\n');
     let tally = format!(

@@ -12,7 +12,7 @@
 //!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
 //!   repro       published claims and what came of them, with plots of letters
 //!   sweep       many simulated runs, one line each
-//!   what_if     a simulated target before and after a change, and where its limit went
+//!   what-if     a simulated target before and after a change, and where its limit went
 //!   platform    the path through a simulated machine: what each part costs and how full it is
 //!   costs       what single parts of the path cost, beside published figures
 //!   iocost      the exact cost of one I/O; many cases in one table, two laid side by side, budgets, its calls

@@ -133,10 +133,11 @@ fn resources(what_if: &WhatIf) -> String {
     let (before, after) = ("before, % busy", "after, % busy");
     let mut text = format!("{:<15}{before:<side$}{after}\n", "RESOURCE");
     for row in rows {
-        let cells: Vec<String> =
-            row.uses.iter().zip(&what_if.steps).map(|(_, step)| cell(&row, step, what_if)).collect();
-        let line: String = cells.iter().map(|cell| format!("{cell:<side$}")).collect();
-        text += &format!("{:<15}{}\n", cut(row.name, 14), line.trim_end());
+        let mut line = format!("{:<15}", cut(row.name, 14));
+        for step in &what_if.steps {
+            line += &format!("{:<side$}", cell(&row, step, what_if));
+        }
+        text += &format!("{}\n", line.trim_end());
     }
     text
 }
@@ -206,17 +207,19 @@ fn resources_of_all(what_if: &WhatIf) -> String {
         return String::new();
     }
     let columns = what_if.steps.len().min((WIDTH - 15) / 8);
-    let heads = (0..columns).map(|step| if step == 0 { "before".to_owned() } else { format!("+{step}") });
-    let mut text =
-        format!("{:<15}{}\n", "BUSY, %", heads.map(|head| format!("{head:>7} ")).collect::<String>());
+    let mut text = format!("{:<15}", "BUSY, %");
+    for step in 0..columns {
+        text += &format!("{:>7} ", if step == 0 { "before".to_owned() } else { format!("+{step}") });
+    }
+    text.push('\n');
     for row in rows {
-        let cells = row.uses.iter().zip(&what_if.steps).take(columns).map(|(used, step)| {
+        let mut line = format!("{:<15}", cut(row.name, 14));
+        for (used, step) in row.uses.iter().zip(&what_if.steps).take(columns) {
             let limits = step.outcome.as_ref().and_then(limiting) == Some(row.name);
             let share = used.map_or_else(|| "-".to_owned(), |used| percent(used.busy));
-            format!("{share:>7}{}", if limits { "*" } else { " " })
-        });
-        text += &format!("{:<15}{}", cut(row.name, 14), cells.collect::<String>()).trim_end().to_owned();
-        text.push('\n');
+            line += &format!("{share:>7}{}", if limits { "*" } else { " " });
+        }
+        text += &format!("{}\n", line.trim_end());
     }
     text
 }
