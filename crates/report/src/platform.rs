@@ -44,19 +44,19 @@ mod tests {
         let mut outcome = fixture::simulated_file().outcomes.swap_remove(1);
         let inside = outcome.inside.as_mut().expect("simulated");
         let model = inside.resources[0].clone();
-        let named = |names: &[&str]| -> Vec<ResourceUse> {
+        let of = |names: &[&str]| -> Vec<ResourceUse> {
             names.iter().map(|&name| ResourceUse { name: name.to_owned(), ..model.clone() }).collect()
         };
         let cut = |inside: &Inside| {
             let names = |list: &[&ResourceUse]| {
                 list.iter().map(|each| each.name.clone()).collect::<Vec<_>>().join(" ")
             };
-            let parts = parts(inside);
-            [names(&parts.host), names(&parts.adapter), names(&parts.drive)]
+            let found = parts(inside);
+            [names(&found.host), names(&found.adapter), names(&found.drive)]
         };
-        inside.resources = named(&["core", "novelty", "adapter", "uplink", "link", "die"]);
+        inside.resources = of(&["core", "novelty", "adapter", "uplink", "link", "die"]);
         assert_eq!(cut(inside), ["core novelty", "adapter uplink", "link die"]);
-        inside.resources = named(&["core", "lock", "link", "die"]);
+        inside.resources = of(&["core", "lock", "link", "die"]);
         assert_eq!(cut(inside), ["core lock", "", "link die"]);
     }
 }

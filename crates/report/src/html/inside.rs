@@ -3,7 +3,7 @@
 //! The answer in sentences; every resource with its busy share, the limiting one in colour; the mean I/O of each
 //! direction as a line cut into stages; what flash management did. Start reading at [`body`].
 
-use iostack_model::{Bins, FlashUse, Inside, InsideFlow, Interval, Outcome, ResourceUse, Stage};
+use iostack_model::{Bins, FlashUse, Inside, InsideFlow, Interval, Outcome, OutcomeFile, ResourceUse, Stage};
 
 use super::bars::{Bar, Bars, Column, Row};
 use super::escape;
@@ -202,11 +202,21 @@ fn flash(used: &FlashUse) -> String {
     format!("<h3>What flash management did</h3>{list}")
 }
 
-/// How the figures of a simulation come about.
-pub(super) const METHOD: &str = "<p>Nothing was measured: a model of the device was run in virtual time, in whole \
+/// How the figures of a simulation come about: of a device alone, or with a host.
+pub(super) fn method(file: &OutcomeFile) -> String {
+    let inside = file.outcomes.iter().filter_map(|outcome| outcome.inside.as_ref());
+    let host = if inside.into_iter().any(|inside| inside.host.is_some()) {
+        "The host's clocks are those of its sheet, spent on its cores."
+    } else {
+        "The host costs nothing here, so there is no CPU time."
+    };
+    METHOD.replace("HOST", host)
+}
+
+const METHOD: &str = "<p>Nothing was measured: a model of the device was run in virtual time, in whole \
 nanoseconds. Every request is timed, from submission to completion, into a histogram of 64 buckets to the octave: a \
 percentile is at most 1/128 off for that reason. The stages of a request add up to its latency exactly; one of several \
 parts has the stages of the part that ended last. Rates carry the 95 % interval of the mean over slices of virtual \
-time. A percentile is shown only when ten requests lie beyond it. The host costs nothing here, so there is no CPU time. \
+time. A percentile is shown only when ten requests lie beyond it. HOST \
 The device, its changed numbers and the seed give every figure again, on any machine. MB and GB are powers of 1000, KiB \
 and MiB of 1024.</p>";

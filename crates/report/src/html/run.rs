@@ -33,11 +33,11 @@ pub(super) fn page(file: &OutcomeFile) -> String {
     }
     sections.push(Section::new("doubts", "Doubts", "Why to doubt it, and what to do", sheet.doubts.list()));
     let (how, method) = if simulated(file) {
-        ("How it was simulated", inside::METHOD)
+        ("How it was simulated", inside::method(file))
     } else {
-        ("How it was measured", check::METHOD)
+        ("How it was measured", check::METHOD.to_owned())
     };
-    sections.push(Section::new("method", "Method", how, method.to_owned()));
+    sections.push(Section::new("method", "Method", how, method));
     let named = file.outcomes.iter().map(|outcome| (outcome.job.name.clone(), outcome));
     document("iostack run", &header(file), &sections, &sheet, &raw::outcomes(named))
 }

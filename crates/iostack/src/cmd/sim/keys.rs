@@ -29,9 +29,8 @@ const HOST: [&str; 5] = ["platform", "os", "adapter", "scheduler", "fs"];
 pub(crate) fn run(args: &KeysArgs) -> anyhow::Result<Ended> {
     let wanted = |kind: &&DeviceKind| {
         let host = HOST.contains(&kind.name);
-        args.kind.as_ref().is_none_or(|name| name == kind.name)
-            && !(args.platforms && !host)
-            && !(args.drives && host)
+        let fits = if host { !args.drives } else { !args.platforms };
+        fits && args.kind.as_ref().is_none_or(|name| name == kind.name)
     };
     let kinds: Vec<&DeviceKind> = KINDS.iter().filter(wanted).collect();
     if let (true, Some(name)) = (kinds.is_empty(), &args.kind) {

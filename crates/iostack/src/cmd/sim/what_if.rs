@@ -70,7 +70,9 @@ pub(crate) fn run(args: &WhatIfArgs) -> anyhow::Result<Ended> {
     }
     let talk = Talk::new(args.quiet);
     if args.list {
-        named::all().iter().for_each(|each| data(&line(each)));
+        for each in named::all() {
+            data(&line(&each));
+        }
         data("\nnext: iostack sim what-if --named interrupt-grouping\n");
         return Ok(Ended::Done);
     }
