@@ -27,6 +27,8 @@ const EXPERIMENTS: &[(&str, &str)] = experiments![
     "request-size",
     "sustained-writes",
     "ten-percent",
+    "intel08-ram-drivers",
+    "taejin-iozone",
     "iometer-raid0",
     "tpcc-warehouses",
     "tpcc-raid0",

@@ -96,6 +96,26 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "one",
             "queues, each with an interrupt: one for all cores, or one for each core",
         ),
+        with(
+            "adapter.batch",
+            Unit::Count,
+            "32",
+            "requests that an extended command carries, on platforms that make such",
+        ),
+        with(
+            "adapter.merge",
+            Unit::Bytes,
+            "512KiB",
+            "neighbours that become one command, on platforms that gather them",
+        ),
+        with(
+            "adapter.copies",
+            Unit::Word(&["device", "caller", "thread"]),
+            "device",
+            "who moves the data: the hardware; of a disk in memory the caller, or a thread of the driver's",
+        ),
+        with("adapter.copy_read", Unit::Number, "0", "clocks for each byte that is copied from such a disk"),
+        with("adapter.copy_write", Unit::Number, "0", "clocks for each byte that is copied to it"),
         with("adapter.coalesce", Unit::Count, "1", "completions that share an interrupt"),
         with("adapter.coalesce_time", Unit::Time, "50us", "a completion waits for others so long at most"),
     ],
@@ -113,6 +133,23 @@ pub(crate) struct Driver {
     pub(crate) end: f64,
     pub(crate) register_reads: f64,
     pub(crate) per_core: bool,
+    /// Requests in an extended command.
+    pub(crate) batch: usize,
+    /// Bytes of neighbours that become one command.
+    pub(crate) merge_bytes: u64,
+    pub(crate) copies: Copies,
+    /// Clocks for each byte: reads, writes.
+    pub(crate) copy: [f64; 2],
+}
+
+/// Who moves the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copies {
+    Device,
+    /// The driver, in the caller's context.
+    Caller,
+    /// A thread of the driver's.
+    Worker,
 }
 
 impl Driver {
@@ -127,6 +164,14 @@ impl Driver {
             end: sheet.number("adapter.driver_end")?,
             register_reads: sheet.number("adapter.register_reads")?,
             per_core: sheet.word("adapter.queues")? == "per-core",
+            batch: count_within(sheet, "adapter.batch", 1, 1 << 16)? as usize,
+            merge_bytes: sheet.bytes("adapter.merge")?.0,
+            copies: match sheet.word("adapter.copies")? {
+                "caller" => Copies::Caller,
+                "thread" => Copies::Worker,
+                _ => Copies::Device,
+            },
+            copy: [sheet.number("adapter.copy_read")?, sheet.number("adapter.copy_write")?],
         })
     }
 }
@@ -168,9 +213,18 @@ pub(crate) struct Hardware {
     pub(crate) uplink: Option<Pace>,
     pub(crate) coalesce: usize,
     pub(crate) coalesce_time: Nanos,
+    /// The host makes extended commands: several requests that follow each other at once.
+    pub(crate) extended: bool,
 }
 
 impl Hardware {
+    /// Extended commands reach the drives as they are.
+    fn is_transparent(&self) -> bool {
+        let takes_time = self.command.0 + self.delay.0 + self.port.command.0 > 0;
+        let bounds = self.tags != u64::MAX || self.drive_tags != u64::MAX;
+        self.extended && !takes_time && !bounds && self.port.rate.is_none() && self.uplink.is_none()
+    }
+
     pub(crate) fn of(sheet: &Sheet) -> Result<Hardware, SheetError> {
         let tags = |key| if sheet.has(key) { count_within(sheet, key, 1, 1 << 20) } else { Ok(u64::MAX) };
         Ok(Hardware {
@@ -182,6 +236,7 @@ impl Hardware {
             uplink: Pace::of_limit(sheet, "adapter.rate")?,
             coalesce: count_within(sheet, "adapter.coalesce", 1, 1 << 16)? as usize,
             coalesce_time: sheet.time("adapter.coalesce_time")?,
+            extended: false,
         })
     }
 }

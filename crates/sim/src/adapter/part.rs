@@ -37,6 +37,8 @@ pub(crate) struct Adapter {
     waiting: VecDeque<RequestId>,
     /// Completions that wait for others.
     held: Vec<RequestId>,
+    /// Commands go to the drives at the moment they come.
+    passes_at_once: bool,
     /// Number of the timer that counts.
     timer: u32,
 }
@@ -46,6 +48,7 @@ impl Adapter {
         let port = Port { free: hardware.drive_tags, ..Port::default() };
         Adapter {
             free: hardware.tags,
+            passes_at_once: hardware.is_transparent(),
             ports: vec![port; drives.len()],
             hardware,
             drives,
@@ -107,7 +110,10 @@ impl Adapter {
 
     fn status(&mut self, id: RequestId, sim: &mut Sim) {
         sim.spend(id, Stage::Adapter);
+        // An extended command stays one where nothing separates its requests.
+        let followers = if self.passes_at_once { sim.request(id).followers } else { 0 };
         sim.send(self.drives[self.port_of(id)], id);
+        sim.request_mut(id).followers = followers;
     }
 
     /// The transfer is set up; the bus is the command's until its data are over.

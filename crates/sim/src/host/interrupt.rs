@@ -70,6 +70,7 @@ impl Host {
             if !by_kernel {
                 self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize].coming -= 1;
             }
+            self.has_room(id, self.lines[line].core, sim);
             let whole = if self.flights[id.0 as usize].is_part { sim.join(id) } else { Some(id) };
             match whole {
                 Some(id) if by_kernel => sim.finish(id),

@@ -9,6 +9,7 @@ pub(crate) enum Layer {
     Syscall,
     Vfs,
     FileSystem,
+    Memory,
     PageCache,
     Copy,
     Block,
@@ -30,11 +31,12 @@ pub(crate) const LAYERS: usize = Layer::WAY.len();
 
 impl Layer {
     /// All, in the order of the way.
-    pub(crate) const WAY: [Layer; 18] = [
+    pub(crate) const WAY: [Layer; 19] = [
         Layer::Application,
         Layer::Syscall,
         Layer::Vfs,
         Layer::FileSystem,
+        Layer::Memory,
         Layer::PageCache,
         Layer::Copy,
         Layer::Block,
@@ -58,6 +60,7 @@ impl Layer {
             Layer::Syscall => "system call",
             Layer::Vfs => "vfs",
             Layer::FileSystem => "file system",
+            Layer::Memory => "memory",
             Layer::PageCache => "page cache",
             Layer::Copy => "copy",
             Layer::Block => "block",

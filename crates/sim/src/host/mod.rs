@@ -20,6 +20,7 @@ mod filesystem;
 mod interrupt;
 mod layer;
 mod lock;
+mod merge;
 mod part;
 mod paths;
 mod steps;
@@ -32,8 +33,9 @@ use iostack_workload::Rng;
 use crate::adapter::{Adapter, Driver, Hardware};
 use crate::devices::parameter::{count_within, needs, with};
 use crate::devices::{self, DeviceKind};
-use crate::engine::{Part, PartId, Shape, World};
+use crate::engine::{Part, PartId, World};
 use crate::sheet::{Sheet, SheetError, Unit};
+use merge::Subsystem;
 use part::{Drives, Host};
 use system::System;
 use thread::Wait;
@@ -95,6 +97,18 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "written",
             "the file is there, or begins empty: then pages are given places, and nothing is read to write part of one",
         ),
+        with(
+            "platform.subsystem",
+            Unit::Word(Subsystem::WORDS),
+            "async",
+            "how requests reach a drive: interrupts; each thread polls; threads merge in time; a plugged queue merges in time",
+        ),
+        with(
+            "platform.outstanding",
+            Unit::Count,
+            "none",
+            "commands that the host leaves in a drive before it has handled a completion; 1 when threads poll",
+        ),
         with("platform.register_read", Unit::Number, "2100", "clocks of an uncacheable read of a register"),
         with(
             "platform.interrupts",
@@ -122,7 +136,7 @@ pub(crate) fn part_of_a_platform(sheet: &Sheet, _: &mut World, _: u64) -> Result
 }
 
 /// The scheduler, and how many I/Os it lets into a drive.
-fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Option<(elevator::Spec, u64)>, SheetError> {
+fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Scheduler, SheetError> {
     if !sheet.has("platform.scheduler") {
         return Ok(None);
     }
@@ -142,43 +156,42 @@ fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Option<(elevator::Spec, 
     Ok(Some((elevator::Spec::of(&member, drive.kind.name == "hdd")?, depth)))
 }
 
-fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
-    let member = |key: &str, kind: &str| {
-        let member = sheet.device(key)?;
-        if member.kind.name == kind {
-            return Ok(member);
-        }
-        Err(sheet.refuse(
-            key,
-            &format!("it is a {}", member.kind.name),
-            &format!("name a sheet of kind {kind}"),
-        ))
-    };
-    let (system, adapter) = (member("platform.os", "os")?, member("platform.adapter", "adapter")?);
-    let drive = sheet.device("platform.drive")?;
-    if [KIND.name, "os", "adapter", "scheduler", "fs"].contains(&drive.kind.name) {
-        return Err(sheet.refuse("platform.drive", &format!("it is a {}", drive.kind.name), "name a drive"));
+/// A member, which must be of this kind.
+fn member(sheet: &Sheet, key: &str, kind: &str) -> Result<Sheet, SheetError> {
+    let member = sheet.device(key)?;
+    if member.kind.name == kind {
+        return Ok(member);
     }
-    let ghz = sheet.number("platform.ghz")?;
-    if !(0.001..=1000.0).contains(&ghz) {
-        return Err(sheet.refuse("platform.ghz", "no core has such a clock", "write it like 2.93"));
-    }
+    let what = format!("it is a {}", member.kind.name);
+    Err(sheet.refuse(key, &what, &format!("name a sheet of kind {kind}")))
+}
+
+/// A scheduler, and how many I/Os it lets into a drive.
+type Scheduler = Option<(elevator::Spec, u64)>;
+
+/// Drives, adapters above them, schedulers above these.
+fn drives_of(
+    sheet: &Sheet,
+    drive: &Sheet,
+    scheduler: &Scheduler,
+    world: &mut World,
+    seed: u64,
+) -> Result<Drives, SheetError> {
     let adapters = count_within(sheet, "platform.adapters", 1, 64)? as usize;
     let count = count_within(sheet, "platform.drives", 1, 256)? as usize;
     let mut drives = Vec::new();
     for index in 0..count {
-        drives.push(devices::build(&drive, world, Rng::stream(seed, index as u64).next_u64())?);
+        drives.push(devices::build(drive, world, Rng::stream(seed, index as u64).next_u64())?);
     }
-    let each = world.shape_of(drives[0]).expect("a drive has a shape");
-    let hardware = Hardware::of(&adapter)?;
-    let spread = sheet.word("platform.spread")? == "offsets";
-    if !spread && count > 1 && world.sim.keeps_stamps() {
+    let shape = world.shape_of(drives[0]).expect("a drive has a shape");
+    let adapter = member(sheet, "platform.adapter", "adapter")?;
+    let extended = sheet.has("platform.outstanding") || sheet.word("platform.subsystem")? != "async";
+    let hardware = Hardware { extended, ..Hardware::of(&adapter)? };
+    let in_a_row = sheet.word("platform.spread")? == "offsets";
+    if !in_a_row && count > 1 && world.sim.keeps_stamps() {
         let remedy = "set platform.spread=offsets, or platform.drives=1";
-        return Err(sheet.refuse(
-            "platform.spread",
-            "a job that verifies needs one space for all threads",
-            remedy,
-        ));
+        let what = "a job that verifies needs one space for all threads";
+        return Err(sheet.refuse("platform.spread", what, remedy));
     }
     let parts: Vec<PartId> = (0..adapters)
         .map(|first| {
@@ -186,45 +199,70 @@ fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetErr
             world.add(Box::new(Adapter::new(hardware.clone(), own)))
         })
         .collect();
-    let scheduler = scheduler_of(sheet, &drive)?;
-    let doors = (0..count).map(|drive| match &scheduler {
+    let doors = (0..count).map(|drive| match scheduler {
         Some((spec, depth)) => {
             world.add(Box::new(elevator::Elevator::new(spec, parts[drive % adapters], *depth)))
         }
         None => parts[drive % adapters],
     });
     let doors = doors.collect();
-    let mut system = System::of(&system)?;
+    Ok(Drives { adapters: parts, doors, count, shape, in_a_row })
+}
+
+/// The machine's own numbers, and how requests reach its drives.
+fn machine_of(
+    sheet: &Sheet,
+    (system, driver): (&System, &Driver),
+    scheduler: &Scheduler,
+) -> Result<part::Machine, SheetError> {
+    let ghz = sheet.number("platform.ghz")?;
+    if !(0.001..=1000.0).contains(&ghz) {
+        return Err(sheet.refuse("platform.ghz", "no core has such a clock", "write it like 2.93"));
+    }
+    let outstanding = if sheet.has("platform.outstanding") {
+        Some(count_within(sheet, "platform.outstanding", 1, 1 << 20)? as u32)
+    } else {
+        None
+    };
+    Ok(part::Machine {
+        cores: count_within(sheet, "platform.cores", 1, 1024)? as usize,
+        ns_per_clock: 1.0 / ghz,
+        contention: scheduler.as_ref().map_or(0.0, |(spec, _)| spec.contention),
+        register_read: sheet.number("platform.register_read")?,
+        one_for_all: sheet.word("platform.interrupts")? == "one",
+        wait: match sheet.word("platform.completion")? {
+            "hybrid" => Wait::Nap,
+            "interrupt" if !system.polls => Wait::Sleep,
+            _ => Wait::Spin,
+        },
+        subsystem: Subsystem::of(sheet.word("platform.subsystem")?, driver.copies),
+        outstanding,
+    })
+}
+
+fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
+    let os = member(sheet, "platform.os", "os")?;
+    let driver = Driver::of(&member(sheet, "platform.adapter", "adapter")?)?;
+    let drive = sheet.device("platform.drive")?;
+    if [KIND.name, "os", "adapter", "scheduler", "fs"].contains(&drive.kind.name) {
+        return Err(sheet.refuse("platform.drive", &format!("it is a {}", drive.kind.name), "name a drive"));
+    }
+    let scheduler = scheduler_of(sheet, &drive)?;
+    let mut system = System::of(&os)?;
     if let Some((spec, _)) = &scheduler {
         system.scheduled_by(spec);
     }
-    let fs = sheet.has("platform.fs").then(|| member("platform.fs", "fs")).transpose()?;
-    let fs = fs.map(|fs| filesystem::FileSystem::of(&fs, each.capacity.0)).transpose()?;
+    let drives = drives_of(sheet, &drive, &scheduler, world, seed)?;
+    let fs = sheet.has("platform.fs").then(|| member(sheet, "platform.fs", "fs")).transpose()?;
+    let fs = fs.map(|fs| filesystem::FileSystem::of(&fs, drives.shape.capacity.0)).transpose()?;
     system.file_system = fs.as_ref().map_or(0.0, |fs| fs.clocks);
-    let os = member("platform.os", "os")?;
-    let mut host = Host::new(
-        part::Machine {
-            cores: count_within(sheet, "platform.cores", 1, 1024)? as usize,
-            ns_per_clock: 1.0 / ghz,
-            contention: scheduler.as_ref().map_or(0.0, |(spec, _)| spec.contention),
-            register_read: sheet.number("platform.register_read")?,
-            one_for_all: sheet.word("platform.interrupts")? == "one",
-            wait: match sheet.word("platform.completion")? {
-                "hybrid" => Wait::Nap,
-                "interrupt" if !system.polls => Wait::Sleep,
-                _ => Wait::Spin,
-            },
-        },
-        &system,
-        &Driver::of(&adapter)?,
-        Drives { adapters: parts, doors, count, shape: Shape { ..each }, in_a_row: spread },
-    );
+    let spaces = if drives.in_a_row { 1 } else { drives.count as u32 };
+    let mut host = Host::new(machine_of(sheet, (&system, &driver), &scheduler)?, &system, &driver, drives);
     let shape = host.shape().expect("a host has a shape");
     if !sheet.has("platform.memory") {
         return Ok(world.add(Box::new(host)));
     }
     let fs = fs.unwrap_or_else(filesystem::FileSystem::none);
-    let spaces = if spread { 1 } else { count as u32 };
     let config = buffered::Config::of(sheet, shape, spaces, fs.area)?;
     let clocks = buffered::Clocks::of(&os, &system)?;
     host.kernel_threads = spaces as usize;

@@ -9,6 +9,7 @@ use super::crew::{Core, Crew};
 use super::interrupt::{Count, Line};
 use super::layer::{Layer, Work};
 use super::lock::Locks;
+use super::merge::{DOORBELL, Merge, PLUG, SOFTIRQ, Subsystem};
 use super::paths::{Paths, Way};
 use super::system::System;
 use super::thread::{State, Thread, Wait};
@@ -35,6 +36,9 @@ pub(crate) struct Machine {
     pub(crate) one_for_all: bool,
     /// How threads wait that do not ask for polling themselves; and those that do.
     pub(crate) wait: Wait,
+    pub(crate) subsystem: Subsystem,
+    /// Commands that the host leaves in a drive.
+    pub(crate) outstanding: Option<u32>,
 }
 
 /// The drives and how to reach them.
@@ -82,6 +86,8 @@ pub(crate) struct Host {
     pub(super) lines: Vec<Line>,
     pub(super) count: Count,
     pub(super) locks: Locks,
+    /// Requests gather before the drives.
+    pub(super) merge: Option<Merge>,
     pub(super) flights: Vec<Flight>,
     /// Threads that linger, and their cores.
     pub(super) lingering: Vec<u32>,
@@ -105,20 +111,23 @@ impl Host {
             let turn = if software.per_core { line } else { line % machine.cores };
             if machine.one_for_all { 0 } else { (turn % machine.cores) as u32 }
         };
+        let merge = Merge::new(&machine, system, software, drives.count);
+        let (below, own) = machine.costs_of_submission(system, software);
         Host {
             plugs: drives.count == 1 || !drives.in_a_row,
-            holds: system.scheduler_hold > 0.0 || software.lock > 0.0,
+            holds: below.scheduler_hold > 0.0 || software.lock > 0.0,
             per_core: software.per_core,
             polls: false,
             ticks: false,
             slice: system.slice,
             epoch: 0,
-            paths: Paths::new(system, software, machine.register_read, machine.ns_per_clock),
+            paths: Paths::new(&below, &own, machine.register_read, machine.ns_per_clock),
             crew: Crew::new(machine.cores),
             threads: Vec::new(),
             lines: (0..lines).map(|line| Line { core: core(line), ..Line::default() }).collect(),
             count: Count::default(),
-            locks: Locks::new(&machine, system, software, &drives),
+            locks: Locks::new(&machine, &below, software, &drives),
+            merge,
             flights: Vec::new(),
             lingering: Vec::new(),
             lock_ns: 0,
@@ -169,12 +178,14 @@ impl Host {
     /// Every ns of a core was spent on something that is told.
     fn check_ledger(&self) {
         let booked: u64 = self.crew.cores.iter().map(|core| core.account.booked()).sum();
+        let merged = self.merge.as_ref().map_or(0, Merge::booked);
         let told = self.carried_ns
             + self.paths.booked()
             + self.lock_ns
             + self.spin_ns
             + self.compute_ns
-            + self.kernel_ns;
+            + self.kernel_ns
+            + merged;
         assert!(booked == told, "cores were busy for {booked} ns, and layers took {told} ns");
     }
 }
@@ -200,6 +211,7 @@ impl Part for Host {
         let mut helpers = Vec::new();
         for caller in callers {
             let (way, helps) = Way::of(caller.engine);
+            let helps = helps.filter(|_| self.merge.is_none());
             let wait = self.wait_of(caller.engine);
             let own = if helps.is_some() { Wait::Sleep } else { wait };
             let way = self.paths.way(way);
@@ -225,6 +237,7 @@ impl Part for Host {
         }
         self.threads.append(&mut helpers);
         self.polls = self.threads.iter().any(|thread| thread.helps || thread.wait != Wait::Sleep);
+        self.meet_subsystem();
     }
 
     fn arrive(&mut self, id: RequestId, sim: &mut Sim) {
@@ -241,6 +254,9 @@ impl Part for Host {
         let Flight { drive, line, is_part, issued } = self.flights[id.0 as usize];
         if self.drives.in_a_row {
             sim.request_mut(id).offset += u64::from(drive) * self.drives.shape.capacity.0;
+        }
+        if self.is_polled(id, sim) {
+            return;
         }
         if sim.request(id).by_kernel {
             return self.interrupts(usize::from(line), id, sim);
@@ -275,6 +291,7 @@ impl Part for Host {
             LINE => self.handled(index as usize, sim),
             TICK => self.slice_ends(index, sim),
             NAP => self.nap_ends(index, sim),
+            kind @ (PLUG | DOORBELL | SOFTIRQ) => self.merge_wakes(kind, index, sim),
             _ => self.is_awake(index, sim),
         }
     }
@@ -286,6 +303,9 @@ impl Part for Host {
         self.paths.begin();
         self.crew.cores.iter_mut().for_each(|core| core.account.begin(now));
         self.locks.begin(now);
+        if let Some(merge) = &mut self.merge {
+            merge.begin();
+        }
         self.count = Count::default();
         self.crew.switches = 0;
         (self.lock_ns, self.spin_ns, self.compute_ns, self.kernel_ns) = (0, 0, 0, 0);
@@ -300,6 +320,9 @@ impl Part for Host {
 
     fn host(&self, now: Time, ios: u64) -> Option<HostUse> {
         let mut work: Work = self.paths.settle();
+        if let Some(merge) = &self.merge {
+            merge.settle(&mut work);
+        }
         let clocks = |ns: u64| ns as f64 / self.machine.ns_per_clock;
         work.add(Layer::Application, clocks(self.compute_ns));
         work.add(Layer::Lock, clocks(self.lock_ns));

@@ -152,6 +152,7 @@ impl Paths {
                 (Layer::Application, own),
                 (Layer::Vfs, system.vfs + extra),
                 (Layer::FileSystem, if way == Way::Kernel { 0.0 } else { system.file_system }),
+                (Layer::Memory, system.pin),
                 (Layer::Block, system.block),
                 (Layer::Scheduler, system.scheduler),
                 (Layer::Scsi, if driver.is_scsi { system.scsi } else { 0.0 }),

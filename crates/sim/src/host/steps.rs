@@ -2,6 +2,7 @@
 
 use iostack_model::Stage;
 
+use super::merge::Merge;
 use super::part::{Flight, Host, STEP};
 use super::paths::Way;
 use super::thread::{State, Step, Thread, Wait};
@@ -13,6 +14,7 @@ pub(super) const CORE_BITS: u32 = 12;
 impl Host {
     /// The thread has a core: what does it do there?
     pub(super) fn begin_step(&mut self, index: u32, sim: &mut Sim) {
+        let duty = self.duty_step(index, sim);
         let thread = &mut self.threads[index as usize];
         let mut ns = 0;
         thread.is_woken = false;
@@ -20,6 +22,11 @@ impl Host {
             ns += self.paths.switch_in.once();
         }
         let next = thread.todo.front().copied();
+        if let Some((step, more)) = duty {
+            (thread.step, thread.state) = (step, State::Running);
+            let core = thread.core;
+            return self.run(core, ns + more, sim);
+        }
         ns += match next {
             _ if thread.left_ns > 0 => self.compute(index),
             Some(first) if sim.request(first).kind == Kind::Compute => {
@@ -98,7 +105,9 @@ impl Host {
         let count = batch.len() as u64;
         let mut ns = 0;
         ns += self.paths.wake.repeat(u64::from(wakes));
-        if *wait == Wait::Sleep {
+        if self.merge.as_ref().is_some_and(Merge::polls) {
+            // Whoever polled has paid.
+        } else if *wait == Wait::Sleep {
             let lines = &self.lines;
             let away = |id: &&RequestId| {
                 let line = self.flights[id.0 as usize].line;
@@ -154,7 +163,10 @@ impl Host {
                 }
                 self.linger(index, sim);
             }
-            Step::Look => self.go_on(index, sim),
+            Step::Look | Step::Enter => self.go_on(index, sim),
+            Step::Dispatch => self.dispatched(index, sim),
+            Step::Retire => self.retired(index, sim),
+            Step::HandOut => self.handed_out(index, sim),
         }
     }
 
@@ -242,9 +254,24 @@ impl Host {
         self.ring(core, self.drive_of(id, sim), (id, false), sim);
     }
 
-    /// The doorbell of a drive.
+    /// To a drive, or in line for it.
     #[inline]
     fn ring(&mut self, core: u32, drive: usize, (id, is_part): (RequestId, bool), sim: &mut Sim) {
+        if self.merge.is_some() {
+            return self.line_up(drive, (id, is_part), sim);
+        }
+        self.send_down(core, drive, (id, is_part), sim);
+    }
+
+    /// The doorbell of a drive.
+    #[inline]
+    pub(super) fn send_down(
+        &mut self,
+        core: u32,
+        drive: usize,
+        (id, is_part): (RequestId, bool),
+        sim: &mut Sim,
+    ) {
         let adapters = self.drives.adapters.len();
         let (adapter, in_adapter) =
             if adapters == 1 { (0, drive) } else { (drive % adapters, drive / adapters) };

@@ -3,7 +3,7 @@
 use super::elevator::Spec as Scheduler;
 use super::part_of_a_platform;
 use crate::devices::DeviceKind;
-use crate::devices::parameter::{needs, with};
+use crate::devices::parameter::{count_within, needs, with};
 use crate::sheet::{Sheet, SheetError, Unit};
 
 pub(crate) const KIND: DeviceKind = DeviceKind {
@@ -13,6 +13,12 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
         with("os.application", Unit::Number, "0", "clocks of the program itself, for each I/O"),
         needs("os.syscall", Unit::Number, "clocks into the kernel and back, for each call"),
         needs("os.vfs", Unit::Number, "clocks from the call to the block layer, direct I/O"),
+        with(
+            "os.pin",
+            Unit::Number,
+            "0",
+            "clocks of pinning the caller's pages, direct I/O, where `os.vfs` leaves it out",
+        ),
         needs("os.block", Unit::Number, "clocks of the block layer on the way down"),
         needs("os.block_end", Unit::Number, "clocks of the block layer on the way up"),
         with(
@@ -70,6 +76,8 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "clocks for each page that comes into the page cache: room, insertion, the end of its I/O",
         ),
         with("os.lookup", Unit::Number, "0", "clocks for each page that is looked up in the page cache"),
+        with("os.unplug_count", Unit::Count, "4", "requests that unplug a queue which gathers them"),
+        with("os.unplug_time", Unit::Time, "3ms", "a queue is plugged so long at most"),
     ],
     build: part_of_a_platform,
 };
@@ -80,6 +88,7 @@ pub(crate) struct System {
     pub(crate) application: f64,
     pub(crate) syscall: f64,
     pub(crate) vfs: f64,
+    pub(crate) pin: f64,
     pub(crate) block: f64,
     pub(crate) block_end: f64,
     pub(crate) scsi: f64,
@@ -100,6 +109,8 @@ pub(crate) struct System {
     pub(crate) poll: f64,
     /// Of a file system that I/Os go through.
     pub(crate) file_system: f64,
+    pub(crate) unplug_count: usize,
+    pub(crate) unplug_ns: u64,
     pub(crate) scheduler: f64,
     pub(crate) scheduler_hold: f64,
 }
@@ -123,6 +134,7 @@ impl System {
             application: clocks("os.application")?,
             syscall: clocks("os.syscall")?,
             vfs: clocks("os.vfs")?,
+            pin: clocks("os.pin")?,
             block: clocks("os.block")?,
             block_end: clocks("os.block_end")?,
             scsi: clocks("os.scsi")?,
@@ -141,6 +153,8 @@ impl System {
             polls: sheet.word("os.completion")? == "poll",
             poll: clocks("os.poll")?,
             file_system: 0.0,
+            unplug_count: count_within(sheet, "os.unplug_count", 1, 1 << 16)? as usize,
+            unplug_ns: sheet.time("os.unplug_time")?.0,
             scheduler: 0.0,
             scheduler_hold: 0.0,
         })

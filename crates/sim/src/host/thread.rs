@@ -30,6 +30,11 @@ pub(crate) enum Step {
     Reap,
     Compute,
     Look,
+    /// For the subsystem, see `merge`: into line, until the doorbell, after the end, results to others.
+    Enter,
+    Dispatch,
+    Retire,
+    HandOut,
 }
 
 /// How a thread waits for its I/Os.
@@ -76,6 +81,8 @@ pub(crate) struct Thread {
     pub(crate) slept: bool,
     /// It has slept for this submission.
     pub(crate) napped: bool,
+    /// It polls in the kernel, and is not to be displaced.
+    pub(crate) keeps_core: bool,
     /// It spins since then.
     pub(crate) spins_from: Time,
     /// It has its core since then.
@@ -113,6 +120,7 @@ impl Thread {
             left_ns: 0,
             slept: false,
             napped: false,
+            keeps_core: false,
             spins_from: 0,
             since: 0,
             allowed: caller.cpus.clone().map(Vec::into_boxed_slice),
@@ -160,6 +168,12 @@ impl Thread {
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         !self.todo.is_empty() || self.left_ns > 0 || self.has_enough(0)
+    }
+
+    /// It only looks, and may leave its core to others.
+    #[inline]
+    pub(crate) fn may_yield(&self) -> bool {
+        self.state == State::Spins && !self.keeps_core
     }
 
     #[inline]

@@ -36,7 +36,7 @@ impl Host {
     fn displace_spinner(&mut self, woken: u32, sim: &mut Sim) {
         let spinners = self.crew.cores.iter().filter_map(|core| core.thread).filter(|&index| {
             let thread = &self.threads[index as usize];
-            thread.state == State::Spins && self.threads[woken as usize].may_use(thread.core)
+            thread.may_yield() && self.threads[woken as usize].may_use(thread.core)
         });
         if let Some(index) = spinners.min_by_key(|&index| self.threads[index as usize].since) {
             self.yields(index, sim);
@@ -78,6 +78,9 @@ impl Host {
 
     /// The thread has submitted, looked, or given I/Os back: there is more to do, or it waits.
     pub(super) fn go_on(&mut self, index: u32, sim: &mut Sim) {
+        if self.serves(index, sim) {
+            return;
+        }
         let now = sim.now();
         let thread = &mut self.threads[index as usize];
         if thread.has_work() {
@@ -110,7 +113,7 @@ impl Host {
         self.release(core, sim);
     }
 
-    fn spin(&mut self, index: u32, sim: &mut Sim) {
+    pub(super) fn spin(&mut self, index: u32, sim: &mut Sim) {
         let thread = &mut self.threads[index as usize];
         (thread.state, thread.spins_from) = (State::Spins, sim.now());
         self.tick(sim);
@@ -123,7 +126,7 @@ impl Host {
         }
         let spinners = self.crew.cores.iter().filter_map(|core| core.thread).filter_map(|index| {
             let thread = &self.threads[index as usize];
-            (thread.state == State::Spins).then_some(thread.since + self.slice)
+            thread.may_yield().then_some(thread.since + self.slice)
         });
         if let Some(first) = spinners.min() {
             self.ticks = true;
@@ -140,7 +143,7 @@ impl Host {
         for core in 0..self.crew.cores.len() {
             let Some(index) = self.crew.cores[core].thread else { continue };
             let thread = &self.threads[index as usize];
-            let is_over = thread.state == State::Spins && sim.now() >= thread.since + self.slice;
+            let is_over = thread.may_yield() && sim.now() >= thread.since + self.slice;
             let fits = |&next: &u32| self.threads[next as usize].may_use(core as u32);
             if is_over && self.crew.queue.iter().any(fits) {
                 self.yields(index, sim);

@@ -1,0 +1,288 @@
+//! What waits, and what is dispatched now?
+//!
+//! A policy decides and touches nothing: it looks at what waits for a drive and says whose turn it is, what that one takes as
+//! one command, and how the others wait. `steps.rs` does what it says. A new subsystem is a [`Gather`] and a row in `of`.
+
+use std::collections::VecDeque;
+
+use super::Subsystem;
+use crate::engine::{Kind, RequestId, Time};
+
+/// A request that waits for the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) id: RequestId,
+    /// Who submitted it.
+    pub(crate) thread: u32,
+    pub(crate) kind: Kind,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+    /// It waits since then.
+    pub(crate) since: Time,
+    /// Its thread stands in line for it, and may dispatch it.
+    pub(crate) stands: bool,
+    /// Its thread was told to dispatch it, and has not begun.
+    pub(crate) called: bool,
+    /// Its thread is on a core.
+    pub(crate) awake: bool,
+}
+
+/// What a policy sees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits<'a> {
+    pub(crate) now: Time,
+    /// In order of arrival; never empty.
+    pub(crate) waiting: &'a VecDeque<Waiting>,
+    /// No command is in the drive.
+    pub(crate) idle: bool,
+    /// A thread has the queue's lock while it polls for its command.
+    pub(crate) held: bool,
+}
+
+impl Waits<'_> {
+    /// The first that nobody was told to dispatch.
+    fn first(&self) -> Option<&Waiting> {
+        self.waiting.iter().find(|each| !each.called)
+    }
+}
+
+/// Who dispatches?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Nobody yet: something must come, or go.
+    Nobody,
+    /// Nobody before this moment, unless something comes.
+    Not(Time),
+    /// Whoever noticed that the drive has room: the thread that came, or the interrupt.
+    Here,
+    /// This thread.
+    Thread(u32),
+    /// The kernel's own thread.
+    Worker,
+}
+
+/// How does a thread wait whose request came and is not dispatched by itself?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// It does not: it goes on with its program.
+    Leaves,
+    /// On its core.
+    Spins,
+    Sleeps,
+}
+
+/// A policy.
+pub(crate) trait Gather {
+    /// The drive has room: who acts?
+    fn turn(&self, waits: &Waits) -> Turn;
+
+    /// What `who` (absent: an interrupt, or the kernel's thread) takes as one command: indices, rising.
+    fn take(&self, waits: &Waits, who: Option<u32>, picked: &mut Vec<usize>);
+
+    /// How the thread waits whose request came last.
+    fn manner(&self, waits: &Waits) -> Manner;
+
+    /// Whoever dispatches polls for the end; else it is an interrupt that brings it.
+    fn polls(&self) -> bool {
+        true
+    }
+}
+
+/// The policy of a subsystem.
+pub(crate) fn of(subsystem: Subsystem, limits: Limits) -> Box<dyn Gather> {
+    match subsystem {
+        Subsystem::Async => Box::new(Async { limits }),
+        Subsystem::Sync | Subsystem::Caller => Box::new(Sync),
+        Subsystem::Stm => Box::new(Stm { limits }),
+        Subsystem::Atm => Box::new(Atm { limits }),
+        Subsystem::Worker => Box::new(Worker),
+    }
+}
+
+/// How much is gathered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Requests in an extended command.
+    pub(crate) batch: usize,
+    /// Bytes of neighbours that become one request.
+    pub(crate) merge_bytes: u64,
+    /// So many requests unplug a queue.
+    pub(crate) unplug_count: usize,
+    /// A queue is plugged so long at most, ns.
+    pub(crate) unplug_ns: u64,
+}
+
+/// A request queue, commands one by one, interrupts. Neighbours become one request.
+struct Async {
+    limits: Limits,
+}
+
+impl Gather for Async {
+    fn turn(&self, _: &Waits) -> Turn {
+        Turn::Here
+    }
+
+    fn take(&self, waits: &Waits, _: Option<u32>, picked: &mut Vec<usize>) {
+        run_of_neighbours(waits, self.limits.merge_bytes, picked);
+    }
+
+    fn manner(&self, _: &Waits) -> Manner {
+        Manner::Leaves
+    }
+
+    fn polls(&self) -> bool {
+        false
+    }
+}
+
+/// The first that waits, and those that follow it on the medium.
+fn run_of_neighbours(waits: &Waits, bytes_most: u64, picked: &mut Vec<usize>) {
+    let first = waits.waiting[0];
+    let (mut end, mut bytes) = (first.offset + u64::from(first.length), u64::from(first.length));
+    picked.push(0);
+    if !moves_data(first.kind) {
+        return;
+    }
+    for (index, each) in waits.waiting.iter().enumerate().skip(1) {
+        let length = u64::from(each.length);
+        if each.kind == first.kind && each.offset == end && bytes + length <= bytes_most {
+            picked.push(index);
+            (end, bytes) = (end + length, bytes + length);
+        }
+    }
+}
+
+fn moves_data(kind: Kind) -> bool {
+    matches!(kind, Kind::Read | Kind::Write)
+}
+
+/// Each thread takes the drive for itself, in order of arrival.
+struct Sync;
+
+impl Gather for Sync {
+    fn turn(&self, waits: &Waits) -> Turn {
+        // A lock goes to who spins for it, not to who has lost its core meanwhile.
+        let spins = waits.waiting.iter().find(|each| !each.called && each.awake);
+        spins.or(waits.first()).map_or(Turn::Nobody, |next| Turn::Thread(next.thread))
+    }
+
+    fn take(&self, waits: &Waits, who: Option<u32>, picked: &mut Vec<usize>) {
+        picked.extend(waits.waiting.iter().position(|each| each.stands && Some(each.thread) == who));
+    }
+
+    fn manner(&self, _: &Waits) -> Manner {
+        Manner::Spins
+    }
+}
+
+/// Synchronous temporal merge: one winner takes all that waits, the others sleep; the next winner is the oldest that came
+/// meanwhile.
+struct Stm {
+    limits: Limits,
+}
+
+impl Gather for Stm {
+    fn turn(&self, waits: &Waits) -> Turn {
+        waits.first().map_or(Turn::Nobody, |first| Turn::Thread(first.thread))
+    }
+
+    fn take(&self, waits: &Waits, who: Option<u32>, picked: &mut Vec<usize>) {
+        let own = waits.waiting.iter().position(|each| Some(each.thread) == who).unwrap_or(0);
+        all_like(waits, own, self.limits.batch, picked);
+    }
+
+    fn manner(&self, _: &Waits) -> Manner {
+        Manner::Sleeps
+    }
+}
+
+/// That one, and all others of its kind, the oldest first.
+fn all_like(waits: &Waits, own: usize, batch: usize, picked: &mut Vec<usize>) {
+    let kind = waits.waiting[own].kind;
+    let room = if moves_data(kind) { batch - 1 } else { 0 };
+    let others = waits
+        .waiting
+        .iter()
+        .enumerate()
+        .filter(|&(index, each)| index != own && each.kind == kind && !each.called);
+    picked.extend(others.map(|(index, _)| index).take(room));
+    picked.push(own);
+    picked.sort_unstable();
+}
+
+/// Asynchronous temporal merge: writes wait in a plugged queue, and the kernel's thread takes all of them. A read that finds
+/// the drive idle is dispatched by its own thread, which keeps the queue's lock: who comes meanwhile spins.
+struct Atm {
+    limits: Limits,
+}
+
+impl Gather for Atm {
+    fn turn(&self, waits: &Waits) -> Turn {
+        let Some(first) = waits.first() else { return Turn::Nobody };
+        if first.stands && first.kind != Kind::Write {
+            let reads = |each: &&Waiting| each.stands && each.kind != Kind::Write && !each.called;
+            let spins = waits.waiting.iter().filter(reads).find(|each| each.awake);
+            return Turn::Thread(spins.unwrap_or(first).thread);
+        }
+        let unplugged = first.since + self.limits.unplug_ns;
+        let many = waits.waiting.len() >= self.limits.unplug_count;
+        let reads = waits.waiting.iter().any(|each| each.kind != Kind::Write);
+        if many || reads || waits.now >= unplugged { Turn::Worker } else { Turn::Not(unplugged) }
+    }
+
+    fn take(&self, waits: &Waits, who: Option<u32>, picked: &mut Vec<usize>) {
+        match who {
+            Some(_) => Sync.take(waits, who, picked),
+            None => all_runs(waits, self.limits, picked),
+        }
+    }
+
+    fn manner(&self, waits: &Waits) -> Manner {
+        let last = waits.waiting.back().expect("something came");
+        let reads = last.kind != Kind::Write && waits.idle;
+        if waits.held || reads { Manner::Spins } else { Manner::Leaves }
+    }
+}
+
+/// All that is of the first's kind; neighbours count as one request of the extended command.
+fn all_runs(waits: &Waits, limits: Limits, picked: &mut Vec<usize>) {
+    let kind = waits.waiting[0].kind;
+    let inside = |each: &Waiting| each.kind == kind && !each.stands;
+    let mut list: Vec<usize> =
+        (0..waits.waiting.len()).filter(|&index| inside(&waits.waiting[index])).collect();
+    if !moves_data(kind) {
+        list.truncate(1);
+    }
+    list.sort_by_key(|&index| waits.waiting[index].offset);
+    let (mut runs, mut end, mut bytes) = (0, None, 0);
+    for index in list {
+        let each = waits.waiting[index];
+        let length = u64::from(each.length);
+        if end != Some(each.offset) || bytes + length > limits.merge_bytes {
+            (runs, bytes) = (runs + 1, 0);
+        }
+        if runs > limits.batch {
+            break;
+        }
+        (end, bytes) = (Some(each.offset + length), bytes + length);
+        picked.push(index);
+    }
+    picked.sort_unstable();
+}
+
+/// The driver's thread takes one request after another.
+struct Worker;
+
+impl Gather for Worker {
+    fn turn(&self, _: &Waits) -> Turn {
+        Turn::Worker
+    }
+
+    fn take(&self, _: &Waits, _: Option<u32>, picked: &mut Vec<usize>) {
+        picked.push(0);
+    }
+
+    fn manner(&self, _: &Waits) -> Manner {
+        Manner::Leaves
+    }
+}

@@ -1,0 +1,338 @@
+//! How do requests come together before a drive that takes few commands at a time?
+//!
+//! ```text
+//!   thread ─► in line ─► whose turn? ─► takes ─► doorbell ─► drive ─► interrupt, or polled ─► hands out
+//!               ▲        gather.rs      steps.rs                                │
+//!               └──────────── the next, as soon as the drive has room ◄─────────┘
+//! ```
+//!
+//! | subsystem | a request |
+//! | --- | --- |
+//! | `async` | waits in a queue where neighbours become one; the next command leaves when the interrupt of the last is handled |
+//! | `sync` | is dispatched by its thread, which stands in line for the drive and polls |
+//! | `stm` | rides on the command of a winner, which takes all that waits and polls; the others sleep |
+//! | `atm` | a write waits plugged until the kernel's thread takes all; a read of an idle drive is dispatched by its thread |
+//!
+//! Two more are the drivers of disks in memory: `worker` hands requests to a thread that copies, `caller` copies in the
+//! caller's context. Without a limit on the commands outstanding, `async` needs none of this, and the host does without.
+//!
+//! Start reading at `gather.rs`, the policies; `steps.rs` is what threads do for them.
+
+mod gather;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use super::layer::{Layer, Path, Work};
+use super::part::{Host, Machine};
+use super::paths::Way;
+use super::system::System;
+use super::thread::Thread;
+use crate::adapter::{Copies, Driver};
+use crate::engine::{Kind, RequestId, Time};
+pub(super) use gather::{Gather, Limits, Waiting, Waits};
+
+/// The queue's timer; an interrupt rings a doorbell; a completion is handed out in the softirq of its thread's core.
+pub(super) const PLUG: u8 = 40;
+pub(super) const DOORBELL: u8 = 41;
+pub(super) const SOFTIRQ: u8 = 42;
+
+/// How requests reach the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subsystem {
+    Async,
+    Sync,
+    Stm,
+    Atm,
+    /// The driver copies in the caller's context.
+    Caller,
+    /// A thread of the driver's copies.
+    Worker,
+}
+
+impl Subsystem {
+    /// Words of `platform.subsystem`.
+    pub(crate) const WORDS: &[&str] = &["async", "sync", "stm", "atm"];
+
+    pub(crate) fn of(word: &str, copies: Copies) -> Subsystem {
+        match (copies, word) {
+            (Copies::Caller, _) => Subsystem::Caller,
+            (Copies::Worker, _) => Subsystem::Worker,
+            (_, "sync") => Subsystem::Sync,
+            (_, "stm") => Subsystem::Stm,
+            (_, "atm") => Subsystem::Atm,
+            _ => Subsystem::Async,
+        }
+    }
+
+    /// Requests pass a queue, and its scheduler.
+    pub(crate) fn queues(self) -> bool {
+        matches!(self, Subsystem::Async | Subsystem::Atm | Subsystem::Worker)
+    }
+
+
+    /// A thread of the kernel's own dispatches, one for each drive.
+    fn has_worker(self) -> bool {
+        matches!(self, Subsystem::Atm | Subsystem::Worker)
+    }
+}
+
+/// What a thread is about between submission and result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Duty {
+    /// Nothing: its program's.
+    #[default]
+    Free,
+    /// Its request waits, and the thread with it.
+    Waits,
+    /// It takes what waits, and rings.
+    Dispatches,
+    /// Its command is in the drive.
+    Polls,
+    /// Its command is through.
+    Retires,
+    /// It hands out the results of its command.
+    HandsOut,
+}
+
+/// A thread's place in all this.
+#[derive(Clone, Debug, Default)]
+struct Seat {
+    duty: Duty,
+    /// Submitted, not in line yet: a thread that waits for its request submits one at a time.
+    mine: VecDeque<(usize, RequestId)>,
+    /// The command that it dispatched, and how much of it is not through.
+    command: Vec<RequestId>,
+    left: usize,
+    gate: usize,
+    sleeps: bool,
+}
+
+/// What stands before a drive.
+#[derive(Clone, Debug, Default)]
+struct Gate {
+    waiting: VecDeque<Waiting>,
+    /// Commands that the drive has room for.
+    room: u32,
+    /// Commands of interrupts that are about to ring.
+    ringing: VecDeque<Vec<RequestId>>,
+    /// A thread keeps the queue's lock while it polls.
+    held: bool,
+    timer: Option<Time>,
+}
+
+/// Clocks of the steps.
+#[derive(Clone, Debug)]
+struct Costs {
+    /// A command, until its doorbell.
+    dispatch: Path,
+    /// The look that finds it through, and the driver's end.
+    retire: Path,
+    /// Each request of it that is polled for.
+    end: Path,
+    /// Each request of it that the softirq completes.
+    complete: Path,
+    wake: Path,
+    /// Clocks for each byte that is copied: reads, writes.
+    copy: [f64; 2],
+    ns_per_clock: f64,
+    copied_ns: u64,
+}
+
+/// The state of the subsystem.
+pub(super) struct Merge {
+    subsystem: Subsystem,
+    gather: Box<dyn Gather>,
+    /// One for each drive.
+    gates: Vec<Gate>,
+    outstanding: u32,
+    /// One for each thread; the workers behind the callers.
+    seats: Vec<Seat>,
+    callers: usize,
+    /// Whose command a request is in, by the request's number.
+    owners: Vec<u32>,
+    costs: Costs,
+    picked: Vec<usize>,
+}
+
+/// No thread polls for it; when it is handled, the drive has room, or another of its command says so.
+const NOBODY: u32 = u32::MAX;
+const FREES: u32 = u32::MAX - 1;
+
+impl Machine {
+    /// What is left to a submission: without a queue no scheduler, and whoever dispatches pays for the command.
+    pub(super) fn costs_of_submission(&self, system: &System, driver: &Driver) -> (System, Driver) {
+        let (mut system, mut driver) = (system.clone(), driver.clone());
+        if self.subsystem == Subsystem::Async && self.outstanding.is_none() {
+            return (system, driver);
+        }
+        (driver.command, driver.translation) = (0.0, 0.0);
+        if self.subsystem != Subsystem::Worker {
+            system.scsi = 0.0;
+        }
+        if !self.subsystem.queues() {
+            (system.scheduler, system.scheduler_hold) = (0.0, 0.0);
+        }
+        (system, driver)
+    }
+}
+
+impl Host {
+    /// The subsystem has threads of its own behind the callers'.
+    pub(super) fn meet_subsystem(&mut self) {
+        let Some(merge) = &mut self.merge else { return };
+        let workers = merge.meet(self.threads.len());
+        self.polls |= merge.polls();
+        let way = self.paths.way(Way::Kernel);
+        for number in 0..workers {
+            let core = (self.machine.cores - 1 - number % self.machine.cores) as u32;
+            self.threads.push(Thread::of_kernel(core, way));
+        }
+    }
+}
+
+impl Merge {
+    /// `None` when requests go straight to the adapters.
+    pub(super) fn new(machine: &Machine, system: &System, driver: &Driver, drives: usize) -> Option<Merge> {
+        let Machine { subsystem, outstanding, ns_per_clock, .. } = *machine;
+        let outstanding = match (subsystem, outstanding) {
+            (Subsystem::Async, None) => return None,
+            (Subsystem::Caller, _) => u32::MAX,
+            (_, limit) => limit.unwrap_or(1),
+        };
+        let path = |list: &[(Layer, f64)]| Path::new(Work::of(list), ns_per_clock);
+        // With interrupts, the softirq that dispatches a command also translates it; the thread of a disk in memory
+        // translates under the lock of its host.
+        let in_queue = subsystem == Subsystem::Async && driver.is_scsi;
+        let layered = in_queue || subsystem == Subsystem::Worker && driver.is_scsi;
+        let when = |cond: bool, clocks: f64| if cond { clocks } else { 0.0 };
+        let copies = driver.copies != Copies::Device;
+        let limits = Limits {
+            batch: driver.batch,
+            merge_bytes: driver.merge_bytes,
+            unplug_count: system.unplug_count,
+            unplug_ns: system.unplug_ns,
+        };
+        Some(Merge {
+            gather: gather::of(subsystem, limits),
+            gates: vec![Gate { room: outstanding, ..Gate::default() }; drives],
+            outstanding,
+            seats: Vec::new(),
+            callers: 0,
+            owners: Vec::new(),
+            costs: Costs {
+                dispatch: path(&[
+                    (Layer::Scsi, when(in_queue, system.scsi)),
+                    (Layer::Translation, when(layered, driver.translation)),
+                    (Layer::Driver, driver.command),
+                ]),
+                retire: path(&[(Layer::Poll, when(!copies, system.poll)), (Layer::DriverReturn, driver.end)]),
+                end: path(&[(Layer::Block, system.block_end)]),
+                complete: path(&[
+                    (Layer::Scsi, when(layered, system.scsi_end)),
+                    (Layer::Block, system.block_end),
+                ]),
+                wake: path(&[(Layer::Switch, system.wake)]),
+                copy: driver.copy,
+                ns_per_clock,
+                copied_ns: 0,
+            },
+            picked: Vec::new(),
+            subsystem,
+        })
+    }
+
+    /// These many threads submit from now on; how many threads of the kernel's come behind them.
+    pub(super) fn meet(&mut self, callers: usize) -> usize {
+        let workers = if self.subsystem.has_worker() { self.gates.len() } else { 0 };
+        self.callers = callers;
+        self.seats = vec![Seat::default(); callers + workers];
+        let room = self.outstanding;
+        self.gates.iter_mut().for_each(|gate| *gate = Gate { room, ..Gate::default() });
+        for gate in 0..workers {
+            self.seats[callers + gate].gate = gate;
+        }
+        workers
+    }
+
+    /// Somebody polls, or spins in line.
+    pub(super) fn polls(&self) -> bool {
+        self.gather.polls()
+    }
+
+    pub(super) fn begin(&mut self) {
+        let Costs { dispatch, retire, end, complete, wake, copied_ns, .. } = &mut self.costs;
+        [dispatch, retire, end, complete, wake].into_iter().for_each(Path::begin);
+        *copied_ns = 0;
+    }
+
+    fn paths(&self) -> [&Path; 5] {
+        let Costs { dispatch, retire, end, complete, wake, .. } = &self.costs;
+        [dispatch, retire, end, complete, wake]
+    }
+
+    /// Time of cores that was booked for it, ns.
+    pub(super) fn booked(&self) -> u64 {
+        self.costs.copied_ns + self.paths().into_iter().map(Path::booked).sum::<u64>()
+    }
+
+    /// Adds what all that was done came to.
+    pub(super) fn settle(&self, sum: &mut Work) {
+        let costs = &self.costs;
+        self.paths().into_iter().for_each(|path| path.settle(sum));
+        sum.add(Layer::Driver, costs.copied_ns as f64 / costs.ns_per_clock);
+    }
+
+    fn worker(&self, gate: usize) -> u32 {
+        (self.callers + gate) as u32
+    }
+
+    fn set_owner(&mut self, id: RequestId, owner: u32) {
+        if self.owners.len() <= id.0 as usize {
+            self.owners.resize(id.0 as usize + 1, NOBODY);
+        }
+        self.owners[id.0 as usize] = owner;
+    }
+
+    fn owner(&self, id: RequestId) -> Option<u32> {
+        self.owners.get(id.0 as usize).copied().filter(|&owner| owner < FREES)
+    }
+
+    /// A policy's view of a gate; nothing when nothing waits there.
+    fn view(gate: &Gate, outstanding: u32, now: Time) -> Option<Waits<'_>> {
+        let idle = gate.room == outstanding;
+        (!gate.waiting.is_empty()).then_some(Waits { now, waiting: &gate.waiting, idle, held: gate.held })
+    }
+
+    /// What `who` takes of what waits, as one command.
+    fn take(&mut self, gate: usize, who: Option<u32>, now: Time) -> Vec<RequestId> {
+        let mut picked = std::mem::take(&mut self.picked);
+        picked.clear();
+        if let Some(waits) = Merge::view(&self.gates[gate], self.outstanding, now) {
+            self.gather.take(&waits, who, &mut picked);
+        }
+        let waiting = &mut self.gates[gate].waiting;
+        let ids = picked.iter().map(|&index| waiting[index].id).collect();
+        for &index in picked.iter().rev() {
+            waiting.remove(index);
+        }
+        self.picked = picked;
+        ids
+    }
+
+    /// Time to copy the data of a request in memory, page by page.
+    fn copy_ns(&mut self, kind: Kind, offset: u64, length: u32) -> u64 {
+        const PAGE: u64 = 4096;
+        let clocks = match kind {
+            Kind::Read => self.costs.copy[0],
+            Kind::Write => self.costs.copy[1],
+            _ => return 0,
+        };
+        let pages = (offset + u64::from(length)).div_ceil(PAGE) - offset / PAGE;
+        let ns = ((pages * PAGE) as f64 * clocks * self.costs.ns_per_clock).round() as u64;
+        self.costs.copied_ns += ns;
+        ns
+    }
+}

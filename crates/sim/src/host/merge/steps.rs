@@ -1,0 +1,381 @@
+//! What do threads do for their subsystem? They stand in line, dispatch, poll, and hand out.
+
+use iostack_model::Stage;
+
+use super::gather::{Manner, Turn, Waiting};
+use super::{DOORBELL, Duty, FREES, Gate, Merge, NOBODY, PLUG, SOFTIRQ, Subsystem};
+use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
+use crate::host::part::{Flight, Host};
+use crate::host::thread::{State, Step};
+
+/// Who found that the drive has room?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker {
+    Thread(u32),
+    /// On this core.
+    Interrupt(u32),
+    Timer,
+}
+
+impl Host {
+    fn merging(&mut self) -> &mut Merge {
+        self.merge.as_mut().expect("only a host with a subsystem comes here")
+    }
+
+    fn duty(&self, index: u32) -> Duty {
+        self.merge.as_ref().map_or(Duty::Free, |merge| merge.seats[index as usize].duty)
+    }
+
+    /// The thread has submitted a request for a drive: it will stand in line.
+    pub(in crate::host) fn line_up(&mut self, drive: usize, (id, is_part): (RequestId, bool), sim: &Sim) {
+        if self.flights.len() <= id.0 as usize {
+            self.flights.resize(id.0 as usize + 1, Flight::default());
+        }
+        self.flights[id.0 as usize].is_part = is_part;
+        let index = sim.request(id).user >> CALLER_SHIFT;
+        self.merging().seats[index as usize].mine.push_back((drive, id));
+    }
+
+    /// The next of the thread's requests comes to the gate.
+    fn enter(&mut self, index: u32, sim: &mut Sim) {
+        let (at, id) = self.merging().seats[index as usize].mine.pop_front().expect("it has one");
+        let (now, request) = (sim.now(), sim.request(id));
+        let (kind, offset, length) = (request.kind, request.offset, request.length);
+        let merge = self.merging();
+        let outstanding = merge.outstanding;
+        let gate = &mut merge.gates[at];
+        let waiting = Waiting {
+            id,
+            thread: index,
+            kind,
+            offset,
+            length,
+            since: now,
+            stands: false,
+            called: false,
+            awake: true,
+        };
+        gate.waiting.push_back(waiting);
+        let waits = Merge::view(gate, outstanding, now).expect("something waits");
+        let manner = merge.gather.manner(&waits);
+        gate.waiting.back_mut().expect("it waits").stands = manner != Manner::Leaves;
+        let seat = &mut merge.seats[index as usize];
+        seat.gate = at;
+        seat.sleeps = manner == Manner::Sleeps;
+        seat.duty = if manner == Manner::Leaves { Duty::Free } else { Duty::Waits };
+        self.ask(at, Asker::Thread(index), sim);
+    }
+
+    /// The drive may have room: the policy says whose turn it is.
+    fn ask(&mut self, at: usize, asker: Asker, sim: &mut Sim) {
+        let now = sim.now();
+        let merge = self.merge.as_mut().expect("only a host with a subsystem comes here");
+        let gate = &mut merge.gates[at];
+        if gate.room == 0 {
+            return;
+        }
+        for each in gate.waiting.iter_mut().filter(|each| each.stands) {
+            let state = self.threads[each.thread as usize].state;
+            each.awake = matches!(state, State::Spins | State::Running);
+        }
+        let Some(waits) = Merge::view(gate, merge.outstanding, now) else { return };
+        match merge.gather.turn(&waits) {
+            Turn::Nobody => {}
+            Turn::Not(until) => {
+                if gate.timer != Some(until) {
+                    gate.timer = Some(until);
+                    sim.wake_at(until, token(PLUG, at as u32));
+                }
+            }
+            Turn::Thread(thread) => self.call(at, thread, asker, sim),
+            Turn::Worker => {
+                let worker = merge.worker(at);
+                if merge.seats[worker as usize].duty == Duty::Free {
+                    self.call(at, worker, asker, sim);
+                }
+            }
+            Turn::Here => match asker {
+                Asker::Thread(thread) => self.call(at, thread, asker, sim),
+                Asker::Interrupt(core) => self.ring_from(core, at, sim),
+                Asker::Timer => {}
+            },
+        }
+    }
+
+    /// It is this thread's turn.
+    fn call(&mut self, at: usize, thread: u32, asker: Asker, sim: &mut Sim) {
+        let merge = self.merging();
+        let gate = &mut merge.gates[at];
+        gate.room -= 1;
+        if let Some(each) = gate.waiting.iter_mut().find(|each| each.thread == thread && each.stands) {
+            each.called = true;
+        }
+        // Whoever dispatches a read by itself keeps the queue's lock from now on.
+        gate.held |= merge.subsystem == Subsystem::Atm && (thread as usize) < merge.callers;
+        merge.seats[thread as usize].duty = Duty::Dispatches;
+        merge.seats[thread as usize].gate = at;
+        if asker == Asker::Thread(thread) {
+            return;
+        }
+        if let (Asker::Thread(waker), State::Out) = (asker, self.threads[thread as usize].state) {
+            let wake = self.merging().costs.wake.once();
+            self.crew.run(self.threads[waker as usize].core, sim.now(), wake);
+        }
+        self.rouse(thread, sim);
+    }
+
+    /// The thread may go on; true when its subsystem has something for it, or keeps it waiting.
+    pub(in crate::host) fn serves(&mut self, index: u32, sim: &mut Sim) -> bool {
+        if self.merge.is_none() {
+            return false;
+        }
+        while self.duty(index) == Duty::Free && !self.merging().seats[index as usize].mine.is_empty() {
+            self.enter(index, sim);
+        }
+        match self.duty(index) {
+            Duty::Free if (index as usize) < self.merging().callers => return false,
+            Duty::Free => self.sleep(index, sim),
+            Duty::Waits => self.wait_in_line(index, sim),
+            Duty::Polls => {
+                // In the kernel, and not to be displaced.
+                self.threads[index as usize].keeps_core = true;
+                self.spin(index, sim);
+            }
+            Duty::Dispatches | Duty::Retires | Duty::HandsOut => self.begin_step(index, sim),
+        }
+        true
+    }
+
+    /// It spins, or sleeps.
+    fn wait_in_line(&mut self, index: u32, sim: &mut Sim) {
+        let sleeps = self.merging().seats[index as usize].sleeps;
+        if sleeps {
+            return self.sleep(index, sim);
+        }
+        self.spin(index, sim);
+    }
+
+    fn sleep(&mut self, index: u32, sim: &mut Sim) {
+        let thread = &mut self.threads[index as usize];
+        (thread.state, thread.slept) = (State::Out, true);
+        let core = thread.core;
+        let out = self.paths.switch_out.once();
+        self.crew.run(core, sim.now(), out);
+        self.release(core, sim);
+    }
+
+    /// The thread has a core: what its subsystem wants of it there, and how long it takes.
+    pub(in crate::host) fn duty_step(&mut self, index: u32, sim: &mut Sim) -> Option<(Step, u64)> {
+        let duty = self.duty(index);
+        let merge = self.merge.as_mut()?;
+        let seat = &merge.seats[index as usize];
+        let at = seat.gate;
+        match duty {
+            Duty::Free if seat.mine.is_empty() => None,
+            Duty::Free => Some((Step::Enter, 0)),
+            Duty::Waits | Duty::Polls => Some((Step::Look, self.paths.look.once())),
+            Duty::Dispatches => {
+                let who = ((index as usize) < merge.callers).then_some(index);
+                let command = merge.take(at, who, sim.now());
+                let mut ns = if command.is_empty() { 0 } else { merge.costs.dispatch.once() };
+                for &id in &command {
+                    let request = sim.request(id);
+                    ns += merge.copy_ns(request.kind, request.offset, request.length);
+                }
+                merge.seats[index as usize].command = command;
+                Some((Step::Dispatch, ns))
+            }
+            Duty::Retires => {
+                let mut ns = merge.costs.retire.once();
+                if seat.sleeps && !merge.gates[at].waiting.is_empty() {
+                    ns += merge.costs.wake.once();
+                }
+                if merge.gates[at].held && (index as usize) < merge.callers {
+                    // The request ends under the queue's lock.
+                    ns += merge.costs.end.once();
+                }
+                Some((Step::Retire, ns))
+            }
+            Duty::HandsOut => {
+                let command = &seat.command;
+                let is_own = |id: &&RequestId| sim.request(**id).user >> CALLER_SHIFT == index;
+                let others = command.len() - command.iter().filter(is_own).count();
+                let ended = merge.subsystem == Subsystem::Atm;
+                let ns = if ended { 0 } else { merge.costs.end.repeat(command.len() as u64) };
+                Some((Step::HandOut, ns + merge.costs.wake.repeat(others as u64)))
+            }
+        }
+    }
+
+    /// The thread's command goes to the adapter.
+    pub(in crate::host) fn dispatched(&mut self, index: u32, sim: &mut Sim) {
+        let merge = self.merging();
+        let polls = merge.gather.polls();
+        let seat = &mut merge.seats[index as usize];
+        let at = seat.gate;
+        let command = std::mem::take(&mut seat.command);
+        seat.duty = Duty::Free;
+        if command.is_empty() {
+            // Another took what it was called for; what is its own, it still waits for.
+            merge.gates[at].room += 1;
+            if merge.gates[at].waiting.iter().any(|each| each.thread == index && each.stands) {
+                merge.seats[index as usize].duty = Duty::Waits;
+            }
+            return self.go_on(index, sim);
+        }
+        self.ring_for(
+            at,
+            &command,
+            if polls { index } else { NOBODY },
+            self.threads[index as usize].core,
+            sim,
+        );
+        if polls {
+            let merge = self.merging();
+            let reads = sim.request(command[0]).kind != Kind::Write;
+            merge.gates[at].held |= merge.subsystem == Subsystem::Atm && reads;
+            let seat = &mut merge.seats[index as usize];
+            (seat.left, seat.command, seat.duty) = (command.len(), command, Duty::Polls);
+        }
+        self.go_on(index, sim);
+    }
+
+    /// The doorbell of one command.
+    fn ring_for(&mut self, at: usize, command: &[RequestId], owner: u32, core: u32, sim: &mut Sim) {
+        for (index, &id) in command.iter().enumerate() {
+            sim.spend(id, Stage::Schedule);
+            let last = index + 1 == command.len();
+            self.merging().set_owner(id, if owner == NOBODY && last { FREES } else { owner });
+            let is_part = self.flights[id.0 as usize].is_part;
+            self.send_down(core, at, (id, is_part), sim);
+            sim.request_mut(id).followers = (command.len() - 1 - index) as u32;
+        }
+    }
+
+    /// An interrupt that found room dispatches the next command from its softirq.
+    fn ring_from(&mut self, core: u32, at: usize, sim: &mut Sim) {
+        let now = sim.now();
+        let merge = self.merging();
+        let command = merge.take(at, None, now);
+        if command.is_empty() {
+            return;
+        }
+        let gate = &mut merge.gates[at];
+        gate.room -= 1;
+        gate.ringing.push_back(command);
+        let ns = merge.costs.dispatch.once();
+        let end = self.interrupt(core, ns, sim);
+        sim.wake_at(end, token(DOORBELL, at as u32));
+    }
+
+    /// A request is back: true when a thread polls for it.
+    pub(in crate::host) fn is_polled(&mut self, id: RequestId, sim: &mut Sim) -> bool {
+        let Some(owner) = self.merge.as_ref().and_then(|merge| merge.owner(id)) else { return false };
+        let seat = &mut self.merging().seats[owner as usize];
+        seat.left -= 1;
+        if seat.left == 0 {
+            seat.duty = Duty::Retires;
+            self.threads[owner as usize].keeps_core = false;
+            self.rouse(owner, sim);
+        }
+        true
+    }
+
+    /// An interrupt has handled a completion: if its command is through, the softirq dispatches what waits.
+    pub(in crate::host) fn has_room(&mut self, id: RequestId, core: u32, sim: &mut Sim) {
+        let at = usize::from(self.flights[id.0 as usize].drive);
+        let Some(merge) = &mut self.merge else { return };
+        if merge.owners.get(id.0 as usize) == Some(&FREES) {
+            merge.gates[at].room += 1;
+            self.ask(at, Asker::Interrupt(core), sim);
+        }
+    }
+
+    /// The thread has seen its command through: the drive has room for the next one, then the results are handed out.
+    pub(in crate::host) fn retired(&mut self, index: u32, sim: &mut Sim) {
+        let merge = self.merging();
+        let is_worker = index as usize >= merge.callers;
+        let seat = &mut merge.seats[index as usize];
+        let at = seat.gate;
+        seat.duty = if is_worker { Duty::Free } else { Duty::HandsOut };
+        let command = if is_worker { std::mem::take(&mut seat.command) } else { Vec::new() };
+        merge.gates[at].room += 1;
+        if std::mem::take(&mut merge.gates[at].held) {
+            self.let_writers_go(at, sim);
+        }
+        for id in command {
+            let thread = sim.request(id).user >> CALLER_SHIFT;
+            let costs = &mut self.merging().costs;
+            let mut ns = costs.complete.once();
+            if self.threads[thread as usize].state == State::Out && !sim.request(id).by_kernel {
+                ns += self.merging().costs.wake.once();
+            }
+            let end = self.interrupt(self.threads[thread as usize].core, ns, sim);
+            sim.wake_at(end, token(SOFTIRQ, id.0));
+        }
+        self.ask(at, Asker::Thread(index), sim);
+        self.go_on(index, sim);
+    }
+
+    /// The lock of the queue is free: writes that waited for it go into the queue, and their threads go on.
+    fn let_writers_go(&mut self, at: usize, sim: &mut Sim) {
+        let Gate { waiting, .. } = &mut self.merging().gates[at];
+        let mut free = Vec::new();
+        for each in waiting.iter_mut().filter(|each| each.stands && each.kind == Kind::Write) {
+            each.stands = false;
+            free.push(each.thread);
+        }
+        for thread in free {
+            self.merging().seats[thread as usize].duty = Duty::Free;
+            self.rouse(thread, sim);
+        }
+    }
+
+    /// Each has its result: those who slept or spun for it, and the thread itself.
+    pub(in crate::host) fn handed_out(&mut self, index: u32, sim: &mut Sim) {
+        let seat = &mut self.merging().seats[index as usize];
+        seat.duty = Duty::Free;
+        let command = std::mem::take(&mut seat.command);
+        for id in command {
+            sim.spend(id, Stage::Complete);
+            let thread = sim.request(id).user >> CALLER_SHIFT;
+            let by_kernel = sim.request(id).by_kernel;
+            self.merging().seats[thread as usize].duty = Duty::Free;
+            self.came_through(id, sim);
+            let more = by_kernel || !self.merging().seats[thread as usize].mine.is_empty();
+            if thread != index && more {
+                self.rouse(thread, sim);
+            }
+        }
+        self.go_on(index, sim);
+    }
+
+    /// Moments that the subsystem asked for.
+    pub(in crate::host) fn merge_wakes(&mut self, kind: u8, index: u32, sim: &mut Sim) {
+        match kind {
+            PLUG => {
+                self.merging().gates[index as usize].timer = None;
+                self.ask(index as usize, Asker::Timer, sim);
+            }
+            DOORBELL => {
+                let ringing = &mut self.merging().gates[index as usize].ringing;
+                let command = ringing.pop_front().expect("it was put there");
+                let core = self.lines[index as usize % self.lines.len()].core;
+                self.ring_for(index as usize, &command, NOBODY, core, sim);
+            }
+            _ => {
+                let id = RequestId(index);
+                sim.spend(id, Stage::Complete);
+                self.came_through(id, sim);
+            }
+        }
+    }
+
+    /// Of a request for several drives, only the last part counts.
+    fn came_through(&mut self, id: RequestId, sim: &mut Sim) {
+        let is_part = self.flights[id.0 as usize].is_part;
+        if let Some(whole) = if is_part { sim.join(id) } else { Some(id) } {
+            if sim.request(whole).by_kernel { sim.finish(whole) } else { self.deliver(whole, sim) }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Do the subsystems keep to their closed forms, and is nothing lost on the way?
+
+use std::path::Path;
+
+use iostack_model::Outcome;
+
+use super::gather::{self, Limits, Turn, Waiting, Waits};
+use super::{Kind, RequestId, Subsystem};
+use crate::run::{self, RunOptions};
+use crate::sheet::Sheet;
+
+/// Time of a page in the drive, beyond its command.
+const PAGE_NS: f64 = 4096.0 / 0.7;
+
+/// What a command costs when threads poll: the drive's 1.65 us, the driver's clocks, one look.
+const POLLED_NS: f64 = 1650.0 + (10_850.0 + 2_000.0 + 200.0) / 2.5;
+
+/// The same with interrupts: entry, driver, SCSI and block layer on both ways, waking the thread.
+const INTERRUPT_NS: f64 =
+    1650.0 + (10_850.0 + 2_000.0 + 1_200.0 + 27_792.0 + 1_500.0 + 1_100.0 + 1_800.0 + 1_500.0) / 2.5;
+
+fn run(device: &str, changes: &[(&str, &str)], job: &str) -> Outcome {
+    let changes: Vec<(String, String)> =
+        changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let sheet = Sheet::load(device, &changes).unwrap_or_else(|error| panic!("{error}"));
+    let text = format!("[[job]]\nname = \"test\"\npattern = \"random\"\n{job}\n");
+    let jobs =
+        iostack_workload::parse_toml(&text, Path::new("test")).unwrap_or_else(|error| panic!("{error}"));
+    let ran = run::run(&sheet, &jobs.jobs, &RunOptions::seeded(1)).unwrap_or_else(|error| panic!("{error}"));
+    ran.outcomes.into_iter().next().expect("one job")
+}
+
+fn rate(subsystem: &str, job: &str) -> f64 {
+    let job = format!("runtime = \"100ms\"\ntime_based = true\n{job}");
+    run("e5630", &[("platform.subsystem", subsystem)], &job).rate()
+}
+
+#[track_caller]
+fn is_about(ours: f64, claimed: f64, within: f64) {
+    assert!((ours / claimed - 1.0).abs() <= within, "{ours} is not {claimed}, give or take {within}");
+}
+
+#[test]
+fn a_command_of_b_pages_takes_c_and_b_x() {
+    for (subsystem, c) in [("sync", POLLED_NS), ("async", INTERRUPT_NS)] {
+        for pages in [1_u32, 16] {
+            let x = PAGE_NS * f64::from(pages);
+            let job = format!("threads = 8\nblock_size = \"{}k\"", 4 * pages);
+            is_about(rate(subsystem, &job), 1e9 / (c + x), 0.005);
+        }
+    }
+}
+
+#[test]
+fn merging_in_time_gains_what_the_threads_bring_and_no_more() {
+    let mut before = 0.0;
+    for threads in [1, 2, 4, 8, 16] {
+        let ours = rate("stm", &format!("threads = {threads}"));
+        let b = f64::from(threads);
+        let bound = b / (POLLED_NS + b * PAGE_NS) * 1e9;
+        assert!(ours <= bound && ours >= before, "{threads} threads: {ours}, at most {bound}");
+        before = ours;
+    }
+    assert!(before > 1.5 * rate("sync", "threads = 8"), "merging is worth something: {before}");
+}
+
+#[test]
+fn one_thread_has_nothing_to_merge() {
+    is_about(rate("stm", "threads = 1"), rate("sync", "threads = 1"), 0.001);
+}
+
+#[test]
+fn a_plugged_queue_merges_writes_of_few_threads() {
+    let job = "engine = \"libaio\"\nqueue_depth = 64\nread_percent = 0";
+    let b = 32.0;
+    is_about(rate("atm", &format!("threads = 4\n{job}")), b / (POLLED_NS + b * PAGE_NS) * 1e9, 0.01);
+    // The lock of the queue keeps reads from gathering.
+    is_about(rate("atm", "threads = 8"), 1e9 / (POLLED_NS + 1_800.0 / 2.5 + PAGE_NS), 0.005);
+}
+
+#[test]
+fn a_queue_that_nothing_else_unplugs_waits_for_its_timer() {
+    let outcome =
+        run("e5630", &[("platform.subsystem", "atm")], "threads = 1\nread_percent = 0\nio_count = 100");
+    let mean = outcome.write.latency.mean_ns();
+    assert!((3.0e6..3.1e6).contains(&mean), "{mean} ns");
+}
+
+#[test]
+fn throughput_keeps_to_the_bounds_of_a_closed_network() {
+    let alone = 1e9 / rate("async", "threads = 1");
+    for threads in 1..=8 {
+        let ours = rate("async", &format!("threads = {threads}"));
+        let bound = (f64::from(threads) / alone).min(1.0 / (INTERRUPT_NS + PAGE_NS)) * 1e9;
+        assert!(ours <= bound * 1.001, "{threads} threads: {ours}, at most {bound}");
+    }
+}
+
+#[test]
+fn every_request_brings_back_its_own_data() {
+    for subsystem in Subsystem::WORDS {
+        for engine in ["engine = \"psync\"", "engine = \"libaio\"\nqueue_depth = 16"] {
+            let job = format!(
+                "threads = 8\ndistribution = \"permutation\"\nread_percent = 0\nsize = \"4m\"\n{engine}\n\
+                 verify = \"write_then_read\""
+            );
+            let outcome = run("e5630", &[("platform.subsystem", subsystem)], &job);
+            assert!(outcome.failures.is_empty(), "{subsystem}: {:?}", outcome.failures);
+            assert!(outcome.verified >= 1024, "{subsystem}: {} verified", outcome.verified);
+        }
+    }
+}
+
+#[test]
+fn every_request_comes_back_whatever_the_mix() {
+    for subsystem in Subsystem::WORDS {
+        for (device, more) in [("e5630", ""), ("x5570", "\nblock_size = \"16k\"")] {
+            let job = format!(
+                "threads = 12\nengine = \"libaio\"\nqueue_depth = 8\nread_percent = 60\nio_count = 3000{more}"
+            );
+            let outcome = run(device, &[("platform.subsystem", subsystem)], &job);
+            assert_eq!(outcome.ios(), 36_000, "{device} {subsystem}");
+        }
+    }
+}
+
+#[test]
+fn a_disk_in_memory_is_as_fast_as_its_thread() {
+    for (adapter, clocks) in [("scsi-ram", 24_127.0), ("ata-ram", 24_127.0 + 1_600.0)] {
+        let job = "threads = 10\nruntime = \"100ms\"\ntime_based = true";
+        let ours = run("intel-2008", &[("platform.adapter", adapter)], job).rate();
+        is_about(ours, 2.4e9 / (clocks + 4096.0 * 0.6158), 0.005);
+    }
+}
+
+fn waiting(list: &[(u32, Kind, u64)]) -> std::collections::VecDeque<Waiting> {
+    let one = |(index, &(thread, kind, page)): (usize, &(u32, Kind, u64))| Waiting {
+        id: RequestId(index as u32),
+        thread,
+        kind,
+        offset: page * 4096,
+        length: 4096,
+        since: 0,
+        stands: false,
+        called: false,
+        awake: true,
+    };
+    list.iter().enumerate().map(one).collect()
+}
+
+fn takes(subsystem: Subsystem, list: &[(u32, Kind, u64)], who: Option<u32>) -> Vec<usize> {
+    let mut waiting = waiting(list);
+    let stands = matches!(subsystem, Subsystem::Sync | Subsystem::Stm);
+    waiting.iter_mut().for_each(|each| each.stands = stands);
+    let limits = Limits { batch: 3, merge_bytes: 8192, unplug_count: 4, unplug_ns: 1000 };
+    let mut picked = Vec::new();
+    let waits = Waits { now: 0, waiting: &waiting, idle: true, held: false };
+    gather::of(subsystem, limits).take(&waits, who, &mut picked);
+    picked
+}
+
+#[test]
+fn policies_take_what_they_should_in_the_order_of_each_thread() {
+    use Kind::{Flush, Read, Write};
+    let list = [(0, Write, 5), (1, Read, 9), (0, Write, 6), (2, Write, 7), (3, Write, 1), (1, Flush, 0)];
+    // Neighbours up to the limit, nothing else.
+    assert_eq!(takes(Subsystem::Async, &list, None), [0, 2]);
+    // The thread's own first.
+    assert_eq!(takes(Subsystem::Sync, &list, Some(1)), [1]);
+    assert_eq!(takes(Subsystem::Sync, &list, Some(0)), [0]);
+    // All of the kind of the winner's, which is among them, up to the batch.
+    assert_eq!(takes(Subsystem::Stm, &list, Some(3)), [0, 2, 4]);
+    assert_eq!(takes(Subsystem::Stm, &list, Some(1)), [1]);
+    // Neighbours count once.
+    assert_eq!(takes(Subsystem::Atm, &list, None), [0, 2, 3, 4]);
+    assert_eq!(takes(Subsystem::Worker, &list, None), [0]);
+}
+
+#[test]
+fn a_plugged_queue_is_unplugged_by_count_time_or_a_read() {
+    let limits = Limits { batch: 3, merge_bytes: 8192, unplug_count: 2, unplug_ns: 1000 };
+    let turn = |list: &[(u32, Kind, u64)], now| {
+        let waiting = waiting(list);
+        let waits = Waits { now, waiting: &waiting, idle: true, held: false };
+        gather::of(Subsystem::Atm, limits).turn(&waits)
+    };
+    assert_eq!(turn(&[(0, Kind::Write, 1)], 0), Turn::Not(1000));
+    assert_eq!(turn(&[(0, Kind::Write, 1)], 1000), Turn::Worker);
+    assert_eq!(turn(&[(0, Kind::Write, 1), (1, Kind::Write, 2)], 0), Turn::Worker);
+    assert_eq!(turn(&[(0, Kind::Read, 1)], 0), Turn::Worker);
+}
