@@ -36,6 +36,11 @@ const EXPERIMENTS: &[(&str, &str)] = experiments![
     "intel10-file-system",
     "cmu-modes",
     "cmu-file-systems",
+    "cmu-schedulers",
+    "samsung-fis",
+    "samsung-hosts",
+    "schedulers-nvme",
+    "io-ways",
 ];
 
 /// Those that the lab counts: they boot machines, and are made again when asked for only.
