@@ -72,7 +72,6 @@ impl Subsystem {
         matches!(self, Subsystem::Async | Subsystem::Atm | Subsystem::Worker)
     }
 
-
     /// A thread of the kernel's own dispatches, one for each drive.
     fn has_worker(self) -> bool {
         matches!(self, Subsystem::Atm | Subsystem::Worker)
@@ -195,7 +194,7 @@ impl Host {
 
 impl Merge {
     /// `None` when requests go straight to the adapters.
-    pub(super) fn new(machine: &Machine, system: &System, driver: &Driver, drives: usize) -> Option<Merge> {
+    pub(super) fn new(machine: &Machine, system: &System, driver: &Driver, gates: usize) -> Option<Merge> {
         let Machine { subsystem, outstanding, ns_per_clock, .. } = *machine;
         let outstanding = match (subsystem, outstanding) {
             (Subsystem::Async, None) => return None,
@@ -217,7 +216,7 @@ impl Merge {
         };
         Some(Merge {
             gather: gather::of(subsystem, limits),
-            gates: vec![Gate { room: outstanding, ..Gate::default() }; drives],
+            gates: vec![Gate { room: outstanding, ..Gate::default() }; gates],
             outstanding,
             seats: Vec::new(),
             callers: 0,
