@@ -86,3 +86,39 @@ pub(crate) fn find(id: &str) -> anyhow::Result<Named> {
         format!("`{id}` is no improvement with a name; {near}`iostack sim what-if --list` shows all")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::plan::Base;
+    use crate::what_if::chain::{chain, sheets};
+    use crate::what_if::fill;
+
+    #[test]
+    fn every_improvement_can_be_tried_and_changes_something() {
+        let all = all();
+        assert!(all.len() >= 9);
+        for named in all {
+            let (base, set) = (named.base(), [named.set()]);
+            let sheets =
+                sheets(&named.platform, &base, &set).unwrap_or_else(|error| panic!("{}: {error}", named.id));
+            let job = if named.job().is_empty() { fill::plain(&sheets, &[]) } else { named.job() };
+            let base = Base {
+                device: &named.platform,
+                jobs: &[],
+                sections: &[],
+                changes: &base,
+                options: &job,
+                cpus: 2,
+            };
+            let links = chain(&base, &set).unwrap_or_else(|error| panic!("{}: {error}", named.id));
+            assert_eq!(links.len(), 2, "{}", named.id);
+        }
+    }
+
+    #[test]
+    fn a_name_nearly_right_is_suggested() {
+        let error = find("poling").expect_err("no such name").to_string();
+        assert!(error.contains("did you mean `polling`?"), "{error}");
+    }
+}
