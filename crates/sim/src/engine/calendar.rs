@@ -139,7 +139,9 @@ impl Calendar {
         let middle = self.near[place(self.count / 2)].time;
         let end = ((middle >> SLOT_SHIFT) + 1) << SLOT_SHIFT;
         // What is in the heap comes before what is in slots, at the same moment: no slot for what is before the heap's.
-        if self.far.first >= self.end && self.near[place(self.count - 1)].time >= end {
+        // A list is of one stretch: what lies in slots must stay within a round of them from the new end.
+        let fits = self.slots.count == 0 || self.slots.latest - (end >> SLOT_SHIFT) < SLOTS as u64;
+        if fits && self.far.first >= self.end && self.near[place(self.count - 1)].time >= end {
             let mut keep = self.count;
             while self.near[place(keep - 1)].time >= end {
                 keep -= 1;
@@ -213,18 +215,22 @@ struct Slots {
     /// Which have any.
     used: [u64; SLOTS / 64],
     count: usize,
+    /// Number of the latest stretch that has any, or had.
+    latest: u64,
 }
 
 impl Default for Slots {
     fn default() -> Slots {
-        Slots { lists: vec![Vec::new(); SLOTS], used: [0; SLOTS / 64], count: 0 }
+        Slots { lists: vec![Vec::new(); SLOTS], used: [0; SLOTS / 64], count: 0, latest: 0 }
     }
 }
 
 impl Slots {
     #[inline]
     fn push(&mut self, event: Event) {
-        let index = (event.time >> SLOT_SHIFT) as usize % SLOTS;
+        let number = event.time >> SLOT_SHIFT;
+        self.latest = if self.count == 0 { number } else { self.latest.max(number) };
+        let index = number as usize % SLOTS;
         self.lists[index].push(event);
         self.used[index / 64] |= 1 << (index % 64);
         self.count += 1;
@@ -423,6 +429,29 @@ mod tests {
                     now = told.map_or(now, |(time, _)| time);
                 }
                 assert_eq!(calendar.len(), reference.len());
+            }
+        }
+    }
+
+    #[test]
+    fn slots_are_of_one_round_when_what_is_near_moves_their_begin_back() {
+        let mut rng = Rng::from_seed(3);
+        let mut calendar = Calendar::default();
+        let mut reference = std::collections::BTreeSet::new();
+        let (mut now, mut number) = (0, 0);
+        for _ in 0..3000 {
+            // Up to a round of slots away, then many so near that what is near overflows before its end.
+            let spread = [2, 300, 104_857][rng.below(3) as usize];
+            for _ in 0..rng.below(120) {
+                let time = now + spread * rng.below(21);
+                calendar.push(Event { time, part: 1, token: number });
+                reference.insert((time, number));
+                number += 1;
+            }
+            for _ in 0..rng.below(120) {
+                let told = calendar.pop().map(|event| (event.time, event.token));
+                assert_eq!(told, reference.pop_first());
+                now = told.map_or(now, |(time, _)| time);
             }
         }
     }
