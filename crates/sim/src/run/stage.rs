@@ -102,7 +102,8 @@ impl<'b, 'a> Stage<'b, 'a> {
             }
         }
         assert!(stage.workers.len() < 1 << INDEX_BITS, "more than 2^19 threads");
-        let callers: Vec<Caller> = stage.workers.iter().zip(0..).map(|(worker, at)| worker.caller(at)).collect();
+        let callers: Vec<Caller> =
+            stage.workers.iter().zip(0..).map(|(worker, at)| worker.caller(at)).collect();
         stage.bench.world.meet(&callers);
         Ok(stage)
     }
