@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_slip_of_the_keyboard_is_refused_with_a_suggestion() {
         for (step, said) in [
-            ("flash.chanels=20", "did you mean `flash.channels`?"),
+            ("flash.channelz=20", "did you mean `flash.channels`?"),
             ("queue_dept=8", "did you mean `queue_depth`?"),
             ("flash.read=30", "its unit is missing"),
         ] {
