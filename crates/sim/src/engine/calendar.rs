@@ -435,24 +435,22 @@ mod tests {
 
     #[test]
     fn slots_are_of_one_round_when_what_is_near_moves_their_begin_back() {
-        let mut rng = Rng::from_seed(3);
+        let stretch = 1 << SLOT_SHIFT;
         let mut calendar = Calendar::default();
         let mut reference = std::collections::BTreeSet::new();
-        let (mut now, mut number) = (0, 0);
-        for _ in 0..3000 {
-            // Up to a round of slots away, then many so near that what is near overflows before its end.
-            let spread = [2, 300, 104_857][rng.below(3) as usize];
-            for _ in 0..rng.below(120) {
-                let time = now + spread * rng.below(21);
-                calendar.push(Event { time, part: 1, token: number });
-                reference.insert((time, number));
-                number += 1;
-            }
-            for _ in 0..rng.below(120) {
-                let told = calendar.pop().map(|event| (event.time, event.token));
-                assert_eq!(told, reference.pop_first());
-                now = told.map_or(now, |(time, _)| time);
-            }
-        }
+        let mut put = |calendar: &mut Calendar, time: Time| {
+            let token = reference.len() as u32;
+            calendar.push(Event { time, part: 1, token });
+            reference.insert((time, token));
+        };
+        // Far apart: what is near ends far away.
+        (0..=NEAR_MAX as u64).for_each(|index| put(&mut calendar, index * 8 * stretch));
+        let last = calendar.end + (SLOTS as u64 - 1) * stretch;
+        put(&mut calendar, last);
+        // So many that what is near ends much earlier.
+        (0..2 * NEAR_MAX as u64).for_each(|index| put(&mut calendar, index * stretch / 4));
+        let told: Vec<_> =
+            std::iter::from_fn(|| calendar.pop()).map(|event| (event.time, event.token)).collect();
+        assert!(told.iter().eq(&reference), "{} of {} came", told.len(), reference.len());
     }
 }
