@@ -80,6 +80,9 @@ pub struct ReproFitted {
     pub key: String,
     /// The claim: of the published ones, or of the sheet's own file.
     pub claim: String,
+    /// The claim is judged here; else it is a figure of a data sheet, which `iostack sim check` judges.
+    #[serde(default)]
+    pub judged: bool,
 }
 
 /// What a figure that came out rests on.
@@ -243,7 +246,8 @@ impl Repro {
     /// Numbers that were fitted, each once however many platforms share its sheet.
     pub fn fitted(&self) -> Vec<&ReproFitted> {
         let mut all: Vec<&ReproFitted> = self.platforms.iter().flat_map(|one| &one.fitted).collect();
-        all.sort();
+        // Judged on any platform counts: of those that are alike it comes first.
+        all.sort_by(|a, b| (&a.sheet, &a.key, !a.judged).cmp(&(&b.sheet, &b.key, !b.judged)));
         all.dedup_by(|a, b| a.sheet == b.sheet && a.key == b.key);
         all
     }

@@ -92,12 +92,19 @@ fn documents(repro: &Repro) -> Rows {
 }
 
 fn sentence(repro: &Repro) -> String {
-    let (tally, fitted) = (repro.tally(None), repro.fitted().len());
+    let (tally, all) = (repro.tally(None), repro.fitted());
+    let fitted = all.iter().filter(|one| one.judged).count();
+    let elsewhere = all.len() - fitted;
+    let more = if elsewhere == 0 {
+        String::new()
+    } else {
+        format!(" {elsewhere} more were fitted to figures of data sheets that no claim here is about (iostack sim check).")
+    };
     let (claims, quarter) = (tally.claims, tally.claims as f64 / 4.0);
     let fewer = if (fitted as f64) < quarter { "fewer than" } else { "NOT fewer than" };
     format!(
-        "{claims} claims were judged: {} input, {} fitted, {} predicted; {fitted} fitted parameters, {fewer} a quarter of \
-         the claims ({quarter}).",
+        "{claims} claims were judged: {} input, {} fitted, {} predicted; {fitted} parameters were fitted to \
+         them, {fewer} a quarter of the claims ({quarter}).{more}",
         tally.input, tally.fitted, tally.predicted
     )
 }
@@ -137,7 +144,10 @@ fn platforms(repro: &Repro) -> Rows {
 }
 
 fn fitted(repro: &Repro) -> Vec<(String, String)> {
-    repro.fitted().iter().map(|one| (format!("{}: {}", one.sheet, one.key), one.claim.clone())).collect()
+    let claim = |one: &iostack_model::ReproFitted| {
+        if one.judged { one.claim.clone() } else { format!("{} (data sheet)", one.claim) }
+    };
+    repro.fitted().into_iter().map(|one| (format!("{}: {}", one.sheet, one.key), claim(one))).collect()
 }
 
 /// Claims, and of each the figures that are meant.
@@ -179,7 +189,12 @@ mod tests {
             field: field.into(),
             reason: reason.into(),
         };
-        let fitted = |key: &str| ReproFitted { sheet: "s".into(), key: key.into(), claim: "p.a".into() };
+        let fitted = |key: &str| ReproFitted {
+            sheet: "s".into(),
+            key: key.into(),
+            claim: "p.a".into(),
+            judged: true,
+        };
         let platform = |name: &str| ReproPlatform {
             name: name.into(),
             fitted: vec![fitted("k")],
@@ -201,6 +216,6 @@ mod tests {
         );
         assert_eq!(digest.documents.rows, [["p", "3", "0", "0", "0", "3", "0", "0", "0"]]);
         assert_eq!(digest.fitted, [("s: k".to_owned(), "p.a".to_owned())], "shared, and counted once");
-        assert!(digest.sentence.contains("1 fitted parameters, NOT fewer than"), "{}", digest.sentence);
+        assert!(digest.sentence.contains("1 parameters were fitted to them, NOT fewer than"), "{}", digest.sentence);
     }
 }

@@ -150,7 +150,11 @@ pub(crate) fn platforms(experiments: &[&Experiment], reproduced: &[Reproduced]) 
             ..ReproPlatform::default()
         };
         chosen(device, &sheet, experiments, &mut numbers);
-        rests_on(numbers, &mut platform);
+        let verdicts = experiments.iter().flat_map(|one| {
+            one.verdicts.iter().filter(|verdict| one.curves[verdict.first.curve].device == *device)
+        });
+        let same: Vec<&String> = verdicts.flat_map(|verdict| &verdict.same_as).collect();
+        rests_on(numbers, &same, &mut platform);
         judged(device, experiments, reproduced, &mut platform);
         Some(platform)
     };
@@ -174,11 +178,15 @@ fn chosen(
     }
 }
 
-fn rests_on(numbers: BTreeMap<(String, String), Source>, platform: &mut ReproPlatform) {
+/// `same` are claims of sheets that verdicts judge, too.
+fn rests_on(numbers: BTreeMap<(String, String), Source>, same: &[&String], platform: &mut ReproPlatform) {
     for ((sheet, key), source) in numbers {
         match source {
             Source::Cited(_) => platform.cited += 1,
-            Source::Fitted(claim) => platform.fitted.push(ReproFitted { sheet, key, claim }),
+            Source::Fitted(claim) => {
+                let judged = claim.contains('.') || same.contains(&&claim);
+                platform.fitted.push(ReproFitted { sheet, key, claim, judged });
+            }
             Source::Assumed(_) | Source::Changed | Source::Default => platform.assumed += 1,
         }
     }

@@ -64,7 +64,7 @@ fn overview(repro: &Repro, digest: &Digest) -> String {
     text += &rows(&digest.platforms);
     text += "\n| fitted | to the claim |\n| --- | --- |\n";
     for (number, claim) in &digest.fitted {
-        text += &format!("| `{number}` | `{claim}` |\n");
+        text += &format!("| `{number}` | {claim} |\n");
     }
     text + "\n## Experiments\n\n" + &list(repro)
 }

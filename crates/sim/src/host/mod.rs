@@ -255,7 +255,7 @@ fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetErr
     let below = drives_of(sheet, &drive, &scheduler, world, seed)?;
     let fs = sheet.has("platform.fs").then(|| member(sheet, "platform.fs", "fs")).transpose()?;
     let fs = fs.map(|fs| filesystem::FileSystem::of(&fs, below.shape.capacity.0)).transpose()?;
-    system.file_system = fs.as_ref().map_or(0.0, |fs| fs.clocks);
+    system.through_files = fs.as_ref().map_or(0.0, |fs| fs.clocks);
     let spaces = if below.in_a_row { 1 } else { below.count as u32 };
     let mut host = Host::new(machine_of(sheet, (&system, &driver), &scheduler)?, &system, &driver, below);
     let shape = host.shape().expect("a host has a shape");

@@ -151,7 +151,7 @@ impl Paths {
             path(&[
                 (Layer::Application, own),
                 (Layer::Vfs, system.vfs + extra),
-                (Layer::FileSystem, if way == Way::Kernel { 0.0 } else { system.file_system }),
+                (Layer::FileSystem, if way == Way::Kernel { 0.0 } else { system.through_files }),
                 (Layer::Memory, system.pin),
                 (Layer::Block, system.block),
                 (Layer::Scheduler, system.scheduler),

@@ -108,7 +108,7 @@ pub(crate) struct System {
     pub(crate) polls: bool,
     pub(crate) poll: f64,
     /// Of a file system that I/Os go through.
-    pub(crate) file_system: f64,
+    pub(crate) through_files: f64,
     pub(crate) unplug_count: usize,
     pub(crate) unplug_ns: u64,
     pub(crate) scheduler: f64,
@@ -152,7 +152,7 @@ impl System {
             slice: slice_of(sheet)?,
             polls: sheet.word("os.completion")? == "poll",
             poll: clocks("os.poll")?,
-            file_system: 0.0,
+            through_files: 0.0,
             unplug_count: count_within(sheet, "os.unplug_count", 1, 1 << 16)? as usize,
             unplug_ns: sheet.time("os.unplug_time")?.0,
             scheduler: 0.0,

@@ -64,7 +64,7 @@ impl Config {
         if !(16..1 << 30).contains(&pages) {
             return Err(sheet.refuse("platform.memory", "no cache of that size", "write 64KiB to 4TiB"));
         }
-        let share = |key: &str| Ok::<usize, SheetError>((pages as f64 * sheet.share(key)?) as usize);
+        let pages_of = |key: &str| Ok::<usize, SheetError>((pages as f64 * sheet.share(key)?) as usize);
         let all = shape.capacity.0 / PAGE * u64::from(spaces);
         if all >= 1 << 31 {
             return Err(sheet.refuse(
@@ -76,10 +76,10 @@ impl Config {
         let cflru = sheet.word("platform.replacement")? == "cflru";
         Ok(Config {
             pages: pages as usize,
-            window: if cflru { share("platform.clean_first")? } else { 0 },
+            window: if cflru { pages_of("platform.clean_first")? } else { 0 },
             ahead: (sheet.bytes("platform.read_ahead")?.0 / PAGE).min(1 << 16) as u32,
-            background: share("platform.dirty_background")?,
-            limit: share("platform.dirty")?.max(1),
+            background: pages_of("platform.dirty_background")?,
+            limit: pages_of("platform.dirty")?.max(1),
             is_new: sheet.word("platform.file")? == "new",
             depth: sheet.count("platform.flush_depth")?.clamp(1, 1 << 16) as u32,
             spaces,

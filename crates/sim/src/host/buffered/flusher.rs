@@ -126,7 +126,7 @@ impl Buffered {
             if self.cache.is_dirty(page) {
                 match &mut extent {
                     Some((first, count)) if *first + *count == page && *count < self.fs.request => {
-                        *count += 1
+                        *count += 1;
                     }
                     Some(_) => break,
                     None => extent = Some((page, 1)),

@@ -55,8 +55,8 @@ impl Table {
             if slot == NONE {
                 break;
             }
-            let home = self.home(page_of(slot));
-            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
+            let wanted = self.home(page_of(slot));
+            if (at.wrapping_sub(wanted) & mask) >= (at.wrapping_sub(hole) & mask) {
                 self.places[hole] = slot;
                 hole = at;
             }
