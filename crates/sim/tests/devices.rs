@@ -1,6 +1,6 @@
 //! Is every device that is built in sound, and does it reach what is claimed of it?
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use iostack_sim::catalogue;
 use iostack_sim::claims;
@@ -15,11 +15,17 @@ fn load(name: &str) -> Sheet {
 
 #[test]
 fn every_file_of_the_folder_is_built_in_under_its_own_name() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../platforms/devices");
-    let files = std::fs::read_dir(folder).expect("the folder is there");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../platforms");
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        let files = std::fs::read_dir(folder).expect("the folder is there");
+        files.map(|file| file.expect("a file").path()).collect()
+    };
+    let (folders, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
+        list(&folder).into_iter().partition(|path| path.is_dir());
+    files.extend(folders.iter().flat_map(|folder| list(folder)));
     let mut names: Vec<String> = files
-        .filter_map(|file| file.expect("a file").file_name().into_string().ok())
-        .filter_map(|name| name.strip_suffix(".toml").map(str::to_owned))
+        .iter()
+        .filter_map(|path| path.file_name()?.to_str()?.strip_suffix(".toml").map(str::to_owned))
         .collect();
     names.sort();
     let mut built_in: Vec<String> = catalogue::names().map(str::to_owned).collect();
@@ -60,7 +66,8 @@ fn every_source_is_used_and_every_claim_cites_one_or_shows_its_sum() {
             assert!(used, "{name}: {short} is unused");
         }
         assert!(!sheet.about.is_empty(), "{name}");
-        assert!(name == "zero" || !sheet.claims.is_empty(), "{name} claims nothing");
+        let is_drive = !sheet.kind.is_part() && sheet.kind.name != "platform";
+        assert!(name == "zero" || !is_drive || !sheet.claims.is_empty(), "{name} claims nothing");
     }
 }
 
@@ -68,6 +75,9 @@ fn every_source_is_used_and_every_claim_cites_one_or_shows_its_sum() {
 fn every_device_can_be_built() {
     for name in catalogue::names() {
         let sheet = load(name);
+        if sheet.kind.is_part() {
+            continue;
+        }
         let mut world = World::new();
         let device = devices::build(&sheet, &mut world, 1).unwrap_or_else(|error| panic!("{error}"));
         world.set_root(device);
@@ -101,7 +111,8 @@ fn every_fitted_number_serves_a_claim_and_no_claim_is_fitted_twice() {
             .entries()
             .into_iter()
             .filter_map(|entry| match entry.source {
-                Source::Fitted(claim) => Some(claim),
+                // With a dot it is one of the published claims, which are held against in their experiments.
+                Source::Fitted(claim) if !claim.contains('.') => Some(claim),
                 _ => None,
             })
             .collect();

@@ -25,6 +25,16 @@ pub struct DeviceKind {
     pub build: fn(&Sheet, &mut World, u64) -> Result<PartId, SheetError>,
 }
 
+/// Kinds that are parts of platforms.
+const PARTS: [&str; 4] = ["os", "adapter", "fs", "scheduler"];
+
+impl DeviceKind {
+    /// It is part of a platform, and answers no I/O by itself.
+    pub fn is_part(&self) -> bool {
+        PARTS.contains(&self.name)
+    }
+}
+
 /// All kinds.
 pub const KINDS: &[DeviceKind] = &[
     host::KIND,
