@@ -68,7 +68,7 @@ impl Part for Tape {
         let request = sim.request_mut(id);
         let (winding, streaming) = match request.kind {
             Kind::Read | Kind::Write => (self.winding(request.offset), self.streaming(request.length)),
-            Kind::Trim | Kind::Flush => return self.done(id, sim),
+            Kind::Trim | Kind::Flush | Kind::Compute => return self.done(id, sim),
         };
         self.at = request.offset + u64::from(request.length);
         request.scratch = winding;
