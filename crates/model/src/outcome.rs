@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, Target};
+use crate::{
+    AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, Target,
+};
 
 /// Version of the JSON layout; raised when a field changes its meaning.
 pub const SCHEMA: u32 = 1;

@@ -98,7 +98,9 @@ fn sentence(repro: &Repro) -> String {
     let more = if elsewhere == 0 {
         String::new()
     } else {
-        format!(" {elsewhere} more were fitted to figures of data sheets that no claim here is about (iostack sim check).")
+        format!(
+            " {elsewhere} more were fitted to figures of data sheets that no claim here is about (iostack sim check)."
+        )
     };
     let (claims, quarter) = (tally.claims, tally.claims as f64 / 4.0);
     let fewer = if (fitted as f64) < quarter { "fewer than" } else { "NOT fewer than" };
@@ -189,12 +191,8 @@ mod tests {
             field: field.into(),
             reason: reason.into(),
         };
-        let fitted = |key: &str| ReproFitted {
-            sheet: "s".into(),
-            key: key.into(),
-            claim: "p.a".into(),
-            judged: true,
-        };
+        let fitted =
+            |key: &str| ReproFitted { sheet: "s".into(), key: key.into(), claim: "p.a".into(), judged: true };
         let platform = |name: &str| ReproPlatform {
             name: name.into(),
             fitted: vec![fitted("k")],
@@ -216,6 +214,10 @@ mod tests {
         );
         assert_eq!(digest.documents.rows, [["p", "3", "0", "0", "0", "3", "0", "0", "0"]]);
         assert_eq!(digest.fitted, [("s: k".to_owned(), "p.a".to_owned())], "shared, and counted once");
-        assert!(digest.sentence.contains("1 parameters were fitted to them, NOT fewer than"), "{}", digest.sentence);
+        assert!(
+            digest.sentence.contains("1 parameters were fitted to them, NOT fewer than"),
+            "{}",
+            digest.sentence
+        );
     }
 }

@@ -158,7 +158,7 @@ impl Driver {
             Kind::Trim => (first..=last).for_each(|sector| {
                 self.sectors.remove(&sector);
             }),
-            Kind::Flush => {}
+            Kind::Flush | Kind::Compute => {}
         }
     }
 

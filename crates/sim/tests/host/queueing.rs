@@ -107,7 +107,7 @@ fn cores_with_think_time_and_a_drive_meet_the_closed_form() {
     ] {
         let (compute, read, think) = (20_000.0, 60_000.0, 180_000.0);
         let found = cycles(cores, programs, slice, [compute, read, think]);
-        let exact = repairmen(cores, programs, compute, (read + think) / 2.0);
+        let exact = repairmen(cores, programs, compute, f64::midpoint(read, think));
         let error = (found / exact - 1.0) * 100.0;
         println!(
             "{cores} cores, {programs} programs, slice {slice}: {found:.0} for {exact:.0}, {error:+.3} %"

@@ -27,8 +27,10 @@ fn submit(world: &mut World, blocks: &[u64]) -> Vec<RequestId> {
     ids
 }
 
-/// When each came back, us, and what it spent where.
-fn ends(world: &mut World) -> Vec<(RequestId, u64, Vec<(usize, u64)>)> {
+/// A request, when it came back, us, and what it spent where.
+type End = (RequestId, u64, Vec<(usize, u64)>);
+
+fn ends(world: &mut World) -> Vec<End> {
     let mut all = Vec::new();
     while let Happened::Completed(id) = world.next() {
         let mut stages: Vec<_> = world.sim.request(id).stages().collect();

@@ -26,9 +26,12 @@ fn of(name: &str, rotates: bool) -> Box<dyn Scheduler> {
 /// went: slot and moment.
 fn drive(scheduler: &mut dyn Scheduler, first: &[Entry], rounds: u64, thinks: u64) -> Vec<(u32, Time)> {
     let mut entries: Vec<Entry> = first.to_vec();
-    let (mut asks, mut ends): (Vec<(Time, u32)>, Vec<(Time, u32)>) = (Vec::new(), Vec::new());
+    let mut asks: Vec<(Time, u32)> = Vec::new();
+    let mut ends: Vec<(Time, u32)> = Vec::new();
     let (mut went, mut now) = (Vec::new(), 0);
-    first.iter().for_each(|&entry| scheduler.add(entry, 0));
+    for &entry in first {
+        scheduler.add(entry, 0);
+    }
     while (went.len() as u64) < rounds {
         let mut idle = None;
         while ends.is_empty() {

@@ -151,7 +151,9 @@ fn waiting(list: &[(u32, Kind, u64)]) -> std::collections::VecDeque<Waiting> {
 fn takes(subsystem: Subsystem, list: &[(u32, Kind, u64)], who: Option<u32>) -> Vec<usize> {
     let mut waiting = waiting(list);
     let stands = matches!(subsystem, Subsystem::Sync | Subsystem::Stm);
-    waiting.iter_mut().for_each(|each| each.stands = stands);
+    for each in &mut waiting {
+        each.stands = stands;
+    }
     let limits = Limits { batch: 3, merge_bytes: 8192, unplug_count: 4, unplug_ns: 1000 };
     let mut picked = Vec::new();
     let waits = Waits { now: 0, waiting: &waiting, idle: true, held: false };
