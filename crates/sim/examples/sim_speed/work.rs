@@ -164,6 +164,7 @@ pub(crate) fn counted(name: &str, count: u64) -> u64 {
         "psync" | "io_uring" => {
             host(name, count, &[("platform.drive", "zero"), ("platform.drive.zero.latency", "90us")])
         }
+        "platform_psync" | "platform_io_uring" => host(&name["platform_".len()..], count, &[]),
         // Reads move nothing, so that the whole drive can be had at once.
         "read" => job(name, count, &[]),
         name => job(name, count, SMALL),

@@ -43,6 +43,30 @@ pub(super) enum Message {
     Completed(RequestId),
 }
 
+/// Messages in order; mostly there is but one.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    /// Before all others.
+    first: Option<Message>,
+    others: VecDeque<Message>,
+}
+
+impl Messages {
+    #[inline]
+    pub(super) fn push(&mut self, message: Message) {
+        if self.first.is_none() && self.others.is_empty() {
+            self.first = Some(message);
+        } else {
+            self.others.push_back(message);
+        }
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Message> {
+        self.first.take().or_else(|| if self.others.is_empty() { None } else { self.others.pop_front() })
+    }
+}
+
 /// The number under which the driver's alarms are in the calendar.
 pub(super) const DRIVER: u16 = (1 << super::calendar::PART_BITS) - 1;
 
@@ -52,7 +76,7 @@ pub struct Sim {
     pub(super) now: Time,
     pub(super) me: u16,
     pub(super) calendar: Calendar,
-    pub(super) messages: VecDeque<Message>,
+    pub(super) messages: Messages,
     pub(super) root: u16,
     /// Whoever asked to be told when all that follows at once has been said.
     pub(super) settles: Option<u16>,
@@ -155,13 +179,13 @@ impl Sim {
         let request = self.request_mut(id);
         request.down(me);
         request.followers = 0;
-        self.messages.push_back(Message::Arrive(below.0, id));
+        self.messages.push(Message::Arrive(below.0, id));
     }
 
     /// Passes the request to another part for good: it comes back to the part above this one.
     #[inline]
     pub fn hand_over(&mut self, below: PartId, id: RequestId) {
-        self.messages.push_back(Message::Arrive(below.0, id));
+        self.messages.push(Message::Arrive(below.0, id));
     }
 
     /// Passes requests to the part below as one extended command, for a device that knows such: it pays its fixed cost once.
@@ -197,7 +221,7 @@ impl Sim {
             assert!(request.parent.is_none(), "a part of a request ends by `join`");
             Message::Completed(id)
         };
-        self.messages.push_back(message);
+        self.messages.push(message);
     }
 
     /// A part of the request, with a way of its own: `send` it or work on it, then [`Sim::join`] it.
@@ -251,7 +275,7 @@ impl Sim {
         let serial = self.serial;
         self.request_mut(id).serial = serial;
         self.serial += 1;
-        self.messages.push_back(Message::Arrive(self.root, id));
+        self.messages.push(Message::Arrive(self.root, id));
         id
     }
 

@@ -53,7 +53,7 @@ impl World {
     #[expect(clippy::should_implement_trait, reason = "an iterator would keep the world borrowed")]
     pub fn next(&mut self) -> Happened {
         loop {
-            while let Some(message) = self.sim.messages.pop_front() {
+            while let Some(message) = self.sim.messages.pop() {
                 match message {
                     Message::Arrive(part, id) => {
                         self.sim.me = part;
