@@ -154,7 +154,7 @@ pub fn budget_text(verdicts: &[BudgetVerdict]) -> String {
         text += &verdict.grown.iter().map(grown).collect::<String>();
     }
     let next = if broken > 0 {
-        "iostack lab cost scsi_ram --diff . source=DIR    # what changed, function by function"
+        "iostack lab cost scsi_ram --diff . source=DIR    # what changed"
     } else {
         "iostack lab cost scsi_ram    # functions of one case"
     };

@@ -101,7 +101,7 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "platform.subsystem",
             Unit::Word(Subsystem::WORDS),
             "async",
-            "how requests reach a drive: interrupts; each thread polls; threads merge in time; a plugged queue merges in time",
+            "how requests reach a drive: interrupts, each thread polls, threads merge in time, a plugged queue merges",
         ),
         with(
             "platform.outstanding",
@@ -120,7 +120,7 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "platform.completion",
             Unit::Word(&["interrupt", "poll", "hybrid"]),
             "interrupt",
-            "how a thread learns that its I/O is through, unless the job asks for polling itself; `hybrid` sleeps for half the mean time of an I/O and polls then",
+            "how a thread learns that its I/O is through, unless the job polls; `hybrid` sleeps half the mean time first",
         ),
     ],
     build,
