@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, Target, TargetKind,
+    Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, Target, TargetKind,
 };
 
 use super::SimError;
@@ -98,9 +98,7 @@ pub(super) fn assemble(
         app: group.app,
         caveats: Vec::new(),
     };
-    if let Some(app) = &outcome.app {
-        outcome.job.mix = super::app::mix(app);
-    }
+    outcome.job.mix = outcome.app.as_ref().map_or(outcome.job.mix, super::app::mix);
     outcome.iops = iops(&outcome);
     let mut inside = Inside {
         seed,
@@ -116,14 +114,18 @@ pub(super) fn assemble(
     };
     inside.limit = limit::of(&outcome, &inside);
     outcome.inside = Some(inside);
-    let formulas: Vec<String> = world.parts().filter_map(Part::state_by_formula).collect();
-    outcome.caveats = doubts::of(&outcome, about, &formulas);
-    if let (Some(late), Some((asked, achieved))) = (group.late, doubts::rate_missed_by(&outcome))
-        && !outcome.interrupted
-    {
-        return Err(SimError::Unstable { job: outcome.job.name, asked, achieved, late });
+    outcome.caveats = caveats(&outcome, world, about);
+    match (group.late, doubts::rate_missed_by(&outcome)) {
+        (Some(late), Some((asked, achieved))) if !outcome.interrupted => {
+            Err(SimError::Unstable { job: outcome.job.name, asked, achieved, late })
+        }
+        _ => Ok(outcome),
     }
-    Ok(outcome)
+}
+
+fn caveats(outcome: &Outcome, world: &World, about: &About) -> Vec<Caveat> {
+    let formulas: Vec<String> = world.parts().filter_map(Part::state_by_formula).collect();
+    doubts::of(outcome, about, &formulas)
 }
 
 fn check_utilisation(resources: &[ResourceUse]) {
