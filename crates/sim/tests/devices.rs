@@ -72,7 +72,7 @@ fn every_source_is_used_and_every_claim_cites_one_or_shows_its_sum() {
         assert!(!sheet.about.is_empty(), "{name}");
         // What is made for a published figure is held against in its experiment.
         let published =
-            |text: &String| text.contains(".") && !text.contains(" ") || text.starts_with("claim ");
+            |text: &String| text.contains('.') && !text.contains(' ') || text.starts_with("claim ");
         let held = !sheet.claims.is_empty() || cited.iter().any(published);
         let is_drive = !sheet.kind.is_part() && sheet.kind.name != "platform";
         assert!(name == "zero" || !is_drive || held, "{name} claims nothing");
