@@ -115,7 +115,12 @@ pub(super) fn assemble(
     inside.limit = limit::of(&outcome, &inside);
     outcome.inside = Some(inside);
     outcome.caveats = caveats(&outcome, world, about);
-    match (group.late, doubts::rate_missed_by(&outcome)) {
+    stable(outcome, group.late)
+}
+
+/// The outcome, unless the I/Os of an open loop waited longer and longer.
+fn stable(outcome: Outcome, late: Option<Nanos>) -> Result<Outcome, SimError> {
+    match (late, doubts::rate_missed_by(&outcome)) {
         (Some(late), Some((asked, achieved))) if !outcome.interrupted => {
             Err(SimError::Unstable { job: outcome.job.name, asked, achieved, late })
         }
