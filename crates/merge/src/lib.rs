@@ -1,0 +1,26 @@
+//! Can requests travel together?
+//!
+//! ```text
+//!   read_exact_at ─┐                                ┌─► Lane ─► io_uring, libaio, pread,
+//!   read_many ─────┼─► Request ─► policy: alone, ───┤          tmerge's extended command,
+//!   read_at_async ─┤   (linear)   or with others    └─► ...     a simulated device
+//!   scope ─────────┘      ▲                               │
+//!                         └───────── result ◄─────────────┘
+//! ```
+//!
+//! A [`File`] reads and writes at offsets, like the standard library's. What differs is that requests which meet in time, from a
+//! group, from threads, from coroutines or futures, may go to the device as one batch: one system call, one sleep, one command.
+//!
+//! Memory is sound by construction: whoever lends a buffer to a request waits until the request is completed or takes an owned
+//! buffer for it; a request cannot be copied, and one that is dropped completes with an error (`sys/request.rs`).
+//!
+//! Start reading at [`File`], then `sys/request.rs`, then `policy/mod.rs`.
+
+mod error;
+mod file;
+mod policy;
+mod sys;
+
+pub use error::ManyError;
+pub use file::{Backend, File, Options, Policy};
+pub use sys::Simulated;
