@@ -19,6 +19,7 @@
 mod error;
 mod file;
 mod policy;
+mod scope;
 mod sys;
 
 pub use error::ManyError;
