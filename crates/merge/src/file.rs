@@ -3,10 +3,12 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::ManyError;
 use crate::policy::{self, Carry};
-use crate::sys::{Device, Pread, Simulated, lend_read, lend_write};
+use crate::sys::{Device, Pread, Simulated};
 
 /// Who carries a single blocking call?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,7 +48,7 @@ pub enum Backend {
 }
 
 /// How a file is opened.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Who carries a single blocking call.
     pub policy: Policy,
@@ -56,6 +58,26 @@ pub struct Options {
     pub write: bool,
     /// Around the page cache (`O_DIRECT`): offsets, lengths and addresses are then multiples of the device's block.
     pub direct: bool,
+    /// Requests of different callers in one batch, at most; the device may take fewer. 64 unless said, at least 1.
+    pub batch_max: usize,
+    /// [`Policy::Atm`]: so many plugged requests go at once. 4 unless said, as published.
+    pub unplug_count: usize,
+    /// [`Policy::Atm`]: the longest time a write is plugged. 3 ms unless said, as published.
+    pub unplug: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            policy: Policy::default(),
+            backend: Backend::default(),
+            write: false,
+            direct: false,
+            batch_max: 64,
+            unplug_count: 4,
+            unplug: Duration::from_millis(3),
+        }
+    }
 }
 
 impl Options {
@@ -71,16 +93,17 @@ impl Options {
 
     /// Takes a file that is open; its own flags count.
     pub fn over(&self, file: std::fs::File) -> io::Result<File> {
-        Ok(self.device(Box::new(Pread::new(Arc::new(file)))))
+        Ok(self.device(Arc::new(Pread::new(Arc::new(file)))))
     }
 
     /// Takes a simulated device.
     pub fn simulated(&self, device: &Simulated) -> File {
-        self.device(Box::new(device.clone()))
+        self.device(Arc::new(device.clone()))
     }
 
-    fn device(&self, device: Box<dyn Device>) -> File {
-        let carry = policy::of(self.policy);
+    fn device(&self, device: Arc<dyn Device>) -> File {
+        static FILES: AtomicU64 = AtomicU64::new(0);
+        let carry = policy::of(self, &device, FILES.fetch_add(1, Ordering::Relaxed));
         File { shared: Arc::new(Shared { device, carry }) }
     }
 }
@@ -94,7 +117,7 @@ pub struct File {
 }
 
 struct Shared {
-    device: Box<dyn Device>,
+    device: Arc<dyn Device>,
     carry: Box<dyn Carry>,
 }
 
@@ -107,13 +130,13 @@ impl File {
     /// Reads at an offset: bytes that came, fewer than asked at the end of the file.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let Shared { device, carry } = &*self.shared;
-        lend_read(buffer, offset, |request, pending| carry.carry(&**device, request, pending))
+        policy::read(&**carry, &**device, buffer, offset)
     }
 
     /// Writes at an offset: bytes that were taken.
     pub fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<usize> {
         let Shared { device, carry } = &*self.shared;
-        lend_write(buffer, offset, |request, pending| carry.carry(&**device, request, pending))
+        policy::write(&**carry, &**device, buffer, offset)
     }
 
     /// Fills the buffer, or fails: [`io::ErrorKind::UnexpectedEof`] at the end of the file.

@@ -1,7 +1,10 @@
 //! Who carries a request, alone or with others?
 
-use crate::Policy;
-use crate::sys::{Device, Finished, Pending, Request};
+use std::io;
+use std::sync::Arc;
+
+use crate::sys::{Device, Finished, Pending, Request, lend_read, lend_write};
+use crate::{Options, Policy};
 
 /// A way for single blocking calls.
 pub(crate) trait Carry: Send + Sync {
@@ -9,9 +12,30 @@ pub(crate) trait Carry: Send + Sync {
     fn carry(&self, device: &dyn Device, request: Request, pending: &Pending<'_>);
 }
 
-/// The way of a policy.
-pub(crate) fn of(policy: Policy) -> Box<dyn Carry> {
-    match policy {
+/// Reads by a way. What another carried and lost (`ECANCELED`) is read once more, by a plain call.
+pub(crate) fn read(
+    carry: &dyn Carry,
+    device: &dyn Device,
+    buffer: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
+    match lend_read(buffer, offset, |request, pending| carry.carry(device, request, pending)) {
+        Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => device.read(buffer, offset),
+        result => result,
+    }
+}
+
+/// Writes by a way. What another carried and lost (`ECANCELED`) is written once more, by a plain call.
+pub(crate) fn write(carry: &dyn Carry, device: &dyn Device, buffer: &[u8], offset: u64) -> io::Result<usize> {
+    match lend_write(buffer, offset, |request, pending| carry.carry(device, request, pending)) {
+        Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => device.write(buffer, offset),
+        result => result,
+    }
+}
+
+/// The way of a file's policy.
+pub(crate) fn of(options: &Options, _device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
+    match options.policy {
         Policy::Auto
         | Policy::Pread
         | Policy::Ring
