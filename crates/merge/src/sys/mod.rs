@@ -2,10 +2,12 @@
 
 #![expect(unsafe_code, reason = "buffers in flight, rings, futexes and stacks have no safe interface")]
 
+mod capi;
 mod lane;
 mod pread;
 mod request;
 mod simulated;
+mod tally;
 
 pub(crate) use lane::{Device, Finished, Lane};
 pub(crate) use pread::Pread;

@@ -1,0 +1,70 @@
+//! How do tests build C programs against the library? With `cc`, in a folder of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder below the build's, gone when the test is over.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the build folder can be written to");
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of a file in it.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The crate's own folder.
+pub(crate) fn own(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Where cargo puts the shared library that it builds with these tests: beside them.
+pub(crate) fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("Linux tells");
+    let library = test.with_file_name("libiostack_merge.so");
+    assert!(library.is_file(), "cargo builds {} with the crate", library.display());
+    library
+}
+
+/// Output of a program, or `None` when it is not installed.
+pub(crate) fn run(command: &mut Command) -> Option<Output> {
+    match command.output() {
+        Ok(output) => Some(output),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => panic!("cannot start {command:?}: {error}"),
+    }
+}
+
+/// All that it said, standard output first.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Compiles C against header and library, warnings refused; `None` without a compiler.
+pub(crate) fn compile(source: &Path, words: &[&str], program: &Path) -> Option<()> {
+    let library = library();
+    let folder = library.parent().expect("a file lies in a folder");
+    let mut command = Command::new("cc");
+    command.args(["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]);
+    command.arg("-I").arg(own("include")).args(words).arg(source).arg("-o").arg(program);
+    command.arg("-L").arg(folder).arg("-liostack_merge").arg(format!("-Wl,-rpath,{}", folder.display()));
+    let output = run(&mut command)?;
+    assert!(output.status.success(), "{}", said(&output));
+    Some(())
+}
