@@ -13,6 +13,7 @@ use super::page::{Section, document};
 use super::sheet::Sheet;
 use super::stages::{notes, percent};
 use super::table::{pairs, table};
+use super::tiles;
 use super::{calltree, costbars, costdiff, escape, raw};
 use crate::iocost::{
     Cases, LIMITS, PUBLISHED, boots, broken_sum, circumstances, clock_sum, clocks, place, price, prices,
@@ -170,7 +171,7 @@ fn tiles(cost: &IoCost) -> String {
     ];
     if let Some(first) = cost.layers.first() {
         items.push((
-            format!("most in: {}", escape::text(&first.layer)),
+            format!("most in: {}", first.layer),
             percent(share(first.instructions, cost.instructions)),
             format!("{} instructions", grouped(first.instructions)),
         ));
@@ -192,13 +193,7 @@ fn tiles(cost: &IoCost) -> String {
         };
         items.push(("modelled clocks".to_owned(), grouped(clocks), detail));
     }
-    let items: String = items
-        .iter()
-        .map(|(what, value, detail)| {
-            format!("<li><span>{what}</span><b>{value}</b><small>{detail}</small></li>")
-        })
-        .collect();
-    format!("<ul class=\"tiles\">{items}</ul>")
+    tiles::tiles(&items)
 }
 
 fn by_layer(cost: &IoCost, colours: &Colours<'_>, caption: &str) -> String {

@@ -14,6 +14,7 @@ use super::numbers::{NOTHING, grouped, significant};
 use super::sheet::{Sheet, span};
 use super::stages::{notes, percent};
 use super::table::{pairs, table};
+use super::tiles;
 use crate::text::{kind_meaning, kinds};
 
 /// Functions shown; JSON has more.
@@ -97,7 +98,7 @@ fn tiles(layers: &Layers) -> String {
     if let Some(first) = layers.rows.first() {
         let time = first.time.0 as f64;
         let detail = format!("{} {}", clocks(layers, time), per(layers));
-        items.push((format!("most in: {}", escape::text(&first.layer)), percent(share(time, all)), detail));
+        items.push((format!("most in: {}", first.layer), percent(share(time, all)), detail));
     }
     items.push((
         "not classified".to_owned(),
@@ -111,13 +112,7 @@ fn tiles(layers: &Layers) -> String {
             format!("{} core cycles", grouped(hardware.cycles.max(0.0) as u64)),
         ));
     }
-    let items: String = items
-        .iter()
-        .map(|(what, value, detail)| {
-            format!("<li><span>{what}</span><b>{value}</b><small>{detail}</small></li>")
-        })
-        .collect();
-    format!("<ul class=\"tiles\">{items}</ul>")
+    tiles::tiles(&items)
 }
 
 /// A bar for each layer, and what it did.

@@ -49,6 +49,7 @@ mod steps;
 mod svg;
 mod sweep;
 mod table;
+mod tiles;
 mod time;
 mod verdict;
 mod what_if;

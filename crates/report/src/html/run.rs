@@ -13,6 +13,7 @@ use super::plot::Plot;
 use super::sheet::{Sheet, span};
 use super::stages::percent;
 use super::table::{self, pairs, with_interval};
+use super::tiles;
 use super::time::{bandwidth_over_time, gauges, over_time};
 use super::{attribution, check, escape, inside, raw};
 
@@ -176,13 +177,7 @@ fn tiles(outcome: &Outcome, directions: &[Direction]) -> String {
             format!("busiest thread {:.0} %", outcome.cpu.busiest_thread * 100.0),
         )),
     }
-    let tiles: String = tiles
-        .iter()
-        .map(|(what, value, detail)| {
-            format!("<li><span>{what}</span><b>{value}</b><small>{detail}</small></li>")
-        })
-        .collect();
-    format!("<ul class=\"tiles\">{tiles}</ul>")
+    tiles::tiles(&tiles)
 }
 
 /// Latency and amounts by direction, and of the flushes.

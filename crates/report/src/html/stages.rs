@@ -15,6 +15,7 @@ use super::run::supported;
 use super::scale::Scale;
 use super::sheet::{Sheet, span};
 use super::table::{pairs, table};
+use super::tiles;
 
 /// Everything about a trace, as HTML without a heading of its own.
 pub(super) fn body(stages: &Stages, sheet: &mut Sheet) -> String {
@@ -69,24 +70,13 @@ const fn part_meaning(part: Part) -> &'static str {
 }
 
 fn tiles(way: &WayStages) -> String {
-    let mut items = format!(
-        "<li><span>one I/O takes</span><b>{}</b><small>mean of {} I/Os</small></li>",
-        mean(&way.whole),
-        grouped(way.whole.count)
-    );
-    for part in Part::ALL {
-        put(
-            &mut items,
-            format_args!(
-                "<li class=\"of-part {name}\"><span>{name}</span><b>{share}</b><small>{mean}: {meaning}</small></li>",
-                name = part.name(),
-                share = percent(way.part_share(part)),
-                mean = time(way.part_mean_ns(part)),
-                meaning = part_meaning(part)
-            ),
-        );
-    }
-    format!("<ul class=\"tiles\">{items}</ul>")
+    let count = format!("mean of {} I/Os", grouped(way.whole.count));
+    let whole = tiles::tile("", "one I/O takes", &mean(&way.whole), &count);
+    let parts = Part::ALL.map(|part| {
+        let detail = format!("{}: {}", time(way.part_mean_ns(part)), part_meaning(part));
+        tiles::tile(&format!("of-part {}", part.name()), part.name(), &percent(way.part_share(part)), &detail)
+    });
+    tiles::list(std::iter::once(whole).chain(parts))
 }
 
 fn put(out: &mut String, what: std::fmt::Arguments<'_>) {

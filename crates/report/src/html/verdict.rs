@@ -9,6 +9,7 @@ use super::escape;
 use super::numbers::{NOTHING, Quantity, date, grouped, significant};
 use super::sheet::{Sheet, span};
 use super::table::{table, with_interval};
+use super::tiles;
 
 /// What limits, in words and as the class that colours it.
 const fn limit_words(limit: Limit) -> (&'static str, &'static str) {
@@ -88,18 +89,7 @@ fn tiles(check: &Check) -> String {
         let carried = format!("{} IOPS per core, {}", Quantity::Count.show(cost.iops_per_core), cost.label);
         tiles.push(("least CPU time per I/O", Quantity::Nanos.show(cost.cpu_ns_per_io), carried));
     }
-    let tiles: String = tiles
-        .iter()
-        .map(|(what, value, detail)| {
-            format!(
-                "<li><span>{}</span><b>{}</b><small>{}</small></li>",
-                escape::text(what),
-                escape::text(value),
-                escape::text(detail)
-            )
-        })
-        .collect();
-    if tiles.is_empty() { tiles } else { format!("<ul class=\"tiles\">{tiles}</ul>") }
+    tiles::tiles(&tiles)
 }
 
 /// The advice with bars as long as the gains.
