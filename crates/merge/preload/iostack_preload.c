@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * What would this program gain if its requests travelled together? A shim for LD_PRELOAD:
+ *
+ *     IOSTACK_MERGE_POLICY=hybrid IOSTACK_MERGE_STATS=1 LD_PRELOAD=libiostack_preload.so db_bench ...
+ *
+ * pread and pwrite of regular files and block devices go through iostack_merge with that policy (IOSTACK_MERGE_BACKEND names a
+ * backend); everything else is untouched. It is a tool to measure with, not an accelerator: a program that gains belongs changed
+ * to call read_many, and the shim itself costs two system calls (fstat, fcntl) per request, about 0.3 us.
+ *
+ * Correct before all: whenever something is not sure, and whenever the library reports an error, the real call is made and its
+ * answer is the program's. A descriptor is taken at its first pread or pwrite and given back by close, fclose, dup2, dup3. Each
+ * request asks whether the descriptor still is the same file with the same flags; one that was closed behind our back (a system
+ * call by hand) is left alone from then on, and our duplicate stays open to the end of the process: closing it would drop the
+ * program's fcntl locks. After close_range or closefrom, which also close what the library has open, all calls are plain. A child
+ * begins with nothing taken.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "iostack_merge.h"
+
+#define SLOTS 65536 /* descriptors above are not taken */
+
+enum { UNKNOWN, TAKEN, PLAIN };
+
+struct slot {
+	_Alignas(128) atomic_int state;
+	atomic_int users; /* requests on their way through the library */
+	struct iostack_merge_file *file;
+	dev_t device, node_device;
+	ino_t inode;
+	int flags;
+	atomic_ulong reads, writes;
+};
+
+static struct slot slots[SLOTS];
+static struct iostack_merge_options options;
+static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool on;
+static atomic_ulong files, plain, failed, stale;
+static atomic_int slots_used; /* those behind were never looked at */
+static pid_t own_pid;
+/* Code of the shim and of the library, whose own calls are real. */
+static struct { uintptr_t first, end; } ours[2];
+/* A handler of a signal that interrupts the library. */
+static __thread volatile int inside __attribute__((tls_model("initial-exec")));
+
+#define REAL(name) ({									\
+	static _Atomic(__typeof__(&name)) found;					\
+	__typeof__(&name) call = atomic_load_explicit(&found, memory_order_relaxed);	\
+	if (!call) {									\
+		call = (__typeof__(&name))dlsym(RTLD_NEXT, #name);			\
+		atomic_store_explicit(&found, call, memory_order_relaxed);		\
+	}										\
+	call;										\
+})
+
+/* True when the caller is the program, which is on. */
+static int is_theirs(const void *caller)
+{
+	uintptr_t from = (uintptr_t)caller;
+
+	if (!atomic_load_explicit(&on, memory_order_relaxed) || inside)
+		return 0;
+	for (int i = 0; i < 2; i++)
+		if (from >= ours[i].first && from < ours[i].end)
+			return 0;
+	return 1;
+}
+
+#define IS_THEIRS is_theirs(__builtin_return_address(0))
+
+/* Is the slot's file what the descriptor leads to now? */
+static int is_same(const struct slot *slot, int descriptor)
+{
+	struct stat now;
+
+	return !fstat(descriptor, &now) && now.st_dev == slot->device && now.st_ino == slot->inode &&
+	       now.st_rdev == slot->node_device && fcntl(descriptor, F_GETFL) == slot->flags;
+}
+
+static void take(struct slot *slot, int descriptor)
+{
+	struct stat now;
+	int state = PLAIN;
+
+	pthread_mutex_lock(&taking);
+	if (atomic_load(&slot->state) == UNKNOWN && own_pid == getpid()) {
+		slot->flags = fcntl(descriptor, F_GETFL);
+		if (slot->flags >= 0 && !(slot->flags & (O_APPEND | O_PATH)) && !fstat(descriptor, &now) &&
+		    (S_ISREG(now.st_mode) || S_ISBLK(now.st_mode)) &&
+		    !iostack_merge_over(descriptor, &options, &slot->file)) {
+			slot->device = now.st_dev;
+			slot->node_device = now.st_rdev;
+			slot->inode = now.st_ino;
+			atomic_fetch_add(&files, 1);
+			state = TAKEN;
+		}
+		if (slots_used <= descriptor)
+			slots_used = descriptor + 1;
+		atomic_store(&slot->state, state);
+	}
+	pthread_mutex_unlock(&taking);
+}
+
+/* The slot of a file that goes through the library, with one user more; or null. */
+static struct slot *enter(int descriptor)
+{
+	struct slot *slot;
+
+	if (descriptor < 0 || descriptor >= SLOTS)
+		return NULL;
+	slot = &slots[descriptor];
+	inside = 1;
+	if (atomic_load(&slot->state) == UNKNOWN)
+		take(slot, descriptor);
+	if (atomic_load(&slot->state) == TAKEN) {
+		atomic_fetch_add(&slot->users, 1);
+		/* Again: `release` waits for users only after it has changed the state. */
+		if (atomic_load(&slot->state) == TAKEN) {
+			if (is_same(slot, descriptor))
+				return slot;
+			/* With the file left as it is. */
+			if (atomic_exchange(&slot->state, PLAIN) == TAKEN)
+				atomic_fetch_add(&stale, 1);
+		}
+		atomic_fetch_sub(&slot->users, 1);
+	}
+	inside = 0;
+	atomic_fetch_add_explicit(&plain, 1, memory_order_relaxed);
+	return NULL;
+}
+
+static void leave(struct slot *slot, atomic_ulong *count, int64_t result)
+{
+	atomic_fetch_add_explicit(result < 0 ? &failed : count, 1, memory_order_relaxed);
+	atomic_fetch_sub(&slot->users, 1);
+	inside = 0;
+}
+
+/* Before a descriptor is closed. */
+static void release(int descriptor)
+{
+	struct slot *slot;
+	int saved = errno;
+
+	if (descriptor < 0 || descriptor >= SLOTS)
+		return;
+	slot = &slots[descriptor];
+	if (atomic_load(&slot->state) == UNKNOWN || own_pid != getpid())
+		return;
+	inside = 1;
+	pthread_mutex_lock(&taking);
+	if (atomic_exchange(&slot->state, PLAIN) == TAKEN) {
+		while (atomic_load(&slot->users))
+			sched_yield();
+		iostack_merge_close(slot->file);
+	}
+	atomic_store(&slot->state, UNKNOWN);
+	pthread_mutex_unlock(&taking);
+	inside = 0;
+	errno = saved;
+}
+
+static ssize_t read_through(int descriptor, void *buffer, size_t length, off_t offset)
+{
+	struct slot *slot = enter(descriptor);
+
+	if (slot) {
+		int64_t result = iostack_merge_read_at(slot->file, buffer, length, (uint64_t)offset);
+
+		leave(slot, &slot->reads, result);
+		if (result >= 0)
+			return (ssize_t)result;
+	}
+	return REAL(pread)(descriptor, buffer, length, offset);
+}
+
+static ssize_t write_through(int descriptor, const void *buffer, size_t length, off_t offset)
+{
+	struct slot *slot = enter(descriptor);
+
+	if (slot) {
+		int64_t result = iostack_merge_write_at(slot->file, buffer, length, (uint64_t)offset);
+
+		leave(slot, &slot->writes, result);
+		if (result >= 0)
+			return (ssize_t)result;
+	}
+	return REAL(pwrite)(descriptor, buffer, length, offset);
+}
+
+ssize_t pread(int descriptor, void *buffer, size_t length, off_t offset)
+{
+	return IS_THEIRS ? read_through(descriptor, buffer, length, offset) :
+			   REAL(pread)(descriptor, buffer, length, offset);
+}
+
+ssize_t pread64(int descriptor, void *buffer, size_t length, off64_t offset)
+{
+	return IS_THEIRS ? read_through(descriptor, buffer, length, offset) :
+			   REAL(pread64)(descriptor, buffer, length, offset);
+}
+
+ssize_t pwrite(int descriptor, const void *buffer, size_t length, off_t offset)
+{
+	return IS_THEIRS ? write_through(descriptor, buffer, length, offset) :
+			   REAL(pwrite)(descriptor, buffer, length, offset);
+}
+
+ssize_t pwrite64(int descriptor, const void *buffer, size_t length, off64_t offset)
+{
+	return IS_THEIRS ? write_through(descriptor, buffer, length, offset) :
+			   REAL(pwrite64)(descriptor, buffer, length, offset);
+}
+
+int close(int descriptor)
+{
+	if (IS_THEIRS)
+		release(descriptor);
+	return REAL(close)(descriptor);
+}
+
+int fclose(FILE *stream)
+{
+	if (stream && IS_THEIRS)
+		release(fileno(stream));
+	return REAL(fclose)(stream);
+}
+
+int dup2(int descriptor, int wanted)
+{
+	if (descriptor != wanted && IS_THEIRS)
+		release(wanted);
+	return REAL(dup2)(descriptor, wanted);
+}
+
+int dup3(int descriptor, int wanted, int flags)
+{
+	if (descriptor != wanted && IS_THEIRS)
+		release(wanted);
+	return REAL(dup3)(descriptor, wanted, flags);
+}
+
+/* Also what the library has open will be closed. */
+int close_range(unsigned int first, unsigned int last, int flags)
+{
+	if (own_pid == getpid())
+		atomic_store(&on, 0);
+	return REAL(close_range)(first, last, flags);
+}
+
+void closefrom(int first)
+{
+	if (own_pid == getpid())
+		atomic_store(&on, 0);
+	REAL(closefrom)(first);
+}
+
+static int find_ours(struct dl_phdr_info *object, size_t size, void *function)
+{
+	uintptr_t wanted = (uintptr_t)function, first = UINTPTR_MAX, end = 0;
+	(void)size;
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+
+		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+			continue;
+		if (object->dlpi_addr + part->p_vaddr < first)
+			first = object->dlpi_addr + part->p_vaddr;
+		if (object->dlpi_addr + part->p_vaddr + part->p_memsz > end)
+			end = object->dlpi_addr + part->p_vaddr + part->p_memsz;
+	}
+	if (wanted < first || wanted >= end)
+		return 0;
+	ours[!!ours[0].end].first = first;
+	ours[!!ours[0].end].end = end;
+	return 1;
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&taking);
+}
+
+static void in_parent(void)
+{
+	pthread_mutex_unlock(&taking);
+}
+
+/* Other threads of the parent may have been inside the library: its files are left as they are. */
+static void in_child(void)
+{
+	for (int i = 0; i < slots_used; i++)
+		if (atomic_load_explicit(&slots[i].state, memory_order_relaxed) != UNKNOWN) {
+			slots[i].users = 0;
+			slots[i].reads = slots[i].writes = 0;
+			slots[i].state = UNKNOWN;
+		}
+	files = plain = failed = stale = 0;
+	own_pid = getpid();
+	inside = 0;
+	pthread_mutex_unlock(&taking);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	struct iostack_merge_file *probe = NULL;
+
+	options.policy = getenv("IOSTACK_MERGE_POLICY");
+	options.backend = getenv("IOSTACK_MERGE_BACKEND");
+	if (!options.policy)
+		return;
+	own_pid = getpid();
+	dl_iterate_phdr(find_ours, (void *)(uintptr_t)begin);
+	dl_iterate_phdr(find_ours, (void *)(uintptr_t)dlsym(RTLD_DEFAULT, "iostack_merge_over"));
+	/* -EBADF: the options are known. */
+	if (iostack_merge_abi() != IOSTACK_MERGE_ABI || iostack_merge_over(-1, &options, &probe) != -EBADF) {
+		fprintf(stderr, "iostack_preload: no policy `%s` with backend `%s` in version %s: all calls are plain\n",
+			options.policy, options.backend ? options.backend : "best", iostack_merge_version());
+		return;
+	}
+	pthread_atfork(before_fork, in_parent, in_child);
+	atomic_store(&on, 1);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	unsigned long reads = 0, writes = 0;
+	const char *wanted = getenv("IOSTACK_MERGE_STATS");
+
+	if (!own_pid || !wanted || strcmp(wanted, "1"))
+		return;
+	for (int i = 0; i < slots_used; i++) {
+		reads += slots[i].reads;
+		writes += slots[i].writes;
+	}
+	fprintf(stderr, "iostack_preload: policy %s: %lu reads and %lu writes merged, %lu calls plain, %lu retried, "
+		"%lu files, %lu stale\n", options.policy, reads, writes, plain, failed, files, stale);
+}
