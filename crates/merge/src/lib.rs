@@ -24,4 +24,5 @@ mod sys;
 
 pub use error::ManyError;
 pub use file::{Backend, File, Options, Policy};
+pub use scope::{JoinHandle, Scope, ScopeOptions, scope, yield_now};
 pub use sys::Simulated;

@@ -1,0 +1,339 @@
+//! Does code on coroutines read as code on threads does, and nothing it borrows goes away under it?
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ThreadId;
+
+use iostack_merge::{File, Options, Scope, ScopeOptions, Simulated, scope, yield_now};
+use iostack_model::BatchCost;
+
+const BLOCK: usize = 4096;
+const QUICK: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 50.0 };
+
+/// Each block begins with its own index.
+fn numbered(blocks: usize) -> File {
+    let file = Options::default().simulated(&Simulated::new(blocks * BLOCK, QUICK));
+    let all: Vec<Vec<u8>> = (0..blocks).map(block_of).collect();
+    let list: Vec<(u64, &[u8])> =
+        all.iter().enumerate().map(|(index, block)| (at(index), &block[..])).collect();
+    file.write_many(&list).expect("the device is sound");
+    file
+}
+
+fn at(index: usize) -> u64 {
+    (index * BLOCK) as u64
+}
+
+fn block_of(index: usize) -> Vec<u8> {
+    let mut block = vec![index as u8; BLOCK];
+    block[..8].copy_from_slice(&(index as u64).to_le_bytes());
+    block
+}
+
+#[test]
+fn each_coroutine_gets_its_own_block_into_its_own_buffer() {
+    let file = numbered(64);
+    let mut buffers = vec![vec![0; BLOCK]; 64];
+    scope(2, |s| {
+        for (index, buffer) in buffers.iter_mut().enumerate() {
+            let file = &file;
+            s.spawn(move || {
+                for step in 0..50 {
+                    let place = (index * 7 + step * 13) % 64;
+                    file.read_exact_at(buffer, at(place)).expect("the device is sound");
+                    assert_eq!(*buffer, block_of(place));
+                }
+                file.read_exact_at(buffer, at(index)).expect("the device is sound");
+            });
+        }
+    });
+    buffers.iter().enumerate().for_each(|(index, buffer)| assert_eq!(*buffer, block_of(index)));
+}
+
+#[test]
+fn ten_thousand_coroutines_read_and_return() {
+    let file = numbered(64);
+    let read = |index: usize| {
+        let mut head = [0_u8; 8];
+        file.read_exact_at(&mut head, at(index % 64)).expect("the device is sound");
+        u64::from_le_bytes(head) as usize
+    };
+    let read = &read;
+    let sum: usize = scope(2, |s| {
+        let handles: Vec<_> = (0..10_000).map(|index| s.spawn(move || read(index))).collect();
+        handles.into_iter().map(|handle| handle.join().expect("none panics")).sum()
+    });
+    assert_eq!(sum, (0..10_000).map(|index| index % 64).sum());
+}
+
+fn chain<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize, left: usize) {
+    if left > 0 {
+        s.spawn(move || chain(s, count, left - 1)).join().expect("none panics");
+    }
+    count.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+fn ten_thousand_that_wait_for_one_another_come_to_an_end() {
+    // Far more are started and not through than an executor starts by itself; each waits for the next.
+    let count = AtomicUsize::new(0);
+    scope(2, |s| chain(s, &count, 10_000));
+    assert_eq!(count.into_inner(), 10_001);
+}
+
+#[test]
+fn a_panic_is_carried_to_the_caller_after_the_others_have_ended() {
+    let file = numbered(16);
+    let ended = AtomicUsize::new(0);
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        scope(2, |s| {
+            for index in 0..16 {
+                let (file, ended) = (&file, &ended);
+                s.spawn(move || {
+                    let mut buffer = [0; BLOCK];
+                    file.read_exact_at(&mut buffer, at(index)).expect("the device is sound");
+                    assert!(index != 3, "the fourth dies");
+                    (0..5).for_each(|_| yield_now());
+                    ended.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+    }));
+    let payload = caught.expect_err("one died");
+    assert_eq!(payload.downcast_ref(), Some(&"the fourth dies"));
+    assert_eq!(ended.into_inner(), 15);
+}
+
+#[test]
+fn a_panic_that_was_joined_does_not_go_on() {
+    let kind = scope(1, |s| {
+        let dies = s.spawn(|| -> u32 { panic!("by itself") });
+        let asks = s.spawn(move || dies.join().is_err());
+        asks.join().expect("it only asked")
+    });
+    assert!(kind);
+}
+
+#[test]
+fn a_panic_of_the_body_waits_for_the_coroutines() {
+    let file = numbered(8);
+    let ended = AtomicUsize::new(0);
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        scope(1, |s| {
+            for index in 0..8 {
+                let (file, ended) = (&file, &ended);
+                s.spawn(move || {
+                    file.read_exact_at(&mut [0; BLOCK], at(index)).expect("the device is sound");
+                    ended.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+            panic!("the body dies");
+        })
+    }));
+    assert!(caught.is_err());
+    assert_eq!(ended.into_inner(), 8);
+}
+
+#[test]
+fn a_coroutine_stays_on_its_thread_and_lets_others_run_there() {
+    let file = numbered(4);
+    let order = Mutex::new(Vec::new());
+    scope(1, |s| {
+        for index in 0..4_usize {
+            let (file, order) = (&file, &order);
+            s.spawn(move || {
+                let here: ThreadId = std::thread::current().id();
+                order.lock().expect("none panics").push(('a', index));
+                yield_now();
+                order.lock().expect("none panics").push(('b', index));
+                file.read_exact_at(&mut [0; BLOCK], at(index)).expect("the device is sound");
+                assert_eq!(here, std::thread::current().id());
+            });
+        }
+    });
+    let order = order.into_inner().expect("none panics");
+    let first_b = order.iter().position(|(step, _)| *step == 'b').expect("all went on");
+    assert_eq!(order.len(), 8);
+    assert!(first_b > 0 && order.iter().filter(|(step, _)| *step == 'a').count() == 4, "{order:?}");
+}
+
+#[test]
+fn a_scope_within_a_coroutine_runs_on_the_same_executors() {
+    let file = numbered(16);
+    let total = scope(1, |s| {
+        let outer: Vec<_> = (0..4_usize)
+            .map(|group| {
+                let file = &file;
+                s.spawn(move || {
+                    let here = std::thread::current().id();
+                    let mut buffers = [[0_u8; BLOCK]; 2];
+                    scope(7, |inner| {
+                        for (index, buffer) in buffers.iter_mut().enumerate() {
+                            inner.spawn(move || {
+                                file.read_exact_at(buffer, at(group * 4 + index))
+                                    .expect("the device is sound");
+                                assert_eq!(here, std::thread::current().id());
+                            });
+                        }
+                    });
+                    buffers.iter().map(|buffer| usize::from(buffer[0])).sum::<usize>()
+                })
+            })
+            .collect();
+        outer.into_iter().map(|handle| handle.join().expect("none panics")).sum::<usize>()
+    });
+    assert_eq!(total, (0..4).map(|group| group * 8 + 1).sum());
+}
+
+#[test]
+fn a_panic_within_a_nested_scope_reaches_the_coroutine_that_opened_it() {
+    let seen = scope(1, |s| {
+        s.spawn(|| catch_unwind(|| scope(1, |inner| drop(inner.spawn(|| panic!("inner"))))).is_err()).join()
+    });
+    assert!(seen.expect("the outer one caught it"));
+}
+
+#[test]
+fn errors_belong_to_the_coroutine_whose_request_failed() {
+    let device = Simulated::broken(16 * BLOCK, QUICK, at(5)..at(6));
+    let file = Options::default().simulated(&device);
+    let read = |index| file.read_exact_at(&mut [0; BLOCK], at(index)).is_err();
+    let read = &read;
+    let failed = scope(2, |s| {
+        let handles: Vec<_> = (0..16).map(|index| (index, s.spawn(move || read(index)))).collect();
+        handles
+            .into_iter()
+            .filter_map(|(index, handle)| handle.join().ok()?.then_some(index))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(failed, [5]);
+}
+
+#[test]
+fn a_read_while_a_panic_unwinds_is_carried_by_the_thread() {
+    struct Reads<'a>(&'a File, &'a AtomicUsize);
+    impl Drop for Reads<'_> {
+        fn drop(&mut self) {
+            let mut head = [0; 8];
+            self.0.read_exact_at(&mut head, at(3)).expect("the device is sound");
+            self.1.store(usize::from(head[0]), Ordering::Relaxed);
+        }
+    }
+    let file = numbered(4);
+    let seen = AtomicUsize::new(0);
+    scope(1, |s| {
+        let (file, seen) = (&file, &seen);
+        let dies = s.spawn(move || {
+            let _reads = Reads(file, seen);
+            panic!("it dies");
+        });
+        assert!(dies.join().is_err());
+    });
+    assert_eq!(seen.into_inner(), 3);
+}
+
+#[test]
+fn several_files_at_once_keep_their_results_apart() {
+    let files: Vec<File> = (0..3).map(|_| numbered(32)).collect();
+    scope(2, |s| {
+        for index in 0..96_usize {
+            let file = &files[index % 3];
+            s.spawn(move || {
+                let mut buffer = vec![0; BLOCK];
+                for step in 0..20 {
+                    file.read_exact_at(&mut buffer, at((index + step) % 32)).expect("the device is sound");
+                    assert_eq!(buffer, block_of((index + step) % 32));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_backtrace_fits_on_the_stack() {
+    // The deepest that ordinary code goes: formatting floats, capturing a backtrace and writing it out.
+    let text = scope(1, |s| {
+        let text = s.spawn(|| {
+            let trace = std::backtrace::Backtrace::force_capture();
+            format!("{trace} {:e} {:?}", 1.0_f64 / 3.0, 1e300_f64)
+        });
+        text.join().expect("it fits")
+    });
+    assert!(text.contains("e-1"));
+}
+
+#[test]
+fn a_small_stack_is_enough_for_small_code() {
+    let file = numbered(8);
+    let options = ScopeOptions { threads: 1, stack_bytes: 16 * 1024 };
+    let sum: u64 = options.run(|s| {
+        let handles: Vec<_> = (0..8)
+            .map(|index| {
+                let file = &file;
+                s.spawn(move || {
+                    let mut head = [0; 8];
+                    file.read_exact_at(&mut head, at(index)).map(|()| u64::from_le_bytes(head))
+                })
+            })
+            .collect();
+        handles.into_iter().map(|handle| handle.join().expect("none panics").expect("sound")).sum()
+    });
+    assert_eq!(sum, 28);
+}
+
+#[test]
+fn coroutines_of_other_executors_may_be_joined_and_threads_may_spawn() {
+    let count = AtomicUsize::new(0);
+    scope(3, |s| {
+        let count = &count;
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(move || {
+                    for _ in 0..100 {
+                        let one = s.spawn(move || count.fetch_add(1, Ordering::Relaxed));
+                        let other = s.spawn(move || one.join().is_ok());
+                        assert!(other.join().expect("none panics"));
+                    }
+                });
+            }
+        });
+    });
+    assert_eq!(count.into_inner(), 400);
+}
+
+#[test]
+fn thread_locals_are_shared_by_the_coroutines_of_a_thread() {
+    thread_local!(static SEEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) });
+    let seen = scope(1, |s| {
+        (0..3).for_each(|index| drop(s.spawn(move || SEEN.with_borrow_mut(|seen| seen.push(index)))));
+        s.spawn(|| SEEN.with_borrow(Clone::clone)).join().expect("none panics")
+    });
+    assert_eq!(seen, [0, 1, 2]);
+}
+
+#[test]
+fn what_a_coroutine_owned_is_dropped_before_the_scope_returns() {
+    struct Counts<'a>(&'a AtomicUsize);
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let dropped = AtomicUsize::new(0);
+    scope(2, |s| {
+        for _ in 0..100 {
+            let owned = Counts(&dropped);
+            // The result is dropped as well, which nobody asks for.
+            s.spawn(move || owned);
+        }
+    });
+    assert_eq!(dropped.load(Ordering::Relaxed), 100);
+}
+
+#[test]
+#[should_panic(expected = "a scope needs a thread")]
+fn a_scope_without_threads_is_refused() {
+    scope(0, |_| ());
+}
