@@ -18,3 +18,36 @@ impl From<ManyError> for io::Error {
         io::Error::new(error.failures[0].1.kind(), error)
     }
 }
+
+/// A backend was asked for that does not work here; [`crate::Backend::Best`] never fails so.
+#[derive(Debug, thiserror::Error)]
+#[error("{backend} does not work here: {why}; {remedy}, or take the backend `best`")]
+pub struct BackendError {
+    /// What was asked for.
+    pub backend: crate::Backend,
+    /// What is missing.
+    pub why: &'static str,
+    /// What would help.
+    pub remedy: &'static str,
+    /// What the kernel said.
+    #[source]
+    pub source: io::Error,
+}
+
+impl From<BackendError> for io::Error {
+    fn from(error: BackendError) -> io::Error {
+        io::Error::new(error.source.kind(), error)
+    }
+}
+
+/// A name that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is no {what}; choose one of {}", known.join(", "))]
+pub struct UnknownName {
+    /// What was to be named: `policy` or `backend`.
+    pub what: &'static str,
+    /// What was given.
+    pub given: String,
+    /// The names there are.
+    pub known: Vec<&'static str>,
+}

@@ -16,13 +16,19 @@
 //!
 //! Start reading at [`File`], then `sys/request.rs`, then `policy/mod.rs`.
 
+mod count;
 mod error;
 mod file;
+mod lanes;
+mod many;
+mod options;
 mod policy;
 mod scope;
 mod sys;
 
-pub use error::ManyError;
-pub use file::{Backend, File, Options, Policy};
+pub use count::Stats;
+pub use error::{BackendError, ManyError, UnknownName};
+pub use file::File;
+pub use options::{Backend, Options, Policy};
 pub use scope::{JoinHandle, Scope, ScopeOptions, scope, yield_now};
 pub use sys::Simulated;

@@ -10,6 +10,16 @@ use crate::{Options, Policy};
 pub(crate) trait Carry: Send + Sync {
     /// Takes one request on its way; returns when `pending` is done.
     fn carry(&self, device: &dyn Device, request: Request, pending: &Pending<'_>);
+
+    /// Reads by a plain call of this thread, where that is the way at present; else [`Carry::carry`] is asked.
+    fn read(&self, _device: &dyn Device, _buffer: &mut [u8], _offset: u64) -> Option<io::Result<usize>> {
+        None
+    }
+
+    /// Writes by a plain call of this thread, where that is the way at present.
+    fn write(&self, _device: &dyn Device, _buffer: &[u8], _offset: u64) -> Option<io::Result<usize>> {
+        None
+    }
 }
 
 /// Reads by a way. What another carried and lost (`ECANCELED`) is read once more, by a plain call.

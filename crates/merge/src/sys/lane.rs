@@ -20,6 +20,15 @@ pub(crate) trait Device: Send + Sync {
 
     /// Requests that one batch may carry.
     fn batch_max(&self) -> usize;
+
+    /// What carries batches, in a word.
+    fn name(&self) -> &'static str;
+
+    /// Bytes that can be read.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Makes what was written last, or its data only.
+    fn sync(&self, data_only: bool) -> io::Result<()>;
 }
 
 /// One thread's way to a device. Dropping it waits for what is in flight.

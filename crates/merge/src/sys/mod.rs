@@ -3,16 +3,20 @@
 #![expect(unsafe_code, reason = "buffers in flight, rings, futexes and stacks have no safe interface")]
 
 mod capi;
+mod choose;
 mod coroutine;
+mod fork;
 mod lane;
 mod pread;
 mod request;
 mod simulated;
 mod tally;
 
+pub(crate) use choose::device;
 pub use coroutine::Scope;
 pub(crate) use coroutine::{Coroutine, Debt, NoUnwinding, Stack, Start, Task, is_inside, scoped, suspend};
+pub(crate) use fork::generation;
 pub(crate) use lane::{Device, Finished, Lane};
 pub(crate) use pread::Pread;
-pub(crate) use request::{Op, Pending, Request, lend_read, lend_write};
+pub(crate) use request::{Loans, Op, Pending, Request, lend_read, lend_write};
 pub use simulated::Simulated;

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 
 use super::{Device, Finished, Lane, Op, Request};
 
@@ -34,6 +35,32 @@ impl Device for Pread {
     fn batch_max(&self) -> usize {
         usize::MAX
     }
+
+    fn name(&self) -> &'static str {
+        "pread"
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        let metadata = self.file.metadata()?;
+        if metadata.file_type().is_block_device() {
+            block_device_bytes(&self.file)
+        } else {
+            Ok(metadata.len())
+        }
+    }
+
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        if data_only { self.file.sync_data() } else { self.file.sync_all() }
+    }
+}
+
+fn block_device_bytes(file: &File) -> io::Result<u64> {
+    /// `_IOR(0x12, 114, size_t)` of `linux/fs.h`.
+    const BLKGETSIZE64: libc::Ioctl = 0x8008_1272_u32 as libc::Ioctl;
+    let mut bytes = 0_u64;
+    // SAFETY: `file` keeps the descriptor open for the call, and BLKGETSIZE64 writes exactly one u64.
+    let status = unsafe { libc::ioctl(file.as_raw_fd(), BLKGETSIZE64, &raw mut bytes) };
+    if status == 0 { Ok(bytes) } else { Err(io::Error::last_os_error()) }
 }
 
 /// A signal is no reason to stop.
@@ -75,17 +102,30 @@ impl Lane for CallLane {
 
 /// One request by a plain call of this thread.
 pub(crate) fn call(device: &dyn Device, request: &Request) -> io::Result<usize> {
+    perform(
+        request,
+        |buffer, offset| device.read(buffer, offset),
+        |buffer, offset| device.write(buffer, offset),
+    )
+}
+
+/// Does what a request asks for.
+pub(crate) fn perform(
+    request: &Request,
+    read: impl FnOnce(&mut [u8], u64) -> io::Result<usize>,
+    write: impl FnOnce(&[u8], u64) -> io::Result<usize>,
+) -> io::Result<usize> {
     let (address, length) = (request.address(), request.length());
     match request.op() {
         Op::Read => {
             // SAFETY: the memory is the request's alone until it is completed.
             let buffer = unsafe { std::slice::from_raw_parts_mut(address, length) };
-            device.read(buffer, request.offset())
+            read(buffer, request.offset())
         }
         Op::Write => {
             // SAFETY: the memory is lent to the request until it is completed, and nobody writes it meanwhile.
             let buffer = unsafe { std::slice::from_raw_parts(address, length) };
-            device.write(buffer, request.offset())
+            write(buffer, request.offset())
         }
     }
 }

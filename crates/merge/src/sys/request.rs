@@ -14,7 +14,7 @@
 use std::io;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What is asked.
@@ -27,7 +27,7 @@ pub(crate) enum Op {
 const OPEN: u32 = 0;
 const DONE: u32 = 1;
 
-/// What owner and carrier of a request share.
+/// What owner and carrier of a request share. While the request is out, only atomic fields change.
 #[derive(Debug)]
 struct Slot {
     op: Op,
@@ -35,7 +35,7 @@ struct Slot {
     length: usize,
     offset: u64,
     /// The carrier's, for instance whom to wake.
-    tag: u64,
+    tag: AtomicU64,
     /// Bytes, or a negative error; read after `DONE`.
     result: AtomicI32,
     state: AtomicU32,
@@ -83,15 +83,12 @@ impl Request {
 
     /// What the carrier noted with it.
     pub(crate) fn tag(&self) -> u64 {
-        self.slot().tag
+        self.slot().tag.load(Ordering::Relaxed)
     }
 
     /// Notes something for whoever gets the finished request.
     pub(crate) fn set_tag(&mut self, tag: u64) {
-        // SAFETY: the slot is kept, and nobody but the request's holder looks at its tag.
-        let field = unsafe { &raw mut (*self.slot.as_ptr()).tag };
-        // SAFETY: the field is the holder's alone, and holding is exclusive (`&mut self`).
-        unsafe { field.write(tag) };
+        self.slot().tag.store(tag, Ordering::Relaxed);
     }
 
     /// Gives the result, and the memory, back to the owner.
@@ -125,7 +122,13 @@ impl Pending<'_> {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.slot().state.load(Ordering::Acquire) == DONE
+        self.slot().is_done()
+    }
+}
+
+impl Slot {
+    fn is_done(&self) -> bool {
+        self.state.load(Ordering::Acquire) == DONE
     }
 
     /// The last resort: policies wait in better ways before.
@@ -140,6 +143,11 @@ impl Pending<'_> {
             }
         }
     }
+
+    fn result(&self) -> io::Result<usize> {
+        let returned = self.result.load(Ordering::Relaxed);
+        usize::try_from(returned).map_err(|_| io::Error::from_raw_os_error(-returned))
+    }
 }
 
 /// Waits also when `carry` unwinds.
@@ -147,7 +155,7 @@ struct Guard<'a>(&'a Pending<'a>);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        self.0.wait();
+        self.0.slot().wait();
     }
 }
 
@@ -159,8 +167,7 @@ fn lend(slot: Slot, carry: impl FnOnce(Request, &Pending<'_>)) -> io::Result<usi
         let _guard = Guard(&pending);
         carry(Request { slot: place }, &pending);
     }
-    let returned = pending.slot().result.load(Ordering::Relaxed);
-    usize::try_from(returned).map_err(|_| io::Error::from_raw_os_error(-returned))
+    pending.slot().result()
 }
 
 /// Lends memory to a read that `carry` takes on its way; returns when the read is completed: bytes that came.
@@ -181,14 +188,132 @@ pub(crate) fn lend_write(
     lend(slot(Op::Write, buffer.as_ptr().cast_mut(), buffer.len(), offset), carry)
 }
 
+/// Memory that is lent piece by piece to the requests of a group; dropping it waits for all that are out.
+pub(crate) struct Loans<'a> {
+    first: NonNull<Loan>,
+    count: usize,
+    buffers: PhantomData<&'a mut [u8]>,
+}
+
+struct Loan {
+    slot: Slot,
+    /// Bytes that are still wanted.
+    rest: usize,
+    /// Bytes that came or went.
+    moved: usize,
+}
+
+impl<'a> Loans<'a> {
+    pub(crate) fn reads(list: &'a mut [(u64, &mut [u8])]) -> Loans<'a> {
+        Loans::new(
+            list.iter_mut().map(|(offset, buffer)| (Op::Read, buffer.as_mut_ptr(), buffer.len(), *offset)),
+        )
+    }
+
+    pub(crate) fn writes(list: &'a [(u64, &[u8])]) -> Loans<'a> {
+        let each = list.iter();
+        Loans::new(
+            each.map(|(offset, buffer)| (Op::Write, buffer.as_ptr().cast_mut(), buffer.len(), *offset)),
+        )
+    }
+
+    fn new(list: impl Iterator<Item = (Op, *mut u8, usize, u64)>) -> Loans<'a> {
+        let loans: Box<[Loan]> = list
+            .map(|(op, address, rest, offset)| {
+                let slot = slot(op, address, rest, offset);
+                slot.state.store(DONE, Ordering::Relaxed);
+                Loan { slot, rest, moved: 0 }
+            })
+            .collect();
+        let count = loans.len();
+        let first = NonNull::from(Box::leak(loans)).cast();
+        Loans { first, count, buffers: PhantomData }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    fn place(&self, index: usize) -> NonNull<Loan> {
+        assert!(index < self.count, "request {index} of {}", self.count);
+        // SAFETY: the index lies in the allocation, as was just asserted.
+        unsafe { self.first.add(index) }
+    }
+
+    fn loan(&self, index: usize) -> &Loan {
+        // SAFETY: the allocation lives as long as this, and only atomic fields of it change without `&mut self`.
+        unsafe { self.place(index).as_ref() }
+    }
+
+    /// Bytes of a request that are still wanted.
+    pub(crate) fn rest(&self, index: usize) -> usize {
+        self.loan(index).rest
+    }
+
+    /// The request for what is still wanted, tagged with its index. It must not be out.
+    pub(crate) fn lend(&mut self, index: usize) -> Request {
+        let slot = &self.loan(index).slot;
+        assert!(slot.is_done(), "request {index} is still out");
+        slot.tag.store(index as u64, Ordering::Relaxed);
+        slot.state.store(OPEN, Ordering::Relaxed);
+        let place = self.place(index).as_ptr();
+        // SAFETY: the place lies in the allocation; no reference is made.
+        let slot = unsafe { &raw mut (*place).slot };
+        Request { slot: NonNull::new(slot).expect("a place in an allocation") }
+    }
+
+    /// Takes the result of a request that is back: bytes that are still wanted, or what went wrong.
+    pub(crate) fn settle(&mut self, index: usize) -> io::Result<usize> {
+        let mut place = self.place(index);
+        assert!(self.loan(index).slot.is_done(), "request {index} is still out");
+        // SAFETY: the request is back, so nobody else knows the place, and `self` is borrowed exclusively.
+        let loan = unsafe { place.as_mut() };
+        let bytes = match loan.slot.result() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(loan.rest),
+            // Only the end of the file leaves direct I/O short, and what lies behind it need not be aligned.
+            Err(error)
+                if loan.moved > 0
+                    && loan.slot.op == Op::Read
+                    && error.raw_os_error() == Some(libc::EINVAL) =>
+            {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            Err(error) => return Err(error),
+            Ok(0) if loan.slot.op == Op::Read => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(bytes) => bytes,
+        };
+        assert!(bytes <= loan.slot.length, "{bytes} of {} bytes", loan.slot.length);
+        loan.rest -= bytes;
+        loan.moved += bytes;
+        loan.slot.address = loan.slot.address.wrapping_add(bytes);
+        loan.slot.offset += bytes as u64;
+        loan.slot.length = loan.rest.min(LENGTH_MAX);
+        Ok(loan.rest)
+    }
+}
+
+impl Drop for Loans<'_> {
+    fn drop(&mut self) {
+        for index in 0..self.count {
+            self.loan(index).slot.wait();
+        }
+        let whole = NonNull::slice_from_raw_parts(self.first, self.count);
+        // SAFETY: the allocation was leaked by `new`, and no request knows of it any more.
+        drop(unsafe { Box::from_raw(whole.as_ptr()) });
+    }
+}
+
+/// As the kernel does (`MAX_RW_COUNT`): more than this is a short read or write.
+const LENGTH_MAX: usize = 0x7fff_f000;
+
 fn slot(op: Op, address: *mut u8, length: usize, offset: u64) -> Slot {
     Slot {
         op,
         address,
-        // As the kernel does: more than this is a short read or write.
-        length: length.min(0x7fff_f000),
+        length: length.min(LENGTH_MAX),
         offset,
-        tag: 0,
+        tag: AtomicU64::new(0),
         result: AtomicI32::new(0),
         state: AtomicU32::new(OPEN),
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use iostack_model::BatchCost;
 
-use super::pread::call;
+use super::pread::perform;
 use super::{Device, Finished, Lane, Request};
 
 /// A device in memory with the extended command of *Achieving Peak Device Throughput for Random IO Workload* (2012): one command
@@ -107,26 +107,17 @@ impl Device for Simulated {
     fn batch_max(&self) -> usize {
         self.shared.batch_max
     }
-}
 
-/// Copies without taking the device's time, which the whole batch has taken.
-struct Copies<'a>(&'a Simulated);
-
-impl Device for Copies<'_> {
-    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.0.copy_out(buffer, offset)
+    fn name(&self) -> &'static str {
+        "simulated"
     }
 
-    fn write(&self, buffer: &[u8], offset: u64) -> io::Result<usize> {
-        self.0.copy_in(buffer, offset)
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.memory().len() as u64)
     }
 
-    fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
-        self.0.lane(depth)
-    }
-
-    fn batch_max(&self) -> usize {
-        self.0.batch_max()
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -155,7 +146,12 @@ impl Lane for SimulatedLane {
             let batch: Vec<Request> = self.queued.drain(..self.queued.len().min(limit)).collect();
             self.device.serve(batch.len());
             for request in batch {
-                let result = call(&Copies(&self.device), &request);
+                let device = &self.device;
+                let result = perform(
+                    &request,
+                    |buffer, offset| device.copy_out(buffer, offset),
+                    |buffer, offset| device.copy_in(buffer, offset),
+                );
                 finished.push(Finished::new(request, result));
             }
         }
