@@ -2,15 +2,19 @@
 
 #![expect(unsafe_code, reason = "buffers in flight, rings, futexes and stacks have no safe interface")]
 
+mod aio;
 mod capi;
 mod choose;
 mod coroutine;
 mod fork;
+mod idle;
 mod lane;
 mod pread;
 mod request;
 mod simulated;
 mod tally;
+mod tmerge;
+mod uring;
 
 pub(crate) use choose::device;
 pub use coroutine::Scope;

@@ -29,7 +29,7 @@ impl Device for Pread {
     }
 
     fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
-        Ok(Box::new(CallLane { device: Pread::new(self.file.clone()), depth, queued: Vec::new() }))
+        Ok(Box::new(CallLane::new(Pread::new(self.file.clone()), depth)))
     }
 
     fn batch_max(&self) -> usize {
@@ -73,10 +73,16 @@ fn again(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-struct CallLane {
+pub(crate) struct CallLane {
     device: Pread,
     depth: usize,
     queued: Vec<Request>,
+}
+
+impl CallLane {
+    pub(crate) fn new(device: Pread, depth: usize) -> CallLane {
+        CallLane { device, depth, queued: Vec::new() }
+    }
 }
 
 impl Lane for CallLane {
