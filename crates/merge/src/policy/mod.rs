@@ -1,9 +1,18 @@
 //! Who carries a request, alone or with others?
 
+mod lineup;
+mod queue;
+mod ring;
+mod send;
+mod stm;
+mod sync;
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::sync::Arc;
 
-use crate::sys::{Device, Finished, Pending, Request, lend_read, lend_write};
+use crate::sys::{Device, Pending, Request, call, lend_read, lend_write};
 use crate::{Options, Policy};
 
 /// A way for single blocking calls.
@@ -44,27 +53,23 @@ pub(crate) fn write(carry: &dyn Carry, device: &dyn Device, buffer: &[u8], offse
 }
 
 /// The way of a file's policy.
-pub(crate) fn of(options: &Options, _device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
+pub(crate) fn of(options: &Options, device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
+    let batch_max = options.batch_max.min(device.batch_max());
     match options.policy {
-        Policy::Auto
-        | Policy::Pread
-        | Policy::Ring
-        | Policy::Stm
-        | Policy::Atm
-        | Policy::LeaderFollower
-        | Policy::Hybrid => Box::new(Alone),
+        Policy::Auto | Policy::Pread | Policy::Atm | Policy::LeaderFollower | Policy::Hybrid => {
+            Box::new(Alone)
+        }
+        Policy::Ring => Box::new(ring::Ring),
+        Policy::Stm => Box::new(stm::Stm::new(batch_max)),
     }
 }
 
-/// Each by itself.
+/// Each by itself, by a plain call.
 struct Alone;
 
 impl Carry for Alone {
     fn carry(&self, device: &dyn Device, request: Request, _: &Pending<'_>) {
-        let mut lane = device.lane(1).expect("calls need no lane");
-        lane.push(request);
-        let mut finished = Vec::new();
-        lane.enter(1, &mut finished);
-        finished.into_iter().for_each(Finished::deliver);
+        let result = call(device, &request);
+        request.complete(result);
     }
 }
