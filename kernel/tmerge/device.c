@@ -291,29 +291,53 @@ static void tmerge_move_bio(struct tmerge_server *server, struct bio *bio)
 }
 
 /**
+ * tmerge_bio_pages() - pages that a bio touches
+ * @bio: the bio
+ *
+ * Return: the number of pages.
+ */
+u64 tmerge_bio_pages(const struct bio *bio)
+{
+	return tmerge_pages(bio->bi_iter.bi_sector << SECTOR_SHIFT,
+			    bio->bi_iter.bi_size);
+}
+
+/**
+ * tmerge_finish_bios() - see a command through and give the slot back
+ * @tmerge: the device, of which the caller owns a slot
+ * @bios: the requests; their statuses are set, they are not ended
+ * @done_ns: what tmerge_ring() returned
+ *
+ * The data moves while the server works, as by DMA.
+ */
+void tmerge_finish_bios(struct tmerge *tmerge, const struct bio_list *bios,
+			u64 done_ns)
+{
+	struct bio *bio;
+
+	bio_list_for_each(bio, bios)
+		tmerge_move_bio(&tmerge->server, bio);
+	tmerge_poll(done_ns);
+	tmerge_slot_put(tmerge);
+}
+
+/**
  * tmerge_run_bios() - run bios as one command, poll, give the slot back
  * @tmerge: the device, of which the caller owns a slot
  * @bios: the requests; their statuses are set, they are not ended
- *
- * The data moves while the server works, as by DMA.
  */
 void tmerge_run_bios(struct tmerge *tmerge, const struct bio_list *bios)
 {
 	unsigned int requests = 0;
 	struct bio *bio;
 	u64 pages = 0;
-	u64 done;
 
 	bio_list_for_each(bio, bios) {
 		requests++;
-		pages += tmerge_pages(bio->bi_iter.bi_sector << SECTOR_SHIFT,
-				      bio->bi_iter.bi_size);
+		pages += tmerge_bio_pages(bio);
 	}
-	done = tmerge_ring(&tmerge->server, requests, pages, 0);
-	bio_list_for_each(bio, bios)
-		tmerge_move_bio(&tmerge->server, bio);
-	tmerge_poll(done);
-	tmerge_slot_put(tmerge);
+	tmerge_finish_bios(tmerge, bios,
+			   tmerge_ring(&tmerge->server, requests, pages, 0));
 }
 
 /**

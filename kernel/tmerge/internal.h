@@ -6,6 +6,7 @@
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -86,12 +87,92 @@ struct tmerge_atm {
 };
 
 /**
+ * struct tmerge_cost - what a command costs, as learnt: c + x * pages
+ * @mean_pages: mean size of the commands lately seen, in 1/256 pages
+ * @mean_ns: their mean time, in 1/256 ns
+ * @variance: of the sizes
+ * @covariance: of sizes and times
+ * @fixed_ns: c; 0 until sizes differed
+ * @page_ns: x; 0 until sizes differed
+ */
+struct tmerge_cost {
+	s64 mean_pages;
+	s64 mean_ns;
+	s64 variance;
+	s64 covariance;
+	s64 fixed_ns;
+	s64 page_ns;
+};
+
+/**
+ * struct tmerge_flight - a command of hybrid temporal merge
+ * @bios: its requests
+ * @requests: how many
+ * @pages: pages they touch
+ * @begun_ns: when its doorbell was rung
+ * @done_ns: when the device has done it
+ * @alone: no other command was under way
+ */
+struct tmerge_flight {
+	struct bio_list bios;
+	unsigned int requests;
+	u64 pages;
+	u64 begun_ns;
+	u64 done_ns;
+	bool alone;
+};
+
+/**
+ * struct tmerge_hybrid - hybrid temporal merge
+ * @lock: guards all that follows up to @timer; taken with interrupts off
+ * @pending: requests that gather, oldest first
+ * @count: requests in @pending
+ * @senders: commands that are sent or about to be
+ * @owed: commands that the worker has to send
+ * @has_ahead: there is one in @ahead
+ * @ahead: a command that is sent, for the worker to see through
+ * @holding: what gathers is held back
+ * @hold_until: until then at most
+ * @holds: times that a command was held back
+ * @holds_paid: times that all who were expected came while it was
+ * @expected: submitters of the last command that are not back
+ * @served_at: when it ended
+ * @return_ns: how long it took lately until the last of a command was back
+ * @cost: what a command costs
+ * @timer: ends holding back
+ * @workers: runs @dispatch
+ * @dispatch: sends what nobody's thread does
+ */
+struct tmerge_hybrid {
+	/* guards what follows up to the timer; interrupts off */
+	spinlock_t lock;
+	struct bio_list pending;
+	unsigned int count;
+	unsigned int senders;
+	unsigned int owed;
+	bool has_ahead;
+	struct tmerge_flight ahead;
+	bool holding;
+	u64 hold_until;
+	u64 holds;
+	u64 holds_paid;
+	unsigned int expected;
+	u64 served_at;
+	s64 return_ns;
+	struct tmerge_cost cost;
+	struct hrtimer timer;
+	struct workqueue_struct *workers;
+	struct work_struct dispatch;
+};
+
+/**
  * struct tmerge - the one device of the module
  * @server: the modelled device
  * @subsystem: the I/O subsystem that serves new requests
  * @switching: held while @subsystem is replaced
  * @stm: state of synchronous temporal merge
  * @atm: state of asynchronous temporal merge
+ * @hybrid: state of hybrid temporal merge
  * @disk: /dev/tmerge0, whose bios go to @subsystem
  * @tags: requests of @mq_disk
  * @mq_disk: /dev/tmerge0mq, the same memory behind the request layer
@@ -103,6 +184,7 @@ struct tmerge {
 	struct mutex switching;
 	struct tmerge_stm stm;
 	struct tmerge_atm atm;
+	struct tmerge_hybrid hybrid;
 	struct gendisk *disk;
 	struct blk_mq_tag_set tags;
 	struct gendisk *mq_disk;
@@ -148,6 +230,9 @@ u64 tmerge_pages(u64 offset, u64 bytes);
 bool tmerge_medium_fails(u64 offset, u64 bytes);
 void tmerge_move(struct tmerge_server *server, struct bio_vec *vec,
 		 u64 offset, bool write);
+u64 tmerge_bio_pages(const struct bio *bio);
+void tmerge_finish_bios(struct tmerge *tmerge, const struct bio_list *bios,
+			u64 done_ns);
 void tmerge_run_bios(struct tmerge *tmerge, const struct bio_list *bios);
 void tmerge_end_bios(struct bio_list *bios);
 
@@ -157,13 +242,17 @@ void tmerge_subsystem_init(struct tmerge *tmerge);
 int tmerge_subsystem_select(struct tmerge *tmerge, const char *name);
 void tmerge_submit_bio(struct bio *bio);
 
-/* stm.c, atm.c */
+/* stm.c, atm.c, hybrid.c */
 void tmerge_stm_init(struct tmerge_stm *stm);
 void tmerge_stm_submit(struct tmerge *tmerge, struct bio *bio);
 int tmerge_atm_init(struct tmerge_atm *atm);
 void tmerge_atm_destroy(struct tmerge_atm *atm);
 void tmerge_atm_submit(struct tmerge *tmerge, struct bio *bio);
 void tmerge_atm_drain(struct tmerge *tmerge);
+int tmerge_hybrid_init(struct tmerge_hybrid *hybrid);
+void tmerge_hybrid_destroy(struct tmerge_hybrid *hybrid);
+void tmerge_hybrid_submit(struct tmerge *tmerge, struct bio *bio);
+void tmerge_hybrid_drain(struct tmerge *tmerge);
 
 /* interrupt.c: the request layer */
 int tmerge_mq_create(struct tmerge *tmerge);

@@ -101,9 +101,12 @@ static int __init tmerge_init(void)
 	err = tmerge_atm_init(&tmerge->atm);
 	if (err)
 		goto destroy_server;
-	err = tmerge_mq_create(tmerge);
+	err = tmerge_hybrid_init(&tmerge->hybrid);
 	if (err)
 		goto destroy_atm;
+	err = tmerge_mq_create(tmerge);
+	if (err)
+		goto destroy_hybrid;
 	tmerge_subsystem_init(tmerge);
 	err = tmerge_disk_create(tmerge);
 	if (err)
@@ -113,6 +116,8 @@ static int __init tmerge_init(void)
 
 destroy_mq:
 	tmerge_mq_destroy(tmerge);
+destroy_hybrid:
+	tmerge_hybrid_destroy(&tmerge->hybrid);
 destroy_atm:
 	tmerge_atm_destroy(&tmerge->atm);
 destroy_server:
@@ -129,6 +134,7 @@ static void __exit tmerge_exit(void)
 	del_gendisk(tmerge->disk);
 	put_disk(tmerge->disk);
 	tmerge_mq_destroy(tmerge);
+	tmerge_hybrid_destroy(&tmerge->hybrid);
 	tmerge_atm_destroy(&tmerge->atm);
 	tmerge_server_destroy(&tmerge->server);
 	kfree(tmerge);

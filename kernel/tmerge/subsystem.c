@@ -21,6 +21,7 @@ static const struct tmerge_subsystem tmerge_subsystems[] = {
 	{ "sync_poll", tmerge_sync_poll_submit, NULL },
 	{ "stm", tmerge_stm_submit, NULL },
 	{ "atm", tmerge_atm_submit, tmerge_atm_drain },
+	{ "hybrid", tmerge_hybrid_submit, tmerge_hybrid_drain },
 };
 
 /**

@@ -99,11 +99,34 @@ static ssize_t batch_histogram_show(struct device *device,
 }
 static DEVICE_ATTR_RO(batch_histogram);
 
+/* What hybrid temporal merge has learnt, and what holding back gave. */
+static ssize_t hybrid_show(struct device *device,
+			   struct device_attribute *attribute, char *page)
+{
+	struct tmerge_hybrid *hybrid = &tmerge_of(device)->hybrid;
+	struct tmerge_cost cost;
+	u64 holds, holds_paid;
+	s64 return_ns;
+
+	spin_lock_irq(&hybrid->lock);
+	cost = hybrid->cost;
+	return_ns = hybrid->return_ns;
+	holds = hybrid->holds;
+	holds_paid = hybrid->holds_paid;
+	spin_unlock_irq(&hybrid->lock);
+	return sysfs_emit(page,
+			  "fixed_ns %lld\npage_ns %lld\nreturn_ns %lld\nholds %llu\nholds_paid %llu\n",
+			  cost.fixed_ns, cost.page_ns, return_ns, holds,
+			  holds_paid);
+}
+static DEVICE_ATTR_RO(hybrid);
+
 static ssize_t reset_store(struct device *device,
 			   struct device_attribute *attribute,
 			   const char *page, size_t length)
 {
 	struct tmerge_server *server = &tmerge_of(device)->server;
+	struct tmerge_hybrid *hybrid = &tmerge_of(device)->hybrid;
 	bool yes;
 	int err = kstrtobool(page, &yes);
 
@@ -114,6 +137,10 @@ static ssize_t reset_store(struct device *device,
 	spin_lock_irq(&server->lock);
 	memset(&server->stats, 0, sizeof(server->stats));
 	spin_unlock_irq(&server->lock);
+	spin_lock_irq(&hybrid->lock);
+	hybrid->holds = 0;
+	hybrid->holds_paid = 0;
+	spin_unlock_irq(&hybrid->lock);
 	return length;
 }
 static DEVICE_ATTR_WO(reset);
@@ -124,6 +151,7 @@ static struct attribute *tmerge_attributes[] = {
 	&dev_attr_merged_requests.attr,
 	&dev_attr_winners.attr,
 	&dev_attr_batch_histogram.attr,
+	&dev_attr_hybrid.attr,
 	&dev_attr_reset.attr,
 	NULL
 };
