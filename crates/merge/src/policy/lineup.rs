@@ -54,6 +54,12 @@ impl<T> Load<T> {
         self.first.take().into_iter().chain(self.others.drain(..))
     }
 
+    /// The same with each one's bit.
+    pub(crate) fn drain_with_bits(&mut self) -> impl Iterator<Item = (T, u32)> {
+        let ticket = self.ticket;
+        self.drain().zip((ticket..).map(bit))
+    }
+
     /// Gives up what it still has.
     pub(crate) fn clear(&mut self) {
         self.first = None;

@@ -1,5 +1,6 @@
 //! Who carries a request, alone or with others?
 
+mod leader;
 mod lineup;
 mod queue;
 mod ring;
@@ -56,10 +57,9 @@ pub(crate) fn write(carry: &dyn Carry, device: &dyn Device, buffer: &[u8], offse
 pub(crate) fn of(options: &Options, device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
     let batch_max = options.batch_max.min(device.batch_max());
     match options.policy {
-        Policy::Auto | Policy::Pread | Policy::Atm | Policy::LeaderFollower | Policy::Hybrid => {
-            Box::new(Alone)
-        }
+        Policy::Auto | Policy::Pread | Policy::Atm | Policy::Hybrid => Box::new(Alone),
         Policy::Ring => Box::new(ring::Ring),
+        Policy::LeaderFollower => Box::new(leader::LeaderFollower::new(batch_max)),
         Policy::Stm => Box::new(stm::Stm::new(batch_max)),
     }
 }

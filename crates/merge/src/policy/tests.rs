@@ -144,7 +144,7 @@ fn survive(policy: Policy, fault: Fault) -> u32 {
     deaths.load(Ordering::Relaxed)
 }
 
-const TOGETHER: [Policy; 1] = [Policy::Stm];
+const TOGETHER: [Policy; 2] = [Policy::Stm, Policy::LeaderFollower];
 
 #[test]
 fn a_winner_that_dies_takes_nobody_with_it() {
