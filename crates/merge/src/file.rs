@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::count::{Counted, Counts};
 use crate::policy::{self, Carry};
 use crate::sys::{Device, generation, lend_read, lend_write};
-use crate::{ManyError, Options, Policy, Stats, many, scope};
+use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};
 
 /// A file, block device or simulated device that is read and written at offsets, from any number of threads.
 ///
@@ -176,6 +176,12 @@ impl File {
     /// Who carries a single blocking call.
     pub fn policy(&self) -> Policy {
         self.shared.policy
+    }
+
+    /// Which way single calls take at present, and why: [`Policy::Auto`] changes it.
+    pub fn advice(&self) -> Advice {
+        let chosen = || Advice { policy: self.policy(), why: "it was chosen".to_owned() };
+        self.shared.carry.advice().unwrap_or_else(chosen)
     }
 
     /// What carries batches, after [`crate::Backend::Best`] was decided: `io_uring`, `libaio`, `pread`, `tmerge` or `simulated`.

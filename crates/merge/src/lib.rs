@@ -30,5 +30,6 @@ pub use count::Stats;
 pub use error::{BackendError, ManyError, UnknownName};
 pub use file::File;
 pub use options::{Backend, Options, Policy};
+pub use policy::Advice;
 pub use scope::{JoinHandle, Scope, ScopeOptions, scope, yield_now};
 pub use sys::Simulated;

@@ -1,5 +1,7 @@
 //! Who carries a request, alone or with others?
 
+mod auto;
+mod decide;
 mod leader;
 mod lineup;
 mod queue;
@@ -30,6 +32,20 @@ pub(crate) trait Carry: Send + Sync {
     fn write(&self, _device: &dyn Device, _buffer: &[u8], _offset: u64) -> Option<io::Result<usize>> {
         None
     }
+
+    /// Which way it takes at present, where it chooses.
+    fn advice(&self) -> Option<Advice> {
+        None
+    }
+}
+
+/// Which way single calls take at present, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// The way.
+    pub policy: Policy,
+    /// A clause that goes on after "because".
+    pub why: String,
 }
 
 /// Reads by a way. What another carried and lost (`ECANCELED`) is read once more, by a plain call.
@@ -54,7 +70,16 @@ pub(crate) fn write(carry: &dyn Carry, device: &dyn Device, buffer: &[u8], offse
 }
 
 /// The way of a file's policy.
-pub(crate) fn of(options: &Options, device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
+pub(crate) fn of(options: &Options, device: &Arc<dyn Device>, file_id: u64) -> Box<dyn Carry> {
+    if options.policy == Policy::Auto {
+        let merging = Options { policy: auto::MERGING, ..options.clone() };
+        return Box::new(auto::Auto::new(one(&merging, device, file_id)));
+    }
+    one(options, device, file_id)
+}
+
+/// A way that does not change.
+fn one(options: &Options, device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
     let batch_max = options.batch_max.min(device.batch_max());
     match options.policy {
         Policy::Auto | Policy::Pread | Policy::Atm | Policy::Hybrid => Box::new(Alone),

@@ -5,6 +5,7 @@
 mod aio;
 mod capi;
 mod choose;
+mod clock;
 mod coroutine;
 mod fork;
 mod futex;
@@ -18,6 +19,7 @@ mod tmerge;
 mod uring;
 
 pub(crate) use choose::device;
+pub(crate) use clock::process_cpu_ns;
 pub use coroutine::Scope;
 pub(crate) use coroutine::{Coroutine, Debt, NoUnwinding, Stack, Start, Task, is_inside, scoped, suspend};
 pub(crate) use fork::generation;

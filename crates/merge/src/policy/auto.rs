@@ -1,0 +1,169 @@
+//! Which way pays on this device for this load?
+//!
+//! Calls are plain until a trial says otherwise (`decide.rs`). A plain call costs a look at one shared word that seldom changes, and a
+//! countdown of the thread's; each 61st reads the clock twice and takes a lock if it is free. Where calls take long, so that few
+//! come, more of them do.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::decide::{Decision, Mark, Reason, Step};
+use super::{Advice, Carry};
+use crate::Policy;
+use crate::sys::{Device, Pending, Request, process_cpu_ns};
+
+/// The way that is tried.
+pub(crate) const MERGING: Policy = Policy::Stm;
+/// Calls between two looks at the clock while all are counted.
+const LOOK: u64 = 16;
+
+pub(crate) struct Auto {
+    /// The decision's step, for every call to see.
+    step: AtomicU8,
+    other: Box<dyn Carry>,
+    decision: Mutex<Decision>,
+    calls: AtomicU64,
+    /// Callers that are in the other way, and the most since the last look.
+    callers: AtomicU32,
+    callers_max: AtomicU32,
+    began: Instant,
+}
+
+const STEPS: [Step; 4] = [Step::Rest, Step::Plain, Step::Other, Step::Kept];
+
+thread_local! {
+    /// Calls until one is timed, and what it stands for.
+    static DUE: Cell<(u32, u32)> = const { Cell::new((1, 61)) };
+}
+
+/// What the call stands for, if it is to be timed.
+fn due() -> Option<u32> {
+    let next = |due: &Cell<(u32, u32)>| {
+        let (left, stride) = due.get();
+        due.set((if left > 1 { left - 1 } else { stride }, stride));
+        (left <= 1).then_some(stride)
+    };
+    DUE.try_with(next).ok().flatten()
+}
+
+/// Looks cost some 100 ns: below a thousandth of what is timed.
+fn stride_after(latency: Duration) -> u32 {
+    match latency.as_micros() {
+        0..10 => 61,
+        10..100 => 17,
+        _ => 5,
+    }
+}
+
+impl Auto {
+    /// Between plain calls and another way.
+    pub(crate) fn new(other: Box<dyn Carry>) -> Auto {
+        Auto {
+            step: AtomicU8::new(0),
+            other,
+            decision: Mutex::new(Decision::new()),
+            calls: AtomicU64::new(0),
+            callers: AtomicU32::new(0),
+            callers_max: AtomicU32::new(0),
+            began: Instant::now(),
+        }
+    }
+
+    fn step(&self) -> Step {
+        STEPS[usize::from(self.step.load(Ordering::Relaxed)) % STEPS.len()]
+    }
+
+    fn plain(&self, call: impl FnOnce() -> io::Result<usize>) -> Option<io::Result<usize>> {
+        match self.step() {
+            Step::Rest => {
+                let Some(stride) = due() else { return Some(call()) };
+                let began = Instant::now();
+                let result = call();
+                self.sampled(began, stride);
+                Some(result)
+            }
+            Step::Plain => {
+                let result = call();
+                self.count();
+                Some(result)
+            }
+            Step::Other | Step::Kept => None,
+        }
+    }
+
+    #[cold]
+    fn sampled(&self, began: Instant, stride: u32) {
+        let now = Instant::now();
+        let latency = now - began;
+        let next = stride_after(latency);
+        // At a thread's end there is nothing to set.
+        let _ = DUE.try_with(|due| due.set((next, next)));
+        self.decide(now, |decision, mark| decision.sample(mark, nanos(latency), stride));
+    }
+
+    /// One more call is through.
+    fn count(&self) {
+        if (self.calls.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LOOK) {
+            let callers = self.callers_max.swap(self.callers.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.decide(Instant::now(), |decision, mark| decision.counted(mark, callers));
+        }
+    }
+
+    /// Unless another caller does so now.
+    fn decide(&self, now: Instant, decide: impl FnOnce(&mut Decision, Mark) -> Step) {
+        let Ok(mut decision) = self.decision.try_lock() else { return };
+        let cpu_ns = match self.step() {
+            Step::Plain | Step::Other => process_cpu_ns(),
+            Step::Rest | Step::Kept => 0,
+        };
+        let calls = self.calls.load(Ordering::Relaxed);
+        let step = decide(&mut decision, Mark { now_ns: nanos(now - self.began), cpu_ns, calls });
+        let index = STEPS.iter().position(|one| *one == step).unwrap_or(0);
+        self.step.store(u8::try_from(index).unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Carry for Auto {
+    fn carry(&self, device: &dyn Device, request: Request, pending: &Pending<'_>) {
+        let callers = self.callers.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.callers_max.load(Ordering::Relaxed) < callers {
+            self.callers_max.store(callers, Ordering::Relaxed);
+        }
+        self.other.carry(device, request, pending);
+        self.callers.fetch_sub(1, Ordering::Relaxed);
+        self.count();
+    }
+
+    fn read(&self, device: &dyn Device, buffer: &mut [u8], offset: u64) -> Option<io::Result<usize>> {
+        self.plain(|| device.read(buffer, offset))
+    }
+
+    fn write(&self, device: &dyn Device, buffer: &[u8], offset: u64) -> Option<io::Result<usize>> {
+        self.plain(|| device.write(buffer, offset))
+    }
+
+    fn advice(&self) -> Option<Advice> {
+        let reason = self.decision.lock().unwrap_or_else(PoisonError::into_inner).reason();
+        let policy = if self.step() == Step::Kept { MERGING } else { Policy::Pread };
+        Some(Advice { policy, why: why(reason) })
+    }
+}
+
+fn why(reason: Reason) -> String {
+    match reason {
+        Reason::Unknown => "too few calls so far to tell".to_owned(),
+        Reason::Alone { callers } => format!("{callers:.1} callers at a time have nothing to merge"),
+        Reason::Quick => "most calls take below 10 us, less than handing them over would".to_owned(),
+        Reason::Tried { gain, cpu, callers } => format!(
+            "merging had {gain:.2} times the rate of plain calls and {cpu:.2} times their processor time when last tried, with \
+             {callers:.1} callers"
+        ),
+    }
+}

@@ -1,0 +1,81 @@
+//! Does a file that chooses its way give the right data in each, and say which it takes?
+
+use std::sync::Barrier;
+
+use iostack_merge::{File, Options, Policy, Simulated};
+use iostack_model::BatchCost;
+
+const BLOCK: usize = 4096;
+/// A tenth of the published device's times.
+const LAW: BatchCost = BatchCost { fixed_ns: 11_200.0, each_ns: 9_360.0 };
+
+fn numbered(policy: Policy, blocks: usize) -> File {
+    let file = Options { policy, ..Options::default() }.simulated(&Simulated::new(blocks * BLOCK, LAW));
+    for index in 0..blocks {
+        file.write_all_at(&(index as u64).to_le_bytes(), (index * BLOCK) as u64)
+            .expect("the device is sound");
+    }
+    file
+}
+
+#[test]
+fn eight_threads_read_what_was_written_while_ways_are_tried() {
+    let file = numbered(Policy::Auto, 64);
+    let start = Barrier::new(8);
+    std::thread::scope(|threads| {
+        for thread in 0..8 {
+            let (file, start) = (&file, &start);
+            threads.spawn(move || {
+                start.wait();
+                for step in 0..3000_usize {
+                    let index = (thread * 11 + step * 7) % 64;
+                    let mut head = [0; 8];
+                    file.read_exact_at(&mut head, (index * BLOCK) as u64).expect("the device is sound");
+                    assert_eq!(u64::from_le_bytes(head), index as u64);
+                }
+            });
+        }
+    });
+    let advice = file.advice();
+    println!("8 threads: {:?} because {}", advice.policy, advice.why);
+    assert!(matches!(advice.policy, Policy::Pread | Policy::Stm | Policy::Hybrid));
+}
+
+#[test]
+fn one_caller_stays_with_plain_calls() {
+    let file = numbered(Policy::Auto, 64);
+    let mut head = [0; 8];
+    (0..2000_u64).for_each(|step| {
+        file.read_exact_at(&mut head, step % 64 * BLOCK as u64).expect("the device is sound");
+        assert_eq!(u64::from_le_bytes(head), step % 64);
+    });
+    let advice = file.advice();
+    assert_eq!(advice.policy, Policy::Pread);
+    assert!(advice.why.contains("nothing to merge") || advice.why.contains("too few"), "{}", advice.why);
+}
+
+#[test]
+fn a_way_that_was_chosen_says_so() {
+    for policy in [Policy::Pread, Policy::Stm] {
+        let advice = numbered(policy, 1).advice();
+        assert_eq!((advice.policy, advice.why.as_str()), (policy, "it was chosen"));
+    }
+}
+
+#[test]
+fn errors_are_reported_whichever_way_is_taken() {
+    let device = Simulated::broken(64 * BLOCK, LAW, 0..1);
+    let file = Options::default().simulated(&device);
+    std::thread::scope(|threads| {
+        for _ in 0..8 {
+            threads.spawn(|| {
+                for step in 0..500_u64 {
+                    let index = step % 4;
+                    let result = file.read_exact_at(&mut [0; BLOCK], index * BLOCK as u64);
+                    let error = result.err().and_then(|error| error.raw_os_error());
+                    assert_eq!(error, (index == 0).then_some(libc::EIO));
+                }
+            });
+        }
+    });
+}
