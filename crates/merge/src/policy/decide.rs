@@ -399,15 +399,16 @@ mod tests {
 
     #[test]
     fn a_gain_that_costs_processor_time_is_left() {
-        let mut load = Load { cpu_ns: [6000.0, 6600.0], ..Load::serial(8, SLOW) };
-        let (mut decision, mut all) = (Decision::new(), Run::default());
-        run(&mut decision, &mut all, &mut load, 10.0 * SECOND);
-        assert_ne!(decision.step, Step::Kept);
-        assert!(
-            matches!(decision.reason(), Reason::Tried { cpu, .. } if cpu > 1.05),
-            "{:?}",
-            decision.reason()
-        );
+        let little =
+            Load { each_ns: [100_000.0, 80_000.0], cpu_ns: [6000.0, 6300.0], ..Load::serial(8, SLOW) };
+        let much = Load { cpu_ns: [6000.0, 9000.0], ..Load::serial(8, SLOW) };
+        for mut load in [little, much] {
+            let (mut decision, mut all) = (Decision::new(), Run::default());
+            run(&mut decision, &mut all, &mut load, 10.0 * SECOND);
+            assert_ne!(decision.step, Step::Kept);
+            let reason = decision.reason();
+            assert!(matches!(reason, Reason::Tried { cpu, .. } if cpu > 1.04), "{reason:?}");
+        }
     }
 
     #[test]
