@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::count::{Counted, Counts};
 use crate::policy::{self, Carry};
-use crate::sys::{Device, generation, lend_read, lend_write};
+use crate::sys::{Device, end_or, generation, lend_read, lend_write};
 use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};
 
 /// A file, block device or simulated device that is read and written at offsets, from any number of threads.
@@ -104,10 +104,12 @@ impl File {
 
     /// Fills the buffer, or fails: [`io::ErrorKind::UnexpectedEof`] at the end of the file. An empty buffer is full.
     pub fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        let whole = buffer.len();
         while !buffer.is_empty() {
-            match self.read_at(buffer, offset)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                bytes => (buffer, offset) = (&mut buffer[bytes..], offset + bytes as u64),
+            match self.read_at(buffer, offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => (buffer, offset) = (&mut buffer[bytes..], offset + bytes as u64),
+                Err(error) => return Err(end_or(error, buffer.len() < whole)),
             }
         }
         Ok(())

@@ -26,5 +26,5 @@ pub(crate) use fork::generation;
 pub(crate) use futex::Futex;
 pub(crate) use lane::{Device, Finished, Lane};
 pub(crate) use pread::{Pread, call};
-pub(crate) use request::{Loans, Op, Pending, Request, lend_read, lend_write};
+pub(crate) use request::{Loans, Op, Pending, Request, end_or, lend_read, lend_write};
 pub use simulated::Simulated;

@@ -270,15 +270,7 @@ impl<'a> Loans<'a> {
         let loan = unsafe { place.as_mut() };
         let bytes = match loan.slot.result() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(loan.rest),
-            // Only the end of the file leaves direct I/O short, and what lies behind it need not be aligned.
-            Err(error)
-                if loan.moved > 0
-                    && loan.slot.op == Op::Read
-                    && error.raw_os_error() == Some(libc::EINVAL) =>
-            {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            Err(error) => return Err(error),
+            Err(error) => return Err(end_or(error, loan.moved > 0 && loan.slot.op == Op::Read)),
             Ok(0) if loan.slot.op == Op::Read => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(bytes) => bytes,
@@ -290,6 +282,16 @@ impl<'a> Loans<'a> {
         loan.slot.offset += bytes as u64;
         loan.slot.length = loan.rest.min(LENGTH_MAX);
         Ok(loan.rest)
+    }
+}
+
+/// The error of a read. Where a part had come before, only the end of the file can have cut it short; the rest of a direct read
+/// then starts where none may start, and some file systems say that first (`EINVAL`).
+pub(crate) fn end_or(error: io::Error, is_rest: bool) -> io::Error {
+    if is_rest && error.raw_os_error() == Some(libc::EINVAL) {
+        io::ErrorKind::UnexpectedEof.into()
+    } else {
+        error
     }
 }
 

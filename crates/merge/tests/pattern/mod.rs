@@ -1,0 +1,94 @@
+//! Whose data are these?
+//!
+//! Each 512 bytes hold their own offset and a seed, so that a block which went to the wrong buffer, came from the wrong place or is
+//! of an older write is told from the right one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub(crate) const BLOCK: usize = 512;
+pub(crate) const PAGE: usize = 4096;
+
+/// Memory for direct I/O.
+#[derive(Clone)]
+#[repr(align(4096))]
+pub(crate) struct Page(pub(crate) [u8; PAGE]);
+
+impl Page {
+    pub(crate) fn zero() -> Page {
+        Page([0; PAGE])
+    }
+}
+
+fn mix(value: u64) -> u64 {
+    let value = (value ^ value >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    value ^ value >> 29
+}
+
+fn block(offset: u64, seed: u64) -> [u8; BLOCK] {
+    let mut bytes = [0; BLOCK];
+    for (index, word) in bytes.chunks_exact_mut(8).enumerate() {
+        let value = match index {
+            0 => offset,
+            1 => seed,
+            _ => mix(offset ^ mix(seed ^ index as u64)),
+        };
+        word.copy_from_slice(&value.to_le_bytes());
+    }
+    bytes
+}
+
+/// Fills memory with what belongs to an offset, a multiple of 512.
+pub(crate) fn fill(buffer: &mut [u8], offset: u64, seed: u64) {
+    for (index, part) in buffer.chunks_mut(BLOCK).enumerate() {
+        part.copy_from_slice(&block(offset + (index * BLOCK) as u64, seed)[..part.len()]);
+    }
+}
+
+/// Whether all of the memory belongs to that offset and seed.
+pub(crate) fn is_right(buffer: &[u8], offset: u64, seed: u64) -> bool {
+    let parts = buffer.chunks(BLOCK).enumerate();
+    parts.into_iter().all(|(index, part)| *part == block(offset + (index * BLOCK) as u64, seed)[..part.len()])
+}
+
+/// A folder of one test on a real file system, gone at its end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(test: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the target folder can be written");
+        Folder(path)
+    }
+
+    /// A new file of some bytes.
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes).expect("the target folder can be written");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _best_effort = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A loop device over a file, detached at its end.
+pub(crate) struct Loop(pub(crate) String);
+
+impl Loop {
+    /// None where none is to be had: no root, no module, no program.
+    pub(crate) fn over(file: &Path) -> Option<Loop> {
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+        let name = String::from_utf8(made.stdout).ok()?.trim().to_owned();
+        (made.status.success() && std::fs::File::open(&name).is_ok()).then_some(Loop(name))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _gone_already = Command::new("losetup").arg("--detach").arg(&self.0).status();
+    }
+}
