@@ -151,7 +151,7 @@ fn nobody_is_left_behind_by_a_leader() {
 struct Once(bool);
 
 impl Rule for Once {
-    fn hold(&mut self, _waiting: usize, _room: usize) -> Option<Duration> {
+    fn hold(&mut self, _now: u64, _waiting: usize, _room: usize) -> Option<Duration> {
         std::mem::take(&mut self.0).then_some(Duration::from_nanos(1))
     }
 }

@@ -91,6 +91,11 @@ impl<T> Lineup<T> {
         !self.led && self.active < self.active_max
     }
 
+    /// Whether a request that comes may go at once.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.waiting.is_empty() && self.is_open()
+    }
+
     /// Adds a request at the end of the line: its ticket.
     pub(crate) fn push(&mut self, item: T) -> u64 {
         self.waiting.push_back(item);
@@ -108,7 +113,7 @@ impl<T> Lineup<T> {
 
     /// Sends a request that finds nobody before it as a batch of its own; else it is given back.
     pub(crate) fn go_alone(&mut self, item: T) -> Result<Load<T>, T> {
-        if !self.waiting.is_empty() || !self.is_open() {
+        if !self.is_clear() {
             return Err(item);
         }
         self.active += 1;

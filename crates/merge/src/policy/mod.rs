@@ -2,7 +2,9 @@
 
 mod auto;
 mod decide;
+mod hybrid;
 mod leader;
+mod learn;
 mod lineup;
 mod queue;
 mod ring;
@@ -82,8 +84,9 @@ pub(crate) fn of(options: &Options, device: &Arc<dyn Device>, file_id: u64) -> B
 fn one(options: &Options, device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
     let batch_max = options.batch_max.min(device.batch_max());
     match options.policy {
-        Policy::Auto | Policy::Pread | Policy::Atm | Policy::Hybrid => Box::new(Alone),
+        Policy::Auto | Policy::Pread | Policy::Atm => Box::new(Alone),
         Policy::Ring => Box::new(ring::Ring),
+        Policy::Hybrid => Box::new(hybrid::Hybrid::new(batch_max)),
         Policy::LeaderFollower => Box::new(leader::LeaderFollower::new(batch_max)),
         Policy::Stm => Box::new(stm::Stm::new(batch_max)),
     }

@@ -20,19 +20,24 @@ use super::sync::{Futex, Mutex, MutexGuard, pause};
 
 /// What a queue asks and tells under its lock. The default is synchronous temporal merge: nothing is held back.
 pub(crate) trait Rule {
-    /// A request came.
-    fn came(&mut self) {}
+    /// The time that it is told with the rest, ns.
+    fn now(&self) -> u64 {
+        0
+    }
 
-    /// How much longer a winner holds its batch back, with so many requests of at most `room`.
-    fn hold(&mut self, _waiting: usize, _room: usize) -> Option<Duration> {
+    /// A request came.
+    fn came(&mut self, _now: u64) {}
+
+    /// How much longer a winner holds its batch back, which could go, with so many requests of at most `room`.
+    fn hold(&mut self, _now: u64, _waiting: usize, _room: usize) -> Option<Duration> {
         None
     }
 
     /// A batch goes, one of `active`.
     fn goes(&mut self, _requests: usize, _active: usize) {}
 
-    /// A batch is through, and its callers are woken next. How many may be on their way from now on?
-    fn served(&mut self, _requests: usize) -> Option<usize> {
+    /// A batch that went at `since` is through, and its callers are woken next. How many may be on their way from now on?
+    fn served(&mut self, _now: u64, _since: u64, _requests: usize) -> Option<usize> {
         None
     }
 }
@@ -78,17 +83,18 @@ impl<T, R: Rule> Queue<T, R> {
         let events = self.sleep.events();
         let mut state = self.state();
         let State { lineup, rule } = &mut *state;
-        rule.came();
-        let item = match rule.hold(lineup.waiting() + 1, lineup.batch_max) {
-            Some(_) => item,
-            None => match lineup.go_alone(item) {
+        let now = rule.now();
+        rule.came(now);
+        let mut item = item;
+        if lineup.is_clear() && rule.hold(now, 1, lineup.batch_max).is_none() {
+            match lineup.go_alone(item) {
                 Ok(load) => {
                     rule.goes(1, lineup.active());
-                    return Some(self.batch(load));
+                    return Some(self.batch(load, now));
                 }
-                Err(item) => item,
-            },
-        };
+                Err(back) => item = back,
+            }
+        }
         Some(self.wait(state, item, events, done)?.gather())
     }
 
@@ -96,7 +102,8 @@ impl<T, R: Rule> Queue<T, R> {
     pub(crate) fn lead(&self, item: T, done: impl Fn() -> bool) -> Option<Lead<'_, T, R>> {
         let events = self.sleep.events();
         let mut state = self.state();
-        state.rule.came();
+        let now = state.rule.now();
+        state.rule.came(now);
         self.wait(state, item, events, done)
     }
 
@@ -121,9 +128,9 @@ impl<T, R: Rule> Queue<T, R> {
         Some(Lead { queue: self, leads: true })
     }
 
-    fn batch(&self, load: Load<T>) -> Batch<'_, T, R> {
+    fn batch(&self, load: Load<T>, since: u64) -> Batch<'_, T, R> {
         let (bits, size) = (load.bits(), load.len());
-        Batch { queue: self, load, bits, size }
+        Batch { queue: self, load, bits, size, since }
     }
 }
 
@@ -146,7 +153,8 @@ impl<'a, T, R: Rule> Lead<'a, T, R> {
         loop {
             let mut state = queue.state();
             let State { lineup, rule } = &mut *state;
-            if rule.hold(lineup.waiting(), lineup.batch_max).is_some() {
+            let now = rule.now();
+            if rule.hold(now, lineup.waiting(), lineup.batch_max).is_some() {
                 drop(state);
                 pause();
                 continue;
@@ -156,7 +164,7 @@ impl<'a, T, R: Rule> Lead<'a, T, R> {
             let heir = lineup.heir();
             drop(state);
             self.leads = false;
-            let batch = queue.batch(load);
+            let batch = queue.batch(load, now);
             // There may be room for another batch.
             queue.wake(heir.map_or(0, bit));
             return batch;
@@ -185,6 +193,7 @@ pub(crate) struct Batch<'a, T, R: Rule> {
     pub(crate) load: Load<T>,
     bits: u32,
     size: usize,
+    since: u64,
 }
 
 impl<T, R: Rule> Drop for Batch<'_, T, R> {
@@ -194,7 +203,7 @@ impl<T, R: Rule> Drop for Batch<'_, T, R> {
         let mut state = self.queue.state();
         let State { lineup, rule } = &mut *state;
         lineup.leave();
-        if let Some(active_max) = rule.served(self.size) {
+        if let Some(active_max) = rule.served(rule.now(), self.since, self.size) {
             lineup.active_max = active_max;
         }
         let heir = lineup.heir();

@@ -47,7 +47,7 @@ impl Device for Faulty {
             return Err(io::Error::from_raw_os_error(libc::ENOMEM));
         }
         let inner = self.device.lane(depth)?;
-        let dies = number % 3 == 0;
+        let dies = number.is_multiple_of(3);
         Ok(Box::new(FaultyLane { inner, dies, queued: Vec::new(), faults: self.faults.clone() }))
     }
 
@@ -144,7 +144,7 @@ fn survive(policy: Policy, fault: Fault) -> u32 {
     deaths.load(Ordering::Relaxed)
 }
 
-const TOGETHER: [Policy; 2] = [Policy::Stm, Policy::LeaderFollower];
+const TOGETHER: [Policy; 3] = [Policy::Stm, Policy::LeaderFollower, Policy::Hybrid];
 
 #[test]
 fn a_winner_that_dies_takes_nobody_with_it() {

@@ -1,0 +1,310 @@
+//! What do batches cost here, and how many at a time pay?
+//!
+//! Pure: times are given. Three small accounts, kept from batches that are sent anyway:
+//!
+//! * [`Costs`]: the mean time of a batch by its size, where none overlapped it, and c + b x fitted to that.
+//! * [`Stay`]: how long a request stays, waiting and carried, as the area under the number of requests that are in, over those that
+//!   are through (Little 1961, "A proof for the queuing formula L = λW").
+//! * [`Width`]: how many batches may be on their way at a time. A device that serves one command at a time is best with one, and
+//!   large batches; one that works in parallel with several, in the end one for each caller, which is a plain call. Whether two
+//!   overlap shows in how long requests stay: now and then another number is tried beside the present one, in turns, so that a
+//!   change of the load meets both.
+
+use iostack_model::BatchCost;
+
+/// Mean time of batches by size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Costs {
+    sizes: [Mean; Costs::SIZES],
+    observed: u64,
+    cost: Option<BatchCost>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    requests: f64,
+    ns: f64,
+    /// When it was last seen, as `Costs::observed`.
+    seen: u64,
+}
+
+impl Costs {
+    /// Sizes 1 to 8 by themselves, then two to each doubling; the last takes what is larger.
+    const SIZES: usize = 20;
+    /// Weight of the newest batch.
+    const WEIGHT: f64 = 1.0 / 16.0;
+    /// One batch counts as at most so many times the mean, and at least that part: a thread that was off its processor says
+    /// nothing about the device.
+    const CLAMP: f64 = 4.0;
+    /// A size not seen for so many batches is forgotten.
+    const FORGOTTEN: u64 = 8192;
+    /// The fit is made anew every so many batches.
+    const FIT_EACH: u64 = 16;
+
+    fn place(requests: u32) -> usize {
+        let requests = requests.max(1);
+        if requests <= 8 {
+            return requests as usize - 1;
+        }
+        let doubling = (requests - 1).ilog2();
+        let upper = (requests - 1) >> (doubling - 1) & 1;
+        (8 + 2 * (doubling - 3) + upper) as usize
+    }
+
+    /// A batch took so long, with no other beside it.
+    pub(crate) fn observe(&mut self, requests: u32, ns: f64) {
+        self.observed += 1;
+        let mean = &mut self.sizes[Self::place(requests).min(Self::SIZES - 1)];
+        let requests = f64::from(requests);
+        if mean.seen == 0 {
+            (mean.requests, mean.ns) = (requests, ns);
+        } else {
+            let ns = ns.clamp(mean.ns / Self::CLAMP, mean.ns * Self::CLAMP);
+            mean.requests += Self::WEIGHT * (requests - mean.requests);
+            mean.ns += Self::WEIGHT * (ns - mean.ns);
+        }
+        mean.seen = self.observed;
+        if self.observed.is_multiple_of(Self::FIT_EACH) {
+            self.cost = self.fit();
+        }
+    }
+
+    fn fit(&self) -> Option<BatchCost> {
+        let recent = |mean: &&Mean| mean.seen > 0 && self.observed - mean.seen < Self::FORGOTTEN;
+        let points: Vec<(u32, f64)> =
+            self.sizes.iter().filter(recent).map(|mean| (mean.requests.round() as u32, mean.ns)).collect();
+        BatchCost::fit(&points)
+    }
+
+    /// c and x; `None` until batches of two sizes were seen of late.
+    pub(crate) fn cost(&self) -> Option<BatchCost> {
+        self.cost
+    }
+}
+
+/// How long requests stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Stay {
+    inside: u32,
+    inside_max: u32,
+    since_ns: u64,
+    area: f64,
+    through: u64,
+}
+
+impl Stay {
+    fn advance(&mut self, now_ns: u64) {
+        self.area += f64::from(self.inside) * now_ns.saturating_sub(self.since_ns) as f64;
+        self.since_ns = now_ns;
+    }
+
+    pub(crate) fn came(&mut self, now_ns: u64) {
+        self.advance(now_ns);
+        self.inside += 1;
+        self.inside_max = self.inside_max.max(self.inside);
+    }
+
+    pub(crate) fn served(&mut self, now_ns: u64, requests: u32) {
+        self.advance(now_ns);
+        self.inside = self.inside.saturating_sub(requests);
+        self.through += u64::from(requests);
+    }
+
+    /// Begins a new account with those who are in.
+    fn restart(&mut self) -> Stay {
+        let ended = *self;
+        (self.area, self.through, self.inside_max) = (0.0, 0, self.inside);
+        ended
+    }
+}
+
+/// How many batches may be on their way.
+#[derive(Clone, Debug)]
+pub(crate) struct Width {
+    best: usize,
+    limit: usize,
+    /// The other one that is being tried, and what was seen.
+    trial: Option<Trial>,
+    /// Which other one is tried next: double, all, half.
+    next: usize,
+    /// Accounts until the next trial, and how many there will be after one that changed nothing.
+    rest: u32,
+    rest_next: u32,
+    /// What follows a change of width is not counted.
+    settled: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    width: usize,
+    turns: u32,
+    /// Area and requests: of the present width, of the other.
+    areas: [f64; 2],
+    through: [f64; 2],
+}
+
+impl Width {
+    /// Requests in one account.
+    const ACCOUNT: u64 = 64;
+    /// Accounts of both in one trial.
+    const TURNS: u32 = 8;
+    /// More at a time must shorten the stay to this part; fewer may lengthen it to the inverse: they cost less.
+    const BETTER: f64 = 0.96;
+    const REST: u32 = 8;
+    const REST_MAX: u32 = 512;
+
+    /// One at a time at first, never more than `limit`.
+    pub(crate) fn new(limit: usize) -> Width {
+        let (rest, rest_next) = (Self::REST, Self::REST);
+        Width { best: 1, limit: limit.max(1), trial: None, next: 0, rest, rest_next, settled: false }
+    }
+
+    /// Batches at a time, now.
+    pub(crate) fn now(&self) -> usize {
+        match &self.trial {
+            Some(trial) if trial.turns % 2 == 1 => trial.width,
+            _ => self.best,
+        }
+    }
+
+    /// Looks at the account; when it is full, begins a new one. Cheap until then.
+    pub(crate) fn look(&mut self, stay: &mut Stay) {
+        if !self.settled {
+            if stay.through >= Self::ACCOUNT / 2 {
+                stay.restart();
+                self.settled = true;
+            }
+            return;
+        }
+        if stay.through < Self::ACCOUNT {
+            return;
+        }
+        let before = self.now();
+        let account = stay.restart();
+        match self.trial.take() {
+            Some(trial) => self.go_on(trial, account),
+            None => self.begin(account),
+        }
+        self.settled = self.now() == before;
+    }
+
+    fn begin(&mut self, account: Stay) {
+        self.rest = self.rest.saturating_sub(1);
+        if self.rest > 0 {
+            return;
+        }
+        let crowd = (account.inside_max as usize).min(self.limit);
+        let others = [self.best * 2, crowd, self.best / 2];
+        let other = others[self.next % others.len()];
+        self.next += 1;
+        // Nobody would see a difference with more than there are requests.
+        let up = other > self.best && self.best < crowd && other <= self.limit;
+        let down = other < self.best && other > 0;
+        if up || down {
+            self.trial = Some(Trial { width: other, ..Trial::default() });
+        } else {
+            self.rest = 1;
+        }
+    }
+
+    fn go_on(&mut self, mut trial: Trial, account: Stay) {
+        let which = (trial.turns % 2) as usize;
+        trial.areas[which] += account.area;
+        trial.through[which] += account.through as f64;
+        trial.turns += 1;
+        if trial.turns < Self::TURNS {
+            self.trial = Some(trial);
+            return;
+        }
+        let [present, other] = [0, 1].map(|which| trial.areas[which] / trial.through[which].max(1.0));
+        let better = if trial.width > self.best { Self::BETTER } else { 1.0 / Self::BETTER };
+        if other < present * better {
+            self.best = trial.width;
+            self.rest_next = Self::REST;
+            // The same direction again.
+            self.next += 2;
+        } else {
+            self.rest_next = (self.rest_next * 2).min(Self::REST_MAX);
+        }
+        self.rest = self.rest_next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_size_has_its_place() {
+        let places: Vec<usize> =
+            [1, 8, 9, 12, 13, 16, 17, 24, 25, 32, 33, 64, 65, 256].map(Costs::place).to_vec();
+        assert_eq!(places, [0, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 13, 14, 17]);
+    }
+
+    #[test]
+    fn costs_find_the_law_in_spite_of_threads_off_their_processor() {
+        let law = BatchCost { fixed_ns: 7000.0, each_ns: 5850.0 };
+        let mut costs = Costs::default();
+        for turn in 0..4000_u32 {
+            let requests = 1 + turn % 9;
+            let late = if turn % 97 == 0 { 4e6 } else { 0.0 };
+            costs.observe(requests, law.time_ns(f64::from(requests)) + late);
+        }
+        let cost = costs.cost().expect("nine sizes");
+        assert!((cost.each_ns / 5850.0 - 1.0).abs() < 0.15, "{cost:?}");
+        assert!((cost.fixed_ns / 7000.0 - 1.0).abs() < 0.25, "{cost:?}");
+    }
+
+    #[test]
+    fn what_is_not_seen_any_more_is_forgotten() {
+        let mut costs = Costs::default();
+        (0..64).for_each(|turn| costs.observe(1 + turn % 2, 1000.0));
+        assert!(costs.cost().is_some());
+        (0..Costs::FORGOTTEN).for_each(|_| costs.observe(2, 1000.0));
+        assert_eq!(costs.cost(), None);
+    }
+
+    #[test]
+    fn two_that_stay_three_and_five_stay_four_on_the_mean() {
+        let mut stay = Stay::default();
+        stay.came(10);
+        stay.came(11);
+        stay.served(13, 1);
+        stay.served(16, 1);
+        assert_eq!((stay.area, stay.through), (8.0, 2));
+    }
+
+    /// Callers that come back at once, and a device whose batches take `time(width)` for all callers.
+    fn settle(callers: u32, time: impl Fn(usize) -> u64) -> usize {
+        let (mut width, mut stay, mut now) = (Width::new(64), Stay::default(), 0);
+        (0..callers).for_each(|_| stay.came(now));
+        for _ in 0..200_000 / callers {
+            now += time(width.now());
+            stay.served(now, callers);
+            width.look(&mut stay);
+            (0..callers).for_each(|_| stay.came(now));
+        }
+        width.best
+    }
+
+    #[test]
+    fn a_device_that_serves_one_at_a_time_keeps_one() {
+        assert_eq!(settle(8, |width| 7000 * width as u64 + 8 * 5850), 1);
+    }
+
+    #[test]
+    fn a_device_that_works_in_parallel_gets_one_for_each_caller() {
+        assert!(settle(8, |width| 80_000 / width.min(8) as u64) >= 8);
+        assert!(settle(32, |width| 80_000 / width.min(32) as u64) >= 32);
+    }
+
+    #[test]
+    fn two_that_overlap_are_two() {
+        assert_eq!(settle(8, |width| if width == 1 { 50_000 } else { 30_000 + 2000 * width as u64 }), 2);
+    }
+
+    #[test]
+    fn one_caller_tries_nothing() {
+        assert_eq!(settle(1, |_| 1000), 1);
+    }
+}
