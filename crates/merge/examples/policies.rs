@@ -117,7 +117,7 @@ fn measure(
                 let mut memory = vec![0; 2 * block.max(4096) as usize];
                 let aligned = memory.as_ptr().align_offset(4096);
                 let buffer = &mut memory[aligned..aligned + block as usize];
-                let mut seed = (slice << 32 | thread as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let mut seed = ((slice << 32) | (thread as u64 + 1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 start.wait();
                 while !stop.load(Ordering::Relaxed) {
                     seed ^= seed << 13;

@@ -21,7 +21,7 @@ fn policies() -> impl Iterator<Item = Options> {
 
 /// Says which block it is, and when it was written.
 fn pattern(block: u64, round: u64) -> Vec<u8> {
-    let word = (block << 32 | round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let word = ((block << 32) | round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word.to_le_bytes().repeat(BLOCK / 8)
 }
 

@@ -1,11 +1,13 @@
 //! Who carries a request, alone or with others?
 
+mod atm;
 mod auto;
 mod decide;
 mod hybrid;
 mod leader;
 mod learn;
 mod lineup;
+mod plug;
 mod queue;
 mod ring;
 mod send;
@@ -84,7 +86,8 @@ pub(crate) fn of(options: &Options, device: &Arc<dyn Device>, file_id: u64) -> B
 fn one(options: &Options, device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
     let batch_max = options.batch_max.min(device.batch_max());
     match options.policy {
-        Policy::Auto | Policy::Pread | Policy::Atm => Box::new(Alone),
+        Policy::Auto | Policy::Pread => Box::new(Alone),
+        Policy::Atm => Box::new(atm::Atm::new(options, device, batch_max)),
         Policy::Ring => Box::new(ring::Ring),
         Policy::Hybrid => Box::new(hybrid::Hybrid::new(batch_max)),
         Policy::LeaderFollower => Box::new(leader::LeaderFollower::new(batch_max)),

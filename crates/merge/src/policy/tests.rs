@@ -144,7 +144,7 @@ fn survive(policy: Policy, fault: Fault) -> u32 {
     deaths.load(Ordering::Relaxed)
 }
 
-const TOGETHER: [Policy; 3] = [Policy::Stm, Policy::LeaderFollower, Policy::Hybrid];
+const TOGETHER: [Policy; 4] = [Policy::Stm, Policy::Atm, Policy::LeaderFollower, Policy::Hybrid];
 
 #[test]
 fn a_winner_that_dies_takes_nobody_with_it() {
