@@ -3,10 +3,11 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::count::{Counted, Counts};
+use crate::future::Gather;
 use crate::policy::{self, Carry};
 use crate::sys::{Device, end_or, generation, lend_read, lend_write};
 use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};
@@ -37,6 +38,8 @@ struct Shared {
     device: Arc<dyn Device>,
     carry: Box<dyn Carry>,
     counts: Option<Arc<Counts>>,
+    /// For futures.
+    gather: OnceLock<Gather>,
 }
 
 impl File {
@@ -50,7 +53,15 @@ impl File {
         }
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let carry = policy::of(options, &device, id);
-        let shared = Shared { id, born: generation(), policy: options.policy, device, carry, counts };
+        let shared = Shared {
+            id,
+            born: generation(),
+            policy: options.policy,
+            device,
+            carry,
+            counts,
+            gather: OnceLock::new(),
+        };
         File { shared: Arc::new(shared) }
     }
 
@@ -95,6 +106,19 @@ impl File {
                 carry.carry(&**device, request, pending);
             }
         })
+    }
+
+    pub(crate) fn device(&self) -> &Arc<dyn Device> {
+        &self.shared.device
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.shared.id
+    }
+
+    /// What sends for futures that no executor of ours polls.
+    pub(crate) fn gather(&self) -> &Gather {
+        self.shared.gather.get_or_init(Gather::new)
     }
 
     /// Whether a call by itself is a plain one.

@@ -16,9 +16,11 @@
 //!
 //! Start reading at [`File`], then `sys/request.rs`, then `policy/mod.rs`.
 
+mod buffer;
 mod count;
 mod error;
 mod file;
+mod future;
 mod lanes;
 mod many;
 mod options;
@@ -26,10 +28,12 @@ mod policy;
 mod scope;
 mod sys;
 
+pub use buffer::Buffer;
 pub use count::Stats;
 pub use error::{BackendError, ManyError, UnknownName};
 pub use file::File;
+pub use future::{Transfer, block_on, join_all};
 pub use options::{Backend, Options, Policy};
 pub use policy::Advice;
 pub use scope::{JoinHandle, Scope, ScopeOptions, scope, yield_now};
-pub use sys::Simulated;
+pub use sys::{Simulated, StableBuffer};

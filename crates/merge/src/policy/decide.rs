@@ -40,6 +40,8 @@ const EPOCH_MAX_NS: u64 = 500_000_000;
 const WARM_CALLS: u64 = 48;
 /// Samples in rest that make a picture.
 const SAMPLES: u32 = 32;
+/// A time without samples that begins a new picture, ns; longer where calls take long.
+const PAUSE_NS: u64 = 10_000_000;
 /// Callers at a time, on average, below which nothing meets.
 const CALLERS_MIN: f64 = 1.5;
 
@@ -92,6 +94,7 @@ struct Trial {
 #[derive(Clone, Copy, Debug, Default)]
 struct Picture {
     began_ns: u64,
+    last_ns: u64,
     samples: u32,
     quick: u32,
     /// Sum of all latencies, those of calls that were not timed taken as the timed one's.
@@ -144,9 +147,12 @@ impl Decision {
         if self.step != Step::Rest {
             return self.step;
         }
-        if self.picture.samples == 0 {
-            self.picture.began_ns = mark.now_ns.saturating_sub(latency_ns);
+        let pause_ns = PAUSE_NS.max(latency_ns * u64::from(stride) * 4);
+        if self.picture.samples == 0 || mark.now_ns - self.picture.last_ns > pause_ns {
+            let began_ns = mark.now_ns.saturating_sub(latency_ns);
+            self.picture = Picture { began_ns, ..Picture::default() };
         }
+        self.picture.last_ns = mark.now_ns;
         self.picture.samples += 1;
         self.picture.quick += u32::from(latency_ns < QUICK_NS);
         self.picture.busy_ns += latency_ns as f64 * f64::from(stride);

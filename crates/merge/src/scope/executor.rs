@@ -12,11 +12,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
+use super::lanes::Lanes;
 use super::pool::{Inbox, Pool, Wakes, keep_stacks, take_stacks};
-use crate::sys::{Coroutine, Device, Finished, Lane, NoUnwinding, Request, Stack, Task};
+use crate::sys::{Coroutine, Device, Finished, NoUnwinding, Request, Stack, Task};
 
-/// Requests of one file that an executor has under way; more wait in its memory.
-const LANE_DEPTH: usize = 256;
 /// Coroutines that an executor has started and not finished, unless only a new one can bring it on.
 ///
 /// More would not send more, and each has a stack: two mappings of the 65,530 that a process may have by default.
@@ -70,78 +69,13 @@ pub(crate) fn submit(device: &dyn Device, file_id: u64, mut request: Request) ->
     })
 }
 
-/// The lanes of a thread, one for each file.
-#[derive(Default)]
-struct Lanes {
-    list: Vec<FileLane>,
-    finished: Vec<Finished>,
-    /// Whose turn it is to be waited for.
-    turn: usize,
-}
-
-struct FileLane {
-    file_id: u64,
-    lane: Box<dyn Lane>,
-    backlog: VecDeque<Request>,
-}
-
-impl Lanes {
-    fn push(&mut self, device: &dyn Device, file_id: u64, request: Request) -> Result<(), Request> {
-        let place = self.list.iter().position(|lane| lane.file_id == file_id);
-        let file = if let Some(place) = place {
-            &mut self.list[place]
-        } else {
-            let Ok(lane) = device.lane(LANE_DEPTH) else { return Err(request) };
-            self.list.push(FileLane { file_id, lane, backlog: VecDeque::new() });
-            self.list.last_mut().expect("it was pushed")
-        };
-        if file.backlog.is_empty() && file.lane.held() < file.lane.depth() {
-            file.lane.push(request);
-        } else {
-            file.backlog.push_back(request);
-        }
-        Ok(())
-    }
-
-    fn held(&self) -> bool {
-        self.list.iter().any(|file| file.lane.held() > 0)
-    }
-
-    /// Sends what is queued and fetches what is through; if `wait`, until something is. Whose it was becomes ready.
-    fn serve(&mut self, wait: bool, ready: &mut VecDeque<usize>) {
-        let busy = self.list.iter().filter(|file| file.lane.held() > 0).count();
-        for file in self.list.iter_mut().filter(|file| file.lane.held() > 0) {
-            file.lane.enter(usize::from(wait && busy == 1), &mut self.finished);
-        }
-        if wait && self.finished.is_empty() && busy > 1 {
-            // One of several: whose turn it is, so that none is kept from its results for long.
-            let count = self.list.len();
-            let turn = (1..=count).map(|step| (self.turn + step) % count);
-            if let Some(place) = turn.into_iter().find(|&place| self.list[place].lane.held() > 0) {
-                self.turn = place;
-                self.list[place].lane.enter(1, &mut self.finished);
-            }
-        }
-        for finished in self.finished.drain(..) {
-            ready.push_back(usize::try_from(finished.tag()).expect("it was an index"));
-            finished.deliver();
-        }
-        for file in &mut self.list {
-            while file.lane.held() < file.lane.depth()
-                && let Some(request) = file.backlog.pop_front()
-            {
-                file.lane.push(request);
-            }
-        }
-    }
-}
-
 /// The coroutines of a thread that are started and not through.
 #[derive(Default)]
 struct Started {
     list: Vec<Option<Coroutine>>,
     free: Vec<usize>,
     stacks: Vec<Stack>,
+    finished: Vec<Finished>,
 }
 
 impl Started {
@@ -209,7 +143,13 @@ impl Executor {
         while started.count() < STARTED_MAX && self.start(started, self.inbox.pop()) {}
         let is_ready = !self.ready.borrow().is_empty();
         if self.lanes.borrow().held() {
-            self.lanes.borrow_mut().serve(!is_ready, &mut self.ready.borrow_mut());
+            self.lanes.borrow_mut().serve(!is_ready, &mut started.finished);
+            for finished in started.finished.drain(..) {
+                let coroutine = usize::try_from(finished.tag()).expect("it was an index");
+                self.ready.borrow_mut().push_back(coroutine);
+                // May call a waker, and that anything.
+                finished.deliver();
+            }
             return true;
         }
         is_ready || self.start(started, self.inbox.pop()) || self.idle(started)

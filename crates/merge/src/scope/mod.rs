@@ -11,6 +11,7 @@
 
 mod executor;
 mod join;
+mod lanes;
 mod pool;
 mod wait;
 
@@ -20,6 +21,7 @@ pub use crate::sys::Scope;
 pub(crate) use crate::sys::is_inside;
 use crate::sys::{Device, Pending, Request, Start, scoped, suspend};
 pub use join::JoinHandle;
+pub(crate) use lanes::Lanes;
 use pool::Pool;
 pub(crate) use wait::wait_for;
 
@@ -71,9 +73,10 @@ impl Default for ScopeOptions {
 /// });
 /// ```
 ///
-/// * **What blocks, blocks all.** Only reads and writes of a `File`, [`JoinHandle::join`] and [`yield_now`] let others run. A mutex,
-///   a channel, a sleep or a long computation holds the thread and all its coroutines: who never waits starves the others. A lock
-///   that is held while one reads can thus be waited for for ever by another coroutine of the same thread.
+/// * **What blocks, blocks all.** Only reads and writes of a `File`, [`JoinHandle::join`], [`block_on`](crate::block_on) and
+///   [`yield_now`] let others run. A mutex, a channel, a sleep or a long computation holds the thread and all its coroutines: who
+///   never waits starves the others. A lock that is held while one reads can thus be waited for for ever by another coroutine of
+///   the same thread.
 /// * **No moving.** A coroutine stays on the thread that started it; thread-locals are shared by all of a thread.
 /// * **Unwinding.** A read within a destructor while a panic unwinds blocks the thread.
 /// * **Panics.** The others run to their end; then the first panic that no `join` has taken goes on in the caller.

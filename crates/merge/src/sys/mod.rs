@@ -11,6 +11,7 @@ mod fork;
 mod futex;
 mod idle;
 mod lane;
+mod owned;
 mod pread;
 mod request;
 mod signals;
@@ -26,6 +27,8 @@ pub(crate) use coroutine::{Coroutine, Debt, NoUnwinding, Stack, Start, Task, is_
 pub(crate) use fork::generation;
 pub(crate) use futex::Futex;
 pub(crate) use lane::{Device, Finished, Lane};
+pub use owned::StableBuffer;
+pub(crate) use owned::{Owned, Revocable};
 pub(crate) use pread::{Pread, call};
 pub(crate) use request::{Loans, Op, Pending, Request, end_or, lend_read, lend_write};
 pub(crate) use signals::block_signals;

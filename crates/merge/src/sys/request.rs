@@ -24,12 +24,12 @@ pub(crate) enum Op {
     Write,
 }
 
-const OPEN: u32 = 0;
-const DONE: u32 = 1;
+pub(super) const OPEN: u32 = 0;
+pub(super) const DONE: u32 = 1;
 
 /// What owner and carrier of a request share. While the request is out, only atomic fields change.
 #[derive(Debug)]
-struct Slot {
+pub(super) struct Slot {
     op: Op,
     address: *mut u8,
     length: usize,
@@ -38,7 +38,9 @@ struct Slot {
     tag: AtomicU64,
     /// Bytes, or a negative error; read after `DONE`.
     result: AtomicI32,
-    state: AtomicU32,
+    pub(super) state: AtomicU32,
+    /// Of a request that owns its buffer: makes it `DONE`, and frees what nobody wants any more.
+    pub(super) completed: Option<unsafe fn(NonNull<Slot>)>,
 }
 
 /// A read or write on its way. Whoever has it may use its memory, nobody else.
@@ -59,7 +61,12 @@ pub(crate) struct Pending<'a> {
 }
 
 impl Request {
-    fn slot(&self) -> &Slot {
+    /// Of a slot that lives until the request is completed.
+    pub(super) fn of(slot: NonNull<Slot>) -> Request {
+        Request { slot }
+    }
+
+    pub(super) fn slot(&self) -> &Slot {
         // SAFETY: the owner keeps the slot until this request is completed, which consumes it.
         unsafe { self.slot.as_ref() }
     }
@@ -104,6 +111,10 @@ impl Request {
     fn finish(&self, returned: i32) {
         let slot = self.slot();
         slot.result.store(returned, Ordering::Relaxed);
+        if let Some(completed) = slot.completed {
+            // SAFETY: `owned.rs` has set it for this slot, and a request is completed once.
+            return unsafe { completed(self.slot) };
+        }
         // The owner may drop the slot as soon as it sees this.
         slot.state.store(DONE, Ordering::Release);
     }
@@ -127,7 +138,7 @@ impl Pending<'_> {
 }
 
 impl Slot {
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.state.load(Ordering::Acquire) == DONE
     }
 
@@ -144,7 +155,7 @@ impl Slot {
         }
     }
 
-    fn result(&self) -> io::Result<usize> {
+    pub(super) fn result(&self) -> io::Result<usize> {
         let returned = self.result.load(Ordering::Relaxed);
         usize::try_from(returned).map_err(|_| io::Error::from_raw_os_error(-returned))
     }
@@ -309,7 +320,7 @@ impl Drop for Loans<'_> {
 /// As the kernel does (`MAX_RW_COUNT`): more than this is a short read or write.
 const LENGTH_MAX: usize = 0x7fff_f000;
 
-fn slot(op: Op, address: *mut u8, length: usize, offset: u64) -> Slot {
+pub(super) fn slot(op: Op, address: *mut u8, length: usize, offset: u64) -> Slot {
     Slot {
         op,
         address,
@@ -318,6 +329,7 @@ fn slot(op: Op, address: *mut u8, length: usize, offset: u64) -> Slot {
         tag: AtomicU64::new(0),
         result: AtomicI32::new(0),
         state: AtomicU32::new(OPEN),
+        completed: None,
     }
 }
 

@@ -1,0 +1,357 @@
+//! How does an asynchronous program read and write?
+//!
+//! ```text
+//!   first poll ──► in a coroutine or in our block_on: this thread's lane ──► sent when all wait
+//!              └─► elsewhere: the file's thread, which takes all that are queued as one batch
+//!   dropped    ──► goes on by itself; its buffer is freed when the kernel is through
+//! ```
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+use crate::File;
+use crate::scope::{self, Lanes};
+use crate::sys::{Device, Finished, Op, Owned, Request, Revocable, StableBuffer, call, generation};
+
+/// A read or write that owns its buffer: a future of bytes that came or went, and the buffer.
+///
+/// It is sent when it is polled for the first time. **Dropping or forgetting it** then does not take it back: the kernel may go on
+/// reading or writing, and the buffer is freed when that is through; a write that was dropped may or may not be done. Any executor
+/// can poll it, and it may move between threads.
+#[must_use = "it is sent when it is polled"]
+pub struct Transfer<B: StableBuffer> {
+    state: State<B>,
+}
+
+enum State<B> {
+    Fresh { file: File, op: Op, buffer: B, skip: usize, offset: u64 },
+    Sent(Owned<B>),
+    Over,
+}
+
+// Nothing in it is ever pinned: the request's place is an allocation of its own.
+impl<B: StableBuffer> Unpin for Transfer<B> {}
+
+impl<B: StableBuffer> Transfer<B> {
+    /// Takes it back, if it was not sent: the buffer, whose operation then never happens (the kernel would say `ECANCELED`).
+    ///
+    /// # Errors
+    ///
+    /// With itself if it was sent: it will be done, and is to be awaited for the buffer.
+    ///
+    /// # Panics
+    ///
+    /// If it was polled until it was ready.
+    pub fn cancel(self) -> Result<B, Transfer<B>> {
+        match self.state {
+            State::Fresh { buffer, .. } => Ok(buffer),
+            State::Sent(owned) => owned.cancel().map_err(|owned| Transfer { state: State::Sent(owned) }),
+            State::Over => panic!("it is through"),
+        }
+    }
+}
+
+impl<B: StableBuffer> Future for Transfer<B> {
+    type Output = (io::Result<usize>, B);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut owned = match std::mem::replace(&mut self.state, State::Over) {
+            State::Fresh { file, op, buffer, skip, offset } => {
+                let (owned, request) = Owned::lend(op, buffer, skip, offset);
+                send(&file, request);
+                owned
+            }
+            State::Sent(owned) => owned,
+            State::Over => panic!("a future is not polled after it was ready"),
+        };
+        let result = owned.poll(context.waker());
+        if result.is_pending() {
+            self.state = State::Sent(owned);
+        }
+        result
+    }
+}
+
+impl File {
+    /// Reads at an offset into a buffer that comes back with the result: bytes that came, fewer at the end of the file.
+    pub fn read_at_async<B: StableBuffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        self.transfer(Op::Read, buffer, 0, offset)
+    }
+
+    /// Writes a buffer, which comes back with the result, at an offset: bytes that were taken.
+    pub fn write_at_async<B: StableBuffer>(&self, buffer: B, offset: u64) -> Transfer<B> {
+        self.transfer(Op::Write, buffer, 0, offset)
+    }
+
+    /// Fills the buffer, or fails: [`io::ErrorKind::UnexpectedEof`] at the end of the file.
+    pub fn read_exact_at_async<B: StableBuffer>(
+        &self,
+        buffer: B,
+        offset: u64,
+    ) -> impl Future<Output = (io::Result<()>, B)> + Send + use<B> {
+        all(self.clone(), Op::Read, buffer, offset)
+    }
+
+    /// Writes all of the buffer, or fails.
+    pub fn write_all_at_async<B: StableBuffer>(
+        &self,
+        buffer: B,
+        offset: u64,
+    ) -> impl Future<Output = (io::Result<()>, B)> + Send + use<B> {
+        all(self.clone(), Op::Write, buffer, offset)
+    }
+
+    fn transfer<B: StableBuffer>(&self, op: Op, buffer: B, skip: usize, offset: u64) -> Transfer<B> {
+        Transfer { state: State::Fresh { file: self.clone(), op, buffer, skip, offset } }
+    }
+}
+
+async fn all<B: StableBuffer>(file: File, op: Op, mut buffer: B, offset: u64) -> (io::Result<()>, B) {
+    let mut moved = 0;
+    while moved < buffer.length() {
+        let (result, back) = file.transfer(op, buffer, moved, offset + moved as u64).await;
+        buffer = back;
+        match (result, op) {
+            (Ok(0), Op::Read) => return (Err(io::ErrorKind::UnexpectedEof.into()), buffer),
+            (Ok(0), Op::Write) => return (Err(io::ErrorKind::WriteZero.into()), buffer),
+            (Ok(bytes), _) => moved += bytes,
+            (Err(error), _) => return (Err(error), buffer),
+        }
+    }
+    (Ok(()), buffer)
+}
+
+fn send(file: &File, request: Revocable) {
+    let (device, file_id) = (file.device(), file.id());
+    let is_local = scope::is_inside() || LOCAL.with_borrow(Option::is_some);
+    if !is_local {
+        return file.gather().put(device, request);
+    }
+    let Some(request) = request.claim() else { return };
+    let left = scope::submit(&**device, file_id, request).or_else(|request| {
+        LOCAL.with_borrow_mut(|lanes| match lanes {
+            Some(lanes) => lanes.push(&**device, file_id, request),
+            None => Err(request),
+        })
+    });
+    if let Err(request) = left {
+        // No lane can be had.
+        by_itself(&**device, request);
+    }
+}
+
+fn by_itself(device: &dyn Device, request: Request) {
+    let result = call(device, &request);
+    request.complete(result);
+}
+
+thread_local! {
+    /// The lanes of the `block_on` that runs here.
+    static LOCAL: RefCell<Option<Lanes>> = const { RefCell::new(None) };
+}
+
+/// Runs a future to its end on this thread, or in this coroutine, where others then run while it waits.
+///
+/// Reads and writes that it polls go by the thread's own lanes: those that are polled before it waits, as by [`join_all`], go as one
+/// batch. What other threads wake it for is seen when a read or write is through, if any is under way.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    if scope::is_inside() {
+        return scope::wait_for(|waker| future.as_mut().poll(&mut Context::from_waker(waker)));
+    }
+    let _lanes = HasLanes::new();
+    let woken = Arc::new(Woken { thread: std::thread::current(), is_woken: AtomicBool::new(true) });
+    let waker = Waker::from(Arc::clone(&woken));
+    loop {
+        if woken.is_woken.swap(false, Ordering::Acquire)
+            && let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker))
+        {
+            return value;
+        }
+        let mut finished = Vec::new();
+        let is_woken = woken.is_woken.load(Ordering::Acquire);
+        let held = LOCAL.with_borrow_mut(|lanes| {
+            let lanes = lanes.as_mut().filter(|lanes| lanes.held());
+            lanes.map(|lanes| lanes.serve(!is_woken, &mut finished)).is_some()
+        });
+        if !held && finished.is_empty() && !woken.is_woken.load(Ordering::Acquire) {
+            std::thread::park();
+        }
+        finished.into_iter().for_each(Finished::deliver);
+    }
+}
+
+struct Woken {
+    thread: Thread,
+    is_woken: AtomicBool,
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.is_woken.swap(true, Ordering::Release) {
+            self.thread.unpark();
+        }
+    }
+}
+
+/// The outermost `block_on` has them, and waits at its end for what is under way.
+struct HasLanes {
+    is_outermost: bool,
+}
+
+impl HasLanes {
+    fn new() -> HasLanes {
+        let is_outermost = LOCAL.with_borrow(Option::is_none);
+        if is_outermost {
+            LOCAL.set(Some(Lanes::default()));
+        }
+        HasLanes { is_outermost }
+    }
+}
+
+impl Drop for HasLanes {
+    fn drop(&mut self) {
+        if self.is_outermost {
+            // Whom this wakes may send more, but elsewhere.
+            let mut lanes = LOCAL.take().unwrap_or_default();
+            let mut finished = Vec::new();
+            while lanes.held() {
+                lanes.serve(true, &mut finished);
+                finished.drain(..).for_each(Finished::deliver);
+            }
+        }
+    }
+}
+
+/// Waits for all of them: their values, in order. All are polled before it waits, so that their requests can go as one batch.
+pub async fn join_all<F: Future>(list: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut futures: Vec<_> = list.into_iter().map(|future| Some(Box::pin(future))).collect();
+    let mut values: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        let mut is_pending = false;
+        for (future, value) in futures.iter_mut().zip(&mut values) {
+            let Some(running) = future else { continue };
+            match running.as_mut().poll(context) {
+                Poll::Ready(ready) => (*future, *value) = (None, Some(ready)),
+                Poll::Pending => is_pending = true,
+            }
+        }
+        if is_pending { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    values.into_iter().flatten().collect()
+}
+
+/// Sends what futures of one file ask for, from a thread of its own that is started with the first.
+///
+/// When the file is closed, the thread finishes what it was given.
+pub(crate) struct Gather {
+    shared: Arc<Gathered>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    queue: Mutex<Queue>,
+    bell: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Revocable>,
+    closed: bool,
+    /// The process that the thread is in.
+    started: Option<u64>,
+    running: bool,
+    asleep: bool,
+}
+
+impl Gathered {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next; `None` when there will be none.
+    fn next(&self) -> Option<VecDeque<Revocable>> {
+        let mut queue = self.lock();
+        loop {
+            if !queue.waiting.is_empty() {
+                return Some(std::mem::take(&mut queue.waiting));
+            }
+            if queue.closed {
+                return None;
+            }
+            queue.asleep = true;
+            queue = self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.asleep = false;
+        }
+    }
+
+    fn run(&self, device: &dyn Device) {
+        let mut lanes = Lanes::default();
+        let mut finished = Vec::new();
+        loop {
+            let list = if lanes.held() {
+                std::mem::take(&mut self.lock().waiting)
+            } else {
+                let Some(list) = self.next() else { return };
+                list
+            };
+            for request in list.into_iter().filter_map(Revocable::claim) {
+                if let Err(request) = lanes.push(device, 0, request) {
+                    by_itself(device, request);
+                }
+            }
+            if lanes.held() {
+                lanes.serve(true, &mut finished);
+            }
+            finished.drain(..).for_each(Finished::deliver);
+        }
+    }
+}
+
+impl Gather {
+    pub(crate) fn new() -> Gather {
+        Gather { shared: Arc::default() }
+    }
+
+    fn put(&self, device: &Arc<dyn Device>, request: Revocable) {
+        let mut queue = self.shared.lock();
+        let now = generation();
+        if *queue.started.get_or_insert(now) != now {
+            // A forked child has no such thread.
+            drop(queue);
+            return request.claim().into_iter().for_each(|request| by_itself(&**device, request));
+        }
+        if !queue.running {
+            let (shared, theirs) = (Arc::clone(&self.shared), Arc::clone(device));
+            let thread = std::thread::Builder::new().name("file futures".to_owned());
+            if thread.spawn(move || shared.run(&*theirs)).is_err() {
+                drop(queue);
+                return request.claim().into_iter().for_each(|request| by_itself(&**device, request));
+            }
+            queue.running = true;
+        }
+        queue.waiting.push_back(request);
+        if queue.asleep {
+            self.shared.bell.notify_one();
+        }
+    }
+}
+
+impl Drop for Gather {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.bell.notify_one();
+    }
+}
