@@ -190,3 +190,25 @@ impl Drop for Dead<'_> {
         self.0.sleep.wake(u32::MAX);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulated;
+    use crate::policy::write;
+    use iostack_model::BatchCost;
+
+    #[test]
+    fn the_worker_ends_with_the_file() {
+        let cost = BatchCost { fixed_ns: 100.0, each_ns: 100.0 };
+        let device: Arc<dyn Device> = Arc::new(Simulated::new(4096, cost));
+        let options = Options { unplug: Duration::from_micros(10), ..Options::default() };
+        let atm = Atm::new(&options, &device, 64);
+        let (shared, born) = (Arc::downgrade(&atm.shared), |atm: &Atm| atm.shared.state().worker.is_some());
+        assert!(!born(&atm), "nothing was plugged yet");
+        write(&atm, &*device, &[1; 512], 0).expect("nothing is broken");
+        assert!(born(&atm));
+        drop(atm);
+        assert!(shared.upgrade().is_none(), "the worker is still there");
+    }
+}
