@@ -25,15 +25,19 @@ impl BatchCost {
         if points.iter().any(|&(_, ns)| ns <= 0.0) || points.windows(2).all(|pair| pair[0].0 == pair[1].0) {
             return None;
         }
-        let (w, b, bb) = (sum(|_, _| 1.0), sum(|b, _| b), sum(|b, _| b * b));
-        let (t, bt) = (sum(|_, t| t), sum(|b, t| b * t));
+        let terms: [fn(f64, f64) -> f64; 5] = [|_, _| 1.0, |b, _| b, |b, _| b * b, |_, t| t, |b, t| b * t];
+        Some(BatchCost::of_sums(terms.map(sum)))
+    }
+
+    /// Least squares from weighted sums of 1, b, b b, t, b t.
+    fn of_sums([w, b, bb, t, bt]: [f64; 5]) -> BatchCost {
         let each_ns = (w * bt - b * t) / (w * bb - b * b);
         let fixed_ns = (t - each_ns * b) / w;
-        Some(match (fixed_ns < 0.0, each_ns < 0.0) {
+        match (fixed_ns < 0.0, each_ns < 0.0) {
             (true, _) => BatchCost { fixed_ns: 0.0, each_ns: bt / bb },
             (_, true) => BatchCost { fixed_ns: t / w, each_ns: 0.0 },
             _ => BatchCost { fixed_ns, each_ns },
-        })
+        }
     }
 
     /// Time of a command of b requests, ns.
@@ -54,6 +58,44 @@ impl BatchCost {
     /// Part of the peak, one request each x, that commands of b reach.
     pub fn share_of_peak(&self, requests: f64) -> f64 {
         requests * self.each_ns / self.time_ns(requests)
+    }
+}
+
+/// The same fit of commands as they come, newer ones with more weight.
+///
+/// Without two sizes of commands nothing can be told apart; then the last that could be is kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchFit {
+    /// Of 1, b, b b, t, b t, each over t t.
+    sums: [f64; 5],
+    cost: Option<BatchCost>,
+}
+
+impl BatchFit {
+    /// What is left of a command's weight when the next one comes.
+    const KEEPS: f64 = 63.0 / 64.0;
+    /// Part of its largest possible value that the variance of sizes must have.
+    const VARIES: f64 = 1e-6;
+
+    /// A command of so many requests took so long, ns.
+    pub fn observe(&mut self, requests: u32, ns: f64) {
+        if ns <= 0.0 {
+            return;
+        }
+        let b = f64::from(requests);
+        let terms = [1.0, b, b * b, ns, b * ns];
+        for (sum, term) in self.sums.iter_mut().zip(terms) {
+            *sum = *sum * Self::KEEPS + term / (ns * ns);
+        }
+        let [w, b, bb, ..] = self.sums;
+        if w * bb - b * b > Self::VARIES * w * bb {
+            self.cost = Some(BatchCost::of_sums(self.sums));
+        }
+    }
+
+    /// c and x of late; `None` before commands of two sizes were seen.
+    pub fn cost(&self) -> Option<BatchCost> {
+        self.cost
     }
 }
 
@@ -83,6 +125,17 @@ impl Gathering {
         let left = saved_ns - self.idle_ns;
         (pays && left > 0.0).then_some(left)
     }
+
+    /// How many requests the next command takes at most, so that others are left for the one after it; `None`: all that wait.
+    /// `inside`: requests that are in the device now.
+    ///
+    /// Who sends all callers at once lets the device wait for all of them to come back. With half of them in each of two
+    /// commands, the device works for one half while the other is on its way. That costs a command more in a round, `saved_ns`;
+    /// where callers are back sooner than that, one command is better, and [`Gathering::hold_ns`] waits for it.
+    pub fn half(&self, inside: u32, saved_ns: f64) -> Option<u32> {
+        let callers = self.waiting + inside + self.expected;
+        (self.return_ns > saved_ns).then_some(callers.div_ceil(2))
+    }
 }
 
 /// Who comes back, and how soon?
@@ -100,8 +153,12 @@ impl Returns {
     /// Weight of the newest observation.
     const WEIGHT: f64 = 0.25;
 
-    /// A command of so many requests is through, and its callers know it.
+    /// So many requests are through. Those of one moment count together; with the next, who is not back is given up.
     pub fn served(&mut self, now_ns: u64, requests: u32) {
+        if now_ns == self.served_at {
+            self.expected += requests;
+            return;
+        }
         if self.expected > 0 {
             // They were given until now, and did not come: they take longer than that.
             self.observe(now_ns);
@@ -159,6 +216,22 @@ mod tests {
     }
 
     #[test]
+    fn commands_as_they_come_give_the_same_fit_and_one_size_changes_nothing() {
+        let law = BatchCost { fixed_ns: 1650.0, each_ns: 5851.0 };
+        let mut fit = BatchFit::default();
+        fit.observe(4, law.time_ns(4.0));
+        assert_eq!(fit.cost(), None);
+        for b in [1, 7, 1, 7] {
+            fit.observe(b, law.time_ns(f64::from(b)));
+        }
+        for _ in 0..10_000 {
+            fit.observe(8, law.time_ns(8.0));
+        }
+        let cost = fit.cost().expect("three sizes");
+        assert!((cost.fixed_ns - 1650.0).abs() < 1.0 && (cost.each_ns - 5851.0).abs() < 1.0, "{cost:?}");
+    }
+
+    #[test]
     fn a_fit_finds_the_law_that_made_the_points() {
         let law = BatchCost { fixed_ns: 7000.0, each_ns: 5850.0 };
         let points: Vec<(u32, f64)> = [1, 2, 4, 16, 64].map(|b| (b, law.time_ns(f64::from(b)))).to_vec();
@@ -171,8 +244,8 @@ mod tests {
 
     #[test]
     fn neither_cost_is_below_nothing() {
-        assert_eq!(BatchCost::fit(&[(1, 10.0), (2, 40.0)]).expect("two sizes").fixed_ns, 0.0);
-        assert_eq!(BatchCost::fit(&[(1, 40.0), (2, 10.0)]).expect("two sizes").each_ns, 0.0);
+        assert!(BatchCost::fit(&[(1, 10.0), (2, 40.0)]).expect("two sizes").fixed_ns.abs() < 1e-9);
+        assert!(BatchCost::fit(&[(1, 40.0), (2, 10.0)]).expect("two sizes").each_ns.abs() < 1e-9);
         assert_eq!(BatchCost::fit(&[(1, 10.0)]), None);
         assert_eq!(BatchCost::fit(&[(4, 10.0), (4, 11.0)]), None);
         assert_eq!(BatchCost::fit(&[(1, 0.0), (4, 11.0)]), None);
@@ -197,5 +270,13 @@ mod tests {
         assert_eq!(Gathering { waiting: 16, ..all }.hold_ns(7000.0), None, "it is full");
         assert_eq!(Gathering { return_ns: 7001.0, ..all }.hold_ns(7000.0), None, "they take too long");
         assert_eq!(Gathering { idle_ns: 7000.0, ..all }.hold_ns(7000.0), None, "it has waited enough");
+    }
+
+    #[test]
+    fn half_is_left_to_the_next_command_where_holding_does_not_pay() {
+        let all = Gathering { waiting: 3, room: 16, expected: 2, return_ns: 9000.0, idle_ns: 0.0 };
+        assert_eq!(all.half(3, 1650.0), Some(4));
+        assert_eq!(Gathering { waiting: 1, expected: 0, ..all }.half(0, 1650.0), Some(1));
+        assert_eq!(all.half(3, 16_500.0), None, "they are back before another command is paid for");
     }
 }

@@ -34,7 +34,7 @@ mod what_if;
 
 pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order, Zone};
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
-pub use batch::{BatchCost, Gathering, Returns};
+pub use batch::{BatchCost, BatchFit, Gathering, Returns};
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber, DevicePicture};
 pub use caveat::Caveat;

@@ -36,6 +36,12 @@ pub(super) const KIND: DeviceKind = DeviceKind {
             "host",
             "who puts requests into one command: the host, or the device with all that waits when it is free",
         ),
+        with(
+            "dram.completes",
+            Unit::Word(&["command", "request"]),
+            "command",
+            "what the device tells the end of: of a command, all its requests together, or of each request when its data are through",
+        ),
         with("dram.banks", Unit::Count, "1", "units of the medium that work side by side, page by page"),
         with("dram.access", Unit::Time, "0", "time a bank takes per page, before its data moves"),
         with("dram.write_access", Unit::Time, "none", "the same for writes, if it differs"),
@@ -64,6 +70,8 @@ struct Dram {
     page: u64,
     batch: usize,
     gathers: bool,
+    /// Requests of a command end one by one.
+    streams: bool,
     access: [u64; 2],
     controller: Server,
     banks: Vec<Server>,
@@ -87,6 +95,7 @@ fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetEr
         page,
         batch: count_within(sheet, "dram.batch", 1, 65_536)? as usize,
         gathers: sheet.word("dram.gather")? == "device",
+        streams: sheet.word("dram.completes")? == "request",
         access: [access, time_or(sheet, "dram.write_access", access)?],
         controller: Server::default(),
         banks: vec![Server::default(); banks],
@@ -167,7 +176,11 @@ impl Dram {
             self.commands[place as usize].requests = requests;
             return self.end(place, sim);
         }
-        if self.access == [0, 0] {
+        if self.access == [0, 0] && self.streams {
+            for &id in &requests {
+                self.go_to_memory(id, sim);
+            }
+        } else if self.access == [0, 0] {
             let bytes = requests.iter().map(|&id| self.bytes(id, sim)).sum();
             sim.wake_at(self.memory.serve(now, self.rate.time(bytes)), token(BATCH, place));
         } else {
@@ -197,21 +210,34 @@ impl Dram {
 
     fn one_is_through(&mut self, id: RequestId, sim: &mut Sim) {
         let place = sim.request(id).scratch as u32;
-        self.commands[place as usize].left -= 1;
-        if self.commands[place as usize].left == 0 {
+        let command = &mut self.commands[place as usize];
+        command.left -= 1;
+        let is_last = command.left == 0;
+        if !self.streams && is_last {
             self.end(place, sim);
+        } else if self.streams {
+            command.requests.retain(|&other| other != id);
+            self.finish(id, sim);
+            if is_last {
+                self.free.push(place);
+                self.start(sim);
+            }
         }
+    }
+
+    fn finish(&mut self, id: RequestId, sim: &mut Sim) {
+        sim.spend(id, Stage::Medium);
+        if let Some(stamps) = &mut self.stamps {
+            stamps.keep(sim.request_mut(id));
+        }
+        sim.finish(id);
     }
 
     /// The command is through, and all its requests with it.
     fn end(&mut self, place: u32, sim: &mut Sim) {
         let mut requests = std::mem::take(&mut self.commands[place as usize].requests);
         for id in requests.drain(..) {
-            sim.spend(id, Stage::Medium);
-            if let Some(stamps) = &mut self.stamps {
-                stamps.keep(sim.request_mut(id));
-            }
-            sim.finish(id);
+            self.finish(id, sim);
         }
         self.commands[place as usize].requests = requests;
         self.free.push(place);
@@ -247,7 +273,11 @@ impl Part for Dram {
             _ => {
                 sim.spend(id, Stage::Medium);
                 let write = sim.request(id).kind == Kind::Write;
-                if write { self.go_to_bank(id, sim) } else { self.one_is_through(id, sim) }
+                if write && self.access != [0, 0] {
+                    self.go_to_bank(id, sim);
+                } else {
+                    self.one_is_through(id, sim);
+                }
             }
         }
     }

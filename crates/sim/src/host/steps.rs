@@ -165,6 +165,7 @@ impl Host {
             }
             Step::Look | Step::Enter => self.go_on(index, sim),
             Step::Dispatch => self.dispatched(index, sim),
+            Step::Ring => self.rings(index, sim),
             Step::Retire => self.retired(index, sim),
             Step::HandOut => self.handed_out(index, sim),
         }

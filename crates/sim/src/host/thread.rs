@@ -30,9 +30,10 @@ pub(crate) enum Step {
     Reap,
     Compute,
     Look,
-    /// For the subsystem, see `merge`: into line, until the doorbell, after the end, results to others.
+    /// For the subsystem, see `merge`: into line, until the doorbell, the doorbell of what was prepared, after the end, results to others.
     Enter,
     Dispatch,
+    Ring,
     Retire,
     HandOut,
 }

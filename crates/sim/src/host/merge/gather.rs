@@ -1,11 +1,13 @@
 //! What waits, and what is dispatched now?
 //!
 //! A policy decides and touches nothing: it looks at what waits for a drive and says whose turn it is, what that one takes as
-//! one command, and how the others wait. `steps.rs` does what it says. A new subsystem is a [`Gather`] and a row in `of`.
+//! one command, and how the others wait. `steps.rs` does what it says. A new subsystem is a [`Gather`] and a row in `of`;
+//! `hybrid.rs` is one that prepares commands ahead.
 
 use std::collections::VecDeque;
 
 use super::Subsystem;
+use super::hybrid::Hybrid;
 use crate::engine::{Kind, RequestId, Time};
 
 /// A request that waits for the drive.
@@ -37,11 +39,15 @@ pub(crate) struct Waits<'a> {
     pub(crate) idle: bool,
     /// A thread has the queue's lock while it polls for its command.
     pub(crate) held: bool,
+    /// The thread of the last that came can do nothing before it is through.
+    pub(crate) blocks: bool,
+    /// So many share a command at most, that others are left to keep the drive busy.
+    pub(crate) most: usize,
 }
 
 impl Waits<'_> {
     /// The first that nobody was told to dispatch.
-    fn first(&self) -> Option<&Waiting> {
+    pub(super) fn first(&self) -> Option<&Waiting> {
         self.waiting.iter().find(|each| !each.called)
     }
 }
@@ -86,6 +92,11 @@ pub(crate) trait Gather {
     fn polls(&self) -> bool {
         true
     }
+
+    /// The next command is prepared while the drive works on the present one.
+    fn stages(&self) -> bool {
+        false
+    }
 }
 
 /// The policy of a subsystem.
@@ -95,6 +106,7 @@ pub(crate) fn of(subsystem: Subsystem, limits: Limits) -> Box<dyn Gather> {
         Subsystem::Sync | Subsystem::Caller => Box::new(Sync),
         Subsystem::Stm => Box::new(Stm { limits }),
         Subsystem::Atm => Box::new(Atm { limits }),
+        Subsystem::Hybrid => Box::new(Hybrid { limits }),
         Subsystem::Worker => Box::new(Worker),
     }
 }
@@ -152,7 +164,7 @@ fn run_of_neighbours(waits: &Waits, bytes_most: u64, picked: &mut Vec<usize>) {
     }
 }
 
-fn moves_data(kind: Kind) -> bool {
+pub(super) fn moves_data(kind: Kind) -> bool {
     matches!(kind, Kind::Read | Kind::Write)
 }
 
@@ -161,9 +173,9 @@ struct Sync;
 
 impl Gather for Sync {
     fn turn(&self, waits: &Waits) -> Turn {
-        // A lock goes to who spins for it, not to who has lost its core meanwhile.
+        // A lock goes to who spins for it, not to who has lost its core meanwhile; that one tries again when it has one.
         let spins = waits.waiting.iter().find(|each| !each.called && each.awake);
-        spins.or(waits.first()).map_or(Turn::Nobody, |next| Turn::Thread(next.thread))
+        spins.map_or(Turn::Nobody, |next| Turn::Thread(next.thread))
     }
 
     fn take(&self, waits: &Waits, who: Option<u32>, picked: &mut Vec<usize>) {
@@ -197,7 +209,7 @@ impl Gather for Stm {
 }
 
 /// That one, and all others of its kind, the oldest first.
-fn all_like(waits: &Waits, own: usize, batch: usize, picked: &mut Vec<usize>) {
+pub(super) fn all_like(waits: &Waits, own: usize, batch: usize, picked: &mut Vec<usize>) {
     let kind = waits.waiting[own].kind;
     let room = if moves_data(kind) { batch - 1 } else { 0 };
     let others = waits
@@ -222,7 +234,7 @@ impl Gather for Atm {
         if first.stands && first.kind != Kind::Write {
             let reads = |each: &&Waiting| each.stands && each.kind != Kind::Write && !each.called;
             let spins = waits.waiting.iter().filter(reads).find(|each| each.awake);
-            return Turn::Thread(spins.unwrap_or(first).thread);
+            return spins.map_or(Turn::Nobody, |next| Turn::Thread(next.thread));
         }
         let unplugged = first.since + self.limits.unplug_ns;
         let many = waits.waiting.len() >= self.limits.unplug_count;

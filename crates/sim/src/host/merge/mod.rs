@@ -12,13 +12,16 @@
 //! | `sync` | is dispatched by its thread, which stands in line for the drive and polls |
 //! | `stm` | rides on the command of a winner, which takes all that waits and polls; the others sleep |
 //! | `atm` | a write waits plugged until the kernel's thread takes all; a read of an idle drive is dispatched by its thread |
+//! | `hybrid` | rides on a command that its winner prepares while the drive works; nothing is plugged |
 //!
 //! Two more are the drivers of disks in memory: `worker` hands requests to a thread that copies, `caller` copies in the
 //! caller's context. Without a limit on the commands outstanding, `async` needs none of this, and the host does without.
 //!
-//! Start reading at `gather.rs`, the policies; `steps.rs` is what threads do for them.
+//! Start reading at `gather.rs`, the policies; `steps.rs` is what threads do for them, `staged.rs` what they do ahead.
 
 mod gather;
+mod hybrid;
+mod staged;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -33,6 +36,7 @@ use super::thread::Thread;
 use crate::adapter::{Copies, Driver};
 use crate::engine::{Kind, RequestId, Time};
 pub(super) use gather::{Gather, Limits, Waiting, Waits};
+use staged::Lore;
 
 /// The queue's timer; an interrupt rings a doorbell; a completion is handed out in the softirq of its thread's core.
 pub(super) const PLUG: u8 = 40;
@@ -46,6 +50,7 @@ pub(crate) enum Subsystem {
     Sync,
     Stm,
     Atm,
+    Hybrid,
     /// The driver copies in the caller's context.
     Caller,
     /// A thread of the driver's copies.
@@ -54,7 +59,7 @@ pub(crate) enum Subsystem {
 
 impl Subsystem {
     /// Words of `platform.subsystem`.
-    pub(crate) const WORDS: &[&str] = &["async", "sync", "stm", "atm"];
+    pub(crate) const WORDS: &[&str] = &["async", "sync", "stm", "atm", "hybrid"];
 
     pub(crate) fn of(word: &str, copies: Copies) -> Subsystem {
         match (copies, word) {
@@ -63,6 +68,7 @@ impl Subsystem {
             (_, "sync") => Subsystem::Sync,
             (_, "stm") => Subsystem::Stm,
             (_, "atm") => Subsystem::Atm,
+            (_, "hybrid") => Subsystem::Hybrid,
             _ => Subsystem::Async,
         }
     }
@@ -72,9 +78,14 @@ impl Subsystem {
         matches!(self, Subsystem::Async | Subsystem::Atm | Subsystem::Worker)
     }
 
-    /// A thread of the kernel's own dispatches, one for each drive.
-    fn has_worker(self) -> bool {
-        matches!(self, Subsystem::Atm | Subsystem::Worker)
+    /// Threads of the kernel's own that dispatch, for each drive.
+    fn workers(self) -> usize {
+        match self {
+            Subsystem::Atm | Subsystem::Worker => 1,
+            // While one polls, the other prepares.
+            Subsystem::Hybrid => 2,
+            _ => 0,
+        }
     }
 }
 
@@ -88,6 +99,10 @@ enum Duty {
     Waits,
     /// It takes what waits, and rings.
     Dispatches,
+    /// Its command is prepared, and the drive busy.
+    Staged,
+    /// The drive is free for it.
+    Rings,
     /// Its command is in the drive.
     Polls,
     /// Its command is through.
@@ -102,11 +117,24 @@ struct Seat {
     duty: Duty,
     /// Submitted, not in line yet: a thread that waits for its request submits one at a time.
     mine: VecDeque<(usize, RequestId)>,
-    /// The command that it dispatched, and how much of it is not through.
+    /// The command that it dispatched, or what of it is to be handed out; and how much of it is not through.
     command: Vec<RequestId>,
     left: usize,
+    /// What the drive is through with, and the thread has not seen yet, where that can be a part.
+    done: Vec<RequestId>,
     gate: usize,
     sleeps: bool,
+}
+
+impl Seat {
+    /// What comes when results are handed out.
+    fn after(&self) -> Duty {
+        match (self.left, self.done.is_empty()) {
+            (_, false) => Duty::Retires,
+            (0, true) => Duty::Free,
+            _ => Duty::Polls,
+        }
+    }
 }
 
 /// What stands before a drive.
@@ -120,6 +148,10 @@ struct Gate {
     /// A thread keeps the queue's lock while it polls.
     held: bool,
     timer: Option<Time>,
+    /// Who prepares the next command; whether that is done.
+    staged: Option<u32>,
+    ready: bool,
+    lore: Lore,
 }
 
 /// Clocks of the steps.
@@ -147,6 +179,8 @@ pub(super) struct Merge {
     /// One for each drive.
     gates: Vec<Gate>,
     outstanding: u32,
+    /// Requests in a command.
+    batch: usize,
     /// One for each thread; the workers behind the callers.
     seats: Vec<Seat>,
     callers: usize,
@@ -218,6 +252,7 @@ impl Merge {
             gather: gather::of(subsystem, limits),
             gates: vec![Gate { room: outstanding, ..Gate::default() }; gates],
             outstanding,
+            batch: driver.batch,
             seats: Vec::new(),
             callers: 0,
             owners: Vec::new(),
@@ -245,13 +280,14 @@ impl Merge {
 
     /// These many threads submit from now on; how many threads of the kernel's come behind them.
     pub(super) fn meet(&mut self, callers: usize) -> usize {
-        let workers = if self.subsystem.has_worker() { self.gates.len() } else { 0 };
+        let gates = self.gates.len();
+        let workers = self.subsystem.workers() * gates;
         self.callers = callers;
         self.seats = vec![Seat::default(); callers + workers];
         let room = self.outstanding;
         self.gates.iter_mut().for_each(|gate| *gate = Gate { room, ..Gate::default() });
-        for gate in 0..workers {
-            self.seats[callers + gate].gate = gate;
+        for worker in 0..workers {
+            self.seats[callers + worker].gate = worker % gates;
         }
         workers
     }
@@ -284,8 +320,10 @@ impl Merge {
         sum.add(Layer::Driver, costs.copied_ns as f64 / costs.ns_per_clock);
     }
 
-    fn worker(&self, gate: usize) -> u32 {
-        (self.callers + gate) as u32
+    /// A thread of the kernel's that has nothing to do.
+    fn free_worker(&self, gate: usize) -> Option<u32> {
+        let own = (self.callers + gate..self.seats.len()).step_by(self.gates.len());
+        own.into_iter().find(|&index| self.seats[index].duty == Duty::Free).map(|index| index as u32)
     }
 
     fn set_owner(&mut self, id: RequestId, owner: u32) {
@@ -302,7 +340,9 @@ impl Merge {
     /// A policy's view of a gate; nothing when nothing waits there.
     fn view(gate: &Gate, outstanding: u32, now: Time) -> Option<Waits<'_>> {
         let idle = gate.room == outstanding;
-        (!gate.waiting.is_empty()).then_some(Waits { now, waiting: &gate.waiting, idle, held: gate.held })
+        let waits =
+            Waits { now, waiting: &gate.waiting, idle, held: gate.held, blocks: false, most: usize::MAX };
+        (!gate.waiting.is_empty()).then_some(waits)
     }
 
     /// What `who` takes of what waits, as one command.
@@ -310,7 +350,8 @@ impl Merge {
         let mut picked = std::mem::take(&mut self.picked);
         picked.clear();
         if let Some(waits) = Merge::view(&self.gates[gate], self.outstanding, now) {
-            self.gather.take(&waits, who, &mut picked);
+            let most = if self.gather.stages() { self.most(gate) } else { usize::MAX };
+            self.gather.take(&Waits { most, ..waits }, who, &mut picked);
         }
         let waiting = &mut self.gates[gate].waiting;
         let ids = picked.iter().map(|&index| waiting[index].id).collect();

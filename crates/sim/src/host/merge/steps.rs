@@ -2,7 +2,7 @@
 
 use iostack_model::Stage;
 
-use super::gather::{Manner, Turn, Waiting};
+use super::gather::{Manner, Turn, Waiting, Waits};
 use super::{DOORBELL, Duty, FREES, Gate, Merge, NOBODY, PLUG, SOFTIRQ, Subsystem};
 use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
 use crate::host::part::{Flight, Host};
@@ -10,7 +10,7 @@ use crate::host::thread::{State, Step};
 
 /// Who found that the drive has room?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asker {
+pub(super) enum Asker {
     Thread(u32),
     /// On this core.
     Interrupt(u32),
@@ -18,11 +18,11 @@ enum Asker {
 }
 
 impl Host {
-    fn merging(&mut self) -> &mut Merge {
+    pub(super) fn merging(&mut self) -> &mut Merge {
         self.merge.as_mut().expect("only a host with a subsystem comes here")
     }
 
-    fn duty(&self, index: u32) -> Duty {
+    pub(super) fn duty(&self, index: u32) -> Duty {
         self.merge.as_ref().map_or(Duty::Free, |merge| merge.seats[index as usize].duty)
     }
 
@@ -41,6 +41,7 @@ impl Host {
         let (at, id) = self.merging().seats[index as usize].mine.pop_front().expect("it has one");
         let (now, request) = (sim.now(), sim.request(id));
         let (kind, offset, length) = (request.kind, request.offset, request.length);
+        let blocks = !request.by_kernel && self.threads[index as usize].depth == 1;
         let merge = self.merging();
         let outstanding = merge.outstanding;
         let gate = &mut merge.gates[at];
@@ -57,21 +58,24 @@ impl Host {
         };
         gate.waiting.push_back(waiting);
         let waits = Merge::view(gate, outstanding, now).expect("something waits");
-        let manner = merge.gather.manner(&waits);
+        let manner = merge.gather.manner(&Waits { blocks, ..waits });
         gate.waiting.back_mut().expect("it waits").stands = manner != Manner::Leaves;
         let seat = &mut merge.seats[index as usize];
         seat.gate = at;
         seat.sleeps = manner == Manner::Sleeps;
         seat.duty = if manner == Manner::Leaves { Duty::Free } else { Duty::Waits };
+        if merge.gather.stages() {
+            self.joins(at, sim);
+        }
         self.ask(at, Asker::Thread(index), sim);
     }
 
     /// The drive may have room: the policy says whose turn it is.
-    fn ask(&mut self, at: usize, asker: Asker, sim: &mut Sim) {
+    pub(super) fn ask(&mut self, at: usize, asker: Asker, sim: &mut Sim) {
         let now = sim.now();
         let merge = self.merge.as_mut().expect("only a host with a subsystem comes here");
         let gate = &mut merge.gates[at];
-        if gate.room == 0 {
+        if gate.room == 0 && !merge.gather.stages() || gate.staged.is_some() {
             return;
         }
         for each in gate.waiting.iter_mut().filter(|each| each.stands) {
@@ -89,8 +93,7 @@ impl Host {
             }
             Turn::Thread(thread) => self.call(at, thread, asker, sim),
             Turn::Worker => {
-                let worker = merge.worker(at);
-                if merge.seats[worker as usize].duty == Duty::Free {
+                if let Some(worker) = merge.free_worker(at) {
                     self.call(at, worker, asker, sim);
                 }
             }
@@ -106,7 +109,11 @@ impl Host {
     fn call(&mut self, at: usize, thread: u32, asker: Asker, sim: &mut Sim) {
         let merge = self.merging();
         let gate = &mut merge.gates[at];
-        gate.room -= 1;
+        if merge.gather.stages() {
+            gate.staged = Some(thread);
+        } else {
+            gate.room -= 1;
+        }
         if let Some(each) = gate.waiting.iter_mut().find(|each| each.thread == thread && each.stands) {
             each.called = true;
         }
@@ -136,21 +143,27 @@ impl Host {
             Duty::Free if (index as usize) < self.merging().callers => return false,
             Duty::Free => self.sleep(index, sim),
             Duty::Waits => self.wait_in_line(index, sim),
-            Duty::Polls => {
+            Duty::Polls | Duty::Staged => {
                 // In the kernel, and not to be displaced.
                 self.threads[index as usize].keeps_core = true;
                 self.spin(index, sim);
             }
-            Duty::Dispatches | Duty::Retires | Duty::HandsOut => self.begin_step(index, sim),
+            Duty::Dispatches | Duty::Rings | Duty::Retires | Duty::HandsOut => self.begin_step(index, sim),
         }
         true
     }
 
     /// It spins, or sleeps.
     fn wait_in_line(&mut self, index: u32, sim: &mut Sim) {
-        let sleeps = self.merging().seats[index as usize].sleeps;
-        if sleeps {
+        let seat = &self.merging().seats[index as usize];
+        let at = seat.gate;
+        if seat.sleeps {
             return self.sleep(index, sim);
+        }
+        // It may have been without a core when the drive became free.
+        self.ask(at, Asker::Thread(index), sim);
+        if self.duty(index) != Duty::Waits {
+            return self.begin_step(index, sim);
         }
         self.spin(index, sim);
     }
@@ -173,7 +186,9 @@ impl Host {
         match duty {
             Duty::Free if seat.mine.is_empty() => None,
             Duty::Free => Some((Step::Enter, 0)),
-            Duty::Waits | Duty::Polls => Some((Step::Look, self.paths.look.once())),
+            Duty::Waits | Duty::Polls | Duty::Staged => Some((Step::Look, self.paths.look.once())),
+            Duty::Dispatches if merge.gather.stages() => Some((Step::Dispatch, merge.costs.dispatch.once())),
+            Duty::Rings => Some((Step::Ring, self.paths.look.once())),
             Duty::Dispatches => {
                 let who = ((index as usize) < merge.callers).then_some(index);
                 let command = merge.take(at, who, sim.now());
@@ -187,7 +202,7 @@ impl Host {
             }
             Duty::Retires => {
                 let mut ns = merge.costs.retire.once();
-                if seat.sleeps && !merge.gates[at].waiting.is_empty() {
+                if seat.sleeps && !merge.gather.stages() && !merge.gates[at].waiting.is_empty() {
                     ns += merge.costs.wake.once();
                 }
                 if merge.gates[at].held && (index as usize) < merge.callers {
@@ -210,6 +225,9 @@ impl Host {
     /// The thread's command goes to the adapter.
     pub(in crate::host) fn dispatched(&mut self, index: u32, sim: &mut Sim) {
         let merge = self.merging();
+        if merge.gather.stages() {
+            return self.prepared(index, sim);
+        }
         let polls = merge.gather.polls();
         let seat = &mut merge.seats[index as usize];
         let at = seat.gate;
@@ -241,7 +259,14 @@ impl Host {
     }
 
     /// The doorbell of one command.
-    fn ring_for(&mut self, at: usize, command: &[RequestId], owner: u32, core: u32, sim: &mut Sim) {
+    pub(super) fn ring_for(
+        &mut self,
+        at: usize,
+        command: &[RequestId],
+        owner: u32,
+        core: u32,
+        sim: &mut Sim,
+    ) {
         for (index, &id) in command.iter().enumerate() {
             sim.spend(id, Stage::Schedule);
             let last = index + 1 == command.len();
@@ -271,6 +296,10 @@ impl Host {
     /// A request is back: true when a thread polls for it.
     pub(in crate::host) fn is_polled(&mut self, id: RequestId, sim: &mut Sim) -> bool {
         let Some(owner) = self.merge.as_ref().and_then(|merge| merge.owner(id)) else { return false };
+        if self.merging().gather.stages() {
+            self.comes_back(owner, id, sim);
+            return true;
+        }
         let seat = &mut self.merging().seats[owner as usize];
         seat.left -= 1;
         if seat.left == 0 {
@@ -294,6 +323,9 @@ impl Host {
     /// The thread has seen its command through: the drive has room for the next one, then the results are handed out.
     pub(in crate::host) fn retired(&mut self, index: u32, sim: &mut Sim) {
         let merge = self.merging();
+        if merge.gather.stages() {
+            return self.reaped(index, sim);
+        }
         let is_worker = index as usize >= merge.callers;
         let seat = &mut merge.seats[index as usize];
         let at = seat.gate;
@@ -304,17 +336,21 @@ impl Host {
             self.let_writers_go(at, sim);
         }
         for id in command {
-            let thread = sim.request(id).user >> CALLER_SHIFT;
-            let costs = &mut self.merging().costs;
-            let mut ns = costs.complete.once();
-            if self.threads[thread as usize].state == State::Out && !sim.request(id).by_kernel {
-                ns += self.merging().costs.wake.once();
-            }
-            let end = self.interrupt(self.threads[thread as usize].core, ns, sim);
-            sim.wake_at(end, token(SOFTIRQ, id.0));
+            self.complete_elsewhere(id, sim);
         }
         self.ask(at, Asker::Thread(index), sim);
         self.go_on(index, sim);
+    }
+
+    /// The softirq of its thread's core completes the request.
+    pub(super) fn complete_elsewhere(&mut self, id: RequestId, sim: &mut Sim) {
+        let thread = &self.threads[(sim.request(id).user >> CALLER_SHIFT) as usize];
+        let wakes = thread.state == State::Out && !sim.request(id).by_kernel;
+        let core = thread.core;
+        let costs = &mut self.merging().costs;
+        let ns = costs.complete.once() + costs.wake.repeat(u64::from(wakes));
+        let end = self.interrupt(core, ns, sim);
+        sim.wake_at(end, token(SOFTIRQ, id.0));
     }
 
     /// The lock of the queue is free: writes that waited for it go into the queue, and their threads go on.
@@ -334,13 +370,15 @@ impl Host {
     /// Each has its result: those who slept or spun for it, and the thread itself.
     pub(in crate::host) fn handed_out(&mut self, index: u32, sim: &mut Sim) {
         let seat = &mut self.merging().seats[index as usize];
-        seat.duty = Duty::Free;
+        seat.duty = seat.after();
         let command = std::mem::take(&mut seat.command);
         for id in command {
             sim.spend(id, Stage::Complete);
             let thread = sim.request(id).user >> CALLER_SHIFT;
             let by_kernel = sim.request(id).by_kernel;
-            self.merging().seats[thread as usize].duty = Duty::Free;
+            if thread != index {
+                self.leaves(thread);
+            }
             self.came_through(id, sim);
             let more = by_kernel || !self.merging().seats[thread as usize].mine.is_empty();
             if thread != index && more {
@@ -350,11 +388,20 @@ impl Host {
         self.go_on(index, sim);
     }
 
+    /// The thread's request is through: it does not wait for it any more.
+    fn leaves(&mut self, thread: u32) {
+        let seat = &mut self.merging().seats[thread as usize];
+        if seat.duty == Duty::Waits {
+            seat.duty = Duty::Free;
+        }
+    }
+
     /// Moments that the subsystem asked for.
     pub(in crate::host) fn merge_wakes(&mut self, kind: u8, index: u32, sim: &mut Sim) {
         match kind {
             PLUG => {
                 self.merging().gates[index as usize].timer = None;
+                self.may_ring(index as usize, sim);
                 self.ask(index as usize, Asker::Timer, sim);
             }
             DOORBELL => {
@@ -366,6 +413,11 @@ impl Host {
             _ => {
                 let id = RequestId(index);
                 sim.spend(id, Stage::Complete);
+                let thread = sim.request(id).user >> CALLER_SHIFT;
+                let is_worker = |merge: &Merge| merge.subsystem == Subsystem::Hybrid;
+                if self.merge.as_ref().is_some_and(is_worker) {
+                    self.leaves(thread);
+                }
                 self.came_through(id, sim);
             }
         }
