@@ -8,6 +8,7 @@
 
 mod history;
 mod measures;
+mod merge;
 mod sim;
 
 use std::path::{Path, PathBuf};
@@ -60,8 +61,13 @@ pub(crate) struct Bench {
 type Measure = fn(&Bench) -> Result<Vec<Figure>>;
 
 /// Name and way of every measure.
-pub(crate) const MEASURES: &[(&str, Measure)] =
-    &[("record", measures::record), ("start", measures::start), ("cost", measures::cost), ("sim", sim::sim)];
+pub(crate) const MEASURES: &[(&str, Measure)] = &[
+    ("record", measures::record),
+    ("start", measures::start),
+    ("cost", measures::cost),
+    ("sim", sim::sim),
+    ("merge", merge::merge),
+];
 
 /// `cargo xtask bench [NAME..]`.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {

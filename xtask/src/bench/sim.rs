@@ -49,16 +49,16 @@ pub(crate) fn sim(bench: &Bench) -> Result<Vec<Figure>> {
 }
 
 /// The line `NAME UNIT SAMPLE.. checksum SUM`.
-fn figure(line: &str, command: &str) -> Option<Figure> {
+pub(super) fn figure(line: &str, command: &str) -> Option<Figure> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [name, unit, samples @ .., "checksum", _] = words.as_slice() else { return None };
-    let unit = *["M/cpu-s", "cpu-s", "B/page"].iter().find(|known| *known == unit)?;
+    let unit = *["M/cpu-s", "cpu-s", "B/page", "ns"].iter().find(|known| *known == unit)?;
     let samples = samples.iter().map(|sample| sample.parse().ok()).collect::<Option<Vec<f64>>>()?;
     Some(Figure { name: (*name).to_owned(), unit, samples, command: format!("{command} {name}") })
 }
 
 /// Instructions of the whole program.
-fn instructions(program: &Path, name: &str, count: u64) -> Result<f64> {
+pub(super) fn instructions(program: &Path, name: &str, count: u64) -> Result<f64> {
     let output = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
         .arg(program)
@@ -66,7 +66,7 @@ fn instructions(program: &Path, name: &str, count: u64) -> Result<f64> {
         .output()
         .context("cannot start valgrind")?;
     let said = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "valgrind could not run sim_speed: {said}");
+    anyhow::ensure!(output.status.success(), "valgrind could not run {}: {said}", program.display());
     counted(&said).with_context(|| format!("valgrind counted nothing: {said}"))
 }
 
