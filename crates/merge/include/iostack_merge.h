@@ -46,7 +46,8 @@ extern "C" {
 
 /* Flags of iostack_merge_options. */
 #define IOSTACK_MERGE_WRITE 1u	/* also for writing; ignored by iostack_merge_over, where the descriptor says it */
-#define IOSTACK_MERGE_DIRECT 2u /* around the page cache (O_DIRECT); ignored by iostack_merge_over likewise */
+#define IOSTACK_MERGE_DIRECT 2u	/* around the page cache (O_DIRECT); ignored by iostack_merge_over likewise */
+#define IOSTACK_MERGE_COUNT 4u	/* count for iostack_merge_stats; threads that meet then share words, 10 to 100 ns a batch */
 
 /* A file that is open; only pointers to it are passed around. */
 struct iostack_merge_file;
@@ -66,14 +67,11 @@ struct iostack_merge_request {
 	int64_t result;	 /* set by the call: the length when all of it was done, else -errno */
 };
 
-/* What went through a file since it was opened, by all threads. */
+/* What was sent to the device since a file was opened with IOSTACK_MERGE_COUNT, by all threads. */
 struct iostack_merge_stats {
-	uint64_t reads;		/* requests to read that were done, alone or in a group */
-	uint64_t writes;	/* requests to write that were done, likewise */
-	uint64_t read_bytes;	/* bytes that came */
-	uint64_t written_bytes; /* bytes that were taken */
-	uint64_t groups;	/* calls of read_many and write_many */
-	uint64_t failures;	/* requests that ended with an error */
+	uint64_t requests;  /* reads and writes; the rest of a short one is another */
+	uint64_t batches;   /* batches they went in; a plain call is a batch of one */
+	uint64_t batch_max; /* requests in the largest batch */
 };
 
 /* The ABI of the library that was linked. Never fails. */
@@ -127,8 +125,8 @@ int64_t iostack_merge_read_many(struct iostack_merge_file *file, struct iostack_
 int64_t iostack_merge_write_many(struct iostack_merge_file *file, struct iostack_merge_request *requests, size_t count);
 
 /*
- * What went through the file so far, into *stats. Counters are read one by one: exact when nobody is in a call.
- * 0; -EINVAL for null.
+ * What was sent so far, into *stats. Counters are read one by one: exact when nobody is in a call.
+ * 0; -EINVAL for null, or for a file opened without IOSTACK_MERGE_COUNT.
  */
 int iostack_merge_stats(struct iostack_merge_file *file, struct iostack_merge_stats *stats);
 

@@ -50,7 +50,7 @@ static struct slot slots[SLOTS];
 static struct iostack_merge_options options;
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool on;
-static atomic_ulong files, plain, failed, stale;
+static atomic_ulong files, plain, failed, stale, requests, batches; /* the latter two of files that were closed */
 static atomic_int slots_used; /* those behind were never looked at */
 static pid_t own_pid;
 /* Code of the shim and of the library, whose own calls are real. */
@@ -144,9 +144,19 @@ static struct slot *enter(int descriptor)
 	return NULL;
 }
 
-static void leave(struct slot *slot, atomic_ulong *count, int64_t result)
+static void count(struct slot *slot)
 {
-	atomic_fetch_add_explicit(result < 0 ? &failed : count, 1, memory_order_relaxed);
+	struct iostack_merge_stats stats;
+
+	if (!iostack_merge_stats(slot->file, &stats)) {
+		atomic_fetch_add(&requests, stats.requests);
+		atomic_fetch_add(&batches, stats.batches);
+	}
+}
+
+static void leave(struct slot *slot, atomic_ulong *counter, int64_t result)
+{
+	atomic_fetch_add_explicit(result < 0 ? &failed : counter, 1, memory_order_relaxed);
 	atomic_fetch_sub(&slot->users, 1);
 	inside = 0;
 }
@@ -167,6 +177,7 @@ static void release(int descriptor)
 	if (atomic_exchange(&slot->state, PLAIN) == TAKEN) {
 		while (atomic_load(&slot->users))
 			sched_yield();
+		count(slot);
 		iostack_merge_close(slot->file);
 	}
 	atomic_store(&slot->state, UNKNOWN);
@@ -270,6 +281,13 @@ void closefrom(int first)
 	REAL(closefrom)(first);
 }
 
+static int is_counting(void)
+{
+	const char *wanted = getenv("IOSTACK_MERGE_STATS");
+
+	return wanted && !strcmp(wanted, "1");
+}
+
 static int find_ours(struct dl_phdr_info *object, size_t size, void *function)
 {
 	uintptr_t wanted = (uintptr_t)function, first = UINTPTR_MAX, end = 0;
@@ -291,14 +309,17 @@ static int find_ours(struct dl_phdr_info *object, size_t size, void *function)
 	return 1;
 }
 
+/* A signal handler may read while we have the lock: plainly. */
 static void before_fork(void)
 {
+	inside = 1;
 	pthread_mutex_lock(&taking);
 }
 
 static void in_parent(void)
 {
 	pthread_mutex_unlock(&taking);
+	inside = 0;
 }
 
 /* Other threads of the parent may have been inside the library: its files are left as they are. */
@@ -310,10 +331,10 @@ static void in_child(void)
 			slots[i].reads = slots[i].writes = 0;
 			slots[i].state = UNKNOWN;
 		}
-	files = plain = failed = stale = 0;
+	files = plain = failed = stale = requests = batches = 0;
 	own_pid = getpid();
-	inside = 0;
 	pthread_mutex_unlock(&taking);
+	inside = 0;
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -324,6 +345,8 @@ __attribute__((constructor)) static void begin(void)
 	options.backend = getenv("IOSTACK_MERGE_BACKEND");
 	if (!options.policy)
 		return;
+	if (is_counting())
+		options.flags = IOSTACK_MERGE_COUNT;
 	own_pid = getpid();
 	dl_iterate_phdr(find_ours, (void *)(uintptr_t)begin);
 	dl_iterate_phdr(find_ours, (void *)(uintptr_t)dlsym(RTLD_DEFAULT, "iostack_merge_over"));
@@ -340,14 +363,16 @@ __attribute__((constructor)) static void begin(void)
 __attribute__((destructor)) static void end(void)
 {
 	unsigned long reads = 0, writes = 0;
-	const char *wanted = getenv("IOSTACK_MERGE_STATS");
 
-	if (!own_pid || !wanted || strcmp(wanted, "1"))
+	if (!own_pid || !is_counting())
 		return;
 	for (int i = 0; i < slots_used; i++) {
+		if (slots[i].state == TAKEN)
+			count(&slots[i]);
 		reads += slots[i].reads;
 		writes += slots[i].writes;
 	}
-	fprintf(stderr, "iostack_preload: policy %s: %lu reads and %lu writes merged, %lu calls plain, %lu retried, "
-		"%lu files, %lu stale\n", options.policy, reads, writes, plain, failed, files, stale);
+	fprintf(stderr, "iostack_preload: policy %s: %lu reads and %lu writes of %lu files taken; %lu requests went in %lu "
+		"batches; %lu calls plain, %lu retried, %lu stale\n", options.policy, reads, writes, files, requests,
+		batches, plain, failed, stale);
 }

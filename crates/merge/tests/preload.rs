@@ -2,7 +2,7 @@
 
 mod c;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const POLICIES: [&str; 7] = ["auto", "pread", "ring", "stm", "atm", "leader-follower", "hybrid"];
@@ -18,10 +18,13 @@ fn shim(test: &str) -> Option<(c::Folder, PathBuf)> {
     built.map(|()| (folder, shim))
 }
 
-/// Puts the shim under a program.
-fn under(command: &mut Command, shim: &PathBuf, policy: &str) -> Option<Output> {
-    let command = command.env("LD_PRELOAD", shim).env("IOSTACK_MERGE_POLICY", policy);
-    let output = c::run(command.env("IOSTACK_MERGE_STATS", "1"))?;
+/// Puts the shim under a program, whose words are those of `command`; ends it after two minutes.
+fn under(command: &Command, shim: &Path, policy: &str) -> Option<Output> {
+    c::run(Command::new(command.get_program()).arg("--version"))?;
+    let mut timed = Command::new("timeout");
+    timed.args(["120", "env", "IOSTACK_MERGE_STATS=1", &format!("IOSTACK_MERGE_POLICY={policy}")]);
+    timed.arg(format!("LD_PRELOAD={}", shim.display())).arg(command.get_program()).args(command.get_args());
+    let output = c::run(timed.current_dir(command.get_current_dir()?))?;
     assert!(output.status.success(), "policy {policy}: {}\n{}", output.status, c::said(&output));
     Some(output)
 }

@@ -9,38 +9,22 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::str::FromStr;
 
-use super::tally::{Tally, Totals};
-use crate::{Backend, File, ManyError, Options, Policy};
+use crate::{BackendError, File, ManyError, Options, Policy};
 
 const ABI: u32 = 1;
 const WRITE: u64 = 1;
 const DIRECT: u64 = 2;
 
-/// In the order of `iostack_merge_policy`.
-const POLICIES: [(&CStr, Policy); 7] = [
-    (c"auto", Policy::Auto),
-    (c"pread", Policy::Pread),
-    (c"ring", Policy::Ring),
-    (c"stm", Policy::Stm),
-    (c"atm", Policy::Atm),
-    (c"leader-follower", Policy::LeaderFollower),
-    (c"hybrid", Policy::Hybrid),
-];
+const COUNT: u64 = 4;
 
-const BACKENDS: [(&CStr, Backend); 5] = [
-    (c"best", Backend::Best),
-    (c"io_uring", Backend::IoUring),
-    (c"libaio", Backend::Libaio),
-    (c"pread", Backend::Pread),
-    (c"tmerge", Backend::Tmerge),
-];
+/// [`Policy::ALL`] as C writes it.
+const POLICIES: [&CStr; Policy::ALL.len()] =
+    [c"auto", c"pread", c"ring", c"stm", c"atm", c"leader-follower", c"hybrid"];
 
 /// `struct iostack_merge_file`
-struct Handle {
-    file: File,
-    tally: Tally,
-}
+type Handle = File;
 
 /// `struct iostack_merge_options`
 #[repr(C)]
@@ -59,10 +43,18 @@ struct CRequest {
     result: i64,
 }
 
+/// `struct iostack_merge_stats`
+#[repr(C)]
+struct CStats {
+    requests: u64,
+    batches: u64,
+    batch_max: u64,
+}
+
 // The header's test asserts the same of C's.
 const _: () = assert!(size_of::<CRequest>() == 2 * size_of::<usize>() + 16 && align_of::<CRequest>() == 8);
 const _: () = assert!(size_of::<COptions>() == 2 * size_of::<usize>() + 8);
-const _: () = assert!(size_of::<Totals>() == 48);
+const _: () = assert!(size_of::<CStats>() == 24);
 
 /// A negative error number.
 type Refusal = i64;
@@ -83,6 +75,9 @@ fn short_border(call: impl FnOnce() -> Result<(), Refusal>) -> c_int {
 }
 
 fn number(error: &io::Error) -> Refusal {
+    if let Some(backend) = error.get_ref().and_then(|inner| inner.downcast_ref::<BackendError>()) {
+        return number(&backend.source);
+    }
     let by_kind = || match error.kind() {
         io::ErrorKind::UnexpectedEof => libc::ENODATA,
         io::ErrorKind::InvalidInput => libc::EINVAL,
@@ -174,9 +169,10 @@ unsafe fn group<'a>(pointer: *mut CRequest, count: usize) -> Result<&'a mut [CRe
     }
 }
 
-fn named<T: Clone>(list: &[(&CStr, T)], name: Option<&CStr>) -> Result<T, Refusal> {
-    let found = list.iter().find(|(known, _)| name.is_none_or(|name| *known == name));
-    found.map(|(_, value)| value.clone()).ok_or(INVALID)
+/// The default without a name.
+fn named<T: FromStr + Default>(name: Option<&CStr>) -> Result<T, Refusal> {
+    let Some(name) = name else { return Ok(T::default()) };
+    name.to_str().ok().and_then(|name| name.parse().ok()).ok_or(INVALID)
 }
 
 /// # Safety
@@ -184,18 +180,16 @@ fn named<T: Clone>(list: &[(&CStr, T)], name: Option<&CStr>) -> Result<T, Refusa
 unsafe fn options(pointer: *const COptions) -> Result<Options, Refusal> {
     // SAFETY: as the caller promises.
     let Ok(asked) = (unsafe { value(pointer) }) else { return Ok(Options::default()) };
-    if asked.flags & !(WRITE | DIRECT) != 0 {
+    if asked.flags & !(WRITE | DIRECT | COUNT) != 0 {
         return Err(INVALID);
     }
     // SAFETY: a field of the options is null or a string.
     let policy = unsafe { text(asked.policy) };
     // SAFETY: likewise.
     let backend = unsafe { text(asked.backend) };
-    let (policy, backend) = (named(&POLICIES, policy)?, named(&BACKENDS, backend)?);
-    let mut options = Options { policy, backend, ..Options::default() };
-    options.write = asked.flags & WRITE != 0;
-    options.direct = asked.flags & DIRECT != 0;
-    Ok(options)
+    let (policy, backend) = (named(policy)?, named(backend)?);
+    let [write, direct, count] = [WRITE, DIRECT, COUNT].map(|flag| asked.flags & flag != 0);
+    Ok(Options { policy, backend, write, direct, count, ..Options::default() })
 }
 
 /// Hands a new file to the caller; null when there is none.
@@ -211,7 +205,7 @@ unsafe fn opened(
         let place = unsafe { place(place_of) }?;
         *place = std::ptr::null_mut();
         let file = open()?.map_err(|error| number(&error))?;
-        *place = Box::into_raw(Box::new(Handle { file, tally: Tally::default() }));
+        *place = Box::into_raw(Box::new(file));
         Ok(())
     })
 }
@@ -256,7 +250,7 @@ extern "C" fn iostack_merge_version() -> *const c_char {
 
 #[unsafe(no_mangle)]
 extern "C" fn iostack_merge_policy(index: usize) -> *const c_char {
-    POLICIES.get(index).map_or(std::ptr::null(), |(name, _)| name.as_ptr())
+    POLICIES.get(index).map_or(std::ptr::null(), |name| name.as_ptr())
 }
 
 #[unsafe(no_mangle)]
@@ -320,9 +314,7 @@ unsafe extern "C" fn iostack_merge_read_at(
         let handle = unsafe { value(file) }?;
         // SAFETY: null, or the caller's memory.
         let buffer = unsafe { memory(buffer, length, offset) }?;
-        let result = handle.file.read_at(buffer, offset);
-        handle.tally.read(&result);
-        bytes(result)
+        bytes(handle.read_at(buffer, offset))
     })
 }
 
@@ -338,9 +330,7 @@ unsafe extern "C" fn iostack_merge_write_at(
         let handle = unsafe { value(file) }?;
         // SAFETY: null, or the caller's memory.
         let buffer = unsafe { data(buffer, length, offset) }?;
-        let result = handle.file.write_at(buffer, offset);
-        handle.tally.write(&result);
-        bytes(result)
+        bytes(handle.write_at(buffer, offset))
     })
 }
 
@@ -363,10 +353,8 @@ unsafe extern "C" fn iostack_merge_read_many(
             Ok((request.offset, unsafe { memory(request.buffer, request.length, request.offset) }?))
         });
         let mut list = list.collect::<Result<Vec<_>, Refusal>>()?;
-        let done = handle.file.read_many(&mut list);
-        let failed = collect(requests, done);
-        handle.tally.read_group(requests.iter().map(|request| request.result));
-        Ok(failed)
+        let done = handle.read_many(&mut list);
+        Ok(collect(requests, done))
     })
 }
 
@@ -386,21 +374,20 @@ unsafe extern "C" fn iostack_merge_write_many(
             Ok((request.offset, unsafe { data(request.buffer, request.length, request.offset) }?))
         });
         let list = list.collect::<Result<Vec<_>, Refusal>>()?;
-        let done = handle.file.write_many(&list);
-        let failed = collect(requests, done);
-        handle.tally.write_group(requests.iter().map(|request| request.result));
-        Ok(failed)
+        let done = handle.write_many(&list);
+        Ok(collect(requests, done))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn iostack_merge_stats(file: *const Handle, stats: *mut Totals) -> c_int {
+unsafe extern "C" fn iostack_merge_stats(file: *const Handle, stats: *mut CStats) -> c_int {
     short_border(|| {
         // SAFETY: null, or a file that is open.
         let handle = unsafe { value(file) }?;
         // SAFETY: null, or a place for them.
         let place = unsafe { place(stats) }?;
-        *place = handle.tally.totals();
+        let stats = handle.stats().ok_or(INVALID)?;
+        *place = CStats { requests: stats.requests, batches: stats.batches, batch_max: stats.batch_max };
         Ok(())
     })
 }
@@ -413,6 +400,11 @@ mod tests {
     fn a_panic_does_not_cross_the_border() {
         assert_eq!(border(|| panic!("a bug")), -i64::from(libc::EIO));
         assert_eq!(short_border(|| panic!("another")), -libc::EIO);
+    }
+
+    #[test]
+    fn policies_have_the_names_they_have_in_rust() {
+        assert_eq!(POLICIES.map(|name| name.to_str()), Policy::ALL.map(|policy| Ok(policy.name())));
     }
 
     #[test]

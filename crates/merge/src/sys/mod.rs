@@ -16,7 +16,6 @@ mod pread;
 mod request;
 mod signals;
 mod simulated;
-mod tally;
 mod tmerge;
 mod uring;
 

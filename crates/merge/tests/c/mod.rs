@@ -63,7 +63,9 @@ pub(crate) fn compile(source: &Path, words: &[&str], program: &Path) -> Option<(
     let mut command = Command::new("cc");
     command.args(["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]);
     command.arg("-I").arg(own("include")).args(words).arg(source).arg("-o").arg(program);
-    command.arg("-L").arg(folder).arg("-liostack_merge").arg(format!("-Wl,-rpath,{}", folder.display()));
+    // The old tag, which counts before LD_LIBRARY_PATH: cargo sets that to a folder with a library of another day.
+    let found_in = format!("-Wl,--disable-new-dtags,-rpath,{}", folder.display());
+    command.arg("-L").arg(folder).arg("-liostack_merge").arg(found_in);
     let output = run(&mut command)?;
     assert!(output.status.success(), "{}", said(&output));
     Some(())
