@@ -36,8 +36,8 @@ impl Costs {
     /// One batch counts as at most so many times the mean, and at least that part: a thread that was off its processor says
     /// nothing about the device.
     const CLAMP: f64 = 4.0;
-    /// A size not seen for so many batches is forgotten.
-    const FORGOTTEN: u64 = 8192;
+    /// A size not seen for so many batches does not count any more.
+    const RECENT: u64 = 8192;
     /// The fit is made anew every so many batches.
     const FIT_EACH: u64 = 16;
 
@@ -65,20 +65,24 @@ impl Costs {
         }
         mean.seen = self.observed;
         if self.observed.is_multiple_of(Self::FIT_EACH) {
-            self.cost = self.fit();
+            // Where sizes do not differ of late, what was known stays.
+            self.cost = self.fit().or(self.cost);
         }
     }
 
     fn fit(&self) -> Option<BatchCost> {
-        let recent = |mean: &&Mean| mean.seen > 0 && self.observed - mean.seen < Self::FORGOTTEN;
+        let recent = |mean: &&Mean| mean.seen > 0 && self.observed - mean.seen < Self::RECENT;
         let points: Vec<(u32, f64)> =
             self.sizes.iter().filter(recent).map(|mean| (mean.requests.round() as u32, mean.ns)).collect();
         BatchCost::fit(&points)
     }
 
-    /// c and x; `None` until batches of two sizes were seen of late.
-    pub(crate) fn cost(&self) -> Option<BatchCost> {
-        self.cost
+    /// c, ns. Until batches of two sizes were seen, half of what one took: it is to be found out, and is more or less.
+    pub(crate) fn fixed_ns(&self) -> f64 {
+        match self.cost {
+            Some(cost) => cost.fixed_ns,
+            None => self.sizes.iter().find(|mean| mean.seen > 0).map_or(0.0, |mean| mean.ns / 2.0),
+        }
     }
 }
 
@@ -144,8 +148,11 @@ struct Trial {
 }
 
 impl Width {
-    /// Requests in one account.
+    /// Requests in one account, at least, and for each that was inside at a time.
     const ACCOUNT: u64 = 64;
+    const ACCOUNT_EACH: u64 = 8;
+    /// After a change of width so many for each are not counted: those who met the old one.
+    const SETTLE_EACH: u64 = 2;
     /// Accounts of both in one trial.
     const TURNS: u32 = 8;
     /// More at a time must shorten the stay to this part; fewer may lengthen it to the inverse: they cost less.
@@ -169,14 +176,15 @@ impl Width {
 
     /// Looks at the account; when it is full, begins a new one. Cheap until then.
     pub(crate) fn look(&mut self, stay: &mut Stay) {
+        let crowd = u64::from(stay.inside_max);
         if !self.settled {
-            if stay.through >= Self::ACCOUNT / 2 {
+            if stay.through >= Self::SETTLE_EACH * crowd {
                 stay.restart();
                 self.settled = true;
             }
             return;
         }
-        if stay.through < Self::ACCOUNT {
+        if stay.through < Self::ACCOUNT.max(Self::ACCOUNT_EACH * crowd) {
             return;
         }
         let before = self.now();
@@ -220,13 +228,13 @@ impl Width {
         let better = if trial.width > self.best { Self::BETTER } else { 1.0 / Self::BETTER };
         if other < present * better {
             self.best = trial.width;
-            self.rest_next = Self::REST;
-            // The same direction again.
+            // The same direction again, and soon.
+            (self.rest, self.rest_next) = (1, Self::REST);
             self.next += 2;
         } else {
             self.rest_next = (self.rest_next * 2).min(Self::REST_MAX);
+            self.rest = self.rest_next;
         }
-        self.rest = self.rest_next;
     }
 }
 
@@ -250,18 +258,22 @@ mod tests {
             let late = if turn % 97 == 0 { 4e6 } else { 0.0 };
             costs.observe(requests, law.time_ns(f64::from(requests)) + late);
         }
-        let cost = costs.cost().expect("nine sizes");
+        let cost = costs.cost.expect("nine sizes");
         assert!((cost.each_ns / 5850.0 - 1.0).abs() < 0.15, "{cost:?}");
         assert!((cost.fixed_ns / 7000.0 - 1.0).abs() < 0.25, "{cost:?}");
     }
 
     #[test]
-    fn what_is_not_seen_any_more_is_forgotten() {
+    fn one_size_tells_nothing_new() {
         let mut costs = Costs::default();
+        assert!(costs.fixed_ns().abs() < 1e-9);
+        (0..64).for_each(|_| costs.observe(1, 1000.0));
+        assert!((costs.fixed_ns() - 500.0).abs() < 1.0, "a guess");
         (0..64).for_each(|turn| costs.observe(1 + turn % 2, 1000.0));
-        assert!(costs.cost().is_some());
-        (0..Costs::FORGOTTEN).for_each(|_| costs.observe(2, 1000.0));
-        assert_eq!(costs.cost(), None);
+        let known = costs.fixed_ns();
+        assert!((known - 1000.0).abs() < 1.0, "{known}");
+        (0..2 * Costs::RECENT).for_each(|_| costs.observe(2, 1000.0));
+        assert!(costs.fixed_ns() >= known - 1.0);
     }
 
     #[test]

@@ -15,6 +15,8 @@ mod stm;
 mod sync;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod world;
 
 use std::io;
 use std::sync::Arc;
