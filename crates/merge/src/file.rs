@@ -152,15 +152,15 @@ impl File {
 
     /// Fills every buffer from its offset, as one batch; when some fail, all others are filled.
     ///
-    /// A group goes through the calling thread's own lane whatever the policy; with [`Policy::Pread`], inside of a scope, or
-    /// alone, each is a [`File::read_exact_at`].
+    /// A group goes through the calling thread's own lane whatever the policy; with [`Policy::Pread`] or
+    /// alone, each is a [`File::read_exact_at`]. In a scope's coroutine it goes by the executor's lane.
     pub fn read_many(&self, list: &mut [(u64, &mut [u8])]) -> Result<(), ManyError> {
         if self.goes_one_by_one(list.len()) {
             let count = list.len();
             let each = list.iter_mut().map(|(offset, buffer)| self.read_exact_at(buffer, *offset));
             return many::collect(count, each);
         }
-        many::read(&*self.shared.device, list)
+        many::read(&*self.shared.device, self.shared.id, list)
     }
 
     /// Writes every buffer at its offset, as one batch, in any order; when some fail, all others are written. Of two that overlap,
@@ -172,11 +172,11 @@ impl File {
                 list.iter().map(|(offset, buffer)| self.write_all_at(buffer, *offset)),
             );
         }
-        many::write(&*self.shared.device, list)
+        many::write(&*self.shared.device, self.shared.id, list)
     }
 
     fn goes_one_by_one(&self, count: usize) -> bool {
-        count < 2 || self.shared.policy == Policy::Pread || scope::is_inside()
+        count < 2 || (self.shared.policy == Policy::Pread && !scope::is_inside())
     }
 
     /// Bytes of the file or device; 0 of what has no length.

@@ -7,21 +7,30 @@ use std::io;
 
 use crate::ManyError;
 use crate::lanes::with_lane;
-use crate::sys::{Device, Finished, Lane, Loans};
+use crate::scope;
+use crate::sys::{Device, Finished, Lane, Loans, call};
 
 /// Fills all buffers.
-pub(crate) fn read(device: &dyn Device, list: &mut [(u64, &mut [u8])]) -> Result<(), ManyError> {
-    carry(device, Loans::reads(list))
+pub(crate) fn read(
+    device: &dyn Device,
+    file_id: u64,
+    list: &mut [(u64, &mut [u8])],
+) -> Result<(), ManyError> {
+    carry(device, file_id, Loans::reads(list))
 }
 
 /// Writes all buffers.
-pub(crate) fn write(device: &dyn Device, list: &[(u64, &[u8])]) -> Result<(), ManyError> {
-    carry(device, Loans::writes(list))
+pub(crate) fn write(device: &dyn Device, file_id: u64, list: &[(u64, &[u8])]) -> Result<(), ManyError> {
+    carry(device, file_id, Loans::writes(list))
 }
 
-fn carry(device: &dyn Device, mut loans: Loans<'_>) -> Result<(), ManyError> {
+fn carry(device: &dyn Device, file_id: u64, mut loans: Loans<'_>) -> Result<(), ManyError> {
     let count = loans.count();
-    let failures = with_lane(device, count, |lane| run(&mut loans, lane));
+    let failures = if scope::is_inside() {
+        Ok(run_in_scope(&mut loans, device, file_id))
+    } else {
+        with_lane(device, count, |lane| run(&mut loans, lane))
+    };
     match failures {
         Ok(failures) if failures.is_empty() => Ok(()),
         Ok(mut failures) => {
@@ -70,6 +79,33 @@ fn run(loans: &mut Loans<'_>, lane: &mut dyn Lane) -> Vec<(usize, io::Error)> {
             }
         }
     }
+}
+
+/// Takes all of a coroutine's group through its executor's lane, beside the requests of the others; which failed, in any order.
+fn run_in_scope(loans: &mut Loans<'_>, device: &dyn Device, file_id: u64) -> Vec<(usize, io::Error)> {
+    let mut failures = Vec::new();
+    let mut wanted: Vec<usize> = (0..loans.count()).filter(|&index| loans.rest(index) > 0).collect();
+    while !wanted.is_empty() {
+        for &index in &wanted {
+            if let Err(request) = scope::submit(device, file_id, loans.lend(index)) {
+                let result = call(device, &request);
+                request.complete(result);
+            }
+        }
+        let mut out = wanted.iter().copied().skip_while(|&index| loans.is_back(index)).peekable();
+        scope::wait_until(|| {
+            while out.next_if(|&index| loans.is_back(index)).is_some() {}
+            out.peek().is_none()
+        });
+        wanted.retain(|&index| match loans.settle(index) {
+            Ok(rest) => rest > 0,
+            Err(error) => {
+                failures.push((index, error));
+                false
+            }
+        });
+    }
+    failures
 }
 
 /// Gives a finished request back to its group: which it is, and bytes that are still wanted.

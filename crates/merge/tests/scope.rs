@@ -333,6 +333,29 @@ fn what_a_coroutine_owned_is_dropped_before_the_scope_returns() {
 }
 
 #[test]
+fn a_group_within_a_coroutine_goes_beside_the_requests_of_others() {
+    let device = Simulated::broken(64 * BLOCK, QUICK, at(40)..at(41));
+    let file = Options { count: true, ..Options::default() }.simulated(&device);
+    scope(1, |s| {
+        for group in 0..8_usize {
+            let file = &file;
+            s.spawn(move || {
+                let mut buffers = vec![vec![0; BLOCK]; 8];
+                let list = buffers.iter_mut().enumerate();
+                let mut list: Vec<(u64, &mut [u8])> =
+                    list.map(|(one, buffer)| (at(group * 8 + one), &mut buffer[..])).collect();
+                let failed = file.read_many(&mut list).err().map(|error| error.failures[0].0);
+                assert_eq!(failed, (group == 5).then_some(0));
+            });
+        }
+    });
+    let stats = file.stats().expect("it counts");
+    // Groups of coroutines that were started before the executor had nothing else to do went together.
+    assert_eq!(stats.requests, 64);
+    assert!(stats.batch_max >= 8, "{stats:?}");
+}
+
+#[test]
 #[should_panic(expected = "a scope needs a thread")]
 fn a_scope_without_threads_is_refused() {
     scope(0, |_| ());

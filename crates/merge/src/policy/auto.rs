@@ -16,7 +16,7 @@ use crate::Policy;
 use crate::sys::{Device, Pending, Request, process_cpu_ns};
 
 /// The way that is tried.
-pub(crate) const MERGING: Policy = Policy::Stm;
+pub(crate) const MERGING: Policy = Policy::Hybrid;
 /// Calls between two looks at the clock while all are counted.
 const LOOK: u64 = 16;
 

@@ -273,6 +273,11 @@ impl<'a> Loans<'a> {
         Request { slot: NonNull::new(slot).expect("a place in an allocation") }
     }
 
+    /// Whether a request that was lent is through.
+    pub(crate) fn is_back(&self, index: usize) -> bool {
+        self.loan(index).slot.is_done()
+    }
+
     /// Takes the result of a request that is back: bytes that are still wanted, or what went wrong.
     pub(crate) fn settle(&mut self, index: usize) -> io::Result<usize> {
         let mut place = self.place(index);
