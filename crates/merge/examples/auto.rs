@@ -10,10 +10,13 @@
 //! 112 us and 93.6 us for each request in it. Only reads.
 
 mod measure;
+#[path = "measure/reads.rs"]
+mod reads;
 
 use iostack_merge::{Buffer, File, Options, Policy, Simulated};
 use iostack_model::BatchCost;
-use measure::{BLOCK, Outcome, measure, print, read_until, threads};
+use measure::{BLOCK, Outcome, measure, threads};
+use reads::{print, read_until};
 
 fn open(target: &str, policy: Policy) -> std::io::Result<File> {
     let options = Options { direct: true, policy, ..Options::default() };

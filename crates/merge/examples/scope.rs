@@ -8,12 +8,15 @@
 //! executors, and prints the medians of the rounds and of their ratios. Only reads.
 
 mod measure;
+#[path = "measure/reads.rs"]
+mod reads;
 
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use iostack_merge::{Buffer, Options, scope};
-use measure::{BLOCK, measure, print, read_until, threads};
+use measure::{BLOCK, measure, threads};
+use reads::{print, read_until};
 
 fn main() -> std::io::Result<()> {
     let given: Vec<String> = std::env::args().skip(1).collect();

@@ -28,27 +28,6 @@ pub(crate) fn measure(load: impl FnOnce() -> u64) -> Outcome {
     Outcome { iops: count / outcome_seconds, cpu_us: (cpu_seconds() - cpu) * 1e6 / count }
 }
 
-/// Reads random blocks until the time is over: how many. The seed is the caller's number.
-pub(crate) fn read_until(
-    end: Instant,
-    blocks: u64,
-    seed: u64,
-    buffer: &mut [u8],
-    read: impl Fn(&mut [u8], u64) -> std::io::Result<()>,
-) -> u64 {
-    let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut count = 0;
-    // The clock is looked at for every eighth request.
-    while count % 8 != 0 || Instant::now() < end {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        read(buffer, random % blocks * BLOCK as u64).expect("the target can be read");
-        count += 1;
-    }
-    count
-}
-
 /// As many threads, each reading: their requests.
 pub(crate) fn threads(count: u64, seconds: f64, one: impl Fn(u64, Instant) -> u64 + Sync) -> u64 {
     let start = Barrier::new(usize::try_from(count).expect("few threads"));
@@ -69,21 +48,4 @@ pub(crate) fn threads(count: u64, seconds: f64, one: impl Fn(u64, Instant) -> u6
 pub(crate) fn median(mut list: Vec<f64>) -> f64 {
     list.sort_by(f64::total_cmp);
     list[list.len() / 2]
-}
-
-/// Prints both, and the median of the rounds' ratios of the second to the first.
-pub(crate) fn print(what: &str, first: &[Outcome], second: &[Outcome]) {
-    let of = |list: &[Outcome], value: fn(&Outcome) -> f64| median(list.iter().map(value).collect());
-    let ratio = |value: fn(&Outcome) -> f64| {
-        median(first.iter().zip(second).map(|(one, other)| value(other) / value(one)).collect())
-    };
-    println!(
-        "{what:<22} {:>9.0} {:>7.2} {:>9.0} {:>7.2}   {:>5.2} {:>5.2}",
-        of(first, |one| one.iops),
-        of(first, |one| one.cpu_us),
-        of(second, |one| one.iops),
-        of(second, |one| one.cpu_us),
-        ratio(|one| one.iops),
-        ratio(|one| one.cpu_us),
-    );
 }
