@@ -36,10 +36,19 @@ struct Shared {
     born: u64,
     policy: Policy,
     device: Arc<dyn Device>,
-    carry: Box<dyn Carry>,
+    carry: Arc<dyn Carry>,
     counts: Option<Arc<Counts>>,
     /// For futures.
     gather: OnceLock<Gather>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if self.born != generation() {
+            // The threads that its end would wait for have stayed with the parent.
+            std::mem::forget((self.carry.clone(), self.gather.take()));
+        }
+    }
 }
 
 impl File {
@@ -52,7 +61,7 @@ impl File {
             device = Arc::new(counted);
         }
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let carry = policy::of(options, &device, id);
+        let carry = Arc::from(policy::of(options, &device, id));
         let shared = Shared {
             id,
             born: generation(),

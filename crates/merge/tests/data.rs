@@ -1,10 +1,12 @@
 //! Does each buffer get its own block, by every backend under every policy?
 
+mod loop_device;
 mod pattern;
 
 use iostack_merge::{Backend, File, Options, Policy, Simulated};
 use iostack_model::BatchCost;
-use pattern::{Folder, Loop, PAGE, Page, fill, is_right};
+use loop_device::Loop;
+use pattern::{Folder, PAGE, Page, fill, is_right};
 
 /// Pages of a file under test.
 const PAGES: usize = 128;
@@ -244,4 +246,22 @@ fn a_block_device_knows_its_length() {
         return;
     };
     assert_eq!(File::open(&device.0).and_then(|file| file.len()).ok(), Some(8 * PAGE as u64));
+}
+
+#[test]
+fn groups_of_coroutines_share_batches() {
+    let device = Simulated::new(PAGES * PAGE, CHEAP);
+    let file = Options { count: true, ..Options::default() }.simulated(&device);
+    write_all(&file, 9);
+    let before = file.stats().expect("they were asked for");
+    iostack_merge::scope(1, |scope| {
+        for thread in 0..8 {
+            let file = &file;
+            scope.spawn(move || read_all(file, 9, thread));
+        }
+    });
+    let after = file.stats().expect("they were asked for");
+    let (requests, batches) = (after.requests - before.requests, after.batches - before.batches);
+    assert_eq!(requests, 8 * PAGES as u64);
+    assert!(batches * 4 < requests, "{requests} requests went in {batches} batches");
 }

@@ -1,12 +1,14 @@
 //! What comes back when a request fails, and do the others still come?
 
+mod loop_device;
 mod pattern;
 
 use std::io::{self, ErrorKind};
 
 use iostack_merge::{Backend, File, ManyError, Options, Policy, Simulated};
 use iostack_model::BatchCost;
-use pattern::{Folder, Loop, PAGE, Page, fill, is_right};
+use loop_device::Loop;
+use pattern::{Folder, PAGE, Page, fill, is_right};
 
 const CHEAP: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 100.0 };
 const REAL: [Backend; 3] = [Backend::IoUring, Backend::Libaio, Backend::Pread];

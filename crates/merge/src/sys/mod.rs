@@ -11,6 +11,8 @@ mod fork;
 mod futex;
 mod idle;
 mod lane;
+#[cfg(all(test, not(miri)))]
+mod lane_tests;
 mod owned;
 mod pread;
 mod request;
@@ -29,6 +31,8 @@ pub(crate) use lane::{Device, Finished, Lane};
 pub use owned::StableBuffer;
 pub(crate) use owned::{Owned, Revocable};
 pub(crate) use pread::{Pread, call};
+#[cfg(all(test, not(miri)))]
+use request::lend_raw_read;
 pub(crate) use request::{Loans, Op, Pending, Request, end_or, lend_read, lend_write};
 pub(crate) use signals::block_signals;
 pub use simulated::Simulated;

@@ -190,6 +190,17 @@ pub(crate) fn lend_read(
     lend(slot(Op::Read, buffer.as_mut_ptr(), buffer.len(), offset), carry)
 }
 
+/// Lends an address that need not be memory, to a read that fails.
+#[cfg(test)]
+pub(super) fn lend_raw_read(
+    address: *mut u8,
+    length: usize,
+    offset: u64,
+    carry: impl FnOnce(Request, &Pending<'_>),
+) -> io::Result<usize> {
+    lend(slot(Op::Read, address, length, offset), carry)
+}
+
 /// Lends memory to a write that `carry` takes on its way; returns when the write is completed: bytes that were taken.
 pub(crate) fn lend_write(
     buffer: &[u8],
@@ -281,7 +292,7 @@ impl<'a> Loans<'a> {
     /// Takes the result of a request that is back: bytes that are still wanted, or what went wrong.
     pub(crate) fn settle(&mut self, index: usize) -> io::Result<usize> {
         let mut place = self.place(index);
-        assert!(self.loan(index).slot.is_done(), "request {index} is still out");
+        assert!(self.is_back(index), "request {index} is still out");
         // SAFETY: the request is back, so nobody else knows the place, and `self` is borrowed exclusively.
         let loan = unsafe { place.as_mut() };
         let bytes = match loan.slot.result() {

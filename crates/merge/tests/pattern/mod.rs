@@ -4,7 +4,6 @@
 //! of an older write is told from the right one.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 pub(crate) const BLOCK: usize = 512;
 pub(crate) const PAGE: usize = 4096;
@@ -72,23 +71,5 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _best_effort = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A loop device over a file, detached at its end.
-pub(crate) struct Loop(pub(crate) String);
-
-impl Loop {
-    /// None where none is to be had: no root, no module, no program.
-    pub(crate) fn over(file: &Path) -> Option<Loop> {
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
-        let name = String::from_utf8(made.stdout).ok()?.trim().to_owned();
-        (made.status.success() && std::fs::File::open(&name).is_ok()).then_some(Loop(name))
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _gone_already = Command::new("losetup").arg("--detach").arg(&self.0).status();
     }
 }
