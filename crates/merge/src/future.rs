@@ -130,7 +130,7 @@ async fn all<B: StableBuffer>(file: File, op: Op, mut buffer: B, offset: u64) ->
 
 fn send(file: &File, request: Revocable) {
     let (device, file_id) = (file.device(), file.id());
-    let is_local = scope::is_inside() || LOCAL.with_borrow(Option::is_some);
+    let is_local = scope::is_inside() || LOCAL.try_with(|lanes| lanes.borrow().is_some()).unwrap_or(false);
     if !is_local {
         return file.gather().put(device, request);
     }
@@ -298,6 +298,7 @@ impl Gathered {
     }
 
     fn run(&self, device: &dyn Device) {
+        let _ends = Ends(self);
         let mut lanes = Lanes::default();
         let mut finished = Vec::new();
         loop {
@@ -317,6 +318,20 @@ impl Gathered {
             }
             finished.drain(..).for_each(Finished::deliver);
         }
+    }
+}
+
+/// A thread that a panicking waker unwinds gives back what waits (`ECANCELED`); the next operation starts another.
+struct Ends<'a>(&'a Gathered);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        let waiting = {
+            let mut queue = self.0.lock();
+            queue.running = false;
+            std::mem::take(&mut queue.waiting)
+        };
+        drop(waiting);
     }
 }
 
@@ -353,5 +368,53 @@ impl Drop for Gather {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.bell.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! For Miri, whose checks need no kernel: a device in memory.
+
+    use super::*;
+    use crate::{Buffer, Options, Simulated};
+    use iostack_model::BatchCost;
+
+    fn file() -> File {
+        let cost = BatchCost { fixed_ns: 1000.0, each_ns: 100.0 };
+        let file = Options::default().simulated(&Simulated::new(4096, cost));
+        file.write_all_at(b"0123456789abcdef", 0).expect("the device is sound");
+        file
+    }
+
+    fn poll_once<B: StableBuffer>(transfer: &mut Transfer<B>) -> bool {
+        Pin::new(transfer).poll(&mut Context::from_waker(Waker::noop())).is_pending()
+    }
+
+    #[test]
+    fn a_file_that_nobody_of_ours_polls_has_a_thread_that_reads() {
+        let file = file();
+        let mut kept = file.read_at_async(vec![0; 4].into_boxed_slice(), 4);
+        let mut dropped = file.read_at_async(vec![0; 4], 8);
+        assert!(poll_once(&mut kept));
+        assert!(poll_once(&mut dropped));
+        drop((dropped, file));
+        let (result, buffer) = block_on(kept);
+        assert_eq!((result.expect("the device is sound"), &*buffer), (4, &b"4567"[..]));
+    }
+
+    #[test]
+    fn block_on_reads_by_itself_and_leaves_nothing_behind() {
+        let file = file();
+        let both = block_on(async {
+            let mut dropped = file.write_at_async(vec![b'x'; 2], 0);
+            assert!(poll_once(&mut dropped));
+            drop(dropped);
+            join_all([file.read_at_async(Buffer::new(2), 2), file.read_at_async(Buffer::new(2), 14)]).await
+        });
+        let text: Vec<&[u8]> = both.iter().map(|(_, buffer)| &buffer[..]).collect();
+        assert_eq!(text, [b"23", b"ef"]);
+        let mut head = [0; 3];
+        file.read_exact_at(&mut head, 0).expect("the device is sound");
+        assert_eq!(&head, b"xx2");
     }
 }

@@ -302,3 +302,20 @@ fn a_block_on_within_a_block_on_brings_both_on() {
         assert_eq!(outer.await.1, block_of(1));
     });
 }
+
+#[test]
+fn a_waker_that_panics_does_not_stop_the_files_thread_for_good() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker should not");
+        }
+    }
+    let file = numbered(4);
+    let waker = Waker::from(Arc::new(Panics));
+    let mut transfer = file.read_at_async(vec![0; BLOCK], at(1));
+    assert!(Pin::new(&mut transfer).poll(&mut Context::from_waker(&waker)).is_pending());
+    // This one may be given back by the thread that ends; a later one is read by another.
+    let mut results = (0..10).map(|_| plain_block_on(file.read_exact_at_async(vec![0; BLOCK], at(2))));
+    assert!(results.any(|(result, buffer)| result.is_ok() && buffer == block_of(2)));
+}

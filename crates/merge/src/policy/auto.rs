@@ -34,19 +34,26 @@ pub(crate) struct Auto {
 
 const STEPS: [Step; 4] = [Step::Rest, Step::Plain, Step::Other, Step::Kept];
 
-thread_local! {
-    /// Calls until one is timed, and what it stands for.
-    static DUE: Cell<(u32, u32)> = const { Cell::new((1, 61)) };
+/// A thread's countdown to the next call that is timed.
+#[derive(Clone, Copy)]
+struct Due {
+    left: u32,
+    stride: u32,
+    last: Option<Instant>,
 }
 
-/// What the call stands for, if it is to be timed.
-fn due() -> Option<u32> {
-    let next = |due: &Cell<(u32, u32)>| {
-        let (left, stride) = due.get();
-        due.set((if left > 1 { left - 1 } else { stride }, stride));
-        (left <= 1).then_some(stride)
+thread_local! {
+    static DUE: Cell<Due> = const { Cell::new(Due { left: 1, stride: 1, last: None }) };
+}
+
+/// Whether this call is to be timed.
+fn is_due() -> bool {
+    let next = |due: &Cell<Due>| {
+        let Due { left, .. } = due.get();
+        due.set(Due { left: left.saturating_sub(1), ..due.get() });
+        left <= 1
     };
-    DUE.try_with(next).ok().flatten()
+    DUE.try_with(next).unwrap_or(false)
 }
 
 /// Looks cost some 100 ns: below a thousandth of what is timed.
@@ -79,10 +86,12 @@ impl Auto {
     fn plain(&self, call: impl FnOnce() -> io::Result<usize>) -> Option<io::Result<usize>> {
         match self.step() {
             Step::Rest => {
-                let Some(stride) = due() else { return Some(call()) };
+                if !is_due() {
+                    return Some(call());
+                }
                 let began = Instant::now();
                 let result = call();
-                self.sampled(began, stride);
+                self.sampled(began);
                 Some(result)
             }
             Step::Plain => {
@@ -95,13 +104,18 @@ impl Auto {
     }
 
     #[cold]
-    fn sampled(&self, began: Instant, stride: u32) {
+    fn sampled(&self, began: Instant) {
         let now = Instant::now();
         let latency = now - began;
         let next = stride_after(latency);
-        // At a thread's end there is nothing to set.
-        let _ = DUE.try_with(|due| due.set((next, next)));
-        self.decide(now, |decision, mark| decision.sample(mark, nanos(latency), stride));
+        let place = |due: &Cell<Due>| {
+            let thread = std::ptr::from_ref(due).addr();
+            (thread, due.replace(Due { left: next, stride: next, last: Some(now) }))
+        };
+        let Ok((thread, Due { stride, last, .. })) = DUE.try_with(place) else { return };
+        // Those that were not timed are taken to have been as long; a single one that took very long does not stand for all.
+        let busy = last.map_or(latency, |last| (latency * stride).min((now - last) * 8));
+        self.decide(now, |decision, mark| decision.sample(mark, thread, nanos(latency), nanos(busy)));
     }
 
     /// One more call is through.

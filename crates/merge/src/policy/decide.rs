@@ -43,7 +43,7 @@ const SAMPLES: u32 = 32;
 /// A time without samples that begins a new picture, ns; longer where calls take long.
 const PAUSE_NS: u64 = 10_000_000;
 /// Callers at a time, on average, below which nothing meets.
-const CALLERS_MIN: f64 = 1.5;
+const CALLERS_MIN: f64 = 1.3;
 
 /// What calls do at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +95,12 @@ struct Trial {
 struct Picture {
     began_ns: u64,
     last_ns: u64,
+    /// Whose sample was the first, and whether there was another's.
+    thread: usize,
+    is_shared: bool,
     samples: u32,
     quick: u32,
-    /// Sum of all latencies, those of calls that were not timed taken as the timed one's.
+    /// Time that threads were in calls.
     busy_ns: f64,
 }
 
@@ -142,20 +145,21 @@ impl Decision {
         self.reason
     }
 
-    /// In rest: one call of `stride` took so long.
-    pub(crate) fn sample(&mut self, mark: Mark, latency_ns: u64, stride: u32) -> Step {
+    /// In rest: a call of a thread took `latency_ns`; it was in calls for about `busy_ns` since the one that was timed before.
+    pub(crate) fn sample(&mut self, mark: Mark, thread: usize, latency_ns: u64, busy_ns: u64) -> Step {
         if self.step != Step::Rest {
             return self.step;
         }
-        let pause_ns = PAUSE_NS.max(latency_ns * u64::from(stride) * 4);
+        let pause_ns = PAUSE_NS.max(busy_ns * 4);
         if self.picture.samples == 0 || mark.now_ns - self.picture.last_ns > pause_ns {
             let began_ns = mark.now_ns.saturating_sub(latency_ns);
-            self.picture = Picture { began_ns, ..Picture::default() };
+            self.picture = Picture { began_ns, thread, ..Picture::default() };
         }
         self.picture.last_ns = mark.now_ns;
+        self.picture.is_shared |= thread != self.picture.thread;
         self.picture.samples += 1;
         self.picture.quick += u32::from(latency_ns < QUICK_NS);
-        self.picture.busy_ns += latency_ns as f64 * f64::from(stride);
+        self.picture.busy_ns += busy_ns as f64;
         if self.picture.samples >= SAMPLES {
             let picture = std::mem::take(&mut self.picture);
             self.look(picture, mark);
@@ -166,7 +170,7 @@ impl Decision {
     /// Whether it is worth a trial.
     fn look(&mut self, picture: Picture, mark: Mark) {
         let callers = picture.busy_ns / (mark.now_ns - picture.began_ns).max(1) as f64;
-        if callers < CALLERS_MIN {
+        if callers < CALLERS_MIN || !picture.is_shared {
             self.reason = Reason::Alone { callers };
         } else if picture.quick * 2 > picture.samples {
             self.reason = Reason::Quick;
@@ -341,7 +345,11 @@ mod tests {
             let mark = Mark { now_ns: run.now_ns as u64, cpu_ns: run.cpu_ns as u64, calls: run.calls as u64 };
             let latency = load.latency_ns.unwrap_or(load.each_ns[0] * f64::from(load.callers)) * noise;
             let step = match decision.step {
-                Step::Rest => decision.sample(mark, latency as u64, calls),
+                Step::Rest => {
+                    let (thread, busy) =
+                        (run.calls as usize % load.callers as usize, latency * f64::from(calls));
+                    decision.sample(mark, thread, latency as u64, busy as u64)
+                }
                 _ => decision.counted(mark, load.callers),
             };
             run.trials += u32::from(step == Step::Other && was != Step::Other);

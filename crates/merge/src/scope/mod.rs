@@ -87,7 +87,8 @@ impl Default for ScopeOptions {
 ///
 /// # Panics
 ///
-/// If `threads` is 0, if no thread or stack can be made, and with the panic of a coroutine.
+/// If `threads` is 0, if no thread can be made, and with the panic of a coroutine. Where no stack can be mapped the process ends:
+/// who waits for the coroutine could not go on.
 pub fn scope<'env, T>(threads: usize, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
     ScopeOptions { threads, ..ScopeOptions::default() }.run(body)
 }
