@@ -129,7 +129,7 @@ pub(crate) struct Width {
     limit: usize,
     /// The other one that is being tried, and what was seen.
     trial: Option<Trial>,
-    /// Which other one is tried next: double, all, half.
+    /// Which other one is tried next: one, double, all, half.
     next: usize,
     /// Accounts until the next trial, and how many there will be after one that changed nothing.
     rest: u32,
@@ -155,15 +155,15 @@ impl Width {
     const SETTLE_EACH: u64 = 2;
     /// Accounts of both in one trial.
     const TURNS: u32 = 8;
-    /// More at a time must shorten the stay to this part; fewer may lengthen it to the inverse: they cost less.
+    /// The stay must be shortened to this part, or nothing is changed.
     const BETTER: f64 = 0.96;
     const REST: u32 = 8;
     const REST_MAX: u32 = 512;
 
-    /// One at a time at first, never more than `limit`.
+    /// As many as there are callers at first, never more than `limit`: each goes by itself until something else has shown to be better.
     pub(crate) fn new(limit: usize) -> Width {
-        let (rest, rest_next) = (Self::REST, Self::REST);
-        Width { best: 1, limit: limit.max(1), trial: None, next: 0, rest, rest_next, settled: false }
+        let (rest, rest_next, limit) = (Self::REST, Self::REST, limit.max(1));
+        Width { best: limit, limit, trial: None, next: 0, rest, rest_next, settled: false }
     }
 
     /// Batches at a time, now.
@@ -201,15 +201,15 @@ impl Width {
         if self.rest > 0 {
             return;
         }
+        // More than there are requests is the same as one for each.
         let crowd = (account.inside_max as usize).min(self.limit);
-        let others = [self.best * 2, crowd, self.best / 2];
-        let other = others[self.next % others.len()];
+        let present = self.best.min(crowd);
+        let others = [1, present * 2, crowd, present / 2];
+        let other = others[self.next % others.len()].min(crowd);
         self.next += 1;
-        // Nobody would see a difference with more than there are requests.
-        let up = other > self.best && self.best < crowd && other <= self.limit;
-        let down = other < self.best && other > 0;
-        if up || down {
-            self.trial = Some(Trial { width: other, ..Trial::default() });
+        if other > 0 && other != present {
+            let width = if other == crowd { self.limit } else { other };
+            self.trial = Some(Trial { width, ..Trial::default() });
         } else {
             self.rest = 1;
         }
@@ -225,12 +225,11 @@ impl Width {
             return;
         }
         let [present, other] = [0, 1].map(|which| trial.areas[which] / trial.through[which].max(1.0));
-        let better = if trial.width > self.best { Self::BETTER } else { 1.0 / Self::BETTER };
-        if other < present * better {
+        if other < present * Self::BETTER {
             self.best = trial.width;
             // The same direction again, and soon.
             (self.rest, self.rest_next) = (1, Self::REST);
-            self.next += 2;
+            self.next += 3;
         } else {
             self.rest_next = (self.rest_next * 2).min(Self::REST_MAX);
             self.rest = self.rest_next;
@@ -317,6 +316,6 @@ mod tests {
 
     #[test]
     fn one_caller_tries_nothing() {
-        assert_eq!(settle(1, |_| 1000), 1);
+        assert_eq!(settle(1, |_| 1000), 64);
     }
 }
