@@ -1,4 +1,40 @@
 //! Who carries a request, alone or with others?
+//!
+//! ```text
+//!   Pread, Ring ───── the caller, by itself
+//!   Stm, Hybrid ───── a winner takes the oldest that wait, as one batch  ┐ queue.rs around lineup.rs
+//!   LeaderFollower ── a leader sends and reaps for all                   ┘
+//!   Atm ───────────── a thread of the library's own                      ── plug.rs
+//!   Auto ──────────── plain calls, or the one that has shown to be better
+//! ```
+//!
+//! # What holds in every policy
+//!
+//! * **Each request is carried once**, and its caller returns when it is through, with its own result: an error of one is not the
+//!   others'.
+//! * **Order.** A caller's own calls are in order, since each returns before the next. Between callers there is none: writes that
+//!   overlap, or a read beside a write of the same place, end as if they had been made in any order (see [`crate::File`]).
+//! * **Fairness.** Requests that wait leave in the order in which they came. So a request waits for no more batches than are full
+//!   of older ones, besides those already on their way. A winner carries one batch, its own request in it; a leader stays for
+//!   what it has sent when its own is through, and sends no more.
+//! * **Nobody spins** for another's request: one system call wakes all whose requests a batch had, and the next winner, from
+//!   one word (`sys/futex.rs`). Only a hybrid winner that holds its batch back, for c at most, gives up its processor again and
+//!   again instead of sleeping: c is shorter than a sleep.
+//! * **A winner, leader or worker that dies** (panics), or has no lane, gives back every request it had. Its owner sees `ECANCELED`
+//!   and makes a plain call instead, once ([`read`], [`write()`]). A write may then be made twice with the same data: where another
+//!   caller writes the same place at the same time, that is one more of the orders above. An `ECANCELED` of the device's own is
+//!   tried once more as well.
+//! * **Cancelling.** A call that blocks cannot be cancelled. A thread that ends otherwise than by returning or unwinding, by
+//!   `pthread_cancel` or a bare `exit` system call, while it is in a call, leaves its memory to the kernel and its followers
+//!   waiting: do not.
+//! * **Fork.** A child makes plain calls; policies are the parent's (see [`crate::File`]). The worker of [`Policy::Atm`] stays with
+//!   the parent.
+//!
+//! # Why a lock around the line
+//!
+//! A list without a lock (Treiber's, taken whole by a swap) saved 16 to 70 ns a push of 160 to 230, medians of nine turns of 1, 2 and
+//! 8 threads on two loaded processors. It cannot leave the rest of a full batch in the line, nor tell a caller's place, and
+//! a request costs microseconds.
 
 mod atm;
 mod auto;
