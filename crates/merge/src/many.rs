@@ -121,3 +121,7 @@ pub(crate) fn collect(count: usize, results: impl Iterator<Item = io::Result<()>
         results.enumerate().filter_map(|(index, result)| result.err().map(|error| (index, error))).collect();
     if failures.is_empty() { Ok(()) } else { Err(ManyError { count, failures }) }
 }
+
+#[cfg(test)]
+#[path = "many_tests.rs"]
+mod tests;

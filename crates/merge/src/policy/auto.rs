@@ -115,26 +115,27 @@ impl Auto {
         let Ok((thread, Due { stride, last, .. })) = DUE.try_with(place) else { return };
         // Those that were not timed are taken to have been as long; a single one that took very long does not stand for all.
         let busy = last.map_or(latency, |last| (latency * stride).min((now - last) * 8));
-        self.decide(now, |decision, mark| decision.sample(mark, thread, nanos(latency), nanos(busy)));
+        self.decide(|decision, mark| decision.sample(mark, thread, nanos(latency), nanos(busy)));
     }
 
     /// One more call is through.
     fn count(&self) {
         if (self.calls.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LOOK) {
             let callers = self.callers_max.swap(self.callers.load(Ordering::Relaxed), Ordering::Relaxed);
-            self.decide(Instant::now(), |decision, mark| decision.counted(mark, callers));
+            self.decide(|decision, mark| decision.counted(mark, callers));
         }
     }
 
-    /// Unless another caller does so now.
-    fn decide(&self, now: Instant, decide: impl FnOnce(&mut Decision, Mark) -> Step) {
+    /// Unless another caller does so now. The clock is read under the lock, so that marks never go back.
+    fn decide(&self, decide: impl FnOnce(&mut Decision, Mark) -> Step) {
         let Ok(mut decision) = self.decision.try_lock() else { return };
+        let now_ns = nanos(self.began.elapsed());
         let cpu_ns = match self.step() {
             Step::Plain | Step::Other => process_cpu_ns(),
             Step::Rest | Step::Kept => 0,
         };
         let calls = self.calls.load(Ordering::Relaxed);
-        let step = decide(&mut decision, Mark { now_ns: nanos(now - self.began), cpu_ns, calls });
+        let step = decide(&mut decision, Mark { now_ns, cpu_ns, calls });
         let index = STEPS.iter().position(|one| *one == step).unwrap_or(0);
         self.step.store(u8::try_from(index).unwrap_or(0), Ordering::Relaxed);
     }

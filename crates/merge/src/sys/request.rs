@@ -191,7 +191,7 @@ pub(crate) fn lend_read(
 }
 
 /// Lends an address that need not be memory, to a read that fails.
-#[cfg(test)]
+#[cfg(all(test, not(miri)))]
 pub(super) fn lend_raw_read(
     address: *mut u8,
     length: usize,
