@@ -157,12 +157,14 @@ impl Width {
     const TURNS: u32 = 8;
     /// The stay must be shortened to this part, or nothing is changed.
     const BETTER: f64 = 0.96;
+    /// A trial that lengthens it so much ends early.
+    const HOPELESS: f64 = 1.25;
     const REST: u32 = 8;
     const REST_MAX: u32 = 512;
 
     /// As many as there are callers at first, never more than `limit`: each goes by itself until something else has shown to be better.
     pub(crate) fn new(limit: usize) -> Width {
-        let (rest, rest_next, limit) = (Self::REST, Self::REST, limit.max(1));
+        let (rest, rest_next, limit) = (1, Self::REST, limit.max(1));
         Width { best: limit, limit, trial: None, next: 0, rest, rest_next, settled: false }
     }
 
@@ -220,11 +222,12 @@ impl Width {
         trial.areas[which] += account.area;
         trial.through[which] += account.through as f64;
         trial.turns += 1;
-        if trial.turns < Self::TURNS {
+        let [present, other] = [0, 1].map(|which| trial.areas[which] / trial.through[which].max(1.0));
+        let hopeless = trial.turns.is_multiple_of(2) && other > present * Self::HOPELESS;
+        if trial.turns < Self::TURNS && !hopeless {
             self.trial = Some(trial);
             return;
         }
-        let [present, other] = [0, 1].map(|which| trial.areas[which] / trial.through[which].max(1.0));
         if other < present * Self::BETTER {
             self.best = trial.width;
             // The same direction again, and soon.
