@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -219,6 +220,29 @@ fn where_io_uring_is_forbidden_direct_files_go_by_libaio() {
     match opened {
         Ok(backend) => assert_eq!(backend, "libaio"),
         Err(error) => println!("SKIPPED where_io_uring_is_forbidden_direct_files_go_by_libaio: {error}"),
+    }
+}
+
+#[test]
+fn a_file_that_is_open_without_blocking_is_read_as_pread_does() {
+    let path = std::env::temp_dir().join(format!("iostack-merge-nonblock-{}", std::process::id()));
+    std::fs::write(&path, vec![6; 1 << 20]).expect("the folder can be written");
+    let mut options = File::options();
+    let file =
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options.read(true), libc::O_NONBLOCK).open(&path);
+    std::fs::remove_file(&path).expect("it was just written");
+    let file = Arc::new(file.expect("it was just written"));
+    file.sync_all().expect("it can be synced");
+    let Ok(uring) = Uring::new(file.clone()) else {
+        println!("SKIPPED a_file_that_is_open_without_blocking_is_read_as_pread_does: no io_uring");
+        return;
+    };
+    for _ in 0..20 {
+        // What is not in the page cache is answered with EAGAIN by a ring, and read by pread.
+        // SAFETY: the call takes numbers.
+        let status = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        assert_eq!(status, 0);
+        assert_eq!(read_three(&uring, || ()).map(|block| block[9]), [6; 3]);
     }
 }
 
