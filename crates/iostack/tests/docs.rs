@@ -87,6 +87,8 @@ fn all() -> Vec<Caveat> {
         Caveat::NotSimulated { what: String::new() },
         Caveat::Lab { device: String::new(), kernel: String::new(), clock: String::new() },
         Caveat::StateByFormula { how: String::new() },
+        Caveat::NotLinear { residual: 0.5, bend: 2.0 },
+        Caveat::CostOverlapped { callers: 8, times: 4.0 },
     ]
 }
 

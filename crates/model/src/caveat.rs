@@ -244,6 +244,20 @@ pub enum Caveat {
         /// The state and how it was made.
         how: String,
     },
+    /// The time of a command is no line over the requests in it.
+    NotLinear {
+        /// The largest distance from the line, as a share of the point.
+        residual: f64,
+        /// What a request more costs in large commands over small ones.
+        bend: f64,
+    },
+    /// The device works on several commands at once, which hides what a command costs by itself.
+    CostOverlapped {
+        /// Callers that wait at the same time.
+        callers: u32,
+        /// Their rate over that of one.
+        times: f64,
+    },
 }
 
 /// `12 %`, `0.4 %`.
@@ -358,6 +372,15 @@ impl Caveat {
                 format!("Lab: {device} under Linux {kernel} in an emulated machine: {clock}.")
             }
             Caveat::StateByFormula { how } => format!("The state at the start was not written: {how}."),
+            Caveat::NotLinear { residual, bend } => format!(
+                "c + b x does not hold: a point lies {} off the line, and a request more costs {bend:.1} times as much in \
+                 large commands as in small ones.",
+                percent(*residual)
+            ),
+            Caveat::CostOverlapped { callers, times } => format!(
+                "The device works on several commands at once: {callers} callers have {times:.1} times the rate of one \
+                 without any merging."
+            ),
             _ => return None,
         })
     }
@@ -440,6 +463,10 @@ impl Caveat {
             Caveat::NotSimulated { .. } => "Expect a real system to differ by what it does.",
             Caveat::Lab { .. } => {
                 "Compare it with other runs of the lab only; `iostack lab cost` counts instructions exactly."
+            }
+            Caveat::NotLinear { .. } => "Believe the points, not the line.",
+            Caveat::CostOverlapped { .. } => {
+                "There c is hidden already: expect less CPU time from merging, not more of the device."
             }
             Caveat::StateByFormula { .. } => "Use a smaller device, or write it with a job first, to check.",
         }

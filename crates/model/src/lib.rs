@@ -21,6 +21,7 @@ mod job;
 mod ladder;
 mod layers;
 mod machine;
+mod merge;
 mod observe;
 mod outcome;
 mod progress;
@@ -55,6 +56,9 @@ pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, 
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
 pub use machine::{BlockDevice, Cpu, FileSystem, Kernel, Machine, Memory, Queue, Storage, Virtualisation};
+pub use merge::{
+    MergeAsk, MergeCell, MergeFit, MergePoint, MergeRatio, MergeReport, MergeRound, MergeTable, MergeVerdict,
+};
 pub use observe::{Carrier, Lane, LaneRequest, Observer};
 pub use outcome::{
     CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, Outcome, OutcomeFile, SCHEMA,
