@@ -123,6 +123,29 @@ fn parse_cpu(text: &str) -> Option<CpuCount> {
     })
 }
 
+/// What this process has used since it began, all its threads together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessCount {
+    /// User and system time, in whole microseconds.
+    pub cpu: Nanos,
+    /// Context switches, voluntary and not.
+    pub switches: u64,
+}
+
+impl ProcessCount {
+    /// Until now.
+    pub fn now() -> ProcessCount {
+        let (cpu_ns, switches) = sys::process_usage();
+        ProcessCount { cpu: Nanos(cpu_ns), switches }
+    }
+
+    /// What was used since `before`.
+    #[must_use]
+    pub fn since(self, before: ProcessCount) -> ProcessCount {
+        ProcessCount { cpu: self.cpu - before.cpu, switches: self.switches.saturating_sub(before.switches) }
+    }
+}
+
 /// Kernel threads that do `io_uring` work for this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Workers {

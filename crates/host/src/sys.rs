@@ -299,6 +299,17 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// CPU time of this process, ns, and its context switches, voluntary and not: all threads, also those that have ended.
+pub(crate) fn process_usage() -> (u64, u64) {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is valid for writing one rusage.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    // SAFETY: zeroed and filled by the call; the struct is plain numbers.
+    let usage = unsafe { usage.assume_init() };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    (ns(usage.ru_utime) + ns(usage.ru_stime), (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
+}
+
 /// How often the calling thread lost its CPU to another although it had work.
 pub(crate) fn involuntary_switches() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();

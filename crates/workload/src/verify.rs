@@ -128,6 +128,26 @@ pub fn check(buffer: &[u8], offset: u64) -> Result<u64, Mismatch> {
     Ok(smallest)
 }
 
+/// Where the first and the last sector say that they belong is where they were read from. The content between is not
+/// summed: this costs some nanoseconds where [`check`] costs a microsecond, and finds data that came to the wrong buffer.
+pub fn belongs(buffer: &[u8], offset: u64) -> bool {
+    let is_of = |at: usize| {
+        let place = (offset + at as u64).to_le_bytes();
+        buffer[at..at + 4] == MAGIC && buffer[at + 8..at + 16] == place
+    };
+    let sectors = buffer.len() / SECTOR_LEN;
+    sectors > 0 && is_of(0) && is_of((sectors - 1) * SECTOR_LEN)
+}
+
+/// Makes sure that [`belongs`] is true only of what arrives from now on.
+pub fn forget(buffer: &mut [u8]) {
+    let sectors = buffer.len() / SECTOR_LEN;
+    if let Some(last) = sectors.checked_sub(1) {
+        buffer[..4].fill(0);
+        buffer[last * SECTOR_LEN..last * SECTOR_LEN + 4].fill(0);
+    }
+}
+
 /// Start and length of each sector; a rest too short for a header belongs to the sector before it.
 fn sectors(length: usize) -> impl Iterator<Item = (usize, usize)> {
     let whole = length / SECTOR_LEN;
@@ -210,6 +230,16 @@ mod tests {
         for length in [48, 100, 511, 513, 559, 560, 1000, 4097] {
             assert_eq!(check(&written(length, 7, 1), 7), Ok(1), "{length}");
         }
+    }
+
+    #[test]
+    fn a_quick_look_tells_a_block_from_its_neighbour_and_from_what_was_there_before() {
+        let mut block = written(4096, 8192, 1);
+        assert!(belongs(&block, 8192) && !belongs(&block, 4096) && !belongs(&block[..511], 8192));
+        assert!(!belongs(&[&block[..2048], &written(2048, 2048, 1)[..]].concat(), 8192), "half of another");
+        forget(&mut block);
+        assert!(!belongs(&block, 8192));
+        forget(&mut []);
     }
 
     #[test]
