@@ -34,6 +34,7 @@ mod iocost;
 mod iolat;
 mod ladder;
 mod layers;
+mod merge;
 mod numbers;
 mod page;
 mod path_costs;
@@ -63,12 +64,14 @@ mod iocost_tests;
 #[cfg(test)]
 mod iolat_tests;
 #[cfg(test)]
+mod merge_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use escape::json as json_text;
 use iostack_model::{
-    Check, CostDiff, DevicePicture, IoCost, Iolat, Ladder, Layers, OutcomeFile, Repro, ReproPlot, Stages,
-    Sweep, WhatIf,
+    Check, CostDiff, DevicePicture, IoCost, Iolat, Ladder, Layers, MergeReport, OutcomeFile, Repro,
+    ReproPlot, Stages, Sweep, WhatIf,
 };
 
 /// The page of `iostack check`: a complete HTML document.
@@ -84,6 +87,11 @@ pub fn outcomes(file: &OutcomeFile) -> String {
 /// The page of `iostack iolat`: a complete HTML document.
 pub fn iolat(iolat: &Iolat) -> String {
     iolat::page(iolat)
+}
+
+/// The page of `iostack merge`: a complete HTML document.
+pub fn merge(merge: &MergeReport) -> String {
+    merge::page(merge)
 }
 
 /// The page of `iostack stages` and `iostack layers`: a complete HTML document of whatever there is.

@@ -20,13 +20,22 @@ const LABEL: usize = 7;
 
 /// The plot, its axes, and which letter is what.
 pub(super) fn chart(plot: &ReproPlot) -> String {
+    drawn(plot, Place::of)
+}
+
+/// The same with equal steps along the bottom, so that a line looks like one.
+pub(super) fn linear_chart(plot: &ReproPlot) -> String {
+    drawn(plot, |xs| Place { log: false, ..Place::of(xs) })
+}
+
+fn drawn(plot: &ReproPlot, place: impl Fn(&[f64]) -> Place) -> String {
     let points = || plot.lines.iter().flat_map(|line| &line.points);
     let finite = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
     if points().filter(finite).count() == 0 {
         return String::new();
     }
     let xs: Vec<f64> = points().filter(finite).map(|&(x, _)| x).collect();
-    let place = Place::of(&xs);
+    let place = place(&xs);
     let most = points().filter(finite).map(|&(_, y)| y).fold(0.0, f64::max);
     let mut cells = vec![[' '; WIDTH]; HEIGHT];
     for (index, line) in plot.lines.iter().enumerate() {
@@ -117,6 +126,16 @@ mod tests {
         assert!(lines[1].contains("40") && lines[1].ends_with('a'), "{text}");
         assert!(lines[5].ends_with('b'), "half as high: {text}");
         assert!(lines.iter().all(|line| line.chars().count() <= super::super::WIDTH), "{text}");
+    }
+
+    #[test]
+    fn a_line_is_straight_over_equal_steps() {
+        let text = linear_chart(&plot(&[(1.0, 1.0), (32.0, 32.0), (64.0, 64.0)]));
+        let at = |row: usize| text.lines().nth(row).and_then(|line| line.find('a'));
+        assert!(
+            at(1) == Some(10 + WIDTH) && at(5).is_some_and(|at| at.abs_diff(10 + WIDTH / 2) <= 1),
+            "{text}"
+        );
     }
 
     #[test]

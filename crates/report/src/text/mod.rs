@@ -10,6 +10,7 @@
 //!   inside      what a simulation saw in the device, and why it is as fast as it is
 //!   device      a simulated device: a drawing, its numbers and why to believe them
 //!   iolat       the tests of the 2008 tool: rates, layers, and what changed against a reference
+//!   merge       whether temporal merging pays: c + b x, policies over callers, groups, coroutines
 //!   repro       published claims and what came of them, with plots of letters
 //!   sweep       many simulated runs, one line each
 //!   what-if     a simulated target before and after a change, and where its limit went
@@ -40,6 +41,7 @@ mod iolat;
 mod ladder;
 mod layers;
 mod live;
+mod merge;
 mod notes;
 mod outcome;
 mod path_costs;
@@ -64,6 +66,8 @@ pub use ladder::ladder;
 pub use layers::layers;
 pub(crate) use layers::{clocks, kind_meaning, kinds};
 pub use live::{live, live_within};
+pub(crate) use merge::gain;
+pub use merge::merge;
 pub(crate) use outcome::asked;
 pub use outcome::outcome;
 pub use path_costs::path_costs;
@@ -89,5 +93,7 @@ mod inside_tests;
 mod iocost_tests;
 #[cfg(test)]
 mod iolat_tests;
+#[cfg(test)]
+mod merge_tests;
 #[cfg(test)]
 mod tests;
