@@ -9,6 +9,7 @@ mod exit;
 mod iolat;
 mod job;
 mod lab;
+mod merge;
 mod repro;
 mod save;
 mod simulate;
@@ -44,6 +45,8 @@ enum Command {
     Lab(cmd::lab::LabArgs),
     /// The tests of the 2008 tool: rates, and the clocks of each kernel layer.
     Iolat(cmd::iolat::IolatArgs),
+    /// Does temporal merging pay on this device? Measured.
+    Merge(cmd::merge::MergeArgs),
     /// Where does the latency of an I/O go, stage by stage?
     Stages(cmd::stages::StagesArgs),
     /// Where do the CPU clocks of an I/O go, layer by layer?
@@ -72,6 +75,7 @@ fn main() -> std::process::ExitCode {
         Command::Repro(args) => cmd::repro::run(&args),
         Command::Lab(args) => cmd::lab::run(&args),
         Command::Iolat(args) => cmd::iolat::run(&args),
+        Command::Merge(args) => cmd::merge::run(&args),
         Command::Stages(args) => cmd::stages::run(&args),
         Command::Layers(args) => cmd::layers::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),

@@ -61,6 +61,9 @@ fn targets_that_are_not_there() {
     refused(&["run", "--on", &room.path("new")], &["does not exist", "--size"]);
     refused(&["check", "sim:x25e"], &["sim:x25e"]);
     refused(&["run", "--on", "lab:sata_ram"], &["`sata_ram`", "choose from brd"]);
+    refused(&["merge", &missing], &[&missing]);
+    refused(&["merge", "lab:tmerge"], &["lab:tmerge", "iostack run", "--on lab:tmerge"]);
+    refused(&["merge", "sim:nowhere"], &["nowhere"]);
     refused(&["run"], &["--on TARGET"]);
     refused(&["check", "/dev/null"], &["/dev/null"]);
     assert!(room.names().is_empty());
@@ -111,6 +114,8 @@ fn what_exists_is_not_written_over() {
     refused(&["run", "--on", &file, "--read-percent", "0"], &["precious", "--destroy-data"]);
     assert_eq!(fs::read(&file).expect("still there"), vec![42; 1 << 20]);
     refused(&["run", "--on", &file, "--output", &file], &["not overwritten"]);
+    refused(&["merge", &file, "--write"], &["precious", "--destroy-data"]);
+    refused(&["merge", &file, "--html", &file], &["not overwritten"]);
     assert_eq!(fs::read(&file).expect("still there"), vec![42; 1 << 20]);
 }
 

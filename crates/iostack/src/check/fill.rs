@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use iostack_model::{Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Scratch, TargetKind};
+use iostack_model::{
+    Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Scratch, TargetKind, Verify, VerifyMode,
+};
 
 use super::measure::Session;
 use super::place::Explored;
@@ -16,13 +18,34 @@ pub(crate) fn fill(
     talk: &Talk,
     started: Instant,
 ) -> anyhow::Result<Option<Scratch>> {
+    fill_with(explored, limit, talk, started, None)
+}
+
+/// The same with data of which each sector says where it belongs.
+pub(crate) fn fill_stamped(
+    explored: &mut Explored,
+    limit: Option<Nanos>,
+    talk: &Talk,
+    started: Instant,
+) -> anyhow::Result<Option<Scratch>> {
+    let stamped = Verify { mode: VerifyMode::WriteOnly, fatal: false };
+    fill_with(explored, limit, talk, started, Some(stamped))
+}
+
+fn fill_with(
+    explored: &mut Explored,
+    limit: Option<Nanos>,
+    talk: &Talk,
+    started: Instant,
+    verify: Option<Verify>,
+) -> anyhow::Result<Option<Scratch>> {
     let Some((size, reason)) = explored.scratch_plan.clone() else { return Ok(None) };
     talk.say(&format!("scratch file: {size} of random data, {reason}"));
     let before = Instant::now();
     let stop = iostack_host::signals::stop_flag();
     let session = Session { explored, stop, talk, started, deadline: None, journal: None };
     let path = explored.path().to_owned();
-    let filled = write(&session, &path, size, limit)?;
+    let filled = write(&session, &path, (size, limit), verify)?;
     let filled = Bytes(filled.0 & !((1 << 20) - 1));
     anyhow::ensure!(filled >= Bytes::mib(1), "interrupted before the scratch file held anything");
     let mut reason = reason;
@@ -38,7 +61,12 @@ pub(crate) fn fill(
 
 /// Fills the scratch file with incompressible data, front to back, for at most `limit`. Returns the bytes that were
 /// written: the region of the check.
-fn write(session: &Session<'_>, path: &Path, size: Bytes, limit: Option<Nanos>) -> anyhow::Result<Bytes> {
+fn write(
+    session: &Session<'_>,
+    path: &Path,
+    (size, limit): (Bytes, Option<Nanos>),
+    verify: Option<Verify>,
+) -> anyhow::Result<Bytes> {
     let engine = if session.explored.place.libaio { Engine::Libaio } else { Engine::Psync };
     let job = Job {
         name: "fill".to_owned(),
@@ -50,6 +78,7 @@ fn write(session: &Session<'_>, path: &Path, size: Bytes, limit: Option<Nanos>) 
         direct: session.explored.place.direct,
         size: Some(Amount::Bytes(size)),
         runtime: limit,
+        verify,
         sync: iostack_model::Sync { end_fsync: true, ..iostack_model::Sync::default() },
         ..Job::default()
     };

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod iolat;
 pub(crate) mod lab;
 pub(crate) mod layers;
+pub(crate) mod merge;
 pub(crate) mod options;
 pub(crate) mod report;
 pub(crate) mod repro;

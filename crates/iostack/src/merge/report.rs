@@ -1,0 +1,138 @@
+//! From what was measured to the report: the fit, the tables, the verdicts, and why to doubt them. Pure.
+
+use iostack_host::Effort;
+use iostack_host::counters::CpuCount;
+use iostack_model::{
+    Bytes, Caveat, Direction, Machine, MergeAsk, MergeFit, MergeReport, MergeTable, Nanos, SCHEMA, Scratch,
+    Storage,
+};
+
+use super::measure::Found;
+use super::plan::PLAIN;
+use super::{advice, fit, gather};
+use crate::check::place::Explored;
+use crate::check::plan::name;
+
+/// What is known beside the figures.
+pub(crate) struct Facts {
+    pub(crate) explored: Explored,
+    pub(crate) machine: Machine,
+    pub(crate) scratch: Option<Scratch>,
+    pub(crate) effort: Effort,
+    pub(crate) seed: u64,
+    pub(crate) direction: Direction,
+    pub(crate) request: Bytes,
+    /// What carries batches.
+    pub(crate) backend: String,
+    /// What `auto` does in the end, and why.
+    pub(crate) auto: String,
+    /// All CPUs meanwhile.
+    pub(crate) cpu: CpuCount,
+    pub(crate) started_unix_ms: u64,
+    pub(crate) elapsed: Nanos,
+    pub(crate) interrupted: bool,
+}
+
+/// Steal above this is a doubt.
+const STEAL_MATTERS: f64 = 0.01;
+/// Callers that wait at the same time have at least so many times the rate of one: the device, or what is below it, works on
+/// several commands at once.
+const OVERLAPS: f64 = 1.5;
+
+/// The report.
+pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
+    let fit = fit::fit(&found.fit, &how(&facts.backend));
+    let tables = gather::tables(&found.cells);
+    let verdicts = advice::verdicts(&tables, false);
+    let mut caveats = of_figures(fit.as_ref(), &tables);
+    caveats.extend(of_the_place(&facts));
+    caveats.extend(punted(found, &facts));
+    if facts.interrupted {
+        caveats.push(Caveat::Interrupted { after: facts.elapsed, asked: None });
+    }
+    let mut notes: Vec<String> = found.failures.iter().map(|what| format!("The fit: {what}.")).collect();
+    notes.push(format!("auto in the end: {}.", facts.auto));
+    if !facts.explored.place.direct {
+        notes.push(
+            "There is no direct I/O here: the page cache answers, and the figures are of memory.".to_owned(),
+        );
+    }
+    MergeReport {
+        schema: SCHEMA,
+        iostack: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ms: facts.started_unix_ms,
+        elapsed: facts.elapsed,
+        effort: name(facts.effort).to_owned(),
+        seed: facts.seed,
+        direct: facts.explored.place.direct,
+        target: facts.explored.target.clone(),
+        changes: Vec::new(),
+        storage: facts.explored.storage.clone(),
+        machine: facts.machine,
+        scratch: facts.scratch,
+        request: facts.request,
+        direction: facts.direction,
+        fit,
+        tables,
+        verdicts,
+        caveats,
+        notes,
+        interrupted: facts.interrupted,
+    }
+}
+
+fn how(backend: &str) -> String {
+    format!("one thread sends requests as one through {backend}, and waits for all")
+}
+
+/// What the figures say about themselves.
+pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if let Some(fit) = fit.filter(|fit| !fit.holds) {
+        caveats.push(Caveat::NotLinear { residual: fit.residual, bend: fit.bend });
+    }
+    let calls = tables.iter().find(|table| table.ask == MergeAsk::Calls);
+    let rate = |column: u32| Some((column, calls?.cell(PLAIN, column)?.iops.mean));
+    let columns = calls.map(MergeTable::columns).unwrap_or_default();
+    let most = columns.iter().filter_map(|&column| rate(column)).max_by(|a, b| a.1.total_cmp(&b.1));
+    if let (Some((_, one)), Some((callers, most))) = (rate(1), most)
+        && most > OVERLAPS * one
+        && one > 0.0
+    {
+        caveats.push(Caveat::CostOverlapped { callers, times: most / one });
+    }
+    let failures: Vec<&String> =
+        tables.iter().flat_map(|table| &table.cells).flat_map(|cell| &cell.failures).collect();
+    if let Some(first) = failures.first() {
+        caveats.push(Caveat::Failed { count: failures.len() as u64, message: (*first).clone() });
+    }
+    caveats
+}
+
+fn of_the_place(facts: &Facts) -> Vec<Caveat> {
+    let (machine, explored) = (&facts.machine, &facts.explored);
+    let storage: &Storage = &explored.storage;
+    let mut caveats = Vec::new();
+    if let Some(line) = iostack_host::cgroup_io_limit(storage) {
+        caveats.push(Caveat::IoLimit { line });
+    }
+    if facts.cpu.steal_share() > STEAL_MATTERS {
+        caveats.push(Caveat::Steal { share: facts.cpu.steal_share() });
+    }
+    let region = explored.place.region;
+    if region < machine.memory.total {
+        caveats.push(Caveat::SmallRegion { region, memory: machine.memory.total });
+    }
+    if !machine.cpu.tsc_invariant {
+        caveats.push(Caveat::ClockNotInvariant { source: machine.kernel.clock_source.clone() });
+    }
+    caveats
+}
+
+/// Kernel workers took I/O from rings.
+fn punted(found: &Found, facts: &Facts) -> Option<Caveat> {
+    let workers = found.workers.total();
+    let busy = facts.cpu.busy.0;
+    (workers.count > 0 && busy > 0)
+        .then(|| Caveat::Punted { workers: workers.count, cpu_share: workers.cpu.0 as f64 / busy as f64 })
+}
