@@ -7,6 +7,10 @@ use crate::sys::{Device, Finished, Lane, Request};
 /// Requests of one file that a thread has under way; more wait in its memory.
 const DEPTH: usize = 256;
 
+/// Who waits, waits for this part of what is under way. Being woken for each by itself costs a switch and a call of the kernel for
+/// each: on a loop device 1.2 to 1.8 us of processor time for a request instead of 1.1 to 1.5.
+const PART: usize = 4;
+
 /// The lanes of a thread, one for each file.
 #[derive(Default)]
 pub(crate) struct Lanes {
@@ -50,11 +54,12 @@ impl Lanes {
         self.list.iter().any(|file| file.lane.held() > 0)
     }
 
-    /// Sends what is queued, one enter for each file, and fetches what is through; if `wait`, until something is.
+    /// Sends what is queued, one enter for each file, and fetches what is through; if `wait`, until a part of it is.
     pub(crate) fn serve(&mut self, wait: bool, finished: &mut Vec<Finished>) {
         let busy = self.list.iter().filter(|file| file.lane.held() > 0).count();
         for file in self.list.iter_mut().filter(|file| file.lane.held() > 0) {
-            file.lane.enter(usize::from(wait && busy == 1), finished);
+            let least = if wait && busy == 1 { (file.lane.held() / PART).max(1) } else { 0 };
+            file.lane.enter(least, finished);
         }
         if wait && finished.is_empty() && busy > 1 {
             // One of several: whose turn it is, so that none is kept from its results for long.

@@ -78,6 +78,8 @@ impl Default for ScopeOptions {
 ///   [`yield_now`] let others run. A mutex, a channel, a sleep or a long computation holds the thread and all its coroutines: who
 ///   never waits starves the others. A lock that is held while one reads can thus be waited for for ever by another coroutine of
 ///   the same thread.
+/// * **Latency.** A thread with n requests under way sleeps until n/4 of them are through (one, if there are below 8), so a quick
+///   one may wait for slower ones.
 /// * **No moving.** A coroutine stays on the thread that started it; thread-locals are shared by all of a thread.
 /// * **Unwinding.** A read within a destructor while a panic unwinds blocks the thread.
 /// * **Panics.** The others run to their end; then the first panic that no `join` has taken goes on in the caller.
