@@ -4,9 +4,9 @@
 //! served, while they come back sooner than what a batch less would save (`iostack_model::Gathering`); c, the cost of a batch,
 //! is fitted on the way. It never holds back for longer than c, and not at all while batches overlap, where c is hidden.
 //!
-//! How many batches may overlap is learnt as well (`policy/learn.rs`), beginning with one for each caller, that is with plain calls:
-//! on a device that works in parallel it stays so, on one that serves one command at a time it becomes one, as with synchronous
-//! temporal merge. With one caller each request is a plain call.
+//! How many batches may overlap is learnt as well (`policy/learn.rs`): on a device that serves one command at a time one, as with
+//! synchronous temporal merge; on one that works in parallel up to one for each caller, as with plain calls, which is tried within
+//! the first hundred requests. With one caller each request is a plain call.
 
 use std::time::{Duration, Instant};
 

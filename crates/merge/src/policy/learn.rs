@@ -2,7 +2,7 @@
 //!
 //! Pure: times are given. Three small accounts, kept from batches that are sent anyway:
 //!
-//! * [`Costs`]: the mean time of a batch by its size, where none overlapped it, and c + b x fitted to that.
+//! * [`Costs`]: the usual time of a batch by its size, where none overlapped it, and c + b x fitted to that.
 //! * [`Stay`]: how long a request stays, waiting and carried, as the area under the number of requests that are in, over those that
 //!   are through (Little 1961, "A proof for the queuing formula L = λW").
 //! * [`Width`]: how many batches may be on their way at a time. A device that serves one command at a time is best with one, and
@@ -12,7 +12,7 @@
 
 use iostack_model::BatchCost;
 
-/// Mean time of batches by size.
+/// Usual time of batches by size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Costs {
     sizes: [Mean; Costs::SIZES],
@@ -31,11 +31,12 @@ struct Mean {
 impl Costs {
     /// Sizes 1 to 8 by themselves, then two to each doubling; the last takes what is larger.
     const SIZES: usize = 20;
-    /// Weight of the newest batch.
-    const WEIGHT: f64 = 1.0 / 16.0;
-    /// One batch counts as at most so many times the mean, and at least that part: a thread that was off its processor says
-    /// nothing about the device.
-    const CLAMP: f64 = 4.0;
+    /// Weight of the newest batch, if it took less than the others, and if it took more. A thread that was off its processor makes a
+    /// batch seem long and never short: what is wanted is what the device takes, near the least.
+    const WEIGHT_LESS: f64 = 1.0 / 4.0;
+    const WEIGHT_MORE: f64 = 1.0 / 64.0;
+    /// One batch counts as at most so many times the others.
+    const CLAMP: f64 = 2.0;
     /// A size not seen for so many batches does not count any more.
     const RECENT: u64 = 8192;
     /// The fit is made anew every so many batches.
@@ -59,9 +60,9 @@ impl Costs {
         if mean.seen == 0 {
             (mean.requests, mean.ns) = (requests, ns);
         } else {
-            let ns = ns.clamp(mean.ns / Self::CLAMP, mean.ns * Self::CLAMP);
-            mean.requests += Self::WEIGHT * (requests - mean.requests);
-            mean.ns += Self::WEIGHT * (ns - mean.ns);
+            let weight = if ns < mean.ns { Self::WEIGHT_LESS } else { Self::WEIGHT_MORE };
+            mean.requests += weight * (requests - mean.requests);
+            mean.ns += weight * (ns.min(mean.ns * Self::CLAMP) - mean.ns);
         }
         mean.seen = self.observed;
         if self.observed.is_multiple_of(Self::FIT_EACH) {
@@ -129,7 +130,7 @@ pub(crate) struct Width {
     limit: usize,
     /// The other one that is being tried, and what was seen.
     trial: Option<Trial>,
-    /// Which other one is tried next: one, double, all, half.
+    /// Which other one is tried next: all, double, one, half.
     next: usize,
     /// Accounts until the next trial, and how many there will be after one that changed nothing.
     rest: u32,
@@ -162,10 +163,10 @@ impl Width {
     const REST: u32 = 8;
     const REST_MAX: u32 = 512;
 
-    /// As many as there are callers at first, never more than `limit`: each goes by itself until something else has shown to be better.
+    /// One at a time at first, never more than `limit`. One for each caller is tried soon.
     pub(crate) fn new(limit: usize) -> Width {
         let (rest, rest_next, limit) = (1, Self::REST, limit.max(1));
-        Width { best: limit, limit, trial: None, next: 0, rest, rest_next, settled: false }
+        Width { best: 1, limit, trial: None, next: 0, rest, rest_next, settled: false }
     }
 
     /// Batches at a time, now.
@@ -206,7 +207,7 @@ impl Width {
         // More than there are requests is the same as one for each.
         let crowd = (account.inside_max as usize).min(self.limit);
         let present = self.best.min(crowd);
-        let others = [1, present * 2, crowd, present / 2];
+        let others = [crowd, present * 2, 1, present / 2];
         let other = others[self.next % others.len()].min(crowd);
         self.next += 1;
         if other > 0 && other != present {
@@ -319,6 +320,6 @@ mod tests {
 
     #[test]
     fn one_caller_tries_nothing() {
-        assert_eq!(settle(1, |_| 1000), 64);
+        assert_eq!(settle(1, |_| 1000), 1);
     }
 }
