@@ -15,8 +15,8 @@ use super::{Advice, Carry};
 use crate::Policy;
 use crate::sys::{Device, Pending, Request, process_cpu_ns};
 
-/// The way that is tried.
-pub(crate) const MERGING: Policy = Policy::Hybrid;
+/// The way that is tried. Hybrid begins with plain calls and takes longer than a trial to learn that others are better.
+pub(crate) const MERGING: Policy = Policy::Stm;
 /// Calls between two looks at the clock while all are counted.
 const LOOK: u64 = 16;
 
