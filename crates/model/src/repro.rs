@@ -35,6 +35,9 @@ pub struct ReproDocument {
     pub title: String,
     /// False for what was only counted here.
     pub published: bool,
+    /// True for what iostack set itself to reach; it counts in no sum over documents.
+    #[serde(default)]
+    pub own: bool,
 }
 
 /// A published figure that nothing judges.
@@ -278,7 +281,11 @@ impl Repro {
     /// Of a document, or of all.
     pub fn tally(&self, document: Option<&str>) -> ReproTally {
         let mut tally = ReproTally::default();
-        let of = |id: &str| document.is_none_or(|document| id.split('.').next() == Some(document));
+        let own = |id: &str| self.documents.iter().any(|known| known.own && known.id == id);
+        let of = |id: &str| {
+            let home = id.split('.').next().unwrap_or_default();
+            document.map_or_else(|| !own(home), |document| home == document)
+        };
         for claim in self.claims().iter().filter(|claim| of(claim.claim)) {
             tally.claims += 1;
             *match claim.holds {

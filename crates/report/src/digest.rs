@@ -202,7 +202,7 @@ mod tests {
             schema: 1,
             iostack: "0".into(),
             experiments: Vec::new(),
-            documents: vec![ReproDocument { id: "p".into(), title: "P".into(), published: true }],
+            documents: vec![ReproDocument { id: "p".into(), title: "P".into(), published: true, own: false }],
             platforms: vec![platform("one"), platform("two")],
             missing: vec![missing("p.a", "", "why"), missing("p.b", "x", "why"), missing("p.b", "y", "why")],
             interrupted: false,

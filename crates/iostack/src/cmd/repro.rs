@@ -107,6 +107,7 @@ fn whole(experiments: Vec<Reproduced>, published: &Published) -> Repro {
         id: known.id.clone(),
         title: known.title.clone(),
         published: known.published,
+        own: known.own,
     };
     Repro {
         schema: SCHEMA,

@@ -321,6 +321,7 @@ fn test(raw: &raw::Verdict, claim: &Claim) -> Result<Test, String> {
     let by = || raw.by.ok_or(format!("`{}` needs a factor, like by = 1.5", raw.test));
     Ok(match raw.test.as_str() {
         "value" => Test::Value { within: within()? },
+        "points" => Test::Points { within: raw.points.ok_or("`points` needs how many, like points = 5")? },
         "in_range" => {
             let within = raw.within.as_deref().map_or(Ok(0.0), |text| share("within", Some(text)))?;
             let (least, most) = claim.range().ok_or(format!("`{}` has no `values`", claim.id))?;
@@ -339,7 +340,7 @@ fn test(raw: &raw::Verdict, claim: &Claim) -> Result<Test, String> {
         "above" => Test::Above { by: by()? },
         other => {
             return Err(format!(
-                "there is no test `{other}`; there are: value, in_range, adds, at_most, at_least, knee_at, bends_at, rises, flat_within, \
+                "there is no test `{other}`; there are: value, points, in_range, adds, at_most, at_least, knee_at, bends_at, rises, flat_within, \
                  falls_then_level, levels_when_low, equal_shape, above"
             ));
         }

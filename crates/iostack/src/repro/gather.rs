@@ -195,6 +195,7 @@ pub(crate) fn not_judged(claim: &Claim, ids: &[&str], claims: &[Claim]) -> Vec<O
 fn describe(test: Test) -> String {
     match test {
         Test::Value { within } => format!("within {}", percent(within)),
+        Test::Points { within } => format!("within {within} points"),
         Test::InRange { least, most, within } => {
             let (least, most) = (predicate::number(least), predicate::number(most));
             let more =

@@ -27,6 +27,8 @@ pub(crate) type Line = [(f64, f64)];
 pub(crate) enum Test {
     /// Ours is the claimed figure, give or take this share.
     Value { within: f64 },
+    /// Ours is the claimed figure, give or take so much of what it is counted in; of percent that are points.
+    Points { within: f64 },
     /// Ours lies among the measured ones, the range widened by this share at both ends.
     InRange { least: f64, most: f64, within: f64 },
     /// One figure less another is the claimed one, give or take this share.
@@ -56,7 +58,10 @@ pub(crate) enum Test {
 impl Test {
     /// True when two figures make a ratio of it.
     pub(crate) fn is_of_ratios(self) -> bool {
-        matches!(self, Test::Value { .. } | Test::InRange { .. } | Test::AtMost | Test::AtLeast)
+        matches!(
+            self,
+            Test::Value { .. } | Test::Points { .. } | Test::InRange { .. } | Test::AtMost | Test::AtLeast
+        )
     }
 
     /// True when it compares with a published figure; false for a shape.
@@ -64,6 +69,7 @@ impl Test {
         matches!(
             self,
             Test::Value { .. }
+                | Test::Points { .. }
                 | Test::InRange { .. }
                 | Test::Adds { .. }
                 | Test::AtMost
@@ -114,6 +120,10 @@ pub(crate) fn judge(
         Test::Value { within } => {
             let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
             Ok(Judged::figure((ours / claimed - 1.0).abs() <= within, ours, claimed))
+        }
+        Test::Points { within } => {
+            let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
+            Ok(Judged::figure((ours - claimed).abs() <= within, ours, claimed))
         }
         Test::InRange { least, most, within } => {
             let ours = ratio(first, second().ok())?;

@@ -28,6 +28,14 @@ fn a_value_holds_within_its_tolerance_and_no_further() {
 }
 
 #[test]
+fn points_are_counted_in_the_figures_own_unit() {
+    for (ours, holds) in [(23.0, true), (33.0, true), (22.9, false), (33.1, false)] {
+        let judged = judge(Test::Points { within: 5.0 }, &[(1.0, ours)], None, Some(28.0)).expect("made");
+        assert_eq!(judged.holds, holds, "{ours}");
+    }
+}
+
+#[test]
 fn a_ratio_is_of_two_points() {
     let judged =
         judge(Test::Value { within: 0.05 }, &[(1.0, 82.0)], Some(&[(1.0, 100.0)]), Some(0.8)).expect("made");

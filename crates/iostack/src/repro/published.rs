@@ -25,6 +25,9 @@ pub(crate) struct Document {
     /// False for what was only counted here.
     #[serde(default = "yes")]
     pub(crate) published: bool,
+    /// True for what iostack set itself to reach: simulated like what was published, and counted apart.
+    #[serde(default)]
+    pub(crate) own: bool,
 }
 
 fn yes() -> bool {

@@ -77,6 +77,8 @@ pub(super) struct Verdict {
     pub(super) at: Option<String>,
     pub(super) against_at: Option<String>,
     pub(super) within: Option<String>,
+    /// How many points ours may be away, of figures that are percent.
+    pub(super) points: Option<f64>,
     pub(super) fall_to: Option<String>,
     pub(super) windows: Option<f64>,
     pub(super) by: Option<f64>,
