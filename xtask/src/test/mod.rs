@@ -4,11 +4,12 @@
 //!                                   └──► benchmarks, rehearsed ──► N passed, N failed, N skipped
 //!
 //! A test says on its own output `SKIPPED name: why` when the machine lacks what it needs; it then counts as skipped, not
-//! as passed, and its reason is shown at the end. `--slow` also runs the tests marked `#[ignore = "slow: .."]`. A test that
-//! only serves others, as their load, is marked `#[ignore = "helper: .."]` and is not counted.
+//! as passed, and its reason is shown at the end. `--slow` also runs the tests marked `#[ignore = "slow: .."]`, and some under Miri
+//! and the thread sanitizer. A test that only serves others, as their load, is marked `#[ignore = "helper: .."]` and is not counted.
 
 mod cargo;
 mod tally;
+mod watched;
 
 use std::time::Instant;
 
@@ -32,7 +33,12 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
     for (name, finished) in check::each()? {
         count(&mut tally, &format!("check {name}"), &finished);
     }
-    cargo::tests(&tree::root(), arguments.iter().any(|argument| argument == "--slow"), &mut tally)?;
+    let slow = arguments.iter().any(|argument| argument == "--slow");
+    cargo::tests(&tree::root(), slow, &mut tally)?;
+    let watched = if slow { watched::each(&tree::root()) } else { Vec::new() };
+    for (name, finished) in watched {
+        count(&mut tally, name, &finished);
+    }
     for (name, finished) in bench::rehearse() {
         println!("{name:<13} {finished}");
         count(&mut tally, &name, &finished);

@@ -1,0 +1,137 @@
+//! What do tools see that tests cannot? Tests of the merge library again, under Miri and under the thread sanitizer; slow.
+//!
+//! Both need a nightly toolchain, which is not installed for it: where one is missing they skip aloud. The third of the kind, loom,
+//! is an ordinary test (`crates/merge/tests/loom.rs`).
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::chore::Finished;
+use crate::process;
+
+/// A tool that watches tests run.
+struct Tool {
+    name: &'static str,
+    /// What says, by succeeding, that it is there; and how to get it.
+    probe: &'static [&'static str],
+    remedy: &'static str,
+    /// Words behind `rustup run nightly`; and what else stands in the environment.
+    words: &'static [&'static str],
+    environment: &'static [(&'static str, &'static str)],
+    /// Below the build folder: flags differ, so that nothing built otherwise is of use.
+    folder: &'static str,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        name: "miri",
+        probe: &["cargo", "miri", "--version"],
+        remedy: "rustup component add --toolchain nightly miri rust-src",
+        // What touches memory that others hold. Miri knows neither io_uring nor switching stacks; the rest are numbers.
+        words: &[
+            "cargo",
+            "miri",
+            "test",
+            "--package",
+            "iostack-merge",
+            "--lib",
+            "--",
+            "sys::",
+            "file::",
+            "buffer::",
+            "policy::tests",
+            "policy::atm",
+        ],
+        environment: &[("MIRIFLAGS", "-Zmiri-disable-isolation")],
+        folder: "target/watched",
+    },
+    Tool {
+        name: "thread sanitizer",
+        probe: &["sh", "-c", "test -d \"$(rustc --print sysroot)/lib/rustlib/src/rust/library\""],
+        remedy: "rustup component add --toolchain nightly rust-src",
+        // Not the scope: the sanitizer takes a coroutine that goes on for a thread gone mad.
+        words: &[
+            "cargo",
+            "test",
+            "-Zbuild-std",
+            "--target",
+            "x86_64-unknown-linux-gnu",
+            "--package",
+            "iostack-merge",
+            "--lib",
+            "--test",
+            "policies",
+            "--test",
+            "data",
+            "--test",
+            "faults",
+        ],
+        environment: &[("RUSTFLAGS", "-Zsanitizer=thread")],
+        folder: "target/watched/threads",
+    },
+];
+
+/// All of them, told as they come: name, and what came of it.
+pub(crate) fn each(root: &Path) -> Vec<(&'static str, Finished)> {
+    let told = |tool: &Tool| {
+        let finished = run(root, tool)
+            .unwrap_or_else(|error| refused(format!("could not run: {error:#}"), String::new()));
+        println!("{:<13} {finished}", tool.name);
+        (tool.name, finished)
+    };
+    TOOLS.iter().map(told).collect()
+}
+
+fn nightly(root: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly"]).args(words).current_dir(root);
+    // What the cargo that runs us says of itself is not true of that one.
+    for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN", "CARGO_MANIFEST_DIR"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn run(root: &Path, tool: &Tool) -> Result<Finished> {
+    let probe = nightly(root, tool.probe).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return Ok(Finished::Skipped(format!("no nightly toolchain with it: {}", tool.remedy)));
+    }
+    let mut command = nightly(root, tool.words);
+    command.envs(tool.environment.iter().copied()).env("CARGO_TARGET_DIR", root.join(tool.folder));
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {}", process::shown(&command)))?;
+    let said = process::said(&output);
+    let passed = passed(&said);
+    Ok(match (output.status.success(), passed) {
+        (true, 1..) => Finished::Passed(format!("{passed} tests")),
+        (true, _) => refused("it ran no test".to_owned(), said),
+        (false, _) => refused(process::shown(&command), said),
+    })
+}
+
+fn refused(summary: String, details: String) -> Finished {
+    Finished::Refused { summary, details }
+}
+
+/// The sum of `test result: ok. 12 passed; ..`.
+fn passed(said: &str) -> u64 {
+    let results = said.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+    results.filter_map(|rest| rest.split(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passed_is_added_up_over_all_programs() {
+        let said = "test result: ok. 12 passed; 0 failed; 1 ignored\n\ntest result: ok. 3 passed; 0 failed\n";
+        assert_eq!(passed(said), 15);
+        assert_eq!(passed("test result: FAILED. 12 passed; 1 failed"), 0);
+    }
+}
