@@ -21,7 +21,7 @@
  * - A negative value is -errno; `errno` itself is not touched on purpose, but what is called inside may change it.
  *   -EINVAL: a null pointer, an unknown name or flag, a length above SSIZE_MAX, an offset above INT64_MAX, buffers to read into
  *   that overlap. -EIO: the device said so, or there was a bug in the library (no panic crosses this border; its text is on
- *   standard error). -ECANCELED: whoever carried the request died before the device had it.
+ *   standard error). -ECANCELED: the library gave the request up before the device had it.
  * - Calls return when their memory is no longer in use, whatever happens. A call that a signal interrupts goes on; one that the
  *   kernel cannot interrupt is not interrupted here either.
  * - Any number of threads may use one file at once; only iostack_merge_close wants to be the last and alone. Writes that overlap

@@ -37,3 +37,9 @@ pub use options::{Backend, Options, Policy};
 pub use policy::Advice;
 pub use scope::{JoinHandle, Scope, ScopeOptions, scope, yield_now};
 pub use sys::{Simulated, StableBuffer};
+
+/// The guide's code, which must build.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../../../docs/merge-library.md")]
+struct Guide;
