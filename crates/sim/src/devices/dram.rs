@@ -40,7 +40,7 @@ pub(super) const KIND: DeviceKind = DeviceKind {
             "dram.completes",
             Unit::Word(&["command", "request"]),
             "command",
-            "what the device tells the end of: of a command, all its requests together, or of each request when its data are through",
+            "requests of a command end together, or each when its data are through",
         ),
         with("dram.banks", Unit::Count, "1", "units of the medium that work side by side, page by page"),
         with("dram.access", Unit::Time, "0", "time a bank takes per page, before its data moves"),

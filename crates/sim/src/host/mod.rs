@@ -101,7 +101,7 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "platform.subsystem",
             Unit::Word(Subsystem::WORDS),
             "async",
-            "how requests reach a drive: interrupts, each thread polls, threads merge in time, a plugged queue merges, or who waits merges ahead",
+            "how requests reach a drive: interrupts, threads poll, merge in time, in a plugged queue, or ahead",
         ),
         with(
             "platform.outstanding",
