@@ -18,8 +18,8 @@
 
 #include "internal.h"
 
-/* Weight of the newest observation: of a return 1/4, of a command 1/16. */
-#define TMERGE_RETURN_SHIFT	2
+/* Weight of the newest: of a shorter return 1/8, of a command 1/16. */
+#define TMERGE_RETURN_SHIFT	3
 #define TMERGE_COST_SHIFT	4
 
 /* Fraction bits of the fit's means, and the variance that tells sizes apart. */
@@ -36,6 +36,9 @@ static void tmerge_cost_learn(struct tmerge_cost *cost, u64 pages, u64 ns)
 	const s64 one = 1 << TMERGE_COST_BITS;
 	s64 dp, dt;
 
+	/* A stall of the host is no cost of the device: believe it in part. */
+	if (cost->page_ns)
+		ns = min_t(u64, ns, 4 * (cost->fixed_ns + cost->page_ns * pages));
 	if (ns > TMERGE_COST_NS_MAX || pages > TMERGE_COST_PAGES_MAX)
 		return;
 	if (!cost->mean_ns) {
@@ -59,13 +62,30 @@ static void tmerge_cost_learn(struct tmerge_cost *cost, u64 pages, u64 ns)
 			     TMERGE_COST_BITS, 0LL);
 }
 
+/*
+ * What a command less is worth. Where all were of one size, nobody knows: half
+ * of a command's time, so that holding back is tried and makes another size.
+ */
+static s64 tmerge_hybrid_saved(const struct tmerge_hybrid *hybrid)
+{
+	if (hybrid->cost.page_ns)
+		return hybrid->cost.fixed_ns;
+	return hybrid->cost.mean_ns >> (TMERGE_COST_BITS + 1);
+}
+
+/*
+ * A longer return counts at once, a shorter one by and by: where holding back
+ * is hardly worth it, trying it again and again is not. What is too long is
+ * too long, however much: one that stays away is soon forgotten.
+ */
 static void tmerge_hybrid_observe(struct tmerge_hybrid *hybrid, u64 now)
 {
-	s64 took = now - hybrid->served_at;
+	s64 took = min_t(s64, now - hybrid->served_at,
+			 2 * tmerge_hybrid_saved(hybrid));
 
-	if (hybrid->return_ns)
-		took = hybrid->return_ns +
-		       ((took - hybrid->return_ns) >> TMERGE_RETURN_SHIFT);
+	if (took < hybrid->return_ns)
+		took = hybrid->return_ns -
+		       ((hybrid->return_ns - took) >> TMERGE_RETURN_SHIFT);
 	hybrid->return_ns = took;
 }
 
@@ -89,7 +109,7 @@ static void tmerge_hybrid_came(struct tmerge_hybrid *hybrid, u64 now)
 /* Whether gathering any further can pay. */
 static bool tmerge_hybrid_holds(struct tmerge_hybrid *hybrid, u64 now)
 {
-	s64 saved = hybrid->cost.fixed_ns;
+	s64 saved = tmerge_hybrid_saved(hybrid);
 
 	if (!hybrid->expected || hybrid->return_ns > saved ||
 	    hybrid->count >= tmerge_batch_limit())
@@ -127,11 +147,27 @@ static bool tmerge_hybrid_goes(struct tmerge_hybrid *hybrid, u64 now)
 	return true;
 }
 
-/* Take the oldest requests, as many as a command may hold. */
+/*
+ * Requests for the next command. Where submitters take longer to come back
+ * than a command is worth, half of them are left for the one after it: the
+ * device works for one half while the other is on its way.
+ */
+static unsigned int tmerge_hybrid_share(const struct tmerge_hybrid *hybrid)
+{
+	unsigned int all = hybrid->count + hybrid->inside + hybrid->expected;
+	unsigned int limit = tmerge_batch_limit();
+
+	if (!hybrid->cost.page_ns ||
+	    hybrid->return_ns <= tmerge_hybrid_saved(hybrid))
+		return limit;
+	return min(limit, DIV_ROUND_UP(all, 2));
+}
+
+/* Take the oldest requests. */
 static void tmerge_hybrid_fetch(struct tmerge_hybrid *hybrid,
 				struct tmerge_flight *flight)
 {
-	unsigned int room = tmerge_batch_limit();
+	unsigned int room = tmerge_hybrid_share(hybrid);
 	struct bio *bio;
 
 	lockdep_assert_held(&hybrid->lock);
@@ -141,6 +177,7 @@ static void tmerge_hybrid_fetch(struct tmerge_hybrid *hybrid,
 		flight->requests++;
 	}
 	hybrid->count -= flight->requests;
+	hybrid->inside += flight->requests;
 }
 
 /* Ring the doorbell for what has gathered; the caller owns a slot. */
@@ -186,6 +223,7 @@ static bool tmerge_hybrid_land(struct tmerge *tmerge,
 					  now - flight->begun_ns);
 		tmerge_hybrid_served(hybrid, now, flight->requests);
 	}
+	hybrid->inside -= flight->requests;
 	hybrid->senders--;
 	more = tmerge_hybrid_goes(hybrid, now);
 	spin_unlock_irq(&hybrid->lock);

@@ -127,6 +127,7 @@ struct tmerge_flight {
  * @lock: guards all that follows up to @timer; taken with interrupts off
  * @pending: requests that gather, oldest first
  * @count: requests in @pending
+ * @inside: requests of commands that are sent
  * @senders: commands that are sent or about to be
  * @owed: commands that the worker has to send
  * @has_ahead: there is one in @ahead
@@ -148,6 +149,7 @@ struct tmerge_hybrid {
 	spinlock_t lock;
 	struct bio_list pending;
 	unsigned int count;
+	unsigned int inside;
 	unsigned int senders;
 	unsigned int owed;
 	bool has_ahead;
