@@ -130,6 +130,8 @@ pub const DEVICES: [Device; 13] = [
     },
     Device {
         own: true,
+        // Its disk takes bios; newer kernels have no file for a scheduler there.
+        queue: false,
         store: Store::Driver("capacity_mib", 1 << 20),
         ..Device::memory(
             "tmerge",
