@@ -12,6 +12,7 @@ use iostack_lab::{Lab, Request};
 use iostack_model::{Caveat, Job, OutcomeFile, Target, TargetKind};
 use serde::{Deserialize, Serialize};
 
+use crate::merging;
 use crate::simulate::changes;
 use crate::talk::Talk;
 use crate::trace::Wanted;
@@ -177,6 +178,9 @@ fn caveat(request: &Request, release: &str) -> Caveat {
 
 /// The far side: runs the order on the guest's device.
 pub(crate) fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
+    if merging::is_meant(order) {
+        return merging::run(ready);
+    }
     let order: Order = serde_json::from_value(order.clone()).map_err(|error| error.to_string())?;
     let target = match &ready.folder {
         Some(folder) => Target { kind: TargetKind::Directory, path: folder.clone() },

@@ -10,6 +10,7 @@ mod iolat;
 mod job;
 mod lab;
 mod merge;
+mod merging;
 mod repro;
 mod save;
 mod simulate;

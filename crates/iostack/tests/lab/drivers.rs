@@ -59,6 +59,25 @@ fn tmerge_keeps_what_it_is_given() {
     quick("tmerge");
 }
 
+#[test]
+fn tmerge_keeps_what_it_is_given_while_its_subsystems_take_turns() {
+    let _turn = turn_or_skip!("tmerge_keeps_what_it_is_given_while_its_subsystems_take_turns", "6.1");
+    let hybrid = ["--set", "sysfs.tmerge/subsystem=hybrid", "--trial", "refusals"];
+    let on = ["tmerge", "--emulate", "--capacity-mib", "32", "--bytes", "16m", "--cycles", "3"];
+    let tried = clean(&[&on[..], &hybrid, &["--trial", "subsystems", "--trial", "reload"]].concat());
+    assert!(number(&tried, "refusals", "refused") > 10);
+    assert!(number(&tried, "subsystems", "cycles") > 5);
+    assert_eq!(number(&tried, "subsystems", "errors"), 0);
+}
+
+#[test]
+fn a_group_of_the_library_is_one_command_and_hybrid_gathers_those_who_come_back() {
+    let _turn = turn_or_skip!("a_group_of_the_library_is_one_command", "6.1");
+    let tried = clean(&["tmerge", "--trial", "merging"]);
+    assert_eq!(number(&tried, "merging", "cycles"), 2 * 64);
+    assert_eq!(number(&tried, "merging", "refused"), 1);
+}
+
 /// 1 GiB of I/O and 1,000 cycles, on four processors.
 fn long(device: &str, kernel: &str) {
     let on = [device, "--kernel", kernel, "--processors", "4", "--time-limit", "3000"];

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::exit::Ended;
 use crate::lab::LabFlags;
+use crate::merging;
 use crate::talk::{self, Talk, paragraph};
 
 /// Arguments of `iostack lab test`.
@@ -65,18 +66,32 @@ enum TrialName {
     Refusals,
     /// Commands that time out, and lost completions.
     Faults,
+    /// Random mixed I/O while the I/O subsystems of tmerge take turns.
+    Subsystems,
+    /// Groups of the merge library, one command each; callers alone and
+    /// together under hybrid temporal merge. A boot of its own.
+    Merging,
 }
 
 impl TrialName {
-    const ALL: [TrialName; 4] =
-        [TrialName::Integrity, TrialName::Reload, TrialName::Refusals, TrialName::Faults];
+    const ALL: [TrialName; 6] = [
+        TrialName::Integrity,
+        TrialName::Subsystems,
+        TrialName::Reload,
+        TrialName::Refusals,
+        TrialName::Faults,
+        TrialName::Merging,
+    ];
 
-    fn kind(self) -> TrialKind {
+    /// `None` for what is no trial of any disk.
+    fn kind(self) -> Option<TrialKind> {
         match self {
-            TrialName::Integrity => TrialKind::Integrity,
-            TrialName::Reload => TrialKind::Reload,
-            TrialName::Refusals => TrialKind::Refusals,
-            TrialName::Faults => TrialKind::Faults,
+            TrialName::Integrity => Some(TrialKind::Integrity),
+            TrialName::Reload => Some(TrialKind::Reload),
+            TrialName::Refusals => Some(TrialKind::Refusals),
+            TrialName::Faults => Some(TrialKind::Faults),
+            TrialName::Subsystems => Some(TrialKind::Subsystems),
+            TrialName::Merging => None,
         }
     }
 
@@ -93,6 +108,9 @@ impl TrialName {
             }
             TrialName::Refusals if !device.own => {
                 Some(format!("{name} injects no medium errors; scsi_ram, ata_ram and tmerge do"))
+            }
+            TrialName::Subsystems | TrialName::Merging if name != "tmerge" => {
+                Some(format!("{name} has no subsystems and no command for several requests; tmerge has"))
             }
             TrialName::Faults if !matches!(name, "scsi_ram" | "ata_ram") => {
                 Some(format!("{name} loses no commands; scsi_ram and ata_ram do"))
@@ -127,21 +145,18 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     if !args.emulate && lab.has_kvm(&request) {
         request.accelerator = Accelerator::Kvm;
     }
-    let trials = names.iter().map(|name| trial(args, *name, device)).collect();
+    let trials: Vec<Trial> = names.iter().filter_map(|name| trial(args, *name, device)).collect();
     let mut given = Vec::new();
-    let mut unread = None;
-    let booted = lab.boot(&request, Work::Trial(trials), &mut |message| match message {
-        Message::Hello { release } => talk.say(&format!("Linux {release} is up")),
-        Message::Step { text } => talk.live(text),
-        Message::Value { name, value } if name == "findings" => match serde_json::from_value(value.clone()) {
-            Ok(findings) => given.push(findings),
-            Err(error) => unread = Some(error),
-        },
-        _ => {}
-    })?;
-    talk.clear();
-    if let Some(error) = unread {
-        bail!("the guest's findings cannot be read: {error}");
+    let mut release = String::new();
+    if !trials.is_empty() {
+        (release, given) = boot(&lab, &request, Work::Trial(trials), &talk)?;
+    }
+    if names.contains(&TrialName::Merging) {
+        // What it counts must not depend on who is quicker: virtual time.
+        let exact = Request { accelerator: Accelerator::Exact, processors: 1, ..request.clone() };
+        let (of, found) = boot(&lab, &exact, Work::Job(merging::order()), &talk)?;
+        release = of;
+        given.extend(found);
     }
     ensure!(given.len() == names.len(), "the guest did {} trials of {}", given.len(), names.len());
     let tried: Vec<Tried> = names
@@ -149,8 +164,8 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
         .zip(given)
         .map(|(trial, findings): (TrialName, Findings)| Tried {
             device: request.device.clone(),
-            kernel: booted.release.clone(),
-            processors: request.processors,
+            kernel: release.clone(),
+            processors: if trial == TrialName::Merging { 1 } else { request.processors },
             seed: args.seed,
             trial,
             clean: findings.is_clean(),
@@ -161,6 +176,32 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     Ok(if tried.iter().all(|one| one.clean) { Ended::Done } else { Ended::FoundProblem })
 }
 
+/// One boot: the kernel's release, and what was found.
+fn boot(
+    lab: &Lab<'_>,
+    request: &Request,
+    work: Work,
+    talk: &Talk,
+) -> anyhow::Result<(String, Vec<Findings>)> {
+    let mut given: Vec<Findings> = Vec::new();
+    let mut unread = None;
+    let booted = lab.boot(request, work, &mut |message| match message {
+        Message::Hello { release } => talk.say(&format!("Linux {release} is up")),
+        Message::Step { text } => talk.live(text),
+        Message::Value { name, value } if name == "findings" => match serde_json::from_value(value.clone()) {
+            Ok(findings) => given.push(findings),
+            Err(error) => unread = Some(error),
+        },
+        _ => {}
+    })?;
+    talk.clear();
+    match unread {
+        Some(error) => bail!("the guest's findings cannot be read: {error}"),
+        None => Ok((booted.release, given)),
+    }
+}
+
+/// What is to be tried: the trial with a boot of its own comes last.
 fn names(args: &TestArgs, device: &Device) -> anyhow::Result<Vec<TrialName>> {
     ensure!((1..=64).contains(&args.threads), "`--threads {}` cannot be had; choose 1 to 64", args.threads);
     ensure!((1..=64).contains(&args.processors), "`--processors {}`: choose 1 to 64", args.processors);
@@ -171,22 +212,24 @@ fn names(args: &TestArgs, device: &Device) -> anyhow::Result<Vec<TrialName>> {
     }
     let asked = if args.trial.is_empty() { &TrialName::ALL[..] } else { &args.trial };
     let refused = asked.iter().find_map(|name| name.refused_by(device));
-    let possible: Vec<_> = asked.iter().copied().filter(|name| name.refused_by(device).is_none()).collect();
+    let mut possible: Vec<_> =
+        asked.iter().copied().filter(|name| name.refused_by(device).is_none()).collect();
+    possible.sort_by_key(|name| *name == TrialName::Merging);
     match refused {
         Some(why) if !args.trial.is_empty() || possible.is_empty() => bail!("{why}"),
         _ => Ok(possible),
     }
 }
 
-fn trial(args: &TestArgs, name: TrialName, device: &Device) -> Trial {
-    Trial {
-        kind: name.kind(),
+fn trial(args: &TestArgs, name: TrialName, device: &Device) -> Option<Trial> {
+    Some(Trial {
+        kind: name.kind()?,
         bytes: if name == TrialName::Faults { args.bytes.0 / 16 } else { args.bytes.0 },
         cycles: args.cycles,
         threads: args.threads,
         seed: args.seed,
         module: device.driver.replace('-', "_"),
-    }
+    })
 }
 
 fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<()> {
@@ -239,6 +282,10 @@ fn summary(tried: &Tried) -> String {
         TrialName::Integrity => String::new(),
         TrialName::Refusals => format!("; {} refused for bad sectors", found.refused),
         TrialName::Faults => format!("; {} ended as errors", found.errors),
+        TrialName::Subsystems => format!("; the subsystem changed {} times", found.cycles),
+        TrialName::Merging => {
+            format!("; {} groups, {} refused for a bad sector", found.cycles, found.refused)
+        }
         TrialName::Reload => {
             format!("; loaded {} times, memory grew by {} KiB", found.cycles, found.growth_kib)
         }

@@ -8,6 +8,7 @@
 
 mod lane;
 mod reload;
+mod subsystems;
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -33,6 +34,8 @@ pub enum TrialKind {
     Faults,
     /// The driver is unloaded and loaded again and again: nothing is left behind.
     Reload,
+    /// The I/O subsystem is changed again and again under random mixed I/O, every sector checked.
+    Subsystems,
 }
 
 /// One trial.
@@ -69,7 +72,7 @@ pub struct Findings {
     pub errors: u64,
     /// Sectors that held something else than was written last.
     pub wrong_sectors: u64,
-    /// Times that the driver was unloaded and loaded.
+    /// Times that the driver was unloaded and loaded, that the subsystem was changed, or groups that were sent.
     pub cycles: u32,
     /// Memory that did not come back, from the fifth cycle to the last.
     pub growth_kib: i64,
@@ -116,6 +119,7 @@ pub(super) fn run(trials: &[Trial], plan: &Plan, ready: &Ready) -> Result<(), St
             TrialKind::Refusals => refusals(trial, ready)?,
             TrialKind::Faults => faults(trial, ready)?,
             TrialKind::Reload => reload::reload(trial, plan)?,
+            TrialKind::Subsystems => subsystems::subsystems(trial, ready)?,
         };
         let injected = matches!(trial.kind, TrialKind::Refusals | TrialKind::Faults);
         findings.complaints = log.complaints();
