@@ -246,7 +246,7 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
     );
     for one in tried {
         let verdict = if one.clean { "ok   " } else { "WRONG" };
-        let first = format!("{verdict} {:<10}", one.trial.word());
+        let first = format!("{verdict} {:<11}", one.trial.word());
         out += &paragraph(&first, &summary(one), 17);
         for text in &one.findings.wrong {
             out += &paragraph("        wrong: ", text, 10);
