@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use iostack_lab::devices::Device;
 use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
@@ -21,6 +21,9 @@ const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
 /// Schedulers of today's kernels.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// A boot that does many steps may take so long.
+const STEPS_LIMIT_SECONDS: u64 = 3600;
 
 /// Flags of everything that boots.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -120,10 +123,17 @@ pub(crate) fn device(typed: Option<&str>) -> Option<&str> {
 /// What travels to the far side.
 #[derive(Serialize, Deserialize)]
 struct Order {
-    jobs: Vec<Job>,
+    steps: Vec<Step>,
     stages: bool,
     layers: bool,
     sample_rate: u32,
+}
+
+/// Jobs, after these settings of the device: path below `/sys/block/DISK`, value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Step {
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) jobs: Vec<Job>,
 }
 
 /// The near side: runs the jobs on `device`, looked at as `wanted`.
@@ -142,29 +152,59 @@ pub(crate) fn execute(
         request.accelerator = Accelerator::Kvm;
         request.processors = 2;
     }
+    let steps = vec![Step { settings: Vec::new(), jobs }];
+    let mut files = travel(&lab, &request, steps, wanted, talk)?;
+    files.pop().context("the guest ended without an outcome")
+}
+
+/// The near side: does the steps in one boot, in virtual time. One file of outcomes a step.
+pub(crate) fn execute_steps(
+    device: &str,
+    set: &[String],
+    steps: Vec<Step>,
+    stop: &AtomicBool,
+    talk: &Talk,
+) -> anyhow::Result<Vec<OutcomeFile>> {
+    let flags = LabFlags { time_limit: Some(STEPS_LIMIT_SECONDS), ..LabFlags::default() };
+    let request = flags.request(device, set)?;
+    let say = |text: &str| talk.say(text);
+    let lab = Lab::open(&say, stop)?;
+    let count = steps.len();
+    let files = travel(&lab, &request, steps, Wanted::default(), talk)?;
+    ensure!(files.len() == count, "the guest did {} steps of {count}", files.len());
+    Ok(files)
+}
+
+/// Boots, sends the steps, and brings the outcomes back.
+fn travel(
+    lab: &Lab<'_>,
+    request: &Request,
+    steps: Vec<Step>,
+    wanted: Wanted,
+    talk: &Talk,
+) -> anyhow::Result<Vec<OutcomeFile>> {
     let Wanted { stages, layers, sample_rate, .. } = wanted;
-    let order = serde_json::to_value(Order { jobs, stages, layers, sample_rate })?;
-    let mut given = None;
-    let booted = lab.boot(&request, Work::Job(order), &mut |message| match message {
+    let order = serde_json::to_value(Order { steps, stages, layers, sample_rate })?;
+    let mut given = Vec::new();
+    let booted = lab.boot(request, Work::Job(order), &mut |message| match message {
         Message::Hello { release } => talk.say(&format!("Linux {release} is up")),
         Message::Value { name, value } if name == "live" => talk.live(value.as_str().unwrap_or_default()),
-        Message::Value { name, value } if name == "outcome" => given = Some(value.clone()),
+        Message::Value { name, value } if name == "outcome" => given.push(value.clone()),
         _ => {}
     })?;
     talk.clear();
-    let given = given.context("the guest ended without an outcome")?;
-    let mut file: OutcomeFile =
-        serde_json::from_value(given).context("the guest's outcome cannot be read")?;
-    for outcome in &mut file.outcomes {
+    let read = |value| serde_json::from_value(value).context("the guest's outcome cannot be read");
+    let mut files: Vec<OutcomeFile> = given.into_iter().map(read).collect::<Result<_, _>>()?;
+    for outcome in files.iter_mut().flat_map(|file| &mut file.outcomes) {
         outcome.target = Target { kind: TargetKind::Lab, path: request.device.clone().into() };
         // The lab's clock is its own, and said by its own doubt.
         outcome.caveats.retain(|doubt| !matches!(doubt, Caveat::ClockNotInvariant { .. }));
-        outcome.caveats.insert(0, caveat(&request, &booted.release));
+        outcome.caveats.insert(0, caveat(request, &booted.release));
     }
     for line in &booted.complaints {
         talk.warn(&format!("the guest's kernel complained: {line}"));
     }
-    Ok(file)
+    Ok(files)
 }
 
 fn caveat(request: &Request, release: &str) -> Caveat {
@@ -193,9 +233,16 @@ pub(crate) fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), St
         ..Wanted::default()
     };
     let live = |text: &str| value("live", text.into());
-    let ran = crate::cmd::run::run_jobs(order.jobs, Some(&target), true, wanted, Some(&live), &live);
-    let file = ran.map_err(|error| format!("{error:#}"))?;
-    value("outcome", serde_json::to_value(&file).map_err(|error| error.to_string())?);
+    for Step { settings, jobs } in order.steps {
+        for (path, text) in settings {
+            let path = format!("/sys/block/{}/{path}", ready.disk);
+            std::fs::write(&path, &text)
+                .map_err(|error| format!("cannot write `{text}` to `{path}`: {error}"))?;
+        }
+        let ran = crate::cmd::run::run_jobs(jobs, Some(&target), true, wanted, Some(&live), &live);
+        let file = ran.map_err(|error| format!("{error:#}"))?;
+        value("outcome", serde_json::to_value(&file).map_err(|error| error.to_string())?);
+    }
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use crate::repro::counted::{self, Case};
 use crate::repro::experiment::Experiment;
 use crate::repro::gather::{self, Planned};
 use crate::repro::published::{Document, Published};
-use crate::repro::{basis, builtin, markdown};
+use crate::repro::{basis, builtin, markdown, worked};
 use crate::save;
 use crate::sweep::pool::{self, Given, Task};
 use crate::sweep::watch::{parallel, watched};
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     let experiments: Vec<&Experiment> = experiments.iter().collect();
     let repro = if counted_ones > 0 {
-        whole(counted(&experiments, &known(&args.costs)?, &talk)?, &published)
+        whole(in_lab(&experiments, &known(&args.costs)?, &talk)?, &published)
     } else {
         let reproduced = reproduce(&experiments, args.parallel.map(usize::from), &talk);
         let platforms = basis::platforms(&experiments, &reproduced);
@@ -132,6 +132,21 @@ fn known(files: &[PathBuf]) -> anyhow::Result<Vec<IoCost>> {
         costs.extend(stored);
     }
     Ok(costs)
+}
+
+/// Runs the jobs of experiments that have such in the lab, counts the others.
+fn in_lab(experiments: &[&Experiment], known: &[IoCost], talk: &Talk) -> anyhow::Result<Vec<Reproduced>> {
+    let costs: Vec<&Experiment> = experiments.iter().copied().filter(|one| !one.runs_jobs()).collect();
+    let mut costs = counted(&costs, known, talk)?.into_iter();
+    let mut all = Vec::new();
+    for one in experiments {
+        if one.runs_jobs() {
+            all.push(worked::run(one, iostack_host::signals::stop_flag(), talk)?);
+        } else {
+            all.extend(costs.next());
+        }
+    }
+    Ok(all)
 }
 
 /// Counts what is not known yet, each case once, however many experiments ask for it.

@@ -4,7 +4,7 @@
 //! title = ".."   source = ".."   measured = ".."   simulated = ".."
 //! [job]                           # options of every curve's job
 //! [[curve]]                       # runs that belong together: a device, a job, perhaps something varied; or, with
-//!                                 # `cost` for `device`, cases that the lab counts
+//!                                 # `cost` for `device`, cases that the lab counts; a device `lab:..` runs there
 //! [[plot]]                        # a figure of the curves, over what they vary or over time
 //! [[verdict]]                     # a published claim, the predicate it is put to, on which curve
 //! ```
@@ -131,9 +131,14 @@ fn typed(options: &Options) -> Vec<(String, String)> {
 }
 
 impl Experiment {
-    /// True when the lab counts it: that boots machines.
+    /// True when it is made in the lab: that boots machines.
     pub(crate) fn is_counted(&self) -> bool {
-        self.curves.iter().any(|curve| curve.cost.is_some())
+        self.curves.iter().any(|curve| curve.device.starts_with("lab:"))
+    }
+
+    /// True when jobs run there, and nothing is counted.
+    pub(crate) fn runs_jobs(&self) -> bool {
+        self.is_counted() && self.curves.iter().all(|curve| curve.cost.is_none())
     }
 
     /// An experiment of a file; `claims` are those it may name, `path` names it in errors.
@@ -192,7 +197,7 @@ fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
     match (&raw.cost, raw.device.is_empty()) {
         (Some(cost), true) => return counted(raw, cost),
         (None, false) => {}
-        _ => return Err("a curve has either a `device` to simulate or a `cost` to count".to_owned()),
+        _ => return Err("a curve has either a `device` to run on or a `cost` to count".to_owned()),
     }
     let mut options = shared.clone();
     options.extend(raw.job.clone());

@@ -130,7 +130,8 @@ written by `iostack repro --lab --markdown`, which boots about 30 machines, half
 compares, since a new package of the kernel gives new numbers. A part of it: `iostack repro lab-layers`, or any of the
 commands under it. [lab.md](lab.md) says how it is counted. Every case: 4 KiB, one at a time, one processor, the mode of
 1,000 I/Os (never a mean), mitigations off unless said otherwise. `iostack repro --lab` ends in exit 1 when a claim does
-not hold, and some do not: a kernel of 2008 is no kernel of today, and an instruction is no clock.
+not hold, and some do not: a kernel of 2008 is no kernel of today, and an instruction is no clock. `lab-merge` counts
+nothing: its jobs run in the emulated machine's own time, in which an instruction takes a nanosecond.
 
 ";
 
@@ -227,8 +228,26 @@ fn table(curve: &ReproCurve) -> String {
         text += &format!("| --- |{}\n", " ---: |".repeat(costs.len()));
         text += &figures(&costs);
     }
+    text += &ran(curve);
     let last = curve.points.last().map_or("", |point| &point.command);
     text + &format!("\n```sh\n{last}\n```\n")
+}
+
+/// The points of a curve whose jobs ran.
+fn ran(curve: &ReproCurve) -> String {
+    let outcomes = curve.points.iter().filter_map(|point| Some((&point.at, point.outcome.as_ref()?)));
+    let mut text = String::new();
+    for (at, outcome) in outcomes {
+        if text.is_empty() {
+            text += &format!("| {} | MB/s | I/Os a second | median, us | p99, us |\n", curve.varied);
+            text += "| --- | ---: | ---: | ---: | ---: |\n";
+        }
+        let latency = outcome.latency();
+        let us = |share| latency.quantile_ns(share).map_or("-".to_owned(), |ns| format!("{}", ns / 1000));
+        let (rate, mega) = (outcome.rate(), outcome.bandwidth() / 1e6);
+        text += &format!("| {at} | {mega:.1} | {rate:.0} | {} | {} |\n", us(0.5), us(0.99));
+    }
+    text
 }
 
 fn row(costs: &[(&str, &IoCost)], cell: impl Fn(&str, &IoCost) -> String) -> String {

@@ -21,6 +21,7 @@ pub(crate) mod markdown;
 pub(crate) mod predicate;
 pub(crate) mod published;
 pub(crate) mod raw;
+pub(crate) mod worked;
 
 #[cfg(test)]
 mod predicate_tests;

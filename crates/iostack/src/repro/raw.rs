@@ -30,7 +30,7 @@ pub(super) type Options = BTreeMap<String, toml::Value>;
 #[serde(deny_unknown_fields)]
 pub(super) struct Curve {
     pub(super) name: String,
-    /// The simulated device.
+    /// The simulated device, or `lab:DEVICE`, where the job then runs.
     #[serde(default)]
     pub(super) device: String,
     /// Or a case that the lab counts, in the words of `iostack lab cost --diff`: `device=brd,op=write`.

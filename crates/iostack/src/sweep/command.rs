@@ -12,7 +12,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) jobs: &'a [PathBuf],
     /// Sections of them.
     pub(crate) sections: &'a [String],
-    /// The device.
+    /// The device; one of the lab's begins with `lab:`.
     pub(crate) device: &'a str,
     /// Its changed numbers.
     pub(crate) changes: &'a [(String, String)],
@@ -20,12 +20,13 @@ pub(crate) struct Parts<'a> {
     pub(crate) options: &'a [(String, String)],
 }
 
-/// `iostack run --on sim:DEVICE ...`.
+/// `iostack run --on sim:DEVICE ...`, or `--on lab:DEVICE`.
 pub(crate) fn of(parts: &Parts<'_>) -> String {
     let mut words = vec!["iostack".to_owned(), "run".to_owned()];
     words.extend(parts.jobs.iter().map(|path| quoted(&path.display().to_string())));
     words.push("--on".to_owned());
-    words.push(quoted(&format!("sim:{}", parts.device)));
+    let kind = if parts.device.starts_with("lab:") { "" } else { "sim:" };
+    words.push(quoted(&format!("{kind}{}", parts.device)));
     for section in parts.sections {
         words.push("--section".to_owned());
         words.push(quoted(section));
