@@ -6,6 +6,7 @@
 //! ```
 
 use std::fs::File as Plain;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -237,7 +238,9 @@ impl Caller<'_> {
             }
         }
         let started = Instant::now();
-        let done = self.ask(how, list);
+        // All threads of a cell meet at its end: one that unwinds would leave the others waiting for ever.
+        let done = catch_unwind(AssertUnwindSafe(|| self.ask(how, list)))
+            .unwrap_or_else(|_| Err(std::io::Error::other("a mistake in the library: the call panicked")));
         let ended = Instant::now();
         self.latency.record((ended - started).as_nanos() as u64);
         self.ios += list.len() as u64;
