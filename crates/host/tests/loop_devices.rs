@@ -318,6 +318,6 @@ fn the_run_that_holds_a_scheduler() {
     let _guard = set_scheduler(&value(HELD_DEVICE), &value(HELD_SCHEDULER), &journal).expect("it is free");
     println!("ready");
     loop {
-        std::thread::sleep(std::time::Duration::from_secs(1));
+        std::thread::sleep(Duration::from_secs(1));
     }
 }
