@@ -91,6 +91,14 @@ pub struct MergeFit {
     pub holds: bool,
 }
 
+impl MergeFit {
+    /// Percent of itself that no point is further than from the line: whole, and 1 at least.
+    pub fn residual_percent(&self) -> f64 {
+        // What is whole but for rounding is not one more.
+        (self.residual * 100.0 - 1e-9).ceil().max(1.0)
+    }
+}
+
 /// Time of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MergePoint {

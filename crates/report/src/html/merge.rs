@@ -113,7 +113,7 @@ fn cost(fit: &MergeFit, sheet: &mut Sheet) -> String {
         sheet.figure(&plot),
         with_interval(Quantity::Nanos, fit.fixed),
         with_interval(Quantity::Nanos, fit.each),
-        fit.residual * 100.0,
+        fit.residual_percent(),
         fit.bend,
         escape::text(&crate::text::gain(fit)),
     )

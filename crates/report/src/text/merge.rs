@@ -100,7 +100,7 @@ fn fit(fit: &MergeFit) -> String {
         &format!(
             "{verdict}: no point is further than {:.0} % from it; a request more costs {:.2} times as much in large \
              commands as in small ones.",
-            fit.residual * 100.0,
+            fit.residual_percent(),
             fit.bend
         ),
     );
