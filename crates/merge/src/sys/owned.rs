@@ -261,6 +261,26 @@ mod tests {
     }
 
     #[test]
+    fn a_waker_that_panics_is_called_once_and_frees_nothing_twice() {
+        struct Panics;
+        impl Wake for Panics {
+            fn wake(self: Arc<Self>) {
+                panic!("a waker should not");
+            }
+        }
+        let freed = Arc::default();
+        let (mut owned, request) = lend(&freed);
+        assert!(owned.poll(&Waker::from(Arc::new(Panics))).is_pending());
+        let request = request.claim().expect("nobody took it back");
+        assert!(std::panic::catch_unwind(|| fill(request)).is_err());
+        assert_eq!(Arc::strong_count(&owned.shared), 1, "the request's share went once");
+        let Poll::Ready((result, buffer)) = owned.poll(Waker::noop()) else { panic!("it is through") };
+        assert_eq!(result.expect("all came"), 6);
+        drop((owned, buffer));
+        assert_eq!(freed.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
     fn either_it_is_sent_or_it_is_taken_back() {
         let freed = Arc::default();
         let (owned, request) = lend(&freed);

@@ -13,6 +13,7 @@
 
 use std::io;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -104,8 +105,8 @@ impl Request {
             Ok(bytes) => i32::try_from(bytes).expect("requests are below 2 GiB"),
             Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
         };
-        self.finish(returned);
-        std::mem::forget(self);
+        // Whom this wakes may panic: the request is completed nevertheless, and not once more by being dropped.
+        ManuallyDrop::new(self).finish(returned);
     }
 
     fn finish(&self, returned: i32) {
