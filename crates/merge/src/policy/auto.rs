@@ -15,8 +15,8 @@ use super::{Advice, Carry};
 use crate::Policy;
 use crate::sys::{Device, Pending, Request, process_cpu_ns};
 
-/// The way that is tried. Hybrid begins with plain calls and takes longer than a trial to learn that others are better.
-pub(crate) const MERGING: Policy = Policy::Stm;
+/// The way that is tried: it goes as synchronous temporal merge where the device serves one batch at a time, by the costs that it fits.
+pub(crate) const MERGING: Policy = Policy::Hybrid;
 /// Calls between two looks at the clock while all are counted.
 const LOOK: u64 = 16;
 
