@@ -111,8 +111,8 @@ fn cost(fit: &MergeFit, sheet: &mut Sheet) -> String {
         "<div class=\"figures\">{}</div><p>c = {}, x = {}. {holds}: no point is further than {:.0}\u{202f}% from it; a \
          request more costs {:.2} times as much in large commands as in small ones. {}</p>",
         sheet.figure(&plot),
-        with_interval(Quantity::Nanos, fit.fixed),
-        with_interval(Quantity::Nanos, fit.each),
+        with_interval(Quantity::Nanos, Interval { mean: fit.cost.fixed_ns, ..fit.fixed }),
+        with_interval(Quantity::Nanos, Interval { mean: fit.cost.each_ns, ..fit.each }),
         fit.residual_percent(),
         fit.bend,
         escape::text(&crate::text::gain(fit)),
