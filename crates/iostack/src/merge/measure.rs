@@ -39,7 +39,7 @@ pub(crate) fn measure(bench: &Bench<'_>, plan: &Plan, talk: &Talk, started: Inst
     let (mut rng, mut workers) = (Rng::stream(bench.seed, 0xce11), WorkerWatch::default());
     let slice = Duration::from_nanos(plan.slice.0);
     let mut left = plan.expected() - plan.fit_time();
-    for number in 0..plan.rounds {
+    for number in (0..plan.rounds).take_while(|_| !bench.stopped()) {
         let title = format!("round {} of {}", number + 1, plan.rounds);
         talk.step(&title, elapsed(), elapsed() + left);
         for index in shuffled(cells.len(), &mut rng) {
