@@ -86,12 +86,12 @@ fn verdict(table: &MergeTable, simulated: bool) -> MergeVerdict {
 
 fn recommended(table: &MergeTable, candidate: &Candidate<'_>) -> String {
     let (at, ratio) = candidate.best();
-    let over = table.ask.over();
     let text = format!(
-        "{}: {} the IOPS of {} at {at} {over}, at {:.2} times its CPU per I/O",
+        "{}: {} the IOPS of {} at {}, at {:.2} times its CPU per I/O",
         candidate.policy,
         times(ratio),
         base(table),
+        counted(at, table.ask),
         ratio.cpu.mean
     );
     let columns: Vec<u32> = candidate.better.iter().map(|(at, _)| *at).collect();
@@ -125,15 +125,21 @@ fn nothing(table: &MergeTable) -> String {
         .max_by(|a, b| a.1.iops.mean.total_cmp(&b.1.iops.mean));
     let nearest = nearest.map(|(cell, ratio)| {
         format!(
-            " The nearest is {} at {} {}: {} its IOPS, at {:.2} times its CPU per I/O.",
+            " The nearest is {} at {}: {} its IOPS, at {:.2} times its CPU per I/O.",
             cell.policy,
-            cell.column,
-            table.ask.over(),
+            counted(cell.column, table.ask),
             times(ratio),
             ratio.cpu.mean
         )
     });
     format!("{}: nothing here is better.{}", base(table), nearest.unwrap_or_default())
+}
+
+/// `8 callers`, `1 request in a group`.
+fn counted(column: u32, ask: MergeAsk) -> String {
+    let over = ask.over();
+    let one = over.replacen("callers", "caller", 1).replacen("requests", "request", 1);
+    format!("{column} {}", if column == 1 { &one } else { over })
 }
 
 /// The base as people call it.
