@@ -71,11 +71,35 @@ fn pages_of_a_flash_page_and_of_several_planes_share_a_sense() {
         world(&[("flash.page", "16KiB"), ("flash.pages_per_block", "8"), ("channel.command", "1us")]);
     assert_eq!(alone(&mut unit, Kind::Read, 0, 16 << 10).0, 25_000 + 1_000 + 4 * CHANNEL);
     let planes = [("flash.planes", "2"), ("flash.channels", "1"), ("flash.chips", "1")];
-    let mut all = world(&planes);
-    assert_eq!(alone(&mut all, Kind::Read, 0, 8192).0, 25_000 + 2 * CHANNEL);
-    assert_eq!(alone(&mut all, Kind::Read, 0, 12288).0, 25_000 + 2 * CHANNEL + 25_000 + CHANNEL);
-    let mut none = world(&[&planes[..], &[("flash.multi_plane", "none")]].concat());
-    assert_eq!(alone(&mut none, Kind::Read, 0, 12288).0, 3 * (25_000 + CHANNEL));
+    // Neighbours were programmed together, so that their numbers match.
+    for together in ["matching", "independent"] {
+        let mut world = world(&[&planes[..], &[("flash.multi_plane", together)]].concat());
+        assert_eq!(alone(&mut world, Kind::Read, 0, 8192).0, 25_000 + 2 * CHANNEL);
+        assert_eq!(alone(&mut world, Kind::Read, 0, 12288).0, 25_000 + 2 * CHANNEL + 25_000 + CHANNEL);
+    }
+    for alone_each in [&[][..], &[("flash.multi_plane", "none")]] {
+        let mut world = world(&[&planes[..], alone_each].concat());
+        assert_eq!(alone(&mut world, Kind::Read, 0, 12288).0, 3 * (25_000 + CHANNEL));
+    }
+}
+
+#[test]
+fn unrelated_reads_of_a_die_wait_for_each_other_unless_its_planes_are_independent() {
+    let planes = [("flash.planes", "4"), ("channel.rate", "40.96GB/s"), ("flash.capacity", "256MiB")];
+    let rate = |together: &[(&str, &str)]| {
+        let mut world = world(&[&planes[..], together].concat());
+        closed(&mut world, 1000, 60_000, random(Kind::Read, 256 << 20)).per_second
+    };
+    // As dies of one plane do: each is busy until its data has left.
+    let dies = 4.0 / 25.1e-6;
+    near(rate(&[]), dies, 0.003);
+    // Of the 64 that are looked at, few have the number of the first: 512 pages of a plane, 32 numbers.
+    let matching = rate(&[("flash.multi_plane", "matching")]) / dies;
+    let independent = rate(&[("flash.multi_plane", "independent")]) / dies;
+    assert!(matching > 1.0 && matching < independent, "{matching} {independent}");
+    // All four sense in each turn; their data leaves one after the other.
+    // Two dies share a channel, so that some of it waits.
+    near(independent, 4.0 * 25.1 / 25.4, 0.02);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn device(rng: &mut Rng) -> Vec<(&'static str, String)> {
         ("flash.read", "25us".into()),
         ("flash.program", "200us".into()),
         ("flash.erase", "1500us".into()),
-        ("flash.multi_plane", pick(&["none", "writes", "all"])),
+        ("flash.multi_plane", pick(&["none", "writes", "matching", "independent"])),
         ("flash.cache_register", pick(&["no", "yes"])),
         ("flash.read_priority", pick(&["no", "yes"])),
         ("flash.overtake", pick(&["1", "16"])),

@@ -15,6 +15,7 @@
 //! (`gc.free_low`): one that the host may open, one that moved pages may open, one that is being won.
 
 use super::die::Phase;
+use super::spec::ReadsTogether;
 use super::ssd::{DIE, Ssd};
 use crate::engine::{Sim, token};
 use crate::ftl::{Block, Place, Urgency};
@@ -114,7 +115,8 @@ impl Ssd {
 
     /// Senses the next flash page with valid data, in each plane that has no flash page full of them yet.
     fn move_sense(&mut self, number: u32, sim: &mut Sim) -> bool {
-        let (unit, together) = (self.spec.unit, self.spec.die.reads_together);
+        // The valid pages of two victims have different numbers.
+        let (unit, together) = (self.spec.unit, self.spec.die.reads_together == ReadsTogether::Any);
         let collector = &mut self.dies[number as usize].collector;
         collector.sensed = 0;
         for work in &mut collector.planes {

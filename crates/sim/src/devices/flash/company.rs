@@ -1,7 +1,11 @@
-//! Which reads share a sense? Those of the same flash page, and with `flash.multi_plane = all` those of other planes.
+//! Which reads share a sense? Those of the same flash page, and those of other planes that `flash.multi_plane` allows.
+//!
+//! A die whose planes are not `independent` takes one page number for all of them: unrelated reads then wait for each other,
+//! while neighbours, which were programmed together, still come together if it is `matching`.
 
 use super::buffer::NONE;
 use super::die::{Phase, Slot};
+use super::spec::ReadsTogether;
 use super::ssd::Ssd;
 use crate::engine::Time;
 use crate::ftl::Place;
@@ -17,7 +21,8 @@ impl Ssd {
         if die.phase != Phase::Sensing || !self.shares {
             return false;
         }
-        let planes = self.spec.die.reads_together && die.sensing_since == now;
+        let planes =
+            if die.sensing_since == now { self.spec.die.reads_together } else { ReadsTogether::None };
         let Some(last) = self.company(die.active, self.slot_of(id), planes) else { return false };
         self.slot(id).next = NONE;
         self.slot(last).next = id;
@@ -47,11 +52,11 @@ impl Ssd {
         }
     }
 
-    /// The last of a list of reads, if another one may join them: of a flash page that is among them, or (with `planes`) of
-    /// a plane that is not.
-    fn company(&self, mut id: u32, slot: Slot, planes: bool) -> Option<u32> {
+    /// The last of a list of reads, if another one may join them: of a flash page that is among them, or, as `planes` allows,
+    /// of a plane that is not.
+    fn company(&self, mut id: u32, slot: Slot, planes: ReadsTogether) -> Option<u32> {
         let (page, plane) = self.flash_page(slot);
-        let (mut same_page, mut same_plane, mut last) = (false, false, NONE);
+        let (mut same_page, mut may_join, mut last) = (false, planes != ReadsTogether::None, NONE);
         while id != NONE {
             let other = self.slot_of(id);
             if other.slc != slot.slc {
@@ -59,10 +64,21 @@ impl Ssd {
             }
             let (other_page, other_plane) = self.flash_page(other);
             same_page |= page == other_page;
-            same_plane |= plane == other_plane;
+            may_join &= plane != other_plane
+                && (planes == ReadsTogether::Any
+                    || self.number_in_block(slot, page) == self.number_in_block(other, other_page));
             (last, id) = (id, other.next);
         }
-        (same_page || planes && !same_plane).then_some(last)
+        (same_page || may_join).then_some(last)
+    }
+
+    /// The number of a page of the flash in its block, which planes that are not independent must share.
+    fn number_in_block(&self, slot: Slot, page: u32) -> u32 {
+        if slot.slc {
+            page / self.layout.counts.planes
+        } else {
+            page % (self.spec.pages_per_block / self.spec.unit)
+        }
     }
 
     /// A page of the flash, and its plane.

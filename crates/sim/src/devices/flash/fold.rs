@@ -7,7 +7,7 @@
 //! Done by dies that have nothing else to do, and with `slc.full = fold` also when a write finds the log full.
 
 use super::die::Phase;
-use super::spec::PLANES_MAX;
+use super::spec::{PLANES_MAX, ReadsTogether};
 use super::ssd::{DIE, Ssd};
 use crate::engine::{Sim, token};
 use crate::ftl::Stream;
@@ -48,7 +48,9 @@ impl Ssd {
     /// Senses what is valid among the next pages of the log.
     fn fold_sense(&mut self, number: u32, sim: &mut Sim) -> bool {
         let slc = self.slc.as_ref().expect("only what is there is folded");
-        let planes = if self.spec.die.reads_together { self.layout.counts.planes } else { 1 };
+        // Neighbours in the log: their numbers match.
+        let alone = self.spec.die.reads_together == ReadsTogether::None;
+        let planes = if alone { 1 } else { self.layout.counts.planes };
         let fold = &mut self.dies[number as usize].fold;
         if !fold.held.is_empty() {
             return false;

@@ -31,9 +31,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     needs("flash.erase", Unit::Time, "erasing a block"),
     with(
         "flash.multi_plane",
-        Unit::Word(&["none", "writes", "all"]),
-        "all",
-        "what planes of a die do together: nothing, program and erase, or sense as well",
+        Unit::Word(&["none", "writes", "matching", "independent"]),
+        "writes",
+        "what planes of a die do together: nothing; program, erase; sense pages of one number, too; sense any",
     ),
     with("flash.cache_register", YES_NO, "no", "a die senses the next page while the last one leaves it"),
     with("flash.read_priority", YES_NO, "yes", "reads overtake programs and erases that wait for the die"),

@@ -31,14 +31,25 @@ pub(super) struct Cells {
     pub(super) erase: u64,
 }
 
+/// Which pages do planes of a die sense together?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadsTogether {
+    /// One plane at a time.
+    None,
+    /// Pages with the same number in their blocks (ONFI's multi-plane read).
+    Matching,
+    /// Any.
+    Any,
+}
+
 /// What a die does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieSpec {
     pub(super) cells: Cells,
     /// Planes program and erase together.
     pub(super) writes_together: bool,
-    /// Planes sense together.
-    pub(super) reads_together: bool,
+    /// Which pages planes sense together.
+    pub(super) reads_together: ReadsTogether,
     pub(super) cache_register: bool,
     pub(super) read_priority: bool,
     /// Reads that may overtake what waits, before it is let through.
@@ -183,7 +194,11 @@ fn die(sheet: &Sheet) -> Result<DieSpec, SheetError> {
             erase: time("flash.erase")?,
         },
         writes_together: together != "none",
-        reads_together: together == "all",
+        reads_together: match together {
+            "matching" => ReadsTogether::Matching,
+            "independent" => ReadsTogether::Any,
+            _ => ReadsTogether::None,
+        },
         cache_register: sheet.word("flash.cache_register")? == "yes",
         read_priority: sheet.word("flash.read_priority")? == "yes",
         overtake: count_within(sheet, "flash.overtake", 1, 1 << 20)? as u32,

@@ -17,7 +17,7 @@ use super::die::{Die, Idle, Meter, Slot};
 use super::layout::Layout;
 use super::mixed::Mixed;
 use super::slc::Slc;
-use super::spec::Spec;
+use super::spec::{ReadsTogether, Spec};
 use super::way::{Cores, Link};
 use crate::engine::{Kind, Part, Request, RequestId, Server, Shape, Sim, Time, token, usage};
 use crate::ftl::Ftl;
@@ -100,7 +100,7 @@ impl Ssd {
             meter: Meter::default(),
             buffer: Buffer::new(spec.buffer, if spec.fixed { count } else { 1 }),
             slc: spec.slc.map(|slc| Slc::new(&spec, slc)),
-            shares: spec.die.reads_together && planes > 1 || spec.unit > 1,
+            shares: spec.die.reads_together != ReadsTogether::None && planes > 1 || spec.unit > 1,
             slots: Vec::new(),
             inner: Vec::new(),
             admitted: 0,
