@@ -120,16 +120,25 @@ pub struct Limiting {
 pub struct FlashUse {
     /// Bytes of a page.
     pub page: Bytes,
-    /// Pages the host wrote.
+    /// Bytes the host wrote. 0 in outcomes of before this field, whose `write_amplification` is the collector's.
+    #[serde(default)]
+    pub bytes_host: Bytes,
+    /// Pages written to flash for the host: writes of a page that met in the write buffer are one.
     pub pages_host: u64,
+    /// Pages written to flash for whatever reason.
+    #[serde(default)]
+    pub pages_programmed: u64,
     /// Pages that garbage collection moved.
     pub pages_moved: u64,
     /// Pages read only because a write was smaller than a page.
     pub pages_merged: u64,
     /// Blocks erased.
     pub erases: u64,
-    /// Pages written to flash per page the host wrote; 0 without writes.
+    /// Bytes written to flash per byte the host wrote; 0 without writes. Below 1 where the write buffer spares writes.
     pub write_amplification: f64,
+    /// Pages written to flash per page that was written for the host: what garbage collection and folding cost by themselves.
+    #[serde(default)]
+    pub collector_amplification: f64,
     /// Physical over usable capacity, less 1.
     pub over_provisioning: f64,
     /// Blocks in all.
@@ -144,6 +153,29 @@ pub struct FlashUse {
     pub wear_mean: f64,
     /// Most.
     pub wear_max: u32,
+}
+
+impl FlashUse {
+    /// Computes the two factors from what was counted.
+    #[must_use]
+    pub fn with_factors(mut self) -> FlashUse {
+        let per = |whole: u64, part: u64| if part == 0 { 0.0 } else { whole as f64 / part as f64 };
+        self.write_amplification = per(self.pages_programmed * self.page.0, self.bytes_host.0);
+        self.collector_amplification = per(self.pages_programmed, self.pages_host);
+        self
+    }
+
+    /// [`Self::collector_amplification`], also of an outcome from before there was this field.
+    pub fn collector_factor(&self) -> f64 {
+        if self.bytes_host.0 == 0 { self.write_amplification } else { self.collector_amplification }.max(1.0)
+    }
+
+    /// The share of what the host wrote that the write buffer kept from the flash; `None` where it is nothing.
+    pub fn spared(&self) -> Option<f64> {
+        let written = (self.pages_host * self.page.0) as f64;
+        let spared = 1.0 - written / self.bytes_host.0 as f64;
+        (self.bytes_host.0 > 0 && spared > 0.0).then_some(spared)
+    }
 }
 
 /// A value over time.

@@ -281,19 +281,28 @@ fn amplification(flash: &FlashUse) -> Option<String> {
     let moved = flash.pages_moved as f64 / flash.pages_host as f64;
     let went = if flash.pages_moved > 0 {
         format!(
-            "for each page of {} that the host wrote, {moved:.2} more were moved out of blocks to be \
+            "for each page of {} that was written for the host, {moved:.2} more were moved out of blocks to be \
              erased, so {} of what the flash can write was left for the host.",
             flash.page,
-            share(1.0 / factor.max(1.0))
+            share(1.0 / flash.collector_factor())
         )
     } else {
-        format!("each page of {} that the host wrote was written once; nothing had to be moved.", flash.page)
+        format!(
+            "what was written for the host, in pages of {}, was written once; nothing had to be moved.",
+            flash.page
+        )
     };
+    let met = flash.spared().map_or(String::new(), |spared| {
+        format!(
+            " {} of what the host wrote was written again in the write buffer, or is still there.",
+            share(spared)
+        )
+    });
     let merged = match flash.pages_merged {
         0 => String::new(),
         pages => format!(" {} pages were read first, since a write was smaller than a page.", count(pages)),
     };
-    Some(format!("Write amplification {factor:.2}: {went}{merged}"))
+    Some(format!("Write amplification {factor:.2}: {went}{met}{merged}"))
 }
 
 /// Over-provisioning, and what of it is free.

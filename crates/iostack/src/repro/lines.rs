@@ -88,7 +88,7 @@ const WORDS: &[(&str, Figure, &str)] = &[
     ("interrupts_per_io", Figure::Interrupts, "interrupts of an I/O"),
     ("completions_per_interrupt", Figure::Completions, "completions of an interrupt"),
     ("switches_per_io", Figure::Switches, "switches of threads of an I/O"),
-    ("write_amplification", Figure::WriteAmplification, "pages written per page the host wrote"),
+    ("write_amplification", Figure::WriteAmplification, "bytes written to flash per byte the host wrote"),
 ];
 
 impl FromStr for Figure {

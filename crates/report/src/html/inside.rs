@@ -177,14 +177,18 @@ fn flash(used: &FlashUse) -> String {
         host => significant(pages as f64 / host as f64),
     };
     let factor = if used.pages_host > 0 { significant(used.write_amplification) } else { NOTHING.to_owned() };
+    let own = if used.pages_host > 0 { significant(used.collector_factor()) } else { NOTHING.to_owned() };
     let list = pairs(&[
-        ("Write amplification", format!("{factor} pages written to flash per page the host wrote")),
+        ("Write amplification", format!("{factor} bytes written to flash per byte the host wrote")),
+        ("Collector's factor", format!("{own} pages written to flash per page written for the host")),
         ("Page", format!("{}, the unit of mapping", used.page)),
-        ("Written by the host", format!("{} pages", grouped(used.pages_host))),
+        ("Written by the host", used.bytes_host.to_string()),
+        ("Written to flash for it", format!("{} pages", grouped(used.pages_host))),
+        ("Written to flash in all", format!("{} pages", grouped(used.pages_programmed))),
         (
             "Moved by garbage collection",
             format!(
-                "{} pages, {} per page of the host",
+                "{} pages, {} per page written for the host",
                 grouped(used.pages_moved),
                 per_host(used.pages_moved)
             ),

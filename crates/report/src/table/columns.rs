@@ -133,6 +133,10 @@ fn flash(rows: &[Row<'_>]) -> Vec<Column> {
         numbers("write_amplification", rows, |row| {
             of(row).map(|f| f.write_amplification).filter(|&wa| wa > 0.0)
         }),
+        numbers("collector_amplification", rows, |row| {
+            of(row).map(|f| f.collector_factor()).filter(|_| of(row).is_some_and(|f| f.pages_host > 0))
+        }),
+        counts("bytes_host", rows, |row| of(row).map(|f| f.bytes_host.0)),
         counts("pages_host", rows, |row| of(row).map(|f| f.pages_host)),
         counts("pages_moved", rows, |row| of(row).map(|f| f.pages_moved)),
         counts("erases", rows, |row| of(row).map(|f| f.erases)),

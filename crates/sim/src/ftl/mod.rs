@@ -53,7 +53,7 @@ mod victims;
 
 use std::collections::VecDeque;
 
-use iostack_model::FlashUse;
+use iostack_model::{Bytes, FlashUse};
 
 use divide::Divisor;
 use layout::{Layout, Rows};
@@ -412,11 +412,12 @@ impl Ftl {
         let wear: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();
         FlashUse {
             page: geometry.page,
+            bytes_host: Bytes(host * geometry.page.0),
             pages_host: host,
+            pages_programmed: host + moved,
             pages_moved: moved,
             pages_merged: 0,
             erases,
-            write_amplification: if host == 0 { 0.0 } else { (host + moved) as f64 / host as f64 },
             over_provisioning: geometry.over_provisioning(),
             blocks: geometry.blocks(),
             blocks_free: free,
@@ -424,6 +425,8 @@ impl Ftl {
             wear_min: self.erases.iter().copied().min().unwrap_or(0),
             wear_mean: wear as f64 / geometry.blocks() as f64,
             wear_max: self.erases.iter().copied().max().unwrap_or(0),
+            ..FlashUse::default()
         }
+        .with_factors()
     }
 }

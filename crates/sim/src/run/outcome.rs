@@ -154,10 +154,10 @@ fn together(each: &[FlashUse]) -> Option<FlashUse> {
         let weighed = |a: f64, b: f64| (a * sum.blocks as f64 + b * other.blocks as f64) / blocks;
         sum.wear_mean = weighed(sum.wear_mean, other.wear_mean);
         sum.over_provisioning = weighed(sum.over_provisioning, other.over_provisioning);
-        let programmed = sum.write_amplification * sum.pages_host as f64
-            + other.write_amplification * other.pages_host as f64;
+        sum.bytes_host = sum.bytes_host + other.bytes_host;
         sum.pages_host += other.pages_host;
-        sum.write_amplification = programmed / sum.pages_host.max(1) as f64;
+        // In pages of the first: drives of different pages may share a controller.
+        sum.pages_programmed += other.pages_programmed * other.page.0 / sum.page.0.max(1);
         sum.pages_moved += other.pages_moved;
         sum.pages_merged += other.pages_merged;
         sum.erases += other.erases;
@@ -167,20 +167,29 @@ fn together(each: &[FlashUse]) -> Option<FlashUse> {
         sum.wear_min = sum.wear_min.min(other.wear_min);
         sum.wear_max = sum.wear_max.max(other.wear_max);
     }
-    Some(sum)
+    Some(sum.with_factors())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iostack_model::Bytes;
 
     #[test]
     fn two_drives_add_up() {
-        let one = FlashUse { pages_host: 100, write_amplification: 3.0, wear_min: 2, ..FlashUse::default() };
-        let two = FlashUse { pages_host: 300, write_amplification: 1.0, wear_max: 9, ..FlashUse::default() };
+        let drive = |host: u64, programmed: u64| FlashUse {
+            page: Bytes(4096),
+            bytes_host: Bytes(host * 2 * 4096),
+            pages_host: host,
+            pages_programmed: programmed,
+            ..FlashUse::default()
+        };
+        let one = FlashUse { wear_min: 2, ..drive(100, 300) };
+        let two = FlashUse { wear_max: 9, ..drive(300, 300) };
         let both = together(&[one, two]).expect("two");
         assert_eq!((both.pages_host, both.wear_min, both.wear_max), (400, 0, 9));
-        assert!((both.write_amplification - 1.5).abs() < 1e-12);
+        assert!((both.collector_amplification - 1.5).abs() < 1e-12);
+        assert!((both.write_amplification - 0.75).abs() < 1e-12);
         assert_eq!(together(&[]), None);
     }
 }

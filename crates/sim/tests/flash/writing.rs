@@ -1,6 +1,6 @@
 //! Buffer, flush, collection, folding, suspension: what writing costs, and whom.
 
-use iostack_model::Stage;
+use iostack_model::{Bytes, Stage};
 use iostack_sim::engine::{Happened, Kind, World};
 use iostack_workload::Rng;
 
@@ -62,6 +62,47 @@ fn trim_cures_what_writing_everything_did() {
     let after = closed(&mut cured, 32, 30_000, tenth());
     assert!(cured.flash()[0].write_amplification < 1.05, "{:?}", cured.flash());
     assert!(amplification > 1.05 && after.per_second > before.per_second, "{before:?} {after:?}");
+}
+
+#[test]
+fn write_amplification_is_flash_over_host_also_where_the_buffer_spares_writes() {
+    // Of ten writes nine hit the same sixteen pages, which meet in the buffer.
+    let hot = || {
+        |rng: &mut Rng| {
+            let pages = if rng.below(10) > 0 { 16 } else { CAPACITY / 4096 };
+            (Kind::Write, rng.below(pages) * 4096, 4096)
+        }
+    };
+    let own = [("flash.state", "steady"), ("flash.over_provisioning", "15%")];
+    let mut buffered = world(&[&own[..], &[("buffer.size", "4MiB")]].concat());
+    closed(&mut buffered, 32, 100_000, hot());
+    let flash = &buffered.flash()[0];
+    let host = 100_000.0 * 4096.0;
+    // The buffer's content at both ends: 1,024 pages of 100,000.
+    near(flash.bytes_host.0 as f64, host, 0.011);
+    near(
+        flash.write_amplification,
+        (flash.pages_programmed * 4096) as f64 / flash.bytes_host.0 as f64,
+        1e-12,
+    );
+    assert!(flash.pages_host < 60_000, "most met in the buffer: {flash:?}");
+    assert!(flash.collector_factor() > 1.5 * flash.write_amplification, "{flash:?}");
+    // Writes that do not meet cost the same by both.
+    let mut plain = world(&own);
+    closed(&mut plain, 32, 50_000, random(Kind::Write, CAPACITY));
+    let flash = &plain.flash()[0];
+    near(flash.write_amplification, flash.collector_factor(), 0.002);
+    assert!(flash.write_amplification > 2.0, "{flash:?}");
+}
+
+#[test]
+fn a_small_write_costs_the_flash_a_whole_page() {
+    let mut world = world(&[]);
+    for offset in 0..100 {
+        alone(&mut world, Kind::Write, offset * 4096, 512);
+    }
+    near(world.flash()[0].write_amplification, 8.0, 1e-12);
+    assert_eq!(world.flash()[0].bytes_host, Bytes(51_200));
 }
 
 #[test]

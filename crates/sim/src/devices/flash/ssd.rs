@@ -70,6 +70,8 @@ pub(super) struct Ssd {
     pub(super) mixed: Option<Mixed>,
     /// Pages that were read only because a write was smaller.
     pub(super) merged_pages: u64,
+    /// Bytes of writes that were taken.
+    pub(super) bytes_host: u64,
     /// Pages written to the blocks with one bit a cell, those of them that were folded, and their erases.
     pub(super) slc_written: u64,
     pub(super) folded: u64,
@@ -109,6 +111,7 @@ impl Ssd {
             cursor: 0,
             mixed: spec.ftl.stamps.then(|| Mixed::new(1 << spec.page_shift, spec.sector)),
             merged_pages: 0,
+            bytes_host: 0,
             slc_written: 0,
             folded: 0,
             slc_erases: 0,
@@ -341,7 +344,8 @@ impl Part for Ssd {
         self.channels.iter_mut().for_each(|channel| channel.account.begin(now));
         self.dies.iter_mut().for_each(|die| die.account.begin(now));
         self.ftl.begin();
-        (self.merged_pages, self.slc_written, self.folded, self.slc_erases) = (0, 0, 0, 0);
+        (self.merged_pages, self.bytes_host) = (0, 0);
+        (self.slc_written, self.folded, self.slc_erases) = (0, 0, 0);
     }
 
     fn resources(&self, now: Time, list: &mut Vec<ResourceUse>) {
@@ -363,18 +367,17 @@ impl Part for Ssd {
 
     fn flash(&self) -> Option<FlashUse> {
         let mut counts = self.ftl.counts();
+        counts.bytes_host = Bytes(self.bytes_host);
         counts.pages_merged += self.merged_pages;
         if let Some(slc) = &self.slc {
             // For the translation layer, folding is writing.
-            let written = counts.pages_host + counts.pages_moved + self.slc_written;
+            counts.pages_programmed += self.slc_written;
             counts.pages_host = counts.pages_host + self.slc_written - self.folded;
             counts.pages_moved += self.folded;
             counts.pages_mapped += slc.valid();
             counts.erases += self.slc_erases;
-            let host = counts.pages_host;
-            counts.write_amplification = if host == 0 { 0.0 } else { written as f64 / host as f64 };
         }
-        Some(counts)
+        Some(counts.with_factors())
     }
 
     fn shape(&self) -> Option<Shape> {

@@ -63,6 +63,7 @@ impl Ssd {
 
     /// The write is in the buffer: answered now, or when its page is programmed.
     fn taken(&mut self, id: RequestId, page: u32, waited: bool, sim: &mut Sim) {
+        self.bytes_host += u64::from(sim.request(id).length);
         if waited {
             self.charge_wait(id, Stage::Buffer, sim);
         }
