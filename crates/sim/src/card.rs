@@ -149,7 +149,9 @@ fn shown(unit: Unit, text: &str) -> String {
 
 fn flash(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
     let channels = sheet.count("flash.channels")?;
-    let dies = channels * sheet.count("flash.chips")? * sheet.count("flash.dies")?;
+    // What is absurd is shown, and refused when it is built.
+    let dies =
+        channels.saturating_mul(sheet.count("flash.chips")?).saturating_mul(sheet.count("flash.dies")?);
     let mut link = Vec::new();
     if sheet.has("link.rate") {
         let both = if sheet.word("link.duplex")? == "full" { "each way" } else { "one way at a time" };
@@ -206,7 +208,7 @@ fn controller(sheet: &Sheet) -> Result<Vec<String>, SheetError> {
 fn die(sheet: &Sheet) -> Result<Vec<String>, SheetError> {
     let planes = sheet.count("flash.planes")?;
     let page = sheet.bytes("flash.page")?;
-    let block = Bytes(page.0 * sheet.count("flash.pages_per_block")?);
+    let block = Bytes(page.0.saturating_mul(sheet.count("flash.pages_per_block")?));
     let mut facts = vec![
         format!("{planes} plane{} with pages of {page}", plural(planes)),
         format!("read {}", sheet.time("flash.read")?),

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use iostack_model::{Bytes, Nanos};
-use iostack_sim::sheet::{Expected, Figure, Sheet, SheetErrors, Source};
+use iostack_sim::devices;
+use iostack_sim::engine::World;
+use iostack_sim::sheet::{Expected, Figure, Sheet, SheetErrors, Source, Unit};
 use iostack_workload::Rng;
 
 const GOOD: &str = r#"
@@ -94,6 +96,11 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("tolerance = \"1%\"", "", "mine.toml:14: the claim `read` does not say what the figure must be; write"),
     ("over = \"read\"", "over = \"rad\"", "mine.toml:23: `deep` is compared with `rad`, which is no claim"),
     ("[zero]", "[zero", "mine.toml:10: "),
+    (
+        "io_count = 1000,",
+        "io_count = 100000001,",
+        "mine.toml:14: the claim `read` asks for 100000001 I/Os, which nobody waits for; give",
+    ),
 ];
 
 fn parse(text: &str) -> Result<Sheet, SheetErrors> {
@@ -175,6 +182,77 @@ fn a_file_that_says_nothing_is_refused() {
     for text in ["", "# nothing\n", "name = \"a\"\ntitle = \"a\"\n"] {
         let error = parse(text).expect_err(text).to_string();
         assert!(error.contains("it does not say its kind; add kind"), "{error}");
+    }
+}
+
+/// A platform of which one member is exchanged.
+fn with_member(key: &str, name: &str) -> Result<Sheet, SheetErrors> {
+    Sheet::load("x5570", &changes(&[(key, name)]))
+}
+
+#[test]
+fn a_member_of_the_wrong_kind_is_refused_wherever_it_is_named() {
+    let faults = [
+        ("platform.os", "x25e", "flash", "name a sheet of kind os"),
+        ("platform.adapter", "x5570", "platform", "name a sheet of kind adapter"),
+        ("platform.drive", "x5570", "platform", "name a drive"),
+        ("platform.drive", "ahci", "adapter", "name a drive"),
+        ("platform.scheduler", "ext4", "fs", "name a sheet of kind scheduler"),
+        ("platform.fs", "noop", "scheduler", "name a sheet of kind fs"),
+    ];
+    for (key, name, kind, remedy) in faults {
+        let error = with_member(key, name).expect_err(name).to_string();
+        assert!(error.contains(&format!("`{key} = {name}`: it is of kind {kind}; {remedy}")), "{error}");
+    }
+    let error =
+        Sheet::of("raid0", &[("raid0.members", "2"), ("raid0.member", "x5570")]).expect_err("a platform");
+    assert!(error.to_string().contains("it is of kind platform; name a drive"), "{error}");
+    with_member("platform.drive", "raid0-p55").expect("a controller with its drives may stand there");
+}
+
+#[test]
+fn a_size_that_does_not_fit_is_told_one_that_does() {
+    let sizes = [
+        ("0B", "it is nothing; write one that is, such as 8192B"),
+        ("4KiB", "it is not a multiple of 8192 bytes"),
+    ];
+    for (page, expected) in sizes {
+        let sheet =
+            Sheet::load("x25e", &changes(&[("flash.mapping", "8KiB"), ("flash.page", page)])).expect("read");
+        let error = devices::build(&sheet, &mut World::new(), 1).expect_err(page).to_string();
+        assert!(error.contains(&format!("`flash.page = {page}`: {expected}")), "{error}");
+    }
+}
+
+/// Each number of each shipped sheet, in turn, as absurd as its unit can be written: shown, or refused in one sentence.
+#[test]
+fn absurd_numbers_are_shown_or_refused_and_never_make_it_panic() {
+    let mut shown = 0;
+    for name in iostack_sim::catalogue::names() {
+        let kind = Sheet::load(name, &[]).expect("it is shipped").kind;
+        for parameter in kind.parameters {
+            for text in absurd(parameter.unit) {
+                match Sheet::load(name, &changes(&[(parameter.key, text)])) {
+                    Ok(sheet) => shown += iostack_sim::card::card(&sheet).numbers.len(),
+                    Err(errors) => assert!(!errors.problems.is_empty(), "{name} {} = {text}", parameter.key),
+                }
+            }
+        }
+    }
+    assert!(shown > 1000, "{shown} numbers");
+}
+
+fn absurd(unit: Unit) -> &'static [&'static str] {
+    match unit {
+        Unit::Time => &["0", "0ns", "-1ns", "18446744073709551615ns", "1e300s", "inf"],
+        Unit::Bytes => &["0B", "1B", "18446744073709551615B", "16777216TiB"],
+        Unit::Rate => &["0B/s", "1e300MB/s", "18446744073709551615B/s"],
+        Unit::Share => &["0%", "-1%", "1e300%", "nan%"],
+        Unit::Count => &["0", "1", "18446744073709551615"],
+        Unit::PerSecond => &["0/s", "1e300/s"],
+        Unit::Number => &["0", "-1", "nan", "inf", "1e300"],
+        Unit::Word(_) => &["", "none", "all"],
+        Unit::Device(_) => &["", "none", "x5570", "zero", "ahci", "/dev/null"],
     }
 }
 

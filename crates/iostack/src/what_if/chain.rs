@@ -159,7 +159,7 @@ fn equal(old: &Entry, new: &Entry) -> bool {
             Unit::Bytes => same(|text| text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64)),
             Unit::Count | Unit::Number => same(|text| text.parse().ok()),
             Unit::Share => same(|text| text.strip_suffix('%')?.trim().parse().ok()),
-            Unit::Rate | Unit::PerSecond | Unit::Word(_) | Unit::Device => false,
+            Unit::Rate | Unit::PerSecond | Unit::Word(_) | Unit::Device(_) => false,
         }
 }
 

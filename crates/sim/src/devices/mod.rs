@@ -33,6 +33,11 @@ impl DeviceKind {
     pub fn is_part(&self) -> bool {
         PARTS.contains(&self.name)
     }
+
+    /// It may stand at the end of a platform or behind a controller.
+    pub(crate) fn is_drive(&self) -> bool {
+        !self.is_part() && self.name != host::KIND.name
+    }
 }
 
 /// All kinds.

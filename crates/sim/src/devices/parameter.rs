@@ -32,11 +32,9 @@ pub(crate) fn whole_bytes(sheet: &Sheet, key: &str, unit: u64) -> Result<u64, Sh
     if bytes > 0 && bytes.is_multiple_of(unit) {
         return Ok(bytes);
     }
-    Err(sheet.refuse(
-        key,
-        &format!("it is not a multiple of {unit} bytes"),
-        "write one that is, such as 4KiB",
-    ))
+    let what =
+        if bytes == 0 { "it is nothing".to_owned() } else { format!("it is not a multiple of {unit} bytes") };
+    Err(sheet.refuse(key, &what, &format!("write one that is, such as {unit}B")))
 }
 
 /// What a missing value of a time stands for.

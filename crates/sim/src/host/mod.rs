@@ -50,10 +50,10 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
     parameters: &[
         needs("platform.cores", Unit::Count, "cores that run threads and interrupts"),
         needs("platform.ghz", Unit::Number, "clocks of a core in a nanosecond"),
-        needs("platform.os", Unit::Device, "the operating system: clocks of each step"),
-        needs("platform.adapter", Unit::Device, "the kind of adapter, with its driver"),
+        needs("platform.os", Unit::Device(Some("os")), "the operating system: clocks of each step"),
+        needs("platform.adapter", Unit::Device(Some("adapter")), "the kind of adapter, with its driver"),
         with("platform.adapters", Unit::Count, "1", "how many; drives take turns at them"),
-        needs("platform.drive", Unit::Device, "the kind of drive"),
+        needs("platform.drive", Unit::Device(None), "the kind of drive"),
         with("platform.drives", Unit::Count, "1", "how many, in all"),
         with(
             "platform.spread",
@@ -61,14 +61,19 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
             "threads",
             "threads take turns at the drives, each thread stays at its own; or the drives follow each other in one space",
         ),
-        with("platform.scheduler", Unit::Device, "none", "the I/O scheduler before each drive"),
+        with(
+            "platform.scheduler",
+            Unit::Device(Some("scheduler")),
+            "none",
+            "the I/O scheduler before each drive",
+        ),
         with(
             "platform.drive_depth",
             Unit::Count,
             "none",
             "I/Os that the scheduler lets into a drive; as many as the drive takes if none",
         ),
-        with("platform.fs", Unit::Device, "none", "the file system that I/Os go through"),
+        with("platform.fs", Unit::Device(Some("fs")), "none", "the file system that I/Os go through"),
         with(
             "platform.memory",
             Unit::Bytes,
@@ -141,10 +146,6 @@ fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Scheduler, SheetError> {
         return Ok(None);
     }
     let member = sheet.device("platform.scheduler")?;
-    if member.kind.name != SCHEDULER_KIND.name {
-        let what = format!("it is a {}", member.kind.name);
-        return Err(sheet.refuse("platform.scheduler", &what, "name a sheet of kind scheduler, or none"));
-    }
     let own = format!("{}.queue_depth", drive.kind.name);
     let (known, place) = if sheet.has("platform.drive_depth") {
         (sheet, "platform.drive_depth")
@@ -154,16 +155,6 @@ fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Scheduler, SheetError> {
     let is_known = known.kind.parameters.iter().any(|parameter| parameter.key == place) && known.has(place);
     let depth = if is_known { count_within(known, place, 1, 1 << 20)? } else { u64::MAX };
     Ok(Some((elevator::Spec::of(&member, drive.kind.name == "hdd")?, depth)))
-}
-
-/// A member, which must be of this kind.
-fn member(sheet: &Sheet, key: &str, kind: &str) -> Result<Sheet, SheetError> {
-    let member = sheet.device(key)?;
-    if member.kind.name == kind {
-        return Ok(member);
-    }
-    let what = format!("it is a {}", member.kind.name);
-    Err(sheet.refuse(key, &what, &format!("name a sheet of kind {kind}")))
 }
 
 /// A scheduler, and how many I/Os it lets into a drive.
@@ -184,7 +175,7 @@ fn drives_of(
         drives.push(devices::build(drive, world, Rng::stream(seed, index as u64).next_u64())?);
     }
     let shape = world.shape_of(drives[0]).expect("a drive has a shape");
-    let adapter = member(sheet, "platform.adapter", "adapter")?;
+    let adapter = sheet.device("platform.adapter")?;
     let extended = sheet.has("platform.outstanding") || sheet.word("platform.subsystem")? != "async";
     let hardware = Hardware { extended, ..Hardware::of(&adapter)? };
     let in_a_row = sheet.word("platform.spread")? == "offsets";
@@ -241,19 +232,16 @@ fn machine_of(
 }
 
 fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
-    let os = member(sheet, "platform.os", "os")?;
-    let driver = Driver::of(&member(sheet, "platform.adapter", "adapter")?)?;
+    let os = sheet.device("platform.os")?;
+    let driver = Driver::of(&sheet.device("platform.adapter")?)?;
     let drive = sheet.device("platform.drive")?;
-    if [KIND.name, "os", "adapter", "scheduler", "fs"].contains(&drive.kind.name) {
-        return Err(sheet.refuse("platform.drive", &format!("it is a {}", drive.kind.name), "name a drive"));
-    }
     let scheduler = scheduler_of(sheet, &drive)?;
     let mut system = System::of(&os)?;
     if let Some((spec, _)) = &scheduler {
         system.scheduled_by(spec);
     }
     let below = drives_of(sheet, &drive, &scheduler, world, seed)?;
-    let fs = sheet.has("platform.fs").then(|| member(sheet, "platform.fs", "fs")).transpose()?;
+    let fs = sheet.has("platform.fs").then(|| sheet.device("platform.fs")).transpose()?;
     let fs = fs.map(|fs| filesystem::FileSystem::of(&fs, below.shape.capacity.0)).transpose()?;
     system.through_files = fs.as_ref().map_or(0.0, |fs| fs.clocks);
     let spaces = if below.in_a_row { 1 } else { below.count as u32 };

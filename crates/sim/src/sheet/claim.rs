@@ -53,7 +53,7 @@ pub enum Figure {
     LatencyMedian,
     /// 99th percentile of the latency, ns.
     LatencyP99,
-    /// Pages written to flash per page written.
+    /// Bytes written to flash per byte the host wrote.
     WriteAmplification,
 }
 
@@ -81,6 +81,9 @@ const FIGURES: [(&str, Figure); 6] = [
     ("latency_p99", Figure::LatencyP99),
     ("write_amplification", Figure::WriteAmplification),
 ];
+
+/// I/Os of the longest claim, some minutes of this program.
+const IOS_MAX: u64 = 100_000_000;
 
 const FIELDS: [&str; 8] = ["what", "figure", "over", "value", "tolerance", "at_least", "at_most", "source"];
 
@@ -189,6 +192,10 @@ fn job_of(raw: &RawClaim, reader: &mut Reader) -> Job {
         if let Err(error) = set_option(&mut job, key, &typed.text) {
             reader.problem(typed.line, error.to_string(), "`iostack options` lists what a job may say");
         }
+    }
+    if let Some(count) = job.io_count.filter(|&count| count > IOS_MAX) {
+        let what = format!("the claim `{}` asks for {count} I/Os, which nobody waits for", raw.name);
+        reader.problem(raw.line, what, format!("give an io_count of at most {IOS_MAX}"));
     }
     job
 }

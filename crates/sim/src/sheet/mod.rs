@@ -44,8 +44,8 @@ pub enum Unit {
     Number,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// The name of another device, or the path of its file.
-    Device,
+    /// The name of another sheet, or the path of its file: of this kind, or, without one, any drive.
+    Device(Option<&'static str>),
 }
 
 /// A number that a kind of device has.

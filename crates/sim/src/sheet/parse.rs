@@ -259,8 +259,8 @@ impl Maker {
             let what = format!("`{} = {}`: {}", number.key, number.text, wrong.what);
             reader.problem(number.line, what, wrong.remedy);
         }
-        if parameter.unit == Unit::Device && load {
-            self.member(parameter.key, &number.text, &place);
+        if let (Unit::Device(kind), true) = (parameter.unit, load) {
+            self.member(parameter.key, kind, &number.text, &place);
         }
         let value = Value { text: number.text.clone(), source: number.source.clone(), place };
         if self.sheet.values.insert(number.key.clone(), value).is_some() {
@@ -269,7 +269,8 @@ impl Maker {
         }
     }
 
-    fn member(&mut self, key: &str, name: &str, place: &str) {
+    /// A sheet inside, which must be of `kind`, or any drive.
+    fn member(&mut self, key: &str, kind: Option<&str>, name: &str, place: &str) {
         if name == "none" {
             self.sheet.members.remove(key);
             return;
@@ -281,7 +282,15 @@ impl Maker {
             return self.problems.push(SheetError { place: place.to_owned(), what, remedy });
         }
         match load(name, &[], &self.sheet.folder, depth + 1) {
-            Ok(sheet) => drop(self.sheet.members.insert(key.to_owned(), sheet)),
+            Ok(sheet) if kind.map_or(sheet.kind.is_drive(), |kind| sheet.kind.name == kind) => {
+                self.sheet.members.insert(key.to_owned(), sheet);
+            }
+            Ok(sheet) => {
+                let what = format!("`{key} = {name}`: it is of kind {}", sheet.kind.name);
+                let remedy =
+                    kind.map_or("name a drive".to_owned(), |kind| format!("name a sheet of kind {kind}"));
+                self.problems.push(SheetError { place: place.to_owned(), what, remedy });
+            }
             Err(errors) => self.problems.extend(errors.problems),
         }
     }
@@ -290,7 +299,7 @@ impl Maker {
     fn change(&mut self, changes: &[(String, String)], place: &str) {
         let device = |key: &str| {
             let parameters = self.sheet.kind.parameters.iter();
-            let mut devices = parameters.filter(|parameter| parameter.unit == Unit::Device);
+            let mut devices = parameters.filter(|parameter| matches!(parameter.unit, Unit::Device(_)));
             devices.any(|parameter| key.strip_prefix(parameter.key).is_some_and(|rest| rest.starts_with('.')))
         };
         let own: Vec<&(String, String)> = changes.iter().filter(|(key, _)| !device(key)).collect();
@@ -306,8 +315,8 @@ impl Maker {
                 self.problems.push(SheetError { place, what: wrong.what, remedy: wrong.remedy });
                 continue;
             }
-            if parameter.unit == Unit::Device {
-                self.member(key, text, &place);
+            if let Unit::Device(kind) = parameter.unit {
+                self.member(key, kind, text, &place);
             }
             let value = Value { text: text.clone(), source: Source::Changed, place };
             self.sheet.values.insert(key.clone(), value);
@@ -319,12 +328,12 @@ impl Maker {
 
     /// Devices inside that nothing names.
     fn defaults(&mut self, place: &str) {
-        for parameter in self.sheet.kind.parameters.iter().filter(|parameter| parameter.unit == Unit::Device)
-        {
+        for parameter in self.sheet.kind.parameters {
+            let Unit::Device(kind) = parameter.unit else { continue };
             let (key, silent) = (parameter.key, !self.sheet.values.contains_key(parameter.key));
             let absent = silent && !self.sheet.members.contains_key(key);
             if let Some(name) = parameter.default.filter(|name| absent && *name != "none") {
-                self.member(key, name, place);
+                self.member(key, kind, name, place);
             }
         }
     }

@@ -81,6 +81,6 @@ fn written(parameter: &Parameter) -> String {
         Unit::Number => "like 1.5".to_owned(),
         Unit::Word(words) if words.len() > 8 => format!("a word such as {}", words[0]),
         Unit::Word(words) => words.join(" or "),
-        Unit::Device => "a name of `iostack sim list --parts`, or a file".to_owned(),
+        Unit::Device(_) => "a name of `iostack sim list --parts`, or a file".to_owned(),
     }
 }

@@ -35,7 +35,7 @@ pub(super) const KIND: DeviceKind = DeviceKind {
     name: "raid0",
     about: "drives striped behind a controller with limits and a cache of its own",
     parameters: &[
-        needs("raid0.member", Unit::Device, "the device of which there are several"),
+        needs("raid0.member", Unit::Device(None), "the device of which there are several"),
         needs("raid0.members", Unit::Count, "how many"),
         with("raid0.stripe", Unit::Bytes, "64KiB", "bytes on one member before the next takes over"),
         with(
