@@ -27,6 +27,7 @@ const TOOLS: &[Tool] = &[
     Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on Btrfs" },
     Tool { program: "losetup", package: "mount", purpose: "tests on loop devices" },
     Tool { program: "dmsetup", package: "dmsetup", purpose: "tests on device-mapper stacks" },
+    Tool { program: "chromium", package: "chromium", purpose: "the scripts of our pages in a browser" },
     Tool { program: "clang", package: "clang", purpose: "making the BPF objects again" },
     Tool { program: "sqlite3", package: "sqlite3", purpose: "layers of a database" },
     Tool { program: "git", package: "git", purpose: "layers of a program with many small files" },

@@ -58,6 +58,8 @@ mod what_if;
 #[cfg(test)]
 mod attribution_tests;
 #[cfg(test)]
+mod browser_tests;
+#[cfg(test)]
 mod inside_tests;
 #[cfg(test)]
 mod iocost_tests;

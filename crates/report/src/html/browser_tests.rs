@@ -1,0 +1,74 @@
+//! Do the scripts of a page do what they should, in a browser? Skips aloud where there is none.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::fixture;
+
+/// What the page's own script must find done: how much was drawn before it ran.
+const BEFORE: &str = "<script>window.drawnWithoutScript = Object.fromEntries([...document.querySelectorAll('[data-plot]')].map(figure => \
+     [figure.dataset.plot, { series: figure.querySelectorAll('.canvas g.series').length, \
+     markers: figure.querySelectorAll('.canvas .marker').length }]));</script>\n";
+
+fn browser() -> Option<&'static str> {
+    let works = |name: &&&str| {
+        let probe = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        probe.is_ok_and(|status| status.success())
+    };
+    ["chromium", "chromium-browser", "google-chrome"].iter().find(works).copied()
+}
+
+/// The page as it is after its scripts ran; nothing where there is no browser.
+fn shown(test: &str, page: &str) -> Option<String> {
+    let Some(browser) = browser() else {
+        println!("SKIPPED {test}: chromium is not installed");
+        return None;
+    };
+    let room =
+        PathBuf::from(std::env::temp_dir()).join(format!("iostack-browser-{}-{test}", std::process::id()));
+    std::fs::create_dir_all(&room).expect("a folder of our own");
+    let file = room.join("page.html");
+    std::fs::write(&file, page).expect("a file of our own");
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+        ])
+        .args(["--disable-component-update", "--disable-sync", "--window-size=1200,900", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", room.join("profile").display()))
+        .arg(format!("file://{}", file.display()))
+        .stdin(Stdio::null())
+        .output()
+        .expect("it has just started");
+    std::fs::remove_dir_all(&room).expect("our own folder");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A page with everything that has a script.
+fn page() -> String {
+    super::check(&fixture::check())
+}
+
+#[test]
+fn the_policy_of_a_page_lets_its_own_script_run() {
+    let Some(dom) = shown("the_policy_of_a_page_lets_its_own_script_run", &page()) else { return };
+    assert!(dom.contains("<div class=\"tools\">"), "no figure got its tools");
+    assert!(dom.contains("href=\"blob:"), "the data cannot be kept");
+}
+
+#[test]
+fn figures_and_calls_answer_the_pointer_and_the_keys() {
+    let page = page();
+    let (head, rest) = page.split_once("<meta http-equiv=").expect("it has a policy");
+    // The policy knows the page's own script only.
+    let rest = rest.split_once("/>").expect("the policy ends").1;
+    let (body, end) = rest.rsplit_once("<script>").expect("it has a script");
+    let checks = concat!("<script>", include_str!("browser_tests.js"), "</script>\n</body>");
+    let page = format!("{head}{body}{BEFORE}<script>{}", end.replace("</body>", checks));
+    let Some(dom) = shown("figures_and_calls_answer_the_pointer_and_the_keys", &page) else { return };
+    let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next()).unwrap_or("");
+    assert!(title.starts_with("all ") && title.ends_with(" hold"), "{title}");
+}
