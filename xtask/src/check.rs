@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::chore::Finished;
 use crate::tree::Tree;
-use crate::{clippy, format, licences, spelling, tidy};
+use crate::{clippy, deny, format, licences, spelling, tidy};
 
 /// A chore that only looks.
 type Look = fn(&Tree) -> Result<Finished>;
@@ -15,6 +15,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("format", format::look),
     ("spelling", spelling::look),
     ("licences", licences::look),
+    ("deny", deny::look),
     ("clippy", clippy::look),
 ];
 

@@ -11,10 +11,13 @@ mod bpf;
 mod check;
 mod chore;
 mod clippy;
+mod deny;
 mod finding;
 mod format;
+mod fuzz;
 mod licences;
 mod mask;
+mod mutants;
 mod process;
 mod setup;
 mod spelling;
@@ -30,10 +33,11 @@ use anyhow::Result;
 type Entry = (&'static str, &'static str, fn(&[String]) -> Result<bool>);
 
 const CHORES: &[Entry] = &[
-    ("check", "format, tidy, licences, spelling and clippy, as the commit gate runs them", check::all),
+    ("check", "format, tidy, licences, deny, spelling and clippy, as the commit gate runs them", check::all),
     ("format", "is every file as rustfmt writes it?", |_| check::one("format")),
     ("tidy", "lengths, dead files, stray marks, dependencies without a reason", |_| check::one("tidy")),
     ("licences", "may we ship every dependency?", |_| check::one("licences")),
+    ("deny", "cargo deny over all dependencies, where it is installed", |_| check::one("deny")),
     ("spelling", "codespell over code and docs", |_| check::one("spelling")),
     ("clippy", "clippy over all targets, warnings refused", |_| check::one("clippy")),
     ("setup", "install what the tests can use and this machine lacks", setup::chore),
@@ -43,6 +47,16 @@ const CHORES: &[Entry] = &[
         test::chore,
     ),
     ("bpf", "make the committed BPF objects again, all or those named", bpf::chore),
+    (
+        "fuzz",
+        "feed every reader of strangers' files with damaged ones, a minute each, or --seconds N",
+        fuzz::chore,
+    ),
+    (
+        "mutants",
+        "change the code in small ways: does a test notice? Of all crates that must, or those named",
+        mutants::chore,
+    ),
     ("bench", "measure, and append to bench/history.ndjson", bench::chore),
 ];
 

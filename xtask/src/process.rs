@@ -1,7 +1,7 @@
 //! Running other programs, and finding out whether they are there.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result};
@@ -23,6 +23,17 @@ pub(crate) fn path_with_sbin() -> OsString {
 /// The cargo that runs us, so that one toolchain does everything.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Words behind `rustup run nightly`, at the root of the repository.
+pub(crate) fn nightly(root: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly"]).args(words).current_dir(root);
+    // What the cargo that runs us says of itself is not true of that one.
+    for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN", "CARGO_MANIFEST_DIR"] {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// Runs to the end with output caught and nothing to read.

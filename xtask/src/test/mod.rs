@@ -5,7 +5,7 @@
 //!
 //! A test says on its own output `SKIPPED name: why` when the machine lacks what it needs; it then counts as skipped, not
 //! as passed, and its reason is shown at the end. `--slow` also runs the tests marked `#[ignore = "slow: .."]`, and some under Miri
-//! and the thread sanitizer. A test that only serves others, as their load, is marked `#[ignore = "helper: .."]` and is not counted.
+//! and the thread sanitizer, feeds damaged files to every reader for an hour each, and counts mutants that no test notices. A test that only serves others, as their load, is marked `#[ignore = "helper: .."]` and is not counted.
 
 mod cargo;
 mod tally;
@@ -16,7 +16,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::chore::Finished;
-use crate::{bench, check, setup, tree};
+use crate::{bench, check, fuzz, mutants, setup, tree};
 use tally::{Skip, Tally};
 
 /// `cargo xtask test [--slow] [--no-setup]`; true when nothing failed.
@@ -38,6 +38,13 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
     let watched = if slow { watched::each(&tree::root()) } else { Vec::new() };
     for (name, finished) in watched {
         count(&mut tally, name, &finished);
+    }
+    if slow {
+        let mutants = mutants::each(&tree::root(), &[]);
+        for (name, finished) in fuzz::each(&tree::root(), fuzz::SECONDS_SLOW, &[]).into_iter().chain(mutants)
+        {
+            count(&mut tally, &name, &finished);
+        }
     }
     for (name, finished) in bench::rehearse() {
         println!("{name:<13} {finished}");

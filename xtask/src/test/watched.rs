@@ -4,7 +4,7 @@
 //! is an ordinary test (`crates/merge/tests/loom.rs`).
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, Result};
 
@@ -84,22 +84,12 @@ pub(crate) fn each(root: &Path) -> Vec<(&'static str, Finished)> {
     TOOLS.iter().map(told).collect()
 }
 
-fn nightly(root: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new("rustup");
-    command.args(["run", "nightly"]).args(words).current_dir(root);
-    // What the cargo that runs us says of itself is not true of that one.
-    for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN", "CARGO_MANIFEST_DIR"] {
-        command.env_remove(name);
-    }
-    command
-}
-
 fn run(root: &Path, tool: &Tool) -> Result<Finished> {
-    let probe = nightly(root, tool.probe).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let probe = process::nightly(root, tool.probe).stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !probe.is_ok_and(|status| status.success()) {
         return Ok(Finished::Skipped(format!("no nightly toolchain with it: {}", tool.remedy)));
     }
-    let mut command = nightly(root, tool.words);
+    let mut command = process::nightly(root, tool.words);
     command.envs(tool.environment.iter().copied()).env("CARGO_TARGET_DIR", root.join(tool.folder));
     let output = command
         .stdin(Stdio::null())

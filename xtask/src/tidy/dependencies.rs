@@ -39,7 +39,12 @@ fn shared(tree: &Tree) -> Vec<Named<'_>> {
 }
 
 fn members(tree: &Tree) -> impl Iterator<Item = &File> {
-    tree.files.iter().filter(|file| file.name() == ROOT && file.path != Path::new(ROOT) && !file.is_data())
+    // A workspace of its own, such as `fuzz`, answers for itself.
+    let is_member = |file: &&File| !file.text.lines().any(|line| line == "[workspace]");
+    tree.files
+        .iter()
+        .filter(|file| file.name() == ROOT && file.path != Path::new(ROOT) && !file.is_data())
+        .filter(is_member)
 }
 
 fn own(manifest: &File) -> Vec<Named<'_>> {

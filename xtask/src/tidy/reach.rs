@@ -11,17 +11,21 @@ use crate::mask::{mask, words};
 use crate::process;
 use crate::tree::{File, Tree};
 
-/// The first file of every target of the workspace, from the root.
+/// The first file of every target of the workspace, and of that of the fuzzer, from the root.
 pub(crate) fn target_roots(tree: &Tree) -> Result<BTreeSet<PathBuf>> {
-    let words = ["metadata", "--no-deps", "--format-version", "1"];
-    let metadata: Value =
-        serde_json::from_str(&process::text(process::cargo().args(words).current_dir(&tree.root))?)
-            .context("cargo metadata is not JSON")?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-    let targets = packages.iter().filter_map(|package| package["targets"].as_array()).flatten();
-    let roots =
-        targets.filter_map(|target| Path::new(target["src_path"].as_str()?).strip_prefix(&tree.root).ok());
-    Ok(roots.map(Path::to_owned).collect())
+    let mut roots = BTreeSet::new();
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+        let words = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path", manifest];
+        let metadata: Value =
+            serde_json::from_str(&process::text(process::cargo().args(words).current_dir(&tree.root))?)
+                .context("cargo metadata is not JSON")?;
+        let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+        let targets = packages.iter().filter_map(|package| package["targets"].as_array()).flatten();
+        let paths = targets
+            .filter_map(|target| Path::new(target["src_path"].as_str()?).strip_prefix(&tree.root).ok());
+        roots.extend(paths.map(Path::to_owned));
+    }
+    Ok(roots)
 }
 
 /// Rust files that no chain of `mod` from `roots` reaches.
