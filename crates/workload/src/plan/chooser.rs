@@ -11,8 +11,8 @@ pub(super) struct Chooser {
     only: Option<Op>,
     /// Direction is read below the first, write below the second, else trim; in 2^32nds.
     directions: [u64; 2],
-    /// Lengths of each direction, with the threshold below which they are taken, in 2^32nds.
-    lengths: [Vec<(u64, u32)>; 3],
+    /// The length of each hundredth of the draws, by direction; none of a direction that is not used.
+    lengths: [Vec<u32>; 3],
     smallest: [u32; 3],
     largest: [u32; 3],
     fixed_length: Option<u32>,
@@ -59,7 +59,7 @@ impl Chooser {
                 chooser.add(job, direction)?;
             }
         }
-        let mut all = chooser.lengths.iter().flatten().map(|&(_, length)| length);
+        let mut all = chooser.lengths.iter().flatten().copied();
         let first = all.next();
         if all.all(|length| Some(length) == first) {
             chooser.fixed_length = first;
@@ -89,7 +89,7 @@ impl Chooser {
                 )
             })?;
             below += u64::from(percent);
-            self.lengths[index].push((share(below), length));
+            self.lengths[index].extend(std::iter::repeat_n(length, usize::from(percent)));
             self.largest[index] = self.largest[index].max(length);
             let smallest = self.smallest[index];
             self.smallest[index] = if smallest == 0 { length } else { smallest.min(length) };
@@ -158,19 +158,12 @@ impl Chooser {
         }
         let bits = rng.next_u64();
         let (for_direction, for_length) = (bits >> 32, bits & (WHOLE - 1));
-        let direction = if for_direction < self.directions[0] {
-            0
-        } else if for_direction < self.directions[1] {
-            1
-        } else {
-            2
-        };
-        let lengths = &self.lengths[direction];
-        // The last threshold is the whole range, so that one always fits; `smallest` is never needed.
-        let length = lengths
-            .iter()
-            .find(|&&(below, _)| for_length < below)
-            .map_or(self.smallest[direction], |&(_, length)| length);
+        let [read, write] = self.directions;
+        let direction = usize::from(for_direction >= read) + usize::from(for_direction >= write);
+        // Shares add up to a hundred, so that there is one for each draw; `smallest` is never needed.
+        let length = *self.lengths[direction]
+            .get((for_length * 100 >> 32) as usize)
+            .unwrap_or(&self.smallest[direction]);
         Op { length, direction: direction as u8, ..NOTHING }
     }
 }

@@ -95,7 +95,8 @@ impl Plan {
     pub fn fill(&mut self, ops: &mut Vec<Op>, at_most: usize) -> Filled {
         if !self.fill_alike(ops, at_most) {
             ops.reserve(at_most);
-            for _ in 0..at_most {
+            let drawn = self.fill_drawn(ops, at_most);
+            for _ in drawn..at_most {
                 let Some(op) = self.next() else { break };
                 ops.push(op);
             }
@@ -136,19 +137,26 @@ impl Plan {
                     op.offset = start + rng.below(blocks) * length;
                 }
             }
-            Offsets::EachOnce(shuffles) => {
-                let mut shuffle = shuffles[0].clone();
-                for op in new {
-                    op.offset = start + shuffle.next() * length;
+            Offsets::EachOnce(shuffles) if shuffles[0].is_narrow() => {
+                let mut new = &mut *new;
+                while !new.is_empty() {
+                    let blocks = shuffles[0].next_many(new.len());
+                    let (now, later) = new.split_at_mut(blocks.len());
+                    for (op, &block) in now.iter_mut().zip(blocks) {
+                        op.offset = start + u64::from(block) * length;
+                    }
+                    new = later;
                 }
-                shuffles[0] = shuffle;
+            }
+            Offsets::EachOnce(shuffles) => {
+                for op in new {
+                    op.offset = start + shuffles[0].next() * length;
+                }
             }
             Offsets::Skewed(all) => {
                 // One block size is one grid, so the directions' envelopes are alike.
                 let Some(skewed) = all.iter().flatten().next() else { return true };
-                for op in new {
-                    op.offset = start + skewed.draw(&mut rng);
-                }
+                skewed.draw_each(new, start, &mut rng);
             }
             Offsets::InSequence { gap, cursors } => {
                 let (mut next, gap, last) = (cursors[0], *gap, self.region.length - length);
@@ -164,6 +172,27 @@ impl Plan {
         self.rng = rng;
         self.remaining -= count as u64 * length;
         true
+    }
+
+    /// The tight loop for one file, several block sizes and independent draws; how many it appended. Those near the end
+    /// of the pass, which may be cut, are left to [`Plan::next`].
+    fn fill_drawn(&mut self, ops: &mut Vec<Op>, at_most: usize) -> usize {
+        let Offsets::Uniform(grids) = &self.offsets else { return 0 };
+        if self.files > 1 || self.chooser.trims_before_writes() {
+            return 0;
+        }
+        let count = at_most.min((self.remaining / u64::from(self.chooser.largest())) as usize);
+        let (start, mut rng, mut choices) = (self.region.offset, self.rng.clone(), self.choices.clone());
+        let mut bytes = 0;
+        ops.extend((0..count).map(|_| {
+            let op = self.chooser.draw(&mut choices);
+            let grid = grids[usize::from(op.direction)];
+            bytes += u64::from(op.length);
+            Op { offset: start + rng.below(grid.count) * grid.unit, ..op }
+        }));
+        (self.rng, self.choices) = (rng, choices);
+        self.remaining -= bytes;
+        count
     }
 
     /// Any plan, one operation at a time; `None` at the end of the pass.

@@ -19,7 +19,14 @@ pub(super) struct Shuffle {
     shift: u32,
     keys: [u64; 3],
     counter: u64,
+    /// The next ones, scattered ahead, of which `given..ready` are still to come.
+    lanes: [u32; LANES],
+    given: usize,
+    ready: usize,
 }
+
+/// Blocks scattered together.
+pub(super) const LANES: usize = 64;
 
 const ODD: [u64; 3] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0x9e37_79b9_7f4a_7c15];
 const _: () = assert!(ODD[0] & ODD[1] & ODD[2] & 1 == 1);
@@ -30,24 +37,76 @@ impl Shuffle {
         assert!(count > 0, "an order of no blocks");
         let bits = u64::BITS - (count - 1).leading_zeros();
         let mask = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
-        Shuffle { count, mask, shift: bits.div_ceil(2).max(1), keys: keys(key), counter: 0 }
+        let shift = bits.div_ceil(2).max(1);
+        Shuffle { count, mask, shift, keys: keys(key), counter: 0, lanes: [0; LANES], given: 0, ready: 0 }
     }
 
     /// Begins again in another order.
     pub(super) fn restart(&mut self, rng: &mut Rng) {
         self.keys = keys(rng.next_u64());
-        self.counter = 0;
+        (self.counter, self.given, self.ready) = (0, 0, 0);
     }
 
     /// The next in order; after all have come, the same order again.
     #[inline]
     pub(super) fn next(&mut self) -> u64 {
+        if self.is_narrow() {
+            return u64::from(self.next_many(1)[0]);
+        }
         loop {
             let scattered = self.scatter_in_range(self.counter);
             // In a full turn each of 0..count comes once, so the loop ends.
             self.counter = self.counter.wrapping_add(1) & self.mask;
             if scattered < self.count {
                 return scattered;
+            }
+        }
+    }
+
+    /// The next in order, as many as are at hand and at most so many; at least one when one is wanted.
+    ///
+    /// Of few enough blocks several are scattered together: the steps need no more bits than the mask has, so that 32-bit
+    /// lanes give what 64-bit ones would (measured: 13 instructions per block less).
+    pub(super) fn next_many(&mut self, most: usize) -> &[u32] {
+        while self.given == self.ready {
+            self.scatter_next();
+        }
+        let first = self.given;
+        self.given = self.ready.min(first + most);
+        &self.lanes[first..self.given]
+    }
+
+    /// True when blocks have 32 bits, as [`Shuffle::next_many`] needs it.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.mask <= u64::from(u32::MAX)
+    }
+
+    fn scatter_next(&mut self) {
+        let (counter, mask) = (self.counter as u32, self.mask as u32);
+        for (lane, step) in self.lanes.iter_mut().zip(0..) {
+            *lane = counter.wrapping_add(step) & mask;
+        }
+        self.counter = (self.counter + LANES as u64) & self.mask;
+        scatter_lanes(self.keys, (mask, self.shift), &mut self.lanes);
+        (self.given, self.ready) = (0, LANES);
+        if self.count <= self.mask {
+            let (count, mut kept) = (self.count as u32, 0);
+            for at in 0..LANES {
+                let lane = self.lanes[at];
+                // `kept` is at most `at`; the remainder says so to the compiler.
+                self.lanes[kept % LANES] = lane;
+                kept += usize::from(lane < count);
+            }
+            self.ready = kept;
+        }
+    }
+
+    /// [`Shuffle::place`] of these blocks, which have 32 bits.
+    pub(super) fn places(&self, blocks: &mut [u32; LANES]) {
+        scatter_lanes(self.keys, (self.mask as u32, self.shift), blocks);
+        if self.count <= self.mask {
+            for block in blocks.iter_mut().filter(|block| u64::from(**block) >= self.count) {
+                *block = self.place(u64::from(*block)) as u32;
             }
         }
     }
@@ -72,6 +131,17 @@ impl Shuffle {
             x ^= x >> self.shift;
         }
         x
+    }
+}
+
+/// [`Shuffle::scatter_in_range`] of many, by a mask of at most 32 bits.
+#[inline]
+fn scatter_lanes(keys: [u64; 3], (mask, shift): (u32, u32), lanes: &mut [u32; LANES]) {
+    for (key, odd) in keys.into_iter().zip(ODD) {
+        for lane in &mut *lanes {
+            let x = (*lane ^ key as u32).wrapping_mul(odd as u32) & mask;
+            *lane = x ^ (x >> shift);
+        }
     }
 }
 
@@ -106,6 +176,41 @@ mod tests {
             let mut places: Vec<u64> = (0..count).map(|block| shuffle.place(block)).collect();
             places.sort_unstable();
             assert!(places.into_iter().eq(0..count));
+        }
+    }
+
+    /// The order as it is defined: one block after the other, by 64 bits.
+    fn defined(shuffle: &Shuffle, wanted: usize) -> Vec<u64> {
+        let scattered = (0..=shuffle.mask).cycle().map(|counter| shuffle.scatter_in_range(counter));
+        scattered.filter(|&block| block < shuffle.count).take(wanted).collect()
+    }
+
+    #[test]
+    fn scattered_together_they_are_the_same_as_one_by_one() {
+        for count in
+            [1, 2, 3, 63, 64, 65, 100, 1 << 14, 100_000, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 40]
+        {
+            let mut shuffle = Shuffle::new(count, 7);
+            let order = defined(&shuffle, 2000);
+            let mut taken: Vec<u64> = (0..3).map(|_| shuffle.next()).collect();
+            while shuffle.is_narrow() && taken.len() < 1900 {
+                let most = taken.len() % 70 + 1;
+                let many = shuffle.next_many(most);
+                assert!((1..=most).contains(&many.len()));
+                taken.extend(many.iter().map(|&block| u64::from(block)));
+            }
+            taken.extend((0..5).map(|_| shuffle.next()));
+            assert_eq!(taken, order[..taken.len()], "{count}");
+            let blocks: [u32; LANES] = std::array::from_fn(|step| ((count - 1) / 63 * step as u64) as u32);
+            let mut places = blocks;
+            if shuffle.is_narrow() {
+                shuffle.places(&mut places);
+                assert_eq!(
+                    places.map(u64::from),
+                    blocks.map(|block| shuffle.place(u64::from(block))),
+                    "{count}"
+                );
+            }
         }
     }
 
