@@ -1,47 +1,25 @@
-//! A load to be counted: runs one engine on one file for some seconds, so that a single-stepper (`iostack cost`) can
-//! count what an I/O costs in user space.
+//! A load to be counted: runs one job on one file, so that a single-stepper (`iostack cost`) can count what an I/O costs in
+//! user space, with nothing of the program around it.
 //!
 //! ```text
-//! cargo run --release -p iostack-engine --example instructions -- FILE ENGINE DEPTH SUBMIT SECONDS [THREADS] [DIRECT]
+//! cargo run --release -p iostack-engine --example instructions -- FILE engine=io_uring queue_depth=32 runtime=10s
 //! ```
+//!
+//! Options are those of `iostack run` or of fio.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use iostack_engine::{Control, run_job};
-use iostack_model::{Batch, Engine, Job, Nanos, Outcome};
+use iostack_model::{Job, Nanos, Outcome};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, engine, depth, submit, seconds, rest @ ..] = arguments.as_slice() else {
-        eprintln!("FILE psync|pvsync2|libaio|io_uring|mmap DEPTH SUBMIT SECONDS [THREADS] [DIRECT]");
+    let [file, options @ ..] = arguments.as_slice() else {
+        eprintln!("FILE [OPTION=VALUE]..");
         return ExitCode::from(2);
     };
-    let Some(engine) = engine_of(engine) else {
-        eprintln!("`{engine}` is not an engine");
-        return ExitCode::from(2);
-    };
-    let number = |text: &String| text.parse::<u32>().unwrap_or(1);
-    let threads = rest.first().map_or(1, number);
-    let job = Job {
-        engine,
-        queue_depth: number(depth),
-        batch: Batch { submit: number(submit), complete_min: number(submit) },
-        runtime: Some(Nanos::secs(u64::from(number(seconds)))),
-        time_based: true,
-        threads,
-        direct: rest.get(1).map_or(1, number) == 1,
-        ..Job::default()
-    };
-    let path = PathBuf::from(file);
-    let result = iostack_host::resolve(file)
-        .and_then(|target| Ok((iostack_host::storage(&path)?, target)))
-        .map_err(|error| error.to_string())
-        .and_then(|(storage, target)| {
-            let files = vec![vec![path]; threads as usize];
-            run_job(&job, &target, &storage, files, &Control::none()).map_err(|error| error.to_string())
-        });
-    match result {
+    match job(options).and_then(|job| run(&job, file)) {
         Ok(outcome) => {
             print(&outcome);
             ExitCode::SUCCESS
@@ -53,15 +31,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn engine_of(name: &str) -> Option<Engine> {
-    Some(match name {
-        "psync" => Engine::Psync,
-        "pvsync2" => Engine::Pvsync2 { hipri: false },
-        "libaio" => Engine::Libaio,
-        "io_uring" => Engine::IO_URING,
-        "mmap" => Engine::Mmap,
-        _ => return None,
-    })
+fn job(options: &[String]) -> Result<Job, String> {
+    let mut job = Job { time_based: true, ..Job::default() };
+    for option in options {
+        let (name, value) = option.split_once('=').ok_or_else(|| format!("`{option}` is no OPTION=VALUE"))?;
+        iostack_workload::set_option(&mut job, name, value).map_err(|error| error.to_string())?;
+    }
+    Ok(job)
+}
+
+fn run(job: &Job, file: &str) -> Result<Outcome, String> {
+    let target = iostack_host::resolve(file).map_err(|error| error.to_string())?;
+    let storage = iostack_host::storage(&target.path).map_err(|error| error.to_string())?;
+    let files = vec![vec![PathBuf::from(file)]; job.threads as usize];
+    run_job(job, &target, &storage, files, &Control::none()).map_err(|error| error.to_string())
 }
 
 fn print(outcome: &Outcome) {

@@ -16,8 +16,6 @@ pub(crate) mod queued_extras;
 pub(crate) mod queued_loop;
 pub(crate) mod serial_loop;
 
-use std::time::Duration;
-
 use iostack_model::{Carrier, Lane, Nanos};
 use iostack_workload::{Op, Source};
 
@@ -25,9 +23,7 @@ use crate::extras::Extras;
 use crate::files::Files;
 use crate::meter::{Meter, Turn};
 use crate::payload::Payload;
-
-/// A sleeping thread is woken some 50 us late (the kernel's default timer slack); the rest is waited for awake.
-const WAKE_EARLY: Nanos = Nanos::micros(80);
+use crate::sys;
 
 /// The stop flag is looked at between naps.
 const NAP_MAX: Nanos = Nanos::millis(50);
@@ -71,8 +67,10 @@ pub(crate) trait Queue {
     fn submit(&mut self) -> Entered;
     /// Hands over all that was pushed and waits for `least` completions.
     fn submit_and_wait(&mut self, least: u32, patience: Patience) -> Entered;
-    /// Gives each completion that has arrived to `each`: slot, and bytes or `-errno`.
-    fn reap(&mut self, each: impl FnMut(u32, i32));
+    /// True when a completion can be reaped without a call.
+    fn is_ready(&self) -> bool;
+    /// Gives the completions that have arrived, at most so many, to `each`: slot, and bytes or `-errno`.
+    fn reap(&mut self, most: u32, each: impl FnMut(u32, i32));
 }
 
 /// Errors of handing over that pass by themselves.
@@ -156,20 +154,29 @@ impl Station<'_> {
 
     /// Waits until `moment`, awake for the last stretch; true when the job is to end instead.
     pub(crate) fn wait_until(&mut self, moment: u64) -> bool {
+        let clock = self.meter.clock;
+        let mut spinning = None;
         loop {
-            let now = self.meter.clock.now();
+            let now = clock.now();
+            if let Some(from) = spinning.take() {
+                self.extras.spun(from, now);
+            }
             if now >= self.meter.edge && self.turn(now) {
                 return true;
             }
             if now >= moment {
                 return false;
             }
-            let left = Nanos(self.meter.clock.nanos(moment - now));
-            if left <= WAKE_EARLY || now < self.extras.pacer.spins_until {
+            let spins = now < self.extras.pacer.spins_until;
+            let Some(asked) = self.extras.wake.asked(now, moment).filter(|_| !spins) else {
                 std::hint::spin_loop();
-            } else {
-                let nap = (left - WAKE_EARLY).0.min(NAP_MAX.0);
-                std::thread::sleep(Duration::from_nanos(nap));
+                spinning = (!spins).then_some(now);
+                continue;
+            };
+            let nap = clock.nanos(asked - now);
+            sys::sleep(nap.min(NAP_MAX.0));
+            if nap <= NAP_MAX.0 {
+                self.extras.wake.woke(asked, clock.now());
             }
         }
     }

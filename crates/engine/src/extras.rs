@@ -8,6 +8,12 @@ use iostack_workload::{Op, Pacer, verify};
 
 use crate::files::Files;
 use crate::meter::Meter;
+use crate::wake::Wake;
+
+/// Bounds of the time that a thread is awake before an I/O is due. A wake-up costs at least as much as the least; what a
+/// machine needs beyond the most is not to be had by spinning.
+const LEAD_LEAST: Nanos = Nanos::micros(2);
+const LEAD_MOST: Nanos = Nanos::micros(100);
 
 const READ: u8 = 0;
 const WRITE: u8 = 1;
@@ -26,6 +32,10 @@ pub(crate) struct Moments {
 /// The accompaniment of one thread's I/O.
 pub(crate) struct Extras {
     pub(crate) pacer: Pacer,
+    /// How early to wake for what the pacer says.
+    pub(crate) wake: Wake,
+    /// CPU time spun until an I/O was due.
+    pub(crate) spun_ticks: u64,
     thread: u32,
     origin: u64,
     fsync_every: u32,
@@ -50,6 +60,8 @@ impl Extras {
         let mode = job.verify.map(|verify| verify.mode);
         Extras {
             pacer: Pacer::new(job, thread, |ns| clock.ticks(ns)),
+            wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
+            spun_ticks: 0,
             thread: job.thread_first + thread,
             origin: 0,
             fsync_every: job.sync.fsync_every,
@@ -87,7 +99,13 @@ impl Extras {
     /// Measuring starts at `now`; the log counts from `origin`.
     pub(crate) fn begin(&mut self, now: u64, origin: u64) {
         self.origin = origin;
+        self.spun_ticks = 0;
         self.pacer.begin(now);
+    }
+
+    /// Notes that the thread spun between two readings of the clock. What is longer was no spinning but another's turn.
+    pub(crate) fn spun(&mut self, from: u64, to: u64) {
+        self.spun_ticks += to.saturating_sub(from).min(self.wake.most());
     }
 
     /// `Some(data_only)` when a flush is due before the next I/O.

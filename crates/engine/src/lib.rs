@@ -11,7 +11,7 @@
 //!
 //! The load generator. Every I/O is timed with two clock readings and counted in a histogram; everything else (series,
 //! progress, limits, the stop flag) happens a few times a second. What an I/O costs in user instructions is measured
-//! with `examples/instructions.rs`.
+//! with `examples/instructions.rs`, and gated in `tests/instructions.rs`.
 //!
 //! What is in flight when measuring starts is not counted; what is in flight when the time is up is waited for and
 //! counted. I/Os that fail are no latencies: they are listed as failures, and a thread stops after 1000 of them.
@@ -35,6 +35,7 @@ mod probe;
 mod progress;
 mod stage;
 mod sys;
+mod wake;
 mod watch;
 mod worker;
 

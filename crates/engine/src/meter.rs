@@ -92,6 +92,13 @@ pub(crate) struct Meter<'a> {
     watch: &'a Watch<'a>,
 }
 
+/// Apart, so that the frames of the loops do not hold them: a thread has a small stack.
+#[cold]
+#[inline(never)]
+fn three_recorders() -> Box<[Recorder; 3]> {
+    Box::new(std::array::from_fn(|_| Recorder::new()))
+}
+
 /// What one thread leaves behind.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadResult {
@@ -107,6 +114,7 @@ pub(crate) struct ThreadResult {
 
 impl<'a> Meter<'a> {
     /// A meter of thread `thread` of the board's group. Nothing counts before [`Turn::Begin`].
+    #[inline(never)]
     pub(crate) fn new(
         clock: &'static Clock,
         board: Arc<Board>,
@@ -213,8 +221,7 @@ impl<'a> Meter<'a> {
     /// Counts the time that submitting one I/O took.
     pub(crate) fn submitted(&mut self, direction: u8, ticks: u64) {
         let ns = self.clock.nanos(ticks);
-        let submit =
-            self.side.submit.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Recorder::new())));
+        let submit = self.side.submit.get_or_insert_with(three_recorders);
         submit[usize::from(direction)].record(ns);
     }
 
@@ -224,6 +231,7 @@ impl<'a> Meter<'a> {
     }
 
     /// Counts an fsync or fdatasync that gave `result`.
+    #[inline(never)]
     pub(crate) fn synced(&mut self, result: isize, start: u64, end: u64) {
         if result < 0 {
             self.failures.note_flush(-result as i32);

@@ -44,6 +44,14 @@ impl ThreadUse {
             faults_minor: self.faults_minor - earlier.faults_minor,
         }
     }
+
+    /// Without the time that a thread spun until an I/O was due, which no I/O costs. The kernel may have booked some of it as
+    /// system time: interrupts come meanwhile.
+    pub(crate) fn without(self, spun: Nanos) -> ThreadUse {
+        let user = Nanos(self.user.0.saturating_sub(spun.0));
+        let rest = spun.0.saturating_sub(self.user.0);
+        ThreadUse { user, system: Nanos(self.system.0.saturating_sub(rest)), ..self }
+    }
 }
 
 /// The calling thread's use of the processor so far.
@@ -70,6 +78,23 @@ pub(crate) fn thread_use() -> ThreadUse {
 pub(crate) fn thread_number() -> i32 {
     // SAFETY: gettid has no arguments and cannot fail.
     unsafe { libc::gettid() }
+}
+
+/// Asks for the calling thread's timers to be precise: the kernel otherwise delays them by up to 50 us to gather several.
+/// A refusal leaves them as they were.
+pub(crate) fn wake_precisely() {
+    // SAFETY: PR_SET_TIMERSLACK takes a number of nanoseconds and no memory of ours.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// Sleeps so many ns; a signal may end it early.
+pub(crate) fn sleep(ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (ns / 1_000_000_000).cast_signed(),
+        tv_nsec: (ns % 1_000_000_000).cast_signed(),
+    };
+    // SAFETY: nanosleep reads one timespec that lives for the call.
+    unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
 }
 
 /// Restricts the calling thread to `cpus`.

@@ -94,6 +94,9 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back)?;
     let repeat = reads_back.then(|| plan.clone());
     let extras = Extras::new(job, assignment.thread, clock);
+    if job.rate.is_some() || job.think.is_some() {
+        sys::wake_precisely();
+    }
     let board = Arc::clone(&assignment.board);
     let Assignment { board_thread, rhythm, stop, watch, .. } = assignment;
     let meter = Meter::new(clock, board, board_thread, rhythm, stop, watch);
@@ -240,6 +243,7 @@ fn measure(
         }
     }
     report.result = station.meter.finish();
+    report.result.usage = report.result.usage.without(Nanos(clock.nanos(station.extras.spun_ticks)));
     report.log = station.extras.log.take().unwrap_or_default();
     assignment.gate.finished(assignment.group);
     // Also without reading back: the coordinator counts kernel workers before their ring closes.

@@ -95,7 +95,7 @@ impl<Q: Queue> Alone<'_, Q> {
         loop {
             let entered = self.queue.submit_and_wait(1, Patience::Forever);
             let mut result = None;
-            self.queue.reap(|_, bytes| result = Some(bytes));
+            self.queue.reap(1, |_, bytes| result = Some(bytes));
             if let Some(result) = result {
                 return result as isize;
             }

@@ -39,8 +39,13 @@ impl<const REGISTERED: bool> IoUring<REGISTERED> {
         payload: &Payload,
     ) -> Result<IoUring<REGISTERED>, EngineError> {
         let depth = job.queue_depth.max(1);
-        let ring_options =
-            RingOptions { entries: depth, poll: options.poll, submit_poll: options.submit_poll };
+        let ring_options = RingOptions {
+            entries: depth,
+            poll: options.poll,
+            submit_poll: options.submit_poll,
+            // A loop that waits for its schedule looks at the ring without a call.
+            by_itself: job.rate.is_some() || job.think.is_some(),
+        };
         let ring = Ring::new(ring_options).map_err(|source| unavailable(source, job))?;
         if ring.entries() < depth {
             return Err(EngineError::DepthBeyondLimit {
@@ -134,6 +139,9 @@ impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
 
     #[inline]
     fn submit(&mut self) -> Entered {
+        if self.pending == 0 {
+            return Entered { syscalls: 0, errno: 0 };
+        }
         let result = self.ring.enter(self.pending, 0);
         self.entered(result)
     }
@@ -155,7 +163,12 @@ impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
     }
 
     #[inline]
-    fn reap(&mut self, each: impl FnMut(u32, i32)) {
-        self.ring.reap(each);
+    fn is_ready(&self) -> bool {
+        self.ring.is_ready()
+    }
+
+    #[inline]
+    fn reap(&mut self, most: u32, each: impl FnMut(u32, i32)) {
+        self.ring.reap(most, each);
     }
 }

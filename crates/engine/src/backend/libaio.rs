@@ -110,10 +110,16 @@ impl Queue for Libaio {
     }
 
     #[inline]
-    fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
+    fn is_ready(&self) -> bool {
+        self.refused.is_some() || self.context.is_ready()
+    }
+
+    #[inline]
+    fn reap(&mut self, most: u32, mut each: impl FnMut(u32, i32)) {
         if let Some((slot, result)) = self.refused.take() {
             each(slot, result);
+            return;
         }
-        self.context.reap(each);
+        self.context.reap(most, each);
     }
 }

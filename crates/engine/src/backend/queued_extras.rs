@@ -1,20 +1,20 @@
 //! Many I/Os in flight, with what may accompany them: the loop of [`queued_loop`](super::queued_loop) for jobs that
 //! pace, verify, flush, trim or log.
 //!
+//! An open loop hands over what is due, and waits for a completion or for the next due moment, in one call. It is woken a
+//! little early and spins for the rest, looking at the ring meanwhile: no call polls.
+//!
 //! A flush waits until nothing is in flight, as in fio, so that it covers all writes before it. Trims are done at
 //! once, outside the queue: the kernel's asynchronous trim is too new to rely on.
 
 use iostack_workload::Op;
 
 use crate::backend::queued_loop::{Depth, Slots, settle};
-use crate::backend::{Patience, Queue, Station};
+use crate::backend::{Entered, Patience, Queue, Station};
 use crate::extras::Moments;
 
 /// A wait ends at least this often, for the stop flag and the series.
 const WAIT_MAX_NS: u64 = 50_000_000;
-
-/// Before an I/O is due the loop polls instead of sleeping for this long, because a sleeper wakes late.
-const POLL_EARLY_NS: u64 = 80_000;
 
 const WRITE: u8 = 1;
 
@@ -52,17 +52,17 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
             continue;
         }
         let full = over || slots.in_flight() == depth.slots || flush.is_some();
-        if Q::SUBMITS_APART || !full {
+        if Q::SUBMITS_APART || !(full || station.extras.pacer.is_open()) {
             submit(station, queue, &mut slots, &mut batch);
         } else {
             // The call that waits hands over too.
             batch.clear();
         }
-        let Some((least, patience)) = patience(station, full, depth.complete_min.min(slots.in_flight()))
-        else {
-            continue;
+        let entered = match next(station, queue, full, depth.complete_min.min(slots.in_flight())) {
+            Next::Submit => continue,
+            Next::Reap => queue.submit(),
+            Next::Wait { least, until } => wait(station, queue, least, until),
         };
-        let entered = queue.submit_and_wait(least, patience);
         station.meter.syscalls += entered.syscalls;
         if entered.errno != 0 {
             over |= settle(entered.errno)? && station.turn(clock.now());
@@ -72,7 +72,9 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
         if end >= station.meter.edge {
             over |= station.turn(end);
         }
-        queue.reap(|slot, result| {
+        // In a closed loop what comes back is replaced before more is taken back, as in the plain loop.
+        let most = if station.extras.pacer.is_open() { depth.slots } else { depth.submit };
+        queue.reap(most, |slot, result| {
             slots.push(slot);
             arrived(station, slot, slots.flights[slot as usize], result, end);
         });
@@ -160,19 +162,51 @@ fn submit<Q: Queue>(
     }
 }
 
-/// How many completions to wait for and how long; `None` when the next I/O can be submitted first.
-fn patience(station: &Station<'_>, full: bool, least: u32) -> Option<(u32, Patience)> {
-    if full {
-        return Some((least, Patience::Nanos(WAIT_MAX_NS)));
+/// What to do when all that is due has been pushed.
+enum Next {
+    /// Fill the queue of a closed loop first.
+    Submit,
+    /// Something has come back already.
+    Reap,
+    /// Wait for so many completions, in an open loop until the next I/O is due.
+    Wait { least: u32, until: Option<u64> },
+}
+
+fn next<Q: Queue>(station: &Station<'_>, queue: &Q, full: bool, least: u32) -> Next {
+    let pacer = &station.extras.pacer;
+    let due = pacer.due();
+    if !full && !pacer.is_open() && due <= station.meter.clock.now() {
+        return Next::Submit;
     }
-    let now = station.meter.clock.now();
-    let due = station.extras.pacer.due();
-    if due <= now {
-        // Behind schedule, or no schedule at all: fill the queue first. An open loop still collects what has come.
-        return station.extras.pacer.is_open().then_some((1, Patience::Nanos(0)));
+    if queue.is_ready() {
+        return Next::Reap;
     }
-    let left = station.meter.clock.nanos(due - now);
-    Some((1, Patience::Nanos(left.saturating_sub(POLL_EARLY_NS).min(WAIT_MAX_NS))))
+    if full { Next::Wait { least, until: None } } else { Next::Wait { least: 1, until: Some(due) } }
+}
+
+/// Hands over and waits; the last stretch before the next I/O is due without a call.
+fn wait<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, least: u32, until: Option<u64>) -> Entered {
+    let clock = station.meter.clock;
+    let Some(due) = until else { return queue.submit_and_wait(least, Patience::Nanos(WAIT_MAX_NS)) };
+    let now = clock.now();
+    if let Some(asked) = station.extras.wake.asked(now, due) {
+        let timeout = clock.nanos(asked - now);
+        let entered = queue.submit_and_wait(least, Patience::Nanos(timeout.min(WAIT_MAX_NS)));
+        let woken = clock.now();
+        if woken >= asked && timeout <= WAIT_MAX_NS && !queue.is_ready() {
+            station.extras.wake.woke(asked, woken);
+        }
+        return entered;
+    }
+    let entered = if due <= now { queue.submit_and_wait(least, Patience::Nanos(0)) } else { queue.submit() };
+    let mut awake = clock.now();
+    while !queue.is_ready() && awake < due {
+        std::hint::spin_loop();
+        let now = clock.now();
+        station.extras.spun(awake, now);
+        awake = now;
+    }
+    entered
 }
 
 fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, end: u64) {

@@ -2,16 +2,20 @@
 //!
 //! ```text
 //!   take up to `batch.submit` ops ──► push ──► submit; wait for `batch.complete_min` when all slots are in flight
-//!        ▲                                                     │
-//!        └──────────── slots free again ◄── count ◄── reap ◄───┘
+//!        ▲                                         │   and none has completed
+//!        └── slots free again ◄── count ◄── reap ◄─┘
+//!                                           up to `batch.submit`
 //! ```
 //!
-//! The start of an I/O is read from the clock before its batch is prepared, its end after the wait, once for all
-//! completions found together: they became visible at the same moment.
+//! The start of an I/O is read from the clock before its batch is prepared, its end when it is taken back. As many are
+//! taken back at once as are submitted at once, and replaced before the next are: a slot is never empty for longer than it
+//! takes to count one I/O and prepare the next, so that the depth asked for is the depth kept. What completes while others
+//! are replaced waits for its turn, and this is latency, as it is for every program that does one thing after the other.
 
-use iostack_workload::Op;
+use iostack_workload::{Op, Source};
 
 use crate::backend::{Patience, Queue, Station, is_passing, turn};
+use crate::extras::Extras;
 use crate::meter::Meter;
 use crate::payload::Payload;
 
@@ -95,24 +99,23 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
     let mut directions = Vec::with_capacity(depth.submit as usize);
     let mut over = turn(meter, source, extras, clock.now());
     loop {
+        if depth.submit == 1 && slots.free_count == 1 && !over {
+            over = replace_each::<Q, READS>(
+                source,
+                meter,
+                payload,
+                extras,
+                queue,
+                &mut slots,
+                depth.complete_min.min(depth.slots),
+            )?;
+        }
         let start = clock.now();
         let wanted = if over { 0 } else { depth.submit.min(slots.free_count as u32) };
         if wanted > 0 {
             let ops = source.take_many(wanted as usize);
             over = ops.is_empty();
-            let (places, flights) = slots.pop_many(ops.len());
-            queue.push_all(ops.iter().zip(places).map(|(op, &slot)| {
-                let flight = &mut flights[slot as usize];
-                let direction = if READS { READ } else { op.direction };
-                flight.start = start;
-                flight.offset = op.offset;
-                flight.length = op.length;
-                if !READS {
-                    flight.direction = direction;
-                }
-                let buffer = if direction == READ { flight.incoming } else { outgoing(payload, slot, op) };
-                (slot, Op { direction, ..*op }, buffer)
-            }));
+            push_many::<Q, READS>(ops, start, payload, queue, &mut slots);
             if Q::SUBMITS_APART && !over {
                 directions.extend(ops.iter().map(|op| op.direction));
                 submit_apart(meter, queue, start, &mut directions);
@@ -123,7 +126,7 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
             return Ok(());
         }
         let full = over || in_flight == depth.slots;
-        let entered = if full {
+        let entered = if full && !queue.is_ready() {
             queue.submit_and_wait(depth.complete_min.min(in_flight), Patience::Forever)
         } else {
             queue.submit()
@@ -138,8 +141,78 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
         if end >= meter.edge {
             over |= turn(meter, source, extras, end);
         }
-        reap::<Q, READS>(meter, queue, &mut slots, end);
+        reap::<Q, READS>(meter, queue, &mut slots, depth.submit, end);
     }
+}
+
+/// Prepares operations that start now in free slots, which there must be.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it is the loop's first half")]
+fn push_many<Q: Queue, const READS: bool>(
+    ops: &[Op],
+    start: u64,
+    payload: &mut Payload,
+    queue: &mut Q,
+    slots: &mut Slots<Flight>,
+) {
+    let (places, flights) = slots.pop_many(ops.len());
+    queue.push_all(ops.iter().zip(places).map(|(op, &slot)| {
+        let flight = &mut flights[slot as usize];
+        let direction = if READS { READ } else { op.direction };
+        (flight.start, flight.offset, flight.length) = (start, op.offset, op.length);
+        if !READS {
+            flight.direction = direction;
+        }
+        let buffer = if direction == READ { flight.incoming } else { outgoing(payload, slot, op) };
+        (slot, Op { direction, ..*op }, buffer)
+    }));
+}
+
+/// The loop for one I/O in each call, which most jobs ask for, as long as the queue stays full and nothing unusual happens: the
+/// slot that came back is used at once. True when nothing more is to be submitted.
+#[inline(never)]
+fn replace_each<Q: Queue, const READS: bool>(
+    source: &mut Source,
+    meter: &mut Meter<'_>,
+    payload: &mut Payload,
+    extras: &mut Extras,
+    queue: &mut Q,
+    slots: &mut Slots<Flight>,
+    least: u32,
+) -> Result<bool, i32> {
+    let clock = meter.clock;
+    let mut directions = Vec::new();
+    while let Some(slot) = slots.pop() {
+        let Some(op) = source.take() else {
+            slots.push(slot);
+            return Ok(true);
+        };
+        let start = clock.now();
+        let direction = if READS { READ } else { op.direction };
+        let flight = &mut slots.flights[slot as usize];
+        (flight.start, flight.offset, flight.length) = (start, op.offset, op.length);
+        if !READS {
+            flight.direction = direction;
+        }
+        let buffer = if direction == READ { flight.incoming } else { outgoing(payload, slot, &op) };
+        queue.push_all(std::iter::once((slot, Op { direction, ..op }, buffer)));
+        if Q::SUBMITS_APART {
+            directions.push(direction);
+            submit_apart(meter, queue, start, &mut directions);
+        }
+        let entered =
+            if queue.is_ready() { queue.submit() } else { queue.submit_and_wait(least, Patience::Forever) };
+        meter.syscalls += entered.syscalls;
+        if entered.errno != 0 {
+            return Ok(settle(entered.errno)? && turn(meter, source, extras, clock.now()));
+        }
+        let end = clock.now();
+        if end >= meter.edge && turn(meter, source, extras, end) {
+            return Ok(true);
+        }
+        reap::<Q, READS>(meter, queue, slots, 1, end);
+    }
+    Ok(false)
 }
 
 /// All slots free, each with the buffer that its reads fill.
@@ -158,12 +231,14 @@ fn reap<Q: Queue, const READS: bool>(
     meter: &mut Meter<'_>,
     queue: &mut Q,
     slots: &mut Slots<Flight>,
+    most: u32,
     end: u64,
 ) {
     let Slots { flights, free, free_count } = slots;
     let mut room = free[*free_count..].iter_mut();
     let in_flight = room.len();
     queue.reap(
+        most,
         #[inline(always)]
         |slot, result| {
             *room.next().expect("no more complete than were submitted") = slot;

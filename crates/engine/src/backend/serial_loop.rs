@@ -2,10 +2,11 @@
 //!
 //! Two clock readings per I/O, one on each side of the call: the latency holds nothing of our own bookkeeping.
 
-use iostack_workload::Op;
+use iostack_workload::{Op, Source};
 
 use crate::backend::{Call, Station, turn};
-use crate::extras::Moments;
+use crate::extras::{Extras, Moments};
+use crate::meter::Meter;
 use crate::payload::Payload;
 
 const READ: u8 = 0;
@@ -14,14 +15,33 @@ const WRITE: u8 = 1;
 /// Runs until the source or the time is over. `READS` when the job does nothing else, which spares asking.
 pub(crate) fn run<C: Call, const READS: bool>(station: &mut Station<'_>, call: &mut C) {
     let Station { source, meter, payload, extras, .. } = station;
-    let meter = &mut **meter;
+    if READS {
+        // Looked up once: there is one buffer, and each read fills the beginning of it.
+        let stride = payload.reads.stride();
+        let buffer = payload.reads.slice(0, stride);
+        run_each::<true>(source, meter, extras, |op| {
+            call.read(usize::from(op.file), &mut buffer[..op.length as usize], op.offset)
+        });
+    } else {
+        run_each::<false>(source, meter, extras, |op| perform(payload, call, op));
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the loop is made for what carries its I/O")]
+fn run_each<const READS: bool>(
+    source: &mut Source,
+    meter: &mut Meter<'_>,
+    extras: &mut Extras,
+    mut carry: impl FnMut(Op) -> isize,
+) {
     let clock = meter.clock;
     let mut stop = turn(meter, source, extras, clock.now());
     while !stop {
         let Some(op) = source.take() else { break };
-        let start = clock.now();
         let op = if READS { Op { direction: READ, ..op } } else { op };
-        let result = perform(payload, call, op);
+        let start = clock.now();
+        let result = carry(op);
         let end = clock.now();
         if end >= meter.edge {
             stop = turn(meter, source, extras, end);

@@ -92,8 +92,9 @@ pub(crate) struct Context {
     /// Events the ring holds; 0 when it cannot be read in place.
     ring_count: u32,
     events: Vec<Event>,
-    /// How many of `events` a system call has brought and `reap` has not given away.
+    /// How many `events` a system call has brought, and how many of these `reap` has given away.
     collected: usize,
+    given: usize,
 }
 
 impl Context {
@@ -107,7 +108,7 @@ impl Context {
             return Err(io::Error::from_raw_os_error(-result as i32));
         }
         let mut context =
-            Context { id, ring_count: 0, events: vec![Event::default(); EVENTS_MAX], collected: 0 };
+            Context { id, ring_count: 0, events: vec![Event::default(); EVENTS_MAX], collected: 0, given: 0 };
         let head = context.head();
         let header = size_of::<RingHead>() as u32;
         if head.magic == MAGIC && head.incompatible_features == 0 && head.header_length == header {
@@ -146,7 +147,7 @@ impl Context {
 
     /// Waits for `least` completions, at most `timeout_ns` when given. True when it took a system call, or `-errno`.
     pub(crate) fn wait(&mut self, least: u32, timeout_ns: Option<u64>) -> Result<bool, i32> {
-        let ready = self.ready() + self.collected as u32;
+        let ready = self.ready() + (self.collected - self.given) as u32;
         if ready >= least && (least > 0 || self.ring_count > 0) {
             return Ok(false);
         }
@@ -157,7 +158,7 @@ impl Context {
         };
         let time_address = if timeout_ns.is_some() { (&raw const time) as usize } else { 0 };
         let room = EVENTS_MAX - self.collected;
-        let least = (least as usize - self.collected.min(least as usize)).min(room);
+        let least = (least as usize).saturating_sub(self.collected - self.given).min(room);
         let events = (&raw mut self.events[self.collected..]).cast::<Event>() as usize;
         let arguments = [self.id, least, room, events, time_address, 0];
         // SAFETY: the kernel writes at most `room` events behind those collected, where that many fit, and reads
@@ -170,14 +171,25 @@ impl Context {
         Ok(true)
     }
 
-    /// Gives each completion that has arrived to `each`: slot, and bytes or `-errno`.
+    /// True when a completion has arrived.
     #[inline]
-    pub(crate) fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
-        for event in &self.events[..self.collected] {
+    pub(crate) fn is_ready(&self) -> bool {
+        self.given < self.collected || self.ready() > 0
+    }
+
+    /// Gives the completions that have arrived, at most so many, to `each`: slot, and bytes or `-errno`.
+    #[inline]
+    pub(crate) fn reap(&mut self, most: u32, mut each: impl FnMut(u32, i32)) {
+        let until = self.collected.min(self.given + most as usize);
+        for event in &self.events[self.given..until] {
             each(event.data as u32, event.result as i32);
         }
-        self.collected = 0;
-        let ready = self.ready();
+        let left = most - (until - self.given) as u32;
+        self.given = until;
+        if self.given == self.collected {
+            (self.given, self.collected) = (0, 0);
+        }
+        let ready = self.ready().min(left);
         if ready == 0 {
             return;
         }

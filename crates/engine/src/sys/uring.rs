@@ -21,6 +21,8 @@ pub(crate) struct RingOptions {
     pub(crate) entries: u32,
     pub(crate) poll: bool,
     pub(crate) submit_poll: bool,
+    /// Completions appear in the ring also while we make no call.
+    pub(crate) by_itself: bool,
 }
 
 /// One read or write for the ring, in the words of `struct io_uring_sqe` that it needs. The others of an entry are
@@ -247,6 +249,8 @@ impl Ring {
         let wanted = if options.poll { SETUP_IOPOLL } else { 0 } | SETUP_CLAMP;
         let levels: &[u32] = if options.submit_poll {
             &[SETUP_SQPOLL]
+        } else if options.by_itself {
+            &[0]
         } else {
             &[SETUP_COOP_TASKRUN | SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN, SETUP_COOP_TASKRUN, 0]
         };
@@ -424,12 +428,19 @@ impl Ring {
         if flags & SQ_NEED_WAKEUP != 0 { ENTER_SQ_WAKEUP } else { 0 }
     }
 
-    /// Gives each completion that has arrived to `each`: slot and result.
+    /// True when a completion has arrived.
     #[inline]
-    pub(crate) fn reap(&mut self, mut each: impl FnMut(u32, i32)) {
-        let tail = self.cq_tail.load(Ordering::Acquire);
+    pub(crate) fn is_ready(&self) -> bool {
+        self.cq_tail.load(Ordering::Acquire) != self.head
+    }
+
+    /// Gives the completions that have arrived, at most so many, to `each`: slot and result.
+    #[inline]
+    pub(crate) fn reap(&mut self, most: u32, mut each: impl FnMut(u32, i32)) {
         let mut head = self.head;
-        while head != tail {
+        let arrived = self.cq_tail.load(Ordering::Acquire).wrapping_sub(head);
+        let until = head.wrapping_add(arrived.min(most));
+        while head != until {
             let place = self.completions.wrapping_add((head & self.completion_mask) as usize);
             // SAFETY: the masked index lies in the mapping of completions; the kernel wrote this one before it moved
             // the tail (acquired above) and leaves it alone until our head passes it.
