@@ -44,6 +44,12 @@ pub(super) fn carries(number: u64) -> Carries {
     }
 }
 
+/// True for the write family.
+pub(super) fn writes(number: u64) -> bool {
+    // write pwrite64 writev pwritev pwritev2
+    matches!(number, 1 | 18 | 20 | 296 | 328)
+}
+
 /// The name of call `number`.
 pub(super) fn name(number: u64) -> String {
     let mut lines = NAMES.lines().filter_map(|line| line.split_once(' '));
@@ -100,6 +106,7 @@ mod tests {
         for (number, text, effect) in known {
             let number = u64::try_from(number).unwrap();
             assert_eq!((name(number).as_str(), carries(number)), (text, effect));
+            assert_eq!(writes(number), text.contains("write"), "{text}");
         }
         assert_eq!(name(9999), "call 9999");
     }

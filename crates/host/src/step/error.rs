@@ -72,6 +72,17 @@ pub enum StepError {
         /// The end of what it printed, with a heading; empty when it printed nothing.
         output: String,
     },
+    /// It still writes although its job reads.
+    #[error(
+        "`{subject}` only writes ({calls}), although its job reads: it still lays out its file. Let it do so first \
+         (fio: run it once with --create_only=1), or raise --patience"
+    )]
+    LaysOut {
+        /// The command or process.
+        subject: String,
+        /// What it called.
+        calls: String,
+    },
     /// The thread never ran.
     #[error(
         "no thread of `{0}` used any CPU time; is it waiting for input or for its first I/O? Raise --after"

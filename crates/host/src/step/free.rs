@@ -75,7 +75,7 @@ pub(super) struct Delta {
 }
 
 /// Sum of the values of `key: value` lines.
-fn sum(text: &str, keys: &[&str]) -> u64 {
+pub(super) fn sum(text: &str, keys: &[&str]) -> u64 {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     pairs
         .filter(|(key, _)| keys.contains(key))
@@ -87,6 +87,11 @@ fn file(pid: i32, tid: i32, name: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok()
 }
 
+/// The lines of a file of counters; none where the kernel does not tell.
+pub(super) fn counters(pid: i32, tid: i32, name: &str) -> String {
+    file(pid, tid, name).unwrap_or_default()
+}
+
 /// Bytes that a thread has moved at the block layer; `None` where the kernel does not count or tell them.
 pub(super) fn thread_bytes(pid: i32, tid: i32) -> Option<u64> {
     Some(sum(&file(pid, tid, "io")?, &["read_bytes", "write_bytes"]))
@@ -94,7 +99,7 @@ pub(super) fn thread_bytes(pid: i32, tid: i32) -> Option<u64> {
 
 fn snapshot(pid: i32, tid: i32) -> Option<Snapshot> {
     let status = file(pid, tid, "status")?;
-    let io = file(pid, tid, "io").unwrap_or_default();
+    let io = counters(pid, tid, "io");
     Some(Snapshot {
         at: Instant::now(),
         cpu_ns: threads::cpu_ns(pid, tid)?,

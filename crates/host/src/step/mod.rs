@@ -11,11 +11,15 @@
 //! completions costs less than at full speed. What it does by time (series, progress lines) would come around too often;
 //! `pace` holds its clock back against that. Switches and CPU time come from a window without stepping.
 //!
+//! Stepping begins when the program does what it was started for: a thread that works, in calls that fit its job.
+//!
 //! Start reading at [`cost`].
 
+mod beat;
 mod calls;
 mod error;
 mod free;
+mod intent;
 mod objects;
 mod program;
 mod result;
@@ -37,6 +41,7 @@ use iostack_model::Nanos;
 
 pub use error::StepError;
 pub use free::{CountedBy, FreeRun};
+pub use intent::reads;
 pub use result::{AddressCost, CallCost, Doubt, FileCost, PlaceCost, UserCost};
 
 use program::Program;
@@ -51,6 +56,10 @@ const WATCH: Duration = Duration::from_millis(500);
 const PARTS: u64 = 5;
 /// Threads tried, busiest first, until one does I/O.
 const CANDIDATES: usize = 3;
+/// A job that reads does so at least once in so many calls.
+const READS_RARE: u64 = 200;
+/// Times to look for a thread that does I/O: a program that has just started may still be doing something else.
+const SEARCHES: u32 = 3;
 
 /// Whose cost.
 #[derive(Clone, Debug)]
@@ -74,7 +83,9 @@ pub struct Question<'a> {
     pub warm_up: Nanos,
     /// Instructions to count.
     pub instructions: u64,
-    /// Longest time to step.
+    /// The program was told to read: as long as it only writes, it has not begun.
+    pub reads: bool,
+    /// Longest time to wait for its I/O, and to step.
     pub patience: Nanos,
     /// Hold back the time-stamp counter of a command's thread while it is stepped, so that it does per I/O as little
     /// of its work by time as at full speed. A process that was running is never disturbed like that.
@@ -120,13 +131,71 @@ fn with_output(error: StepError, program: &mut Program) -> StepError {
 
 /// Steps the busiest thread that does I/O.
 fn cost_of_family(question: &Question, name: &str, root: i32, ours: bool) -> Result<UserCost, StepError> {
-    let threads = threads::busiest(root, SEARCH);
-    if threads.is_empty() {
-        return Err(StepError::Idle(name.to_owned()));
+    let deadline = Instant::now() + Duration::from_nanos(question.patience.0);
+    let mut watched = Trace::default();
+    for search in 1..=SEARCHES {
+        let threads = begun(question, (name, root), deadline)?;
+        if let Some(answer) = cost_of_threads(question, (name, &threads), ours, &mut watched)? {
+            return Ok(answer);
+        }
+        if Instant::now() >= deadline || threads::family(root).is_empty() {
+            break;
+        }
+        if search < SEARCHES {
+            (question.talk)("no I/O there; looking again");
+        }
     }
+    if question.reads && result::only_writes(&watched) {
+        let calls = result::commonest_calls(&watched);
+        return Err(StepError::LaysOut { subject: name.to_owned(), calls });
+    }
+    let calls = result::commonest_calls(&watched);
+    let instructions = watched.instructions;
+    Err(StepError::NoIo { subject: name.to_owned(), instructions, calls, output: String::new() })
+}
+
+/// Waits until a thread works, and reads if it is to; the threads that work, busiest first.
+fn begun(
+    question: &Question,
+    (name, root): (&str, i32),
+    deadline: Instant,
+) -> Result<Vec<Thread>, StepError> {
+    let mut said = false;
+    loop {
+        let threads = threads::busiest(root, SEARCH);
+        let late = Instant::now() >= deadline;
+        if question.stop.load(Ordering::Relaxed) {
+            return Err(StepError::Interrupted);
+        }
+        let (reads, writes) =
+            threads.iter().fold((0, 0), |(reads, writes), it| (reads + it.reads, writes + it.writes));
+        let lays_out = question.reads && reads * READS_RARE < writes;
+        if !threads.is_empty() && !lays_out {
+            return Ok(threads);
+        }
+        if late && lays_out {
+            let calls = format!("{writes} write calls in {} ms", SEARCH.as_millis());
+            return Err(StepError::LaysOut { subject: name.to_owned(), calls });
+        }
+        if late || threads::family(root).is_empty() {
+            return Err(StepError::Idle(name.to_owned()));
+        }
+        if lays_out && !std::mem::replace(&mut said, true) {
+            (question.talk)(
+                "it only writes so far, although its job reads; waiting until it has laid out its file",
+            );
+        }
+    }
+}
+
+/// Steps these threads until one does I/O; `None` when none does. What was seen instead goes to `watched`.
+fn cost_of_threads(
+    question: &Question,
+    (name, threads): (&str, &[Thread]),
+    ours: bool,
+    watched: &mut Trace,
+) -> Result<Option<UserCost>, StepError> {
     let total: u64 = threads.iter().map(|thread| thread.cpu_ns).sum();
-    let mut watched = 0;
-    let mut last = Trace::default();
     for thread in threads.iter().take(CANDIDATES) {
         let share = thread.cpu_ns as f64 / total as f64;
         let window = free::watch(thread.pid, thread.tid, WATCH);
@@ -136,24 +205,23 @@ fn cost_of_family(question: &Question, name: &str, root: i32, ours: bool) -> Res
             thread.name,
             share * 100.0
         ));
-        let (trace, places) = match step(question, thread, ours) {
+        let (mut trace, places) = match step(question, thread, ours) {
             // A short-lived thread ended before it could be stepped; the next may live longer.
             Err(StepError::Refused { source, .. }) if source.raw_os_error() == Some(libc::ESRCH) => continue,
             other => other?,
         };
         let counted = summary::add_up(&trace, PARTS);
-        if counted.ios > 0 {
+        if counted.ios > 0 && !(question.reads && result::only_writes(&trace)) {
             let free = window.and_then(|window| free::per_io(&window, &counted));
-            return Ok(result::assemble(name, (thread, share), &trace, counted, free, places));
+            return Ok(Some(result::assemble(name, (thread, share), &trace, counted, free, places)));
         }
         if trace.ended == Some(Ended::Interrupted) {
             return Err(StepError::Interrupted);
         }
-        watched += trace.instructions;
-        last = trace;
+        trace.instructions += watched.instructions;
+        *watched = trace;
     }
-    let calls = result::commonest_calls(&last);
-    Err(StepError::NoIo { subject: name.to_owned(), instructions: watched, calls, output: String::new() })
+    Ok(None)
 }
 
 /// Attaches, steps, finds out where the code was, and lets go.

@@ -3,13 +3,20 @@
 //! Stepping slows a thread about a thousandfold, and with the real clock everything it does by time (closing a 100 ms
 //! element of a series, printing progress) would come around a thousand times too often per I/O. Where the program
 //! is ours to disturb, its time-stamp counter is therefore held back: it advances by one tick per instruction, which
-//! is about one instruction per clock, and by the real time of each system call. After an `rdtsc` the answer in the
-//! registers is replaced.
+//! is about one instruction per clock, and by the real time of each system call; by no more than [`IO_MOST`] for one that
+//! carries I/O, because on a busy machine it is the tracer and not the storage that is waited for. After an `rdtsc` the
+//! answer in the registers is replaced.
 //!
 //! Only the instruction is covered. A program that asks the kernel or the vdso for the time sees the real one, and so
 //! do its other threads.
 
+use iostack_model::Nanos;
+
 use super::sys;
+use crate::clock::Clock;
+
+/// Longest time that a call which carries I/O takes for the thread.
+const IO_MOST: Nanos = Nanos::micros(200);
 
 /// The held-back time-stamp counter of one thread.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +41,10 @@ impl Pace {
         self.last = sys::time_stamp();
     }
 
-    /// The step was a system call, and its time is the thread's own.
-    pub(super) fn called(&mut self) {
-        self.called_until(sys::time_stamp());
-    }
-
-    fn called_until(&mut self, now: u64) {
-        self.in_calls += now.saturating_sub(self.last);
+    /// The step was a system call, which has returned at `now`, and its time is the thread's own.
+    pub(super) fn called(&mut self, now: u64, carried: bool) {
+        let most = if carried { Clock::calibrated().ticks(IO_MOST.0) } else { u64::MAX };
+        self.in_calls += now.saturating_sub(self.last).min(most);
     }
 
     /// What the thread's counter shows after so many instructions.
@@ -58,11 +62,21 @@ mod tests {
         let mut pace = Pace::at(1_000);
         assert_eq!(pace.shows(0), 1_000);
         pace.last = 5_000;
-        pace.called_until(5_700);
+        pace.called(5_700, true);
         assert_eq!(pace.shows(42), 1_742);
         // A counter that differs between two CPUs must not run backwards.
         pace.last = 9_000;
-        pace.called_until(8_000);
+        pace.called(8_000, true);
         assert_eq!(pace.shows(42), 1_742);
+    }
+
+    #[test]
+    fn a_call_that_carries_io_takes_no_longer_than_storage_would_and_one_that_sleeps_as_long_as_it_does() {
+        let most = Clock::calibrated().ticks(IO_MOST.0);
+        let mut pace = Pace::at(0);
+        pace.called(most + 1, true);
+        assert_eq!(pace.shows(0), most);
+        pace.called(most + 1, false);
+        assert_eq!(pace.shows(0), 2 * most + 1);
     }
 }

@@ -26,7 +26,7 @@ pub struct UserCost {
     pub thread: String,
     /// Its share of the CPU time of all the program's threads, 0..=1.
     pub cpu_share: f64,
-    /// User instructions counted, from the return of one I/O call to the return of another.
+    /// User instructions counted, from the return of one I/O call to the return of another, without those apart.
     pub instructions: u64,
     /// I/Os submitted in that window.
     pub ios: u64,
@@ -36,8 +36,15 @@ pub struct UserCost {
     pub kernel_submits: bool,
     /// User instructions per I/O.
     pub instructions_per_io: f64,
-    /// The same for each fifth of the window.
+    /// The same for each fifth of the window; of whole beats where there are some.
     pub instructions_per_io_parts: Vec<f64>,
+    /// Whole beats that were counted: distances at which a dear turn comes again, as planning in batches does. 0 when
+    /// there is none.
+    pub beats: u64,
+    /// Turns of the I/O loop that keep no such distance, and so are work by time.
+    pub apart_turns: u64,
+    /// Instructions by which these exceed other turns; in none of the figures per I/O.
+    pub apart_instructions: u64,
     /// Half of the distance between the smallest and the largest part, over the mean.
     pub spread: f64,
     /// System calls per I/O.
@@ -145,6 +152,8 @@ pub enum Doubt {
     },
     /// The I/Os of the free window could not be counted.
     NoFreeCount,
+    /// All I/Os are plain `write` calls, as when a file is laid out.
+    MayLayOut,
 }
 
 /// The doubt, then what to do, in whole sentences.
@@ -178,6 +187,10 @@ impl fmt::Display for Doubt {
                 "No counter of the kernel tells this thread's I/Os while it runs freely, so switches and CPU time \
                  per I/O are not known. Read /proc as root, or use a program that reads or writes directly.",
             ),
+            Doubt::MayLayOut => f.write_str(
+                "All I/Os are plain `write` calls, each behind the one before, as when a generator lays out its file. \
+                 If that is not what the job does, lay the file out first, or raise --after.",
+            ),
         }
     }
 }
@@ -200,7 +213,7 @@ pub(super) fn assemble(
 ) -> UserCost {
     let ios = counted.ios as f64;
     let instructions_per_io = counted.instructions as f64 / ios;
-    let [objects, functions] = by_place(&places, ios);
+    let [objects, functions] = by_place(&places, instructions_per_io);
     let mut answer = UserCost {
         subject: subject.to_owned(),
         pid: thread.pid,
@@ -213,6 +226,9 @@ pub(super) fn assemble(
         kernel_submits: counted.polled,
         instructions_per_io,
         spread: spread(&counted.parts, instructions_per_io),
+        beats: counted.beats,
+        apart_turns: counted.apart.0,
+        apart_instructions: counted.apart.1,
         calls_per_io: counted.calls.values().map(|&(count, _)| count).sum::<u64>() as f64 / ios,
         calls: call_costs(&counted),
         free_run,
@@ -256,8 +272,8 @@ fn file_costs(counted: &Counted) -> Vec<FileCost> {
     costs
 }
 
-/// Instructions by file and by function, most first.
-fn by_place(places: &[(Place, u64)], ios: f64) -> [Vec<PlaceCost>; 2] {
+/// Instructions by file and by function, most first: shares of what an I/O costs.
+fn by_place(places: &[(Place, u64)], per_io: f64) -> [Vec<PlaceCost>; 2] {
     let mut objects: BTreeMap<(&str, Option<&str>), u64> = BTreeMap::new();
     let mut functions = objects.clone();
     for (place, count) in places {
@@ -271,7 +287,7 @@ fn by_place(places: &[(Place, u64)], ios: f64) -> [Vec<PlaceCost>; 2] {
         let cost = |((object, function), count): ((&str, Option<&str>), u64)| PlaceCost {
             object: object.to_owned(),
             function: function.map(str::to_owned),
-            per_io: count as f64 / ios,
+            per_io: count as f64 / all as f64 * per_io,
             share: count as f64 / all as f64,
         };
         costs.into_iter().map(cost).collect()
@@ -284,6 +300,12 @@ fn addresses(places: Vec<(Place, u64)>) -> Vec<AddressCost> {
     let mut costs: Vec<AddressCost> = places.into_iter().map(cost).collect();
     costs.sort_by(|a, b| b.count.cmp(&a.count).then(a.address.cmp(&b.address)));
     costs
+}
+
+/// True when the thread did I/O, all of it by calls that write.
+pub(super) fn only_writes(trace: &Trace) -> bool {
+    let mut carrying = trace.calls.iter().filter(|call| call.ios > 0).peekable();
+    carrying.peek().is_some() && carrying.all(|call| calls::writes(call.number))
 }
 
 /// `read 12, futex 3`: the commonest calls of a trace.
@@ -328,6 +350,10 @@ fn doubts(answer: &UserCost, ended: Option<Ended>) -> Vec<Doubt> {
     }
     if answer.free_run.is_none() {
         doubts.push(Doubt::NoFreeCount);
+    }
+    let carried = |name: &str| answer.calls.iter().any(|call| call.name == name && call.ios == answer.ios);
+    if carried("write") && !answer.calls.iter().any(|call| call.name == "lseek") {
+        doubts.push(Doubt::MayLayOut);
     }
     doubts
 }

@@ -6,12 +6,18 @@
 //!
 //! Counting starts when one I/O call has returned and ends when another has, so a steady loop is counted in whole
 //! turns: 100 instructions per turn come out as exactly 100. The I/Os of the first call belong to the turn before.
+//! Where dear turns come back after a fixed number of I/Os, only whole [`beats`](super::beat) of them are counted.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::beat::{self, Mark};
 use super::calls::{self, Carries};
 use super::trace::{Call, Trace};
+
+/// Beats, and the largest spread of parts without one, that make a window long enough.
+const BEATS_ENOUGH: usize = 4;
+const EVEN: f64 = 0.01;
 
 /// A trace, added up.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,35 +44,63 @@ pub(super) struct Counted {
     pub(super) polled: bool,
     /// Descriptor of the ring, when it is known.
     pub(super) ring: Option<u64>,
-    /// Bytes at the block layer.
+    /// Bytes at the block layer, of these I/Os.
     pub(super) bytes: u64,
+    /// Whole beats that were counted; 0 when there is none.
+    pub(super) beats: u64,
+    /// Turns off the beat, and the instructions by which they exceed others; not in `instructions`.
+    pub(super) apart: (u64, u64),
 }
 
 /// Adds up a trace in `parts` parts.
 pub(super) fn add_up(trace: &Trace, parts: u64) -> Counted {
-    let mut counted = Counted { ring: trace.ring, bytes: trace.bytes, ..Counted::default() };
-    // Instructions so far and I/Os so far, after every I/O call.
-    let mut marks: Vec<(u64, u64)> = Vec::new();
-    let begin = trace.first.unwrap_or(u64::MAX);
-    for call in trace.calls.iter().filter(|call| call.ios > 0 && call.at >= begin) {
-        let before = marks.last().map_or(0, |&(_, ios)| ios);
-        marks.push((call.at, if marks.is_empty() { 0 } else { before + call.ios }));
-    }
+    let mut counted = Counted { ring: trace.ring, ..Counted::default() };
+    let mut marks = marks(trace);
     if marks.is_empty() && !trace.tails.is_empty() {
         marks = completions_so_far(&trace.tails);
         counted.polled = true;
         counted.rings = true;
     }
-    let (Some(&(first, _)), Some(&(last, ios))) = (marks.first(), marks.last()) else {
+    let whole = marks.last().map_or(0, |&(_, ios)| ios);
+    let mut within = (marks.first().map_or(0, |first| first.0), marks.last().map_or(0, |last| last.0));
+    if let Some(beat) = beat::beat(&marks).filter(|_| !counted.polled) {
+        counted.beats = beat.count() as u64;
+        counted.apart = (beat.apart, beat.apart_instructions);
+        (marks, within) = (beat.marks, beat.within);
+    }
+    let (Some(&first), Some(&last)) = (marks.first(), marks.last()) else {
         return counted;
     };
-    counted.instructions = last - first;
-    counted.ios = ios;
+    counted.instructions = last.0 - first.0;
+    counted.ios = last.1 - first.1;
+    counted.bytes = (u128::from(trace.bytes) * u128::from(counted.ios) / u128::from(whole.max(1))) as u64;
     counted.parts = split(&marks, parts);
-    for call in trace.calls.iter().filter(|call| call.at > first && call.at <= last) {
+    for call in trace.calls.iter().filter(|call| call.at > within.0 && call.at <= within.1) {
         add_call(&mut counted, call, &trace.files);
     }
     counted
+}
+
+/// True when a longer window would say nothing new: it holds several beats, or is even without one.
+pub(super) fn suffices(trace: &Trace, parts: u64) -> bool {
+    let marks = marks(trace);
+    if let Some(beat) = beat::beat(&marks) {
+        return beat.count() >= BEATS_ENOUGH;
+    }
+    let parts = split(&marks, parts);
+    let mean = parts.iter().sum::<f64>() / parts.len().max(1) as f64;
+    parts.iter().all(|part| (part - mean).abs() <= EVEN * mean)
+}
+
+/// Instructions so far and I/Os so far, after every I/O call from the first that counts on.
+fn marks(trace: &Trace) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    let begin = trace.first.unwrap_or(u64::MAX);
+    for call in trace.calls.iter().filter(|call| call.ios > 0 && call.at >= begin) {
+        let ios = marks.last().map_or(0, |&(_, before)| before + call.ios);
+        marks.push((call.at, ios));
+    }
+    marks
 }
 
 fn add_call(counted: &mut Counted, call: &Call, files: &[PathBuf]) {
@@ -87,7 +121,7 @@ fn add_call(counted: &mut Counted, call: &Call, files: &[PathBuf]) {
 }
 
 /// Tails of a queue, which wrap, to completions since the first.
-fn completions_so_far(tails: &[(u64, u32)]) -> Vec<(u64, u64)> {
+fn completions_so_far(tails: &[(u64, u32)]) -> Vec<Mark> {
     let mut sum = 0;
     let mut before = tails.first().map_or(0, |&(_, tail)| tail);
     let add = |&(at, tail): &(u64, u32)| {
@@ -99,7 +133,7 @@ fn completions_so_far(tails: &[(u64, u32)]) -> Vec<(u64, u64)> {
 }
 
 /// Instructions per I/O of parts of about equal length, each ending at a mark.
-fn split(marks: &[(u64, u64)], parts: u64) -> Vec<f64> {
+fn split(marks: &[Mark], parts: u64) -> Vec<f64> {
     let (Some(&first), Some(&last)) = (marks.first(), marks.last()) else { return Vec::new() };
     let mut begin = first;
     let mut found = Vec::new();
@@ -169,6 +203,43 @@ mod tests {
         assert!(counted.polled);
         assert_eq!((counted.instructions, counted.ios), (2000, 40));
         assert_eq!(counted.parts, [100.0, 1000.0 / 30.0]);
+    }
+
+    #[test]
+    fn only_whole_plans_are_counted_and_their_calls_with_them() {
+        // 80 instructions a read, and every 256 reads a plan of 5,120.
+        for turns in [1100, 1250, 1290] {
+            let mut at = 0;
+            let calls = (0..turns).map(|turn: u64| {
+                at += 80 + if turn % 256 == 50 { 5120 } else { 0 };
+                call(at, PREAD, 1)
+            });
+            let trace = Trace { calls: calls.collect(), first: Some(0), bytes: turns, ..Trace::default() };
+            let counted = add_up(&trace, 5);
+            assert_eq!((counted.instructions, counted.ios), (counted.beats * 25_600, counted.beats * 256));
+            assert!(counted.beats >= 4);
+            assert_eq!(counted.parts.iter().find(|&&part| (part - 100.0).abs() > 1e-9), None);
+            assert_eq!(counted.calls, BTreeMap::from([(PREAD, (counted.ios, counted.ios))]));
+            assert_eq!(counted.bytes, counted.ios * turns / (turns - 1));
+        }
+    }
+
+    #[test]
+    fn a_window_is_long_enough_with_four_beats_or_without_any_when_it_is_even() {
+        let trace = |turns: u64, dear: &dyn Fn(u64) -> u64| {
+            let mut at = 0;
+            let calls = (0..turns).map(|turn| {
+                at += 100 + dear(turn);
+                call(at, PREAD, 1)
+            });
+            Trace { calls: calls.collect(), first: Some(0), ..Trace::default() }
+        };
+        let planned = |turn: u64| if turn % 256 == 50 { 5120 } else { 0 };
+        // Plans at 50, 306, .. 1074: four beats end with the fifth.
+        assert!(!suffices(&trace(1074, &planned), 5));
+        assert!(suffices(&trace(1076, &planned), 5));
+        assert!(suffices(&trace(100, &|_| 0), 5));
+        assert!(!suffices(&trace(100, &|turn| if turn == 50 { 600 } else { 0 }), 5));
     }
 
     #[test]

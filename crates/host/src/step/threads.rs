@@ -8,7 +8,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::sys;
+use super::{free, sys};
+
+const PAGE: u64 = 4096;
 
 /// A process as `/proc/PID/stat` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +21,18 @@ pub(super) struct Process {
     pub(super) started: u64,
 }
 
-/// A thread and the CPU time it used in the window.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A thread, and what it did in the window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Thread {
     pub(super) pid: i32,
     pub(super) tid: i32,
     pub(super) name: String,
+    /// CPU time it used.
     pub(super) cpu_ns: u64,
+    /// Calls that read, and pages read at the block layer, where the kernel tells.
+    pub(super) reads: u64,
+    /// Calls that write.
+    pub(super) writes: u64,
 }
 
 /// Name and the numbered fields of a stat line, the first being the state (field 3 of proc(5)). The name may hold
@@ -113,7 +120,10 @@ fn threads(processes: &[Process]) -> Vec<Thread> {
                 continue;
             }
             if let Some(cpu_ns) = cpu_ns(pid, tid) {
-                found.push(Thread { pid, tid, name: name.trim_end().to_owned(), cpu_ns });
+                let io = free::counters(pid, tid, "io");
+                let reads = free::sum(&io, &["syscr"]) + free::sum(&io, &["read_bytes"]) / PAGE;
+                let writes = free::sum(&io, &["syscw"]);
+                found.push(Thread { pid, tid, name: name.trim_end().to_owned(), cpu_ns, reads, writes });
             }
         }
     }
@@ -127,7 +137,10 @@ pub(super) fn busiest(root: i32, window: Duration) -> Vec<Thread> {
     let mut after = threads(&family(root));
     for thread in &mut after {
         let earlier = before.iter().find(|seen| seen.tid == thread.tid && seen.pid == thread.pid);
-        thread.cpu_ns = thread.cpu_ns.saturating_sub(earlier.map_or(0, |seen| seen.cpu_ns));
+        let Some(earlier) = earlier else { continue };
+        thread.cpu_ns = thread.cpu_ns.saturating_sub(earlier.cpu_ns);
+        thread.reads = thread.reads.saturating_sub(earlier.reads);
+        thread.writes = thread.writes.saturating_sub(earlier.writes);
     }
     after.retain(|thread| thread.cpu_ns > 0);
     after.sort_by_key(|thread| std::cmp::Reverse(thread.cpu_ns));

@@ -26,18 +26,23 @@ use super::error::StepError;
 use super::free::thread_bytes;
 use super::pace::Pace;
 use super::rings;
+use super::summary;
 use super::sys::{self, Registers, Stop, Ticker};
 
 /// I/Os to let pass before counting, unless that takes longer than counting itself: attaching holds a thread up while
 /// the I/Os it has in flight complete, so it first reaps them all and then submits as many (seen with fio at depth 32).
 const IOS_TO_SETTLE: u64 = 64;
 
+/// A window that is uneven, or holds too few of its beats, is stretched up to so many times.
+const STRETCH: u64 = 5;
+
 /// How far to step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Fewest instructions to let pass before counting.
     pub(super) settle: u64,
-    /// Instructions to count, from the first I/O after that on.
+    /// Instructions to count, from the first I/O after that on; up to [`STRETCH`] times as many where the window does not
+    /// suffice.
     pub(super) instructions: u64,
     /// Hold the thread's time-stamp counter back, see [`Pace`].
     pub(super) hold_clock: bool,
@@ -257,6 +262,8 @@ struct Stepper<'a, 'b> {
     pace: Option<Pace>,
     polled: BTreeMap<u64, bool>,
     sole_polled_ring: Option<u64>,
+    /// Instructions to count by what has been seen so far.
+    wanted: u64,
 }
 
 impl<'a, 'b> Stepper<'a, 'b> {
@@ -265,6 +272,7 @@ impl<'a, 'b> Stepper<'a, 'b> {
         let sole = rings.iter().next().filter(|(_, ring)| rings.len() == 1 && ring.polled);
         Stepper {
             limits,
+            wanted: limits.instructions,
             code: Code::new(tracee.pid),
             trace: Trace::default(),
             bytes_first: 0,
@@ -298,15 +306,29 @@ impl<'a, 'b> Stepper<'a, 'b> {
         Ok(())
     }
 
-    /// Enough is when the count is reached, right after an I/O; without an I/O in sight, some time later.
-    fn is_enough(&self) -> bool {
+    /// Enough is when the count is reached and the window suffices, right after an I/O; without an I/O in sight, some
+    /// time later.
+    fn is_enough(&mut self) -> bool {
         let Some(first) = self.trace.first else {
             return self.trace.instructions >= 2 * self.limits.instructions;
         };
         let counted = self.trace.instructions - first;
+        if counted < self.wanted {
+            return false;
+        }
         let last = self.trace.calls.last();
         let at_io = last.is_some_and(|call| call.ios > 0 && call.at == self.trace.instructions);
-        counted >= self.limits.instructions && (at_io || counted >= 4 * self.limits.instructions)
+        if !at_io {
+            return counted >= (STRETCH - 1) * self.limits.instructions + self.wanted;
+        }
+        let most = STRETCH * self.limits.instructions;
+        if self.wanted < most && !summary::suffices(&self.trace, self.limits.parts) {
+            self.wanted = (counted + self.limits.instructions / 4).min(most);
+            return false;
+        }
+        let bytes = thread_bytes(self.tracee.pid, self.tracee.tid).unwrap_or(0);
+        self.trace.bytes = bytes.saturating_sub(self.bytes_first);
+        true
     }
 
     /// Keeps what has to be known of the next instruction before it is executed.
@@ -359,9 +381,8 @@ impl<'a, 'b> Stepper<'a, 'b> {
         if std::mem::take(&mut self.injected) && sys::trap_code(tid)? == sys::TRAP_HANDLER_ENTRY {
             self.pending = None;
         } else if let Some(pending) = self.pending.take() {
-            if let Some(pace) = &mut self.pace {
-                pace.called();
-            }
+            let returned = sys::time_stamp();
+            let calls = self.trace.calls.len();
             if !pending.restarted {
                 self.count();
             }
@@ -370,6 +391,9 @@ impl<'a, 'b> Stepper<'a, 'b> {
                 self.pending = Some(Pending { restarted: true, ..pending });
             } else {
                 self.called(&pending.registers, value);
+            }
+            if let Some(pace) = &mut self.pace {
+                pace.called(returned, self.trace.calls[calls..].iter().any(|call| call.ios > 0));
             }
         } else if next == self.address {
             self.trace.repeats += 1;
@@ -416,20 +440,15 @@ impl<'a, 'b> Stepper<'a, 'b> {
     }
 
     fn at_io(&mut self, at: u64) {
-        let Some(first) = self.trace.first else {
-            let passed: u64 = self.trace.calls.iter().map(|call| call.ios).sum();
-            let settled = at >= self.limits.settle && passed >= IOS_TO_SETTLE;
-            if !settled && at < self.limits.instructions {
-                return;
-            }
+        if self.trace.first.is_some() {
+            return;
+        }
+        let passed: u64 = self.trace.calls.iter().map(|call| call.ios).sum();
+        let settled = at >= self.limits.settle && passed >= IOS_TO_SETTLE;
+        if settled || at >= self.limits.instructions {
             self.trace.first = Some(at);
             self.trace.addresses.clear();
             self.bytes_first = thread_bytes(self.tracee.pid, self.tracee.tid).unwrap_or(0);
-            return;
-        };
-        if at - first >= self.limits.instructions && self.is_enough() {
-            let bytes = thread_bytes(self.tracee.pid, self.tracee.tid).unwrap_or(0);
-            self.trace.bytes = bytes.saturating_sub(self.bytes_first);
         }
     }
 

@@ -7,12 +7,13 @@
 mod sys;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use iostack_host::step::{CountedBy, Question, StepError, Subject, UserCost, cost};
+use iostack_host::step::{CountedBy, Doubt, Question, StepError, Subject, UserCost, cost};
 use iostack_model::Nanos;
 
 /// Names the load that `the_load` runs.
@@ -22,35 +23,65 @@ const LOAD: &str = "IOSTACK_TEST_LOAD";
 #[ignore = "helper: the load of the other tests; it never ends"]
 fn the_load() {
     let Ok(load) = std::env::var(LOAD) else { return };
-    let program = std::fs::File::open("/proc/self/exe").unwrap();
+    let program = File::open("/proc/self/exe").unwrap();
     match load.as_str() {
         "reads" => sys::reads(&program),
         "clears" => sys::reads_and_clears(&program),
+        "plans" => sys::plans(&program),
         "submits" => sys::submits(&program),
+        "lays out" => lays_out_and_reads(),
         "signals" => {
             sys::alarm_often();
             sys::reads(&program)
         }
-        "zeroes" => sys::reads(&std::fs::File::open("/dev/zero").unwrap()),
+        "zeroes" => sys::reads(&File::open("/dev/zero").unwrap()),
         "spins" => sys::spins(),
         other => panic!("no load is called {other}"),
     }
 }
 
+/// Writes a file of its own for a while, as a generator lays its file out, and reads it for ever.
+fn lays_out_and_reads() -> ! {
+    use std::io::Write;
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("step-lays-out-{}", std::process::id()));
+    let mut file = File::options().read(true).append(true).create_new(true).open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let began = std::time::Instant::now();
+    while began.elapsed() < Duration::from_millis(2_500) {
+        file.set_len(0).unwrap();
+        (0..1000).for_each(|_| file.write_all(&[7; 4096]).unwrap());
+    }
+    sys::reads(&file)
+}
+
 /// Counts one of the loads. `None`, said aloud, where tracing is not permitted.
 fn count(load: &str, instructions: u64) -> Option<Result<UserCost, StepError>> {
+    ask(command(load), instructions)
+}
+
+fn command(load: &str) -> Subject {
     let own = std::env::current_exe().expect("Linux tells");
     let own = own.to_str().expect("cargo names it in ASCII");
     let words = ["env", &format!("{LOAD}={load}"), own, "--ignored", "--exact", "the_load"];
-    ask(Subject::Command { words: words.iter().map(OsString::from).collect(), output: None }, instructions)
+    Subject::Command { words: words.iter().map(OsString::from).collect(), output: None }
 }
 
 fn ask(subject: Subject, instructions: u64) -> Option<Result<UserCost, StepError>> {
+    ask_of(subject, instructions, false, Nanos::secs(60))
+}
+
+fn ask_of(
+    subject: Subject,
+    instructions: u64,
+    reads: bool,
+    patience: Nanos,
+) -> Option<Result<UserCost, StepError>> {
     let answer = cost(&Question {
         subject,
         warm_up: Nanos::millis(300),
         instructions,
-        patience: Nanos::secs(60),
+        reads,
+        patience,
         hold_clock: true,
         stop: &AtomicBool::new(false),
         talk: &|_| (),
@@ -87,6 +118,39 @@ fn a_loop_of_97_instructions_per_read_is_counted_as_97() {
     assert!(function.contains("reads"), "{function}");
     let own = std::env::current_exe().unwrap();
     assert_eq!(cost.files.iter().map(|file| PathBuf::from(&file.path)).collect::<Vec<_>>(), [own]);
+}
+
+#[test]
+fn a_load_that_plans_256_ios_at_a_time_is_counted_in_whole_plans() {
+    for instructions in [60_000, 70_000, 81_000] {
+        let Some(cost) = count("plans", instructions) else { return };
+        let cost = cost.unwrap();
+        assert_turns(&cost, sys::PLAN_TURNS, sys::PLAN_EVERY);
+        assert!(cost.beats >= 4, "{}", cost.beats);
+        assert_eq!((cost.apart_turns, cost.ios), (0, cost.beats * sys::PLAN_EVERY));
+    }
+}
+
+#[test]
+fn a_job_that_reads_is_counted_when_it_reads_and_not_while_its_file_is_laid_out() {
+    let Some(cost) = ask_of(command("lays out"), 20_000, true, Nanos::secs(60)) else { return };
+    let cost = cost.unwrap();
+    assert_turns(&cost, sys::READ_TURN, 1);
+    assert_eq!(cost.calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["pread64"]);
+}
+
+#[test]
+fn a_job_that_reads_and_only_writes_is_refused_with_what_it_calls() {
+    let Some(answer) = ask_of(command("lays out"), 5_000, true, Nanos::millis(1)) else { return };
+    let error = answer.unwrap_err();
+    assert!(matches!(error, StepError::LaysOut { .. }), "{error}");
+    assert!(error.to_string().contains("write"), "{error}");
+}
+
+#[test]
+fn a_load_that_only_writes_is_doubted_where_nobody_said_that_it_reads() {
+    let Some(cost) = count("lays out", 2_000) else { return };
+    assert!(cost.unwrap().doubts.contains(&Doubt::MayLayOut));
 }
 
 #[test]

@@ -30,6 +30,38 @@ pub(crate) fn reads(file: &File) -> ! {
     }
 }
 
+/// Turns of [`plans`] from one plan to the next, and instructions of all of them with their plan: 75 a turn and 5,120.
+pub(crate) const PLAN_EVERY: u64 = 256;
+/// See [`PLAN_EVERY`].
+pub(crate) const PLAN_TURNS: u64 = PLAN_EVERY * 75 + 5_120;
+
+/// As [`reads`], with a long pause of counting down after each 256 reads, as a generator plans in batches.
+pub(crate) fn plans(file: &File) -> ! {
+    let mut buffer = vec![0_u8; 4096];
+    // SAFETY: as in `reads`; rcx is set before it is counted down.
+    unsafe {
+        asm!(
+            "2:",
+            "mov eax, 17",
+            "syscall",
+            ".rept 70",
+            "nop",
+            ".endr",
+            "inc r8",
+            "test r8b, r8b",
+            "jnz 2b",
+            "mov ecx, 2559",
+            "3:",
+            "dec ecx",
+            "jnz 3b",
+            "jmp 2b",
+            in("rdi") file.as_raw_fd(), in("rsi") buffer.as_mut_ptr(), in("rdx") 4096, in("r10") 0,
+            in("r8") 0,
+            options(noreturn)
+        )
+    }
+}
+
 /// Instructions per turn of [`reads_and_clears`], the string instruction counting as one.
 pub(crate) const CLEAR_TURN: u64 = 9;
 /// Iterations of the string instruction in each of these turns.

@@ -12,6 +12,9 @@ use iostack_model::Nanos;
 use crate::exit::Ended;
 use crate::talk::{Talk, data};
 
+/// No job file is larger.
+const JOB_FILE_MAX: u64 = 1 << 20;
+
 const LONG_HELP: &str = "\
 How it counts: the busiest thread of the command (or process) and all its children
 is executed one instruction at a time (ptrace), so no performance counters are
@@ -19,8 +22,13 @@ needed and the result repeats. I/Os are what its system calls carry: read, write
 pread and the like on files and block devices, io_submit, io_uring_enter. Stepping
 slows the thread about a thousandfold; so that work it does by time is not charged
 to a thousandth of its I/Os, the time-stamp counter (rdtsc) of a command's thread is
-held back meanwhile. A thread that polls for completions finds them sooner than at
+held back meanwhile. Where a dear turn of the loop comes back after a fixed number
+of I/Os, as planning in batches does, whole such beats are counted, and dear turns off
+the beat, such as the end of an interval, are told apart. A thread that polls for completions finds them sooner than at
 full speed. Switches and CPU time come from half a second in which it runs freely.
+
+A command or process whose words say that it reads (fio's and iostack's rw=, also in
+job files) is stepped when it does: as long as it only writes it lays out its file.
 
 The command should run for 30 seconds or more; it is ended (SIGTERM) when counting
 is done. A process given with --pid is left running.
@@ -43,10 +51,10 @@ pub(crate) struct CostArgs {
     /// Time the command gets before counting starts.
     #[arg(long, value_name = "TIME", default_value = "1s", conflicts_with = "pid")]
     after: Nanos,
-    /// User instructions to count.
+    /// User instructions to count; up to five times as many when they are uneven.
     #[arg(long, value_name = "COUNT", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
     instructions: u64,
-    /// Longest time to count; what was counted by then is reported.
+    /// Longest time to count, and before that to wait until a file is laid out.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     patience: Nanos,
     /// New file for what the command prints. Without it, the end of it is shown when something fails.
@@ -72,12 +80,17 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
             bail!("no command was given; write it behind `--`, as in `iostack cost -- fio job.fio`")
         }
     };
+    let words = match args.pid {
+        Some(pid) => words_of(pid),
+        None => args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+    };
     let talk = Talk::new(args.json);
     let said = Cell::new(false);
     let answer = step::cost(&Question {
         subject,
         warm_up: args.after,
         instructions: args.instructions,
+        reads: step::reads(&words, small_file),
         patience: args.patience,
         hold_clock: !args.real_clock,
         stop: iostack_host::signals::stop_flag(),
@@ -92,6 +105,21 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
         data(&format!("{}{}", if said.get() { "\n" } else { "" }, table(&answer, args.functions)));
     }
     Ok(Ended::Done)
+}
+
+/// The command line of a running process.
+fn words_of(pid: u32) -> Vec<String> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// The text of a file that may be a job file.
+fn small_file(name: &str) -> Option<String> {
+    let facts = std::fs::metadata(name).ok()?;
+    if !facts.is_file() || facts.len() > JOB_FILE_MAX {
+        return None;
+    }
+    std::fs::read_to_string(name).ok()
 }
 
 /// One screen of 80 columns.
@@ -112,6 +140,14 @@ fn table(cost: &UserCost, functions: usize) -> String {
     ));
     line("");
     line(&row("user instructions", cost.instructions_per_io, &spread(cost)));
+    if cost.apart_turns > 0 {
+        let each = cost.apart_instructions as f64 / cost.apart_turns as f64;
+        line(&row(
+            "  and by time, not per I/O",
+            each,
+            &format!("instructions each, {} times", cost.apart_turns),
+        ));
+    }
     line(&row("system calls", cost.calls_per_io, ""));
     for call in &cost.calls {
         let carried = if call.ios > 0 {
