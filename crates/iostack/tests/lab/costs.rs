@@ -41,6 +41,16 @@ fn our_drivers_cost_no_more_than_they_did() {
 }
 
 #[test]
+fn an_io_does_not_pay_for_the_port_that_the_guest_talks_by() {
+    let _turn = turn_or_skip!("an_io_does_not_pay_for_the_port", "6.1");
+    let counted = iostack(&["lab", "cost", "brd", "--full", "--ios", "50", "--quiet"]);
+    assert!(counted.status.success(), "{}", told(&counted));
+    // A process with an I/O bitmap returns to user space through it.
+    assert!(told(&counted).contains("syscall_exit_to_user_mode"), "{}", told(&counted));
+    assert!(!told(&counted).contains("io_bitmap"), "{}", told(&counted));
+}
+
+#[test]
 fn twenty_instructions_more_in_a_driver_are_found_and_the_function_is_named() {
     let _turn = turn_or_skip!("twenty instructions more in a driver are found", "6.1");
     let room = Room::new("costs");

@@ -34,7 +34,8 @@ pub fn tell(message: &Message) {
     let mut line = serde_json::to_vec(message).expect("a message is plain data");
     line.push(b'\n');
     let _telling = TELLING.lock();
-    sys::write_port(&line);
+    // Who cannot be told learns it from the console, where this ends as a panic.
+    sys::write_port(&line).expect("the port to the near side opens");
 }
 
 /// For `map_err`: what was tried on what.
@@ -51,8 +52,6 @@ fn prepare() -> Result<Plan, String> {
     for (kind, at) in [("debugfs", "/sys/kernel/debug"), ("tracefs", "/sys/kernel/tracing")] {
         let _ = sys::mount(kind, Path::new(at), kind, "");
     }
-    // Port rights belong to a thread and are inherited by those it starts.
-    sys::open_port().map_err(|source| format!("cannot open the port to the near side: {source}"))?;
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
     tell(&Message::Hello { release });
     let text = fs::read_to_string(PLAN).map_err(failed("read", PLAN))?;

@@ -73,19 +73,22 @@ pub(crate) fn power_off() {
     unsafe { libc::reboot(libc::RB_POWER_OFF) };
 }
 
-/// Opens the port of the debug console to this process.
-pub(crate) fn open_port() -> io::Result<()> {
-    // SAFETY: gives this process one port, of a device that only takes bytes.
-    checked(i64::from(unsafe { libc::ioperm(u64::from(PORT), 1, 1) }))
-}
-
-/// Writes to the debug console. The port must be open.
-pub(crate) fn write_port(bytes: &[u8]) {
+/// Writes to the debug console. The port is open only meanwhile: a thread that has one carries a bitmap of its ports, which the
+/// kernel looks at each time it returns to user space (`tss_update_io_bitmap`), and every I/O would pay for it.
+pub(crate) fn write_port(bytes: &[u8]) -> io::Result<()> {
+    port_rights(true)?;
     // SAFETY: reads `bytes.len()` bytes at the pointer, which are there; the port was opened.
     unsafe {
         asm!("rep outsb", inlateout("rsi") bytes.as_ptr() => _, inlateout("rcx") bytes.len() => _, in("dx") PORT,
              options(nostack, preserves_flags, readonly));
     }
+    // Without its last port a thread is without the bitmap (`ksys_ioperm` of arch/x86/kernel/ioport.c).
+    port_rights(false)
+}
+
+fn port_rights(open: bool) -> io::Result<()> {
+    // SAFETY: gives this thread one port, of a device that only takes bytes, or takes it back.
+    checked(i64::from(unsafe { libc::ioperm(u64::from(PORT), 1, i32::from(open)) }))
 }
 
 macro_rules! mark {
