@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use super::{Room, iostack, turn_or_skip};
+use super::{Room, iostack, refused, turn_or_skip};
 
 const COSTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/costs.toml");
 const SCSI_RAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/scsi_ram");
@@ -18,7 +18,8 @@ fn told(output: &Output) -> String {
 
 /// The driver's source with some instructions more in the function that each command begins in.
 fn patched(folder: &Path) -> PathBuf {
-    let copy = folder.join("scsi_ram");
+    // Whose source it is is not told by the folder's name.
+    let copy = folder.join("patched");
     fs::create_dir_all(&copy).expect("a fresh folder");
     for entry in fs::read_dir(SCSI_RAM).expect("the driver's folder").flatten() {
         fs::copy(entry.path(), copy.join(entry.file_name())).expect("a file of the driver");
@@ -38,6 +39,30 @@ fn our_drivers_cost_no_more_than_they_did() {
     let _turn = turn_or_skip!("our drivers cost no more than they did", "6.1");
     let held = iostack(&["lab", "cost", "--assert", COSTS, "--quiet"]);
     assert!(held.status.success(), "{}", told(&held));
+}
+
+#[test]
+fn a_source_that_no_budget_is_for_is_refused() {
+    let room = Room::new("costs-source");
+    let folder = room.folder("scsi_ram");
+    let text = folder.display().to_string();
+    let asked = ["lab", "cost", "--assert", COSTS, "--source", &text];
+    refused(&iostack(&asked), &[&text, "neither Kbuild nor Makefile"]);
+    fs::write(folder.join("Kbuild"), "obj-m := other.o\n").expect("a file of ours");
+    refused(&iostack(&asked), &[&text, "is the source of other", "scsi_ram, ata_ram"]);
+    fs::write(folder.join("Kbuild"), "obj-m := sub/\n").expect("a file of ours");
+    refused(&iostack(&asked), &[&text, "obj-m := scsi_ram.o"]);
+}
+
+#[test]
+fn a_source_that_does_not_compile_holds_no_budget_whatever_its_folder_is_called() {
+    let _turn = turn_or_skip!("a_source_that_does_not_compile_holds_no_budget", "6.1");
+    let room = Room::new("costs-broken");
+    let source = patched(&room.0);
+    fs::write(source.join("scsi_ram.c"), "This is no C.\n").expect("our own copy");
+    let source = source.display().to_string();
+    let held = iostack(&["lab", "cost", "--assert", COSTS, "--source", &source, "--quiet"]);
+    refused(&held, &["build the module scsi_ram", "scsi_ram.c:", "error:"]);
 }
 
 #[test]

@@ -122,6 +122,25 @@ fn read_folder(folder: &Path) -> Result<Sources, LabError> {
     Ok(sources)
 }
 
+/// The driver whose source the folder holds: the module that it builds.
+pub fn whose(folder: &Path) -> Result<String, LabError> {
+    let sources = read_folder(folder)?;
+    let modules = sources.iter().filter(|(name, _)| name == "Kbuild" || name == "Makefile");
+    let mut built = modules.flat_map(|(_, text)| text.lines()).filter_map(built_module);
+    built.next().ok_or_else(|| {
+        LabError::Asked(format!(
+            "`{}` is no folder of a driver: neither Kbuild nor Makefile has a line like obj-m := scsi_ram.o",
+            folder.display()
+        ))
+    })
+}
+
+/// The module of a line like `obj-m := scsi_ram.o`.
+fn built_module(line: &str) -> Option<String> {
+    let (_, objects) = line.trim().strip_prefix("obj-m")?.split_once('=')?;
+    objects.split_whitespace().find_map(|object| object.strip_suffix(".o")).map(str::to_owned)
+}
+
 fn is_source(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ending = path.extension().is_some_and(|ending| ["c", "h", "mk"].iter().any(|known| ending == *known));
@@ -142,4 +161,23 @@ fn hashed(value: &impl Hash) -> String {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     format!("{:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_tells_whose_source_it_is_by_what_it_builds() {
+        assert_eq!(built_module("obj-m := scsi_ram.o").as_deref(), Some("scsi_ram"));
+        assert_eq!(built_module("obj-m += ata_ram.o # ours").as_deref(), Some("ata_ram"));
+        assert_eq!(built_module("obj-m := scsi_ram/ ata_ram/"), None);
+        assert_eq!(built_module("scsi_ram-y := main.o"), None);
+        let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
+        for name in OWN_DRIVERS {
+            assert_eq!(whose(&kernel.join(name)).expect("our own source"), name);
+        }
+        let error = whose(&kernel).expect_err("a folder of folders");
+        assert!(error.to_string().contains("no folder of a driver"), "{error}");
+    }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, bail, ensure};
 use iostack_lab::Lab;
 use iostack_lab::cost::budget::{self, Budget};
 use iostack_lab::cost::diff;
+use iostack_lab::host::build;
 use iostack_model::{Bytes, ClockPrices, CostDiff, IoCost};
 use iostack_report::{html, text};
 
@@ -182,7 +183,8 @@ fn stored_cost(path: &Path) -> anyhow::Result<IoCost> {
 fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<Ended> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let budgets = budget::parse(&text).with_context(|| format!("`{}`", file.display()))?;
-    let specs: Vec<Spec> = budgets.iter().map(|budget| of_budget(args, budget)).collect();
+    let whose = args.lab.source.as_deref().map(|source| whose(source, file, &budgets)).transpose()?;
+    let specs: Vec<Spec> = budgets.iter().map(|budget| of_budget(args, budget, whose.as_deref())).collect();
     for spec in &specs {
         spec.request()?;
     }
@@ -206,15 +208,29 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
     Ok(if verdicts.iter().all(|verdict| verdict.holds) { Ended::Done } else { Ended::FoundProblem })
 }
 
-fn of_budget(args: &CostArgs, budget: &Budget) -> Spec {
+/// The device that a source is of. It must have a budget: costs that were counted without the source would say nothing of it.
+fn whose(source: &Path, file: &Path, budgets: &[Budget]) -> anyhow::Result<String> {
+    let whose = build::whose(source)?;
+    let mut devices: Vec<&str> = budgets.iter().map(|budget| budget.device.as_str()).collect();
+    devices.dedup();
+    ensure!(
+        devices.contains(&whose.as_str()),
+        "`{}` is the source of {whose}, and `{}` has costs of {} only; leave out --source, or name another file",
+        source.display(),
+        file.display(),
+        devices.join(", ")
+    );
+    Ok(whose)
+}
+
+fn of_budget(args: &CostArgs, budget: &Budget, whose: Option<&str>) -> Spec {
     let lab = LabFlags {
         kernel: Some(args.lab.kernel.clone().unwrap_or_else(|| budget.kernel.clone())),
         file_system: budget.file_system.clone(),
         scheduler: Some(budget.scheduler.clone()),
         mitigations: budget.mitigations,
         tracepoint: budget.tracepoints.clone(),
-        // The folder's name says whose source it is.
-        source: args.lab.source.clone().filter(|source| source.ends_with(&budget.device)),
+        source: args.lab.source.clone().filter(|_| whose == Some(budget.device.as_str())),
         ..args.lab.clone()
     };
     Spec {
