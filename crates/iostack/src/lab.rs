@@ -52,7 +52,8 @@ pub(crate) struct LabFlags {
     /// Size of the device in MiB.
     #[arg(long, value_name = "MIB", help_heading = HEADING)]
     pub(crate) capacity_mib: Option<u64>,
-    /// Seconds after which the machine is given up [180].
+    /// Seconds without a word after which the machine is given up; not those
+    /// in which it waits for a processor [180].
     #[arg(long, value_name = "SECONDS", help_heading = HEADING)]
     pub(crate) time_limit: Option<u64>,
 }

@@ -47,7 +47,7 @@ pub struct Request {
     pub accelerator: Accelerator,
     /// Processors.
     pub processors: u32,
-    /// No boot takes longer.
+    /// How long the guest may be silent; see [`Boot::limit`].
     pub limit: Duration,
 }
 

@@ -44,6 +44,23 @@ fn a_source_that_is_none_or_does_not_compile_is_shown_as_the_compiler_shows_it()
     refused(&iostack(&asked), &["build the module scsi_ram", "scsi_ram.c:", "error:"]);
 }
 
+#[test]
+fn a_guest_that_hangs_is_ended() {
+    let _turn = turn_or_skip!("a_guest_that_hangs_is_ended", "6.1");
+    let room = Room::new("hang");
+    let folder = room.folder("scsi_ram");
+    copy_driver(&folder);
+    let file = folder.join("scsi_ram.c");
+    let source = fs::read_to_string(&file).expect("it was copied");
+    let begins = source.find("static int __init").expect("a module begins");
+    let body = begins + source[begins..].find("\n\n").expect("declarations, then code");
+    let text = format!("{}\n\tfor (;;)\n\t\tcpu_relax();\n{}", &source[..body], &source[body..]);
+    fs::write(&file, text).expect("a file of ours");
+    // Silent for so long while it boots it is nowhere, also on a slow host.
+    let asked = ["lab", "cost", "scsi_ram", "--source", &folder.display().to_string(), "--time-limit", "60"];
+    refused(&iostack(&asked), &["the guest did not go on for 60 s", "--time-limit"]);
+}
+
 fn copy_driver(folder: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel/scsi_ram");
     for name in ["Kbuild", "Makefile", "scsi_ram.c"] {

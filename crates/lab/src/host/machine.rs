@@ -2,7 +2,7 @@
 //!
 //! The guest sends its messages, a line of JSON each, through a port that the emulator copies to its stdout; the kernel's
 //! console goes to a file, whose last lines say what happened when something did. Whatever becomes of this process, the
-//! emulator dies with it, and no run outlives its time limit.
+//! emulator dies with it, and a guest that is silent for too long is given up (`patience.rs`).
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::command::last_lines;
 use super::kernel::Kernel;
+use super::patience::Patience;
 use super::qemu::Qemu;
 use crate::LabError;
 use crate::guest::Message;
@@ -58,7 +59,7 @@ pub struct Boot<'a> {
     pub accelerator: Accelerator,
     /// The plugin, and the file it writes.
     pub plugin: Option<(&'a Path, PathBuf)>,
-    /// No run takes longer.
+    /// The guest is given up when it is silent for longer, not counting time in which the emulator waits for a processor.
     pub limit: Duration,
     /// The guest's console is the terminal's: for `iostack lab shell`.
     pub interactive: bool,
@@ -134,7 +135,7 @@ pub fn run(
         return Ok(());
     }
     let stdout = running.0.stdout.take().expect("it was piped");
-    let ended = listen(stdout, boot.limit, stop, hear);
+    let ended = listen(stdout, Patience::new(boot.limit, running.0.id()), stop, hear);
     let status = if ended.is_ok() { running.0.wait().ok() } else { None };
     drop(running);
     let told = |path: &Path| {
@@ -149,7 +150,7 @@ pub fn run(
             let what = match ended {
                 Ended::Failed(text) => format!("the guest failed: {text}"),
                 Ended::Limit => format!(
-                    "the guest did not finish within {} s and was ended; give it more with --time-limit",
+                    "the guest did not go on for {} s and was ended; give it more with --time-limit",
                     boot.limit.as_secs()
                 ),
                 _ => format!("the guest ended before its work was done{}", status_text(status)),
@@ -232,7 +233,7 @@ enum Ended {
 
 fn listen(
     stdout: impl Read + Send + 'static,
-    limit: Duration,
+    mut patience: Patience,
     stop: &AtomicBool,
     hear: &mut dyn FnMut(&Message),
 ) -> Result<(), Ended> {
@@ -244,15 +245,14 @@ fn listen(
             }
         }
     });
-    let begun = Instant::now();
     let mut done = false;
     loop {
-        let left = limit.saturating_sub(begun.elapsed());
-        match receiver.recv_timeout(left.min(Duration::from_millis(100))) {
+        match receiver.recv_timeout(Duration::from_millis(100)) {
             Ok(line) => match serde_json::from_str::<Message>(&line) {
                 Ok(Message::Failed { text }) => return Err(Ended::Failed(text)),
                 Ok(message) => {
                     done |= matches!(message, Message::Done);
+                    patience.restart();
                     hear(&message);
                 }
                 // The firmware writes to the same port before the kernel runs.
@@ -260,7 +260,7 @@ fn listen(
             },
             Err(RecvTimeoutError::Disconnected) => return if done { Ok(()) } else { Err(Ended::Early) },
             Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Err(Ended::Interrupted),
-            Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Ended::Limit),
+            Err(RecvTimeoutError::Timeout) if patience.is_over() => return Err(Ended::Limit),
             Err(RecvTimeoutError::Timeout) => {}
         }
     }

@@ -9,6 +9,7 @@ pub mod kernel;
 pub mod machine;
 pub mod modules;
 pub mod packages;
+mod patience;
 pub mod qemu;
 pub mod symbols;
 pub mod tool;
