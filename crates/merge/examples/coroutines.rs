@@ -2,11 +2,13 @@
 //!
 //!     cargo run --package iostack-merge --example coroutines
 
+mod sys;
 mod table;
 
 use std::io;
 
-use iostack_merge::{File, scope};
+use iostack_merge::File;
+use sys::scope;
 use table::{BLOCK, Table, report, wanted};
 
 /// A query: it reads when it must, and knows nothing of coroutines.

@@ -10,13 +10,15 @@
 //! as there are callers, all sent and all waited for at once: what a program can have that is written for it.
 
 mod measure;
+mod sys;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use iostack_merge::{Backend, Buffer, File, Options, Policy, scope};
+use iostack_merge::{Backend, Buffer, File, Options, Policy};
 use measure::{BLOCK, Outcome, measure, median, threads};
+use sys::scope;
 
 const FILE_BYTES: u64 = 1 << 30;
 

@@ -10,13 +10,15 @@
 mod measure;
 #[path = "measure/reads.rs"]
 mod reads;
+mod sys;
 
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use iostack_merge::{Buffer, Options, scope};
+use iostack_merge::{Buffer, Options};
 use measure::{BLOCK, measure, threads};
 use reads::{print, read_until};
+use sys::scope;
 
 fn main() -> std::io::Result<()> {
     let given: Vec<String> = std::env::args().skip(1).collect();

@@ -35,8 +35,8 @@ pub use file::File;
 pub use future::{Transfer, block_on, join_all};
 pub use options::{Backend, Options, Policy};
 pub use policy::Advice;
-pub use scope::{JoinHandle, Scope, ScopeOptions, scope, yield_now};
-pub use sys::{Simulated, StableBuffer};
+pub use scope::{JoinHandle, Scope, ScopeOptions, yield_now};
+pub use sys::{Simulated, StableBuffer, scope};
 
 /// The guide's code, which must build.
 #[cfg(doctest)]

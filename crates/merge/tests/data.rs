@@ -1,5 +1,7 @@
 //! Does each buffer get its own block, by every backend under every policy?
 
+#[path = "sys/scope.rs"]
+mod coroutines;
 mod loop_device;
 mod pattern;
 
@@ -254,7 +256,7 @@ fn groups_of_coroutines_share_batches() {
     let file = Options { count: true, ..Options::default() }.simulated(&device);
     write_all(&file, 9);
     let before = file.stats().expect("they were asked for");
-    iostack_merge::scope(1, |scope| {
+    coroutines::scope(1, |scope| {
         for thread in 0..8 {
             let file = &file;
             scope.spawn(move || read_all(file, 9, thread));

@@ -1,5 +1,8 @@
 //! Does a buffer come back with its own block, whoever polls, and when nobody does?
 
+#[path = "sys/scope.rs"]
+mod coroutines;
+
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
@@ -7,8 +10,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
+use coroutines::scope;
 use iostack_merge::{
-    Buffer, File, Options, Simulated, StableBuffer, Transfer, block_on, join_all, scope, yield_now,
+    Buffer, File, Options, Simulated, StableBuffer, Transfer, block_on, join_all, yield_now,
 };
 use iostack_model::BatchCost;
 

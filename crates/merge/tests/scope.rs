@@ -1,12 +1,16 @@
 //! Does code on coroutines read as code on threads does, and nothing it borrows goes away under it?
 
-use std::cell::RefCell;
+#[path = "sys/scope.rs"]
+mod coroutines;
+
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ThreadId;
 
-use iostack_merge::{File, Options, Scope, ScopeOptions, Simulated, scope, yield_now};
+use coroutines::scope;
+use iostack_merge::{File, Options, Scope, ScopeOptions, Simulated, yield_now};
 use iostack_model::BatchCost;
 
 const BLOCK: usize = 4096;
@@ -268,7 +272,7 @@ fn a_backtrace_fits_on_the_stack() {
 fn a_small_stack_is_enough_for_small_code() {
     let file = numbered(8);
     let options = ScopeOptions { threads: 1, stack_bytes: 16 * 1024 };
-    let sum: u64 = options.run(|s| {
+    let sum: u64 = coroutines::run(&options, |s| {
         let handles: Vec<_> = (0..8)
             .map(|index| {
                 let file = &file;
@@ -311,6 +315,29 @@ fn thread_locals_are_shared_by_the_coroutines_of_a_thread() {
         s.spawn(|| SEEN.with_borrow(Clone::clone)).join().expect("none panics")
     });
     assert_eq!(seen, [0, 1, 2]);
+}
+
+#[test]
+fn a_wait_in_the_initialiser_of_a_thread_local_breaks_the_contract_of_scope() {
+    // What makes `scope` unsafe to call: two coroutines initialise one thread-local, and the value of the second is dropped when
+    // the first goes on. Here nobody uses it any more; who still borrowed it would use freed memory.
+    thread_local! {
+        static WAITS: Cell<bool> = const { Cell::new(true) };
+        static INITIALISED: Cell<usize> = const { Cell::new(0) };
+        static VALUE: Vec<usize> = {
+            if WAITS.replace(false) {
+                yield_now();
+            }
+            INITIALISED.set(INITIALISED.get() + 1);
+            vec![INITIALISED.get()]
+        };
+    }
+    let seen = scope(1, |s| {
+        let first = s.spawn(|| VALUE.with(Clone::clone));
+        let second = s.spawn(|| VALUE.with(Clone::clone));
+        [first, second].map(|one| one.join().expect("none panics"))
+    });
+    assert_eq!(seen, [[2], [1]], "each has initialised, the second first");
 }
 
 #[test]

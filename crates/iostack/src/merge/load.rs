@@ -121,7 +121,7 @@ impl<'a> Bench<'a> {
         let callers = cell.column as usize;
         let (ready, done) = (Meeting::new(callers), Meeting::new(callers));
         let whole = Mutex::new(Measured::default());
-        iostack_merge::scope(cell.threads as usize, |scope| {
+        super::sys::scope(cell.threads as usize, |scope| {
             for index in 0..callers {
                 let (caller, ready, done, whole) = (self.caller(number, index as u64), &ready, &done, &whole);
                 scope.spawn(move || {

@@ -17,3 +17,4 @@ pub(crate) mod measure;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod simulated;
+mod sys;

@@ -7,7 +7,8 @@
 //!                              └──► lane of the file: one enter for all that was queued
 //! ```
 //!
-//! Start reading at [`scope`], then `executor.rs`; what is unsafe is in `sys/coroutine.rs`.
+//! Start reading at [`scope`](crate::scope()), then `executor.rs`; what is unsafe is in `sys/coroutine.rs`, and the contract in
+//! `sys/scope.rs`.
 
 mod executor;
 mod join;
@@ -44,74 +45,20 @@ impl Default for ScopeOptions {
     }
 }
 
-/// Runs `body`, which starts coroutines on `threads` executor threads; returns when all of them are through.
-///
-/// It is used as [`std::thread::scope`] is: what a coroutine borrows may lie on the caller's stack. But a coroutine that reads or
-/// writes a [`File`](crate::File) does not block its thread: others run, and when all of a thread wait, their requests go as one
-/// batch. So many coroutines cost few system calls and no switches of threads.
-///
-/// ```
-/// # fn main() -> std::io::Result<()> {
-/// # let cost = iostack_model::BatchCost { fixed_ns: 100.0, each_ns: 100.0 };
-/// # let file = iostack_merge::Options::default().simulated(&iostack_merge::Simulated::new(1 << 20, cost));
-/// let mut blocks = vec![[0_u8; 4096]; 32];
-/// iostack_merge::scope(2, |s| {
-///     for (index, block) in blocks.iter_mut().enumerate() {
-///         let file = &file;
-///         s.spawn(move || file.read_exact_at(block, index as u64 * 4096).expect("the device is sound"));
-///     }
-/// });
-/// # Ok(())
-/// # }
-/// ```
-///
-/// What a coroutine borrows must outlive the scope:
-///
-/// ```compile_fail,E0597
-/// iostack_merge::scope(1, |s| {
-///     let mut buffer = [0_u8; 4096];
-///     s.spawn(|| buffer[0] = 1);
-/// });
-/// ```
-///
-/// * **What blocks, blocks all.** Only reads and writes of a `File`, [`JoinHandle::join`], [`block_on`](crate::block_on) and
-///   [`yield_now`] let others run. A mutex, a channel, a sleep or a long computation holds the thread and all its coroutines: who
-///   never waits starves the others. A lock that is held while one reads can thus be waited for for ever by another coroutine of
-///   the same thread.
-/// * **Latency.** A thread with n requests under way sleeps until n/4 of them are through (one, if there are below 8), so a quick
-///   one may wait for slower ones.
-/// * **No moving.** A coroutine stays on the thread that started it; thread-locals are shared by all of a thread.
-/// * **Unwinding.** A read within a destructor while a panic unwinds blocks the thread.
-/// * **Panics.** The others run to their end; then the first panic that no `join` has taken goes on in the caller.
-/// * **Nested.** A scope within a coroutine runs its coroutines on the executors of the outer one; `threads` does not count.
-/// * **Fork.** A child has none of the executors and may only call what is safe after fork in a program with threads (`exec`).
-/// * **Cost.** Threads are made for each scope, some 50 us; a coroutine costs below 1 us; stacks are kept and used again.
-///
-/// # Panics
-///
-/// If `threads` is 0, if no thread can be made, and with the panic of a coroutine. Where no stack can be mapped the process ends:
-/// who waits for the coroutine could not go on.
-pub fn scope<'env, T>(threads: usize, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
-    ScopeOptions { threads, ..ScopeOptions::default() }.run(body)
-}
-
-impl ScopeOptions {
-    /// As [`scope`].
-    ///
-    /// # Panics
-    ///
-    /// As [`scope`].
-    pub fn run<'env, T>(&self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
-        assert!(self.threads > 0, "a scope needs a thread");
-        if is_inside()
-            && let Some(pool) = executor::pool()
-        {
-            return scoped(pool, |poll| wait_for(poll), body);
-        }
-        let executors = Executors::new(self);
-        let pool: Arc<dyn Start> = Arc::clone(&executors.pool) as _;
-        scoped(pool, |poll| wait_for(poll), body)
+/// As [`scope`](crate::scope()), whose contract stands where it is called.
+pub(crate) fn run<'env, T>(
+    options: &ScopeOptions,
+    body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+) -> T {
+    assert!(options.threads > 0, "a scope needs a thread");
+    if is_inside()
+        && let Some(pool) = executor::pool()
+    {
+        return scoped(pool, |poll| wait_for(poll), body);
     }
+    let executors = Executors::new(options);
+    let pool: Arc<dyn Start> = Arc::clone(&executors.pool) as _;
+    scoped(pool, |poll| wait_for(poll), body)
 }
 
 /// Threads that run a pool's coroutines; dropping waits for them.

@@ -16,6 +16,7 @@ mod lane_tests;
 mod owned;
 mod pread;
 mod request;
+mod scope;
 mod signals;
 mod simulated;
 mod tmerge;
@@ -34,5 +35,6 @@ pub(crate) use pread::{Pread, call};
 #[cfg(all(test, not(miri)))]
 use request::lend_raw_read;
 pub(crate) use request::{Loans, Op, Pending, Request, end_or, lend_read, lend_write};
+pub use scope::scope;
 pub(crate) use signals::block_signals;
 pub use simulated::Simulated;
