@@ -19,8 +19,8 @@
  *
  * - Lengths and offsets are bytes. Direct I/O wants both, and addresses, as multiples of the device's block.
  * - A negative value is -errno; `errno` itself is not touched on purpose, but what is called inside may change it.
- *   -EINVAL: a null pointer, an unknown name or flag, a length above SSIZE_MAX, an offset above INT64_MAX, buffers to read into
- *   that overlap. -EIO: the device said so, or there was a bug in the library (no panic crosses this border; its text is on
+ *   -EINVAL: a null pointer, an unknown name or flag, a length above SSIZE_MAX, an offset or an end above INT64_MAX, buffers to
+ *   read into that overlap. -EIO: the device said so, or there was a bug in the library (no panic crosses this border; its text is on
  *   standard error). -ECANCELED: the library gave the request up before the device had it.
  * - Calls return when their memory is no longer in use, whatever happens. A call that a signal interrupts goes on; one that the
  *   kernel cannot interrupt is not interrupted here either.
@@ -42,7 +42,7 @@ extern "C" {
 #endif
 
 /* Changes with any structure, number or meaning in this file. */
-#define IOSTACK_MERGE_ABI 1u
+#define IOSTACK_MERGE_ABI 2u
 
 /* Flags of iostack_merge_options. */
 #define IOSTACK_MERGE_WRITE 1u	/* also for writing; ignored by iostack_merge_over, where the descriptor says it */

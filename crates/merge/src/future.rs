@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
 use crate::File;
+use crate::place::Place;
 use crate::scope::{self, Lanes};
 use crate::sys::{Device, Finished, Op, Owned, Request, Revocable, StableBuffer, call, generation};
 
@@ -64,7 +65,11 @@ impl<B: StableBuffer> Future for Transfer<B> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut owned = match std::mem::replace(&mut self.state, State::Over) {
             State::Fresh { file, op, buffer, skip, offset } => {
-                let (owned, request) = Owned::lend(op, buffer, skip, offset);
+                let place = match Place::new(offset, buffer.length() - skip) {
+                    Ok(place) => place,
+                    Err(error) => return Poll::Ready((Err(error), buffer)),
+                };
+                let (owned, request) = Owned::lend(op, buffer, skip, place);
                 send(&file, request);
                 owned
             }

@@ -24,6 +24,7 @@ mod future;
 mod lanes;
 mod many;
 mod options;
+mod place;
 mod policy;
 mod scope;
 mod sys;

@@ -31,9 +31,11 @@ fn carry(device: &dyn Device, file_id: u64, mut loans: Loans<'_>) -> Result<(), 
     } else {
         with_lane(device, count, |lane| run(&mut loans, lane))
     };
+    let refused = loans.take_refused();
     match failures {
-        Ok(failures) if failures.is_empty() => Ok(()),
+        Ok(failures) if failures.is_empty() && refused.is_empty() => Ok(()),
         Ok(mut failures) => {
+            failures.extend(refused);
             failures.sort_unstable_by_key(|&(index, _)| index);
             Err(ManyError { count, failures })
         }

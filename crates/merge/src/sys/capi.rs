@@ -11,9 +11,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::place::Place;
 use crate::{BackendError, File, ManyError, Options, Policy};
 
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 const WRITE: u64 = 1;
 const DIRECT: u64 = 2;
 
@@ -124,7 +125,7 @@ unsafe fn place<'a, T>(pointer: *mut T) -> Result<&'a mut T, Refusal> {
 }
 
 fn is_in_range(length: usize, offset: u64) -> bool {
-    isize::try_from(length).is_ok() && i64::try_from(offset).is_ok()
+    isize::try_from(length).is_ok() && Place::new(offset, length).is_ok()
 }
 
 /// Memory to read into; a null pointer will do for no bytes.

@@ -18,6 +18,7 @@ use std::task::{Poll, Waker};
 
 use super::request::{DONE, OPEN, Op, Request, Slot, slot};
 use crate::Buffer;
+use crate::place::Place;
 
 /// Its memory is with the kernel, or with who carries it.
 const CLAIMED: u32 = 2;
@@ -110,10 +111,10 @@ impl Revocable {
 }
 
 impl<B: StableBuffer> Owned<B> {
-    /// Gives the buffer, from its byte `skip` on, to a new request.
-    pub(crate) fn lend(op: Op, buffer: B, skip: usize, offset: u64) -> (Owned<B>, Revocable) {
+    /// Gives the buffer, from its byte `skip` on, to a new request for that place.
+    pub(crate) fn lend(op: Op, buffer: B, skip: usize, place: Place) -> (Owned<B>, Revocable) {
         let mut shared = Arc::new(Shared {
-            slot: slot(op, null_mut(), 0, offset),
+            slot: slot(op, null_mut(), Place::NONE),
             waker: Mutex::new(None),
             buffer: UnsafeCell::new(Some(buffer)),
         });
@@ -121,8 +122,9 @@ impl<B: StableBuffer> Owned<B> {
         // The address is asked for where the buffer stays: moving a box may make older addresses invalid.
         let buffer = new.buffer.get_mut().as_mut().expect("it was put there");
         let (address, length) = (buffer.address(), buffer.length());
-        assert!(skip <= length, "byte {skip} of {length}");
-        new.slot = slot(op, address.wrapping_add(skip), length - skip, offset);
+        let wanted = place.length();
+        assert!(skip <= length && wanted <= length - skip, "{wanted} bytes from byte {skip} of {length}");
+        new.slot = slot(op, address.wrapping_add(skip), place);
         new.slot.completed = Some(completed::<B>);
         let theirs = Arc::into_raw(Arc::clone(&shared)).cast_mut().cast::<Slot>();
         let request = Request::of(NonNull::new(theirs).expect("an Arc has an address"));
@@ -212,7 +214,8 @@ mod tests {
     }
 
     fn lend(freed: &Arc<AtomicUsize>) -> (Owned<Tells>, Revocable) {
-        Owned::lend(Op::Read, Tells(vec![0; 8].into(), Arc::clone(freed)), 2, 0)
+        let place = Place::new(0, 6).expect("the kernel can name it");
+        Owned::lend(Op::Read, Tells(vec![0; 8].into(), Arc::clone(freed)), 2, place)
     }
 
     /// As a kernel would, after its caller has gone on.

@@ -18,6 +18,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::place::Place;
+
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
@@ -188,7 +190,7 @@ pub(crate) fn lend_read(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Read, buffer.as_mut_ptr(), buffer.len(), offset), carry)
+    lend(slot(Op::Read, buffer.as_mut_ptr(), Place::new(offset, buffer.len())?), carry)
 }
 
 /// Lends an address that need not be memory, to a read that fails.
@@ -199,7 +201,7 @@ pub(super) fn lend_raw_read(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Read, address, length, offset), carry)
+    lend(slot(Op::Read, address, Place::new(offset, length)?), carry)
 }
 
 /// Lends memory to a write that `carry` takes on its way; returns when the write is completed: bytes that were taken.
@@ -208,13 +210,15 @@ pub(crate) fn lend_write(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Write, buffer.as_ptr().cast_mut(), buffer.len(), offset), carry)
+    lend(slot(Op::Write, buffer.as_ptr().cast_mut(), Place::new(offset, buffer.len())?), carry)
 }
 
 /// Memory that is lent piece by piece to the requests of a group; dropping it waits for all that are out.
 pub(crate) struct Loans<'a> {
     first: NonNull<Loan>,
     count: usize,
+    /// Those that have no place, and are never lent.
+    refused: Vec<(usize, io::Error)>,
     buffers: PhantomData<&'a mut [u8]>,
 }
 
@@ -241,16 +245,24 @@ impl<'a> Loans<'a> {
     }
 
     fn new(list: impl Iterator<Item = (Op, *mut u8, usize, u64)>) -> Loans<'a> {
+        let mut refused = Vec::new();
         let loans: Box<[Loan]> = list
-            .map(|(op, address, rest, offset)| {
-                let slot = slot(op, address, rest, offset);
+            .enumerate()
+            .map(|(index, (op, address, rest, offset))| {
+                // An empty buffer is full wherever it lies.
+                let wanted = if rest > 0 { Place::new(offset, rest) } else { Ok(Place::NONE) };
+                let place = wanted.unwrap_or_else(|error| {
+                    refused.push((index, error));
+                    Place::NONE
+                });
+                let slot = slot(op, address, place);
                 slot.state.store(DONE, Ordering::Relaxed);
-                Loan { slot, rest, moved: 0 }
+                Loan { slot, rest: place.length(), moved: 0 }
             })
             .collect();
         let count = loans.len();
         let first = NonNull::from(Box::leak(loans)).cast();
-        Loans { first, count, buffers: PhantomData }
+        Loans { first, count, refused, buffers: PhantomData }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -266,6 +278,11 @@ impl<'a> Loans<'a> {
     fn loan(&self, index: usize) -> &Loan {
         // SAFETY: the allocation lives as long as this, and only atomic fields of it change without `&mut self`.
         unsafe { self.place(index).as_ref() }
+    }
+
+    /// Which can never be lent, and why not; the first caller gets them.
+    pub(crate) fn take_refused(&mut self) -> Vec<(usize, io::Error)> {
+        std::mem::take(&mut self.refused)
     }
 
     /// Bytes of a request that are still wanted.
@@ -337,12 +354,13 @@ impl Drop for Loans<'_> {
 /// As the kernel does (`MAX_RW_COUNT`): more than this is a short read or write.
 const LENGTH_MAX: usize = 0x7fff_f000;
 
-pub(super) fn slot(op: Op, address: *mut u8, length: usize, offset: u64) -> Slot {
+/// The only way to a request.
+pub(super) fn slot(op: Op, address: *mut u8, place: Place) -> Slot {
     Slot {
         op,
         address,
-        length: length.min(LENGTH_MAX),
-        offset,
+        length: place.length().min(LENGTH_MAX),
+        offset: place.offset(),
         tag: AtomicU64::new(0),
         result: AtomicI32::new(0),
         state: AtomicU32::new(OPEN),

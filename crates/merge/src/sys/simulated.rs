@@ -8,6 +8,7 @@ use iostack_model::BatchCost;
 
 use super::pread::perform;
 use super::{Device, Finished, Lane, Request};
+use crate::place::Place;
 
 /// A device in memory with the extended command of *Achieving Peak Device Throughput for Random IO Workload* (2012): one command
 /// at a time, b requests in one take `fixed` + b x `each` of real time, which is polled for.
@@ -91,11 +92,13 @@ impl Simulated {
 
 impl Device for Simulated {
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        Place::new(offset, buffer.len())?;
         self.serve(1);
         self.copy_out(buffer, offset)
     }
 
     fn write(&self, buffer: &[u8], offset: u64) -> io::Result<usize> {
+        Place::new(offset, buffer.len())?;
         self.serve(1);
         self.copy_in(buffer, offset)
     }

@@ -94,6 +94,13 @@ static void check_refusals(const char *path)
 	CHECK(iostack_merge_read_at(file, NULL, 0, 0) == 0);
 	CHECK(iostack_merge_read_at(file, buffer, (size_t)-1, 0) == -EINVAL);
 	CHECK(iostack_merge_read_at(file, buffer, 1, (uint64_t)-1) == -EINVAL);
+	CHECK(iostack_merge_read_at(file, buffer, 2, INT64_MAX - 1) == -EINVAL);
+	CHECK(iostack_merge_read_at(file, buffer, 1, INT64_MAX - 1) != -EINVAL); /* its last byte can be named */
+	CHECK(iostack_merge_write_at(file, buffer, 1, (uint64_t)-1) == -EINVAL);
+	pair[0] = (struct iostack_merge_request){ .buffer = buffer, .length = 1, .result = 7 };
+	pair[1] = (struct iostack_merge_request){ .buffer = buffer + 32, .length = 1, .offset = INT64_MAX };
+	CHECK(iostack_merge_read_many(file, pair, 2) == -EINVAL && pair[0].result == 7);
+	CHECK(iostack_merge_write_many(file, pair, 2) == -EINVAL && pair[0].result == 7);
 	CHECK(iostack_merge_write_at(file, buffer, 1, 0) == -EBADF); /* opened for reading */
 	CHECK(iostack_merge_read_many(file, NULL, 1) == -EINVAL);
 	CHECK(iostack_merge_read_many(file, NULL, 0) == 0);

@@ -3,9 +3,11 @@
  * Does a program that knows nothing of the shim get its own data under it, however it opens and closes? Run in an empty folder.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +158,23 @@ static void check_threads_and_signals(void)
 	printf("%d reads by the handler\n", (int)handled);
 }
 
+static void check_offsets(void)
+{
+	int descriptor = open("a", O_RDWR);
+	/* Volatile: the compiler knows what may be passed. */
+	volatile off_t odd[] = { -1, -2, INT64_MIN, INT64_MAX };
+	char byte = 'x';
+
+	for (unsigned int i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		errno = 0;
+		CHECK(pread(descriptor, &byte, 1, odd[i]) == -1 && errno == EINVAL);
+		errno = 0;
+		CHECK(pwrite(descriptor, &byte, 1, odd[i]) == -1 && errno == EINVAL);
+	}
+	expect(descriptor, 'a', 0);
+	CHECK(!close(descriptor));
+}
+
 int main(int count, char **words)
 {
 	/* Asked whether it is there. */
@@ -166,6 +185,7 @@ int main(int count, char **words)
 	check_descriptors();
 	check_ends_and_appends();
 	check_threads_and_signals();
+	check_offsets();
 	CHECK(!close(shared));
 	return 0;
 }
