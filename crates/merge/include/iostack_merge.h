@@ -24,6 +24,8 @@
  *   standard error). -ECANCELED: the library gave the request up before the device had it.
  * - Calls return when their memory is no longer in use, whatever happens. A call that a signal interrupts goes on; one that the
  *   kernel cannot interrupt is not interrupted here either.
+ * - No function is a cancellation point: pthread_cancel acts at the thread's next one after it. With the asynchronous type
+ *   (PTHREAD_CANCEL_ASYNCHRONOUS) a thread must not call them.
  * - Any number of threads may use one file at once; only iostack_merge_close wants to be the last and alone. Writes that overlap
  *   and are in flight together may land in any order, as with pwrite.
  * - After fork the child may use the file, by rings of its own, if no other thread of the parent was inside a call at that

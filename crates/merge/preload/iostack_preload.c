@@ -188,7 +188,11 @@ static void release(int descriptor)
 
 static ssize_t read_through(int descriptor, void *buffer, size_t length, off_t offset)
 {
-	struct slot *slot = enter(descriptor);
+	struct slot *slot;
+
+	/* As pread is a cancellation point; what follows is none. */
+	pthread_testcancel();
+	slot = enter(descriptor);
 
 	if (slot) {
 		int64_t result = iostack_merge_read_at(slot->file, buffer, length, (uint64_t)offset);
@@ -202,7 +206,10 @@ static ssize_t read_through(int descriptor, void *buffer, size_t length, off_t o
 
 static ssize_t write_through(int descriptor, const void *buffer, size_t length, off_t offset)
 {
-	struct slot *slot = enter(descriptor);
+	struct slot *slot;
+
+	pthread_testcancel();
+	slot = enter(descriptor);
 
 	if (slot) {
 		int64_t result = iostack_merge_write_at(slot->file, buffer, length, (uint64_t)offset);

@@ -3,6 +3,7 @@
 //! ```text
 //!   first poll ──► in a coroutine or in our block_on: this thread's lane ──► sent when all wait
 //!              └─► elsewhere: the file's thread, which takes all that are queued as one batch
+//!   next poll  ──► on another thread than the block_on's: what was not sent is taken back, and sent from there
 //!   dropped    ──► goes on by itself; its buffer is freed when the kernel is through
 //! ```
 
@@ -24,17 +25,36 @@ use crate::sys::{Device, Finished, Op, Owned, Request, Revocable, StableBuffer, 
 /// A read or write that owns its buffer: a future of bytes that came or went, and the buffer.
 ///
 /// It is sent when it is polled for the first time. **Dropping or forgetting it** then does not take it back: the kernel may go on
-/// reading or writing, and the buffer is freed when that is through; a write that was dropped may or may not be done. Any executor
-/// can poll it, and it may move between threads.
+/// reading or writing, and the buffer is freed when that is through; a write that was dropped may or may not be done.
+///
+/// Any executor can poll it, and it may **move between threads**. One limit: [`block_on`] sends what it has polled when it waits,
+/// by the thread's own lane, and brings it on whenever it waits again. From then on until it is through, a poll on another thread
+/// panics: if the first thread did not come back, because it waits for the other, both would wait for ever.
 #[must_use = "it is sent when it is polled"]
 pub struct Transfer<B: StableBuffer> {
     state: State<B>,
 }
 
 enum State<B> {
-    Fresh { file: File, op: Op, buffer: B, skip: usize, offset: u64 },
-    Sent(Owned<B>),
+    Fresh { errand: Errand, buffer: B },
+    Sent(Owned<B>, Option<Home>),
     Over,
+}
+
+/// What is to be done with a buffer, from its byte `skip` on.
+struct Errand {
+    file: File,
+    op: Op,
+    skip: usize,
+    offset: u64,
+}
+
+/// Of what the `block_on` of a thread brings on, and nobody else.
+struct Home {
+    /// Where that thread's [`LOCAL`] is.
+    local: usize,
+    /// To begin anew elsewhere, before it is sent.
+    errand: Errand,
 }
 
 // Nothing in it is ever pinned: the request's place is an allocation of its own.
@@ -53,7 +73,9 @@ impl<B: StableBuffer> Transfer<B> {
     pub fn cancel(self) -> Result<B, Transfer<B>> {
         match self.state {
             State::Fresh { buffer, .. } => Ok(buffer),
-            State::Sent(owned) => owned.cancel().map_err(|owned| Transfer { state: State::Sent(owned) }),
+            State::Sent(owned, home) => {
+                owned.cancel().map_err(|owned| Transfer { state: State::Sent(owned, home) })
+            }
             State::Over => panic!("it is through"),
         }
     }
@@ -63,22 +85,19 @@ impl<B: StableBuffer> Future for Transfer<B> {
     type Output = (io::Result<usize>, B);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut owned = match std::mem::replace(&mut self.state, State::Over) {
-            State::Fresh { file, op, buffer, skip, offset } => {
-                let place = match Place::new(offset, buffer.length() - skip) {
-                    Ok(place) => place,
-                    Err(error) => return Poll::Ready((Err(error), buffer)),
-                };
-                let (owned, request) = Owned::lend(op, buffer, skip, place);
-                send(&file, request);
-                owned
-            }
-            State::Sent(owned) => owned,
+        let sent = match std::mem::replace(&mut self.state, State::Over) {
+            State::Fresh { errand, buffer } => errand.begin(buffer),
+            State::Sent(owned, Some(home)) if !home.is_here() => home.leave(owned),
+            State::Sent(owned, home) => Ok((owned, home)),
             State::Over => panic!("a future is not polled after it was ready"),
+        };
+        let (mut owned, home) = match sent {
+            Ok(sent) => sent,
+            Err((error, buffer)) => return Poll::Ready((Err(error), buffer)),
         };
         let result = owned.poll(context.waker());
         if result.is_pending() {
-            self.state = State::Sent(owned);
+            self.state = State::Sent(owned, home);
         }
         result
     }
@@ -114,7 +133,7 @@ impl File {
     }
 
     fn transfer<B: StableBuffer>(&self, op: Op, buffer: B, skip: usize, offset: u64) -> Transfer<B> {
-        Transfer { state: State::Fresh { file: self.clone(), op, buffer, skip, offset } }
+        Transfer { state: State::Fresh { errand: Errand { file: self.clone(), op, skip, offset }, buffer } }
     }
 }
 
@@ -133,23 +152,65 @@ async fn all<B: StableBuffer>(file: File, op: Op, mut buffer: B, offset: u64) ->
     (Ok(()), buffer)
 }
 
-fn send(file: &File, request: Revocable) {
+/// What a poll says on another thread, of what the first may be kept from bringing on.
+const ELSEWHERE: &str = "a read or write that `block_on` has sent on one thread was polled on another before it was through: \
+                         await it on the first";
+
+/// What is on its way, or why not, and the buffer.
+type Begun<B> = Result<(Owned<B>, Option<Home>), (io::Error, B)>;
+
+impl Errand {
+    /// Sends it; gives the buffer back where the file has no such place.
+    fn begin<B: StableBuffer>(self, buffer: B) -> Begun<B> {
+        match Place::new(self.offset, buffer.length() - self.skip) {
+            Ok(place) => {
+                let (owned, request) = Owned::lend(self.op, buffer, self.skip, place);
+                let local = send(&self.file, request);
+                Ok((owned, local.map(|local| Home { local, errand: self })))
+            }
+            Err(error) => Err((error, buffer)),
+        }
+    }
+}
+
+impl Home {
+    fn is_here(&self) -> bool {
+        LOCAL.try_with(address).is_ok_and(|here| self.local == here)
+    }
+
+    /// Begins anew on this thread what was not sent; what is through stays so.
+    fn leave<B: StableBuffer>(self, owned: Owned<B>) -> Begun<B> {
+        match owned.cancel() {
+            Ok(buffer) => self.errand.begin(buffer),
+            Err(owned) => {
+                assert!(owned.is_done(), "{ELSEWHERE}");
+                Ok((owned, None))
+            }
+        }
+    }
+}
+
+/// Where the [`LOCAL`] is that will send it, if it is one's.
+fn send(file: &File, request: Revocable) -> Option<usize> {
     let (device, file_id) = (file.device(), file.id());
-    let is_local = scope::is_inside() || LOCAL.try_with(|lanes| lanes.borrow().is_some()).unwrap_or(false);
-    if !is_local {
-        return file.gather().put(device, request);
+    if scope::is_inside() {
+        let request = request.claim().expect("it is new");
+        if let Err(request) = scope::submit(&**device, file_id, request) {
+            // No lane can be had.
+            by_itself(&**device, request);
+        }
+        return None;
     }
-    let Some(request) = request.claim() else { return };
-    let left = scope::submit(&**device, file_id, request).or_else(|request| {
-        LOCAL.with_borrow_mut(|lanes| match lanes {
-            Some(lanes) => lanes.push(&**device, file_id, request),
-            None => Err(request),
-        })
+    let mut request = Some(request);
+    let local = LOCAL.try_with(|place| {
+        let mut local = place.borrow_mut();
+        local.as_mut()?.unsent.extend(request.take().map(|request| (file.clone(), request)));
+        Some(address(place))
     });
-    if let Err(request) = left {
-        // No lane can be had.
-        by_itself(&**device, request);
+    if let Some(request) = request {
+        file.gather().put(device, request);
     }
+    local.ok().flatten()
 }
 
 fn by_itself(device: &dyn Device, request: Request) {
@@ -158,14 +219,48 @@ fn by_itself(device: &dyn Device, request: Request) {
 }
 
 thread_local! {
-    /// The lanes of the `block_on` that runs here.
-    static LOCAL: RefCell<Option<Lanes>> = const { RefCell::new(None) };
+    /// Of the `block_on` that runs here.
+    static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
+}
+
+fn address(local: &RefCell<Option<Local>>) -> usize {
+    std::ptr::from_ref(local).addr()
+}
+
+/// What a `block_on` has polled.
+#[derive(Default)]
+struct Local {
+    /// Until it waits: another thread may take them back.
+    unsent: Vec<(File, Revocable)>,
+    lanes: Lanes,
+}
+
+impl Local {
+    fn held(&self) -> bool {
+        !self.unsent.is_empty() || self.lanes.held()
+    }
+
+    /// Sends what was polled, and fetches what is through; if `wait`, until a part of it is. Gives back what has no lane.
+    fn serve(&mut self, wait: bool, finished: &mut Vec<Finished>) -> Vec<(File, Request)> {
+        let mut left = Vec::new();
+        for (file, request) in self.unsent.drain(..) {
+            let Some(request) = request.claim() else { continue };
+            if let Err(request) = self.lanes.push(&**file.device(), file.id(), request) {
+                left.push((file, request));
+            }
+        }
+        if self.lanes.held() {
+            self.lanes.serve(wait && left.is_empty(), finished);
+        }
+        left
+    }
 }
 
 /// Runs a future to its end on this thread, or in this coroutine, where others then run while it waits.
 ///
 /// Reads and writes that it polls go by the thread's own lanes: those that are polled before it waits, as by [`join_all`], go as one
-/// batch. What other threads wake it for is seen when a read or write is through, if any is under way.
+/// batch. What other threads wake it for is seen when a read or write is through, if any is under way. As under any executor, a
+/// future that blocks its thread keeps all from being brought on that it has polled: see [`Transfer`].
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     if scope::is_inside() {
@@ -182,14 +277,22 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         }
         let mut finished = Vec::new();
         let is_woken = woken.is_woken.load(Ordering::Acquire);
-        let held = LOCAL.with_borrow_mut(|lanes| {
-            let lanes = lanes.as_mut().filter(|lanes| lanes.held());
-            lanes.map(|lanes| lanes.serve(!is_woken, &mut finished)).is_some()
+        let left = LOCAL.with_borrow_mut(|local| {
+            let local = local.as_mut().filter(|local| local.held());
+            local.map(|local| local.serve(!is_woken, &mut finished))
         });
-        if !held && finished.is_empty() && !woken.is_woken.load(Ordering::Acquire) {
+        if left.is_none() && !woken.is_woken.load(Ordering::Acquire) {
             std::thread::park();
         }
-        finished.into_iter().for_each(Finished::deliver);
+        deliver(&mut finished, left.unwrap_or_default());
+    }
+}
+
+/// Tells whose requests are through. Whom that wakes may send more.
+fn deliver(finished: &mut Vec<Finished>, left: Vec<(File, Request)>) {
+    finished.drain(..).for_each(Finished::deliver);
+    for (file, request) in left {
+        by_itself(&**file.device(), request);
     }
 }
 
@@ -219,7 +322,7 @@ impl HasLanes {
     fn new() -> HasLanes {
         let is_outermost = LOCAL.with_borrow(Option::is_none);
         if is_outermost {
-            LOCAL.set(Some(Lanes::default()));
+            LOCAL.set(Some(Local::default()));
         }
         HasLanes { is_outermost }
     }
@@ -229,11 +332,11 @@ impl Drop for HasLanes {
     fn drop(&mut self) {
         if self.is_outermost {
             // Whom this wakes may send more, but elsewhere.
-            let mut lanes = LOCAL.take().unwrap_or_default();
+            let mut local = LOCAL.take().unwrap_or_default();
             let mut finished = Vec::new();
-            while lanes.held() {
-                lanes.serve(true, &mut finished);
-                finished.drain(..).for_each(Finished::deliver);
+            while local.held() {
+                let left = local.serve(true, &mut finished);
+                deliver(&mut finished, left);
             }
         }
     }

@@ -12,7 +12,7 @@ use std::thread::Thread;
 
 use coroutines::scope;
 use iostack_merge::{
-    Buffer, File, Options, Simulated, StableBuffer, Transfer, block_on, join_all, yield_now,
+    Backend, Buffer, File, Options, Simulated, StableBuffer, Transfer, block_on, join_all, yield_now,
 };
 use iostack_model::BatchCost;
 
@@ -227,6 +227,72 @@ fn a_future_may_be_finished_by_another_thread_than_began_it() {
     })
     .join()
     .expect("it read what was there");
+}
+
+/// Ready after so many polls, each of which asks for the next.
+async fn turns(count: usize) {
+    let mut left = count;
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Polled once under `block_on`, which then waits so often; what another thread gets, while that of `block_on` waits for it.
+fn moved(file: &File, turns_between: usize, own: bool) -> std::thread::Result<(io::Result<usize>, Vec<u8>)> {
+    block_on(async {
+        let mut transfer = file.read_at_async(vec![0; BLOCK], at(3));
+        std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut transfer).poll(context).is_pending())).await;
+        turns(turns_between).await;
+        let other = move || if own { block_on(transfer) } else { plain_block_on(transfer) };
+        std::thread::spawn(other).join()
+    })
+}
+
+#[test]
+fn a_future_that_block_on_has_polled_moves_to_a_thread_that_it_joins() {
+    let file = numbered(4);
+    for own in [true, false] {
+        let (result, buffer) = moved(&file, 0, own).expect("it was not sent yet");
+        assert_eq!((result.expect("sound"), buffer), (BLOCK, block_of(3)));
+    }
+}
+
+#[test]
+fn a_future_in_flight_refuses_to_be_awaited_by_a_thread_that_cannot_bring_it_on() {
+    let file = Options::default().simulated(&Simulated::new(4 * BLOCK, QUICK));
+    // The simulated device is through when the lane was entered; a ring need not be. Both are allowed, to hang is not.
+    let (result, _) = moved(&file, 1, true).expect("it is through");
+    assert_eq!(result.expect("sound"), BLOCK);
+    let (reader, writer) = io::pipe().expect("a pipe can be had");
+    let Ok(pipe) = (Options { backend: Backend::IoUring, ..Options::default() }).over(as_file(reader)) else {
+        println!(
+            "SKIPPED a_future_in_flight_refuses_to_be_awaited_by_a_thread_that_cannot_bring_it_on: no io_uring"
+        );
+        return;
+    };
+    let refused = block_on(async {
+        let mut transfer = pipe.read_at_async(vec![0; 8], 0);
+        std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut transfer).poll(context).is_pending())).await;
+        turns(1).await;
+        let joined = std::thread::spawn(move || block_on(transfer)).join();
+        // Now it may end: `block_on` waits for what it has sent.
+        drop(writer);
+        joined
+    });
+    let payload = refused.expect_err("nothing came through the pipe");
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).expect("a panic says why");
+    assert!(text.contains("await it on the first"), "{text}");
+}
+
+fn as_file(reader: io::PipeReader) -> std::fs::File {
+    std::os::fd::OwnedFd::from(reader).into()
 }
 
 #[test]

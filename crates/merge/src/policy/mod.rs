@@ -24,9 +24,9 @@
 //!   and makes a plain call instead, once ([`read`], [`write()`]). A write may then be made twice with the same data: where another
 //!   caller writes the same place at the same time, that is one more of the orders above. An `ECANCELED` of the device's own is
 //!   tried once more as well.
-//! * **Cancelling.** A call that blocks cannot be cancelled. A thread that ends otherwise than by returning or unwinding, by
-//!   `pthread_cancel` or a bare `exit` system call, while it is in a call, leaves its memory to the kernel and its followers
-//!   waiting: do not.
+//! * **Cancelling.** A call that blocks cannot be cancelled; the C interface puts `pthread_cancel` off until it returns. A thread
+//!   that ends otherwise than by returning or unwinding, by `pthread_cancel` in a call from Rust or a bare `exit` system call,
+//!   leaves its memory to the kernel and its followers waiting: do not.
 //! * **Fork.** A child makes plain calls; policies are the parent's (see [`crate::File`]). The worker of [`Policy::Atm`] stays with
 //!   the parent.
 //!

@@ -143,12 +143,19 @@ impl<B: StableBuffer> Owned<B> {
         Poll::Ready((self.shared.slot.result(), buffer))
     }
 
+    /// Whether [`Owned::poll`] would be ready.
+    pub(crate) fn is_done(&self) -> bool {
+        self.shared.slot.is_done()
+    }
+
     /// The buffer of a request that was not sent yet, and now will not be; else this again.
     pub(crate) fn cancel(mut self) -> Result<B, Owned<B>> {
         let state = &self.shared.slot.state;
         if state.compare_exchange(OPEN, CANCELLED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return Err(self);
         }
+        // Nobody is to be woken by the carrier, who finds out later.
+        drop(self.shared.waker().take());
         Ok(self.take().expect("it was neither sent nor taken"))
     }
 

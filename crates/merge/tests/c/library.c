@@ -173,6 +173,40 @@ static void check_threads(struct iostack_merge_file *file)
 	CHECK(after.batch_max >= 1);
 }
 
+/* Whom is cancelled in a call ends after it, and leaves nothing behind. */
+static void *cancelled(void *argument)
+{
+	struct iostack_merge_file *file = argument, *own;
+	struct iostack_merge_options options = { .policy = policy_now };
+	uint64_t blocks[2][BLOCK / 8];
+	struct iostack_merge_request group[2];
+
+	for (unsigned int i = 0; i < 2; i++)
+		group[i] = (struct iostack_merge_request){ .buffer = blocks[i], .length = BLOCK, .offset = i * BLOCK };
+	CHECK(!pthread_cancel(pthread_self()));
+	CHECK(iostack_merge_read_at(file, blocks[0], BLOCK, 7 * BLOCK) == BLOCK && is_block(blocks[0], 7));
+	CHECK(iostack_merge_write_at(file, blocks[0], BLOCK, 7 * BLOCK) == BLOCK);
+	CHECK(iostack_merge_read_many(file, group, 2) == 0 && is_block(blocks[1], 1));
+	CHECK(iostack_merge_write_many(file, group, 2) == 0);
+	CHECK(!iostack_merge_open("pattern", &options, &own));
+	CHECK(iostack_merge_read_at(own, blocks[0], BLOCK, 9 * BLOCK) == BLOCK && is_block(blocks[0], 9));
+	CHECK(!iostack_merge_close(own));
+	pthread_testcancel();
+	CHECK(!"reached");
+	return NULL;
+}
+
+static void check_cancelling(struct iostack_merge_file *file)
+{
+	pthread_t thread;
+	void *ended;
+
+	CHECK(!pthread_create(&thread, NULL, cancelled, file));
+	CHECK(!pthread_join(thread, &ended));
+	CHECK(ended == PTHREAD_CANCELED);
+	work(file);
+}
+
 static void check_fork(struct iostack_merge_file *file)
 {
 	int status;
@@ -227,6 +261,7 @@ int main(int count, char **words)
 		CHECK(!iostack_merge_open("pattern", &options, &file));
 		check_ends(file);
 		check_threads(file);
+		check_cancelling(file);
 		check_fork(file);
 		CHECK(!iostack_merge_over(descriptor, &options, &second));
 		CHECK(!close(descriptor));

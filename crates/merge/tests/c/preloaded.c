@@ -175,6 +175,29 @@ static void check_offsets(void)
 	CHECK(!close(descriptor));
 }
 
+static void *reads_for_ever(void *argument)
+{
+	int descriptor = *(int *)argument;
+
+	for (;;)
+		expect(descriptor, 'a', 5);
+	return NULL;
+}
+
+/* pread stays a cancellation point. */
+static void check_cancelling(void)
+{
+	int descriptor = open("a", O_RDWR);
+	pthread_t thread;
+	void *ended;
+
+	CHECK(!pthread_create(&thread, NULL, reads_for_ever, &descriptor));
+	CHECK(!pthread_cancel(thread));
+	CHECK(!pthread_join(thread, &ended) && ended == PTHREAD_CANCELED);
+	expect(descriptor, 'a', 6);
+	CHECK(!close(descriptor));
+}
+
 int main(int count, char **words)
 {
 	/* Asked whether it is there. */
@@ -186,6 +209,7 @@ int main(int count, char **words)
 	check_ends_and_appends();
 	check_threads_and_signals();
 	check_offsets();
+	check_cancelling();
 	CHECK(!close(shared));
 	return 0;
 }
