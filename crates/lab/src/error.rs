@@ -70,6 +70,18 @@ pub enum LabError {
         /// Needed.
         needed_mib: u64,
     },
+    /// A folder that others can write to.
+    #[error(
+        "`{}` is not private ({why}), and what lies there is executed; name a folder of your own in \
+         IOSTACK_CACHE, or remove what others may have written and close it to them (chmod 700)",
+        path.display()
+    )]
+    NotPrivate {
+        /// The folder.
+        path: PathBuf,
+        /// Who could write to it.
+        why: String,
+    },
     /// A folder that is no kernel.
     #[error("`{}` holds no kernel that the lab could boot: {missing}", path.display())]
     NoKernel {

@@ -7,8 +7,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::{env, process};
 
+use super::private;
 use crate::LabError;
-use crate::sys::host::free_bytes;
+use crate::sys::host::{effective_ids, free_bytes};
 
 const PARTIAL: &str = ".partial-";
 
@@ -19,21 +20,29 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// `$IOSTACK_CACHE`, else `$XDG_CACHE_HOME/iostack`, else `~/.cache/iostack`; in it `lab`.
+    /// `$IOSTACK_CACHE`, else the first that is private of `$XDG_CACHE_HOME/iostack`, `~/.cache/iostack` and, for root,
+    /// `/var/cache/iostack`; in it `lab`.
     pub fn open() -> Result<Cache, LabError> {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let base = set("IOSTACK_CACHE")
-            .or_else(|| Some(set("XDG_CACHE_HOME")?.join("iostack")))
-            .or_else(|| Some(set("HOME")?.join(".cache/iostack")))
-            .unwrap_or_else(|| env::temp_dir().join("iostack"));
-        Cache::at(&base.join("lab"))
+        if let Some(folder) = set("IOSTACK_CACHE") {
+            return Cache::at(&folder.join("lab"));
+        }
+        let places = [
+            set("XDG_CACHE_HOME").map(|folder| folder.join("iostack")),
+            set("HOME").map(|folder| folder.join(".cache/iostack")),
+            (effective_ids().0 == 0).then(|| PathBuf::from("/var/cache/iostack")),
+        ];
+        let mut opened = places.into_iter().flatten().map(|folder| Cache::at(&folder.join("lab")));
+        let nowhere = || {
+            LabError::Asked("there is no HOME to keep a cache in; name a folder in IOSTACK_CACHE".to_owned())
+        };
+        let first = opened.next().ok_or_else(nowhere)?;
+        first.or_else(|error| opened.find_map(Result::ok).ok_or(error))
     }
 
     /// The cache in this folder.
     pub fn at(root: &Path) -> Result<Cache, LabError> {
-        fs::create_dir_all(root).map_err(LabError::file("make", root))?;
-        let root = root.canonicalize().map_err(LabError::file("find", root))?;
-        Ok(Cache { root })
+        Ok(Cache { root: private::folder(root)? })
     }
 
     /// Where it is.

@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::command::last_lines;
 use super::kernel::Kernel;
 use super::patience::Patience;
+use super::private;
 use super::qemu::Qemu;
 use crate::LabError;
 use crate::guest::Message;
@@ -75,12 +76,16 @@ impl Scratch {
     /// A new folder in the system's folder for such.
     pub fn new() -> Result<Scratch, LabError> {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir();
         sweep(&folder);
-        let path = folder.join(format!("{SCRATCH}{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).map_err(LabError::file("make", &path))?;
-        Ok(Scratch(path))
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!("{SCRATCH}{}-{number}", std::process::id()));
+            // One that is there already is somebody else's trap.
+            if private::new_folder(&path)? {
+                return Ok(Scratch(path));
+            }
+        }
     }
 
     /// A file or folder in it.
@@ -95,7 +100,8 @@ fn sweep(folder: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix(SCRATCH).and_then(|rest| rest.split('-').next());
         let process: Option<u32> = process.and_then(|digits| digits.parse().ok());
-        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+        let is_over = |process: u32| !Path::new("/proc").join(process.to_string()).exists();
+        if process.is_some_and(is_over) && private::is_ours(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -10,6 +10,7 @@ pub mod machine;
 pub mod modules;
 pub mod packages;
 mod patience;
+mod private;
 pub mod qemu;
 pub mod symbols;
 pub mod tool;

@@ -7,6 +7,15 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+/// User and group that we act as.
+pub(crate) fn effective_ids() -> (u32, u32) {
+    // SAFETY: takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    // SAFETY: takes nothing and cannot fail.
+    let group = unsafe { libc::getegid() };
+    (user, group)
+}
+
 /// Bytes that an ordinary user may still write in this file system.
 pub(crate) fn free_bytes(path: &Path) -> io::Result<u64> {
     let name = CString::new(path.as_os_str().as_bytes())?;
