@@ -3,10 +3,12 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use iostack_model::{Amount, Bytes, Engine, Job, VerifyMode};
+use iostack_host::Held;
+use iostack_model::{Amount, Bytes, Engine, Job, TargetKind, VerifyMode};
 use iostack_workload::{Op, Region};
 
 use crate::EngineError;
@@ -17,7 +19,8 @@ use crate::sys;
 pub(crate) struct Files {
     /// Keeps the descriptors open.
     _open: Vec<File>,
-    paths: Vec<PathBuf>,
+    /// The first file's name, for errors.
+    path: PathBuf,
     descriptors: Vec<RawFd>,
     blocks: Vec<bool>,
     /// Length of the shortest.
@@ -25,31 +28,29 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Opens the files as the job needs them.
-    pub(crate) fn open(job: &Job, paths: &[PathBuf]) -> Result<Files, EngineError> {
-        if paths.is_empty() {
+    /// Opens the files as the job needs them: those that are held, whatever has their names by now.
+    pub(crate) fn open(job: &Job, held: &[Arc<Held>]) -> Result<Files, EngineError> {
+        let Some(first) = held.first() else {
             return Err(EngineError::Impossible {
                 what: format!("job `{}` has no file to work on", job.name),
                 remedy: "name a target (--on) or a directory",
             });
-        }
-        let mut files = Vec::with_capacity(paths.len());
-        let mut blocks = Vec::with_capacity(paths.len());
+        };
+        let (intent, options) = open_options(job);
+        let mut files = Vec::with_capacity(held.len());
         let mut length = u64::MAX;
-        for path in paths {
-            let (intent, options) = open_options(job);
-            let refused = |source| EngineError::refused(path, intent, job.direct, source);
-            let mut file = options.open(path).map_err(refused)?;
-            let block = file.metadata().map_err(refused)?.file_type().is_block_device();
+        for one in held {
+            let refused = |source| EngineError::refused(one.path(), intent, job.direct, source);
+            let mut file = one.reopen(&options).map_err(refused)?;
             length = length.min(file.seek(SeekFrom::End(0)).map_err(refused)?);
             if job.invalidate && !job.direct {
                 sys::drop_cache(file.as_raw_fd()).map_err(refused)?;
             }
             files.push(file);
-            blocks.push(block);
         }
         let descriptors = files.iter().map(AsRawFd::as_raw_fd).collect();
-        Ok(Files { _open: files, paths: paths.to_vec(), descriptors, blocks, length })
+        let blocks = held.iter().map(|one| one.kind() == TargetKind::Block).collect();
+        Ok(Files { _open: files, path: first.path().to_owned(), descriptors, blocks, length })
     }
 
     /// Descriptors in the order of [`Op::file`].
@@ -59,12 +60,12 @@ impl Files {
 
     /// The first file's name, for errors.
     pub(crate) fn path(&self) -> PathBuf {
-        self.paths.first().cloned().unwrap_or_default()
+        self.path.clone()
     }
 
     /// How many.
     pub(crate) fn count(&self) -> u16 {
-        self.paths.len().min(usize::from(u16::MAX)) as u16
+        self.descriptors.len().min(usize::from(u16::MAX)) as u16
     }
 
     /// The region of thread `thread` in each file. A job that only writes may make a file longer than it is.

@@ -6,12 +6,11 @@
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use iostack_model::{
-    Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Outcome, Phase, Storage, Target, TargetKind,
-};
+use iostack_host::Held;
+use iostack_model::{Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Outcome, Phase, Storage};
 use iostack_workload::{Rng, fill_buffer};
 
 use crate::{Control, EngineError, Work, outcome, stage, sys};
@@ -19,31 +18,31 @@ use crate::{Control, EngineError, Work, outcome, stage, sys};
 const BLOCK: u64 = 1 << 20;
 const DEPTH: u32 = 8;
 
-/// Writes `path` full with `size` bytes of content of the kind `data`, and flushes it. Ends early, with the file
+/// Writes `held` full with `size` bytes of content of the kind `data`, and flushes it. Ends early, with the file
 /// incomplete, when the stop flag is set.
 pub fn lay_out(
-    path: &Path,
+    held: &Arc<Held>,
     size: Bytes,
     data: &Data,
     seed: u64,
     control: &Control<'_>,
 ) -> Result<(), EngineError> {
-    let failed = |act| move |source| EngineError::Failed { act, path: path.to_owned(), source };
-    let refused = |source| EngineError::refused(path, "writing", false, source);
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(refused)?;
+    let failed = |act| move |source| EngineError::Failed { act, path: held.path().to_owned(), source };
+    let refused = |source| EngineError::refused(held.path(), "writing", false, source);
+    let file = held.reopen(OpenOptions::new().write(true)).map_err(refused)?;
     let before = file.metadata().map_err(failed("look at"))?.len();
     match sys::reserve(file.as_raw_fd(), size.0) {
         Ok(()) => {}
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EFBIG | libc::EDQUOT)) => {
             file.set_len(before).map_err(failed("shorten"))?;
-            return Err(no_space(path, size));
+            return Err(no_space(held, size));
         }
         // Some file systems cannot reserve; the writes will find out.
         Err(_) => file.set_len(size.0.max(before)).map_err(failed("extend"))?,
     }
     let whole = Bytes(size.0 / BLOCK * BLOCK);
     if whole.0 > 0 {
-        write_blocks(&Content { path, size: whole, data, seed }, control)?;
+        write_blocks(&Content { file: held, size: whole, data, seed }, control)?;
     }
     if whole < size && !control.stop.load(Ordering::Relaxed) {
         write_rest(&file, whole.0, size.0 - whole.0, data, seed).map_err(failed("write"))?;
@@ -53,7 +52,7 @@ pub fn lay_out(
 
 /// What is written where.
 struct Content<'a> {
-    path: &'a Path,
+    file: &'a Arc<Held>,
     size: Bytes,
     data: &'a Data,
     seed: u64,
@@ -84,7 +83,6 @@ fn write_with(
     direct: bool,
     control: &Control<'_>,
 ) -> Result<(), EngineError> {
-    let path = content.path;
     let job = Job {
         name: "lay out".to_owned(),
         mix: Mix::WRITE,
@@ -99,29 +97,30 @@ fn write_with(
         seed: content.seed,
         ..Job::default()
     };
-    let target = Target { kind: TargetKind::File, path: path.to_owned() };
-    let work = Work { job, target, storage: Storage::default(), files: vec![vec![path.to_owned()]] };
+    let files = vec![vec![Arc::clone(content.file)]];
+    let work = Work { job, target: content.file.target().clone(), storage: Storage::default(), files };
     let groups = stage::run(&[&work], control, Phase::LayingOut)?;
     let outcomes = outcome::assemble_all(groups, 0);
-    outcomes.iter().find_map(|outcome| first_error(path, content.size, outcome)).map_or(Ok(()), Err)
+    outcomes.iter().find_map(|outcome| first_error(content, outcome)).map_or(Ok(()), Err)
 }
 
-fn first_error(path: &Path, size: Bytes, outcome: &Outcome) -> Option<EngineError> {
+fn first_error(content: &Content<'_>, outcome: &Outcome) -> Option<EngineError> {
     let failure = outcome.failures.first()?;
     if matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) {
-        return Some(no_space(path, size));
+        return Some(no_space(content.file, content.size));
     }
     let source = std::io::Error::from_raw_os_error(failure.errno);
-    Some(EngineError::Failed { act: "write", path: path.to_owned(), source })
+    Some(EngineError::Failed { act: "write", path: content.file.path().to_owned(), source })
 }
 
-fn no_space(path: &Path, size: Bytes) -> EngineError {
-    let free = iostack_host::storage(path)
+fn no_space(file: &Held, size: Bytes) -> EngineError {
+    let free = file
+        .storage()
         .ok()
         .and_then(|storage| storage.file_system)
         .map(|file_system| file_system.free)
         .unwrap_or_default();
-    EngineError::NoSpace { path: path.to_owned(), size, free }
+    EngineError::NoSpace { path: file.path().to_owned(), size, free }
 }
 
 /// What is left below one block; through the page cache, because its length may be no multiple of anything.

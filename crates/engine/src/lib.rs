@@ -40,14 +40,17 @@ mod watch;
 mod worker;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use iostack_host::Held;
 use iostack_host::clock::Clock;
 use iostack_model::{Job, Nanos, Observer, Outcome, Phase, Progress, Storage, Target};
 
 pub use error::EngineError;
 pub use lay_out::lay_out;
 pub use probe::{io_uring_usable, libaio_usable, supports_direct};
+pub use sys::allow_many_files;
 
 /// A job and where to run it.
 #[derive(Clone, Debug)]
@@ -59,7 +62,7 @@ pub struct Work {
     /// The storage behind it, for its counters and its doubts.
     pub storage: Storage,
     /// The files of each thread; one list per thread of the job.
-    pub files: Vec<Vec<PathBuf>>,
+    pub files: Vec<Vec<Arc<Held>>>,
 }
 
 /// How a run is watched and stopped.
@@ -100,7 +103,7 @@ pub fn run(works: &[Work], control: &Control<'_>) -> Result<Vec<Outcome>, Engine
     Ok(outcomes)
 }
 
-/// Runs one job: [`run`] with one work.
+/// Runs one job: [`run`] with one work, on files that exist.
 pub fn run_job(
     job: &Job,
     target: &Target,
@@ -108,6 +111,9 @@ pub fn run_job(
     files: Vec<Vec<PathBuf>>,
     control: &Control<'_>,
 ) -> Result<Outcome, EngineError> {
+    let hold = |path: &PathBuf| Ok(Arc::new(Held::open(path)?));
+    let files =
+        files.iter().map(|paths| paths.iter().map(hold).collect()).collect::<Result<_, EngineError>>()?;
     let work = Work { job: job.clone(), target: target.clone(), storage: storage.clone(), files };
     let mut outcomes = run(std::slice::from_ref(&work), control)?;
     outcomes.pop().ok_or(EngineError::Impossible {

@@ -2,7 +2,8 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+
+use iostack_host::Held;
 
 use crate::sys::aio::Context;
 use crate::sys::uring::{Ring, RingOptions};
@@ -18,18 +19,13 @@ pub fn libaio_usable() -> bool {
 }
 
 /// The file can be opened with `O_DIRECT`.
-pub fn supports_direct(path: &Path) -> bool {
-    OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path).is_ok()
+pub fn supports_direct(file: &Held) -> bool {
+    file.reopen(OpenOptions::new().read(true).custom_flags(libc::O_DIRECT)).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_not_there_supports_nothing() {
-        assert!(!supports_direct(Path::new("/nowhere/at/all")));
-    }
 
     #[test]
     fn probing_twice_gives_the_same_answer() {

@@ -181,7 +181,7 @@ pub(crate) fn kick(thread: i32) {
 }
 
 /// Raises the soft limit of open files to the hard one: many threads times many files pass 1024 soon.
-pub(crate) fn allow_many_files() {
+pub fn allow_many_files() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is one rlimit, which the call writes.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0 {

@@ -1,9 +1,9 @@
 //! What does one thread do, from its set-up to its report?
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use iostack_host::Held;
 use iostack_host::clock::Clock;
 use iostack_model::{Bytes, Carrier, Engine, Job, LogEntry, Mix, Nanos, VerifyMode};
 use iostack_workload::{Limits, Plan, Region, Source};
@@ -82,8 +82,8 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let number = job.thread_first + assignment.thread;
     pin(job, assignment.thread)?;
     let none = Vec::new();
-    let paths = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
-    let files = Files::open(job, paths)?;
+    let held = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
+    let files = Files::open(job, held)?;
     // Both count from `thread_first` themselves.
     let region = files.region(job, assignment.thread)?;
     let plan = Plan::new(job, region, files.count(), assignment.thread)?;
@@ -108,14 +108,19 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
 /// Bytes that the thread will read and nobody has written. Threads that share region and files ask once.
 fn unwritten(assignment: &Assignment<'_>, region: Region) -> Option<Bytes> {
     let work = assignment.work;
-    let paths = work.files.get(assignment.thread as usize)?;
+    let files = work.files.get(assignment.thread as usize)?;
+    let are_same = |first: &Vec<Arc<Held>>| {
+        first.len() == files.len() && first.iter().zip(files).all(|(one, other)| one.is_same(other))
+    };
     let asked_by_first =
-        assignment.thread > 0 && work.job.offset_increment.0 == 0 && work.files.first() == Some(paths);
+        assignment.thread > 0 && work.job.offset_increment.0 == 0 && work.files.first().is_some_and(are_same);
     if work.job.mix.read == 0 || asked_by_first {
         return None;
     }
-    let of = |path: &PathBuf| iostack_host::unwritten(path, region.offset, region.length).ok().flatten();
-    paths.iter().map(of).try_fold(Bytes(0), |sum, bytes| Some(sum + bytes?))
+    let of = |file: &Arc<Held>| {
+        iostack_host::unwritten(&file.handle(), region.offset, region.length).ok().flatten()
+    };
+    files.iter().map(of).try_fold(Bytes(0), |sum, bytes| Some(sum + bytes?))
 }
 
 /// True when what the job writes is read back afterwards.

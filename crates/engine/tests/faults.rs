@@ -3,11 +3,13 @@
 mod common;
 
 use std::fs::{self, OpenOptions};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{Directory, Loop, Mounted, counted, engines, is_refused, run, run_with};
-use iostack_engine::{Control, EngineError, lay_out};
+use iostack_engine::{Control, EngineError, Work, lay_out};
+use iostack_host::Held;
 use iostack_model::{Access, Bytes, Caveat, Data, Engine, Job, Mix, Nanos};
 
 const MIB: u64 = 1 << 20;
@@ -67,8 +69,9 @@ fn a_full_disk_is_said_before_anything_is_written() {
     let directory = Directory::new("full");
     let Some(mounted) = Mounted::new("a_full_disk", &directory, 16 * MIB) else { return };
     let path = mounted.path.join("data");
+    let held = Arc::new(Held::make(&path).expect("the file system is writable"));
     let error =
-        lay_out(&path, Bytes::mib(64), &Data::Random, 1, &Control::none()).expect_err("it cannot fit");
+        lay_out(&held, Bytes::mib(64), &Data::Random, 1, &Control::none()).expect_err("it cannot fit");
     let text = error.to_string();
     assert!(matches!(error, EngineError::NoSpace { .. }), "{text}");
     assert!(text.contains("data") && text.contains("64 MiB") && text.contains("free"), "{text}");
@@ -176,5 +179,32 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         &Control::none(),
     );
     let error = result.expect_err("there is no such file").to_string();
-    assert!(error.contains("cannot open") && error.contains("gone") && error.contains("reading"), "{error}");
+    assert!(error.contains("cannot find") && error.contains("gone"), "{error}");
+}
+
+#[test]
+fn what_is_held_is_written_whatever_has_its_name_by_now() {
+    let directory = Directory::new("renamed");
+    let precious = directory.0.join("precious");
+    fs::write(&precious, [42; 65536]).expect("ours");
+    for engine in engines() {
+        let path = directory.0.join(format!("{engine:?}").replace(|c: char| !c.is_alphanumeric(), ""));
+        let held = Arc::new(Held::make(&path).expect("the build directory is writable"));
+        fs::remove_file(&path).expect("just made");
+        std::os::unix::fs::symlink(&precious, &path).expect("the name is free");
+        lay_out(&held, Bytes::mib(1), &Data::Random, 1, &Control::none()).expect("there is room");
+        let job = Job { mix: Mix::WRITE, ..counted(engine, 4, 16, MIB) };
+        let work = Work {
+            job,
+            target: held.target().clone(),
+            storage: held.storage().expect("it is held"),
+            files: vec![vec![Arc::clone(&held)]],
+        };
+        let result = iostack_engine::run(&[work], &Control::none()).map(|mut outcomes| outcomes.remove(0));
+        if is_refused("what_is_held_is_written", &result) {
+            continue;
+        }
+        assert_eq!(result.expect("the file is held").write.latency.count, 16, "{engine:?}");
+        assert_eq!(fs::read(&precious).expect("still there"), [42; 65536], "{engine:?}");
+    }
 }

@@ -34,6 +34,13 @@ pub(crate) fn number_text(root: &Root, name: &str) -> Option<String> {
     text(&root.block(name).join("dev"))
 }
 
+/// The number of a device as stat(2) has it.
+pub(crate) fn device_of_name(root: &Root, name: &str) -> Option<u64> {
+    let text = number_text(root, name)?;
+    let (major, minor) = text.split_once(':')?;
+    Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// True when `name` is a partition.
 pub(crate) fn is_partition(root: &Root, name: &str) -> bool {
     root.block(name).join("partition").exists()

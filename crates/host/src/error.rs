@@ -51,6 +51,43 @@ pub enum HostError {
         /// What is there, with its article.
         found: &'static str,
     },
+    /// A file would be made among the device nodes.
+    #[error(
+        "`{path}` is no device, and no file is made in /dev: it would be in memory; is the name mistyped? \
+         `lsblk` lists the devices there are"
+    )]
+    NewInDev {
+        /// The file that would be made, or its directory.
+        path: PathBuf,
+    },
+    /// A file lies among the device nodes.
+    #[error(
+        "`{path}` is a file in /dev, which is in memory, and no device; remove it, `lsblk` lists the devices \
+         there are"
+    )]
+    FileInDev {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file was to be made, and its name is taken.
+    #[error(
+        "`{path}` was not there and is now, or is a link to what is not there; nothing was written: try \
+         again, or name the file itself"
+    )]
+    Appeared {
+        /// The name.
+        path: PathBuf,
+    },
+    /// Somebody else's file was found under the name of ours, and could not be given its name back.
+    #[error("`{path}` was replaced meanwhile; what replaced it is now `{aside}`, rename it back")]
+    MovedAside {
+        /// Its name.
+        path: PathBuf,
+        /// Where it is.
+        aside: PathBuf,
+        /// Why it could not be put back.
+        source: io::Error,
+    },
     /// The world refused an act.
     #[error("cannot {intent} `{path}`")]
     Refused {

@@ -3,7 +3,7 @@
 //! | question | answer |
 //! | --- | --- |
 //! | which machine, which storage? | [`machine`], [`storage`], [`cgroup_io_limit`] |
-//! | what did the user name, may we write there? | [`resolve`], [`permit_write`], [`open_exclusive`] |
+//! | what did the user name, may we write there? | [`resolve`], [`permit_write`], [`Held`] |
 //! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`] |
 //! | what time is it, what was counted? | [`clock`], [`counters`] |
 //! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
@@ -22,6 +22,7 @@ mod device;
 mod emergency;
 mod error;
 mod extents;
+mod held;
 mod machine;
 mod marks;
 mod mounts;
@@ -44,9 +45,9 @@ mod virtualisation;
 pub use cgroup::cgroup_io_limit;
 pub use error::HostError;
 pub use extents::{supports_nowait, unwritten};
+pub use held::{Held, permit_new};
 pub use machine::machine;
-pub use marks::{is_made, mark_made};
-pub use permit::{open_exclusive, permit_write};
+pub use permit::permit_write;
 pub use resolve::{logical_block, resolve, target_size};
 pub use scratch::{Effort, Scratch, scratch_size, sweep};
 pub use settings::{Journal, SettingGuard, restore_all, restore_leftovers, set_scheduler};

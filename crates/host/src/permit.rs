@@ -4,43 +4,38 @@
 //! | --- | --- | --- |
 //! | a mount, swap, a device built on it, an exclusive opener | refused | refused |
 //! | a partition table, a file system, a member of something | refused | written |
-//! | a file not made by iostack | refused | written |
+//! | a file not made by iostack, or one that holds a file system by now | refused | written |
 //! | a file made by iostack, a new file | written | written |
 //! | a device on which nothing is recognised | refused | written |
 //!
+//! What is there is told by what is held, never by its name: a link, a hard link or another node is no way around.
 //! Start reading at [`permit_write`].
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use iostack_model::{Target, TargetKind};
+use iostack_model::TargetKind;
 
+use crate::held::{Held, Identity};
 use crate::mounts::mounts;
 use crate::resolve::target_size;
 use crate::roots::{Root, names, number, text};
 use crate::signature::{Found, recognise};
-use crate::{HostError, chain, is_made, sys};
+use crate::{HostError, chain, sys};
 
 /// Refuses, naming what is there, when writing to `target` would harm someone. `destroy_data` says that the user has
-/// named this very target with `--destroy-data`.
-pub fn permit_write(target: &Target, destroy_data: bool) -> Result<(), HostError> {
-    match target.kind {
-        TargetKind::Directory => permit_directory(&target.path),
-        TargetKind::File => permit_file(&target.path, destroy_data),
+/// named this very target with `--destroy-data`. A device that is permitted is claimed: nobody else can mount it or
+/// build on it while it is held.
+pub fn permit_write(target: &Held, destroy_data: bool) -> Result<(), HostError> {
+    match target.kind() {
+        TargetKind::Directory => permit_directory(target),
+        TargetKind::File => permit_file(target, destroy_data),
         TargetKind::Block => permit_device(target, destroy_data),
         // It exists for the run only.
         TargetKind::Sim | TargetKind::Lab => Ok(()),
     }
-}
-
-/// Opens a block device so that nobody else can mount it or build on it meanwhile, for reading and writing, with
-/// further `O_` flags. Refuses when somebody already has.
-pub fn open_exclusive(device: &Path, flags: i32) -> Result<File, HostError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).custom_flags(flags | libc::O_EXCL);
-    options.open(device).map_err(|error| why_not(device, error))
 }
 
 fn why_not(device: &Path, error: io::Error) -> HostError {
@@ -53,82 +48,110 @@ fn why_not(device: &Path, error: io::Error) -> HostError {
     }
 }
 
-fn permit_directory(path: &Path) -> Result<(), HostError> {
-    let space = sys::space(path).map_err(|error| HostError::refused(path, "look at", error))?;
-    if space.read_only {
-        let why = "its file system is mounted read-only".to_owned();
-        return Err(HostError::ReadOnly { path: path.to_owned(), why });
-    }
-    if sys::may(path, libc::W_OK | libc::X_OK) {
+fn permit_directory(directory: &Held) -> Result<(), HostError> {
+    not_read_only(directory)?;
+    if sys::may(&directory.handle(), libc::W_OK | libc::X_OK) {
         Ok(())
     } else {
-        Err(HostError::NotWritable { path: path.to_owned() })
+        Err(HostError::NotWritable { path: directory.path().to_owned() })
     }
 }
 
-fn permit_file(path: &Path, destroy_data: bool) -> Result<(), HostError> {
-    if let Err(error) = fs::symlink_metadata(path) {
-        let parent = path.parent().filter(|_| error.kind() == io::ErrorKind::NotFound);
-        return permit_directory(parent.ok_or_else(|| HostError::refused(path, "look at", error))?);
-    }
-    file_in_use(&Root::live(), path)?;
-    let space = sys::space(path).map_err(|error| HostError::refused(path, "look at", error))?;
+fn not_read_only(target: &Held) -> Result<(), HostError> {
+    let path = target.path();
+    let space = sys::space(&target.handle()).map_err(|error| HostError::refused(path, "look at", error))?;
     if space.read_only {
         let why = "its file system is mounted read-only".to_owned();
         return Err(HostError::ReadOnly { path: path.to_owned(), why });
     }
-    if !sys::may(path, libc::W_OK) {
-        return Err(HostError::NotWritable { path: path.to_owned() });
+    Ok(())
+}
+
+fn permit_file(file: &Held, destroy_data: bool) -> Result<(), HostError> {
+    let path = || file.path().to_owned();
+    file_in_use(&Root::live(), file)?;
+    not_read_only(file)?;
+    if !sys::may(&file.handle(), libc::W_OK) {
+        return Err(HostError::NotWritable { path: path() });
     }
-    if is_made(path) || destroy_data { Ok(()) } else { Err(HostError::NotOurs { path: path.to_owned() }) }
+    if destroy_data {
+        return Ok(());
+    }
+    if !file.is_made() {
+        return Err(HostError::NotOurs { path: path() });
+    }
+    match content(file)? {
+        None => Ok(()),
+        Some(Found::Table(what) | Found::Content(what)) => Err(HostError::Signature { path: path(), what }),
+    }
+}
+
+/// What the held file or device says it holds.
+fn content(target: &Held) -> Result<Option<Found>, HostError> {
+    let refused = |error| HostError::refused(target.path(), "look for a file system on", error);
+    let file = target.reopen(OpenOptions::new().read(true)).map_err(refused)?;
+    recognise(&file, target_size(target)?.0).map_err(refused)
 }
 
 /// A file that is swap space, or that a loop device makes a disk of.
-fn file_in_use(root: &Root, path: &Path) -> Result<(), HostError> {
-    if swaps(root).iter().any(|swap| swap == path) {
-        return Err(HostError::Swap { path: path.to_owned(), device: path.display().to_string() });
+fn file_in_use(root: &Root, file: &Held) -> Result<(), HostError> {
+    let path = || file.path().to_owned();
+    let is_it = |swap: &PathBuf| Identity::of_path(&root.at(swap)) == Some(file.identity());
+    if let Some(swap) = swaps(root).into_iter().find(is_it) {
+        return Err(HostError::Swap { path: path(), device: swap.display().to_string() });
     }
-    let holder = names(&root.at("sys/block"))
-        .into_iter()
-        .find(|name| chain::backing_file(root, name).is_some_and(|file| file == path));
-    match holder {
-        Some(holder) => {
+    match loop_over(root, file.identity()) {
+        Some(name) => {
             let device = "it".to_owned();
-            Err(HostError::Held {
-                path: path.to_owned(),
-                device,
-                holder: format!("the loop device {holder}"),
-            })
+            Err(HostError::Held { path: path(), device, holder: format!("the loop device {name}") })
         }
         None => Ok(()),
     }
 }
 
-fn permit_device(target: &Target, destroy_data: bool) -> Result<(), HostError> {
-    let path = &target.path;
+/// The loop device that makes a disk of this file or device.
+fn loop_over(root: &Root, lower: Identity) -> Option<String> {
+    let all = names(&root.at("sys/block"));
+    all.into_iter().filter(|name| name.starts_with("loop")).find(|name| {
+        let Some(path) = chain::backing_file(root, name) else { return false };
+        // Only the device knows the file itself; its name is what is left to those who may not ask.
+        backing_inode(root, name) == Some(lower) || Identity::of_path(&root.at(path)) == Some(lower)
+    })
+}
+
+fn backing_inode(root: &Root, name: &str) -> Option<Identity> {
+    let node = root.at("dev").join(name);
+    let device = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(node).ok()?;
+    let number = device.metadata().ok()?.rdev();
+    let number = format!("{}:{}", libc::major(number), libc::minor(number));
+    if chain::number_text(root, name)? != number {
+        return None;
+    }
+    let (device, number) = sys::loop_backing(&device).ok()?;
+    Some(Identity::Inode { device, number })
+}
+
+fn permit_device(target: &Held, destroy_data: bool) -> Result<(), HostError> {
+    let path = &target.path().to_owned();
     let root = Root::live();
-    let name = chain::name_of_path(&root, path)
+    let name = chain::name_of_path(&root, &target.handle())
         .ok_or_else(|| HostError::NoDevice { device: path.display().to_string() })?;
     device_in_use(&root, &name, path)?;
     if number(&root.block(&name).join("ro")) == Some(1) {
         return Err(HostError::ReadOnly { path: path.clone(), why: "the device takes no writes".to_owned() });
     }
-    if !sys::may(path, libc::R_OK | libc::W_OK) {
+    if !sys::may(&target.handle(), libc::R_OK | libc::W_OK) {
         return Err(HostError::NotWritable { path: path.clone() });
     }
-    // Exclusively, which also shows what this mount namespace hides; for reading only, because closing a device that
-    // was open for writing makes udev probe it anew.
-    let device = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(path);
-    let device = device.map_err(|error| why_not(path, error))?;
+    // The claim also shows what this mount namespace hides.
+    target.claim().map_err(|error| why_not(path, error))?;
     if destroy_data {
         return Ok(());
     }
     if let Some(what) = partition_list(&root, &name) {
         return Err(HostError::Partitioned { path: path.clone(), what });
     }
-    let found = recognise(&device, target_size(target)?.0)
-        .map_err(|error| HostError::refused(path, "look for a file system on", error))?;
-    match found {
+    match content(target)? {
         None => Err(HostError::Device { path: path.clone() }),
         Some(Found::Table(what)) => Err(HostError::Partitioned { path: path.clone(), what: what.to_owned() }),
         Some(Found::Content(what)) => Err(HostError::Signature { path: path.clone(), what }),
@@ -157,8 +180,11 @@ fn device_in_use(root: &Root, name: &str, path: &Path) -> Result<(), HostError> 
             return Err(HostError::Swap { path, device: swap.display().to_string() });
         }
     }
-    let held = family.iter().find_map(|device| Some((device, holders(root, device).into_iter().next()?)));
-    match held {
+    let built_on = |device: &str| {
+        let over = || loop_over(root, Identity::Device { number: chain::device_of_name(root, device)? });
+        holders(root, device).into_iter().next().or_else(over)
+    };
+    match family.iter().find_map(|device| Some((device, built_on(device)?))) {
         Some((device, holder)) => Err(HostError::Held { path, device: said(device), holder }),
         None => Ok(()),
     }

@@ -1,5 +1,7 @@
 //! The refusals, on stored machines; on real loop devices they are in `tests/loop_devices.rs`.
 
+use std::fs;
+
 use super::*;
 use crate::testing::Tree;
 
@@ -96,35 +98,64 @@ fn every_member_of_a_mounted_btrfs_is_in_use() {
 #[test]
 fn files_that_are_swap_or_disks_are_in_use() {
     let tree = Tree::new(&[
+        ("swap file", "pages"),
+        ("images/disk.img", "blocks"),
+        ("images/other.img", "blocks"),
+        ("images/link.img", "-> disk.img"),
         ("proc/swaps", "Filename Type Size Used Priority\n/swap\\040file file 1 0 -2\n"),
         ("sys/block/loop0", "-> ../class/block/loop0"),
         ("sys/class/block/loop0/loop/backing_file", "/images/disk.img\n"),
     ]);
-    let refusal =
-        |path: &str| file_in_use(&tree.root(), Path::new(path)).err().map(|error| error.to_string());
-    assert_says(refusal("/swap file"), &["`/swap file`", "swapoff /swap file"]);
-    assert_says(refusal("/images/disk.img"), &["`/images/disk.img`", "loop device loop0 is built on it"]);
-    assert_eq!(refusal("/images/other.img"), None);
+    fs::hard_link(tree.at("swap file"), tree.at("swap")).expect("just written");
+    fs::hard_link(tree.at("images/disk.img"), tree.at("images/hard.img")).expect("just written");
+    let refusal = |path: &str| {
+        let file = Held::open(&tree.at(path)).expect(path);
+        file_in_use(&tree.root(), &file).err().map(|error| error.to_string())
+    };
+    for name in ["swap file", "swap", "images/../swap file"] {
+        assert_says(refusal(name), &[name, "swapoff /swap file"]);
+    }
+    for name in ["images/disk.img", "images/link.img", "images/hard.img"] {
+        assert_says(refusal(name), &[name, "loop device loop0 is built on it"]);
+    }
+    assert_eq!(refusal("images/other.img"), None);
 }
 
 #[test]
 fn only_our_own_files_are_overwritten_unasked() {
     let tree = Tree::new(&[("theirs", "precious"), ("ours", "noise")]);
-    let ours = crate::mark_made(&tree.at("ours"));
-    let target = |name: &str| Target { kind: TargetKind::File, path: tree.at(name) };
+    let target = |name: &str| Held::open(&tree.at(name)).expect(name);
+    let ours = crate::marks::mark_made(&target("ours"));
     let refusal = permit_write(&target("theirs"), false).expect_err("it is precious").to_string();
     let path = tree.at("theirs").display().to_string();
     assert!(refusal.starts_with(&format!("`{path}` exists and was not made by iostack")), "{refusal}");
     permit_write(&target("theirs"), true).expect("the user has named it");
-    permit_write(&target("new"), false).expect("there is nothing to destroy");
     assert_eq!(permit_write(&target("ours"), false).is_ok(), ours, "allowed where marks can be kept");
-    permit_write(&target("no/such/directory/new"), false).expect_err("there is no such directory");
+    crate::permit_new(&tree.at("new")).expect("there is nothing to destroy");
+    crate::permit_new(&tree.at("no/such/directory/new")).expect_err("there is no such directory");
+}
+
+#[test]
+fn a_file_of_ours_with_a_file_system_on_it_is_not_ours_any_more() {
+    use std::os::unix::fs::FileExt;
+    let tree = Tree::new(&[]);
+    let file = Held::make(&tree.at("ours")).expect("there is room");
+    if !file.is_made() {
+        return crate::testing::skipped("a_file_of_ours_with_a_file_system", "marks cannot be kept here");
+    }
+    let writer = file.reopen(OpenOptions::new().write(true)).expect("ours");
+    writer.write_all_at(&[7; 8192], 0).expect("there is room");
+    permit_write(&file, false).expect("it holds noise");
+    writer.write_all_at(b"XFSB", 0).expect("there is room");
+    let refusal = permit_write(&file, false).expect_err("somebody has made a file system").to_string();
+    assert!(refusal.contains("holds an xfs file system"), "{refusal}");
+    permit_write(&file, true).expect("the user has named it");
 }
 
 #[test]
 fn a_directory_must_be_writable() {
     let tree = Tree::new(&[]);
-    let target = |path: &Path| Target { kind: TargetKind::Directory, path: path.to_owned() };
+    let target = |path: &Path| Held::open(path).expect("it is there");
     permit_write(&target(tree.path()), false).expect("it is ours");
     permit_write(&target(Path::new("/proc/self")), false).expect_err("nobody can make files there");
 }

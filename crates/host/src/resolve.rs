@@ -3,12 +3,13 @@
 //! `file:PATH`, `block:PATH`, `directory:PATH`, or a bare path whose kind is what is found there. Links are followed,
 //! so `/dev/disk/by-id/...` becomes the device it names. Start reading at [`resolve`].
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use iostack_model::{Bytes, Target, TargetKind};
 
+use crate::held::{Held, kind_of};
 use crate::roots::{Root, number};
 use crate::{HostError, chain, sys};
 
@@ -45,22 +46,8 @@ pub fn resolve(typed: &str) -> Result<Target, HostError> {
 }
 
 fn existing(typed: &str, wanted: Option<TargetKind>, path: PathBuf) -> Result<Target, HostError> {
-    let kind = fs::metadata(&path).map_err(|error| HostError::refused(&path, "look at", error))?.file_type();
-    let found = if kind.is_dir() {
-        TargetKind::Directory
-    } else if kind.is_file() {
-        TargetKind::File
-    } else if kind.is_block_device() {
-        TargetKind::Block
-    } else {
-        let found = [
-            (kind.is_char_device(), "a character device"),
-            (kind.is_fifo(), "a pipe"),
-            (kind.is_socket(), "a socket"),
-        ];
-        let found = found.iter().find(|(is, _)| *is).map_or("something unknown", |(_, name)| name);
-        return Err(HostError::Unsuitable { typed: typed.to_owned(), found });
-    };
+    let data = fs::metadata(&path).map_err(|error| HostError::refused(&path, "look at", error))?;
+    let found = kind_of(&data).map_err(|found| HostError::Unsuitable { typed: typed.to_owned(), found })?;
     match wanted {
         Some(wanted) if wanted != found => Err(HostError::WrongKind {
             typed: typed.to_owned(),
@@ -89,22 +76,23 @@ fn new_file(path: &Path) -> Option<Target> {
 }
 
 /// How many bytes a target has: a file's length, a device's capacity, the free space around a directory.
-pub fn target_size(target: &Target) -> Result<Bytes, HostError> {
-    let path = &target.path;
-    let refused = |source| HostError::refused(path, "find out the size of", source);
-    match target.kind {
+pub fn target_size(target: &Held) -> Result<Bytes, HostError> {
+    let refused = |source| HostError::refused(target.path(), "find out the size of", source);
+    let handle = target.handle();
+    match target.kind() {
         TargetKind::Sim | TargetKind::Lab => {
             unreachable!("a device of the simulator or the lab is not of this machine")
         }
-        TargetKind::Directory => sys::space(path).map(|space| Bytes(space.free)).map_err(refused),
-        TargetKind::File => fs::metadata(path).map(|data| Bytes(data.len())).map_err(refused),
+        TargetKind::Directory => sys::space(&handle).map(|space| Bytes(space.free)).map_err(refused),
+        TargetKind::File => target.metadata().map(|data| Bytes(data.len())).map_err(refused),
         TargetKind::Block => {
             let root = Root::live();
             // sysfs tells it to every user, the device itself only to those who may open it.
-            if let Some(bytes) = chain::name_of_path(&root, path).and_then(|name| device_size(&root, &name)) {
+            let name = chain::name_of_path(&root, &handle);
+            if let Some(bytes) = name.and_then(|name| device_size(&root, &name)) {
                 return Ok(bytes);
             }
-            let device = File::open(path).map_err(refused)?;
+            let device = target.reopen(fs::OpenOptions::new().read(true)).map_err(refused)?;
             sys::block_device_size(&device).map(Bytes).map_err(refused)
         }
     }
@@ -117,14 +105,13 @@ pub(crate) fn device_size(root: &Root, name: &str) -> Option<Bytes> {
 
 /// What offsets and lengths of direct I/O must be a multiple of. The kernel says so for files and devices since 6.1;
 /// else it is the logical block of the device behind them, and 512 where there is no device.
-pub fn logical_block(target: &Target) -> Result<Bytes, HostError> {
-    let path = &target.path;
-    let stated =
-        sys::extended(path).map_err(|error| HostError::refused(path, "look at", error))?.direct_offset;
+pub fn logical_block(target: &Held) -> Result<Bytes, HostError> {
+    let stated = sys::extended(&target.handle());
+    let stated = stated.map_err(|error| HostError::refused(target.path(), "look at", error))?.direct_offset;
     if let Some(bytes) = stated.filter(|&bytes| bytes > 0) {
         return Ok(Bytes(u64::from(bytes)));
     }
-    let storage = crate::storage(path)?;
+    let storage = target.storage()?;
     let blocks = storage.devices.iter().map(|device| device.logical_block);
     Ok(blocks.max().unwrap_or_default().max(Bytes(512)))
 }
@@ -186,11 +173,11 @@ mod tests {
     #[test]
     fn a_file_has_its_length_and_an_alignment_that_is_a_power_of_two() {
         let tree = Tree::new(&[("data", "abc")]);
-        let target = resolve(&tree.at("data").to_string_lossy()).expect("it is there");
+        let target = Held::open(&tree.at("data")).expect("it is there");
         assert_eq!(target_size(&target).expect("it is readable"), Bytes(3));
         let block = logical_block(&target).expect("it is readable");
         assert!(block.0.is_power_of_two(), "{block}");
-        let directory = resolve(&tree.path().to_string_lossy()).expect("it is there");
+        let directory = Held::open(tree.path()).expect("it is there");
         assert!(target_size(&directory).expect("it is readable").0 > 0);
     }
 }

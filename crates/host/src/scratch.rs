@@ -11,22 +11,23 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use iostack_model::{Bytes, Memory};
 
 use crate::emergency::{self, Act, Ticket};
 use crate::process::Process;
-use crate::{HostError, mark_made, sys};
+use crate::{Held, HostError, held, marks, sys};
 
 const PREFIX: &str = ".iostack-scratch-";
 
 /// A file of our own, removed when dropped.
 #[derive(Debug)]
 pub struct Scratch {
-    path: PathBuf,
+    held: Arc<Held>,
     /// Holds the lock that tells other runs that we live.
     lock: File,
     _ticket: Option<Ticket>,
@@ -37,18 +38,20 @@ impl Scratch {
     /// disk too full shows now and not in the middle.
     pub fn create(directory: &Path, size: Bytes) -> Result<Scratch, HostError> {
         let refused = |source| HostError::refused(directory, "make a scratch file in", source);
+        held::permit_files_in(directory)?;
         let space = sys::space(directory).map_err(refused)?;
         let too_full =
             || HostError::NoSpace { path: directory.to_owned(), needed: size, free: Bytes(space.free) };
         if space.free < size.0 {
             return Err(too_full());
         }
-        let (path, file) = make(directory).map_err(refused)?;
+        let (path, lock) = make(directory).map_err(refused)?;
         let ticket = sys::c_path(&path).ok().and_then(|path| emergency::arm(Act::Unlink(path)));
-        let scratch = Scratch { path, lock: file, _ticket: ticket };
+        let held = Held::hold(lock.try_clone().map_err(refused)?, &path)?;
+        let scratch = Scratch { held: Arc::new(held), lock, _ticket: ticket };
         // Without locks (some network file systems) the process id in the name must do.
         let _ = scratch.lock.try_lock();
-        mark_made(&scratch.path);
+        marks::mark_made(&scratch.held);
         match sys::reserve(&scratch.lock, size.0) {
             Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(too_full()),
             Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => Err(refused(error)),
@@ -59,30 +62,40 @@ impl Scratch {
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.held.path()
+    }
+
+    /// The file itself.
+    pub fn held(&self) -> &Arc<Held> {
+        &self.held
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // A file that is gone already is what we want; any other failure the next run's sweep will name.
-        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.path());
     }
 }
 
 fn make(directory: &Path) -> io::Result<(PathBuf, File)> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let owner = Process::current();
     let directory = fs::canonicalize(directory)?;
     loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = directory.join(format!("{PREFIX}{}-{}-{number}", owner.pid, owner.start_ticks));
+        let path = directory.join(new_name());
         match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
+}
+
+/// A name that no other process uses, and this one only once.
+pub(crate) fn new_name() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let owner = Process::current();
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{PREFIX}{}-{}-{number}", owner.pid, owner.start_ticks)
 }
 
 /// Removes what runs that were killed left in `directory`, and returns what it removed.
@@ -93,7 +106,7 @@ pub fn sweep(directory: &Path) -> Vec<PathBuf> {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
         .filter(|entry| owner_of(&entry.file_name().to_string_lossy()).is_some_and(|owner| !owner.is_alive()))
         .map(|entry| entry.path())
-        .filter(|path| is_unlocked(path) && fs::remove_file(path).is_ok())
+        .filter(|path| is_left(path) && fs::remove_file(path).is_ok())
         .collect();
     removed.sort();
     removed
@@ -107,11 +120,18 @@ fn owner_of(name: &str) -> Option<Process> {
     whole.then_some(Process { pid: u32::try_from(pid).ok()?, start_ticks: start })
 }
 
-/// True when nobody holds the file's lock, or the file system knows no locks.
-fn is_unlocked(path: &Path) -> bool {
-    // A file of another user that we may not even read is not ours to remove.
-    let Ok(file) = File::open(path) else { return false };
-    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+/// True when we made this file and nobody holds its lock, or the file system knows neither marks nor locks.
+fn is_left(path: &Path) -> bool {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else { return false };
+    let Ok(data) = file.metadata() else { return false };
+    let is_locked = || matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    if !data.is_file() || data.uid() != sys::effective_user() || is_locked() {
+        return false;
+    }
+    // A run that was killed before it could mark its file had not written to it.
+    let Ok(clone) = file.try_clone() else { return false };
+    data.len() == 0 || Held::hold(clone, path).is_ok_and(|held| !marks::lacks_mark(&held))
 }
 
 /// How thorough a check is.

@@ -1,7 +1,6 @@
 //! The scratch file is there while it must be, and nowhere afterwards.
 
 use super::*;
-use crate::is_made;
 use crate::testing::Tree;
 
 #[test]
@@ -13,7 +12,7 @@ fn a_scratch_file_is_marked_reserved_and_gone_after_drop() {
     let data = fs::metadata(&path).expect("it is there");
     assert_eq!(data.len(), 0);
     assert!(data.blocks() * 512 >= 1 << 20, "{} blocks", data.blocks());
-    assert!(is_made(&path));
+    assert!(scratch.held().is_made());
     drop(scratch);
     assert!(!path.exists());
 }
@@ -32,6 +31,10 @@ fn a_missing_directory_is_refused_by_name() {
     assert!(error.to_string().contains("/no/such/place"), "{error}");
 }
 
+fn mark(tree: &Tree, name: &str) -> bool {
+    marks::mark_made(&Held::open(&tree.at(name)).expect("just written"))
+}
+
 #[test]
 fn leftovers_of_dead_processes_are_swept_and_nothing_else() {
     let this = Process::current();
@@ -43,12 +46,17 @@ fn leftovers_of_dead_processes_are_swept_and_nothing_else() {
     let tree = Tree::new(&[]);
     for name in [&alive, &reused, &dead, &strange, &other] {
         tree.write(name, "x");
+        assert!(mark(&tree, name), "the build's file system keeps marks");
     }
+    let unmarked = format!("{PREFIX}4194400-1-1");
+    tree.write(&unmarked, "not ours, whatever it is called");
+    let link = format!("{PREFIX}4194400-1-2");
+    tree.write(&link, "-> precious");
     let mut expected = [tree.at(&reused), tree.at(&dead)];
     expected.sort();
     assert_eq!(sweep(tree.path()), expected);
     assert_eq!(sweep(tree.path()), Vec::<PathBuf>::new());
-    for name in [&alive, &strange, &other] {
+    for name in [&alive, &strange, &other, &unmarked, &link] {
         assert!(tree.at(name).exists(), "{name}");
     }
 }
@@ -58,6 +66,7 @@ fn a_locked_leftover_belongs_to_someone_in_another_container() {
     let tree = Tree::new(&[]);
     let name = format!("{PREFIX}4194400-1-0");
     tree.write(&name, "x");
+    assert!(mark(&tree, &name));
     let owner = File::open(tree.at(&name)).expect("just written");
     owner.lock().expect("nobody else has it");
     assert!(sweep(tree.path()).is_empty());

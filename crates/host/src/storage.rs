@@ -15,18 +15,22 @@ use crate::{HostError, chain, device, sys};
 /// The storage behind a file, a directory, or a block device. A file that is not there yet has its directory's.
 pub fn storage(path: &Path) -> Result<Storage, HostError> {
     let refused = |source| HostError::refused(path, "find the storage behind", source);
-    let path = match fs::canonicalize(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => parent(path).ok_or(error),
-        other => other,
-    }
-    .map_err(refused)?;
+    let (path, data) = match fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let parent = parent(path).ok_or(error).map_err(refused)?;
+            let data = fs::metadata(&parent).map_err(refused)?;
+            (parent, data)
+        }
+        data => (path.to_owned(), data.map_err(refused)?),
+    };
     let root = Root::live();
-    if fs::metadata(&path).map_err(refused)?.file_type().is_block_device() {
+    if data.file_type().is_block_device() {
         return Ok(Storage { file_system: None, devices: devices(&root, chain::name_of_path(&root, &path)) });
     }
     let id = sys::extended(&path).ok().and_then(|known| known.mount_id);
     let space = sys::space(&path).map_err(refused)?;
-    let mut storage = storage_in(&root, &path, id);
+    // The name helps where the kernel does not number its mounts.
+    let mut storage = storage_in(&root, &fs::canonicalize(&path).unwrap_or(path), id);
     if let Some(file_system) = &mut storage.file_system {
         file_system.total = Bytes(space.total);
         file_system.free = Bytes(space.free);

@@ -159,15 +159,38 @@ pub(crate) fn set_attribute(path: &Path, name: &CStr, value: &[u8]) -> io::Resul
     check(unsafe { libc::setxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0) })
 }
 
-/// An extended attribute's value, cut to 64 bytes.
-pub(crate) fn attribute(path: &Path, name: &CStr) -> Option<Vec<u8>> {
-    let path = c_path(path).ok()?;
+/// An extended attribute's value, cut to 64 bytes; `None` when the file has none. An error where there are no
+/// attributes.
+pub(crate) fn attribute(path: &Path, name: &CStr) -> io::Result<Option<Vec<u8>>> {
+    let path = c_path(path)?;
     let mut value = vec![0u8; 64];
     // SAFETY: both strings are NUL-terminated, and `value` is writable for its length.
     let length =
         unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), value.as_mut_ptr().cast(), value.len()) };
-    value.truncate(usize::try_from(length).ok()?);
-    Some(value)
+    let Ok(length) = usize::try_from(length) else {
+        let error = io::Error::last_os_error();
+        return if error.raw_os_error() == Some(libc::ENODATA) { Ok(None) } else { Err(error) };
+    };
+    value.truncate(length);
+    Ok(Some(value))
+}
+
+/// `struct loop_info64` of include/uapi/linux/loop.h.
+#[repr(C)]
+struct LoopInfo {
+    device: u64,
+    inode: u64,
+    rest: [u64; 27],
+}
+const _: () = assert!(size_of::<LoopInfo>() == 232);
+
+/// Device and inode number of the file behind an open loop device.
+pub(crate) fn loop_backing(device: &File) -> io::Result<(u64, u64)> {
+    const LOOP_GET_STATUS64: libc::c_ulong = 0x4c05;
+    let mut info = LoopInfo { device: 0, inode: 0, rest: [0; 27] };
+    // SAFETY: `device` keeps the descriptor open for the call, and `info` is laid out as the kernel's struct.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, &raw mut info) })?;
+    Ok((info.device, info.inode))
 }
 
 /// Reserves blocks for `length` bytes without changing the file's size.

@@ -3,17 +3,17 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use iostack_host::{
-    HostError, Journal, counters, logical_block, open_exclusive, permit_write, resolve, restore_all,
-    set_scheduler, signals, storage, supports_nowait, target_size,
+    Held, Journal, counters, logical_block, permit_write, restore_all, set_scheduler, signals, storage,
+    supports_nowait, target_size,
 };
-use iostack_model::{Bytes, Target};
+use iostack_model::Bytes;
 
 const SIZE: Bytes = Bytes::mib(32);
 
@@ -54,8 +54,8 @@ impl Loop {
         self.device.trim_start_matches("/dev/")
     }
 
-    fn target(&self) -> Target {
-        resolve(&self.device).expect("it was just made")
+    fn target(&self) -> Held {
+        Held::open(Path::new(&self.device)).expect("it was just made")
     }
 
     /// Writes `bytes` to the device at `offset`.
@@ -93,6 +93,11 @@ impl Drop for Mounted {
     }
 }
 
+/// What another program does that wants a device for itself.
+fn claimed(device: &str) -> std::io::Result<fs::File> {
+    OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(device)
+}
+
 /// The value, or the end of the test with the reason why it was skipped.
 macro_rules! need {
     ($test:literal, $value:expr) => {
@@ -112,7 +117,7 @@ fn an_empty_device_may_be_written_and_is_described() {
     permit_write(&target, true).expect("nothing is there");
     assert_eq!(target_size(&target).expect("it is there"), SIZE);
     assert_eq!(logical_block(&target).expect("it is there"), Bytes(512));
-    let storage = storage(&target.path).expect("it is there");
+    let storage = target.storage().expect("it is there");
     assert!(storage.file_system.is_none());
     let top = storage.top().expect("itself");
     assert_eq!((top.name.as_str(), top.role.as_str(), top.size), (device.name(), "loop", SIZE));
@@ -165,16 +170,57 @@ fn a_file_system_is_refused_unless_named_and_a_mounted_one_always() {
     let below = storage(&mounted.0).expect("it is there");
     assert_eq!(below.file_system.as_ref().expect("it is one").mount_point, mounted.0);
     assert_eq!(below.top().expect("the loop device").name, device.name());
-    let error = open_exclusive(Path::new(path), 0).expect_err("the mount has it");
-    assert!(matches!(error, HostError::Busy { .. }), "{error}");
+    let error = claimed(path).expect_err("the mount has it");
+    assert_eq!(error.raw_os_error(), Some(libc::EBUSY), "{error}");
 }
 
 #[test]
 fn the_file_behind_a_device_is_in_use() {
     let device = need!("the_file_behind_a_device_is_in_use", Loop::new());
-    let file = resolve(&device.directory.join("image").to_string_lossy()).expect("it was just made");
-    let refusal = permit_write(&file, true).expect_err("the device is built on it").to_string();
-    assert!(refusal.contains(&format!("the loop device {} is built on it", device.name())), "{refusal}");
+    let image = device.directory.join("image");
+    let built = format!("the loop device {} is built on it", device.name());
+    let refused = |path: &Path| {
+        let refusal = permit_write(&Held::open(path).expect("it is there"), true).expect_err("it is in use");
+        assert!(refusal.to_string().contains(&built), "{refusal}");
+    };
+    refused(&image);
+    fs::hard_link(&image, device.directory.join("other")).expect("ours");
+    refused(&device.directory.join("other"));
+    // Its name in sysfs is now that of nothing.
+    fs::remove_file(&image).expect("ours");
+    refused(&device.directory.join("other"));
+}
+
+#[test]
+fn the_device_behind_a_device_is_in_use() {
+    let lower = need!("the_device_behind_a_device_is_in_use", Loop::new());
+    let upper =
+        need!("the_device_behind_a_device_is_in_use", tool("losetup", &["--find", "--show", &lower.device]));
+    let answer = permit_write(&lower.target(), true);
+    tool("losetup", &["--detach", &upper]).expect("it was just made");
+    let refusal = answer.expect_err("a device is built on it").to_string();
+    assert!(refusal.contains(&format!("{} is built on it", &upper["/dev/".len()..])), "{refusal}");
+}
+
+#[test]
+fn a_device_that_is_permitted_is_claimed_by_any_node() {
+    let device = need!("a_device_that_is_permitted_is_claimed_by_any_node", Loop::new());
+    let target = device.target();
+    permit_write(&target, true).expect("nothing is there");
+    claimed(&device.device).expect_err("it is ours while it is held");
+    permit_write(&target, true).expect("it is still ours");
+    drop(target);
+    let node = device.directory.join("node");
+    let number = fs::metadata(&device.device).expect("it is there").rdev();
+    let (major, minor) = (libc::major(number).to_string(), libc::minor(number).to_string());
+    need!(
+        "a_device_that_is_permitted_is_claimed_by_any_node",
+        tool("mknod", &[&node.to_string_lossy(), "b", &major, &minor])
+    );
+    let other = Held::open(&node).expect("just made");
+    assert!(other.is_same(&device.target()));
+    permit_write(&other, true).expect("nothing is there");
+    claimed(&device.device).expect_err("it is one device");
 }
 
 #[test]
@@ -235,7 +281,7 @@ fn swap_in_use_is_refused_always() {
 #[test]
 fn a_device_that_another_program_holds_is_refused() {
     let device = need!("a_device_that_another_program_holds_is_refused", Loop::new());
-    let mut holder = open_exclusive(Path::new(&device.device), 0).expect("nobody has it");
+    let mut holder = claimed(&device.device).expect("nobody has it");
     holder.write_all(&[0; 4096]).expect("it may be written");
     let refusal = device.refusal(true);
     assert!(refusal.contains("open exclusively"), "{refusal}");

@@ -9,6 +9,7 @@ mod exit;
 mod iolat;
 mod job;
 mod lab;
+mod left;
 mod merge;
 mod merging;
 mod repro;

@@ -1,6 +1,7 @@
 //! Every engine, direct and buffered, reads and writes.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use iostack_attribute::ladder;
 use iostack_attribute::layers::{LayerTrace, Subject};
@@ -142,7 +143,8 @@ fn matrix(ladder: &Ladder, place: &str, path: &Path, span: Nanos) -> Vec<String>
 
 fn file(directory: &Path) -> PathBuf {
     let path = directory.join("data");
-    iostack_engine::lay_out(&path, SIZE, &Data::Random, 1, &Control::none()).expect("there is room");
+    let held = Arc::new(iostack_host::Held::make(&path).expect("the folder is writable"));
+    iostack_engine::lay_out(&held, SIZE, &Data::Random, 1, &Control::none()).expect("there is room");
     path
 }
 

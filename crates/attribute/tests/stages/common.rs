@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use iostack_attribute::bpf::BpfError;
 use iostack_attribute::stages::{StageTrace, Subject, TraceError};
@@ -24,7 +25,8 @@ impl Directory {
     /// A file of `size` random bytes.
     pub(crate) fn file(&self, name: &str, size: u64) -> PathBuf {
         let path = self.0.join(name);
-        iostack_engine::lay_out(&path, Bytes(size), &iostack_model::Data::Random, 1, &Control::none())
+        let held = Arc::new(iostack_host::Held::make(&path).expect("the build directory is writable"));
+        iostack_engine::lay_out(&held, Bytes(size), &iostack_model::Data::Random, 1, &Control::none())
             .expect("the build directory has room");
         path
     }

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use iostack_engine::{Control, EngineError, run_job};
+use iostack_host::Held;
 use iostack_model::{Amount, Bytes, Engine, Job, Outcome, Target, TargetKind};
 
 /// A directory that goes away with the test. Beside the build, because temporary directories are often in memory,
@@ -21,7 +23,8 @@ impl Directory {
     /// A file of `size` random bytes.
     pub(crate) fn file(&self, name: &str, size: u64) -> PathBuf {
         let path = self.0.join(name);
-        iostack_engine::lay_out(&path, Bytes(size), &iostack_model::Data::Random, 1, &Control::none())
+        let held = Arc::new(Held::make(&path).expect("the build directory is writable"));
+        iostack_engine::lay_out(&held, Bytes(size), &iostack_model::Data::Random, 1, &Control::none())
             .expect("the build directory has room");
         path
     }

@@ -1,10 +1,9 @@
 //! What is in the scratch file? Random data, written by us, so that reads are of something that was written.
 
-use std::path::Path;
 use std::time::Instant;
 
 use iostack_model::{
-    Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Scratch, TargetKind, Verify, VerifyMode,
+    Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Scratch, Verify, VerifyMode,
 };
 
 use super::measure::Session;
@@ -44,8 +43,7 @@ fn fill_with(
     let before = Instant::now();
     let stop = iostack_host::signals::stop_flag();
     let session = Session { explored, stop, talk, started, deadline: None, journal: None };
-    let path = explored.path().to_owned();
-    let filled = write(&session, &path, (size, limit), verify)?;
+    let filled = write(&session, (size, limit), verify)?;
     let filled = Bytes(filled.0 & !((1 << 20) - 1));
     anyhow::ensure!(filled >= Bytes::mib(1), "interrupted before the scratch file held anything");
     let mut reason = reason;
@@ -55,7 +53,7 @@ fn fill_with(
     }
     explored.place.region = filled;
     // An empty file takes no data without waiting, so only now can it be asked.
-    explored.place.nowait = iostack_host::supports_nowait(&path).unwrap_or(false);
+    explored.place.nowait = iostack_host::supports_nowait(&explored.held.handle()).unwrap_or(false);
     Ok(Some(Scratch { size: filled, reason, fill: Nanos(before.elapsed().as_nanos() as u64) }))
 }
 
@@ -63,7 +61,6 @@ fn fill_with(
 /// written: the region of the check.
 fn write(
     session: &Session<'_>,
-    path: &Path,
     (size, limit): (Bytes, Option<Nanos>),
     verify: Option<Verify>,
 ) -> anyhow::Result<Bytes> {
@@ -82,7 +79,7 @@ fn write(
         sync: iostack_model::Sync { end_fsync: true, ..iostack_model::Sync::default() },
         ..Job::default()
     };
-    let outcome = session.run(session.work(job, path, TargetKind::File)).map_err(anyhow::Error::msg)?;
+    let outcome = session.run(session.work(job)).map_err(anyhow::Error::msg)?;
     if let Some(failure) = outcome.failures.first() {
         anyhow::bail!(
             "the scratch file could not be filled at offset {}: {}; free some space or name a smaller --size",

@@ -1,12 +1,12 @@
 //! Runs the plan: measures point after point, keeps the promise, stops on Ctrl-C.
 
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use iostack_engine::{Control, Work};
-use iostack_host::{Journal, SettingGuard};
-use iostack_model::{Job, Nanos, Observer, Outcome, Point, Step, Target, TargetKind};
+use iostack_host::{Held, Journal, SettingGuard};
+use iostack_model::{Job, Nanos, Observer, Outcome, Point, Step};
 
 use super::place::Explored;
 use super::plan::{On, Planned, PlannedStep};
@@ -44,11 +44,15 @@ impl Session<'_> {
         self.deadline.is_some_and(|deadline| self.elapsed() + next > deadline)
     }
 
+    /// The job on the file or device of the check.
+    pub(crate) fn work(&self, job: Job) -> Work {
+        self.work_on(job, &self.explored.held)
+    }
+
     /// The job on one file or device.
-    pub(crate) fn work(&self, job: Job, path: &Path, kind: TargetKind) -> Work {
-        let files = vec![vec![path.to_owned()]; job.threads as usize];
-        let target = Target { kind, path: path.to_owned() };
-        Work { job, target, storage: self.explored.storage.clone(), files }
+    pub(crate) fn work_on(&self, job: Job, held: &Arc<Held>) -> Work {
+        let files = vec![vec![Arc::clone(held)]; job.threads as usize];
+        Work { job, target: held.target().clone(), storage: self.explored.storage.clone(), files }
     }
 
     /// Runs it; the error is one line.
@@ -131,15 +135,17 @@ fn measure_step(session: &Session<'_>, planned: &PlannedStep, remaining: u64) ->
 
 fn measure_point(session: &Session<'_>, point: &Planned, notes: &mut Vec<String>) -> Result<Outcome, String> {
     let _guard = switch_scheduler(session, point)?;
-    let (path, kind): (PathBuf, TargetKind) = match point.on {
-        On::Target if session.explored.target.kind == TargetKind::Block => {
-            (session.explored.path().to_owned(), TargetKind::Block)
-        }
-        On::Target => (session.explored.path().to_owned(), TargetKind::File),
-        On::RawDevice => (session.explored.place.raw_device.clone()?, TargetKind::Block),
+    let work = match point.on {
+        On::Target => session.work(point.job.clone()),
+        On::RawDevice => session.work_on(point.job.clone(), &raw_device(session.explored)?),
     };
-    let work = session.work(point.job.clone(), &path, kind);
     if point.traced { measure_traced(session, work, notes) } else { session.run(work) }
+}
+
+/// The device below the file, for reading.
+pub(crate) fn raw_device(explored: &Explored) -> Result<Arc<Held>, String> {
+    let path = explored.place.raw_device.as_ref().map_err(Clone::clone)?;
+    Held::open(path).map(Arc::new).map_err(|error| chain(&error))
 }
 
 /// Looks from inside as far as that is permitted; an error when it is not at all.

@@ -16,7 +16,7 @@ use iostack_model::{
 };
 use iostack_stats::{paired_difference, rate_interval};
 
-use super::measure::{Session, chain};
+use super::measure::{Session, chain, raw_device};
 use super::traced::Profiler;
 
 /// The machine of the published clocks.
@@ -232,15 +232,7 @@ fn read(bench: &Bench<'_, '_>, runtime: Nanos) -> Job {
 impl Bench<'_, '_> {
     /// Runs a job on the target.
     fn run(&self, job: Job) -> Result<Outcome, String> {
-        let kind = self.kind();
-        self.session.run(self.session.work(job, self.session.explored.path(), kind))
-    }
-
-    fn kind(&self) -> TargetKind {
-        match self.session.explored.target.kind {
-            TargetKind::Block => TargetKind::Block,
-            TargetKind::Directory | TargetKind::File | TargetKind::Sim | TargetKind::Lab => TargetKind::File,
-        }
+        self.session.run(self.session.work(job))
     }
 
     /// Profiles of the depth-1 read, one a turn; the same ones when asked again.
@@ -263,8 +255,7 @@ impl Bench<'_, '_> {
                 break;
             }
             let job = Job { seed: 1 + turn as u64, ..read(self, TURN + Nanos::millis(100)) };
-            let work = self.session.work(job, self.session.explored.path(), self.kind());
-            let outcome = profiler.run(self.session, work)?;
+            let outcome = profiler.run(self.session, self.session.work(job))?;
             taken.extend(outcome.layers);
         }
         let reason = profiler.missing.clone();
@@ -287,18 +278,18 @@ fn file_system(bench: &mut Bench<'_, '_>) -> Found {
     if bench.session.explored.target.kind == TargetKind::Block {
         return Found::nothing("", "the target is a block device: there is no file system above it");
     }
-    let raw = match &bench.session.explored.place.raw_device {
-        Ok(raw) => raw.clone(),
-        Err(why) => return file_system_layers(bench, &why.clone()),
+    let raw = match raw_device(bench.session.explored) {
+        Ok(raw) => raw,
+        Err(why) => return file_system_layers(bench, &why),
     };
-    let how = format!("4 KiB direct random reads of a file minus those of {}, {TURNS} turns", raw.display());
+    let how =
+        format!("4 KiB direct random reads of a file minus those of {}, {TURNS} turns", raw.path().display());
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for turn in 0..TURNS {
         let job = Job { seed: 1 + turn as u64, ..read(bench, TURN) };
-        let pair = bench.run(job.clone()).and_then(|file| {
-            let work = bench.session.work(job, &raw, TargetKind::Block);
-            Ok((file, bench.session.run(work)?))
-        });
+        let pair = bench
+            .run(job.clone())
+            .and_then(|file| Ok((file, bench.session.run(bench.session.work_on(job, &raw))?)));
         match pair {
             Ok((file, device)) => {
                 if let (Some(file), Some(device)) = (clocks(&file), clocks(&device)) {

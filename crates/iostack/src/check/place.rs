@@ -1,9 +1,10 @@
 //! What is this place, and what may be tried in it? Explores before anything is measured.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use iostack_host::{Effort, Scratch, scratch_size};
+use anyhow::{Context, bail, ensure};
+use iostack_host::{Effort, Held, Scratch, scratch_size};
 use iostack_model::{Bytes, Ladder, Machine, Nanos, Storage, Target, TargetKind};
 
 use super::plan::{self, Place};
@@ -16,19 +17,14 @@ pub(crate) struct Explored {
     pub(crate) target: Target,
     /// The storage behind it.
     pub(crate) storage: Storage,
+    /// The file or device that the jobs use, from now on whatever has its name.
+    pub(crate) held: Arc<Held>,
     /// Our scratch file; removed when dropped.
-    scratch: Option<Scratch>,
+    _scratch: Option<Scratch>,
     /// Its size and why; `None` when there is none.
     pub(crate) scratch_plan: Option<(Bytes, String)>,
     /// What may be measured here.
     pub(crate) ladder: Ladder,
-}
-
-impl Explored {
-    /// The file or device that the jobs use.
-    pub(crate) fn path(&self) -> &Path {
-        self.scratch.as_ref().map_or(self.target.path.as_path(), Scratch::path)
-    }
 }
 
 /// Options of the command that decide what may be touched.
@@ -43,56 +39,53 @@ pub(crate) struct Wishes {
 
 /// Looks at `target`. Makes an empty scratch file in a directory; [`super::measure::fill`] fills it.
 pub(crate) fn explore(target: Target, machine: &Machine, wishes: &Wishes) -> anyhow::Result<Explored> {
-    let storage = iostack_host::storage(&target.path)?;
-    let (path, region, scratch, scratch_plan) = match target.kind {
+    let named = Held::open(&target.path)?;
+    ensure!(named.kind() == target.kind, "`{target}` became something else meanwhile; try again");
+    let storage = named.storage()?;
+    let (held, region, scratch, scratch_plan) = match target.kind {
         TargetKind::Directory => {
             let free = storage.file_system.as_ref().map_or(Bytes(0), |fs| fs.free);
             let (size, reason) = choose_size(free, machine, wishes)?;
             let scratch = Scratch::create(&target.path, size)?;
-            (scratch.path().to_owned(), size, Some(scratch), Some((size, reason)))
+            (Arc::clone(scratch.held()), size, Some(scratch), Some((size, reason)))
         }
         TargetKind::File | TargetKind::Block | TargetKind::Sim | TargetKind::Lab => {
             if wishes.destroy_data {
-                iostack_host::permit_write(&target, true)?;
+                iostack_host::permit_write(&named, true)?;
             }
-            let whole = iostack_host::target_size(&target)?;
+            let whole = iostack_host::target_size(&named)?;
             let region = wishes.size.map_or(whole, |size| size.min(whole));
-            (target.path.clone(), region, None, None)
+            (Arc::new(named), region, None, None)
         }
     };
     if region < SMALLEST {
-        bail!("`{}` has {region}; a check needs at least {SMALLEST}: name a larger target", path.display());
+        bail!(
+            "`{}` has {region}; a check needs at least {SMALLEST}: name a larger target",
+            held.path().display()
+        );
     }
-    let logical_block = iostack_host::logical_block(&Target { kind: kind_of(&target), path: path.clone() })?;
+    let logical_block = iostack_host::logical_block(&held)?;
     let place = Place {
         region: Bytes(region.0 / ALIGNMENT * ALIGNMENT),
         writable: scratch.is_some() || wishes.destroy_data,
         is_file: target.kind != TargetKind::Block,
-        direct: iostack_engine::supports_direct(&path),
+        direct: iostack_engine::supports_direct(&held),
         logical_block,
         cores: machine.cpu.cores_usable.max(1),
         io_uring: iostack_engine::io_uring_usable(),
-        nowait: iostack_host::supports_nowait(&path).unwrap_or(false),
+        nowait: iostack_host::supports_nowait(&held.handle()).unwrap_or(false),
         libaio: iostack_engine::libaio_usable(),
         raw_device: raw_device(&target, &storage),
         schedulers: schedulers(&storage),
     };
     let ladder = iostack_attribute::ladder::probe();
-    Ok(Explored { place, target, storage, scratch, scratch_plan, ladder })
+    Ok(Explored { place, target, storage, held, _scratch: scratch, scratch_plan, ladder })
 }
 
 /// Nothing smaller gives 1 MiB sequential I/O room.
 const SMALLEST: Bytes = Bytes::mib(16);
 /// The region ends on a whole MiB, so that every request size divides it.
 const ALIGNMENT: u64 = 1 << 20;
-
-/// The scratch file of a directory is a file, the rest are what they are.
-fn kind_of(target: &Target) -> TargetKind {
-    match target.kind {
-        TargetKind::Directory => TargetKind::File,
-        other => other,
-    }
-}
 
 fn choose_size(free: Bytes, machine: &Machine, wishes: &Wishes) -> anyhow::Result<(Bytes, String)> {
     match wishes.size {

@@ -1,6 +1,6 @@
 //! `iostack check [TARGET]`: the main job.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
@@ -12,6 +12,7 @@ use crate::check::place::{self, Explored, Wishes};
 use crate::check::plan::{self, PlannedStep};
 use crate::check::{doubts, fill, path_costs, summary, verdict};
 use crate::exit::Ended;
+use crate::left;
 use crate::save;
 use crate::talk::{self, Talk};
 
@@ -105,17 +106,13 @@ fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
     let started = Instant::now();
     let started_unix_ms = unix_ms();
     let stop = iostack_host::signals::stop_flag();
-    for restored in iostack_host::restore_leftovers() {
-        talk.warn(&restored);
-    }
+    left::settings(&|text| talk.warn(text));
     let journal = Journal::open();
     if let Err(error) = &journal {
         talk.warn(&format!("schedulers are not compared: {error}"));
     }
     let target = iostack_host::resolve(&args.target)?;
-    for path in sweep(&target.path) {
-        talk.warn(&format!("removed `{}`, left by a run that was killed", path.display()));
-    }
+    left::files(&target, &|text| talk.warn(text));
     let mut machine = iostack_host::machine();
     let wishes = Wishes { effort: args.effort(), size: args.size, destroy_data: args.destroy_data };
     let mut explored = place::explore(target, &machine, &wishes)?;
@@ -148,10 +145,6 @@ fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
 
 fn expected(plan: &[PlannedStep]) -> Nanos {
     Nanos(plan.iter().map(|step| step.expected().0).sum())
-}
-
-fn sweep(path: &Path) -> Vec<PathBuf> {
-    if path.is_dir() { iostack_host::sweep(path) } else { Vec::new() }
 }
 
 /// What was found, before it is judged.

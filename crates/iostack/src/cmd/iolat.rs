@@ -17,6 +17,7 @@ use crate::iolat::measure::{self, Rounds};
 use crate::iolat::plan::{self, Test};
 use crate::iolat::reference::{self, Reference};
 use crate::iolat::{compare, gather};
+use crate::left;
 use crate::save;
 use crate::talk::{self, Talk};
 
@@ -109,11 +110,8 @@ fn test(args: &IolatArgs, talk: &Talk) -> anyhow::Result<Iolat> {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
     let stop = iostack_host::signals::stop_flag();
     let target = iostack_host::resolve(&args.target)?;
-    if target.path.is_dir() {
-        for path in iostack_host::sweep(&target.path) {
-            talk.warn(&format!("removed `{}`, left by a run that was killed", path.display()));
-        }
-    }
+    left::settings(&|text| talk.warn(text));
+    left::files(&target, &|text| talk.warn(text));
     let machine = iostack_host::machine();
     let wishes = Wishes { effort: Effort::Quick, size: args.size, destroy_data: args.destroy_data };
     let mut explored = place::explore(target, &machine, &wishes)?;

@@ -14,6 +14,7 @@ use crate::check::fill;
 use crate::check::place::{self, Explored, Wishes};
 use crate::check::plan::name as plan_name;
 use crate::exit::Ended;
+use crate::left;
 use crate::merge::content::Content;
 use crate::merge::load::Bench;
 use crate::merge::plan::Plan;
@@ -140,11 +141,8 @@ fn real(args: &MergeArgs, talk: &Talk) -> anyhow::Result<MergeReport> {
     let stop = iostack_host::signals::stop_flag();
     let target = iostack_host::resolve(&args.target)?;
     refuse_writes(args, &target)?;
-    if target.path.is_dir() {
-        for path in iostack_host::sweep(&target.path) {
-            talk.warn(&format!("removed `{}`, left by a run that was killed", path.display()));
-        }
-    }
+    left::settings(&|text| talk.warn(text));
+    left::files(&target, &|text| talk.warn(text));
     let machine = iostack_host::machine();
     let plan = Plan::of(args.effort());
     talk.say(&format!("about {:.0} s, and the time to fill a scratch file", plan.expected().as_secs_f64()));
@@ -159,7 +157,7 @@ fn real(args: &MergeArgs, talk: &Talk) -> anyhow::Result<MergeReport> {
         Content::Stamped
     } else {
         Content::sample(&file, blocks, request as usize, args.seed)
-            .with_context(|| format!("cannot read `{}`", explored.path().display()))?
+            .with_context(|| format!("cannot read `{}`", explored.held.path().display()))?
     };
     let bench = Bench::new(&file, args.direction(), content, (blocks, request as usize), args.seed, stop)?;
     let cpu_before = iostack_host::counters::cpu();
@@ -198,11 +196,8 @@ fn refuse_writes(args: &MergeArgs, target: &Target) -> anyhow::Result<()> {
 }
 
 fn open(args: &MergeArgs, explored: &Explored) -> anyhow::Result<File> {
-    let path = explored.path();
+    let held = &explored.held;
     let flags = if explored.place.direct { libc::O_DIRECT } else { 0 };
-    if args.write && explored.target.kind == TargetKind::Block {
-        return Ok(iostack_host::open_exclusive(path, flags)?);
-    }
-    let opened = OpenOptions::new().read(true).write(args.write).custom_flags(flags).open(path);
-    opened.with_context(|| format!("cannot open `{}`", path.display()))
+    let opened = held.reopen(OpenOptions::new().read(true).write(args.write).custom_flags(flags));
+    opened.with_context(|| format!("cannot open `{}`", held.path().display()))
 }

@@ -1,6 +1,5 @@
 //! `iostack run JOB --on TARGET`: one workload.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,10 +9,11 @@ use iostack_engine::{Control, Work};
 use iostack_model::{Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Target};
 
 use crate::exit::Ended;
-use crate::job::files::{self, Made};
+use crate::job::files::{self, Ground};
 use crate::job::flags::JobFlags;
 use crate::job::gather;
 use crate::lab::{self, LabFlags};
+use crate::left;
 use crate::save;
 use crate::simulate::{self, SimFlags};
 use crate::talk::{self, Talk};
@@ -192,9 +192,9 @@ pub(crate) fn run_jobs(
     let started_unix_ms =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
     let ladder = wanted.any().then(iostack_attribute::ladder::probe);
-    let mut made = Made::default();
+    left::settings(say);
+    let mut ground = Ground::new(destroy_data, &control);
     let mut outcomes = Vec::new();
-    let mut held: Vec<(PathBuf, File)> = Vec::new();
     for group in gather::groups(jobs) {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -202,16 +202,16 @@ pub(crate) fn run_jobs(
         let mut works = Vec::new();
         for job in &group {
             let placement = files::place(job, on)?;
-            works.push(files::prepare(job, placement, destroy_data, &control, &mut made)?);
-            held.extend(files::hold(job, &works[works.len() - 1], &held)?);
+            left::files(&placement.target, say);
+            works.push(ground.prepare(job, placement)?);
         }
-        for (path, size) in made.files.drain(..) {
+        for (path, size) in ground.made.drain(..) {
             say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
         }
         outcomes.extend(run_together(&works, &control, wanted, ladder.as_ref())?);
-        for path in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {
-            if iostack_host::is_made(path) {
-                let _ = std::fs::remove_file(path);
+        for held in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {
+            if held.is_made() {
+                let _ = held.remove();
             }
         }
     }
@@ -240,8 +240,9 @@ fn run_together(
 fn target(typed: &str) -> anyhow::Result<Target> {
     let bare = typed.strip_prefix("file:").unwrap_or(typed);
     let path = std::path::absolute(bare)?;
-    let new_file =
-        !bare.contains(':') && !path.exists() && path.parent().is_some_and(std::path::Path::is_dir);
+    let new_file = !bare.contains(':')
+        && !path.exists()
+        && path.parent().is_some_and(std::path::Path::is_dir);
     if new_file {
         return Ok(Target { kind: iostack_model::TargetKind::File, path });
     }

@@ -1,7 +1,6 @@
 //! Makes the tests, round after round, until they are done or Ctrl-C is pressed.
 
-use iostack_engine::Work;
-use iostack_model::{Job, Nanos, Outcome, TargetKind};
+use iostack_model::{Nanos, Outcome};
 
 use super::plan::{self, Test};
 use crate::check::measure::Session;
@@ -56,12 +55,12 @@ pub(crate) fn measure(
             session.talk.point(&title, one.test.name, session.elapsed(), session.elapsed() + left);
             if !one.test.direct && !warm {
                 warm = true;
-                if let Err(reason) = session.run(work(session, plan::warm_up(&session.explored.place))) {
+                if let Err(reason) = session.run(session.work(plan::warm_up(&session.explored.place))) {
                     notes.push(format!("The page cache could not be filled: {reason}."));
                 }
             }
             let job = plan::job(&one.test, &session.explored.place, plan::round_time(runtime), seed, round);
-            match profiler.run(session, work(session, job)) {
+            match profiler.run(session, session.work(job)) {
                 Ok(outcome) if outcome.ios() > 0 => one.rounds.push((round, outcome)),
                 Ok(_) => {}
                 Err(reason) => notes.push(format!("{}, round {}: {reason}.", one.test.name, round + 1)),
@@ -71,12 +70,4 @@ pub(crate) fn measure(
     }
     notes.dedup();
     Rounds { tests: measured, notes }
-}
-
-fn work(session: &Session<'_>, job: Job) -> Work {
-    let kind = match session.explored.target.kind {
-        TargetKind::Block => TargetKind::Block,
-        TargetKind::Directory | TargetKind::File | TargetKind::Sim | TargetKind::Lab => TargetKind::File,
-    };
-    session.work(job, session.explored.path(), kind)
 }

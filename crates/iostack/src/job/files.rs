@@ -1,19 +1,21 @@
 //! Which files does a job use, and what must happen to them before it may start?
 //!
-//! [`place`] decides names, [`prepare`] touches the disk: it refuses to write over what it did not make, lays out
-//! files that are missing or too short, and marks them as made by iostack so that the next run may write again.
+//! [`place`] decides names, [`Ground::prepare`] touches the disk: it opens each file once, refuses to write over what
+//! iostack did not make, lays out files that are missing or too short, and marks them as made by iostack so that the
+//! next run may write again. From then on the files are held, and their names mean nothing.
 
-use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use iostack_engine::{Control, Work};
+use iostack_host::Held;
 use iostack_model::{Amount, Bytes, Job, Storage, Target, TargetKind, VerifyMode};
 
 /// Files by thread, and what they are.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// What is reported as the target.
+    /// What is reported as the target; of a file that the job names, what it is shows when it is opened.
     pub(crate) target: Target,
     /// Files of each thread.
     pub(crate) files: Vec<Vec<PathBuf>>,
@@ -44,13 +46,8 @@ pub(crate) fn place(job: &Job, on: Option<&Target>) -> anyhow::Result<Placement>
     }
     let paths: Vec<PathBuf> =
         job.files.iter().map(|file| std::path::absolute(directory.join(file))).collect::<Result<_, _>>()?;
-    let kind = if is_block(&paths[0]) { TargetKind::Block } else { TargetKind::File };
-    Ok(Placement { target: Target { kind, path: paths[0].clone() }, files: shared(job, paths) })
-}
-
-fn is_block(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+    let target = Target { kind: TargetKind::File, path: paths[0].clone() };
+    Ok(Placement { target, files: shared(job, paths) })
 }
 
 /// `NAME.THREAD.FILE` in `directory`, as fio names them.
@@ -67,13 +64,6 @@ fn shared(job: &Job, paths: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
     vec![paths; job.threads as usize]
 }
 
-/// What the files cost to make: said to the user.
-#[derive(Debug, Default)]
-pub(crate) struct Made {
-    /// Files laid out, with their size.
-    pub(crate) files: Vec<(PathBuf, Bytes)>,
-}
-
 /// Bytes that each file must have; `None` when the job does not say.
 fn needed(job: &Job) -> Option<Bytes> {
     let Some(Amount::Bytes(size)) = job.size else { return None };
@@ -83,109 +73,150 @@ fn needed(job: &Job) -> Option<Bytes> {
     Some(Bytes(size.0 / files) + offset + increments)
 }
 
-/// Makes, extends or refuses the files; nothing that exists is written over without `destroy_data`.
-pub(crate) fn prepare(
-    job: &Job,
-    placement: Placement,
+/// What the jobs of one command stand on.
+pub(crate) struct Ground<'a> {
+    /// `--destroy-data`.
     destroy_data: bool,
-    control: &Control<'_>,
-    made: &mut Made,
-) -> anyhow::Result<Work> {
-    if let Some(app) = &job.app {
-        bail!(
-            "job `{}`: app={} runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
-            job.name,
-            app.name()
-        );
+    /// How laying out is watched and stopped.
+    control: &'a Control<'a>,
+    /// Files laid out since they were last told of, with their size.
+    pub(crate) made: Vec<(PathBuf, Bytes)>,
+    /// Every file and device in use, each once: a device is claimed until all is over.
+    held: Vec<Arc<Held>>,
+}
+
+impl<'a> Ground<'a> {
+    pub(crate) fn new(destroy_data: bool, control: &'a Control<'a>) -> Ground<'a> {
+        iostack_engine::allow_many_files();
+        Ground { destroy_data, control, made: Vec::new(), held: Vec::new() }
     }
-    let mut paths: Vec<&PathBuf> = placement.files.iter().flatten().collect();
-    paths.sort();
-    paths.dedup();
-    for path in paths {
-        let exists = path.exists();
-        let kind = if is_block(path) { TargetKind::Block } else { TargetKind::File };
-        let target = Target { kind, path: path.clone() };
-        if exists && job.mix.destroys() {
-            iostack_host::permit_write(&target, destroy_data)?;
+
+    /// Makes, extends or refuses the files; nothing that exists is written over without `destroy_data`.
+    pub(crate) fn prepare(&mut self, job: &Job, placement: Placement) -> anyhow::Result<Work> {
+        if let Some(app) = &job.app {
+            bail!(
+                "job `{}`: app={} runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
+                job.name,
+                app.name()
+            );
         }
-        if kind == TargetKind::File {
-            prepare_file(job, &target, exists, destroy_data, control, made)?;
+        let Placement { mut target, files: names } = placement;
+        let mut paths: Vec<&PathBuf> = names.iter().flatten().collect();
+        paths.sort();
+        paths.dedup();
+        let mut known: Vec<(&PathBuf, Arc<Held>)> = Vec::with_capacity(paths.len());
+        for path in paths {
+            let held = self.ready(job, path)?;
+            known.push((path, held));
         }
-        let size = iostack_host::target_size(&target)?;
-        let logical_block = iostack_host::logical_block(&target)?;
+        let held = |path: &PathBuf| {
+            let at = known.binary_search_by_key(&path, |(name, _)| name).expect("each name was held");
+            Arc::clone(&known[at].1)
+        };
+        let files: Vec<Vec<Arc<Held>>> =
+            names.iter().map(|thread| thread.iter().map(held).collect()).collect();
+        let first = files.first().and_then(|files| files.first());
+        if let Some(first) = first.filter(|_| target.kind != TargetKind::Directory) {
+            target.kind = first.kind();
+        }
+        let storage = first.map_or(Ok(Storage::default()), |first| first.storage())?;
+        Ok(Work { job: job.clone(), target, storage, files })
+    }
+
+    /// The file or device of this name, as the job needs it.
+    fn ready(&mut self, job: &Job, path: &Path) -> anyhow::Result<Arc<Held>> {
+        let found = Held::find(path)?.map(|held| self.once(held));
+        if let Some(held) = &found {
+            ensure!(
+                held.kind() != TargetKind::Directory,
+                "`{}` is a directory; name a file in it",
+                path.display()
+            );
+            if job.mix.destroys() {
+                iostack_host::permit_write(held, self.destroy_data)?;
+            }
+        }
+        let held = match found {
+            Some(held) if held.kind() == TargetKind::Block => held,
+            found => self.laid_out(job, path, found)?,
+        };
+        let size = iostack_host::target_size(&held)?;
+        let logical_block = iostack_host::logical_block(&held)?;
         iostack_workload::validate(job, size, logical_block)
             .with_context(|| format!("job `{}` on `{}`", job.name, path.display()))?;
+        Ok(held)
     }
-    let storage = match placement.files.first().and_then(|files| files.first()) {
-        Some(path) => iostack_host::storage(path)?,
-        None => Storage::default(),
-    };
-    Ok(Work { job: job.clone(), target: placement.target, storage, files: placement.files })
-}
 
-fn prepare_file(
-    job: &Job,
-    target: &Target,
-    exists: bool,
-    destroy_data: bool,
-    control: &Control<'_>,
-    made: &mut Made,
-) -> anyhow::Result<()> {
-    let path = &target.path;
-    let size = if exists { iostack_host::target_size(target)? } else { Bytes(0) };
-    let Some(needed) = needed(job) else {
-        if exists {
-            return Ok(());
+    /// The one that is held already, where this is the same.
+    fn once(&mut self, held: Held) -> Arc<Held> {
+        if let Some(known) = self.held.iter().find(|known| known.is_same(&held)) {
+            return Arc::clone(known);
         }
-        bail!(
-            "`{}` does not exist; give --size SIZE and it is made, or name an existing target",
-            path.display()
-        );
-    };
-    if size >= needed {
-        return Ok(());
+        let held = Arc::new(held);
+        self.held.push(Arc::clone(&held));
+        held
     }
-    if job.verify.is_some_and(|verify| verify.mode == VerifyMode::ReadOnly) {
-        bail!(
-            "`{}` has {size}, there is nothing to verify up to {needed}; run the writing job first",
-            path.display()
-        );
-    }
-    if exists && size.0 > 0 && !iostack_host::is_made(path) && !destroy_data {
-        bail!(
-            "`{}` has {size} and the job wants {needed}; lower --size, or pass --destroy-data to overwrite and extend it",
-            path.display()
-        );
-    }
-    if !exists {
-        // Marked before it holds anything, so that a run that is killed meanwhile leaves nothing unknown behind.
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .with_context(|| format!("cannot make `{}`", path.display()))?;
-        iostack_host::mark_made(path);
-    }
-    let result = iostack_engine::lay_out(path, needed, &job.data, job.seed, control);
-    if let Err(error) = result {
-        if !exists {
-            let _ = std::fs::remove_file(path);
-        }
-        return Err(error.into());
-    }
-    made.files.push((path.clone(), needed));
-    Ok(())
-}
 
-/// Block devices that `job` writes, opened so that nobody can mount them meanwhile; those in `held` are held already.
-pub(crate) fn hold(job: &Job, work: &Work, held: &[(PathBuf, File)]) -> anyhow::Result<Vec<(PathBuf, File)>> {
-    let mut more: Vec<(PathBuf, File)> = Vec::new();
-    for path in work.files.iter().flatten().filter(|path| job.mix.destroys() && is_block(path)) {
-        if held.iter().chain(&more).all(|(known, _)| known != path) {
-            more.push((path.clone(), iostack_host::open_exclusive(path, 0)?));
+    /// The file, which is there or not, with all the bytes that the job needs.
+    fn laid_out(&mut self, job: &Job, path: &Path, found: Option<Arc<Held>>) -> anyhow::Result<Arc<Held>> {
+        let size = found.as_ref().map_or(Ok(Bytes(0)), |held| iostack_host::target_size(held))?;
+        let wanted = needed(job);
+        if let Some(held) = &found
+            && wanted.is_none_or(|wanted| size >= wanted)
+        {
+            return Ok(Arc::clone(held));
         }
+        if found.is_none() {
+            iostack_host::permit_new(path)?;
+        }
+        let Some(wanted) = wanted else {
+            bail!(
+                "`{}` does not exist; give --size SIZE and it is made, or name an existing target",
+                path.display()
+            )
+        };
+        if job.verify.is_some_and(|verify| verify.mode == VerifyMode::ReadOnly) {
+            bail!(
+                "`{}` has {size}, there is nothing to verify up to {wanted}; run the writing job first",
+                path.display()
+            );
+        }
+        let held = match &found {
+            Some(held) => {
+                self.permit_filling(held, size, wanted)?;
+                Arc::clone(held)
+            }
+            None => self.once(Held::make(path)?),
+        };
+        let result = iostack_engine::lay_out(&held, wanted, &job.data, job.seed, self.control);
+        if let Err(error) = result {
+            if found.is_none() {
+                let _ = held.remove();
+            }
+            return Err(error.into());
+        }
+        self.made.push((path.to_owned(), wanted));
+        Ok(held)
     }
-    Ok(more)
+
+    /// Refuses to write content to a file that is there and too short, also for a job that only reads.
+    fn permit_filling(&self, held: &Held, size: Bytes, wanted: Bytes) -> anyhow::Result<()> {
+        let theirs = !held.is_made() && !self.destroy_data;
+        if theirs && size.0 == 0 {
+            bail!(
+                "`{}` is empty and was not made by iostack; pass --destroy-data to have it filled with {wanted}, or \
+                 name a file that does not exist",
+                held.path().display()
+            );
+        }
+        if theirs {
+            bail!(
+                "`{}` has {size} and the job wants {wanted}; lower --size, or pass --destroy-data to overwrite and extend it",
+                held.path().display()
+            );
+        }
+        Ok(iostack_host::permit_write(held, self.destroy_data)?)
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,24 @@
+//! What did a run that was killed leave behind? Put right before the next one measures anything.
+
+use std::path::Path;
+
+use iostack_model::{Target, TargetKind};
+
+/// Puts changed settings back.
+pub(crate) fn settings(say: &dyn Fn(&str)) {
+    for restored in iostack_host::restore_leftovers() {
+        say(&restored);
+    }
+}
+
+/// Removes scratch files from where the target is.
+pub(crate) fn files(target: &Target, say: &dyn Fn(&str)) {
+    let folder = match target.kind {
+        TargetKind::Directory => Some(target.path.as_path()),
+        TargetKind::File => target.path.parent(),
+        TargetKind::Block | TargetKind::Sim | TargetKind::Lab => None,
+    };
+    for path in folder.map(|folder: &Path| iostack_host::sweep(folder)).unwrap_or_default() {
+        say(&format!("removed `{}`, left by a run that was killed", path.display()));
+    }
+}

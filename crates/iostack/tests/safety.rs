@@ -1,0 +1,308 @@
+//! Nothing is lost: whatever a name becomes between the look at it and the last write, only what was permitted is
+//! written.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A directory of one test, removed at its end.
+struct Room(PathBuf);
+
+impl Room {
+    fn new(name: &str) -> Self {
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("safety-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("the target directory is ours");
+        Room(path)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        fs::write(self.at(name), content).expect("a new file");
+        self.at(name)
+    }
+
+    fn job(&self, name: &str, body: &str) -> PathBuf {
+        self.file(name, format!("[job]\n{body}\n").as_bytes())
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const PRECIOUS: &[u8] = &[42; 64 << 10];
+const WRITE: &str = "rw=write\nbs=4k\nsize=64k";
+const READ: &str = "rw=read\nbs=4k\nsize=64k";
+
+fn iostack(arguments: &[&str], paths: &[&Path]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));
+    command.args(arguments).args(paths).stdin(Stdio::null());
+    command.output().expect("the binary was built")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn refused(output: &Output, words: &[&str]) {
+    let talk = said(output);
+    assert_eq!(output.status.code(), Some(2), "{talk}");
+    for word in words {
+        assert!(talk.contains(word), "`{word}` is missing in: {talk}");
+    }
+}
+
+fn tool(name: &str, arguments: &[&Path]) -> Result<String, String> {
+    let output = Command::new(name).args(arguments).output().map_err(|error| format!("{name}: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(format!("{name}: {}", text(&output.stderr)))
+    }
+}
+
+/// A loop device over a file, gone with the test.
+struct Loop(String);
+
+impl Loop {
+    fn over(file: &Path) -> Result<Loop, String> {
+        tool("losetup", &[Path::new("--find"), Path::new("--show"), file]).map(Loop)
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = tool("losetup", &[Path::new("--detach"), Path::new(&self.0)]);
+    }
+}
+
+/// How a name becomes that of another file.
+#[derive(Clone, Copy, Debug)]
+enum Swap {
+    Symlink,
+    HardLink,
+    Rename,
+}
+
+/// Lets `path` be by turns nothing and the precious file, until told to stop. The precious file is back at the end.
+fn flip(swap: Swap, precious: &Path, path: &Path, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        let _ = match swap {
+            Swap::Symlink => symlink(precious, path),
+            Swap::HardLink => fs::hard_link(precious, path),
+            Swap::Rename => fs::rename(precious, path),
+        };
+        std::thread::yield_now();
+        let _ = match swap {
+            Swap::Symlink | Swap::HardLink => fs::remove_file(path),
+            Swap::Rename => fs::rename(path, precious),
+        };
+        std::thread::yield_now();
+    }
+}
+
+/// Runs that write while the name flips; how many of them changed or removed the precious file.
+fn losses(swap: Swap, rounds: u32) -> u32 {
+    let room = Room::new(&format!("race-{swap:?}-{rounds}"));
+    let (precious, path) = (room.at("precious"), room.at("path"));
+    let write = format!("{WRITE}\nfilename={}\n", path.display());
+    let jobs = [room.job("kept.fio", &write), room.job("removed.fio", &format!("{write}unlink=1\n"))];
+    let over = AtomicBool::new(false);
+    let mut lost = 0;
+    for round in 0..rounds {
+        let _ = fs::remove_file(&path);
+        fs::write(&precious, PRECIOUS).expect("ours");
+        let held = File::open(&precious).expect("just written");
+        let inode = held.metadata().expect("it is open").ino();
+        over.store(false, Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            scope.spawn(|| flip(swap, &precious, &path, &over));
+            iostack(&["run", "--quiet"], &[&jobs[round as usize % 2]]);
+            over.store(true, Ordering::Relaxed);
+        });
+        let whole = fs::read(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&held)));
+        let named = [&precious, &path].map(|name| fs::metadata(name).is_ok_and(|data| data.ino() == inode));
+        let is_safe = whole.is_ok_and(|bytes| bytes == PRECIOUS) && named.contains(&true);
+        lost += u32::from(!is_safe);
+    }
+    lost
+}
+
+#[test]
+fn a_name_that_changes_while_a_run_begins_loses_nothing() {
+    for swap in [Swap::Symlink, Swap::HardLink, Swap::Rename] {
+        assert_eq!(losses(swap, 40), 0, "{swap:?}, of 40 rounds");
+    }
+}
+
+#[test]
+#[ignore = "slow: six minutes"]
+fn a_thousand_names_that_change_lose_nothing() {
+    for swap in [Swap::Symlink, Swap::HardLink, Swap::Rename] {
+        assert_eq!(losses(swap, 1000), 0, "{swap:?}, of 1000 rounds");
+    }
+}
+
+#[test]
+fn the_image_of_a_device_is_refused_by_whatever_name() {
+    let room = Room::new("image");
+    let image = room.at("image");
+    let made = iostack(
+        &["run", "--quiet"],
+        &[&room.job("make.fio", &format!("{WRITE}\nfilename={}", image.display()))],
+    );
+    assert!(made.status.success(), "{}", said(&made));
+    let before = fs::read(&image).expect("it was laid out");
+    let device = match Loop::over(&image) {
+        Ok(device) => device,
+        Err(why) => return println!("SKIPPED the_image_of_a_device_is_refused_by_whatever_name: {why}"),
+    };
+    fs::create_dir(room.at("deep")).expect("ours");
+    symlink(&image, room.at("link")).expect("ours");
+    symlink(&room.0, room.at("deep/up")).expect("ours");
+    fs::hard_link(&image, room.at("other")).expect("ours");
+    let growing = READ.replace("size=64k", "size=128k");
+    for name in ["image", "link", "deep/../image", "deep/up/link", "other"] {
+        let path = room.at(name);
+        // A read of more than there is would lay the file out anew.
+        for body in [WRITE, &growing] {
+            let job = room.job("job.fio", &format!("{body}\nfilename={}", path.display()));
+            for flags in [&["run"][..], &["run", "--destroy-data"]] {
+                refused(&iostack(flags, &[&job]), &["is in use", &device.0[5..]]);
+            }
+        }
+        assert!(fs::read(&image).expect("still there") == before, "{name}");
+    }
+}
+
+#[test]
+fn a_new_file_below_dev_is_a_typo() {
+    let room = Room::new("dev");
+    symlink("/dev", room.at("link")).expect("ours");
+    let typo = format!("iostack-no-such-device-{}", std::process::id());
+    let names = [
+        PathBuf::from("/dev").join(&typo),
+        PathBuf::from("/dev/../dev/.").join(&typo),
+        room.at("link").join(&typo),
+    ];
+    for name in names {
+        let on = name.display().to_string();
+        let flags = ["--mix", "write", "--size", "64k"];
+        refused(&iostack(&[&["run", "--on", &on][..], &flags].concat(), &[]), &["/dev", &typo, "lsblk"]);
+        refused(&iostack(&[&["run", "--on", &format!("file:{on}")][..], &flags].concat(), &[]), &["lsblk"]);
+        let job = room.job("job.fio", &format!("{READ}\nfilename={on}"));
+        refused(&iostack(&["run", "--destroy-data"], &[&job]), &["/dev", &typo, "lsblk"]);
+        let made = Path::new("/dev").join(&typo);
+        let there = made.exists();
+        let _ = fs::remove_file(made);
+        assert!(!there, "{on}");
+    }
+    refused(&iostack(&["run", "--on", "/dev", "--mix", "write", "--size", "64k"], &[]), &["lsblk"]);
+    refused(&iostack(&["check", "--quick", "--no-files", "/dev"], &[]), &["/dev", "lsblk"]);
+}
+
+#[test]
+fn a_read_job_leaves_an_empty_file_empty() {
+    let room = Room::new("empty");
+    let file = room.file("empty", b"");
+    let job = room.job("job.fio", &format!("{READ}\nfilename={}", file.display()));
+    refused(&iostack(&["run"], &[&job]), &["empty", "not made by iostack", "--destroy-data"]);
+    assert_eq!(fs::metadata(&file).expect("still there").len(), 0);
+    let filled = iostack(&["run", "--quiet", "--destroy-data"], &[&job]);
+    assert!(filled.status.success(), "{}", said(&filled));
+    assert_eq!(fs::metadata(&file).expect("still there").len(), 64 << 10);
+}
+
+#[test]
+fn what_is_no_storage_is_refused_by_kind() {
+    let room = Room::new("kind");
+    let fifo = room.at("fifo");
+    tool("mkfifo", &[&fifo]).expect("coreutils");
+    // The kernel takes short names of sockets only.
+    let socket = std::env::temp_dir().join(format!("iostack-socket-{}", std::process::id()));
+    let _bound = std::os::unix::net::UnixListener::bind(&socket).expect("ours");
+    symlink(&fifo, room.at("link")).expect("ours");
+    symlink(&socket, room.at("socket")).expect("ours");
+    let kinds = [
+        (fifo, "a pipe"),
+        (room.at("link"), "a pipe"),
+        (room.at("socket"), "a socket"),
+        (PathBuf::from("/dev/zero"), "a character device"),
+    ];
+    for (path, kind) in kinds {
+        for body in [READ, WRITE] {
+            let job = room.job("job.fio", &format!("{body}\nfilename={}", path.display()));
+            refused(&iostack(&["run", "--destroy-data"], &[&job]), &[&path.display().to_string(), kind]);
+        }
+        for command in ["run --on", "check", "merge", "iolat", "stages --on"] {
+            let mut words: Vec<&str> = command.split(' ').collect();
+            let on = path.display().to_string();
+            words.push(&on);
+            refused(&iostack(&words, &[]), &[kind]);
+        }
+    }
+    fs::remove_file(socket).expect("ours");
+}
+
+#[test]
+fn a_copy_of_our_file_is_the_users() {
+    let room = Room::new("copy");
+    let ours = room.at("ours");
+    let made = iostack(
+        &["run", "--quiet"],
+        &[&room.job("make.fio", &format!("{WRITE}\nfilename={}", ours.display()))],
+    );
+    assert!(made.status.success(), "{}", said(&made));
+    tool("cp", &[Path::new("-a"), &ours, &room.at("theirs")]).expect("coreutils");
+    let job = room.job("job.fio", &format!("{WRITE}\nfilename={}", room.at("theirs").display()));
+    refused(&iostack(&["run"], &[&job]), &["theirs", "not made by iostack"]);
+}
+
+#[test]
+fn a_file_of_ours_that_holds_a_file_system_now_is_the_users() {
+    const TEST: &str = "a_file_of_ours_that_holds_a_file_system_now_is_the_users";
+    let room = Room::new("filled");
+    let file = room.at("ours");
+    let body = format!("{}\nfilename={}", WRITE.replace("size=64k", "size=4m"), file.display());
+    let job = room.job("job.fio", &body);
+    assert!(iostack(&["run", "--quiet"], &[&job]).status.success());
+    if let Err(why) = tool("mkfs.ext4", &[Path::new("-qF"), &file]) {
+        return println!("SKIPPED {TEST}: {why}");
+    }
+    refused(&iostack(&["run"], &[&job]), &["ours", "ext4 file system", "--destroy-data"]);
+}
+
+#[test]
+fn every_command_removes_what_a_killed_one_left() {
+    let room = Room::new("left");
+    let left = room.at(".iostack-scratch-4194400-1-0");
+    let there = room.at("there");
+    let on = room.0.display().to_string();
+    fs::write(&there, [1; 4096]).expect("ours");
+    let file = there.display().to_string();
+    let job = room.job("job.fio", &format!("{READ}\ndirectory={on}\nfilename=absent"));
+    let job = job.display().to_string();
+    let commands: [&[&str]; 7] = [
+        &["run", "--on", &on, "--block-size", "4k", "--size", "1"],
+        &["run", "--on", &file, "--size", "1"],
+        &["run", &job, "--size", "1"],
+        &["stages", "--on", &on, "--size", "1"],
+        &["layers", "--on", &on, "--size", "1"],
+        &["iolat", &on, "--size", "1"],
+        &["merge", &on, "--size", "1"],
+    ];
+    for command in commands {
+        fs::write(&left, b"").expect("ours");
+        let output = iostack(command, &[]);
+        assert!(!left.exists(), "{command:?}: {}", said(&output));
+    }
+}
