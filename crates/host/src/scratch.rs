@@ -113,7 +113,7 @@ pub fn sweep(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// The process that a scratch file's name tells.
-fn owner_of(name: &str) -> Option<Process> {
+pub(crate) fn owner_of(name: &str) -> Option<Process> {
     let mut parts = name.strip_prefix(PREFIX)?.split('-').map(str::parse::<u64>);
     let (pid, start, number) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
     let whole = parts.next().is_none() && u32::try_from(number).is_ok();

@@ -5,10 +5,11 @@
 //! ```
 //!
 //! The entry is on disk before the change, so a run that is killed with -9 leaves it behind, and the next one puts the
-//! setting back: [`restore_leftovers`]. The entry is also the lock: two runs cannot change one setting at a time.
+//! setting back: [`restore_leftovers`]. The entry also tells other runs that the setting is taken. It appears whole or
+//! not at all, and who looks at entries and acts on them has the journal for itself meanwhile.
 //! Start reading at [`set_scheduler`].
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::device::schedulers;
 use crate::emergency::{self, Act, Ticket};
 use crate::process::Process;
 use crate::roots::{Root, text};
-use crate::{HostError, sys};
+use crate::{HostError, scratch, sys};
 
 const ENTRY_PREFIX: &str = "scheduler-";
 
@@ -52,6 +53,13 @@ impl Journal {
 
     fn entry(&self, device: &str) -> PathBuf {
         self.directory.join(format!("{ENTRY_PREFIX}{device}"))
+    }
+
+    /// Keeps other processes from looking at entries, and from changing them, until it is dropped.
+    fn lock(&self) -> Option<File> {
+        // Where directories cannot be locked, entries that appear whole must do.
+        let directory = File::open(&self.directory).ok()?;
+        directory.lock().ok().map(|()| directory)
     }
 }
 
@@ -109,6 +117,7 @@ fn put_back(setting: &Path, before: &str, entry: &Path) -> io::Result<()> {
 pub fn set_scheduler(device: &str, name: &str, journal: &Journal) -> Result<SettingGuard, HostError> {
     let setting = scheduler_file(&journal.root, device)
         .ok_or_else(|| HostError::NoDevice { device: device.to_owned() })?;
+    let _lock = journal.lock();
     // First what a dead run left, or its choice would be taken for the user's.
     restore(journal, device);
     let (before, choices) = schedulers(&text(&setting).unwrap_or_default());
@@ -143,14 +152,24 @@ fn write_entry(journal: &Journal, device: &str, path: &Path, before: &str) -> Re
     let refused = |error| HostError::refused(path, "write the journal entry", error);
     let owner = Process::current();
     let entry = Entry { before: before.to_owned(), owner, boot: boot(&journal.root) };
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(mut file) => file.write_all(entry.text().as_bytes()).map_err(refused),
+    match appear(path, &entry.text()) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match Entry::read(path) {
             Some(other) => Err(HostError::SettingBusy { device: device.to_owned(), pid: other.owner.pid }),
             None => Err(refused(error)),
         },
-        Err(error) => Err(refused(error)),
+        result => result.map_err(refused),
     }
+}
+
+/// Makes a file that nobody ever sees half-written; an error when there is one.
+fn appear(path: &Path, text: &str) -> io::Result<()> {
+    let aside = path.with_file_name(scratch::new_name());
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+    let linked = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::hard_link(&aside, path));
+    fs::remove_file(&aside).and(linked)
 }
 
 /// One journal entry.
@@ -189,7 +208,13 @@ pub fn restore_leftovers() -> Vec<String> {
 
 /// As [`restore_leftovers`], of one journal.
 pub fn restore_all(journal: &Journal) -> Vec<String> {
+    let _lock = journal.lock();
     let names = crate::roots::names(&journal.directory);
+    // What a run that was killed had not yet given its name.
+    let dead = |name: &&String| scratch::owner_of(name).is_some_and(|owner| !owner.is_alive());
+    for name in names.iter().filter(dead) {
+        let _ = fs::remove_file(journal.directory.join(name));
+    }
     names.iter().filter_map(|name| restore(journal, name.strip_prefix(ENTRY_PREFIX)?)).collect()
 }
 
@@ -200,7 +225,7 @@ fn restore(journal: &Journal, device: &str) -> Option<String> {
     let stale = entry.as_ref().is_none_or(|entry| entry.boot != boot(&journal.root));
     let setting = scheduler_file(&journal.root, device);
     let (Some(entry), Some(setting), false) = (entry, setting, stale) else {
-        // Cut short while it was written (nothing was changed yet), of an earlier boot, or of a device that is gone.
+        // Damaged, of an earlier boot, or of a device that is gone.
         let _ = fs::remove_file(&path);
         return None;
     };

@@ -98,6 +98,39 @@ fn an_entry_of_a_living_run_and_a_torn_one_are_handled() {
 }
 
 #[test]
+fn of_two_runs_at_once_one_changes_the_setting() {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    let (tree, journal) = machine();
+    let (taken, twice, changes) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..2000 {
+                    let Ok(guard) = set_scheduler("sda", "mq-deadline", &journal) else { continue };
+                    twice.fetch_add(u32::from(taken.swap(true, Ordering::SeqCst)), Ordering::SeqCst);
+                    changes.fetch_add(1, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    taken.store(false, Ordering::SeqCst);
+                    drop(guard);
+                }
+            });
+        }
+    });
+    assert_eq!(twice.into_inner(), 0, "of {changes:?} changes");
+    assert!(crate::roots::names(&tree.at("state")).is_empty());
+}
+
+#[test]
+fn an_entry_that_was_never_whole_is_removed_and_not_read() {
+    let (tree, journal) = machine();
+    tree.write("state/.iostack-scratch-4194400-1-0", "before mq-dead");
+    let alive = scratch::new_name();
+    tree.write(&format!("state/{alive}"), "before mq-dead");
+    assert!(restore_all(&journal).is_empty());
+    assert_eq!(crate::roots::names(&tree.at("state")), [alive]);
+}
+
+#[test]
 fn a_journal_that_others_can_write_to_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let tree = Tree::new(&[("open/", "")]);
