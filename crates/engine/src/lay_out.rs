@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use iostack_host::Held;
+use iostack_host::{Held, HostError};
 use iostack_model::{Access, BlockSizes, Bytes, Data, Engine, Job, Mix, Outcome, Phase, Storage};
 use iostack_workload::{Rng, fill_buffer};
 
@@ -35,7 +35,7 @@ pub fn lay_out(
         Ok(()) => {}
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EFBIG | libc::EDQUOT)) => {
             file.set_len(before).map_err(failed("shorten"))?;
-            return Err(no_space(held, size));
+            return Err(does_not_fit(&error, held, size));
         }
         // Some file systems cannot reserve; the writes will find out.
         Err(_) => file.set_len(size.0.max(before)).map_err(failed("extend"))?,
@@ -106,14 +106,17 @@ fn write_with(
 
 fn first_error(content: &Content<'_>, outcome: &Outcome) -> Option<EngineError> {
     let failure = outcome.failures.first()?;
-    if matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) {
-        return Some(no_space(content.file, content.size));
-    }
     let source = std::io::Error::from_raw_os_error(failure.errno);
+    if matches!(failure.errno, libc::ENOSPC | libc::EFBIG | libc::EDQUOT) {
+        return Some(does_not_fit(&source, content.file, content.size));
+    }
     Some(EngineError::Failed { act: "write", path: content.file.path().to_owned(), source })
 }
 
-fn no_space(file: &Held, size: Bytes) -> EngineError {
+fn does_not_fit(error: &std::io::Error, file: &Held, size: Bytes) -> EngineError {
+    if error.raw_os_error() == Some(libc::EFBIG) {
+        return HostError::FileLimit { path: file.path().to_owned(), needed: size }.into();
+    }
     let free = file
         .storage()
         .ok()

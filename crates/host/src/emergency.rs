@@ -50,6 +50,35 @@ pub(crate) fn arm(act: Act) -> Option<Ticket> {
     Some(Ticket(index))
 }
 
+/// What `iostack` exits with when it could not do it.
+const EXIT_FAILED: i32 = 2;
+
+/// Ends the process when there is no memory for `size` bytes more. Allocates nothing.
+#[cold]
+pub(crate) fn out_of_memory(size: usize) -> ! {
+    run();
+    let mut digits = [0; 20];
+    sys::say_raw(b"\niostack: there is no memory for ");
+    sys::say_raw(decimal(size, &mut digits));
+    sys::say_raw(
+        b" bytes more; ask for less (threads, queue depth, block size, a smaller simulated device), or raise \
+          the limit (`ulimit -v`, the container's)\n",
+    );
+    sys::exit_raw(EXIT_FAILED);
+}
+
+fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[at..];
+        }
+    }
+}
+
 /// Does everything that is armed, the latest first. Async-signal-safe: loads of atomics and raw system calls only.
 pub(crate) fn run() {
     let used = USED.load(Ordering::SeqCst).min(CELLS);
@@ -64,6 +93,18 @@ pub(crate) fn run() {
             }
             // A setting that could not be written keeps its journal entry, which the next run reads.
             Some(Act::Restore { .. }) | None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_without_memory() {
+        for number in [0, 9, 10, 12_345, usize::MAX] {
+            assert_eq!(decimal(number, &mut [0; 20]), number.to_string().as_bytes());
         }
     }
 }

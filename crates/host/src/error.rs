@@ -205,6 +205,17 @@ pub enum HostError {
         /// What is there.
         free: Bytes,
     },
+    /// The file may not become that long.
+    #[error(
+        "`{path}` may not become {needed} long: a limit on file sizes forbids it (`ulimit -f`, or the file \
+         system's own); raise it, or ask for less with --size"
+    )]
+    FileLimit {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        needed: Bytes,
+    },
     /// Too little is free for any scratch file that means something.
     #[error(
         "{free} are free and a scratch file needs {needed}; free some space, or name a directory on \

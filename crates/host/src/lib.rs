@@ -52,3 +52,4 @@ pub use resolve::{logical_block, resolve, target_size};
 pub use scratch::{Effort, Scratch, scratch_size, sweep};
 pub use settings::{Journal, SettingGuard, restore_all, restore_leftovers, set_scheduler};
 pub use storage::storage;
+pub use sys::Allocator;

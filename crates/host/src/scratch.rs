@@ -55,6 +55,9 @@ impl Scratch {
         match sys::reserve(&scratch.lock, size.0) {
             Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(too_full()),
             Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => Err(refused(error)),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                Err(HostError::FileLimit { path: directory.to_owned(), needed: size })
+            }
             // Not every file system can reserve; it will show when the file is written.
             _ => Ok(scratch),
         }

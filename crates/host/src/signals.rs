@@ -26,6 +26,14 @@ pub fn stop_flag() -> &'static AtomicBool {
     &STOP
 }
 
+/// A write beyond the limit of file sizes (`ulimit -f`) fails with an error, as every other, instead of ending the
+/// process. Programs that are started keep their own way.
+pub fn fail_beyond_file_limit() {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    // The signal is valid and catchable, as above.
+    sys::handle(libc::SIGXFSZ, nothing).expect("SIGXFSZ can be handled");
+}
+
 extern "C" fn on_signal(_signal: libc::c_int) {
     if STOP.swap(true, Ordering::SeqCst) {
         emergency::run();

@@ -1,6 +1,7 @@
 //! The crate's only unsafe code: system calls and instructions, each behind a safe function.
 #![expect(unsafe_code, reason = "system calls and time-stamp counter; one operation per block")]
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
@@ -306,6 +307,45 @@ pub(crate) fn say_raw(text: &[u8]) {
 pub(crate) fn exit_raw(code: libc::c_int) -> ! {
     // SAFETY: _exit takes no pointer and is async-signal-safe.
     unsafe { libc::_exit(code) }
+}
+
+/// The system's allocator. When it has nothing to give the process ends in order, with a sentence, instead of being
+/// aborted.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocator;
+
+fn or_end(memory: *mut u8, size: usize) -> *mut u8 {
+    if memory.is_null() {
+        crate::emergency::out_of_memory(size);
+    }
+    memory
+}
+
+// SAFETY: each method is the system's own, whose contract is the trait's; memory that is none is never returned.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the same contract.
+        or_end(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the same contract.
+        or_end(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the same contract, and all memory of ours is the system allocator's.
+        or_end(unsafe { System.realloc(memory, layout, size) }, size)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the same contract, and all memory of ours is the system allocator's.
+        unsafe { System.dealloc(memory, layout) }
+    }
 }
 
 /// The parent's process id, asked of the kernel: nothing is cached, and the kernel does next to nothing.

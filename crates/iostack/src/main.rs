@@ -22,6 +22,9 @@ mod what_if;
 
 use clap::{Parser, Subcommand};
 
+#[global_allocator]
+static ALLOCATOR: iostack_host::Allocator = iostack_host::Allocator;
+
 /// Measure storage, honestly: one job, any target, one outcome.
 #[derive(Parser)]
 #[command(name = "iostack", version, max_term_width = 80, arg_required_else_help = true)]
@@ -69,6 +72,7 @@ fn main() -> std::process::ExitCode {
     if iostack_lab::guest::is_here() {
         iostack_lab::guest::run(&lab::run_job);
     }
+    iostack_host::signals::fail_beyond_file_limit();
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Check(args) => cmd::check::run(&args),

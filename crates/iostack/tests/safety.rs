@@ -306,3 +306,46 @@ fn every_command_removes_what_a_killed_one_left() {
         assert!(!left.exists(), "{command:?}: {}", said(&output));
     }
 }
+
+/// Runs iostack in a shell that sets a limit first.
+fn limited(limit: &str, arguments: &str, room: &Room) -> Output {
+    let script = format!("ulimit -c 0; ulimit {limit}; exec \"$0\" {arguments}");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_iostack")]).current_dir(&room.0);
+    command.output().expect("a shell")
+}
+
+#[test]
+fn a_limit_of_memory_ends_in_a_sentence_and_leaves_nothing() {
+    let room = Room::new("memory");
+    // What it takes to begin differs from build to build; somewhere between, what is asked for does not fit.
+    let mut refusals = 0;
+    for step in 1..100 {
+        let output = limited(&format!("-v {}", 8_000 * step), "sim show x5570", &room);
+        match output.status.code() {
+            Some(0) => break,
+            // The loader's own end: the program had not begun.
+            None | Some(127 | 139) if refusals == 0 => {}
+            _ => {
+                refused(&output, &["there is no memory for", "bytes more", "ulimit -v"]);
+                refusals += 1;
+            }
+        }
+    }
+    assert!(refusals > 0);
+    assert!(fs::read_dir(&room.0).expect("ours").next().is_none());
+}
+
+#[test]
+fn a_limit_of_file_sizes_ends_in_a_sentence_and_leaves_nothing() {
+    let room = Room::new("length");
+    let run = "run --on data --mix write --runtime 1s --quiet --size";
+    // In blocks of 512 bytes: 64 KiB.
+    assert!(limited("-f 128", &format!("{run} 64k"), &room).status.success());
+    fs::remove_file(room.at("data")).expect("it is kept");
+    refused(&limited("-f 128", &format!("{run} 68k"), &room), &["data", "68 KiB", "ulimit -f"]);
+    assert!(!room.at("data").exists());
+    let check = limited("-f 128", "check --quick --no-files --size 16m --quiet .", &room);
+    refused(&check, &["File too large"]);
+    assert!(fs::read_dir(&room.0).expect("ours").next().is_none());
+}
