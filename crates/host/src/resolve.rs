@@ -3,7 +3,9 @@
 //! `file:PATH`, `block:PATH`, `directory:PATH`, or a bare path whose kind is what is found there. Links are followed,
 //! so `/dev/disk/by-id/...` becomes the device it names. Start reading at [`resolve`].
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -26,20 +28,23 @@ const NOT_REAL: [(&str, &str); 2] =
 
 /// Finds out what a typed target is. Only `file:PATH` may name something that is not there yet, in a directory that
 /// is: it will be made.
-pub fn resolve(typed: &str) -> Result<Target, HostError> {
-    if let Some((_, what)) = NOT_REAL.iter().find(|(prefix, _)| typed.starts_with(prefix)) {
-        return Err(HostError::NotReal { typed: typed.to_owned(), what });
+pub fn resolve(typed: impl AsRef<OsStr>) -> Result<Target, HostError> {
+    let typed = typed.as_ref();
+    let shown = &typed.to_string_lossy();
+    if let Some((_, what)) = NOT_REAL.iter().find(|(prefix, _)| shown.starts_with(prefix)) {
+        return Err(HostError::NotReal { typed: shown.to_string(), what });
     }
-    let prefixed = KINDS.iter().find_map(|(kind, prefix, _)| Some((*kind, typed.strip_prefix(prefix)?)));
+    let behind = |prefix: &str| typed.as_bytes().strip_prefix(prefix.as_bytes()).map(OsStr::from_bytes);
+    let prefixed = KINDS.iter().find_map(|(kind, prefix, _)| Some((*kind, behind(prefix)?)));
     let (wanted, path) = prefixed.map_or((None, typed), |(kind, path)| (Some(kind), path));
     if path.is_empty() {
         return Err(HostError::Empty);
     }
     match fs::canonicalize(path) {
-        Ok(path) => existing(typed, wanted, path),
+        Ok(path) => existing(shown, wanted, path),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let new = (wanted == Some(TargetKind::File)).then(|| new_file(Path::new(path))).flatten();
-            new.ok_or_else(|| HostError::Missing { typed: typed.to_owned() })
+            new.ok_or_else(|| HostError::Missing { typed: shown.to_string() })
         }
         Err(error) => Err(HostError::refused(Path::new(path), "look at", error)),
     }
@@ -139,6 +144,17 @@ mod tests {
         assert_eq!(text("data"), format!("file:{}", tree.at("data").display()));
         assert_eq!(text("link"), text("data"));
         assert_eq!(text(""), format!("directory:{}", tree.path().display()));
+    }
+
+    #[test]
+    fn a_path_may_hold_any_bytes() {
+        let tree = Tree::new(&[]);
+        let path = tree.path().join(OsStr::from_bytes(b"a\xffb"));
+        fs::write(&path, "abc").expect("ours");
+        assert_eq!(resolve(&path).expect("it is there").path, path);
+        let typed = [b"file:", path.as_os_str().as_bytes()].concat();
+        assert_eq!(resolve(OsStr::from_bytes(&typed)).expect("it is there").path, path);
+        assert!(resolve(path.join("x")).expect_err("it is no directory").to_string().contains("a\u{fffd}b"));
     }
 
     #[test]

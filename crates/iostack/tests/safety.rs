@@ -1,7 +1,9 @@
 //! Nothing is lost: whatever a name becomes between the look at it and the last write, only what was permitted is
 //! written.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -348,4 +350,24 @@ fn a_limit_of_file_sizes_ends_in_a_sentence_and_leaves_nothing() {
     let check = limited("-f 128", "check --quick --no-files --size 16m --quiet .", &room);
     refused(&check, &["File too large"]);
     assert!(fs::read_dir(&room.0).expect("ours").next().is_none());
+}
+
+#[test]
+fn a_path_may_hold_any_bytes() {
+    let room = Room::new("bytes");
+    let odd = room.at("x").with_file_name(OsStr::from_bytes(b"odd \xff\xfe"));
+    fs::create_dir(&odd).expect("the file system takes any bytes");
+    let file = odd.join(OsStr::from_bytes(b"data \xff"));
+    let flags =
+        ["--quiet", "--json", "--size", "64k", "--block-size", "4k", "--mix", "write", "--runtime", "1s"];
+    let output = iostack(&[&["run"], &flags[..], &["--on"]].concat(), &[&file]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(fs::metadata(&file).expect("it was made").len(), 64 << 10);
+    let json = String::from_utf8_lossy(&output.stdout);
+    assert!(json.contains("data \u{fffd}"), "{json}");
+    let output = iostack(&["check", "--quick", "--quiet", "--json", "--no-files", "--size", "16m"], &[&odd]);
+    assert!(output.status.success(), "{}", said(&output));
+    let output =
+        iostack(&["run", "--quiet", "--on"], &[&room.at("sim:").with_file_name(OsStr::from_bytes(b"\xff"))]);
+    refused(&output, &["does not exist"]);
 }

@@ -1,9 +1,9 @@
 //! What answers a job.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What kind of thing a path turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,13 @@ pub struct Target {
     /// What it is.
     pub kind: TargetKind,
     /// Where it is, absolute; of a simulated device or one of the lab its name.
+    #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
+}
+
+/// A path may hold any bytes, JSON only text: what is none is shown as `\u{fffd}`.
+pub(crate) fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 impl fmt::Display for Target {

@@ -1,5 +1,6 @@
 //! `iostack check [TARGET]`: the main job.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -22,7 +23,7 @@ pub(crate) struct CheckArgs {
     /// A directory (a scratch file is made in it), a file or a block device
     /// (both only read).
     #[arg(default_value = ".")]
-    target: String,
+    target: OsString,
     /// At most 20 s.
     #[arg(long, conflicts_with = "full")]
     quick: bool,

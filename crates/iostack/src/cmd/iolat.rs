@@ -1,5 +1,6 @@
 //! `iostack iolat [TARGET]`: the tool of 2008, for today.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -27,7 +28,7 @@ pub(crate) struct IolatArgs {
     /// A directory (a scratch file is made in it), a file or a block device
     /// (both only read).
     #[arg(default_value = ".")]
-    target: String,
+    target: OsString,
     /// Time of each test, in all its rounds.
     #[arg(long, default_value = "2500ms", value_name = "TIME")]
     runtime: Nanos,

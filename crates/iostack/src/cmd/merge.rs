@@ -1,5 +1,6 @@
 //! `iostack merge [TARGET]`: does temporal merging pay on this device?
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ pub(crate) struct MergeArgs {
     /// A directory (a scratch file is made in it), a file or a block device
     /// (both only read), or sim:PLATFORM (`iostack sim list`).
     #[arg(default_value = ".")]
-    target: String,
+    target: OsString,
     /// About 15 s.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
@@ -107,13 +108,14 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
 }
 
 fn answer(args: &MergeArgs, talk: &Talk) -> anyhow::Result<MergeReport> {
-    if let Some(device) = args.target.strip_prefix("lab:") {
+    let text = args.target.to_str().unwrap_or_default();
+    if let Some(device) = text.strip_prefix("lab:") {
         bail!(
             "`lab:{device}` is measured job by job: iostack run JOB.fio --on lab:{device} --set sysfs.tmerge/subsystem=stm; \
              docs/lab.md says more"
         );
     }
-    let Some(name) = args.target.strip_prefix("sim:") else {
+    let Some(name) = text.strip_prefix("sim:") else {
         ensure!(
             args.set.is_empty(),
             "`--set` is for simulated platforms; name one as sim:PLATFORM (`iostack sim list`)"
@@ -189,7 +191,7 @@ fn refuse_writes(args: &MergeArgs, target: &Target) -> anyhow::Result<()> {
     if exists && args.write && !args.destroy_data {
         bail!(
             "`{}` exists: --write would write over it; add --destroy-data if its data may be lost",
-            args.target
+            args.target.display()
         );
     }
     Ok(())

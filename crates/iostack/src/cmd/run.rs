@@ -1,5 +1,7 @@
 //! `iostack run JOB --on TARGET`: one workload.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -45,7 +47,7 @@ pub(crate) struct RunArgs {
     /// device, sim:DEVICE (`iostack sim list`) or lab:DEVICE (`iostack lab
     /// list`). Overrides what the job names.
     #[arg(long, value_name = "TARGET")]
-    pub(crate) on: Option<String>,
+    pub(crate) on: Option<OsString>,
     /// Run only this section of the job file; may be repeated.
     #[arg(long, value_name = "NAME")]
     section: Vec<String>,
@@ -88,6 +90,11 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// The target, where it can be the name of a simulated device or one of the lab.
+    fn on_text(&self) -> Option<&str> {
+        self.on.as_deref().and_then(OsStr::to_str)
+    }
+
     /// What is to be looked at while it runs.
     pub(crate) fn wanted(&self) -> Wanted {
         Wanted { stages: self.stages, layers: self.layers, sample_rate: self.sample_rate, rules: None }
@@ -154,12 +161,12 @@ pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Re
         talk.warn(&format!("skipped {line}"));
     }
     let stop = iostack_host::signals::stop_flag();
-    if let Some(device) = simulate::device(args.on.as_deref()) {
+    if let Some(device) = simulate::device(args.on_text()) {
         anyhow::ensure!(!wanted.layers, NO_LAYERS);
         args.lab.refuse_elsewhere()?;
         return simulate::execute(device, &gathered.jobs, &args.sim, stop, talk);
     }
-    if let Some(device) = lab::device(args.on.as_deref()) {
+    if let Some(device) = lab::device(args.on_text()) {
         let flags = (&args.lab, args.sim.set.as_slice());
         return lab::execute(device, gathered.jobs, wanted, flags, stop, talk);
     }
@@ -237,10 +244,10 @@ fn run_together(
 }
 
 /// A target that exists, or a file that is to be made in a directory that exists.
-fn target(typed: &str) -> anyhow::Result<Target> {
-    let bare = typed.strip_prefix("file:").unwrap_or(typed);
+fn target(typed: &OsStr) -> anyhow::Result<Target> {
+    let bare = typed.as_bytes().strip_prefix(b"file:").map_or(typed, OsStr::from_bytes);
     let path = std::path::absolute(bare)?;
-    let new_file = !bare.contains(':')
+    let new_file = !bare.as_bytes().contains(&b':')
         && !path.exists()
         && path.parent().is_some_and(std::path::Path::is_dir);
     if new_file {
