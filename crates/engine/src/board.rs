@@ -29,6 +29,8 @@ pub(crate) struct SideTally {
     pub(crate) submit: Option<Box<[Recorder; 3]>>,
     pub(crate) sync: Option<Box<Recorder>>,
     pub(crate) short: [u64; 3],
+    /// Ready to run, without a CPU; kept until there is an I/O to tell it with.
+    pub(crate) waiting: Nanos,
 }
 
 /// Progress since the last look.
@@ -103,6 +105,7 @@ impl Board {
                 state.open.push_back(Box::default());
             }
             let open = &mut state.open[index];
+            open.flow.waiting += std::mem::take(&mut side.waiting);
             for (direction, tally) in tallies.iter_mut().enumerate() {
                 if tally.latency.is_empty() {
                     continue;
@@ -240,5 +243,19 @@ mod tests {
         assert_eq!(totals.latency_sum_ns, 100);
         assert_eq!(board.take_recent().ios, [4, 0, 0]);
         assert_eq!(board.take_recent().ios, [0, 0, 0]);
+    }
+
+    #[test]
+    fn time_without_a_cpu_goes_to_the_slice_of_the_io_that_waited() {
+        let board = Board::new(1, Nanos::secs(1), false);
+        let mut side = SideTally { waiting: Nanos(5), ..SideTally::default() };
+        board.publish(0, 0, &mut tallies(&[]), &mut side, 1);
+        assert_eq!(side.waiting, Nanos(5), "there is no I/O to tell it with");
+        side.waiting += Nanos(2);
+        board.publish(0, 1, &mut tallies(&[10]), &mut side, u64::MAX);
+        assert_eq!(side.waiting, Nanos(0));
+        let waiting: Vec<u64> =
+            board.totals(Nanos::secs(2)).series.iter().map(|slice| slice.waiting.0).collect();
+        assert_eq!(waiting, [0, 7]);
     }
 }

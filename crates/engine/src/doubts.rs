@@ -15,18 +15,14 @@ pub(crate) struct Evidence {
     pub(crate) alone: bool,
     /// Part of the region never written before, and the region.
     pub(crate) unwritten: Option<(Bytes, Bytes)>,
-    /// Bytes all threads together may touch.
-    pub(crate) region: Bytes,
     /// `io_uring` workers and pollers.
     pub(crate) workers: u32,
-    /// Share of the machine's CPU time that other programs took.
-    pub(crate) foreign_cpu: f64,
     /// The control group's limit.
     pub(crate) io_limit: Option<String>,
     /// The clock is the time-stamp counter, or else which.
     pub(crate) clock_other: Option<String>,
-    /// Memory, where a hypervisor or controller may cache as much.
-    pub(crate) memory_virtual: Option<Bytes>,
+    /// The region may fit a cache below.
+    pub(crate) small_region: Option<Caveat>,
     /// I/Os that may have been counted on one side of a border only.
     pub(crate) border_ios: u64,
 }
@@ -40,30 +36,29 @@ impl Evidence {
         alone: bool,
     ) -> Evidence {
         let machine = iostack_host::machine();
-        let all = group.after.cpu.since(group.before.cpu);
-        let all_ns = (all.busy + all.idle + all.steal).0;
-        let foreign = (group.after.others - group.before.others).0;
         let asked: Vec<_> =
             reports.iter().filter_map(|report| Some((report.unwritten?, report.region))).collect();
         let sum = |sum: (Bytes, Bytes), part: &(Bytes, Bytes)| (sum.0 + part.0, sum.1 + part.1);
-        let virtual_machine = machine.virtualisation.hypervisor.is_some();
         let largest = reports.iter().map(|report| report.region).max().unwrap_or_default();
+        let region =
+            if outcome.job.offset_increment.0 > 0 { largest * reports.len() as u64 } else { largest };
         let ramped = outcome.job.ramp.0 > 0 || outcome.job.start_delay.0 > 0;
         Evidence {
             alone,
             unwritten: (!asked.is_empty()).then(|| asked.iter().fold((Bytes(0), Bytes(0)), sum)),
-            region: if outcome.job.offset_increment.0 > 0 { largest * reports.len() as u64 } else { largest },
             workers: group.workers.count,
-            foreign_cpu: if all_ns == 0 { 0.0 } else { foreign as f64 / all_ns as f64 },
             io_limit: iostack_host::cgroup_io_limit(&outcome.storage),
+            small_region: Caveat::small_region(region, &machine, &outcome.storage),
             clock_other: (!Clock::calibrated().is_tsc()).then_some(machine.kernel.clock_source),
-            memory_virtual: virtual_machine.then_some(machine.memory.total),
             border_ios: if ramped { u64::from(outcome.job.depth() * outcome.job.threads) } else { 0 },
         }
     }
 }
 
 type Doubt = fn(&Outcome, &Evidence) -> Option<Caveat>;
+
+/// A thread that works for this share of the time has none left.
+const BUSY: f64 = 0.9;
 
 /// In the order of weight: what makes a figure wrong comes before what makes it uncertain.
 const DOUBTS: &[Doubt] = &[
@@ -82,6 +77,7 @@ const DOUBTS: &[Doubt] = &[
     queue_too_small,
     generator_bound,
     punted,
+    stall,
     rate_missed,
     io_limit,
     steal,
@@ -217,12 +213,8 @@ fn cache_below(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
 }
 
 fn small_region(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    let memory = evidence.memory_virtual?;
-    let behind =
-        outcome.storage.bottom().is_some_and(|device| !matches!(device.driver.as_str(), "zram" | "loop"));
-    let small = evidence.region.0 > 0 && evidence.region.0 < memory.0 / 8;
     let reads = outcome.read.latency.count > 0;
-    (behind && small && reads).then_some(Caveat::SmallRegion { region: evidence.region, memory })
+    evidence.small_region.clone().filter(|_| reads)
 }
 
 /// Depth only means something where the job always has the next I/O at hand.
@@ -238,10 +230,23 @@ fn depth_below_asked(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     if !closed_loop(outcome) || achieved >= asked * 0.8 || asked <= 1.0 || !enough_ios {
         return None;
     }
+    let cpu = &outcome.cpu;
+    let missing = 1.0 - achieved / asked;
+    let waiting = cpu.waiting_share(job.threads, outcome.elapsed);
     let reason = if job.engine.is_synchronous() && job.queue_depth > 1 {
         format!("{} has one I/O in flight per thread", job.engine.name())
-    } else if outcome.cpu.busiest_thread >= 0.9 {
+    } else if cpu.busiest_thread >= BUSY {
         "the generator has no CPU time left".to_owned()
+    } else if waiting >= missing / 2.0 {
+        format!(
+            "the generator's threads were ready for {:.0} % of the time without having a CPU",
+            waiting * 100.0
+        )
+    } else if cpu.wanted >= missing {
+        format!(
+            "places stay empty while the generator's thread works, {:.0} % of the time",
+            cpu.busiest_thread * 100.0
+        )
     } else if job.batch.submit > 1 || job.batch.complete_min > 1 {
         "the queue runs low while a batch is waited for".to_owned()
     } else if job.sync.fsync_every > 0 || job.sync.fdatasync_every > 0 {
@@ -270,7 +275,7 @@ fn queue_too_small(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
 
 fn generator_bound(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     let busy = outcome.cpu.busiest_thread;
-    (busy >= 0.9 && closed_loop(outcome)).then_some(Caveat::GeneratorBound { busy })
+    (busy >= BUSY && closed_loop(outcome)).then_some(Caveat::GeneratorBound { busy })
 }
 
 fn punted(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
@@ -278,6 +283,25 @@ fn punted(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
     let cpu_share = outcome.cpu.workers.0 as f64 / outcome.cpu.total().0.max(1) as f64;
     let punted = evidence.workers > 0 && cpu_share > 0.05;
     punted.then_some(Caveat::Punted { workers: evidence.workers, cpu_share })
+}
+
+/// A stall is an I/O that takes this long at least,
+const STALL_LEAST: Nanos = Nanos::millis(100);
+/// and this share of the run,
+const STALL_SHARE: f64 = 0.01;
+/// and so many times what 99 of 100 take: a device that is always slow does not stall.
+const STALL_TIMES: u64 = 10;
+
+/// The longest I/O of a closed loop, where it is much longer than the others.
+fn stall(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
+    let latency = outcome.latency();
+    let longest = Nanos(latency.max_ns);
+    let usual = latency.quantile_ns(0.99)?;
+    let long = longest >= STALL_LEAST && longest.0 as f64 >= outcome.elapsed.0 as f64 * STALL_SHARE;
+    let stands_out = longest.0 >= usual.saturating_mul(STALL_TIMES);
+    let element = outcome.series.iter().max_by_key(|element| element.max);
+    let (at, waiting) = element.map_or((Nanos(0), Nanos(0)), |element| (element.start, element.waiting));
+    (closed_loop(outcome) && long && stands_out).then_some(Caveat::Stall { at, longest, waiting })
 }
 
 fn rate_missed(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
@@ -296,8 +320,8 @@ fn steal(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     (outcome.cpu.steal > 0.01).then_some(Caveat::Steal { share: outcome.cpu.steal })
 }
 
-fn foreign_cpu(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    (evidence.foreign_cpu > 0.10).then_some(Caveat::ForeignCpu { share: evidence.foreign_cpu })
+fn foreign_cpu(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
+    (outcome.cpu.foreign > 0.10).then_some(Caveat::ForeignCpu { share: outcome.cpu.foreign })
 }
 
 fn clock(_: &Outcome, evidence: &Evidence) -> Option<Caveat> {

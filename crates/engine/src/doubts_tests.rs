@@ -2,8 +2,8 @@
 
 use super::*;
 use iostack_model::{
-    Arrival, Bins, BlockDevice, CpuUse, Failure, FileSystem, Flow, Interval, Job, Mix, Queue, Rate, Storage,
-    Target, TargetKind,
+    Arrival, Bins, BlockDevice, CpuUse, Failure, FileSystem, Flow, Interval, IntervalFlow, Job, Mix, Queue,
+    Rate, Storage, Target, TargetKind,
 };
 
 /// A quiet second of 10 000 reads on a device that counts the same.
@@ -103,8 +103,8 @@ fn each_doubt_about_data_has_its_evidence() {
     );
     expect(
         |_, evidence| {
-            evidence.memory_virtual = Some(Bytes::gib(8));
-            evidence.region = Bytes::mib(100);
+            let (region, memory) = (Bytes::mib(100), Bytes::gib(8));
+            evidence.small_region = Some(Caveat::SmallRegion { region, memory });
         },
         |caveat| matches!(caveat, Caveat::SmallRegion { .. }),
     );
@@ -169,7 +169,7 @@ fn each_doubt_about_load_has_its_evidence() {
         |caveat| matches!(caveat, Caveat::RateMissed { .. }),
     );
     expect(|outcome, _| outcome.cpu.steal = 0.2, |caveat| matches!(caveat, Caveat::Steal { .. }));
-    expect(|_, evidence| evidence.foreign_cpu = 0.4, |caveat| matches!(caveat, Caveat::ForeignCpu { .. }));
+    expect(|outcome, _| outcome.cpu.foreign = 0.4, |caveat| matches!(caveat, Caveat::ForeignCpu { .. }));
     expect(
         |_, evidence| evidence.clock_other = Some("hpet".to_owned()),
         |caveat| matches!(caveat, Caveat::ClockNotInvariant { .. }),
@@ -187,4 +187,67 @@ fn what_was_in_flight_at_the_border_is_no_difference() {
     outcome.device.as_mut().expect("quiet has one").bytes[0] += 1 << 20;
     evidence.border_ios = 256;
     assert_eq!(doubts(&outcome, &evidence), []);
+}
+
+/// The quiet second with one read of this length, which has its place in the series.
+fn stalled(longest: Nanos, elapsed: Nanos) -> (Outcome, Evidence) {
+    let (mut outcome, evidence) = quiet();
+    let bin = (iostack_model::bin_index(longest.0) as u32, 1);
+    outcome.read.latency.counts.push(bin);
+    outcome.read.latency.count += 1;
+    outcome.read.latency.max_ns = longest.0;
+    outcome.elapsed = elapsed;
+    let element = |second, max| IntervalFlow { start: Nanos::secs(second), max, ..IntervalFlow::default() };
+    outcome.series = vec![element(0, Nanos(100_000)), element(1, longest)];
+    (outcome, evidence)
+}
+
+#[test]
+fn an_io_of_a_second_in_a_closed_loop_is_a_stall_at_its_place() {
+    let (outcome, evidence) = stalled(Nanos::secs(1), Nanos::secs(30));
+    let [Caveat::Stall { at, longest, .. }] = doubts(&outcome, &evidence)[..] else { panic!("one doubt") };
+    assert_eq!((at, longest), (Nanos::secs(1), Nanos::secs(1)));
+    let (mut open, evidence) = stalled(Nanos::secs(1), Nanos::secs(30));
+    open.job.rate = Some(Rate { iops: 100.0, arrival: Arrival::Regular });
+    assert_eq!(doubts(&open, &evidence), [], "an open loop counts what waits");
+}
+
+#[test]
+fn a_stall_takes_100_ms_a_hundredth_of_the_run_and_ten_times_what_others_take() {
+    let stalls = |longest, elapsed, usual: u64| {
+        let (mut outcome, evidence) = stalled(longest, elapsed);
+        outcome.read.latency.counts[0].0 = iostack_model::bin_index(usual) as u32;
+        doubts(&outcome, &evidence).iter().any(|caveat| matches!(caveat, Caveat::Stall { .. }))
+    };
+    assert!(stalls(Nanos::millis(100), Nanos::secs(10), 100_000));
+    assert!(!stalls(Nanos(99_999_999), Nanos::secs(1), 100_000));
+    assert!(!stalls(Nanos::millis(100), Nanos(10_000_000_001), 100_000));
+    assert!(stalls(Nanos::millis(100), Nanos::secs(10), 9_900_000));
+    assert!(!stalls(Nanos::millis(100), Nanos::secs(10), 10_200_000), "others take ten of it");
+}
+
+#[test]
+fn depth_that_is_missing_is_blamed_on_what_took_it() {
+    let reason = |busy: f64, waiting: Nanos| {
+        let (mut outcome, evidence) = quiet();
+        outcome.job.engine = Engine::Libaio;
+        outcome.job.queue_depth = 32;
+        // A quarter of the depth is missing.
+        outcome.depth_achieved = 24.0;
+        outcome.cpu.busiest_thread = busy;
+        outcome.cpu.waiting = waiting;
+        outcome.cpu.wanted = busy + waiting.as_secs_f64();
+        match &doubts(&outcome, &evidence)[0] {
+            Caveat::DepthBelowAsked { reason, .. } => reason.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(reason(0.9, Nanos(0)).contains("no CPU time left"));
+    assert!(
+        reason(0.5, Nanos::millis(125)).contains("12 % of the time without having a CPU"),
+        "{}",
+        reason(0.5, Nanos::millis(125))
+    );
+    assert!(reason(0.25, Nanos::millis(124)).contains("while the generator's thread works, 25 %"));
+    assert!(reason(0.24, Nanos(0)).contains("other than I/O"));
 }

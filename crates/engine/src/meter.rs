@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostack_host::clock::Clock;
+use iostack_host::counters;
 use iostack_model::Nanos;
 use iostack_stats::Recorder;
 use iostack_workload::Op;
@@ -24,6 +25,9 @@ use crate::watch::Watch;
 
 /// The stop flag is looked at, and progress published, at least this often.
 const PUBLISH_EVERY: Nanos = Nanos::millis(250);
+
+/// In shorter slices a thread does not ask how long it waited for a CPU: an answer takes some microseconds.
+const ASK_LEAST: Nanos = Nanos::millis(50);
 
 /// When a thread measures, in ticks of the clock.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +92,8 @@ pub(crate) struct Meter<'a> {
     /// The stop flag ended it.
     pub(crate) interrupted: bool,
     use_at_begin: ThreadUse,
+    /// When it was last asked: how long this thread had waited for a CPU. `None` where slices are too short to ask.
+    waited: Option<Nanos>,
     stop: &'a AtomicBool,
     watch: &'a Watch<'a>,
 }
@@ -147,6 +153,7 @@ impl<'a> Meter<'a> {
             stopped: false,
             interrupted: false,
             use_at_begin: ThreadUse::default(),
+            waited: (rhythm.slice >= ASK_LEAST).then_some(Nanos(0)),
             stop,
             watch,
         })
@@ -287,6 +294,7 @@ impl<'a> Meter<'a> {
             self.last = self.border;
             self.syscalls = 0;
             self.use_at_begin = sys::thread_use();
+            self.waited = self.waited.map(|_| self.use_at_begin.waiting);
             self.slice = self.slice_of(now);
             self.set_edge(now);
             return Turn::Begin;
@@ -315,6 +323,11 @@ impl<'a> Meter<'a> {
     }
 
     fn publish(&mut self, next: u64) {
+        if let Some(waited) = self.waited.filter(|_| self.measuring && next > self.slice) {
+            let now = counters::thread_waiting();
+            self.side.waiting += now - waited;
+            self.waited = Some(now);
+        }
         self.board.publish(self.thread, self.slice, &mut self.tallies, &mut self.side, next);
         self.slice = next;
     }

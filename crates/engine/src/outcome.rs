@@ -110,10 +110,16 @@ fn cpu(group: &Group<'_>, reports: &[WorkerReport], totals: &BoardTotals, elapse
         cpu.switches_involuntary += usage.switches_involuntary;
         cpu.faults_major += usage.faults_major;
         cpu.faults_minor += usage.faults_minor;
-        let busy = (usage.user + usage.system).0 as f64 / elapsed.0.max(1) as f64;
-        cpu.busiest_thread = cpu.busiest_thread.max(busy.min(1.0));
+        cpu.waiting += usage.waiting;
+        let share = |time: Nanos| (time.0 as f64 / elapsed.0.max(1) as f64).min(1.0);
+        let busy = usage.user + usage.system;
+        cpu.busiest_thread = cpu.busiest_thread.max(share(busy));
+        cpu.wanted = cpu.wanted.max(share(busy + usage.waiting));
     }
     let machine = group.after.cpu.since(group.before.cpu);
+    let others = group.after.others.since(group.before.others);
+    cpu.waiting_kernel = others.kernel_waiting;
+    cpu.foreign = machine.share(others.programs).min(1.0);
     cpu.steal = machine.steal_share();
     cpu.machine_busy = machine.busy_share();
     let ios: u64 = totals.flows.iter().map(|flow| flow.latency.count).sum();

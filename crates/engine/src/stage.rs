@@ -16,7 +16,7 @@ use iostack_host::counters::{self, CpuCount, WorkerWatch, Workers};
 use iostack_model::{DeviceCount, Engine, Nanos, Phase};
 
 use crate::board::Board;
-use crate::foreign;
+use crate::foreign::Others;
 use crate::gate::Gate;
 use crate::meter::Rhythm;
 use crate::progress::Watcher;
@@ -52,8 +52,8 @@ pub(crate) struct Group<'a> {
 pub(crate) struct Counted {
     pub(crate) device: Option<DeviceCount>,
     pub(crate) cpu: CpuCount,
-    /// CPU time of all other programs since their start.
-    pub(crate) others: Nanos,
+    /// All other programs and the kernel's threads.
+    pub(crate) others: Others,
     workers: Workers,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Group<'a> {
         Counted {
             device: self.first().storage.top().and_then(|device| counters::device(&device.name)),
             cpu: counters::cpu(),
-            others: foreign::programs_cpu(),
+            others: Others::now(),
             workers: watch.total(),
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct ThreadUse {
     pub(crate) switches_involuntary: u64,
     pub(crate) faults_major: u64,
     pub(crate) faults_minor: u64,
+    /// Ready to run, without a CPU.
+    pub(crate) waiting: Nanos,
 }
 
 impl ThreadUse {
@@ -42,6 +44,7 @@ impl ThreadUse {
             switches_involuntary: self.switches_involuntary - earlier.switches_involuntary,
             faults_major: self.faults_major - earlier.faults_major,
             faults_minor: self.faults_minor - earlier.faults_minor,
+            waiting: self.waiting - earlier.waiting,
         }
     }
 
@@ -71,6 +74,7 @@ pub(crate) fn thread_use() -> ThreadUse {
         switches_involuntary: usage.ru_nivcsw.unsigned_abs(),
         faults_major: usage.ru_majflt.unsigned_abs(),
         faults_minor: usage.ru_minflt.unsigned_abs(),
+        waiting: iostack_host::counters::thread_waiting(),
     }
 }
 

@@ -3,6 +3,8 @@
 #[expect(dead_code, reason = "each test file uses its own part")]
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::{Directory, Loop, counted, engines, is_refused, run};
 use iostack_model::{Access, Batch, Bytes, Caveat, Engine, Job, LogRequest, Mix, Nanos, Order};
 
@@ -147,4 +149,31 @@ fn the_series_covers_the_time_and_holds_every_io() {
         }
         assert!(outcome.elapsed >= Nanos::millis(400), "{}", outcome.elapsed);
     }
+}
+
+#[test]
+fn a_thread_that_shares_its_cpu_is_told_how_long_it_was_ready_without_it() {
+    let directory = Directory::new("known-waiting");
+    let path = directory.file("data", 8 * MIB);
+    let stop = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        // On every CPU others are always ready, so that the load waits its turn at each wake-up.
+        let others = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..others {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        // Reads from the page cache are work of the thread alone: until its I/Os are done it takes many turns.
+        let job = Job { direct: false, ..counted(Engine::Psync, 1, 200_000, 8 * MIB) };
+        let outcome = run(&Job { slice: Nanos::millis(50), time_based: true, ..job }, &path);
+        stop.store(true, Ordering::Relaxed);
+        outcome.expect("a plain file")
+    });
+    let cpu = &outcome.cpu;
+    assert!(cpu.waiting.0 > 0 && cpu.wanted > cpu.busiest_thread, "{cpu:?}");
+    let by_slice: u64 = outcome.series.iter().map(|slice| slice.waiting.0).sum();
+    assert!(by_slice > 0 && by_slice <= cpu.waiting.0 + 1_000_000, "{by_slice} of {}", cpu.waiting);
 }

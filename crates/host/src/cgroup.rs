@@ -6,56 +6,67 @@
 
 use std::path::{Path, PathBuf};
 
-use iostack_model::{Bytes, Storage};
+use iostack_model::{Direction, IoLimit, Storage};
 
 use crate::chain;
 use crate::mounts::{Mount, mounts};
 use crate::roots::{Root, text};
 
 /// File of version 1, what it limits, and whether it counts bytes.
-const THROTTLES: [(&str, &str, bool); 4] = [
-    ("blkio.throttle.read_bps_device", "reads", true),
-    ("blkio.throttle.write_bps_device", "writes", true),
-    ("blkio.throttle.read_iops_device", "reads", false),
-    ("blkio.throttle.write_iops_device", "writes", false),
+const THROTTLES: [(&str, Direction, bool); 4] = [
+    ("blkio.throttle.read_bps_device", Direction::Read, true),
+    ("blkio.throttle.write_bps_device", Direction::Write, true),
+    ("blkio.throttle.read_iops_device", Direction::Read, false),
+    ("blkio.throttle.write_iops_device", Direction::Write, false),
 ];
 
 /// Key of a version 2 line, what it limits, and whether it counts bytes.
-const KEYS: [(&str, &str, bool); 4] = [
-    ("rbps", "reads", true),
-    ("wbps", "writes", true),
-    ("riops", "reads", false),
-    ("wiops", "writes", false),
+const KEYS: [(&str, Direction, bool); 4] = [
+    ("rbps", Direction::Read, true),
+    ("wbps", Direction::Write, true),
+    ("riops", Direction::Read, false),
+    ("wiops", Direction::Write, false),
 ];
 
-/// The limit on our I/O to this storage, in words, with the file that sets it.
+/// The limits on our I/O to this storage, in words, with the files that set them.
 pub fn cgroup_io_limit(storage: &Storage) -> Option<String> {
-    let names: Vec<String> = storage.devices.iter().map(|device| device.name.clone()).collect();
-    limit_in(&Root::live(), Some(&names))
+    in_words(&cgroup_io_limits(storage))
 }
 
-/// As [`cgroup_io_limit`], for the devices named; for any device at all when `names` is `None`.
-pub(crate) fn limit_in(root: &Root, names: Option<&[String]>) -> Option<String> {
+/// The limits on our I/O to this storage.
+pub fn cgroup_io_limits(storage: &Storage) -> Vec<IoLimit> {
+    let names: Vec<String> = storage.devices.iter().map(|device| device.name.clone()).collect();
+    limits_in(&Root::live(), Some(&names))
+}
+
+/// As [`cgroup_io_limit`], for any device at all.
+pub(crate) fn limit_in(root: &Root) -> Option<String> {
+    in_words(&limits_in(root, None))
+}
+
+/// As [`cgroup_io_limits`], for the devices named; for any device at all when `names` is `None`.
+fn limits_in(root: &Root, names: Option<&[String]>) -> Vec<IoLimit> {
     let wanted: Option<Vec<String>> =
         names.map(|names| names.iter().filter_map(|name| chain::number_text(root, name)).collect());
     let concerns = |number: &str| wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|n| n == number));
     let groups = root.text("proc/self/cgroup").unwrap_or_default();
     let mounts = mounts(root);
-    groups.lines().find_map(|line| {
+    let limits = groups.lines().filter_map(|line| {
         // `0::/user.slice` is version 2, `7:blkio,net_cls:/group` version 1.
         let mut parts = line.splitn(3, ':');
         let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         if controllers.is_empty() {
             let mount = mounts.iter().find(|mount| mount.kind == "cgroup2")?;
-            limit_of_version_2(root, mount, path, &concerns)
+            Some(limits_of_version_2(root, mount, &directory_of(mount, path)?, &concerns))
         } else if controllers.split(',').any(|name| name == "blkio") {
             let has_blkio = |mount: &&Mount| mount.options.split(',').any(|option| option == "blkio");
             let mount = mounts.iter().filter(|mount| mount.kind == "cgroup").find(has_blkio)?;
-            limit_of_version_1(root, &directory_of(mount, path)?, &concerns)
+            Some(limits_of_version_1(root, &directory_of(mount, path)?, &concerns))
         } else {
             None
         }
-    })
+    });
+    limits.flatten().collect()
 }
 
 /// Where a group is to be seen. Inside a container the mount shows only the part below its own root.
@@ -65,56 +76,69 @@ fn directory_of(mount: &Mount, group: &str) -> Option<PathBuf> {
     Some(mount.point.join(below))
 }
 
-fn limit_of_version_2(
+/// Those of the group and of all above it: each of them holds.
+fn limits_of_version_2(
     root: &Root,
     mount: &Mount,
-    group: &str,
+    own: &Path,
     concerns: &dyn Fn(&str) -> bool,
-) -> Option<String> {
-    let own = directory_of(mount, group)?;
+) -> Vec<IoLimit> {
     // `ancestors` goes on above the mount point, where there are no groups.
     let groups = own.ancestors().take_while(|directory| directory.starts_with(&mount.point));
-    groups.map(|directory| directory.join("io.max")).find_map(|file| {
-        let limits = text(&root.at(&file))?;
-        limits.lines().find_map(|line| limit_of_line(root, line, concerns, &file))
+    let mut limits = Vec::new();
+    for file in groups.map(|directory| directory.join("io.max")) {
+        let lines = text(&root.at(&file)).unwrap_or_default();
+        for (number, keys) in lines.lines().filter_map(|line| line.split_once(' ')) {
+            if concerns(number) {
+                limits
+                    .extend(keys.split_whitespace().filter_map(|key| limit_of_key(root, number, key, &file)));
+            }
+        }
+    }
+    limits
+}
+
+/// `riops=500` of `254:0 rbps=max wbps=1048576 riops=500 wiops=max`
+fn limit_of_key(root: &Root, number: &str, key: &str, file: &Path) -> Option<IoLimit> {
+    let (key, value) = key.split_once('=')?;
+    let (_, direction, bytes) = KEYS.iter().find(|(known, ..)| *known == key)?;
+    let per_second = value.parse().ok()?;
+    Some(IoLimit {
+        device: name_of(root, number),
+        direction: *direction,
+        per_second,
+        bytes: *bytes,
+        file: file.into(),
     })
 }
 
-/// `254:0 rbps=max wbps=1048576 riops=max wiops=max`
-fn limit_of_line(root: &Root, line: &str, concerns: &dyn Fn(&str) -> bool, file: &Path) -> Option<String> {
-    let (number, limits) = line.split_once(' ')?;
-    let said: Vec<String> = limits
-        .split_whitespace()
-        .filter_map(|limit| {
-            let (key, value) = limit.split_once('=')?;
-            let (_, what, bytes) = KEYS.iter().find(|(known, ..)| *known == key)?;
-            Some(in_words(what, value.parse().ok()?, *bytes))
-        })
-        .collect();
-    (concerns(number) && !said.is_empty()).then(|| sentence(root, number, &said.join(", "), file))
-}
-
-fn limit_of_version_1(root: &Root, group: &Path, concerns: &dyn Fn(&str) -> bool) -> Option<String> {
-    THROTTLES.iter().find_map(|(name, what, bytes)| {
+fn limits_of_version_1(root: &Root, group: &Path, concerns: &dyn Fn(&str) -> bool) -> Vec<IoLimit> {
+    let mut limits = Vec::new();
+    for (name, direction, bytes) in THROTTLES {
         let file = group.join(name);
-        let limits = text(&root.at(&file))?;
-        limits.lines().find_map(|line| {
-            let (number, value) = line.split_once(' ')?;
-            let limit = in_words(what, value.trim().parse().ok()?, *bytes);
-            concerns(number).then(|| sentence(root, number, &limit, &file))
-        })
-    })
+        let lines = text(&root.at(&file)).unwrap_or_default();
+        for (number, value) in lines.lines().filter_map(|line| line.split_once(' ')) {
+            if let (true, Ok(per_second)) = (concerns(number), value.trim().parse()) {
+                let (device, file) = (name_of(root, number), file.clone());
+                limits.push(IoLimit { device, direction, per_second, bytes, file });
+            }
+        }
+    }
+    limits
 }
 
-fn in_words(what: &str, value: u64, bytes: bool) -> String {
-    if bytes { format!("{what} at {}/s", Bytes(value)) } else { format!("{what} at {value} IOPS") }
-}
-
-fn sentence(root: &Root, number: &str, limit: &str, file: &Path) -> String {
+/// The device's name, or its number where it has none.
+fn name_of(root: &Root, number: &str) -> String {
     let known = number
         .split_once(':')
         .and_then(|(major, minor)| chain::name_of_number(root, (major.parse().ok()?, minor.parse().ok()?)));
-    format!("{} is limited to {limit} by {}", known.as_deref().unwrap_or(number), file.display())
+    known.unwrap_or_else(|| number.to_owned())
+}
+
+/// All of them as one clause.
+fn in_words(limits: &[IoLimit]) -> Option<String> {
+    let words: Vec<String> = limits.iter().map(ToString::to_string).collect();
+    (!words.is_empty()).then(|| words.join("; "))
 }
 
 #[cfg(test)]
@@ -128,7 +152,7 @@ mod tests {
     fn limit(files: &[(&str, &str)], device: Option<&str>) -> Option<String> {
         let tree = Tree::new(&[&DEVICE, files].concat());
         let names: Option<Vec<String>> = device.map(|device| vec![device.to_owned()]);
-        limit_in(&tree.root(), names.as_deref())
+        in_words(&limits_in(&tree.root(), names.as_deref()))
     }
 
     #[test]
@@ -140,7 +164,9 @@ mod tests {
             ("sys/fs/cgroup/a/io.max", "254:0 rbps=max wbps=1048576 riops=500 wiops=max\n"),
         ];
         let expected =
-            "vda is limited to writes at 1 MiB/s, reads at 500 IOPS by /sys/fs/cgroup/a/io.max".to_owned();
+            "writes of vda are limited to 1 MiB/s by /sys/fs/cgroup/a/io.max; reads of vda are limited to 500 IOPS by \
+             /sys/fs/cgroup/a/io.max"
+                .to_owned();
         assert_eq!(limit(&files, Some("vda")), Some(expected.clone()));
         assert_eq!(limit(&files, None), Some(expected));
         assert_eq!(limit(&files, Some("sdz")), None);
@@ -155,7 +181,7 @@ mod tests {
         ];
         assert_eq!(
             limit(&files, None),
-            Some("8:0 is limited to reads at 4 KiB/s by /sys/fs/cgroup/io.max".to_owned())
+            Some("reads of 8:0 are limited to 4 KiB/s by /sys/fs/cgroup/io.max".to_owned())
         );
     }
 
@@ -166,7 +192,10 @@ mod tests {
         let files =
             |group| [("proc/self/cgroup", group), ("proc/self/mountinfo", mount), (throttle, "254:0 100")];
         let text = limit(&files("7:blkio:/a"), Some("vda")).expect("a limit of our own group");
-        assert!(text.starts_with("vda is limited to reads at 100 IOPS by /sys/fs/cgroup/blkio/a/"), "{text}");
+        assert!(
+            text.starts_with("reads of vda are limited to 100 IOPS by /sys/fs/cgroup/blkio/a/"),
+            "{text}"
+        );
         assert_eq!(limit(&files("7:blkio:/a/b"), Some("vda")), None);
         assert_eq!(limit(&files("7:cpu:/a"), Some("vda")), None);
     }

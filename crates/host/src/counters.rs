@@ -92,7 +92,8 @@ impl CpuCount {
         self.share(self.steal)
     }
 
-    fn share(self, part: Nanos) -> f64 {
+    /// This part of all time.
+    pub fn share(self, part: Nanos) -> f64 {
         let all = self.busy + self.idle + self.steal;
         if all.0 == 0 { 0.0 } else { part.0 as f64 / all.0 as f64 }
     }
@@ -144,6 +145,22 @@ impl ProcessCount {
     pub fn since(self, before: ProcessCount) -> ProcessCount {
         ProcessCount { cpu: self.cpu - before.cpu, switches: self.switches.saturating_sub(before.switches) }
     }
+}
+
+/// How long the calling thread has been ready to run without having a CPU, since it began; nothing where the kernel
+/// does not say.
+pub fn thread_waiting() -> Nanos {
+    waiting_in(Path::new("/proc/thread-self")).unwrap_or_default()
+}
+
+/// The same of the task whose folder in `/proc` this is.
+pub fn waiting_in(task: &Path) -> Option<Nanos> {
+    parse_waiting(&text(&task.join("schedstat"))?)
+}
+
+/// `RUNNING WAITING SLICES`, the first two in ns (Documentation/scheduler/sched-stats.rst).
+fn parse_waiting(schedstat: &str) -> Option<Nanos> {
+    schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
 /// Kernel threads that do `io_uring` work for this process.

@@ -77,3 +77,32 @@ fn a_worker_that_exited_is_still_counted_and_a_reused_id_is_another() {
     watch.sample_in(&tree.root());
     assert_eq!(watch.total(), Workers { count: 3, cpu: Nanos(1_234_567 + 3 * tick + 1000) });
 }
+
+#[test]
+fn the_second_field_of_schedstat_is_the_time_without_a_cpu() {
+    assert_eq!(parse_waiting("102913 71767 2\n"), Some(Nanos(71_767)));
+    assert_eq!(parse_waiting("102913\n"), None);
+    assert_eq!(parse_waiting(""), None);
+}
+
+#[test]
+fn a_thread_that_shares_its_cpu_with_another_has_waited() {
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let waited = std::thread::scope(|scope| {
+        let more = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..more {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop()
+                }
+            });
+        }
+        // Ends by itself: more threads than CPUs are ready at all times.
+        while thread_waiting().0 == 0 {
+            std::hint::spin_loop();
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        thread_waiting()
+    });
+    assert!(waited.0 > 0);
+}

@@ -42,7 +42,7 @@ mod sys;
 mod testing;
 mod virtualisation;
 
-pub use cgroup::cgroup_io_limit;
+pub use cgroup::{cgroup_io_limit, cgroup_io_limits};
 pub use error::HostError;
 pub use extents::{supports_nowait, unwritten};
 pub use held::{Held, permit_new};

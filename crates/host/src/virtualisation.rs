@@ -49,7 +49,8 @@ pub(crate) fn describe(root: &Root) -> Virtualisation {
     Virtualisation {
         hypervisor: maker(root),
         container: container(root),
-        io_limit: cgroup::limit_in(root, None),
+        io_limit: cgroup::limit_in(root),
+        io_limits: Vec::new(),
     }
 }
 

@@ -75,6 +75,7 @@ fn all() -> Vec<Caveat> {
         Caveat::SmallRegion { region: bytes, memory: bytes },
         Caveat::Failed { count: 1, message: String::new() },
         Caveat::Interrupted { after: at, asked: None },
+        Caveat::Stall { at, longest: at, waiting: at },
         Caveat::RateMissed { asked: 2.0, achieved: 1.0 },
         Caveat::IoLimit { line: String::new() },
         Caveat::NoDeviceCount { reason: String::new() },

@@ -166,6 +166,15 @@ pub enum Caveat {
         /// Time asked for, where the job names one.
         asked: Option<Nanos>,
     },
+    /// A closed loop stood still: who waits asks nothing, so that its percentiles count the wait once.
+    Stall {
+        /// Start of the element of the series in which it ended.
+        at: Nanos,
+        /// The longest I/O.
+        longest: Nanos,
+        /// Time that threads of the load lacked a CPU in that element.
+        waiting: Nanos,
+    },
     /// The generator could not keep the rate it was asked for.
     RateMissed {
         /// Asked, per second.
@@ -339,6 +348,16 @@ impl Caveat {
                 format!("Interrupted after {after} of {asked}.")
             }
             Caveat::Interrupted { after, asked: None } => format!("Interrupted after {after}."),
+            Caveat::Stall { at, longest, waiting } => {
+                let cpu = if waiting.0 * 2 >= longest.0 {
+                    format!("; its thread lacked a CPU for {waiting}")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "An I/O took {longest} in the element at {at}, and a closed loop asked nothing meanwhile{cpu}."
+                )
+            }
             Caveat::ForeignCpu { share } => {
                 format!("Other programs took {} of the machine's CPU time.", percent(*share))
             }
@@ -447,6 +466,9 @@ impl Caveat {
             Caveat::SmallRegion { .. } => "Use a larger region (--size) to be sure of the medium.",
             Caveat::Failed { .. } => "Look at the kernel log; figures count only I/Os that succeeded.",
             Caveat::Interrupted { .. } => "The figures are of the time until then.",
+            Caveat::Stall { .. } => {
+                "Ask with a rate (--rate) to see how many a stall hits, or look for its cause."
+            }
             Caveat::RateMissed { .. } => "Lower the rate, raise the depth, or take it as the limit.",
             Caveat::IoLimit { .. } => "The figures are the limit's, not the device's.",
             Caveat::NoDeviceCount { .. } => "Only the application's view is known.",

@@ -210,6 +210,8 @@ pub enum Limit {
     AllCores,
     /// One queue or too few tags between host and device.
     OneQueue,
+    /// The I/O scheduler; another one is better here.
+    Scheduler,
     /// The engine in use; another one is better here.
     Engine,
     /// A cap: token bucket, cgroup, provisioned rate.

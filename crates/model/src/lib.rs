@@ -31,6 +31,7 @@ mod sweep;
 mod target;
 mod timeline;
 mod units;
+mod weight;
 mod what_if;
 
 pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order, Zone};
@@ -55,7 +56,9 @@ pub use iolat::{
 pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
-pub use machine::{BlockDevice, Cpu, FileSystem, Kernel, Machine, Memory, Queue, Storage, Virtualisation};
+pub use machine::{
+    BlockDevice, Cpu, FileSystem, IoLimit, Kernel, Machine, Memory, Queue, Storage, Virtualisation,
+};
 pub use merge::{
     MergeAsk, MergeCell, MergeFit, MergePoint, MergeRatio, MergeReport, MergeRound, MergeTable, MergeVerdict,
 };
@@ -73,4 +76,5 @@ pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use target::{Target, TargetKind};
 pub use timeline::TimelineSpan;
 pub use units::{Bytes, Nanos, ParseUnitError};
+pub use weight::Weight;
 pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

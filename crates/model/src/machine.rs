@@ -1,10 +1,11 @@
 //! The machine a figure came from, and the storage behind a path. Filled by the `host` crate.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Nanos};
+use crate::{Bytes, Direction, Nanos};
 
 /// The conditions of every figure of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,8 +74,47 @@ pub struct Virtualisation {
     pub hypervisor: Option<String>,
     /// Container runtime, where one can be seen.
     pub container: Option<String>,
-    /// A cgroup limits I/O of this process: the line that does.
+    /// Cgroups limit I/O of this process: which, in words.
     pub io_limit: Option<String>,
+    /// The same, each by itself, of the devices that a check looks at.
+    #[serde(default)]
+    pub io_limits: Vec<IoLimit>,
+}
+
+/// What a cgroup allows this process to ask of a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoLimit {
+    /// The device's name, or its number where it has none.
+    pub device: String,
+    /// What is limited.
+    pub direction: Direction,
+    /// I/Os or bytes.
+    pub per_second: u64,
+    /// It counts bytes.
+    pub bytes: bool,
+    /// The file that sets it.
+    pub file: PathBuf,
+}
+
+impl IoLimit {
+    /// I/Os of this size that it allows in a second.
+    pub fn iops(&self, size: Bytes) -> f64 {
+        let each = if self.bytes { size.0.max(1) } else { 1 };
+        self.per_second as f64 / each as f64
+    }
+}
+
+/// `reads of vda are limited to 500 IOPS by FILE`
+impl fmt::Display for IoLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = if self.bytes {
+            format!("{}/s", Bytes(self.per_second))
+        } else {
+            format!("{} IOPS", self.per_second)
+        };
+        let (direction, device, file) = (self.direction.name(), &self.device, self.file.display());
+        write!(f, "{direction}s of {device} are limited to {rate} by {file}")
+    }
 }
 
 /// The storage behind a path: the file system, then the devices from top to bottom.
@@ -91,6 +131,12 @@ impl Storage {
     /// The device whose counters count our I/O: the top of the chain.
     pub fn top(&self) -> Option<&BlockDevice> {
         self.devices.first()
+    }
+
+    /// The device whose scheduler orders our I/O: the first from the top that has a choice of schedulers. A partition
+    /// has none of its own.
+    pub fn scheduled(&self) -> Option<&BlockDevice> {
+        self.devices.iter().find(|device| device.role != "partition" && device.queue.schedulers.len() > 1)
     }
 
     /// The device at the bottom of the chain, the nearest thing to hardware.

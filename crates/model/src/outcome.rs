@@ -193,6 +193,10 @@ pub struct IntervalFlow {
     pub p99: Nanos,
     /// Largest latency; 0 without I/O.
     pub max: Nanos,
+    /// Time that threads which left this element were ready to run and had no CPU, of all together. Slices too short
+    /// to ask in have none: see [`CpuUse::waiting`].
+    #[serde(default)]
+    pub waiting: Nanos,
 }
 
 /// Cost in the processor, of all threads of the job together.
@@ -216,6 +220,21 @@ pub struct CpuUse {
     pub faults_minor: u64,
     /// Busy share of the generator's busiest thread, 0..=1.
     pub busiest_thread: f64,
+    /// Time that the generator's threads were ready to run and had no CPU, of all together: others ran, or they
+    /// themselves were more than there are CPUs.
+    #[serde(default)]
+    pub waiting: Nanos,
+    /// Share of the time in which the generator's busiest thread ran or was ready to, 0..=1: the rest it slept, because
+    /// I/O was not done.
+    #[serde(default)]
+    pub wanted: f64,
+    /// Time that kernel threads were ready to run and had no CPU, of all together. Some do the I/O: those of a loop
+    /// device.
+    #[serde(default)]
+    pub waiting_kernel: Nanos,
+    /// Share of the whole machine's CPU time that other programs took, 0..=1, kernel threads and interrupts aside.
+    #[serde(default)]
+    pub foreign: f64,
     /// Time-stamp-counter clocks per I/O: `total() * tsc_hz / ios`; 0 without counter.
     pub clocks_per_io: f64,
     /// Share of the whole machine's CPU time that a hypervisor took away, 0..=1.
@@ -228,6 +247,12 @@ impl CpuUse {
     /// User, system and kernel workers.
     pub fn total(&self) -> Nanos {
         self.user + self.system + self.workers
+    }
+
+    /// Share of their time in which `threads` threads were ready and had no CPU, the mean of all, 0..=1.
+    pub fn waiting_share(&self, threads: u32, elapsed: Nanos) -> f64 {
+        let whole = elapsed.0 as f64 * f64::from(threads.max(1));
+        if whole > 0.0 { (self.waiting.0 as f64 / whole).min(1.0) } else { 0.0 }
     }
 }
 

@@ -161,6 +161,7 @@ pub(crate) mod tests {
                 p50: quantile(0.5),
                 p99: quantile(0.99),
                 max: Nanos(slice.max_ns().unwrap_or(0)),
+                waiting: Nanos(0),
             });
         }
         let bytes = Bytes(total.count() * 4096);

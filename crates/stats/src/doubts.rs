@@ -9,6 +9,9 @@ use crate::quantile::supported_percentiles;
 /// Half an interval over the mean beyond which a rate counts as unstable.
 const UNSTABLE: f64 = 0.05;
 
+/// A drift is told per minute, which a shorter run knows nothing of: there it only makes the mean uncertain.
+const SLOPE_SPAN: Nanos = Nanos::secs(10);
+
 /// Doubts from the series of rates (a step, a cliff, a slope, noise) and from the number of samples. Of the
 /// percentiles that lack samples only the one that lacks fewest is named: the further ones lack them all the more.
 pub fn doubts_of_series(outcome: &Outcome) -> Vec<Caveat> {
@@ -30,8 +33,12 @@ fn doubt_of_shape(series: &[IntervalFlow]) -> Option<Caveat> {
         Shape::Step { at, before, after } => Caveat::RateStep { at: time(at), before, after },
         Shape::Cliff { at, before, after } => Caveat::Cliff { at: time(at), before, after },
         Shape::Slope { per_element } => {
+            let first = series.first()?;
+            if Nanos(first.length.0 * series.len() as u64) < SLOPE_SPAN {
+                return None;
+            }
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-            let minutes = series.first()?.length.as_secs_f64() / 60.0;
+            let minutes = first.length.as_secs_f64() / 60.0;
             Caveat::Slope { per_minute: per_element / mean / minutes }
         }
         Shape::Unsteady { relative } => Caveat::Unstable { relative },
@@ -90,6 +97,22 @@ mod tests {
         let slope = doubts(|second| 3_000 - 20 * second);
         let [Caveat::Slope { per_minute }] = slope[..] else { panic!("{slope:?}") };
         assert!((per_minute + 0.443).abs() < 0.01, "{per_minute}");
+    }
+
+    #[test]
+    fn a_slope_takes_ten_seconds_and_a_shorter_one_is_uneven() {
+        let doubts = |elements: usize| {
+            let mut outcome = outcome(1, 3_000.0);
+            outcome.series.truncate(elements);
+            for (second, element) in (0..).zip(&mut outcome.series) {
+                element.ios = [3_000 - 100 * second + second % 3, 0, 0];
+            }
+            outcome.iops = crate::series_interval(&outcome.series);
+            outcome.job.percentiles = vec![50.0];
+            doubts_of_series(&outcome)
+        };
+        assert!(matches!(doubts(10)[..], [Caveat::Slope { .. }]), "{:?}", doubts(10));
+        assert!(matches!(doubts(9)[..], [Caveat::Unstable { .. }]), "{:?}", doubts(9));
     }
 
     #[test]

@@ -119,10 +119,7 @@ fn of_the_place(facts: &Facts) -> Vec<Caveat> {
     if facts.cpu.steal_share() > STEAL_MATTERS {
         caveats.push(Caveat::Steal { share: facts.cpu.steal_share() });
     }
-    let region = explored.place.region;
-    if region < machine.memory.total {
-        caveats.push(Caveat::SmallRegion { region, memory: machine.memory.total });
-    }
+    caveats.extend(Caveat::small_region(explored.place.region, machine, storage));
     if !machine.cpu.tsc_invariant {
         caveats.push(Caveat::ClockNotInvariant { source: machine.kernel.clock_source.clone() });
     }

@@ -130,6 +130,7 @@ fn join(elements: &[IntervalFlow]) -> IntervalFlow {
     let total: u64 = elements.iter().map(ios).sum();
     for element in &elements[1..] {
         all.length += element.length;
+        all.waiting += element.waiting;
         for direction in 0..3 {
             all.ios[direction] += element.ios[direction];
             all.bytes[direction] += element.bytes[direction];

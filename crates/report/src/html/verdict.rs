@@ -18,6 +18,7 @@ const fn limit_words(limit: Limit) -> (&'static str, &'static str) {
         Limit::OneCore => ("one processor core", "held"),
         Limit::AllCores => ("all processor cores", "held"),
         Limit::OneQueue => ("one queue", "held"),
+        Limit::Scheduler => ("the I/O scheduler", "held"),
         Limit::Engine => ("the engine in use", "held"),
         Limit::Cap => ("a cap", "held"),
         Limit::Generator => ("the load generator", "open"),
