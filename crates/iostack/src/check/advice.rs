@@ -1,6 +1,7 @@
 //! What would a change give? Only gains that this check measured, most first. Pure.
 
-use iostack_model::{Advice, Caveat, Nanos, Point};
+use iostack_model::{Advice, Amount, Caveat, Nanos, Point, Storage, TargetKind};
+use iostack_report::text::quoted;
 
 use super::summary::by_series;
 use super::verdict::{Facts, thousands};
@@ -19,6 +20,28 @@ pub(crate) fn advise(facts: &Facts<'_>) -> Vec<Advice> {
 
 fn gain_percent(before: &Point, after: &Point) -> f64 {
     (after.outcome.iops.mean / before.outcome.iops.mean.max(1e-9) - 1.0) * 100.0
+}
+
+/// The command that asks the same again for longer. In a directory `run` lays out a file for it, and removes it.
+fn run(facts: &Facts<'_>, point: &Point) -> String {
+    let job = &point.outcome.job;
+    let path = &facts.target.path;
+    let (path, unlink) = match facts.target.kind {
+        TargetKind::Directory => (path.join("iostack-file"), " --unlink true"),
+        _ => (path.clone(), ""),
+    };
+    let size = match job.size {
+        Some(Amount::Bytes(size)) => format!(" --size {}", size.0),
+        _ => String::new(),
+    };
+    let threads = if job.threads > 1 { format!(" --threads {}", job.threads) } else { String::new() };
+    let direct = if job.direct { "" } else { " --direct false" };
+    format!(
+        "iostack run --on {}{size} --engine {} --queue-depth {}{threads}{direct} --time-based true --runtime 10s{unlink}",
+        quoted(&path.display().to_string()),
+        job.engine.name(),
+        job.queue_depth
+    )
 }
 
 /// Only a gain that the intervals support.
@@ -54,11 +77,7 @@ fn deeper(facts: &Facts<'_>) -> Option<Advice> {
             Nanos(first.outcome.latency().mean_ns() as u64),
             Nanos(knee.outcome.latency().mean_ns() as u64)
         ),
-        command: Some(format!(
-            "iostack run --queue-depth {} --engine {}",
-            knee.label,
-            knee.outcome.job.engine.name()
-        )),
+        command: Some(run(facts, knee)),
     })
 }
 
@@ -106,13 +125,22 @@ fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
         })?;
     let best = facts.best("schedulers", |p| p.series == "random read")?;
     let gain = worth(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
-    let device = &facts.storage.bottom()?.name;
+    let device = &facts.storage.scheduled()?.name;
+    let whose = whose(facts.storage, device);
     Some(Advice {
-        act: format!("Use the {} scheduler instead of {}.", best.label, name),
+        act: format!("Use the {} scheduler instead of {name}{whose}.", best.label),
         gain_percent: Some(gain),
         basis: basis(current, best),
         command: Some(format!("echo {} > /sys/block/{device}/queue/scheduler", best.label)),
     })
+}
+
+/// ` on vda, below loop0`: a setting of a lower device concerns all who use it.
+pub(super) fn whose(storage: &Storage, device: &str) -> String {
+    match storage.top().filter(|top| top.name != device && top.role != "partition") {
+        Some(top) => format!(" on {device}, which lies below {} and serves others too", top.name),
+        None => format!(" on {device}"),
+    }
 }
 
 fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
@@ -154,8 +182,8 @@ fn rotational(facts: &Facts<'_>) -> Option<Advice> {
     let median = read.outcome.latency().quantile_ns(0.5)?;
     (median < 1_000_000).then(|| Advice {
         act: format!(
-            "Tell the kernel that {} has no heads: it claims to rotate but answers in {}.",
-            device.name,
+            "Tell the kernel that the disk{} has no heads: it claims to rotate but answers in {}.",
+            whose(facts.storage, &device.name),
             Nanos(median)
         ),
         gain_percent: None,

@@ -3,7 +3,7 @@
 //! Hundreds of half-second runs on one machine share most of their doubts. What concerns all of them is said once;
 //! what half a second cannot show (a cap, a cliff, p99.99) is not claimed of it.
 
-use iostack_model::{Access, Bytes, Caveat, Machine, Mix, Nanos, Step, Storage};
+use iostack_model::{Access, Bytes, Caveat, CpuUse, Machine, Mix, Nanos, Step, Storage};
 
 /// A change of rate within a shorter run says nothing about caps or caches.
 const LONG_ENOUGH: Nanos = Nanos::secs(2);
@@ -20,10 +20,11 @@ const UNEVEN_MATTERS: f64 = 0.25;
 /// Rates of the same job further apart than this are not one storage's.
 const DRIFT_MATTERS: f64 = 0.3;
 
-/// Takes the shared doubts out of the steps and returns them.
+/// Takes the shared doubts out of the steps and returns them, the heaviest first.
 pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, region: Bytes) -> Vec<Caveat> {
     let mut caveats = of_the_place(steps, storage, machine, region);
     caveats.extend(of_the_time(steps));
+    caveats.sort_by_key(|caveat| caveat.changes().0);
     for step in steps {
         let wants_percentiles = step.id == "latency";
         for outcome in step.points.iter_mut().map(|point| &mut point.outcome) {
@@ -53,9 +54,6 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
     if let Some(line) = &machine.virtualisation.io_limit {
         caveats.push(Caveat::IoLimit { line: line.clone() });
     }
-    if region < machine.memory.total {
-        caveats.push(Caveat::SmallRegion { region, memory: machine.memory.total });
-    }
     let median = steps
         .iter()
         .find(|step| step.id == "latency")
@@ -68,6 +66,9 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
     {
         let claim = format!("{} claims to rotate; a disk with heads", device.name);
         caveats.push(Caveat::CacheBelow { claim, latency });
+    } else {
+        // A cache below that is certain says more than one that may be.
+        caveats.extend(Caveat::small_region(region, machine, storage));
     }
     if !machine.cpu.tsc_invariant {
         caveats.push(Caveat::ClockNotInvariant { source: machine.kernel.clock_source.clone() });
@@ -77,14 +78,8 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
 
 /// What others took of the CPUs, averaged over the whole check by the length of its runs.
 fn of_the_time(steps: &[Step]) -> Vec<Caveat> {
-    let foreign = mean_share(steps, |caveat| match caveat {
-        Caveat::ForeignCpu { share } => Some(*share),
-        _ => None,
-    });
-    let steal = mean_share(steps, |caveat| match caveat {
-        Caveat::Steal { share } => Some(*share),
-        _ => None,
-    });
+    let foreign = mean_share(steps, |cpu| cpu.foreign);
+    let steal = mean_share(steps, |cpu| cpu.steal);
     let mut caveats = Vec::new();
     if foreign > OTHERS_MATTER {
         caveats.push(Caveat::ForeignCpu { share: foreign });
@@ -112,12 +107,12 @@ fn uneven(steps: &[Step]) -> Option<Caveat> {
     many.then(|| Caveat::Unstable { relative: widths[widths.len() / 2] })
 }
 
-fn mean_share(steps: &[Step], share_of: impl Fn(&Caveat) -> Option<f64>) -> f64 {
+fn mean_share(steps: &[Step], share_of: impl Fn(&CpuUse) -> f64) -> f64 {
     let (mut weighted, mut whole) = (0.0, 0.0);
     for outcome in steps.iter().flat_map(|step| &step.points).map(|point| &point.outcome) {
         let length = outcome.elapsed.as_secs_f64();
         whole += length;
-        weighted += length * outcome.caveats.iter().find_map(&share_of).unwrap_or(0.0);
+        weighted += length * share_of(&outcome.cpu);
     }
     if whole > 0.0 { weighted / whole } else { 0.0 }
 }

@@ -15,25 +15,33 @@ fn seen<'a>(facts: &Facts<'a>) -> impl Iterator<Item = (&'a Point, &'a WayStages
     })
 }
 
-/// Mean time between bio and driver, ns: waiting for a tag, a lock or the scheduler.
-fn waiting_ns(way: &WayStages) -> f64 {
-    let before_driver = [Stage::Queue, Stage::Schedule];
-    way.stages.iter().filter(|(stage, _)| before_driver.contains(stage)).map(|(_, bins)| bins.mean_ns()).sum()
+/// Mean time in a stage, ns.
+fn mean_ns(way: &WayStages, wanted: Stage) -> f64 {
+    way.stages.iter().filter(|(stage, _)| *stage == wanted).map(|(_, bins)| bins.mean_ns()).sum()
 }
 
-/// Deep queues that wait on this side of the driver are limited on this side of it.
+/// Deep queues that wait on this side of the driver are limited on this side of it: in the scheduler, or before it by
+/// tags and locks.
 pub(crate) fn by_waiting(facts: &Facts<'_>) -> Option<(Limit, String)> {
     let (point, way) = seen(facts).find(|(point, _)| point.outcome.job.queue_depth > 1)?;
-    let (waiting, whole) = (waiting_ns(way), way.whole.mean_ns());
-    (whole > 0.0 && waiting > whole * WAITS).then(|| {
+    let (queue, schedule) = (mean_ns(way, Stage::Queue), mean_ns(way, Stage::Schedule));
+    let (waiting, whole) = (queue + schedule, way.whole.mean_ns());
+    let depth = point.outcome.job.queue_depth;
+    let times = |ns: f64| format!("a read waits {:.0} of its {:.0} us", ns / 1e3, whole / 1e3);
+    let scheduler = facts.storage.scheduled().filter(|device| device.queue.scheduler != "none");
+    if whole <= 0.0 || waiting <= whole * WAITS {
+        None
+    } else if let Some(device) = scheduler.filter(|_| schedule > whole * WAITS) {
+        let (name, device) = (&device.queue.scheduler, &device.name);
+        let text = format!("The I/O scheduler: at depth {depth} {} in {name} of {device}.", times(schedule));
+        Some((Limit::Scheduler, text))
+    } else {
         let text = format!(
-            "One queue: at depth {} a read waits {:.0} of its {:.0} us between bio and driver (tags, scheduler, locks).",
-            point.outcome.job.queue_depth,
-            waiting / 1e3,
-            whole / 1e3
+            "One queue: at depth {depth} {} between bio and driver (tags, scheduler, locks).",
+            times(waiting)
         );
-        (Limit::OneQueue, text)
-    })
+        Some((Limit::OneQueue, text))
+    }
 }
 
 /// Who took the time of a read, at each depth that was looked at.
@@ -103,6 +111,8 @@ mod tests {
         });
         let summary = summary::summarise(&check.steps);
         let facts = Facts {
+            target: &check.target,
+            io_limits: &[],
             steps: &check.steps,
             summary: &summary,
             storage: &check.storage,

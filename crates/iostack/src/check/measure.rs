@@ -139,7 +139,9 @@ fn measure_point(session: &Session<'_>, point: &Planned, notes: &mut Vec<String>
         On::Target => session.work(point.job.clone()),
         On::RawDevice => session.work_on(point.job.clone(), &raw_device(session.explored)?),
     };
-    if point.traced { measure_traced(session, work, notes) } else { session.run(work) }
+    let mut outcome = if point.traced { measure_traced(session, work, notes)? } else { session.run(work)? };
+    point.keep_to_intent(&mut outcome.caveats);
+    Ok(outcome)
 }
 
 /// The device below the file, for reading.
@@ -164,7 +166,7 @@ fn measure_traced(session: &Session<'_>, work: Work, notes: &mut Vec<String>) ->
 /// Switches when the point asks for a scheduler; the guard puts the old one back.
 fn switch_scheduler(session: &Session<'_>, point: &Planned) -> Result<Option<SettingGuard>, String> {
     let Some(scheduler) = &point.scheduler else { return Ok(None) };
-    let device = session.explored.storage.bottom().ok_or("there is no block device")?;
+    let device = session.explored.storage.scheduled().ok_or("no device here has a choice of schedulers")?;
     let journal = session.journal.ok_or("changed settings cannot be noted anywhere")?;
     iostack_host::set_scheduler(&device.name, scheduler, journal).map(Some).map_err(|error| chain(&error))
 }

@@ -8,10 +8,12 @@
 //! says what they mean. Start reading at `plan`.
 
 pub(crate) mod advice;
+pub(crate) mod caps;
 pub(crate) mod doubts;
 pub(crate) mod fill;
 pub(crate) mod inside;
 pub(crate) mod measure;
+pub(crate) mod others;
 pub(crate) mod path_costs;
 pub(crate) mod place;
 pub(crate) mod plan;

@@ -7,6 +7,7 @@ use anyhow::{Context, bail, ensure};
 use iostack_host::{Effort, Held, Scratch, scratch_size};
 use iostack_model::{Bytes, Ladder, Machine, Nanos, Storage, Target, TargetKind};
 
+use super::advice;
 use super::plan::{self, Place};
 
 /// A place, explored: what [`super::plan`] wants to know and what [`super::measure`] needs to run.
@@ -77,6 +78,9 @@ pub(crate) fn explore(target: Target, machine: &Machine, wishes: &Wishes) -> any
         libaio: iostack_engine::libaio_usable(),
         raw_device: raw_device(&target, &storage),
         schedulers: schedulers(&storage),
+        schedulers_whose: storage
+            .scheduled()
+            .map_or_else(String::new, |device| format!("tried{}", advice::whose(&storage, &device.name))),
     };
     let ladder = iostack_attribute::ladder::probe();
     Ok(Explored { place, target, storage, held, _scratch: scratch, scratch_plan, ladder })
@@ -110,13 +114,10 @@ fn raw_device(target: &Target, storage: &Storage) -> Result<PathBuf, String> {
     }
 }
 
-/// Schedulers of the lowest device, the current one first, when they may be switched.
+/// Schedulers of the first device that has some, the current one first, when they may be switched.
 fn schedulers(storage: &Storage) -> Result<Vec<String>, String> {
-    let device = storage.bottom().ok_or("there is no block device behind this path")?;
+    let device = storage.scheduled().ok_or("no device behind this path offers a choice of schedulers")?;
     let queue = &device.queue;
-    if queue.schedulers.len() < 2 {
-        return Err(format!("{} offers no choice of schedulers", device.name));
-    }
     let setting = format!("/sys/block/{}/queue/scheduler", device.name);
     if std::fs::OpenOptions::new().write(true).open(&setting).is_err() {
         return Err(format!(

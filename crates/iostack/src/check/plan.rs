@@ -4,7 +4,7 @@
 //! that the whole fits the promised time; nothing here touches the world.
 
 use iostack_host::Effort;
-use iostack_model::{Axis, Bytes, Engine, Job, Nanos};
+use iostack_model::{Axis, Bytes, Caveat, Engine, Job, Nanos};
 
 use super::steps;
 
@@ -59,6 +59,8 @@ pub(crate) struct Place {
     pub(crate) raw_device: Result<std::path::PathBuf, String>,
     /// Schedulers that may be tried, the current one first, or why none may.
     pub(crate) schedulers: Result<Vec<String>, String>,
+    /// Whose they are, in words.
+    pub(crate) schedulers_whose: String,
 }
 
 impl Place {
@@ -102,9 +104,35 @@ pub(crate) struct Planned {
     pub(crate) scheduler: Option<String>,
     /// Looked at from inside, so that its figures are no measure of speed.
     pub(crate) traced: bool,
+    /// What it is made to show.
+    pub(crate) intends: &'static [Intent],
+}
+
+/// What a measurement is made to show: seeing it is then no reason to doubt the figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intent {
+    /// The page cache answers.
+    PageCache,
+    /// The thread is busy all the time.
+    BusyThread,
+}
+
+impl Intent {
+    /// This doubt says that what was intended came to pass.
+    const fn explains(self, caveat: &Caveat) -> bool {
+        match self {
+            Intent::PageCache => matches!(caveat, Caveat::CachedReads { .. }),
+            Intent::BusyThread => matches!(caveat, Caveat::GeneratorBound { .. }),
+        }
+    }
 }
 
 impl Planned {
+    /// Takes out the doubts that only say what was intended.
+    pub(crate) fn keep_to_intent(&self, caveats: &mut Vec<Caveat>) {
+        caveats.retain(|caveat| !self.intends.iter().any(|intent| intent.explains(caveat)));
+    }
+
     /// Wall time it will take.
     pub(crate) fn expected(&self) -> Nanos {
         self.job.runtime.unwrap_or_default() + self.job.ramp + OVERHEAD
@@ -180,6 +208,7 @@ pub(crate) fn place_for_tests() -> Place {
         libaio: true,
         raw_device: Err("a test".into()),
         schedulers: Ok(vec!["none".into(), "mq-deadline".into()]),
+        schedulers_whose: "tried on vda".into(),
     }
 }
 
@@ -214,6 +243,27 @@ mod tests {
         for step in plan(&place, Effort::Default, 1, None) {
             assert!(!step.points.is_empty() || step.note.is_some(), "{}", step.id);
         }
+    }
+
+    #[test]
+    fn what_a_step_intends_is_no_doubt_of_it_and_every_other_doubt_stays() {
+        let (asked, device) = (Bytes(2), Bytes(1));
+        let all = vec![
+            Caveat::CachedReads { asked, device },
+            Caveat::GeneratorBound { busy: 1.0 },
+            Caveat::BufferedWrites { asked, device },
+            Caveat::Steal { share: 0.5 },
+        ];
+        let kept = |series: &str| {
+            let steps = plan(&place_for_tests(), Effort::Default, 1, None);
+            let points = steps.iter().flat_map(|step| &step.points);
+            let point = points.into_iter().find(|point| point.series == series).expect("it is planned");
+            let mut caveats = all.clone();
+            point.keep_to_intent(&mut caveats);
+            caveats
+        };
+        assert_eq!(kept("buffered, cached"), all[2..]);
+        assert_eq!(kept("buffered, cold"), all);
     }
 
     #[test]

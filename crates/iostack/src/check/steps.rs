@@ -4,7 +4,7 @@
 
 use iostack_model::{Access, Axis, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
 
-use super::plan::{On, Place, Planned, PlannedStep};
+use super::plan::{Intent, On, Place, Planned, PlannedStep};
 
 const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 const READ_ONLY: &str = "writes are skipped: this target is only read (--destroy-data would allow them)";
@@ -20,13 +20,13 @@ pub(crate) fn all(place: &Place) -> Vec<PlannedStep> {
         paths(place),
         threads(place),
         engines(place),
-        sync(place),
+        sync(place, 1.0),
         schedulers(place),
         sustained(place, 14.0),
     ]
 }
 
-/// What fits 20 s: latency, a coarser curve, the cells, and the engines.
+/// What fits 20 s: latency, a coarser curve, the cells, the engines, and what a flush takes.
 pub(crate) fn quick(place: &Place) -> Vec<PlannedStep> {
     vec![
         latency(place, 1.5),
@@ -35,6 +35,7 @@ pub(crate) fn quick(place: &Place) -> Vec<PlannedStep> {
         cells(place, 0.4),
         threads(place),
         engines(place),
+        sync(place, 0.3),
     ]
 }
 
@@ -62,6 +63,7 @@ fn point(series: &str, x: f64, label: impl Into<String>, job: Job, weight: f64) 
         on: On::Target,
         scheduler: None,
         traced: false,
+        intends: &[],
     }
 }
 
@@ -224,7 +226,8 @@ fn paths(place: &Place) -> PlannedStep {
                 ramp: iostack_model::Nanos::millis(400),
                 ..buffered
             };
-            points.push(series("buffered, cached", cached, size.0 as f64));
+            let intends = &[Intent::PageCache, Intent::BusyThread];
+            points.push(Planned { intends, ..series("buffered, cached", cached, size.0 as f64) });
         }
     }
     PlannedStep {
@@ -307,7 +310,7 @@ fn engines(place: &Place) -> PlannedStep {
 }
 
 /// What does it cost to be sure that data is on the device?
-fn sync(place: &Place) -> PlannedStep {
+fn sync(place: &Place, weight: f64) -> PlannedStep {
     let mut points = Vec::new();
     if place.writable {
         let write = Job { mix: Mix::WRITE, direct: false, ..random_read(place, Engine::Psync, 1) };
@@ -316,7 +319,7 @@ fn sync(place: &Place) -> PlannedStep {
             ("fdatasync", Sync { fdatasync_every: 1, ..Sync::default() }),
         ];
         for (order, (name, sync)) in every.into_iter().enumerate() {
-            points.push(point(name, order as f64, name, Job { sync, ..write.clone() }, 1.0));
+            points.push(point(name, order as f64, name, Job { sync, ..write.clone() }, weight));
         }
     }
     PlannedStep {
@@ -350,7 +353,7 @@ fn schedulers(place: &Place) -> PlannedStep {
         title: "I/O schedulers at queue depth 32, 4 KiB random",
         axis: categories("scheduler"),
         points,
-        note: place.schedulers.as_ref().err().cloned(),
+        note: Some(place.schedulers.as_ref().err().unwrap_or(&place.schedulers_whose).clone()),
     }
 }
 

@@ -83,7 +83,7 @@ fn saturation(points: &[Point]) -> Vec<Saturation> {
             let latency_one = curve
                 .iter()
                 .find(|point| (point.x - 1.0).abs() < f64::EPSILON)
-                .map_or(0.0, |point| point.outcome.latency().mean_ns());
+                .map_or(0.0, |point| served_ns(&point.outcome));
             Saturation {
                 series: series.to_owned(),
                 depth: knee.map(|index| curve[index].x as u32),
@@ -92,6 +92,12 @@ fn saturation(points: &[Point]) -> Vec<Saturation> {
             }
         })
         .collect()
+}
+
+/// Mean latency of I/Os made one after the other, without the time in which their thread lacked a CPU: others had it.
+fn served_ns(outcome: &Outcome) -> f64 {
+    let without_cpu = outcome.cpu.waiting.0 as f64 / outcome.ios().max(1) as f64;
+    (outcome.latency().mean_ns() - without_cpu).max(0.0)
 }
 
 fn cost(point: &Point) -> Option<Cost> {

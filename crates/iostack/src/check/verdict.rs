@@ -1,31 +1,39 @@
 //! What limits this platform? Pure: from the steps to one sentence, its evidence and what to do.
 //!
-//! The question is always small random reads, the load an SSD is bought for. The order of the rules matters: a cap
-//! looks like a slow device, a slow engine looks like a slow core, so the outer limits are asked for first.
+//! The question is always small random reads, the load an SSD is bought for. What is certain is asked first: a limit that
+//! a file states and the figures keep to, then what one measurement against another shows, then what shares and shapes
+//! make likely. Before the likely comes whether the figures are this platform's own at all ([`others`]).
 
-use iostack_model::{Caveat, Limit, Point, Saturation, Step, Storage, Summary, Verdict};
+use iostack_model::{
+    Caveat, IoLimit, Limit, Nanos, Outcome, Point, Queue, Saturation, Step, Storage, Summary, Target, Verdict,
+};
 
-use super::{advice, inside};
+use super::{advice, caps, inside, others};
 
 /// A CPU this busy is the limit.
-const BUSY: f64 = 0.9;
-/// Read, write and mixed maxima this close together are a cap on I/Os, not a property of flash.
-const CAP_SPREAD: f64 = 0.015;
-
-/// With this share of the CPU time gone elsewhere, the limits seen are not the platform's.
-const OTHERS: f64 = 0.3;
+pub(super) const BUSY: f64 = 0.9;
 
 /// Little's law from means is good to about this.
 const ALL_TAGS: f64 = 0.7;
 
+/// Of as many places as there are, so many times can be in use by such a measure.
+const MORE_THAN_ALL: f64 = 1.5;
+
+/// A rate this many times another is no chance.
+const CLEARLY: f64 = 1.1;
+
 /// What the rules look at.
 pub(crate) struct Facts<'a> {
+    /// What was asked.
+    pub(crate) target: &'a Target,
     /// Every step.
     pub(crate) steps: &'a [Step],
     /// The picked figures.
     pub(crate) summary: &'a Summary,
     /// The storage behind the target.
     pub(crate) storage: &'a Storage,
+    /// What cgroups allow on it.
+    pub(crate) io_limits: &'a [IoLimit],
     /// CPUs usable.
     pub(crate) cores: u32,
     /// Doubts of the whole check.
@@ -46,86 +54,76 @@ impl<'a> Facts<'a> {
             .max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
     }
 
-    fn reads(&self) -> Option<&'a Saturation> {
+    pub(super) fn reads(&self) -> Option<&'a Saturation> {
         self.summary.saturation.iter().find(|curve| curve.series == "random read")
     }
 }
 
-/// One way to be limited, and the sentence that says so; `None` when it does not apply.
-type Rule = fn(&Facts<'_>) -> Option<(Limit, String)>;
+/// What is found, and the sentence that says so.
+pub(super) type Finding = (Limit, String);
+
+/// One way to be limited; `None` when it does not apply.
+type Rule = fn(&Facts<'_>) -> Option<Finding>;
+
+/// In the order of certainty.
+const RULES: [Rule; 14] = [
+    caps::by_stated_cap,
+    caps::by_common_rate,
+    caps::by_change,
+    by_scheduler,
+    by_punting,
+    others::by_processor_alone,
+    others::by_others,
+    others::by_traffic,
+    others::by_jumps,
+    by_all_cores,
+    by_one_core,
+    by_queue,
+    inside::by_waiting,
+    by_unsaturated,
+];
 
 /// The verdict with evidence and advice.
 pub(crate) fn decide(facts: &Facts<'_>) -> Verdict {
-    let rules: [Rule; 8] = [
-        by_others,
-        by_cap,
-        by_punting,
-        by_all_cores,
-        by_one_core,
-        by_unsaturated,
-        by_queue,
-        inside::by_waiting,
-    ];
-    let (limit, answer) = rules.iter().find_map(|rule| rule(facts)).unwrap_or_else(|| by_device(facts));
+    let (limit, answer) = RULES.iter().find_map(|rule| rule(facts)).unwrap_or_else(|| by_device(facts));
     Verdict { limit, answer, evidence: evidence(facts), advice: advice::advise(facts) }
 }
 
-fn is_read(point: &Point) -> bool {
+pub(super) fn is_read(point: &Point) -> bool {
     point.series == "random read"
 }
 
-/// On a machine that others keep busy, nothing can be said of its limits.
-fn by_others(facts: &Facts<'_>) -> Option<(Limit, String)> {
-    let taken: f64 = facts
-        .caveats
-        .iter()
-        .map(|caveat| match caveat {
-            Caveat::ForeignCpu { share } | Caveat::Steal { share } => *share,
-            _ => 0.0,
-        })
-        .sum();
-    (taken > OTHERS).then(|| {
+/// Another scheduler does clearly more, and the one in use did the same before and after it.
+fn by_scheduler(facts: &Facts<'_>) -> Option<Finding> {
+    let reads: Vec<&Point> = facts.points("schedulers").iter().filter(|point| is_read(point)).collect();
+    let (first, again) = (reads.first()?, reads.last()?);
+    let best = reads.iter().max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))?;
+    let current = &facts.storage.scheduled()?.queue.scheduler;
+    let worse = |point: &Point| {
+        point.outcome.iops.mean * CLEARLY < best.outcome.iops.mean
+            && point.outcome.iops.high < best.outcome.iops.low
+    };
+    (reads.len() > 2 && first.label == *current && worse(first) && worse(again)).then(|| {
         (
-            Limit::Unknown,
+            Limit::Scheduler,
             format!(
-                "Unknown: other programs took {:.0} % of the CPU time; repeat on a quiet machine.",
-                taken * 100.0
+                "The I/O scheduler: with {current} {} IOPS at depth 32, with {} {}.",
+                thousands(first.outcome.iops.mean.max(again.outcome.iops.mean)),
+                best.label,
+                thousands(best.outcome.iops.mean)
             ),
         )
     })
 }
 
-fn by_cap(facts: &Facts<'_>) -> Option<(Limit, String)> {
-    let limit = facts.caveats.iter().find_map(|caveat| match caveat {
-        Caveat::IoLimit { line } => Some(line),
-        _ => None,
-    });
-    if let Some(line) = limit {
-        return Some((Limit::Cap, format!("A cgroup caps the I/O of this process ({line}).")));
-    }
-    let curves = &facts.summary.saturation;
-    let (low, high) = curves
-        .iter()
-        .fold((f64::MAX, 0.0f64), |(low, high), curve| (low.min(curve.iops_max), high.max(curve.iops_max)));
-    let saturated = curves.len() == 3 && curves.iter().all(|curve| curve.depth.is_some());
-    (saturated && (high - low) / high < CAP_SPREAD).then(|| {
-        (
-            Limit::Cap,
-            format!(
-                "A cap of about {} I/Os per second: reads, writes and the mix all end there.",
-                thousands(high)
-            ),
-        )
-    })
-}
-
-fn by_punting(facts: &Facts<'_>) -> Option<(Limit, String)> {
+fn by_punting(facts: &Facts<'_>) -> Option<Finding> {
     let punted = facts
         .points("engines")
         .iter()
         .find(|p| p.outcome.caveats.iter().any(|c| matches!(c, Caveat::Punted { .. })))?;
     let psync = facts.best("engines", |p| p.series.starts_with("psync"))?;
-    (psync.outcome.iops.mean > punted.outcome.iops.mean * 1.1).then(|| {
+    let clearly = psync.outcome.iops.mean > punted.outcome.iops.mean * CLEARLY;
+    (clearly && psync.outcome.iops.low > punted.outcome.iops.high).then(|| {
         (
             Limit::Engine,
             format!(
@@ -138,17 +136,19 @@ fn by_punting(facts: &Facts<'_>) -> Option<(Limit, String)> {
 }
 
 /// The best random-read point of the whole check.
-fn best_read<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
+pub(super) fn best_read<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
     let candidates =
         [facts.best("depth", is_read), facts.best("threads", |_| true), facts.best("engines", |_| true)];
     candidates.into_iter().flatten().max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
 }
 
-fn by_all_cores(facts: &Facts<'_>) -> Option<(Limit, String)> {
+fn by_all_cores(facts: &Facts<'_>) -> Option<Finding> {
     let best = best_read(facts)?;
     let outcome = &best.outcome;
     let busy = outcome.cpu.machine_busy + outcome.cpu.steal;
-    (busy >= BUSY && facts.cores > 1).then(|| {
+    // What others used is not this load's limit, unless it wants more than they have.
+    let full = busy - outcome.cpu.foreign >= BUSY || others::crowds_itself(facts, outcome);
+    (full && facts.cores > 1).then(|| {
         (
             Limit::AllCores,
             format!(
@@ -161,14 +161,14 @@ fn by_all_cores(facts: &Facts<'_>) -> Option<(Limit, String)> {
     })
 }
 
-fn by_one_core(facts: &Facts<'_>) -> Option<(Limit, String)> {
+fn by_one_core(facts: &Facts<'_>) -> Option<Finding> {
     let single = facts.best("depth", is_read)?;
     if single.outcome.cpu.busiest_thread < BUSY {
         return None;
     }
     let many = facts.best("threads", |p| p.outcome.job.threads > 1)?;
     let gain = many.outcome.iops.mean / single.outcome.iops.mean;
-    (facts.cores == 1 || gain > 1.1).then(|| {
+    (facts.cores == 1 || gain > CLEARLY).then(|| {
         (
             Limit::OneCore,
             format!(
@@ -181,7 +181,7 @@ fn by_one_core(facts: &Facts<'_>) -> Option<(Limit, String)> {
     })
 }
 
-fn by_unsaturated(facts: &Facts<'_>) -> Option<(Limit, String)> {
+fn by_unsaturated(facts: &Facts<'_>) -> Option<Finding> {
     let reads = facts.reads()?;
     reads.depth.is_none().then(|| {
         (
@@ -195,27 +195,35 @@ fn by_unsaturated(facts: &Facts<'_>) -> Option<(Limit, String)> {
 }
 
 /// Throughput grew in proportion until the tags ran out: as many I/Os are worked on at once as there are tags.
-fn by_queue(facts: &Facts<'_>) -> Option<(Limit, String)> {
-    let queue = &facts.storage.bottom()?.queue;
-    let tags = queue.tags?;
+fn by_queue(facts: &Facts<'_>) -> Option<Finding> {
     let reads = facts.reads()?;
     let knee = reads.depth?;
-    let all_used = reads.parallelism >= f64::from(tags) * ALL_TAGS && knee <= tags.saturating_mul(2);
-    (queue.hardware_queues == 1 && all_used).then(|| {
+    let one_queue = facts.storage.devices.iter().filter(|device| device.queue.hardware_queues == 1);
+    let places = |queue: &Queue| Some(queue.tags?.min(queue.requests)).filter(|&places| places > 0);
+    let (places, device) =
+        one_queue.filter_map(|device| Some((places(&device.queue)?, device))).min_by_key(|(p, _)| *p)?;
+    // More than all places cannot be in use: such a product is of rates that do not belong together.
+    let in_use = reads.parallelism / f64::from(places);
+    let all_used = (ALL_TAGS..=MORE_THAN_ALL).contains(&in_use) && knee <= places.saturating_mul(2);
+    all_used.then(|| {
         (
             Limit::OneQueue,
             format!(
-                "One queue: {:.0} I/Os are worked on at once, and its {tags} tags allow no more.",
-                reads.parallelism
+                "One queue: {:.0} I/Os are worked on at once, and the {places} places in the queue of {} allow no more.",
+                reads.parallelism, device.name
             ),
         )
     })
 }
 
-fn by_device(facts: &Facts<'_>) -> (Limit, String) {
+fn by_device(facts: &Facts<'_>) -> Finding {
     let Some((reads, best)) = facts.reads().zip(facts.best("depth", is_read)) else {
         return (Limit::Unknown, "Unknown: the check ended before it could tell.".to_owned());
     };
+    if facts.storage.devices.is_empty() {
+        let answer = "Unknown: no block device is behind this path, so that memory or a network answers.";
+        return (Limit::Unknown, answer.to_owned());
+    }
     let depth = reads.depth.map_or_else(|| "any depth".to_owned(), |depth| format!("depth {depth}"));
     let answer = format!(
         "The device, or what lies below it: {} IOPS from {depth} on, while the cores are {:.0} % busy.",
@@ -264,8 +272,22 @@ fn evidence(facts: &Facts<'_>) -> Vec<String> {
             thousands(cost.iops_per_core)
         ));
     }
+    lines.extend(durable(facts));
     lines.extend(inside::evidence(facts));
+    lines.extend(others::evidence(facts));
     lines
+}
+
+/// A write that is on the device when the call returns, beside one that need not be.
+fn durable(facts: &Facts<'_>) -> Option<String> {
+    let median = |id: &str, series: &str, of: fn(&Outcome) -> Option<u64>| {
+        let point = facts.points(id).iter().find(|point| point.series == series)?;
+        of(&point.outcome)
+    };
+    let flush = median("sync", "fsync", |outcome| outcome.sync.quantile_ns(0.5))?;
+    let write = median("latency", "random write", |outcome| outcome.write.latency.quantile_ns(0.5))?;
+    let times = flush as f64 / write.max(1) as f64;
+    Some(format!("An fsync after a 4 KiB write takes {}, {times:.1} times a direct write.", Nanos(flush)))
 }
 
 /// `88.9 k`, `1.25 M`, `640`.

@@ -118,6 +118,7 @@ fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
     let wishes = Wishes { effort: args.effort(), size: args.size, destroy_data: args.destroy_data };
     let mut explored = place::explore(target, &machine, &wishes)?;
     machine.virtualisation.io_limit = iostack_host::cgroup_io_limit(&explored.storage);
+    machine.virtualisation.io_limits = iostack_host::cgroup_io_limits(&explored.storage);
     let deadline = plan::promised(wishes.effort);
     // The report takes a moment too.
     let deadline = deadline.map(|promised| promised - Nanos::secs(2));
@@ -162,8 +163,10 @@ fn judge(args: &CheckArgs, found: Found, started_unix_ms: u64, started: Instant)
     let caveats = doubts::lift(&mut steps, &explored.storage, &machine, explored.place.region);
     let summary: Summary = summary::summarise(&steps);
     let verdict: Verdict = verdict::decide(&verdict::Facts {
+        target: &explored.target,
         steps: &steps,
         summary: &summary,
+        io_limits: &machine.virtualisation.io_limits,
         storage: &explored.storage,
         cores: machine.cpu.cores_usable,
         caveats: &caveats,

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use iostack_report::text::quoted;
+
 /// What the command is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts<'a> {
@@ -40,15 +42,6 @@ pub(crate) fn of(parts: &Parts<'_>) -> String {
         words.push(quoted(value));
     }
     words.join(" ")
-}
-
-/// The word as a shell must see it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%,+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use iostack_model::Caveat;
+use iostack_model::{Caveat, Weight};
 
 use super::escape;
 
@@ -17,6 +17,8 @@ pub(super) struct Doubts {
 
 struct Kind {
     name: String,
+    /// How much it weighs, and what it changes.
+    changes: (Weight, &'static str),
     remedy: String,
     /// `(place, what was seen there)`, without repetitions.
     evidence: Vec<(String, String)>,
@@ -60,7 +62,12 @@ impl Doubts {
     fn kind(&mut self, caveat: &Caveat) -> usize {
         let name = name(caveat);
         self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
-            self.kinds.push(Kind { name, remedy: caveat.remedy(), evidence: Vec::new() });
+            self.kinds.push(Kind {
+                name,
+                changes: caveat.changes(),
+                remedy: caveat.remedy(),
+                evidence: Vec::new(),
+            });
             self.kinds.len() - 1
         })
     }
@@ -83,9 +90,19 @@ impl Doubts {
         if self.kinds.is_empty() {
             return "<p>None was found. Every caveat is looked for, none is assumed.</p>".to_owned();
         }
-        let items: String =
-            self.kinds.iter().enumerate().map(|(index, kind)| item(index + 1, kind)).collect();
-        format!("<ol class=\"doubts\">{items}</ol>")
+        let mut kinds: Vec<(usize, &Kind)> = self.kinds.iter().enumerate().collect();
+        kinds.sort_by_key(|(_, kind)| kind.changes.0);
+        let (folded, shown): (Vec<_>, Vec<_>) =
+            kinds.into_iter().partition(|(_, kind)| kind.changes.0 == Weight::None);
+        let items = |kinds: &[(usize, &Kind)]| -> String {
+            let items: String = kinds.iter().map(|(index, kind)| item(index + 1, kind)).collect();
+            format!("<ol class=\"doubts\">{items}</ol>")
+        };
+        if folded.is_empty() {
+            return items(&shown);
+        }
+        let (count, rest) = (folded.len(), items(&folded));
+        format!("{}<details><summary>{count} that change no verdict</summary>{rest}</details>", items(&shown))
     }
 }
 
@@ -106,8 +123,9 @@ fn item(number: usize, kind: &Kind) -> String {
     }
     format!(
         "<li id=\"doubt-{number}\"><h4><span class=\"doubt\">{number}</span> {}</h4>\
-         <p class=\"remedy\">{}</p>{evidence}</li>",
+         <p class=\"remedy\">{} {}</p>{evidence}</li>",
         escape::text(&kind.name),
+        escape::text(kind.changes.1),
         escape::text(&kind.remedy)
     )
 }

@@ -59,6 +59,7 @@ pub use comparison::comparison;
 pub use costdiff::{budget_text, costdiff_text};
 pub use costs::costs_text;
 pub use device::{device, device_claims};
+pub use format::quoted;
 pub use glyphs::ascii;
 pub use iocost::iocost_text;
 pub use iolat::iolat;

@@ -2,7 +2,7 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use iostack_model::Caveat;
+use iostack_model::{Caveat, Weight};
 
 use super::format::paragraph;
 
@@ -13,18 +13,36 @@ const TOLD: usize = 2;
 #[derive(Default)]
 pub(super) struct Notes {
     notes: Vec<Note>,
+    /// Only doubts that change a verdict, each with what it changes.
+    of_verdict: bool,
 }
 
 struct Note {
     kind: Discriminant<Caveat>,
+    weight: Weight,
+    changes: &'static str,
     doubts: Vec<String>,
     remedy: String,
 }
 
 impl Notes {
+    /// For a screen with a verdict: what changes nothing of it is left to the page and the data.
+    pub(super) fn of_verdict() -> Notes {
+        Notes { notes: Vec::new(), of_verdict: true }
+    }
+
+    /// The same kinds again, the heaviest first: for a second look at what they belong to.
+    pub(super) fn by_weight(mut self) -> Notes {
+        self.notes.sort_by_key(|note| note.weight);
+        self.notes.iter_mut().for_each(|note| note.doubts.clear());
+        self
+    }
+
     /// `[1]`, `[1,3]`, or nothing without caveats. Caveats of one kind share a number.
     pub(super) fn mark<'a>(&mut self, caveats: impl IntoIterator<Item = &'a Caveat>) -> String {
-        let mut numbers: Vec<usize> = caveats.into_iter().map(|caveat| self.number(caveat)).collect();
+        let of_verdict = self.of_verdict;
+        let told = caveats.into_iter().filter(|caveat| !of_verdict || caveat.changes().0 < Weight::None);
+        let mut numbers: Vec<usize> = told.map(|caveat| self.number(caveat)).collect();
         numbers.sort_unstable();
         numbers.dedup();
         if numbers.is_empty() {
@@ -43,7 +61,9 @@ impl Notes {
     fn number(&mut self, caveat: &Caveat) -> usize {
         let kind = discriminant(caveat);
         let place = self.notes.iter().position(|note| note.kind == kind).unwrap_or_else(|| {
-            self.notes.push(Note { kind, doubts: Vec::new(), remedy: caveat.remedy() });
+            let (weight, changes) = caveat.changes();
+            let changes = if self.of_verdict { changes } else { "" };
+            self.notes.push(Note { kind, weight, changes, doubts: Vec::new(), remedy: caveat.remedy() });
             self.notes.len() - 1
         });
         let doubt = caveat.doubt();
@@ -68,13 +88,28 @@ impl Note {
             1 => " (And once more.)".to_owned(),
             more => format!(" (And {more} times more.)"),
         };
-        paragraph(&format!("[{number}] "), &format!("{told}{more} {}", self.remedy))
+        paragraph(&format!("[{number}] "), &format!("{told}{more} {} {}", self.changes, self.remedy))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_verdict_is_told_what_changes_it_the_heaviest_first_and_nothing_else() {
+        let (uneven, drift) =
+            (Caveat::Unstable { relative: 0.2 }, Caveat::Drift { low: 1.0, high: 2.0, runs: 3 });
+        let steal = Caveat::Steal { share: 0.2 };
+        let mut notes = Notes::of_verdict();
+        assert_eq!(notes.mark([&uneven, &drift, &steal]), "[1,2]");
+        let mut notes = notes.by_weight();
+        assert_eq!(notes.mark([&steal]), "[1]");
+        assert_eq!(notes.mark([&drift]), "[2]");
+        let text = notes.text();
+        assert!(text.contains("Rates may be too low") && !text.contains("uneven"), "{text}");
+        assert_eq!(Notes::default().mark([&uneven]), "[1]", "a run tells all of them");
+    }
 
     #[test]
     fn one_kind_has_one_number_and_its_remedy_once() {

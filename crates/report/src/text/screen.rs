@@ -2,26 +2,32 @@
 
 use iostack_model::{Advice, BlockDevice, Caveat, Check, Machine, Storage};
 
-use super::format::{both_ends, change, clean, paragraph};
+use super::format::{both_ends, change, clean, paragraph, quoted};
 use super::notes::Notes;
 use super::{attribution, path_costs, steps, tables};
 
-/// The screen of a check, also of one that was cut short: what was not measured is said, not shown as zero.
+/// The screen of a check, also of one that was cut short: what was not measured is said, not shown as zero. It is made
+/// twice, because which doubts there are is known at its end, and the heaviest gets the first number.
 pub fn check(check: &Check) -> String {
-    let mut notes = Notes::default();
+    let mut notes = Notes::of_verdict();
+    let _unsorted = screen(check, &mut notes);
+    screen(check, &mut notes.by_weight())
+}
+
+fn screen(check: &Check, notes: &mut Notes) -> String {
     let whole = check.caveats.iter().filter(|caveat| !has_its_own_place(caveat));
     let mark = notes.mark(whole);
     let parts = [
         title(check) + &conditions(&check.storage, &check.machine, check) + &whole_mark(&mark),
-        tables::cells(check, &mut notes),
-        tables::depth_one(check, &mut notes),
-        tables::depth(check, &mut notes),
-        tables::costs(check, &mut notes),
+        tables::cells(check, notes),
+        tables::depth_one(check, notes),
+        tables::depth(check, notes),
+        tables::costs(check, notes),
         attribution::lines(check),
         path_costs::lines(&check.path_costs),
-        steps::lines(check, &mut notes),
+        steps::lines(check, notes),
         verdict(check),
-        notes_text(&notes),
+        notes_text(notes),
         next(check),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -155,12 +161,14 @@ fn notes_text(notes: &Notes) -> String {
 
 /// The next command, which depends on how much this check has asked.
 fn next(check: &Check) -> String {
-    let path = check.target.path.display();
+    let path = quoted(&check.target.path.display().to_string());
     if check.interrupted || check.effort == "quick" {
         return format!("next: iostack check {path}    # every step\n");
     }
     if check.effort == "full" {
-        return format!("next: iostack run JOB --on {path}    # your own load\n");
+        let advised = check.verdict.advice.iter().filter_map(|advice| advice.command.as_deref());
+        let mut runs = advised.filter(|command| command.starts_with("iostack run"));
+        return runs.next().map_or_else(String::new, |command| format!("next: {command}\n"));
     }
     format!("next: iostack check --full {path}    # narrower intervals\n")
 }

@@ -1,0 +1,90 @@
+//! Does something other than the hardware set the rate? Pure.
+//!
+//! A cap is certain where a file states it and the figures keep to it. Without the file it shows in figures that no
+//! device makes: every load ends at the same rate.
+
+use iostack_model::{Bytes, Caveat, Direction, Limit, Point};
+
+use super::verdict::{Facts, Finding, is_read, thousands};
+
+/// Of a stated cap, so much is reached when the cap is what holds the rate; a load that stays below has another limit.
+const REACHED: f64 = 0.85;
+/// So much more than the cap allows shows that it does not hold what was measured. Bursts reach a little more.
+const EXCEEDED: f64 = 1.3;
+/// Read, write and mixed maxima this close together are a cap on I/Os, not a property of flash.
+const CAP_SPREAD: f64 = 0.015;
+/// Rates of other engines, after a fall, may differ by this: they are runs of a third of a second.
+const LEVEL_SPREAD: f64 = 0.04;
+/// Fewer runs at one rate could agree by chance.
+const LEVEL_RUNS: usize = 3;
+
+/// A cgroup states a cap on reads, and the reads end there.
+pub(super) fn by_stated_cap(facts: &Facts<'_>) -> Option<Finding> {
+    let point = facts.best("depth", is_read)?;
+    let size = point.outcome.job.block_sizes.largest();
+    let reads = facts.io_limits.iter().filter(|limit| limit.direction == Direction::Read);
+    let limit = reads.min_by(|a, b| a.iops(size).total_cmp(&b.iops(size)))?;
+    let share = reached(facts, limit.iops(size), size)?;
+    (REACHED..=EXCEEDED).contains(&share.0).then(|| {
+        let answer = format!("A cap: {limit}, and {} IOPS were reached.", thousands(share.1));
+        (Limit::Cap, answer)
+    })
+}
+
+/// What the read curve reaches of `cap` where it is flat, and that rate: its highest points are bursts.
+fn reached(facts: &Facts<'_>, cap: f64, size: Bytes) -> Option<(f64, f64)> {
+    let same = |point: &&Point| is_read(point) && point.outcome.job.block_sizes.largest() == size;
+    let mut rates: Vec<f64> =
+        facts.points("depth").iter().filter(same).map(|point| point.outcome.iops.mean).collect();
+    rates.sort_by(f64::total_cmp);
+    // The upper half of the depths is where a cap is felt; its middle is no burst.
+    let middle = *rates.get(rates.len() - rates.len().div_ceil(4))?;
+    (cap > 0.0).then(|| (middle / cap, middle))
+}
+
+/// Reads, writes and the mix all end at one rate, which no flash does.
+pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
+    let curves = &facts.summary.saturation;
+    let (low, high) = curves
+        .iter()
+        .fold((f64::MAX, 0.0f64), |(low, high), curve| (low.min(curve.iops_max), high.max(curve.iops_max)));
+    let saturated = curves.len() == 3 && curves.iter().all(|curve| curve.depth.is_some());
+    (saturated && (high - low) / high < CAP_SPREAD).then(|| {
+        (
+            Limit::Cap,
+            format!(
+                "A cap of about {} I/Os per second: reads, writes and the mix all end there.",
+                thousands(high)
+            ),
+        )
+    })
+}
+
+/// The same reads became slower during the check: to one rate for every engine where a bucket ran empty.
+pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
+    let (low, high) = facts.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::Drift { low, high, .. } => Some((*low, *high)),
+        _ => None,
+    })?;
+    let level = level_of_engines(facts)?;
+    ((level / low - 1.0).abs() < LEVEL_SPREAD).then(|| {
+        (
+            Limit::Cap,
+            format!(
+                "A cap of about {} I/Os per second, where each engine ends; at first there were {}: a token bucket.",
+                thousands(level),
+                thousands(high)
+            ),
+        )
+    })
+}
+
+/// The one rate at which all engines end that keep the queue full, where there is one.
+fn level_of_engines(facts: &Facts<'_>) -> Option<f64> {
+    let deep = |point: &&Point| point.outcome.job.depth() * point.outcome.job.threads >= 32;
+    let rates: Vec<f64> =
+        facts.points("engines").iter().filter(deep).map(|point| point.outcome.iops.mean).collect();
+    let (low, high) =
+        rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
+    (rates.len() >= LEVEL_RUNS && high <= low * (1.0 + LEVEL_SPREAD)).then(|| f64::midpoint(low, high))
+}

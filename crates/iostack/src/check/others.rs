@@ -1,0 +1,155 @@
+//! Are the figures this platform's own, or did the load lack a CPU that others had? Pure.
+//!
+//! How busy others kept the machine says little: with one CPU of two taken, a load that needs one loses nothing. What
+//! counts is how long its threads were ready without a CPU, which the kernel tells of each thread. So much more, at
+//! most, could the rate have been.
+
+use iostack_model::{Caveat, Limit, Outcome, Point};
+
+use super::verdict::{BUSY, Facts, Finding, best_read, is_read, thousands};
+
+/// Threads that lack a CPU for this share of their time lose as much of their rate at most: less is no reason to be
+/// silent.
+const MISSED: f64 = 0.1;
+
+/// Others that took less are not the reason that a thread waited.
+const TAKEN: f64 = 0.05;
+
+/// Devices whose I/O is done by kernel threads, which wait for a CPU as programs do.
+const BY_THREADS: [&str; 3] = ["loop", "device-mapper", "md"];
+
+/// What others and the hypervisor took of the machine's CPU time.
+fn taken(outcome: &Outcome) -> f64 {
+    outcome.cpu.foreign + outcome.cpu.steal
+}
+
+/// The share of a point's time that was lost because others had the CPUs; 0 where nobody else took any.
+pub(super) fn missed(facts: &Facts<'_>, point: &Point) -> f64 {
+    let outcome = &point.outcome;
+    if taken(outcome) < TAKEN {
+        return 0.0;
+    }
+    let ours = outcome.cpu.waiting_share(outcome.job.threads, outcome.elapsed);
+    let by_threads = facts.storage.devices.iter().any(|device| BY_THREADS.contains(&device.driver.as_str()));
+    let kernel =
+        if by_threads { outcome.cpu.waiting_kernel.0 as f64 / outcome.elapsed.0.max(1) as f64 } else { 0.0 };
+    let lacked = ours.max(kernel).max(outcome.cpu.steal);
+    // Where every CPU is busy, no more can be had than others let go.
+    let used = outcome.cpu.machine_busy + outcome.cpu.steal;
+    let most = if used >= BUSY { taken(outcome) / used } else { 0.99 };
+    lacked.min(most)
+}
+
+/// Every CPU is busy, and the load waited for twice as much as others took: without them it would wait still.
+pub(super) fn crowds_itself(facts: &Facts<'_>, outcome: &Outcome) -> bool {
+    let whole = outcome.elapsed.0 as f64 * f64::from(facts.cores);
+    let full = outcome.cpu.machine_busy + outcome.cpu.steal >= BUSY;
+    full && outcome.cpu.waiting.0 as f64 >= 2.0 * taken(outcome) * whole
+}
+
+/// A thread alone that never sleeps waits for no device: its I/O is work of the processor, whoever else is there.
+pub(super) fn by_processor_alone(facts: &Facts<'_>) -> Option<Finding> {
+    let alone = facts.points("latency").iter().find(|point| is_read(point))?;
+    let cpu = &alone.outcome.cpu;
+    if cpu.wanted < BUSY {
+        return None;
+    }
+    let rate = thousands(alone.outcome.iops.mean);
+    let (busy, waiting) = (cpu.busiest_thread, cpu.wanted - cpu.busiest_thread);
+    let text = |what: &str| {
+        format!(
+            "{what}: a read is work of the CPU from start to end. At {rate} IOPS its thread worked {:.0} % of the time and \
+             lacked a CPU {:.0} %.",
+            busy * 100.0,
+            waiting.max(0.0) * 100.0
+        )
+    };
+    Some(if facts.cores > 1 {
+        (Limit::AllCores, text("The processors"))
+    } else {
+        (Limit::OneCore, text("The one core that may be used"))
+    })
+}
+
+/// Where the reads lacked a CPU that others had, nothing is said of limits but by how much that matters.
+pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
+    let alone = facts.best("depth", is_read);
+    let (lost, point) = [alone, best_read(facts)]
+        .into_iter()
+        .flatten()
+        .filter(|point| !crowds_itself(facts, &point.outcome))
+        .map(|point| (missed(facts, point), point))
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (lost > MISSED).then(|| {
+        let outcome = &point.outcome;
+        (
+            Limit::Unknown,
+            format!(
+                "Unknown: others took {:.0} % of the CPU time, and this load lacked a CPU for {:.0} % of its time; {} IOPS \
+                 were reached, without that at most {}. Repeat on a quiet machine.",
+                taken(outcome) * 100.0,
+                lost * 100.0,
+                thousands(outcome.iops.mean),
+                thousands(outcome.iops.mean / (1.0 - lost))
+            ),
+        )
+    })
+}
+
+/// Above this share of a device's traffic, others are the reason for its rate.
+const TRAFFIC: f64 = 0.2;
+
+/// Others moved data on the device while the reads were measured that the verdict rests on.
+pub(super) fn by_traffic(facts: &Facts<'_>) -> Option<Finding> {
+    let alone = facts.points("depth").iter().find(|point| is_read(point));
+    let points = [alone, facts.best("depth", is_read)].into_iter().flatten();
+    let (device, share) = points
+        .flat_map(|point| &point.outcome.caveats)
+        .filter_map(|caveat| match caveat {
+            Caveat::ForeignIo { device, share, .. } => Some((device, *share)),
+            _ => None,
+        })
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (share > TRAFFIC).then(|| {
+        let percent = share * 100.0;
+        let text = format!(
+            "Unknown: others had {percent:.0} % of the traffic of {device}; repeat when it is quiet."
+        );
+        (Limit::Unknown, text)
+    })
+}
+
+/// More reads in flight never make a device this much slower, as a share of what fewer reached.
+const JUMP: f64 = 0.5;
+
+/// The rate jumps from point to point, so that no shape of the curve means anything.
+pub(super) fn by_jumps(facts: &Facts<'_>) -> Option<Finding> {
+    let mut most = 0.0;
+    for point in facts.points("depth").iter().filter(|point| is_read(point)) {
+        let rate = point.outcome.iops.mean;
+        if rate < most * JUMP {
+            let text = format!(
+                "Unknown: {} IOPS at depth {}, where fewer in flight had reached {}: something else held them up.",
+                thousands(rate),
+                point.label,
+                thousands(most)
+            );
+            return Some((Limit::Unknown, text));
+        }
+        most = rate.max(most);
+    }
+    None
+}
+
+/// That a busy machine did not matter, where it did not.
+pub(super) fn evidence(facts: &Facts<'_>) -> Option<String> {
+    let point = facts.best("depth", is_read)?;
+    let (taken, lost) = (taken(&point.outcome), missed(facts, point));
+    (taken >= TAKEN && lost <= MISSED).then(|| {
+        format!(
+            "Others took {:.0} % of the CPU time; this load lacked a CPU for {:.1} % of its own, too little to matter.",
+            taken * 100.0,
+            lost * 100.0
+        )
+    })
+}
