@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 pub const BINS_PER_OCTAVE: usize = 64;
 
 const EXACT_BITS: u32 = 7;
-/// fio's `FIO_IO_U_PLAT_GROUP_NR`: 29 groups reach 2^34 ns (17 s) before the last bucket collects the rest.
-const GROUPS: usize = 29;
+/// fio's `FIO_IO_U_PLAT_GROUP_NR` is 29, whose last bucket collects everything beyond 2^34 ns (17 s). These reach the
+/// largest value there is, and are fio's below.
+const GROUPS: usize = u64::BITS as usize - EXACT_BITS as usize + 2;
 
-/// Buckets in all. A value beyond the last one is counted in the last one; the exact maximum is kept beside it.
+/// Buckets in all.
 pub const BIN_COUNT: usize = GROUPS * BINS_PER_OCTAVE;
 
 /// The bucket that counts `ns`.
@@ -25,8 +26,7 @@ pub const fn bin_index(ns: u64) -> usize {
         return ns as usize;
     }
     let shift = high_bit - (EXACT_BITS - 1);
-    let index = ((shift as usize) << (EXACT_BITS - 1)) + (ns >> shift) as usize;
-    if index < BIN_COUNT { index } else { BIN_COUNT - 1 }
+    ((shift as usize) << (EXACT_BITS - 1)) + (ns >> shift) as usize
 }
 
 /// First value (inclusive) and last value (inclusive) of a bucket, in ns.
@@ -36,7 +36,7 @@ pub const fn bin_range(index: usize) -> (u64, u64) {
     }
     let shift = (index / BINS_PER_OCTAVE - 1) as u32;
     let first = ((index % BINS_PER_OCTAVE + BINS_PER_OCTAVE) as u64) << shift;
-    (first, first + (1 << shift) - 1)
+    (first, first + ((1 << shift) - 1))
 }
 
 /// The value that stands for a bucket, in ns: the key of fio's JSON+ `bins`.
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_middle_of_a_bucket_is_within_one_128th() {
         for ns in (0..4_000)
-            .chain((12..34).flat_map(|bit| (0..97).map(move |i| (1u64 << bit) + i * ((1 << bit) / 97))))
+            .chain((12..64).flat_map(|bit| (0..97).map(move |i| (1u64 << bit) + i * ((1 << bit) / 97))))
         {
             let index = bin_index(ns);
             let (first, last) = bin_range(index);
@@ -138,6 +138,7 @@ mod tests {
             assert_eq!(bin_range(index).0, bin_range(index - 1).1 + 1);
         }
         assert_eq!(bin_index(u64::MAX), BIN_COUNT - 1);
+        assert_eq!(bin_range(BIN_COUNT - 1).1, u64::MAX);
     }
 
     #[test]

@@ -60,11 +60,7 @@ fn bucket_of_rank(bins: &Bins, rank: u64) -> Option<(u64, u64)> {
         seen += count;
         seen >= rank
     });
-    // The last bucket collects everything beyond; only the exact maximum bounds it.
-    place.map(|&(index, _)| match index as usize {
-        index if index + 1 == iostack_model::BIN_COUNT => (bin_range(index).0, u64::MAX),
-        index => bin_range(index),
-    })
+    place.map(|&(index, _)| bin_range(index as usize))
 }
 
 /// Samples it takes so that at least ten lie beyond the quantile, on its rarer side. The extremes themselves
