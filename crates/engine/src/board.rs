@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iostack_model::{Bytes, Flow, IntervalFlow, Nanos};
-use iostack_stats::Recorder;
+use iostack_stats::{Recorder, SERIES_MOST, halve_series};
 
 /// What a thread counts between two publications, of one direction.
 #[derive(Clone, Default)]
@@ -57,6 +57,8 @@ struct State {
     watched: bool,
     closed: Vec<IntervalFlow>,
     open: VecDeque<Box<OpenSlice>>,
+    /// An element of the series covers 2^n slices: a long run has no longer series.
+    doubled: u32,
     /// The slice each thread is in; `u64::MAX` when it has ended.
     positions: Vec<u64>,
 }
@@ -72,6 +74,8 @@ pub(crate) struct BoardTotals {
     pub(crate) flows: [Flow; 3],
     pub(crate) sync: iostack_model::Bins,
     pub(crate) series: Vec<IntervalFlow>,
+    /// Length of an element.
+    pub(crate) slice: Nanos,
     /// Sum of all latencies, ns.
     pub(crate) latency_sum_ns: u64,
 }
@@ -100,7 +104,7 @@ impl Board {
         let mut state = self.lock();
         let state = &mut **state;
         if tallies.iter().any(|tally| !tally.latency.is_empty()) {
-            let index = (slice as usize).saturating_sub(state.closed.len());
+            let index = ((slice >> state.doubled) as usize).saturating_sub(state.closed.len());
             while state.open.len() <= index {
                 state.open.push_back(Box::default());
             }
@@ -138,7 +142,7 @@ impl Board {
         let mut state = self.lock();
         let state = &mut **state;
         while let Some(open) = state.open.pop_front() {
-            let slice = open.close(state.closed.len(), self.slice);
+            let slice = open.close(state.closed.len(), state.element(self.slice));
             state.closed.push(slice);
         }
         if let Some(last) = state.closed.last_mut() {
@@ -154,6 +158,7 @@ impl Board {
             flows: [flow(0), flow(1), flow(2)],
             sync: state.sync.bins(),
             latency_sum_ns: state.flows.iter().map(|flow| flow.latency.sum_ns()).sum(),
+            slice: state.element(self.slice),
             series: std::mem::take(&mut state.closed),
         }
     }
@@ -181,11 +186,32 @@ impl State {
         if reached == u64::MAX {
             return;
         }
-        while (self.closed.len() as u64) < reached {
+        while (self.closed.len() as u64) < reached >> self.doubled {
             let open = self.open.pop_front().unwrap_or_default();
-            let flow = open.close(self.closed.len(), slice);
+            let flow = open.close(self.closed.len(), self.element(slice));
             self.closed.push(flow);
+            if self.closed.len() == SERIES_MOST {
+                self.halve();
+            }
         }
+    }
+
+    /// Elements cover twice as much from now on.
+    fn halve(&mut self) {
+        halve_series(&mut self.closed);
+        self.doubled += 1;
+        let mut open = std::mem::take(&mut self.open).into_iter();
+        while let Some(mut first) = open.next() {
+            if let Some(second) = open.next() {
+                first.join(&second);
+            }
+            self.open.push_back(first);
+        }
+    }
+
+    /// What an element covers.
+    fn element(&self, slice: Nanos) -> Nanos {
+        Nanos(slice.0.saturating_mul(1 << self.doubled))
     }
 }
 
@@ -195,6 +221,15 @@ impl OpenSlice {
         self.flow.bytes[direction] += tally.bytes;
         self.flow.latency_sum_ns[direction] += tally.latency.sum_ns();
         self.latency.absorb(&tally.latency);
+    }
+
+    fn join(&mut self, next: &OpenSlice) {
+        self.latency.absorb(&next.latency);
+        for direction in 0..3 {
+            self.flow.ios[direction] += next.flow.ios[direction];
+            self.flow.bytes[direction] += next.flow.bytes[direction];
+            self.flow.latency_sum_ns[direction] += next.flow.latency_sum_ns[direction];
+        }
     }
 
     fn close(self: Box<Self>, index: usize, slice: Nanos) -> IntervalFlow {
@@ -257,5 +292,33 @@ mod tests {
         let waiting: Vec<u64> =
             board.totals(Nanos::secs(2)).series.iter().map(|slice| slice.waiting.0).collect();
         assert_eq!(waiting, [0, 7]);
+    }
+
+    #[test]
+    fn a_year_of_seconds_is_a_series_of_a_bounded_length_that_counts_every_io() {
+        const YEAR: u64 = 365 * 86_400;
+        let board = Board::new(2, Nanos::secs(1), false);
+        let mut side = SideTally::default();
+        // Every hour one I/O of each thread; the second thread is some hours behind.
+        for hour in 0..YEAR / 3600 {
+            board.publish(0, hour * 3600, &mut tallies(&[100]), &mut side, (hour + 1) * 3600);
+            if let Some(late) = hour.checked_sub(3) {
+                board.publish(1, late * 3600, &mut tallies(&[300]), &mut side, (late + 1) * 3600);
+            }
+            assert!(board.lock().closed.len() < SERIES_MOST);
+        }
+        for thread in 0..2 {
+            board.publish(thread, YEAR - 1, &mut tallies(&[100]), &mut side, u64::MAX);
+        }
+        let totals = board.totals(Nanos::secs(YEAR));
+        assert_eq!(totals.slice, Nanos::secs(8192));
+        assert_eq!(totals.series.len() as u64, YEAR.div_ceil(8192));
+        let ios: u64 = totals.series.iter().map(|element| element.ios[0]).sum();
+        assert_eq!(ios, totals.flows[0].latency.count);
+        for (index, element) in (0..).zip(&totals.series) {
+            assert_eq!(element.start, Nanos::secs(8192 * index));
+        }
+        let end: u64 = totals.series.iter().map(|element| element.length.0).sum();
+        assert_eq!(end, YEAR * 1_000_000_000);
     }
 }

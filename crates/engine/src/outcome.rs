@@ -28,7 +28,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
     let elapsed = Nanos(clock.nanos(last - border));
     let totals = group.board.totals(elapsed);
     let mut outcome = Outcome {
-        job: job_of(&group),
+        job: Job { slice: totals.slice, ..job_of(&group) },
         target: group.first().target.clone(),
         storage: group.first().storage.clone(),
         started_unix_ms: group.started_unix_ms,

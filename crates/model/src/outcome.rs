@@ -49,7 +49,8 @@ pub struct Outcome {
     pub sync: Bins,
     /// Throughput of all directions with its uncertainty.
     pub iops: Interval,
-    /// Element i covers `i * job.slice .. (i + 1) * job.slice` of the measured time.
+    /// Element i covers `i * job.slice .. (i + 1) * job.slice` of the measured time. A run of thousands of slices gets
+    /// longer ones, and then `job.slice` is their length, not what was asked for.
     pub series: Vec<IntervalFlow>,
     /// Cost in the processor.
     pub cpu: CpuUse,

@@ -27,6 +27,7 @@ mod recorder;
 #[cfg(test)]
 mod sample;
 mod segment;
+mod series;
 mod verdict;
 mod wording;
 
@@ -39,4 +40,5 @@ pub use interval::{rate_interval, series_interval};
 pub use knee::knee;
 pub use quantile::{quantile_interval, samples_needed, supported_percentiles};
 pub use recorder::Recorder;
+pub use series::{SERIES_MOST, halve_series};
 pub use verdict::Verdict;
