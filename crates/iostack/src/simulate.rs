@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
-use iostack_model::{Bytes, Job, Machine, OutcomeFile, Progress, SCHEMA};
+use iostack_model::{Bytes, Caveat, Job, Machine, OutcomeFile, Progress, SCHEMA};
 use iostack_sim::devices;
 use iostack_sim::engine::World;
 use iostack_sim::run::{self, Ran, Replay, RunOptions};
@@ -166,7 +166,13 @@ fn replay(
     };
     let replay = Some(format!("`{name}` ({}), {pace}", format.name()));
     let how = Replay { job: Job { name: stem, replay, ..job }, speed };
-    Ok(run::replay(sheet, &mut ios, &how, options)?)
+    let mut ran = run::replay(sheet, &mut ios, &how, options)?;
+    if let Some((line, after)) = ios.leap().filter(|_| speed.is_some()) {
+        for outcome in &mut ran.outcomes {
+            outcome.caveats.insert(0, Caveat::TraceLeap { line, after });
+        }
+    }
+    Ok(ran)
 }
 
 fn unknown_format(typed: &str) -> String {

@@ -45,6 +45,17 @@ pub enum Caveat {
         /// Why, as far as it is known.
         reason: String,
     },
+    /// The load was not full all the time, so that rate and latency are not those of the load asked for.
+    LoadNotFull {
+        /// I/Os in flight while it was full.
+        in_flight: f64,
+        /// Rate times latency.
+        little: f64,
+        /// Their distance as a share of the first.
+        residual: f64,
+        /// Share of the measured time in which it was full.
+        full: f64,
+    },
     /// The generator's own thread was the limit.
     GeneratorBound {
         /// Busy share of its busiest thread.
@@ -239,6 +250,13 @@ pub enum Caveat {
         /// What, such as `the page cache`.
         what: String,
     },
+    /// A line of a trace comes so long after the one before it that its time stamp is doubtful.
+    TraceLeap {
+        /// From 1.
+        line: u64,
+        /// Time between the two.
+        after: Nanos,
+    },
     /// A machine of the lab answered: its times are not hardware's.
     Lab {
         /// The device.
@@ -329,6 +347,12 @@ impl Caveat {
             Caveat::DepthBelowAsked { asked, achieved, reason } => {
                 format!("Depth {achieved:.1} was reached of {asked:.0} asked: {reason}.")
             }
+            Caveat::LoadNotFull { in_flight, little, residual, full } => format!(
+                "The load was full for {} of the time only: {in_flight:.1} I/Os were in flight then, rate times latency is \
+                 {little:.1} ({} off).",
+                percent(*full),
+                percent(*residual)
+            ),
             Caveat::GeneratorBound { busy } => {
                 format!(
                     "The generator's thread was {} busy: it may be the limit, not the device.",
@@ -387,6 +411,12 @@ impl Caveat {
                 "Simulated: {device} rests on {sourced} numbers with a source, {fitted} fitted, {assumed} assumed."
             ),
             Caveat::NotSimulated { what } => format!("Not simulated: {what}."),
+            Caveat::TraceLeap { line, after } => {
+                format!(
+                    "Line {line} of the trace comes {:.1} days after the one before it.",
+                    after.as_secs_f64() / 86_400.0
+                )
+            }
             Caveat::Lab { device, kernel, clock } => {
                 format!("Lab: {device} under Linux {kernel} in an emulated machine: {clock}.")
             }
@@ -441,6 +471,9 @@ impl Caveat {
             Caveat::DepthBelowAsked { .. } => {
                 "Use an asynchronous engine, more threads, or believe the lower depth."
             }
+            Caveat::LoadNotFull { .. } => {
+                "For rates of a steady load use --ramp and --runtime instead of a count, and run longer."
+            }
             Caveat::GeneratorBound { .. } => "Use more threads, or a cheaper engine (io_uring with batches).",
             Caveat::Punted { .. } => "Use psync or libaio on this device; they cost less here.",
             Caveat::DeviceCountDiffers { .. } => {
@@ -483,6 +516,9 @@ impl Caveat {
                 "`iostack sim show DEVICE` lists them; measure a real one where you can."
             }
             Caveat::NotSimulated { .. } => "Expect a real system to differ by what it does.",
+            Caveat::TraceLeap { .. } => {
+                "Mend its time stamp if it is wrong, or replay with --replay-speed max, which reads none."
+            }
             Caveat::Lab { .. } => {
                 "Compare it with other runs of the lab only; `iostack lab cost` counts instructions exactly."
             }

@@ -41,6 +41,27 @@ pub struct Inside {
     /// What the host did; `None` of a device alone, whose host costs nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostUse>,
+    /// How full the load was; `None` where nothing was asked to be full, as in a replay at its own times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
+}
+
+/// Whether rate and latency belong to the load that was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// I/Os in flight while every thread submitted, mean.
+    pub in_flight: f64,
+    /// Rate times mean latency of what was counted: in steady state the same number, by Little's law.
+    pub little: f64,
+    /// Their distance as a share of `in_flight`.
+    pub residual: f64,
+    /// Share of the measured time in which every thread submitted, 0..=1.
+    pub full: f64,
+}
+
+impl Load {
+    /// Above this residual, rate and latency are those of another load than was asked for.
+    pub const RESIDUAL_MOST: f64 = 0.02;
 }
 
 /// What a simulated host spent. All figures cover the measured time.

@@ -168,7 +168,12 @@ impl<'a> Run<'_, 'a> {
             }
             let idle = self.in_flight == 0 && self.pausing == 0;
             assert!(!idle, "every actor of the application waits for another");
-            match self.bench.world.next() {
+            let happened = self.bench.world.next();
+            self.left -= 1;
+            if self.left == 0 {
+                self.look(self.bench.world.now());
+            }
+            match happened {
                 Happened::Completed(id) => self.completed(id),
                 Happened::Alarm(token) => self.rings(token),
                 Happened::Quiet => return Err(unserved(&self.bench.world, self.in_flight)),
@@ -193,7 +198,10 @@ impl<'a> Run<'_, 'a> {
                 self.group.board.close_slice(gauges);
                 self.next_slice(now);
             }
-            _ => self.stopped = true,
+            _ => {
+                self.stopped = true;
+                self.group.dries(&self.bench.world, self.measuring);
+            }
         }
     }
 
@@ -203,11 +211,12 @@ impl<'a> Run<'_, 'a> {
         self.bench.keep_spans();
         self.application.actors().begin();
         (self.group.open, self.group.looked, self.group.board.last) = (true, now, now);
+        self.group.begins_whole(now);
         self.next_slice(now);
     }
 
     fn next_slice(&mut self, now: Time) {
-        let end = now.saturating_add(self.group.slice);
+        let end = now.saturating_add(self.group.board.slice().0);
         if end < self.until {
             self.alarm(end, SLICE, 0);
         }
@@ -309,10 +318,12 @@ impl<'a> Run<'_, 'a> {
                 _ => self.counts.writes += 1,
             }
             if matches!(kind, Kind::Read | Kind::Write) {
-                self.group.board.enter(now);
                 // So that its completion knows.
                 sim.request_mut(id).user |= COUNTED;
             }
+        }
+        if matches!(kind, Kind::Read | Kind::Write) {
+            self.group.board.enter(now);
         }
     }
 
@@ -325,13 +336,11 @@ impl<'a> Run<'_, 'a> {
             self.group.board.count(request, submitted, now);
         } else if kind == Kind::Flush && submitted >= self.border {
             self.group.board.synced(now - submitted, now);
+        } else if matches!(kind, Kind::Read | Kind::Write) {
+            self.group.board.leave(request, now);
         }
         sim.release(id);
         self.in_flight -= 1;
-        self.left -= 1;
-        if self.left == 0 {
-            self.look(now);
-        }
         let actor = user >> CALLER_SHIFT;
         let of = &mut self.actors[actor as usize];
         if user & POSTED == 0 {

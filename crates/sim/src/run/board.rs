@@ -9,7 +9,7 @@
 //! latency, and the number in flight, integrated over time, is the sum of the times in flight (Little's law).
 
 use iostack_model::{Bins, Bytes, Direction, Flow, Gauge, InsideFlow, IntervalFlow, Nanos, Stage};
-use iostack_stats::Recorder;
+use iostack_stats::{Recorder, SERIES_MOST, halve_series};
 
 use crate::engine::{Kind, Request, STAGES, Time};
 
@@ -41,7 +41,7 @@ pub(super) struct Totals {
     pub(super) sync: Bins,
     pub(super) series: Vec<IntervalFlow>,
     pub(super) gauges: Vec<Gauge>,
-    /// Sum of the times in flight, ns.
+    /// Sum of the times in flight of those that count, ns.
     pub(super) flown: u128,
 }
 
@@ -57,11 +57,14 @@ pub(super) struct Board {
     closed: Vec<IntervalFlow>,
     gauges: Vec<Gauge>,
     recent: Option<Box<Recent>>,
+    /// Of all I/Os, also of those that do not count.
     in_flight: u64,
     /// When the number in flight changed last.
     changed: Time,
     /// Integral of the number in flight over time.
     area: u128,
+    /// Sum of the times in flight: of all, and of those that count.
+    flown_all: u128,
     flown: u128,
     /// Moment of the last completion.
     pub(super) last: Time,
@@ -83,12 +86,13 @@ impl Board {
             in_flight: 0,
             changed: 0,
             area: 0,
+            flown_all: 0,
             flown: 0,
             last: 0,
         }
     }
 
-    /// An I/O that counts was submitted.
+    /// An I/O was submitted.
     #[inline]
     pub(super) fn enter(&mut self, now: Time) {
         self.area += u128::from(self.in_flight * (now - self.changed));
@@ -96,12 +100,24 @@ impl Board {
         self.in_flight += 1;
     }
 
-    /// An I/O that counts has completed; it was meant to start at `start`.
+    /// An I/O has completed.
     #[inline]
-    pub(super) fn count(&mut self, request: &Request, start: Time, now: Time) {
+    pub(super) fn leave(&mut self, request: &Request, now: Time) {
         self.area += u128::from(self.in_flight * (now - self.changed));
         self.changed = now;
         self.in_flight -= 1;
+        self.flown_all += u128::from(now - request.submitted);
+    }
+
+    /// The integral of the number in flight until now, and that number.
+    pub(super) fn flight(&self, now: Time) -> (u128, u64) {
+        (self.area + u128::from(self.in_flight * (now - self.changed)), self.in_flight)
+    }
+
+    /// An I/O that counts has completed; it was meant to start at `start`.
+    #[inline]
+    pub(super) fn count(&mut self, request: &Request, start: Time, now: Time) {
+        self.leave(request, now);
         self.flown += u128::from(now - request.submitted);
         self.last = now;
         let direction = request.kind as usize;
@@ -188,6 +204,19 @@ impl Board {
             });
             self.gauges[index].values.push(value);
         }
+        if self.closed.len() == SERIES_MOST {
+            halve_series(&mut self.closed);
+            self.slice = self.slice + self.slice;
+            for gauge in &mut self.gauges {
+                // What was shown at the end of both.
+                gauge.values = gauge.values.chunks(2).filter_map(|pair| pair.last().copied()).collect();
+            }
+        }
+    }
+
+    /// Length of an element of the series, which grows with the time: see [`halve_series`].
+    pub(super) fn slice(&self) -> Nanos {
+        self.slice
     }
 
     /// True when an I/O completed in the open slice.
@@ -211,7 +240,7 @@ impl Board {
         }
         self.gauges.iter_mut().for_each(|gauge| gauge.values.truncate(self.closed.len()));
         assert!(self.in_flight == 0, "{} I/Os are missing at the end", self.in_flight);
-        let (area, sum) = (self.area, self.flown);
+        let (area, sum) = (self.area, self.flown_all);
         assert!(area == sum, "Little's law: {area} ns of numbers in flight, {sum} ns of times in flight");
         let flow = |direction: usize| Flow {
             bytes: Bytes(self.totals[direction].bytes),
@@ -225,7 +254,7 @@ impl Board {
             sync: self.sync.bins(),
             series: std::mem::take(&mut self.closed),
             gauges: std::mem::take(&mut self.gauges),
-            flown: sum,
+            flown: self.flown,
         }
     }
 

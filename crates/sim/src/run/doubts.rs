@@ -1,6 +1,6 @@
 //! Why might a simulated outcome mislead? Pure: the outcome in, caveats out.
 
-use iostack_model::{Caveat, Data, Engine, HostUse, Outcome};
+use iostack_model::{Caveat, Data, Engine, HostUse, Load, Outcome};
 
 use super::About;
 
@@ -10,9 +10,9 @@ type Asks = fn(&Outcome) -> bool;
 type Doubt = fn(&Outcome) -> Option<Caveat>;
 
 /// In the order of weight, as for a real target.
-const DOUBTS: &[Doubt] = &[failed, interrupted, depth_below_asked, rate_missed];
+const DOUBTS: &[Doubt] = &[failed, interrupted, load_not_full, depth_below_asked, rate_missed];
 
-/// What the simulation leaves out: whether the job asks for it, and what it is.
+/// What the simulation leaves out: whether the job asks for it, and what it is. `asked.rs` goes through all that can be asked.
 const LEFT_OUT: &[(Asks, &str)] = &[
     (
         |outcome| outcome.inside.as_ref().is_none_or(|inside| inside.host.is_none()),
@@ -30,6 +30,19 @@ const LEFT_OUT: &[(Asks, &str)] = &[
         |outcome| outcome.job.data != Data::Random && outcome.job.mix.write > 0,
         "what the data holds (the device neither compresses nor finds duplicates)",
     ),
+    (
+        |outcome| matches!(outcome.job.engine, Engine::IoUring { fixed_buffers: true, .. }),
+        "what fixed_buffers saves in the time of an I/O",
+    ),
+    (
+        |outcome| matches!(outcome.job.engine, Engine::IoUring { registered_files: true, .. }),
+        "what registered_files saves in the time of an I/O",
+    ),
+    (
+        |outcome| matches!(outcome.job.engine, Engine::IoUring { submit_poll: true, .. }),
+        "what submit_poll saves in the time of an I/O (its thread's clocks are counted)",
+    ),
+    (|outcome| !outcome.job.invalidate, "a page cache that holds anything at the start (invalidate = false)"),
     (|outcome| outcome.job.sync.o_sync || outcome.job.sync.o_dsync, "O_SYNC and O_DSYNC"),
     (|outcome| outcome.job.think.is_some_and(|think| think.spin.0 > 0), "thinking that burns CPU"),
 ];
@@ -52,6 +65,12 @@ pub(super) fn of(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<C
     caveats
 }
 
+/// The jobs of these names ask for several files.
+pub(super) fn of_files(outcome: &Outcome, several: &[&str]) -> Option<Caveat> {
+    let what = "several files (they are one region of the device)".to_owned();
+    several.contains(&outcome.job.name.as_str()).then_some(Caveat::NotSimulated { what })
+}
+
 fn failed(outcome: &Outcome) -> Option<Caveat> {
     let commonest = outcome.failures.iter().max_by_key(|failure| failure.count)?;
     let count = outcome.failures.iter().map(|failure| failure.count).sum();
@@ -61,6 +80,11 @@ fn failed(outcome: &Outcome) -> Option<Caveat> {
 fn interrupted(outcome: &Outcome) -> Option<Caveat> {
     let asked = outcome.job.runtime;
     outcome.interrupted.then_some(Caveat::Interrupted { after: outcome.elapsed, asked })
+}
+
+fn load_not_full(outcome: &Outcome) -> Option<Caveat> {
+    let Load { in_flight, little, residual, full } = outcome.inside.as_ref()?.load?;
+    (residual > Load::RESIDUAL_MOST).then_some(Caveat::LoadNotFull { in_flight, little, residual, full })
 }
 
 fn depth_below_asked(outcome: &Outcome) -> Option<Caveat> {
@@ -77,7 +101,8 @@ fn depth_below_asked(outcome: &Outcome) -> Option<Caveat> {
     } else if job.sync.fsync_every > 0 || job.sync.fdatasync_every > 0 {
         "each flush waits for an empty queue".to_owned()
     } else {
-        "some threads ended before the others".to_owned()
+        // What is left is that threads began late or ended early, which `load_not_full` says.
+        return None;
     };
     Some(Caveat::DepthBelowAsked { asked, achieved, reason })
 }

@@ -1,14 +1,16 @@
 //! What is counted of jobs that are reported as one?
 
-use iostack_model::{AppUse, Direction, Failure, FlashUse, HostUse, Job, LogEntry, Nanos, ResourceUse};
+use iostack_model::{AppUse, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, Nanos, ResourceUse};
 
 use super::board::Board;
+use super::load::Full;
 use super::worker::ramp_of;
 use super::{RunOptions, SimError};
 use crate::engine::{Request, Time, World};
 
-/// The stop flag is looked at so often.
-pub(super) const LOOK_EVERY: u64 = 1 << 16;
+/// The stop flag is looked at so often: with a completion of a drive that collects garbage in a tenth of a millisecond, a few
+/// times a second.
+const LOOK_EVERY: u64 = 1 << 12;
 
 /// Jobs that are reported as one.
 pub(super) struct Group<'a> {
@@ -18,7 +20,6 @@ pub(super) struct Group<'a> {
     pub(super) origin: Time,
     /// The series has started.
     pub(super) open: bool,
-    pub(super) slice: u64,
     /// No slice ends after it: what is still in flight then belongs to the last one.
     pub(super) until: Time,
     pub(super) workers_left: usize,
@@ -35,6 +36,12 @@ pub(super) struct Group<'a> {
     pub(super) app: Option<AppUse>,
     /// When progress was told last.
     pub(super) looked: Time,
+    /// When the load is full.
+    full: Full,
+    /// It is full when measuring starts: each job has a ramp.
+    ramped: bool,
+    /// What the resources did until the time was up, where measuring ends then.
+    resources: Option<Vec<ResourceUse>>,
 }
 
 /// What the device shows at the end of a group.
@@ -54,7 +61,6 @@ impl<'a> Group<'a> {
             board: Board::new(job.slice, watched),
             origin: Time::MAX,
             open: false,
-            slice: job.slice.0,
             until: 0,
             workers_left: 0,
             requests: 0,
@@ -67,6 +73,9 @@ impl<'a> Group<'a> {
             ended: None,
             app: None,
             looked: now,
+            full: Full::default(),
+            ramped: true,
+            resources: None,
         }
     }
 
@@ -75,14 +84,58 @@ impl<'a> Group<'a> {
         self.origin = self.origin.min(border);
         self.until = self.until.max(job.runtime.map_or(Time::MAX, |runtime| border + runtime.0));
         self.workers_left += job.threads as usize;
+        self.full.to_begin += job.threads as usize;
+        self.ramped &= ramp_of(job).0 > 0 && job.runtime.is_some() && !job.sync.end_fsync;
         self.jobs.push(job);
+    }
+
+    /// A thread, or the application, begins to measure.
+    pub(super) fn begins(&mut self, now: Time) {
+        self.full.begins(now, self.board.flight(now));
+    }
+
+    /// The application as a whole begins to measure.
+    pub(super) fn begins_whole(&mut self, now: Time) {
+        self.full.to_begin = 1;
+        self.begins(now);
+    }
+
+    /// A thread submits no more.
+    #[inline]
+    pub(super) fn dries(&mut self, world: &World, begun: bool) {
+        if !self.full.is_over() {
+            self.dries_first(world, begun);
+        }
+    }
+
+    #[cold]
+    fn dries_first(&mut self, world: &World, begun: bool) {
+        let now = world.now();
+        self.full.ends(now, self.board.flight(now));
+        if self.ramped && begun && now >= self.until {
+            self.resources = Some(world.resources());
+        }
+    }
+
+    /// Where measuring ends: with the last answer, unless the load was full from the start.
+    fn end_of_measuring(&self) -> Time {
+        if self.ramped { self.board.last.min(self.until) } else { self.board.last }
+    }
+
+    /// How full the load was, of what was counted.
+    pub(super) fn load(&self, elapsed: Nanos, flown: u128) -> Option<Load> {
+        self.full.told(elapsed, flown)
     }
 
     /// All has been measured: what does the device show?
     pub(super) fn end(&mut self, world: &World, begun: bool, events_before: u64) {
         self.ended = Some(Ended {
-            elapsed: Nanos(self.board.last.saturating_sub(self.origin)),
-            resources: if begun { world.resources() } else { Vec::new() },
+            elapsed: Nanos(self.end_of_measuring().saturating_sub(self.origin)),
+            resources: match self.resources.take() {
+                Some(resources) => resources,
+                None if begun => world.resources(),
+                None => Vec::new(),
+            },
             flash: world.flash(),
             gauges: world.gauges(),
             events: world.events() - events_before,
@@ -100,7 +153,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Completions between two looks at stop flag and progress.
+/// Completions and alarms between two looks at stop flag and progress.
 pub(super) fn looks_every(options: &RunOptions<'_>) -> u64 {
     let every = options.progress.map_or(LOOK_EVERY, |_| options.progress_every_requests.max(1));
     every.min(LOOK_EVERY)

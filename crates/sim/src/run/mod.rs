@@ -5,7 +5,9 @@
 //! ```
 //!
 //! The same jobs, report groups and meanings as in the real engine: what is in flight when measuring starts is not counted,
-//! what is in flight when the time is up is waited for and counted, a flush waits for an empty queue. Jobs after a stonewall
+//! what is in flight when the time is up is waited for and counted, a flush waits for an empty queue. With a ramp the load is
+//! full when measuring starts, and the measured time ends when the time is up: one load's worth of I/Os is left out at the
+//! start and one is counted at the end, so that the rate is that of the steady state (`load.rs`). Jobs after a stonewall
 //! find the device as those before it left it. The host costs nothing here: no system call, interrupt or thread takes time.
 //!
 //! On every run, in every build: no request is lost, the stages of each request add up to its latency, Little's law holds
@@ -14,11 +16,14 @@
 //! Start reading at [`run`], then `stage.rs`.
 
 mod app;
+#[cfg(test)]
+mod asked;
 mod board;
 mod doubts;
 mod error;
 mod group;
 mod limit;
+mod load;
 mod outcome;
 mod progress;
 mod proof;
@@ -93,6 +98,11 @@ pub fn run_world(
     options: &RunOptions<'_>,
 ) -> Result<Ran, SimError> {
     // As on a real block device: one file, whatever files the job names.
+    let several: Vec<&str> = jobs
+        .iter()
+        .filter(|job| job.files.len() > 1 || job.file_count > 1)
+        .map(|job| job.name.as_str())
+        .collect();
     let jobs: Vec<Job> =
         jobs.iter().map(|job| Job { files: Vec::new(), file_count: 1, ..job.clone() }).collect();
     let proof = world.sim.keeps_stamps().then(Proof::default);
@@ -125,7 +135,9 @@ pub fn run_world(
             _ => Stage::new(&mut bench, &jobs)?.run()?,
         };
         for group in groups {
-            outcomes.push(outcome::assemble(group, &bench.world, about, options.seed)?);
+            let mut outcome = outcome::assemble(group, &bench.world, about, options.seed)?;
+            outcome.caveats.extend(doubts::of_files(&outcome, &several));
+            outcomes.push(outcome);
         }
     }
     Ok(Ran { outcomes, timeline: bench.timeline() })

@@ -71,6 +71,8 @@ pub(super) fn assemble(
         group.ended.take().expect("a stage runs until all its groups have ended");
     let totals = group.board.finish(elapsed, gauges);
     check_utilisation(&resources);
+    let slice = group.board.slice();
+    let load = group.load(elapsed, totals.flown);
     let [read, write, trim] = totals.flows;
     let mut outcome = Outcome {
         job: Job { threads: group.jobs.iter().map(|job| job.threads).sum(), ..group.jobs[0].clone() },
@@ -98,6 +100,7 @@ pub(super) fn assemble(
         app: group.app,
         caveats: Vec::new(),
     };
+    outcome.job.slice = slice;
     outcome.job.mix = outcome.app.as_ref().map_or(outcome.job.mix, super::app::mix);
     outcome.iops = iops(&outcome);
     let mut inside = Inside {
@@ -113,6 +116,7 @@ pub(super) fn assemble(
         ..about.inside()
     };
     inside.limit = limit::of(&outcome, &inside);
+    inside.load = load;
     outcome.inside = Some(inside);
     outcome.caveats = caveats(&outcome, world, about);
     stable(outcome, group.late)

@@ -119,11 +119,16 @@ impl<'a> Replayer<'_, 'a, '_> {
         }]);
         self.bench.world.begin();
         self.bench.keep_spans();
-        let slice = self.group.slice;
-        self.bench.world.sim.alarm_at(slice, SLICE);
+        self.group.begins_whole(0);
+        self.bench.world.sim.alarm_at(self.group.board.slice().0, SLICE);
         self.fill()?;
         while self.in_flight > 0 || self.alarm != Time::MAX {
-            match self.bench.world.next() {
+            let happened = self.bench.world.next();
+            self.left -= 1;
+            if self.left == 0 {
+                self.look(self.bench.world.now());
+            }
+            match happened {
                 Happened::Completed(id) => self.completed(id)?,
                 Happened::Alarm(DUE) => {
                     self.alarm = Time::MAX;
@@ -135,7 +140,8 @@ impl<'a> Replayer<'_, 'a, '_> {
                     }
                     let gauges = self.bench.world.gauges();
                     self.group.board.close_slice(gauges);
-                    self.bench.world.sim.alarm_at(self.bench.world.now() + slice, SLICE);
+                    let end = self.bench.world.now().saturating_add(self.group.board.slice().0);
+                    self.bench.world.sim.alarm_at(end, SLICE);
                 }
                 Happened::Quiet => return Err(self.unserved()),
             }
@@ -148,7 +154,12 @@ impl<'a> Replayer<'_, 'a, '_> {
     fn fill(&mut self) -> Result<(), SimError> {
         let now = self.bench.world.now();
         while self.in_flight < self.depth && !self.stopped {
-            let Some(io) = self.ios.peek().cloned() else { return Ok(()) };
+            let Some(io) = self.ios.peek().cloned() else {
+                if self.speed.is_none() {
+                    self.group.dries(&self.bench.world, true);
+                }
+                return Ok(());
+            };
             let io = io.map_err(SimError::Trace)?;
             if let Some(speed) = self.speed {
                 let due = (io.at.0 as f64 / speed).round() as Time;
@@ -212,10 +223,6 @@ impl<'a> Replayer<'_, 'a, '_> {
         }
         sim.release(id);
         self.in_flight -= 1;
-        self.left -= 1;
-        if self.left == 0 {
-            self.look(now);
-        }
         if self.speed.is_none() { self.fill() } else { Ok(()) }
     }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use iostack_model::{Direction, Job, LogEntry, Nanos, Stage as Where};
 use iostack_workload::Op;
 
-use super::group::{Group, LOOK_EVERY, looks_every, unserved};
+use super::group::{Group, looks_every, unserved};
 use super::proof::{Proof, wrong};
 use super::worker::{Doing, FAILURES_MAX, Flight, Next, Worker};
 use super::{RunOptions, SimError};
@@ -24,6 +24,9 @@ const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 
 /// Nobody answers for an hour: that is no device any more.
 const STALL: u64 = 3_600_000_000_000;
+
+/// So much happens at one moment: time does not pass.
+const STANDING_MOST: u64 = 1 << 16;
 
 /// What an alarm is for, in the upper bits of its token; below, the stage's number modulo 2^8 and an index.
 const START: u32 = 0;
@@ -50,7 +53,7 @@ pub(super) struct Stage<'b, 'a> {
     /// Workers that are not done.
     running: usize,
     begun: bool,
-    /// Completions until the next look at the stop flag.
+    /// Completions and alarms until the next look at the stop flag.
     left: u64,
     /// Alarms of slices in the calendar.
     slices_ahead: usize,
@@ -135,7 +138,12 @@ impl<'b, 'a> Stage<'b, 'a> {
     /// Until no worker is left.
     fn go(&mut self) -> Result<(), SimError> {
         while self.running > 0 {
-            match self.bench.world.next() {
+            let happened = self.bench.world.next();
+            self.left -= 1;
+            if self.left == 0 {
+                self.look();
+            }
+            match happened {
                 Happened::Completed(id) => self.completed(id),
                 Happened::Alarm(token) => self.rings(token)?,
                 Happened::Quiet => return Err(self.unserved()),
@@ -204,6 +212,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         worker.begin(now);
         let group = &mut self.groups[worker.group];
         let at = worker.group;
+        group.begins(now);
         if !group.open {
             group.open = true;
             group.looked = now;
@@ -213,9 +222,9 @@ impl<'b, 'a> Stage<'b, 'a> {
     }
 
     fn next_slice(&mut self, group: usize, now: Time) {
-        let Group { slice, until, .. } = self.groups[group];
-        let end = now.saturating_add(slice);
-        if end < until {
+        let Group { board, until, .. } = &self.groups[group];
+        let end = now.saturating_add(board.slice().0);
+        if end < *until {
             self.slices_ahead += 1;
             self.alarm(end, SLICE, group);
         }
@@ -243,6 +252,9 @@ impl<'b, 'a> Stage<'b, 'a> {
         let now = self.bench.world.now();
         loop {
             let next = self.workers[index].next(now);
+            if now >= self.workers[index].until {
+                self.dries(index);
+            }
             match next {
                 Next::Submit(op, _) if self.workers[index].plain => self.submit_plain(index, op, now),
                 Next::Submit(op, start) => self.submit(index, op, start),
@@ -282,9 +294,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         self.last = now;
         let group = &mut self.groups[worker.group];
         group.requests += 1;
-        if worker.measuring {
-            group.board.enter(now);
-        }
+        group.board.enter(now);
     }
 
     fn flush(&mut self, index: usize) {
@@ -305,16 +315,15 @@ impl<'b, 'a> Stage<'b, 'a> {
             return self.completed_with_extras(index, id);
         }
         let (now, submitted) = (sim.now(), request.submitted);
+        let board = &mut self.groups[worker.group].board;
         if submitted >= worker.border {
-            self.groups[worker.group].board.count(request, submitted, now);
+            board.count(request, submitted, now);
+        } else {
+            board.leave(request, now);
         }
         sim.release(id);
         worker.in_flight -= 1;
         self.last = now;
-        self.left -= 1;
-        if self.left == 0 {
-            self.look();
-        }
         self.next_plain(index, now);
     }
 
@@ -328,9 +337,17 @@ impl<'b, 'a> Stage<'b, 'a> {
             }
             worker.until = now;
         }
-        if worker.in_flight == 0 {
+        let is_over = worker.in_flight == 0;
+        self.dries(index);
+        if is_over {
             self.over(index);
         }
+    }
+
+    /// The worker submits no more.
+    fn dries(&mut self, index: usize) {
+        let group = &mut self.groups[self.workers[index].group];
+        group.dries(&self.bench.world, self.begun);
     }
 
     #[inline]
@@ -342,18 +359,12 @@ impl<'b, 'a> Stage<'b, 'a> {
         worker.in_flight += 1;
         let group = &mut self.groups[worker.group];
         group.requests += 1;
-        if worker.measuring {
-            group.board.enter(now);
-        }
+        group.board.enter(now);
     }
 
     fn completed_with_extras(&mut self, index: usize, id: RequestId) {
         let now = self.bench.world.now();
         self.last = now;
-        self.left -= 1;
-        if self.left == 0 {
-            self.look();
-        }
         if self.bench.world.sim.request(id).kind == Kind::Flush {
             self.flushed(index, id);
             return;
@@ -397,6 +408,8 @@ impl<'b, 'a> Stage<'b, 'a> {
                     submit: Nanos(0),
                 });
             }
+        } else {
+            group.board.leave(request, now);
         }
         if let Some(proof) = &mut self.bench.proof {
             if direction != Direction::Read {
@@ -481,7 +494,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         let now = self.bench.world.now();
         let endless = |worker: &Worker<'_>| worker.doing == Doing::Running && worker.planned_ios.is_none();
         self.standing = if now == self.looked { self.standing + self.left } else { 0 };
-        self.timeless |= self.standing >= LOOK_EVERY && self.workers.iter().any(endless);
+        self.timeless |= self.standing >= STANDING_MOST && self.workers.iter().any(endless);
         self.looked = now;
         if self.timeless || options.stop.load(Ordering::Relaxed) {
             self.stop(now);

@@ -2,7 +2,7 @@
 //!
 //! `queueing`: closed forms and exact recursions. `laws`: what holds for every device. `determinism`: the same seed, the same
 //! bytes. `jobs`, `replays`: each option of a job, and recorded I/Os, on devices whose answer is known. `apps`: applications on
-//! platforms.
+//! platforms. `steady`: long runs, short runs, and the load in them.
 
 mod apps;
 mod determinism;
@@ -11,3 +11,4 @@ mod laws;
 mod parts;
 mod queueing;
 mod replays;
+mod steady;

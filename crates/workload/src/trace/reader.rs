@@ -18,6 +18,8 @@ const WINDOW: usize = 4096;
 const LINE_MAX: u64 = 16 << 10;
 /// A trim that is longer than a length can say becomes several of this.
 const TRIM_MAX: u64 = 1 << 30;
+/// Nothing happens for longer only where a time stamp is wrong.
+const LEAP_LEAST: Nanos = Nanos::secs(86_400);
 /// No device trims so much at once.
 const TRIM_LIMIT: u64 = 16 << 40;
 /// Where I/Os that wrap around begin again, in multiples of this, so that they stay aligned.
@@ -40,6 +42,8 @@ pub struct Trace {
     end: Option<TraceError>,
     is_over: bool,
     empty: u64,
+    /// The longest time without an I/O, when it is suspicious, and the line at its end.
+    leap: Option<(u64, Nanos)>,
 }
 
 /// An I/O that waits for those before it.
@@ -87,12 +91,18 @@ impl Trace {
             end: None,
             is_over: false,
             empty: 0,
+            leap: None,
         }
     }
 
     /// Reads and writes of no bytes at all, which were left out so far.
     pub fn empty(&self) -> u64 {
         self.empty
+    }
+
+    /// The line that comes a day or more after the one before it, as no recording does, and by how much; the worst one.
+    pub fn leap(&self) -> Option<(u64, Nanos)> {
+        self.leap
     }
 
     /// Lines read so far; somewhat more than have been returned.
@@ -124,6 +134,10 @@ impl Trace {
         let first = *self.first.get_or_insert(held.at);
         if held.at < self.last.max(first) {
             return Some(Err(self.out_of_order(&held)));
+        }
+        let pause = Nanos(held.at - self.last.max(first));
+        if pause >= self.leap.map_or(LEAP_LEAST, |(_, longest)| longest) {
+            self.leap = Some((held.line, pause));
         }
         self.last = held.at;
         let io = TraceIo { at: Nanos(held.at - first), ..held.io };

@@ -65,3 +65,15 @@ fn a_time_far_behind_is_an_error_and_no_guess() {
     assert!(said.starts_with("some.trace:10000: its time is "), "{said}");
     assert!(said.ends_with("sort the lines by time"), "{said}");
 }
+
+#[test]
+fn a_day_without_an_io_names_its_line() {
+    for (last, leap) in [("86400.9", None), ("86401", Some((4, 86_400))), ("900000", Some((4, 899_999)))] {
+        let text =
+            format!("0,8,4096,R,0\n0,8,4096,R,0.5\n0,8,4096,R,1\n0,8,4096,R,{last}\n0,8,4096,R,{last}\n");
+        let mut trace = open(Box::new(std::io::Cursor::new(text)), TraceFormat::Spc, "leap");
+        assert_eq!(trace.by_ref().filter(Result::is_ok).count(), 5);
+        let found = trace.leap().map(|(line, after)| (line, after.0 / 1_000_000_000));
+        assert_eq!(found, leap, "{last}");
+    }
+}

@@ -1,0 +1,103 @@
+//! Was the load full while it was measured?
+//!
+//! ```text
+//!   first thread begins ──► last one begins ═══ full ═══ first one submits no more ──► last answer
+//! ```
+//!
+//! While the load is full, the mean number in flight is what was asked for; before and after it is less. Rate and latency
+//! of the whole belong to the asked load only as far as Little's law holds between them: rate times latency is the number
+//! in flight.
+
+use iostack_model::{Load, Nanos};
+
+use crate::engine::Time;
+
+/// Integral of a number in flight over time, and the number.
+type Flight = (u128, u64);
+
+/// When the load of a report group is full.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Full {
+    /// Threads that have not begun.
+    pub(super) to_begin: usize,
+    from: Option<(Time, u128)>,
+    until: Option<(Time, Flight)>,
+}
+
+impl Full {
+    /// A thread begins to measure.
+    pub(super) fn begins(&mut self, now: Time, (area, _): Flight) {
+        self.to_begin -= 1;
+        if self.to_begin == 0 {
+            self.from = Some((now, area));
+        }
+    }
+
+    /// True when a thread submits no more.
+    pub(super) fn is_over(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// A thread submits no more; the first one counts.
+    pub(super) fn ends(&mut self, now: Time, flight: Flight) {
+        self.until.get_or_insert((now, flight));
+    }
+
+    /// Of a measured time of `elapsed`, in which the I/Os that count were in flight for `flown` in sum.
+    pub(super) fn told(&self, elapsed: Nanos, flown: u128) -> Option<Load> {
+        let (until, (area_until, number)) = self.until?;
+        // Some thread had ended before another began: the load was full at no time.
+        let (from, area_from) = self.from.filter(|&(from, _)| from <= until).unwrap_or((until, area_until));
+        let full = until - from;
+        let in_flight = if full == 0 { number as f64 } else { (area_until - area_from) as f64 / full as f64 };
+        if in_flight <= 0.0 || elapsed.0 == 0 {
+            return None;
+        }
+        let little = flown as f64 / elapsed.0 as f64;
+        Some(Load {
+            in_flight,
+            little,
+            residual: (little - in_flight).abs() / in_flight,
+            full: (full as f64 / elapsed.0 as f64).min(1.0),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two threads with 4 in flight each, of which the second ends when the first has half of its time before it.
+    fn two(first_ends: Time) -> Full {
+        let mut full = Full { to_begin: 2, ..Full::default() };
+        full.begins(0, (0, 0));
+        full.begins(0, (0, 0));
+        full.ends(first_ends, (u128::from(first_ends) * 8, 8));
+        full.ends(first_ends * 2, (u128::from(first_ends) * 12, 4));
+        full
+    }
+
+    #[test]
+    fn a_tail_without_full_load_is_told_and_breaks_littles_law() {
+        let load = two(100).told(Nanos(200), 100 * 8 + 100 * 4).expect("it ended");
+        assert_eq!(load, Load { in_flight: 8.0, little: 6.0, residual: 0.25, full: 0.5 });
+    }
+
+    #[test]
+    fn a_load_that_is_full_to_the_end_obeys_it() {
+        let load = two(100).told(Nanos(100), 100 * 8).expect("it ended");
+        assert_eq!(load, Load { in_flight: 8.0, little: 8.0, residual: 0.0, full: 1.0 });
+    }
+
+    #[test]
+    fn a_load_that_was_never_full_is_held_against_what_was_in_flight_when_it_first_fell() {
+        let load = two(0).told(Nanos(10), 40).expect("it ended");
+        assert_eq!(load, Load { in_flight: 8.0, little: 4.0, residual: 0.5, full: 0.0 });
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_load_without_end_or_time() {
+        assert_eq!(Full::default().told(Nanos(10), 10), None);
+        assert_eq!(two(0).told(Nanos(0), 0), None);
+    }
+}
