@@ -225,6 +225,7 @@ impl OpenSlice {
 
     fn join(&mut self, next: &OpenSlice) {
         self.latency.absorb(&next.latency);
+        self.flow.waiting += next.flow.waiting;
         for direction in 0..3 {
             self.flow.ios[direction] += next.flow.ios[direction];
             self.flow.bytes[direction] += next.flow.bytes[direction];

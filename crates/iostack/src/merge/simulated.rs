@@ -139,7 +139,7 @@ fn task(asked: &Asked<'_>, subsystem: Option<&str>, callers: u32, bytes: Bytes) 
         block_sizes: BlockSizes::all(bytes),
         ..job(asked)
     };
-    Task { device: asked.name.to_owned(), changes, jobs: Ok(vec![job]) }
+    Task { device: asked.name.to_owned(), changes, jobs: Ok(vec![job]), steady: false }
 }
 
 fn job(asked: &Asked<'_>) -> Job {

@@ -56,7 +56,7 @@ fn point(curve: &Curve, at: &str) -> Planned {
         Parts { jobs: &file, sections: &[], device: &curve.device, changes: &changes, options: &options };
     let command = command::of(&parts);
     let jobs = jobs(curve, &options);
-    let task = Task { device: curve.device.clone(), changes, jobs };
+    let task = Task { device: curve.device.clone(), changes, jobs, steady: false };
     Planned { curve: curve.name.clone(), at: at.to_owned(), command, task }
 }
 

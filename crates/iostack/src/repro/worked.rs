@@ -78,7 +78,7 @@ mod tests {
 
     fn task(changes: &[(&str, &str)]) -> Task {
         let changes = changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        Task { device: "lab:tmerge".to_owned(), changes, jobs: Ok(Vec::new()) }
+        Task { device: "lab:tmerge".to_owned(), changes, jobs: Ok(Vec::new()), steady: false }
     }
 
     #[test]

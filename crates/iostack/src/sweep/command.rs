@@ -5,7 +5,11 @@
 
 use std::path::PathBuf;
 
+use iostack_model::Outcome;
 use iostack_report::text::quoted;
+
+use super::pool::Task;
+use crate::what_if::steady;
 
 /// What the command is made of.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +41,19 @@ pub(crate) fn of(parts: &Parts<'_>) -> String {
         words.push("--set".to_owned());
         words.push(quoted(&format!("{key}={value}")));
     }
-    for (name, value) in parts.options {
-        words.push(format!("--{}", name.replace('_', "-")));
-        words.push(quoted(value));
+    words.join(" ") + &flags(parts.options)
+}
+
+/// The command of a task that was run in steady state, with the window that was found.
+pub(crate) fn in_window(command: String, task: &Task, outcome: Option<&Outcome>) -> String {
+    match outcome {
+        Some(outcome) if task.steady => command + &flags(&steady::window(&outcome.job)),
+        _ => command,
     }
-    words.join(" ")
+}
+
+fn flags(options: &[(String, String)]) -> String {
+    options.iter().map(|(name, value)| format!(" --{} {}", name.replace('_', "-"), quoted(value))).collect()
 }
 
 #[cfg(test)]

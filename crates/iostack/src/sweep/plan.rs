@@ -10,6 +10,7 @@ use super::axis::{self, DEVICE, is_parameter};
 use super::command::{self, Parts};
 use super::pool::Task;
 use crate::job::gather;
+use crate::what_if::steady;
 
 /// What was asked for, before anything is varied.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +99,8 @@ fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Plan
         options: &options,
     };
     let command = command::of(&parts);
-    Planned { settings, command, task: Task { device, changes, jobs } }
+    let steady = base.jobs.is_empty() && !steady::ends(&options);
+    Planned { settings, command, task: Task { device, changes, jobs, steady } }
 }
 
 /// What others refine comes first, as when the command is typed.

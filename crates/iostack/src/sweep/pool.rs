@@ -13,6 +13,8 @@ use iostack_model::{Job, Nanos, Outcome, Progress};
 use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::Sheet;
 
+use crate::what_if::steady;
+
 /// Requests between two looks at the stop flag.
 const PROGRESS_EVERY: u64 = 1 << 18;
 
@@ -25,6 +27,8 @@ pub(crate) struct Task {
     pub(crate) changes: Vec<(String, String)>,
     /// What is asked, or why nothing can be.
     pub(crate) jobs: Result<Vec<Job>, String>,
+    /// It is one job without an end, which is run in steady state.
+    pub(crate) steady: bool,
 }
 
 /// What a simulation gave.
@@ -116,6 +120,11 @@ fn one(task: &Task, stop: &AtomicBool, report: &dyn Fn(&Progress)) -> Given {
         progress: Some(report),
         progress_every_requests: PROGRESS_EVERY,
     };
+    if let ([job], true) = (&jobs[..], task.steady) {
+        return steady::settle(&sheet, job, &options)
+            .map(|outcome| vec![outcome])
+            .map_err(|error| error.to_string());
+    }
     let ran = iostack_sim::run::run(&sheet, jobs, &options).map_err(|error| error.to_string())?;
     Ok(ran.outcomes)
 }
@@ -168,7 +177,7 @@ mod tests {
     fn task(device: &str, changes: &[(&str, &str)], io_count: u64) -> Task {
         let changes = changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let job = Job { io_count: Some(io_count), ..Job::default() };
-        Task { device: device.to_owned(), changes, jobs: Ok(vec![job]) }
+        Task { device: device.to_owned(), changes, jobs: Ok(vec![job]), steady: false }
     }
 
     fn quiet(tasks: &[Task], parallel: usize) -> Vec<Option<Given>> {

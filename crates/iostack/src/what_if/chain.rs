@@ -10,6 +10,7 @@ use crate::sweep::axis::is_parameter;
 use crate::sweep::command::{self, Parts};
 use crate::sweep::plan::{Base, in_order};
 use crate::sweep::pool::Task;
+use crate::what_if::steady;
 
 /// One run of the chain.
 #[derive(Clone, Debug)]
@@ -105,6 +106,7 @@ impl State {
             device: base.device.to_owned(),
             changes: self.changes.clone(),
             jobs: Ok(self.jobs.clone()),
+            steady: base.jobs.is_empty() && !steady::ends(&self.options),
         };
         Ok(Link { name, changes, command: command::of(&parts), task })
     }

@@ -1,23 +1,19 @@
 //! Which job makes something full?
 //!
 //! 4 KiB random reads from enough threads that every core and every drive has work, a few deep at first and deeper until a
-//! resource is used up. Bounded by its requests, so that it takes a second or two.
+//! resource is used up. The job has no end: it is run in steady state.
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::Outcome;
-use iostack_sim::run::{self, RunOptions};
+use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::Sheet;
 
+use super::steady;
 use crate::job::gather;
 
 /// Depths that are tried, each thread's.
 const DEPTHS: [u64; 3] = [32, 128, 512];
-/// Requests of a try, unless the depth needs more.
-const REQUESTS: u64 = 40_000;
-/// Requests for each place in the queues, so that the filling of the queues at first weighs little.
-const TURNS: u64 = 40;
 /// From this busy share on a resource is used up.
 const FULL: f64 = 0.9;
 
@@ -40,20 +36,6 @@ pub(crate) fn plain(sheets: &[Sheet], more: &[(String, String)]) -> Vec<(String,
     with(job(threads(sheets), DEPTHS[0]), more)
 }
 
-/// The options as asked; a job from flags that says no end ends after some requests.
-pub(crate) fn bounded(options: &[(String, String)], files: &[PathBuf]) -> Vec<(String, String)> {
-    let ends = ["io_count", "runtime", "io_limit", "size", "app"];
-    let ends = !files.is_empty() || options.iter().any(|(key, _)| ends.contains(&key.as_str()));
-    let count =
-        |key: &str| options.iter().find(|(other, _)| other == key).and_then(|(_, value)| value.parse().ok());
-    if ends {
-        return options.to_vec();
-    }
-    let each =
-        (REQUESTS / count("threads").unwrap_or(1).max(1)).max(TURNS * count("queue_depth").unwrap_or(1));
-    with(options.to_vec(), &[("io_count".to_owned(), each.to_string())])
-}
-
 fn with(mut options: Vec<(String, String)>, more: &[(String, String)]) -> Vec<(String, String)> {
     options.retain(|(key, _)| more.iter().all(|(other, _)| other != key));
     options.extend_from_slice(more);
@@ -74,12 +56,10 @@ fn number(sheet: &Sheet, key: &str) -> u64 {
 }
 
 fn job(threads: u64, depth: u64) -> Vec<(String, String)> {
-    let each = (REQUESTS / threads).max(TURNS * depth);
     let pair = |key: &str, value: String| (key.to_owned(), value);
     let mut options = vec![
         pair("pattern", "random".to_owned()),
         pair("block_size", "4k".to_owned()),
-        pair("io_count", each.to_string()),
         pair("engine", "libaio".to_owned()),
         pair("queue_depth", depth.to_string()),
     ];
@@ -91,8 +71,8 @@ fn job(threads: u64, depth: u64) -> Vec<(String, String)> {
 
 fn fills(sheet: &Sheet, options: &[(String, String)], stop: &AtomicBool) -> bool {
     let Ok(gathered) = gather::gather(&[], &[], options, false, 1) else { return false };
-    let ran = run::run(sheet, &gathered.jobs, &RunOptions { stop, ..RunOptions::seeded(1) });
-    ran.is_ok_and(|ran| ran.outcomes.last().is_some_and(is_full))
+    let seen = steady::glance(sheet, &gathered.jobs[0], &RunOptions { stop, ..RunOptions::seeded(1) });
+    seen.is_ok_and(|outcome| is_full(&outcome))
 }
 
 /// True when a resource of the run is used up.
@@ -119,15 +99,5 @@ mod tests {
         // Nothing of it can be full: the deepest is tried and kept.
         let none = super::options(&sheets(&["zero"]), &[], &stop);
         assert!(none.contains(&("queue_depth".to_owned(), "512".to_owned())), "{none:?}");
-    }
-
-    #[test]
-    fn a_job_without_an_end_gets_one() {
-        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        let asked = [pair("pattern", "random"), pair("threads", "4")];
-        assert!(bounded(&asked, &[]).contains(&pair("io_count", "10000")));
-        let ends = [pair("runtime", "1s")];
-        assert_eq!(bounded(&ends, &[]), ends);
-        assert_eq!(bounded(&asked, &["job.fio".into()]), asked);
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!   --set, --step, --named ──► chain: one run a step, cumulative ──► pool: several at once ──► WhatIf
 //!                                  ▲
-//!                fill: a job that makes something full, when none was asked for
+//!                fill: a job that makes something full, when none was asked for; steady: how long it must run
 //! ```
 //!
 //! All that was typed is held against the target's sheet before anything runs. Start reading at [`chain::chain`].
@@ -11,6 +11,7 @@
 pub(crate) mod chain;
 pub(crate) mod fill;
 pub(crate) mod named;
+pub(crate) mod steady;
 pub(crate) mod typed;
 
 use std::sync::atomic::Ordering;
@@ -18,6 +19,7 @@ use std::sync::atomic::Ordering;
 use iostack_model::{SCHEMA, WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
 use iostack_sim::sheet::Sheet;
 
+use crate::sweep::command;
 use crate::sweep::pool::{Given, Task};
 use crate::sweep::watch::watched;
 use crate::talk::Talk;
@@ -77,10 +79,11 @@ fn step(link: Link, given: Option<Given>) -> WhatIfStep {
         Some(Err(error)) => (None, Some(error)),
         None => (None, None),
     };
+    let command = command::in_window(link.command, &link.task, outcome.as_ref());
     WhatIfStep {
         name: link.name,
         changes: link.changes,
-        command: link.command,
+        command,
         figures: outcome.as_ref().map(WhatIfFigures::of),
         outcome,
         error,

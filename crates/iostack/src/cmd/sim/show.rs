@@ -17,7 +17,7 @@ use crate::sweep::command::{self, Parts};
 use crate::sweep::pool::Task;
 use crate::sweep::watch::watched;
 use crate::talk::{Talk, data};
-use crate::what_if::fill;
+use crate::what_if::{fill, steady};
 
 /// Arguments of `iostack sim show`.
 #[derive(clap::Args)]
@@ -106,21 +106,20 @@ fn one_run(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<(Outcome, String)> 
     let files: Vec<PathBuf> = args.job.iter().cloned().collect();
     let given = &args.flags.options;
     let asked = !files.is_empty() || given.iter().any(|(key, _)| key != "seed");
-    let options = if asked {
-        fill::bounded(given, &files)
-    } else {
-        fill::options(std::slice::from_ref(sheet), given, stop)
-    };
+    let options = if asked { given.clone() } else { fill::options(std::slice::from_ref(sheet), given, stop) };
     let jobs = gather::gather(&files, &[], &options, false, iostack_host::machine().cpu.cores_online)?.jobs;
     let changes = args.chosen.changes()?;
     let device = args.chosen.name();
     let command =
         command::of(&Parts { jobs: &files, sections: &[], device, changes: &changes, options: &options });
-    let task = Task { device: device.to_owned(), changes, jobs: Ok(jobs) };
-    let given = watched(&[task], &[device.to_owned()], 1, &Talk::new(true)).pop().flatten();
+    let steady = files.is_empty() && !steady::ends(&options);
+    let task = Task { device: device.to_owned(), changes, jobs: Ok(jobs), steady };
+    let given =
+        watched(std::slice::from_ref(&task), &[device.to_owned()], 1, &Talk::new(true)).pop().flatten();
     match given {
         Some(Ok(outcomes)) => {
             let last = outcomes.into_iter().last().context("a job has an outcome")?;
+            let command = command::in_window(command, &task, Some(&last));
             Ok((last, command))
         }
         Some(Err(error)) => bail!("{error}; --no-run draws without a run"),

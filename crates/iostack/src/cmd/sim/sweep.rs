@@ -11,6 +11,7 @@ use crate::exit::Ended;
 use crate::job::flags::JobFlags;
 use crate::save;
 use crate::simulate::{EXAMPLE, changes};
+use crate::sweep::command;
 use crate::sweep::plan::{self, Base, Planned};
 use crate::sweep::pool::Task;
 use crate::sweep::watch::{parallel, watched};
@@ -104,7 +105,8 @@ fn simulate(planned: Vec<Planned>, asked: Option<usize>, talk: &Talk) -> (Vec<Sw
             Some(Err(error)) => (Vec::new(), Some(error)),
             None => (Vec::new(), None),
         };
-        SweepPoint { settings: point.settings, command: point.command, outcomes, error }
+        let command = command::in_window(point.command, &point.task, outcomes.last());
+        SweepPoint { settings: point.settings, command, outcomes, error }
     });
     (points.collect(), interrupted)
 }

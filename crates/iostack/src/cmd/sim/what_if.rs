@@ -151,8 +151,7 @@ fn ready(
     // Options alone leave the rest of the job as it is; a job of a file is what its file says.
     let asked = !args.jobs.is_empty() || options.iter().any(|(key, _)| key != "seed");
     if asked {
-        let bounded = fill::bounded(options, &args.jobs);
-        return Ok(Ready::new(device, &sheets[0], card, chain_of(&bounded)?));
+        return Ok(Ready::new(device, &sheets[0], card, chain_of(options)?));
     }
     chain_of(&fill::plain(&sheets, options))?;
     let stop = iostack_host::signals::stop_flag();
