@@ -16,3 +16,6 @@ pub mod ladder;
 pub mod layers;
 pub mod stages;
 mod sys;
+
+/// Of a process: whose work is missing.
+const CHILDREN: &str = "Its children are not followed: look at each with a --pid of its own.";

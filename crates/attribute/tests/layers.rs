@@ -3,12 +3,18 @@
 mod common;
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{Helper, Paranoid, spin};
 use iostack_attribute::ladder;
 use iostack_attribute::layers::{LayerError, LayerTrace, Subject};
-use iostack_model::{Carrier, Ladder, LaneRequest, Layers, Observer, Rung, Storage};
+use iostack_engine::Control;
+use iostack_model::{
+    Bytes, Carrier, Job, Ladder, LaneRequest, Layers, Nanos, Observer, Rung, Storage, Target, TargetKind,
+};
 
 const TSC_HZ: u64 = 1_000_000_000;
 const NOBODY: u32 = 65534;
@@ -152,12 +158,16 @@ fn helper_spin() {
 
 /// Attaches to a helper, lets it work, and gives what both say.
 fn foreign(ladder: &Ladder) -> (Layers, Duration) {
-    let mut helper = Helper::start("helper_spin", None, &[]).expect("our own program runs");
+    foreign_doing("helper_spin", &Storage::default(), ladder)
+}
+
+fn foreign_doing(what: &str, storage: &Storage, ladder: &Ladder) -> (Layers, Duration) {
+    let mut helper = Helper::start(what, None, &[]).expect("our own program runs");
     let pid = helper.child.id();
     // It is past its start when it waits for input.
     std::thread::sleep(Duration::from_millis(200));
-    let trace = LayerTrace::start(Subject::Process { pid }, &Storage::default(), ladder, TSC_HZ, 0)
-        .expect("the helper waits");
+    let trace =
+        LayerTrace::start(Subject::Process { pid }, storage, ladder, TSC_HZ, 0).expect("the helper waits");
     let mut input = helper.child.stdin.take().expect("piped");
     input.write_all(b"go\n").expect("the helper listens");
     let known = helper.line("KNOWN ").expect("the helper tells");
@@ -172,6 +182,81 @@ fn all_threads_of_a_foreign_process_are_found_within_2_percent() {
     let (layers, known) = foreign(&ladder);
     assert!(layers.subject.starts_with("process "), "{}", layers.subject);
     close(&layers, known, 0.02);
+}
+
+#[test]
+#[ignore = "helper: a program of few reads, beside which another is busy"]
+fn helper_few_reads() {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let file = std::fs::File::open("/proc/self/exe").expect("a running program has a file");
+    let mut block = vec![0; 4096];
+    let mut read = || {
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut block, 0).expect("it is longer than a block");
+    };
+    let mut own = Duration::ZERO;
+    for _ in 0..100 {
+        own += spin(Duration::from_millis(1), &mut read);
+        std::thread::sleep(Duration::from_millis(4));
+    }
+    println!("KNOWN {}", own.as_nanos());
+    std::io::stdin().read_line(&mut line).unwrap();
+}
+
+/// Direct reads of a file of its own, until told to stop.
+struct Neighbour {
+    stop: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<u64>>,
+    path: PathBuf,
+}
+
+impl Neighbour {
+    fn start() -> Neighbour {
+        let name = format!("neighbour-{}", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let size = Bytes(16 << 20);
+        iostack_engine::lay_out(&path, size, &iostack_model::Data::Random, 1, &Control::none())
+            .expect("the build directory has room");
+        let job = Job { time_based: true, runtime: Some(Nanos::secs(60)), ..Job::default() };
+        let job = Job { size: Some(iostack_model::Amount::Bytes(size)), queue_depth: 1, ..job };
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let target = Target { kind: TargetKind::File, path: path.clone() };
+        let storage = iostack_host::storage(&path).expect("it is there");
+        let thread = std::thread::spawn(move || {
+            let control = Control { stop: &stopped, ..Control::none() };
+            let files = vec![vec![target.path.clone()]];
+            let outcome = iostack_engine::run_job(&job, &target, &storage, files, &control);
+            outcome.expect("a file of our own can be read").ios()
+        });
+        Neighbour { stop, thread: Some(thread), path }
+    }
+
+    fn ios(mut self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().expect("joined once").join().expect("it only reads")
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _gone_already = std::fs::remove_file(&self.path);
+    }
+}
+
+#[test]
+fn a_program_beside_a_busy_neighbour_is_told_its_own_clocks() {
+    let name = "a_program_beside_a_busy_neighbour_is_told_its_own_clocks";
+    let Some(ladder) = ladder_with(name, Rung::Tracing) else { return };
+    let neighbour = Neighbour::start();
+    let storage = iostack_host::storage(&neighbour.path).expect("it is there");
+    let (layers, known) = foreign_doing("helper_few_reads", &storage, &ladder);
+    assert!(neighbour.ios() > 100, "the neighbour was busy");
+    close(&layers, known, 0.05);
+    assert!(layers.clocks.exact);
+    assert_eq!(layers.clocks.total(), layers.clocks.tasks, "a program of plain calls has no other threads");
+    println!("beside: {:?}", layers.clocks.beside);
 }
 
 #[test]
@@ -280,7 +365,7 @@ fn look_ups(span: Duration) -> f64 {
     let mut count = 0_u64;
     let at_work = spin(span, || {
         count += 1;
-        let _found = std::hint::black_box(std::path::Path::new("/proc/self/status")).symlink_metadata();
+        let _found = std::hint::black_box(Path::new("/proc/self/status")).symlink_metadata();
     });
     count as f64 / at_work.as_secs_f64()
 }

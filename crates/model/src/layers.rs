@@ -46,17 +46,20 @@ pub struct StackRow {
     pub samples: u64,
 }
 
-/// CPU time that served the subject.
+/// CPU time of the subject, and what ran beside it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clocks {
     /// On a CPU in the subject's threads, in the kernel or not.
     pub tasks: Nanos,
-    /// In interrupts of the device that came while other threads or none ran.
+    /// In interrupts of the devices that came while other threads or none ran: only where the subject is the machine.
     pub interrupts: Nanos,
-    /// In kernel threads that served it (loop workers, write-back, journals, `io_uring` workers).
+    /// In kernel threads that are the subject's: its own workers of `io_uring`; of the machine, all.
     pub kernel_threads: Nanos,
     /// Those kernel threads, largest first.
     pub kernel_thread_names: Vec<(String, Nanos)>,
+    /// What may have served the subject or anybody else.
+    #[serde(default)]
+    pub beside: Beside,
     /// Time with nothing to do that was spent polling, kept out of the rest.
     pub idle_polling: Nanos,
     /// True when bracketed; false when it is the number of samples times their period, or the kernel's tick accounts.
@@ -66,9 +69,27 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// All that served the subject.
+    /// All that is the subject's.
     pub fn total(&self) -> Nanos {
         self.tasks + self.interrupts + self.kernel_threads
+    }
+}
+
+/// CPU time of I/O whose owner is not known: it is in no sum.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// In interrupts of the devices, outside the subject's threads.
+    pub interrupts: Nanos,
+    /// In kernel threads that did I/O (loop workers, write-back, journals), by the share of their samples that did.
+    pub kernel_threads: Nanos,
+    /// Those kernel threads, largest first.
+    pub kernel_thread_names: Vec<(String, Nanos)>,
+}
+
+impl Beside {
+    /// All of it.
+    pub fn total(&self) -> Nanos {
+        self.interrupts + self.kernel_threads
     }
 }
 
@@ -116,7 +137,7 @@ pub struct Layers {
     pub rate_hz: u32,
     /// `cpu-clock` or `cycles`.
     pub event: String,
-    /// Samples taken of the subject (its threads, its interrupts, its kernel threads).
+    /// Samples taken of the subject: what is in `clocks.total()`.
     pub samples: u64,
     /// Samples lost.
     pub lost: u64,

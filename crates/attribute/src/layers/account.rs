@@ -1,20 +1,25 @@
 //! How much time was it, and which samples split which part of it? Pure.
 //!
 //! ```text
-//!   subject's threads:  their time, without the device's interrupts in it ──► all samples of them
-//!   kernel threads:     time of a family x share of its samples with an I/O layer in the stack ──► these samples
-//!   soft interrupts:    their time outside the subject's threads ──► samples of them
+//!   subject's threads:  their time, without the devices' interrupts in it ──► all samples of them
+//!   its own workers:    their time, by family ──► all samples of them
 //!   hard interrupts:    no timer samples them; their time goes to the layer `interrupt` as a whole
+//!
+//!   kernel threads:     time of a family x share of its samples with an I/O layer in the stack ─┐
+//!   interrupts:         their time outside the subject's threads ──────────────────────────────┴► beside, in no sum
 //! ```
+//!
+//! Who the last two work for is not known: a neighbour's I/O looks like the subject's there. Where the subject is the
+//! machine, they are its own.
 
 use std::collections::{BTreeMap, HashMap};
 
-use iostack_model::{Clocks, Nanos};
+use iostack_model::{Beside, Clocks, Nanos};
 
 use super::Subject;
 use super::readings::Readings;
 use super::sampler::{Key, Owner, Scope, Store};
-use super::totals::{Snapshot, ThreadTime};
+use super::totals::{Role, Snapshot, ThreadTime};
 
 /// The time, and the parts of it that samples split.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +31,7 @@ pub(crate) struct Account {
     pub(crate) interrupt: Nanos,
     /// The device's hard interrupts, which no sample splits.
     pub(crate) hard_interrupts: Nanos,
-    /// Each kernel thread's place in `clocks.kernel_thread_names`, whose times its samples split.
+    /// Each own worker's place in `clocks.kernel_thread_names`, whose times its samples split.
     pub(crate) families: HashMap<u32, usize>,
 }
 
@@ -43,6 +48,8 @@ pub(crate) struct Facts<'a> {
 /// Samples of one kernel thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorkerSamples {
+    /// It is the subject's own.
+    pub(crate) own: bool,
     pub(crate) all: u64,
     /// With an I/O layer in the stack.
     pub(crate) serving: u64,
@@ -63,8 +70,9 @@ impl Counts {
         for (key, &count) in &store.counts {
             match key.owner {
                 Owner::Subject => counts.subject += count,
-                Owner::Worker(thread) => {
+                Owner::OwnWorker(thread) | Owner::Worker(thread) => {
                     let worker = counts.workers.entry(thread).or_default();
+                    worker.own |= matches!(key.owner, Owner::OwnWorker(_));
                     worker.all += count;
                     worker.serving += if serves(key) { count } else { 0 };
                 }
@@ -86,7 +94,7 @@ pub(crate) fn account(facts: &Facts<'_>, counts: &Counts, name: impl Fn(u32) -> 
 }
 
 fn bracketed(facts: &Facts<'_>, counts: &Counts, exact: &Snapshot) -> Account {
-    let ours = || exact.threads.values().filter(|thread| !thread.worker);
+    let ours = || exact.threads.values().filter(|thread| thread.role == Role::Subject);
     let tasks = ours().fold(Nanos(0), |sum, thread| sum + thread.time);
     let inside = ours().fold(Nanos(0), |sum, thread| sum + thread.interrupts).min(tasks);
     let (inside, mut hard) =
@@ -95,8 +103,19 @@ fn bracketed(facts: &Facts<'_>, counts: &Counts, exact: &Snapshot) -> Account {
     if counts.interrupt == 0 {
         (hard, soft) = (hard + soft, Nanos(0));
     }
-    let times = exact.threads.iter().filter(|(_, thread)| thread.worker);
-    let workers = workers(facts.subject, counts, times.map(|(&number, thread)| (number, thread.clone())));
+    let outside = exact.interrupts + exact.softirqs;
+    let machine = facts.subject == Subject::Machine;
+    let (interrupts, beside) = if machine { (outside, Nanos(0)) } else { (Nanos(0), outside) };
+    if !machine {
+        (hard, soft) = (Nanos(0), Nanos(0));
+    }
+    let times = exact.threads.iter().filter(|(_, thread)| thread.role != Role::Subject);
+    let workers = workers(counts, times.map(|(&number, thread)| (number, thread.clone())));
+    let how = if machine {
+        "all switches of the scheduler and the devices' interrupts, bracketed by BPF"
+    } else {
+        "its threads' switches, bracketed by BPF"
+    };
     Account {
         subject: tasks - inside,
         interrupt: soft,
@@ -104,11 +123,12 @@ fn bracketed(facts: &Facts<'_>, counts: &Counts, exact: &Snapshot) -> Account {
         families: workers.families,
         clocks: Clocks {
             tasks,
-            interrupts: exact.interrupts + exact.softirqs,
-            kernel_threads: workers.names.iter().fold(Nanos(0), |sum, (_, time)| sum + *time),
-            kernel_thread_names: workers.names,
+            interrupts,
+            kernel_threads: sum(&workers.own),
+            kernel_thread_names: workers.own,
+            beside: Beside { interrupts: beside, ..workers.beside },
             exact: true,
-            how: "switches of the scheduler and the device's interrupts, bracketed by BPF".to_owned(),
+            how: how.to_owned(),
             ..Clocks::default()
         },
     }
@@ -123,41 +143,60 @@ fn family_of(name: &str) -> String {
     }
 }
 
-/// Families of kernel threads, largest first, and each thread's place among them.
+/// Families of kernel threads.
 #[derive(Default)]
 struct Workers {
-    names: Vec<(String, Nanos)>,
+    /// The subject's, largest first, and each thread's place among them.
+    own: Vec<(String, Nanos)>,
     families: HashMap<u32, usize>,
+    beside: Beside,
 }
 
-/// The time of each family times the share of its samples that serve.
-fn workers(subject: Subject, counts: &Counts, times: impl Iterator<Item = (u32, ThreadTime)>) -> Workers {
-    #[derive(Default)]
-    struct Family {
-        time: Nanos,
-        all: u64,
-        serving: u64,
-        threads: Vec<u32>,
-    }
-    let mut families: BTreeMap<String, Family> = BTreeMap::new();
+/// What threads of one name used.
+#[derive(Default)]
+struct Family {
+    time: Nanos,
+    all: u64,
+    serving: u64,
+    threads: Vec<u32>,
+}
+
+/// An own family counts with all its time, another by the share of its samples that do I/O.
+fn workers(counts: &Counts, times: impl Iterator<Item = (u32, ThreadTime)>) -> Workers {
+    let mut families: BTreeMap<(bool, String), Family> = BTreeMap::new();
     for (number, thread) in times {
-        let family = families.entry(family_of(&thread.name)).or_default();
+        let family = families.entry((thread.role == Role::OwnWorker, family_of(&thread.name))).or_default();
         let samples = counts.workers.get(&number).copied().unwrap_or_default();
         family.time += thread.time;
         family.all += samples.all;
-        family.serving += if subject == Subject::Machine { samples.all } else { samples.serving };
+        family.serving += samples.serving;
         family.threads.push(number);
     }
-    families.retain(|_, family| family.serving > 0);
-    let share = |family: &Family| family.time.0 as f64 * family.serving as f64 / family.all as f64;
-    let mut sorted: Vec<(String, Family)> = families.into_iter().collect();
-    sorted.sort_by(|(_, one), (_, other)| share(other).total_cmp(&share(one)));
+    let share = |family: &Family| match family.all {
+        0 => Nanos(0),
+        all => Nanos((family.time.0 as f64 * family.serving as f64 / all as f64) as u64),
+    };
+    let mut own: Vec<(String, Family)> = Vec::new();
     let mut workers = Workers::default();
-    for (place, (name, family)) in sorted.into_iter().enumerate() {
-        workers.names.push((name, Nanos(share(&family) as u64)));
+    for ((is_own, name), family) in families {
+        if is_own {
+            own.push((name, family));
+        } else if share(&family) > Nanos(0) {
+            workers.beside.kernel_thread_names.push((name, share(&family)));
+        }
+    }
+    workers.beside.kernel_thread_names.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    workers.beside.kernel_threads = sum(&workers.beside.kernel_thread_names);
+    own.sort_by_key(|(_, family)| std::cmp::Reverse(family.time));
+    for (place, (name, family)) in own.into_iter().enumerate() {
+        workers.own.push((name, family.time));
         workers.families.extend(family.threads.iter().map(|&thread| (thread, place)));
     }
     workers
+}
+
+fn sum(times: &[(String, Nanos)]) -> Nanos {
+    times.iter().fold(Nanos(0), |sum, (_, time)| sum + *time)
 }
 
 /// Without BPF: threads by perf's clocks where they are counted, the rest by the number of samples.
@@ -171,19 +210,21 @@ fn sampled(facts: &Facts<'_>, counts: &Counts, name: impl Fn(u32) -> String) -> 
             thread,
             ThreadTime {
                 time: time_of(samples.all),
-                worker: true,
+                role: if samples.own { Role::OwnWorker } else { Role::Worker },
                 name: name(thread),
                 ..ThreadTime::default()
             },
         )
     });
-    let workers = workers(facts.subject, counts, times);
+    let workers = workers(counts, times);
     let clock = if counted { "perf's clock of each thread" } else { "samples times their period" };
     let beyond = match facts.scope {
         Scope::Machine => "kernel threads by samples times their period, hard interrupts not counted",
         Scope::Threads => "kernel threads and interrupts not counted",
     };
-    let interrupt = time_of(counts.interrupt);
+    let outside = time_of(counts.interrupt);
+    let machine = facts.subject == Subject::Machine;
+    let (interrupt, beside) = if machine { (outside, Nanos(0)) } else { (Nanos(0), outside) };
     Account {
         subject: tasks,
         interrupt,
@@ -192,8 +233,9 @@ fn sampled(facts: &Facts<'_>, counts: &Counts, name: impl Fn(u32) -> String) -> 
         clocks: Clocks {
             tasks,
             interrupts: interrupt,
-            kernel_threads: workers.names.iter().fold(Nanos(0), |sum, (_, time)| sum + *time),
-            kernel_thread_names: workers.names,
+            kernel_threads: sum(&workers.own),
+            kernel_thread_names: workers.own,
+            beside: Beside { interrupts: beside, ..workers.beside },
             exact: false,
             how: format!("{clock}; {beyond}"),
             ..Clocks::default()
@@ -205,9 +247,9 @@ fn sampled(facts: &Facts<'_>, counts: &Counts, name: impl Fn(u32) -> String) -> 
 mod tests {
     use super::*;
 
-    fn thread(name: &str, time: u64, interrupts: u64, worker: bool) -> ThreadTime {
+    fn thread(name: &str, time: u64, interrupts: u64, role: Role) -> ThreadTime {
         let (time, interrupts) = (Nanos(time), Nanos(interrupts));
-        ThreadTime { time, interrupts, worker, cut: false, name: name.to_owned() }
+        ThreadTime { time, interrupts, role, name: name.to_owned(), ..ThreadTime::default() }
     }
 
     fn facts(readings: &Readings) -> Facts<'_> {
@@ -232,41 +274,80 @@ mod tests {
 
     #[test]
     fn the_subjects_time_is_split_without_the_interrupts_within() {
-        let readings = exact(vec![(1, thread("load", 1000, 100, false))], 50, 30);
+        let readings = exact(vec![(1, thread("load", 1000, 100, Role::Subject))], 50, 30);
         let counts = Counts { subject: 9, interrupt: 3, ..Counts::default() };
         let account = account(&facts(&readings), &counts, |_| String::new());
-        assert_eq!(account.clocks.total(), Nanos(1080));
-        assert_eq!((account.subject, account.interrupt), (Nanos(900), Nanos(30)));
-        assert_eq!(account.hard_interrupts, Nanos(150));
+        assert_eq!(account.clocks.total(), Nanos(1000));
+        assert_eq!((account.subject, account.interrupt), (Nanos(900), Nanos(0)));
+        assert_eq!(account.hard_interrupts, Nanos(100));
     }
 
     #[test]
-    fn kernel_threads_count_by_the_share_of_their_samples_that_serve() {
+    fn interrupts_outside_the_threads_are_the_machines_and_nobody_elses() {
+        let readings = exact(vec![(1, thread("load", 1000, 100, Role::Subject))], 50, 30);
+        let counts = Counts { subject: 9, interrupt: 3, ..Counts::default() };
+        for (subject, total, beside) in
+            [(Subject::Load, 1000, 80), (Subject::Process { pid: 1 }, 1000, 80), (Subject::Machine, 1080, 0)]
+        {
+            let facts = Facts { subject, ..facts(&readings) };
+            let made = account(&facts, &counts, |_| String::new());
+            assert_eq!(made.clocks.total(), Nanos(total), "{subject:?}");
+            assert_eq!(made.clocks.beside.total(), Nanos(beside), "{subject:?}");
+            let split = made.subject + made.interrupt + made.hard_interrupts + made.clocks.kernel_threads;
+            assert_eq!(split, Nanos(total), "{subject:?}");
+        }
+    }
+
+    fn samples(own: bool, all: u64, serving: u64) -> WorkerSamples {
+        WorkerSamples { own, all, serving }
+    }
+
+    #[test]
+    fn kernel_threads_that_do_io_stand_beside_by_the_share_of_their_samples() {
         let readings = exact(
             vec![
-                (5, thread("kworker/u8:3", 600, 0, true)),
-                (6, thread("kworker/0:1", 400, 0, true)),
-                (7, thread("khugepaged", 900, 0, true)),
+                (5, thread("kworker/u8:3", 600, 0, Role::Worker)),
+                (6, thread("kworker/0:1", 400, 0, Role::Worker)),
+                (7, thread("khugepaged", 900, 0, Role::Worker)),
             ],
             0,
             0,
         );
-        let worker = |all, serving| WorkerSamples { all, serving };
         let counts = Counts {
-            workers: BTreeMap::from([(5, worker(8, 2)), (6, worker(2, 1)), (7, worker(9, 0))]),
+            workers: BTreeMap::from([
+                (5, samples(false, 8, 2)),
+                (6, samples(false, 2, 1)),
+                (7, samples(false, 9, 0)),
+            ]),
             ..Counts::default()
         };
         let made = account(&facts(&readings), &counts, |_| String::new());
-        assert_eq!(made.clocks.kernel_thread_names, [("kworker".to_owned(), Nanos(300))]);
-        assert_eq!(made.families, HashMap::from([(5, 0), (6, 0)]));
-        let all = Facts { subject: Subject::Machine, ..facts(&readings) };
-        assert_eq!(account(&all, &counts, |_| String::new()).clocks.kernel_threads, Nanos(1900));
+        assert_eq!(made.clocks.beside.kernel_thread_names, [("kworker".to_owned(), Nanos(300))]);
+        assert_eq!((made.clocks.total(), made.clocks.beside.total()), (Nanos(0), Nanos(300)));
+        assert!(made.families.is_empty());
+    }
+
+    #[test]
+    fn own_workers_count_with_all_their_time_sampled_or_not() {
+        let own = |name, time| thread(name, time, 0, Role::OwnWorker);
+        let readings = exact(
+            vec![(5, own("iou-wrk-1", 600)), (6, own("iou-wrk-1", 30)), (7, own("iou-sqp-1", 1000))],
+            0,
+            0,
+        );
+        let counts = Counts { workers: BTreeMap::from([(5, samples(true, 8, 2))]), ..Counts::default() };
+        let made = account(&facts(&readings), &counts, |_| String::new());
+        let named = [("iou-sqp".to_owned(), Nanos(1000)), ("iou-wrk".to_owned(), Nanos(630))];
+        assert_eq!(made.clocks.kernel_thread_names, named);
+        assert_eq!((made.clocks.total(), made.clocks.beside.total()), (Nanos(1630), Nanos(0)));
+        assert_eq!(made.families, HashMap::from([(7, 0), (5, 1), (6, 1)]));
     }
 
     #[test]
     fn soft_interrupts_never_sampled_go_with_the_hard_ones() {
-        let readings = exact(vec![(1, thread("load", 1000, 0, false))], 0, 20);
-        let account = account(&facts(&readings), &Counts::default(), |_| String::new());
+        let readings = exact(vec![(1, thread("load", 1000, 0, Role::Subject))], 0, 20);
+        let facts = Facts { subject: Subject::Machine, ..facts(&readings) };
+        let account = account(&facts, &Counts::default(), |_| String::new());
         assert_eq!((account.subject, account.hard_interrupts), (Nanos(1000), Nanos(20)));
     }
 
@@ -275,13 +356,17 @@ mod tests {
         let readings = Readings::default();
         let counts = Counts {
             subject: 5,
-            workers: BTreeMap::from([(5, WorkerSamples { all: 8, serving: 2 })]),
+            workers: BTreeMap::from([(5, samples(false, 8, 2)), (6, samples(true, 3, 0))]),
             interrupt: 1,
         };
-        let counted = account(&facts(&readings), &counts, |_| "jbd2/vda-8".to_owned());
+        let name = |thread| if thread == 5 { "jbd2/vda-8" } else { "iou-wrk-9" }.to_owned();
+        let counted = account(&facts(&readings), &counts, name);
         assert!(!counted.clocks.exact);
         assert_eq!(counted.clocks.tasks, Nanos(5_000_000));
-        assert_eq!(counted.clocks.kernel_thread_names, [("jbd2/vda".to_owned(), Nanos(2_000_000))]);
+        assert_eq!(counted.clocks.total(), Nanos(8_000_000));
+        let beside = &counted.clocks.beside;
+        assert_eq!(beside.kernel_thread_names, [("jbd2/vda".to_owned(), Nanos(2_000_000))]);
+        assert_eq!(beside.interrupts, Nanos(1_000_000));
         let clocked = Readings { task_clock: Nanos(7_000_000), ..readings };
         let counted = account(&facts(&clocked), &counts, |_| String::new());
         assert_eq!(counted.clocks.tasks, Nanos(7_000_000));

@@ -75,7 +75,7 @@ pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios
     }
 }
 
-/// Groups of the profile: the subject, interrupts outside it, then families of kernel threads.
+/// Groups of the profile: the subject, interrupts outside it, then families of its own workers.
 const GROUP_SUBJECT: usize = 0;
 const GROUP_INTERRUPT: usize = 1;
 const GROUP_FAMILY: usize = 2;
@@ -95,10 +95,8 @@ fn counted(
         let verdict = &verdicts[key];
         let group = match key.owner {
             Owner::Subject => Some(GROUP_SUBJECT),
-            Owner::Worker(thread) if verdict.io || subject == Subject::Machine => {
-                account.families.get(&thread).map(|family| GROUP_FAMILY + family)
-            }
-            Owner::Interrupt if verdict.io => Some(GROUP_INTERRUPT),
+            Owner::OwnWorker(thread) => account.families.get(&thread).map(|family| GROUP_FAMILY + family),
+            Owner::Interrupt if verdict.io && subject == Subject::Machine => Some(GROUP_INTERRUPT),
             Owner::Worker(_) | Owner::Interrupt => None,
         };
         let Some(group) = group else { continue };
@@ -159,13 +157,11 @@ fn notes(conditions: &Conditions, seen: &Seen, account: &Account, counts: &Count
 }
 
 /// Whether the subject was watched at all, and enough.
-fn about_subject(conditions: &Conditions, seen: &Seen, counts: &Counts) -> [Option<String>; 6] {
+fn about_subject(conditions: &Conditions, seen: &Seen, counts: &Counts) -> [Option<String>; 7] {
     let began = seen.elapsed > Nanos(0);
     let load = conditions.subject == Subject::Load;
-    let ended = match conditions.subject {
-        Subject::Process { pid } if !std::path::Path::new(&format!("/proc/{pid}")).exists() => Some(pid),
-        _ => None,
-    };
+    let process = if let Subject::Process { pid } = conditions.subject { Some(pid) } else { None };
+    let ended = process.filter(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists());
     [
         (!began).then(|| "The load did not begin while it was watched.".to_owned()),
         (began && counts.subject < SAMPLES_MIN).then(|| {
@@ -173,6 +169,7 @@ fn about_subject(conditions: &Conditions, seen: &Seen, counts: &Counts) -> [Opti
             format!("Only {samples} samples fell into the subject's threads: the split into layers is rough.")
         }),
         ended.map(|pid| format!("Process {pid} ended while it was watched.")),
+        process.map(|_| crate::CHILDREN.to_owned()),
         (load && began && seen.lanes == 0)
             .then(|| "No thread of the load told its number, so that none was watched.".to_owned()),
         (seen.unsampled > 0).then(|| {
@@ -203,11 +200,14 @@ fn about_figures(conditions: &Conditions, seen: &Seen, account: &Account) -> [Op
         (homeless > 0)
             .then(|| format!("{homeless} slices of threads found no place and are missing in the total.")),
         silent.map(|device| format!("No hardware interrupt belongs to {device}: none is counted.")),
-        (account.clocks.kernel_threads > Nanos(0) && conditions.subject != Subject::Machine).then(|| {
-            "Kernel threads count by the share of their samples that do I/O, whoever it is for.".to_owned()
+        (account.clocks.beside.total() > Nanos(0)).then(|| {
+            "Kernel threads and interrupts did I/O beside it, for it or for others: who for is not known, so they are \
+             in no sum."
+                .to_owned()
         }),
         (account.hard_interrupts > Nanos(0)).then(|| {
-            "Timer samples cannot see hard interrupts; their exact time is the layer `interrupt` as a whole."
+            "Timer samples cannot see hard interrupts; their exact time is the layer `interrupt` as a whole, whoever's \
+             they are."
                 .to_owned()
         }),
     ]

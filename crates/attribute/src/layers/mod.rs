@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Totals are exact where BPF may be used, samples only split them: a thread that sleeps often is sampled too often or
-//! too rarely, since its work and the timer's ticks keep step. Kernel threads count by the share of their samples that
-//! have an I/O layer in the stack; what they do for another program's I/O cannot be told apart.
+//! too rarely, since its work and the timer's ticks keep step. Kernel threads and interrupts may work for another program's
+//! I/O, which cannot be told apart: they stand beside the total, unless the subject is the machine.
 //!
 //! [`LayerTrace`] measures while it lives; dropped, in whatever way, it leaves nothing behind, since events and
 //! programs are file descriptors.

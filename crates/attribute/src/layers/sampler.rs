@@ -35,7 +35,9 @@ const STACKS: usize = 200_000;
 pub(crate) enum Owner {
     /// A thread of the subject.
     Subject,
-    /// A thread or a worker of the kernel.
+    /// A worker of the subject's in the kernel; of the machine, any thread of the kernel.
+    OwnWorker(u32),
+    /// A thread of the kernel, which serves everybody.
     Worker(u32),
     /// An idle CPU or somebody else's thread, while an interrupt was served on it.
     Interrupt,
@@ -65,7 +67,7 @@ struct Filter {
     own_process: u32,
     reader: u32,
     lanes: HashSet<u32>,
-    workers: HashMap<u32, bool>,
+    workers: HashMap<u32, Option<Owner>>,
     /// Tells the functions from which an interrupt's work is called.
     marks: Box<dyn Fn(u64) -> bool + Send>,
     marked: HashMap<u64, bool>,
@@ -76,8 +78,8 @@ impl Filter {
         if sample.thread == self.reader {
             return None;
         }
-        if sample.thread != 0 && self.is_worker(sample) {
-            return Some(Owner::Worker(sample.thread));
+        if let Some(worker) = self.worker(sample) {
+            return Some(worker);
         }
         let ours = sample.thread != 0
             && match self.subject {
@@ -94,10 +96,10 @@ impl Filter {
     }
 
     /// Kernel threads, and workers in the kernel of the subject's own process.
-    fn is_worker(&mut self, sample: &Sample) -> bool {
+    fn worker(&mut self, sample: &Sample) -> Option<Owner> {
         // A user space sample is no kernel thread's, and asking for the flags costs a file read.
-        if sample.user {
-            return false;
+        if sample.user || sample.thread == 0 {
+            return None;
         }
         let process = match self.subject {
             Subject::Process { pid } => pid,
@@ -107,7 +109,9 @@ impl Filter {
         let own = machine || sample.process == process;
         *self.workers.entry(sample.thread).or_insert_with(|| {
             let flags = task_flags(sample.thread).unwrap_or(0);
-            flags & KERNEL_THREAD != 0 || own && flags & IO_WORKER != 0
+            let worker = flags & KERNEL_THREAD != 0 || own && flags & IO_WORKER != 0;
+            let of = if machine || flags & KERNEL_THREAD == 0 { Owner::OwnWorker } else { Owner::Worker };
+            worker.then(|| of(sample.thread))
         })
     }
 }

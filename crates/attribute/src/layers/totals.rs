@@ -52,6 +52,27 @@ impl CpuState {
     }
 }
 
+/// What a thread is to the subject.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// One of its own.
+    #[default]
+    Subject,
+    /// Its worker in the kernel; of the machine, any thread of the kernel.
+    OwnWorker,
+    /// A thread of the kernel, which serves everybody.
+    Worker,
+}
+
+/// The role of a thread that counts, by the kernel's flags.
+fn role(subject: Subject, flags: u64) -> Role {
+    match (flags & KERNEL_THREAD != 0, flags & IO_WORKER != 0) {
+        (false, false) => Role::Subject,
+        (true, _) if subject != Subject::Machine => Role::Worker,
+        _ => Role::OwnWorker,
+    }
+}
+
 /// One thread's time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadTime {
@@ -59,8 +80,7 @@ pub(crate) struct ThreadTime {
     pub(crate) time: Nanos,
     /// The device's interrupts within.
     pub(crate) interrupts: Nanos,
-    /// A thread or a worker of the kernel, not of the subject.
-    pub(crate) worker: bool,
+    pub(crate) role: Role,
     /// A slice has ended after the moment asked for, so that what ran at that moment is in `time`.
     pub(crate) cut: bool,
     pub(crate) name: String,
@@ -107,7 +127,7 @@ impl Snapshot {
             let sum = self.threads.entry(number).or_default();
             sum.time += thread.time;
             sum.interrupts += thread.interrupts;
-            sum.worker = thread.worker;
+            sum.role = thread.role;
             sum.name.clone_from(&thread.name);
         }
         self.interrupts += other.interrupts;
@@ -127,26 +147,27 @@ struct Membership {
 }
 
 impl Membership {
-    /// What a thread on a CPU is: since when it counts, and whether it is a worker. `None` when it does not count.
-    fn of(&self, state: &CpuState) -> Option<(u64, bool)> {
+    /// What a thread on a CPU is, and since when it counts. `None` when it does not count.
+    fn of(&self, state: &CpuState) -> Option<(u64, Role)> {
         let process = match self.subject {
             Subject::Process { pid } => u64::from(pid),
             Subject::Load | Subject::Machine => self.own_process,
         };
         let machine = self.subject == Subject::Machine;
+        let role = role(self.subject, state.flags);
         if state.thread == 0 || state.thread == self.excluded {
             None
         } else if state.flags & KERNEL_THREAD != 0 {
-            Some((0, true))
+            Some((0, role))
         } else if state.flags & IO_WORKER != 0 {
-            (machine || state.process == process).then_some((0, true))
+            (machine || state.process == process).then_some((0, role))
         } else {
             let since = match self.subject {
                 Subject::Machine => Some(0),
                 Subject::Process { .. } => (state.process == process).then_some(0),
                 Subject::Load => self.lanes.get(&(state.thread as u32)).copied(),
             };
-            since.map(|since| (since, false))
+            since.map(|since| (since, role))
         }
     }
 }
@@ -155,7 +176,7 @@ impl Membership {
 fn join(
     mut ended: BTreeMap<u32, ThreadTime>,
     cpus: &[CpuState],
-    member: impl Fn(&CpuState) -> Option<(u64, bool)>,
+    member: impl Fn(&CpuState) -> Option<(u64, Role)>,
     now: Nanos,
 ) -> Snapshot {
     let mut snapshot = Snapshot::default();
@@ -164,17 +185,17 @@ fn join(
         snapshot.softirqs += Nanos(state.outside_softirqs);
         snapshot.lost += state.lost;
         snapshot.events += state.events;
-        let Some((since, worker)) = member(state).filter(|_| state.since != 0) else { continue };
+        let Some((since, role)) = member(state).filter(|_| state.since != 0) else { continue };
         let running = now - Nanos(state.since.max(since));
         if ended.get(&(state.thread as u32)).is_some_and(|thread| thread.cut) {
             continue;
         }
         let thread = ended.entry(state.thread as u32).or_insert_with(|| ThreadTime {
-            worker,
+            role,
             name: thread_name(state.thread).unwrap_or_default(),
             ..ThreadTime::default()
         });
-        thread.time += if worker { running - Nanos(state.interrupts) } else { running };
+        thread.time += if role == Role::Subject { running } else { running - Nanos(state.interrupts) };
         thread.interrupts += Nanos(state.interrupts).min(running);
     }
     snapshot.threads = ended;
@@ -289,14 +310,14 @@ impl Totals {
     /// Times of slices that ended before the boundary, with those cut by it.
     fn ended(&self, boundary: Nanos) -> BTreeMap<u32, ThreadTime> {
         let told = self.threads.iter().filter_map(Result::ok);
-        told.map(|(number, words)| (number, thread_time(&words, boundary))).collect()
+        told.map(|(number, words)| (number, thread_time(&words, boundary, self.members.subject))).collect()
     }
 }
 
 /// Longer than this takes the telling only when somebody else had the CPU meanwhile.
 const TELLING_MAX: Nanos = Nanos::micros(100);
 
-fn thread_time(words: &[u64; 9], boundary: Nanos) -> ThreadTime {
+fn thread_time(words: &[u64; 9], boundary: Nanos, subject: Subject) -> ThreadTime {
     let name: Vec<u8> =
         words[7..9].iter().flat_map(|word| word.to_ne_bytes()).take_while(|&byte| byte != 0).collect();
     let cut = words[4] == boundary.0;
@@ -304,7 +325,7 @@ fn thread_time(words: &[u64; 9], boundary: Nanos) -> ThreadTime {
     ThreadTime {
         time: Nanos(time),
         interrupts: Nanos(interrupts),
-        worker: words[3] & (KERNEL_THREAD | IO_WORKER) != 0,
+        role: role(subject, words[3]),
         cut,
         name: String::from_utf8_lossy(&name).into_owned(),
     }
@@ -389,7 +410,7 @@ mod tests {
     #[test]
     fn a_thread_is_read_up_to_the_boundary() {
         let words = [90, 9, 50, 0, 700, 60, 6, u64::from_ne_bytes(*b"load\0\0\0\0"), 0];
-        let at = |boundary| thread_time(&words, Nanos(boundary));
+        let at = |boundary| thread_time(&words, Nanos(boundary), Subject::Load);
         assert_eq!((at(700).time, at(700).interrupts, at(700).cut), (Nanos(60), Nanos(6), true));
         assert_eq!((at(800).time, at(800).interrupts, at(800).cut), (Nanos(90), Nanos(9), false));
         assert_eq!(at(800).name, "load");
@@ -418,10 +439,22 @@ mod tests {
             assert_eq!(members(Subject::Load).of(&state), None, "{thread}");
         }
         let stranger = CpuState { since: 800, thread: 77, process: 70, ..CpuState::default() };
-        assert_eq!(members(Subject::Process { pid: 70 }).of(&stranger), Some((0, false)));
-        assert_eq!(members(Subject::Machine).of(&stranger), Some((0, false)));
+        assert_eq!(members(Subject::Process { pid: 70 }).of(&stranger), Some((0, Role::Subject)));
+        assert_eq!(members(Subject::Machine).of(&stranger), Some((0, Role::Subject)));
         let worker = CpuState { flags: IO_WORKER, ..stranger };
         assert_eq!(members(Subject::Load).of(&worker), None, "another process's worker");
-        assert_eq!(members(Subject::Process { pid: 70 }).of(&worker), Some((0, true)));
+        assert_eq!(members(Subject::Process { pid: 70 }).of(&worker), Some((0, Role::OwnWorker)));
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_the_machines_own_and_serve_everybody_else() {
+        let thread = CpuState { since: 800, thread: 9, flags: KERNEL_THREAD, ..CpuState::default() };
+        for (subject, role) in [
+            (Subject::Load, Role::Worker),
+            (Subject::Process { pid: 70 }, Role::Worker),
+            (Subject::Machine, Role::OwnWorker),
+        ] {
+            assert_eq!(members(subject).of(&thread), Some((0, role)), "{subject:?}");
+        }
     }
 }

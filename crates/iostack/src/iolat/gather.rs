@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::mem::discriminant;
 
 use iostack_model::{
-    Bins, Caveat, Clocks, Direction, FunctionRow, Hardware, Interval, IolatProfile, IolatRound, IolatTest,
-    LayerCost, LayerRow, Layers, Nanos, Outcome, Quality, StackRow,
+    Beside, Bins, Caveat, Clocks, Direction, FunctionRow, Hardware, Interval, IolatProfile, IolatRound,
+    IolatTest, LayerCost, LayerRow, Layers, Nanos, Outcome, Quality, StackRow,
 };
 use iostack_stats::rate_interval;
 
@@ -168,19 +168,27 @@ pub(crate) fn merge(profiles: &[&Layers]) -> Option<Layers> {
 
 fn clocks(profiles: &[&Layers]) -> Clocks {
     let sum = |part: fn(&Clocks) -> Nanos| Nanos(profiles.iter().map(|layers| part(&layers.clocks).0).sum());
-    let mut names: Vec<(String, Nanos)> = Vec::new();
-    for (name, time) in profiles.iter().flat_map(|layers| &layers.clocks.kernel_thread_names) {
-        match names.iter_mut().find(|(other, _)| other == name) {
-            Some((_, whole)) => *whole += *time,
-            None => names.push((name.clone(), *time)),
+    let named = |names: fn(&Clocks) -> &[(String, Nanos)]| {
+        let mut sums: Vec<(String, Nanos)> = Vec::new();
+        for (name, time) in profiles.iter().flat_map(|layers| names(&layers.clocks)) {
+            match sums.iter_mut().find(|(other, _)| other == name) {
+                Some((_, whole)) => *whole += *time,
+                None => sums.push((name.clone(), *time)),
+            }
         }
-    }
-    names.sort_by_key(|(_, time)| std::cmp::Reverse(time.0));
+        sums.sort_by_key(|(_, time)| std::cmp::Reverse(time.0));
+        sums
+    };
     Clocks {
         tasks: sum(|clocks| clocks.tasks),
         interrupts: sum(|clocks| clocks.interrupts),
         kernel_threads: sum(|clocks| clocks.kernel_threads),
-        kernel_thread_names: names,
+        kernel_thread_names: named(|clocks| &clocks.kernel_thread_names),
+        beside: Beside {
+            interrupts: sum(|clocks| clocks.beside.interrupts),
+            kernel_threads: sum(|clocks| clocks.beside.kernel_threads),
+            kernel_thread_names: named(|clocks| &clocks.beside.kernel_thread_names),
+        },
         idle_polling: sum(|clocks| clocks.idle_polling),
         exact: profiles.iter().all(|layers| layers.clocks.exact),
         how: profiles.first().map(|layers| layers.clocks.how.clone()).unwrap_or_default(),

@@ -67,6 +67,7 @@ fn hostile_text_stays_text() {
     (layers.subject, layers.ios_meaning, layers.event) = (hostile(), hostile(), hostile());
     (layers.clocks.how, layers.quality.symbols) = (hostile(), hostile());
     layers.clocks.kernel_thread_names[0].0 = hostile();
+    layers.clocks.beside.kernel_thread_names[0].0 = hostile();
     (layers.rows[0].layer, layers.rows[0].meaning) = (hostile(), hostile());
     layers.rows[1].kinds[0].0 = hostile();
     let function = &mut layers.functions[0];

@@ -146,11 +146,19 @@ fn by_layer(layers: &Layers, colours: &Colours<'_>, sheet: &Sheet) -> String {
             ),
         );
     }
+    let beside = match layers.clocks.beside.total() {
+        Nanos(0) => String::new(),
+        time => format!(
+            "<tr><th>not in the sum<br/><small>kernel threads, interrupts: its or others'</small></th><td></td>\
+             <td class=\"number\">{}</td><td></td><td></td></tr>",
+            clocks(layers, time.0 as f64)
+        ),
+    };
     format!(
         "<figure class=\"bars\"><h4>Clocks by kernel layer</h4><div class=\"scroll\"><table><thead><tr><th>layer</th>\
          <th></th><th class=\"number\">{per}</th><th class=\"number\">share</th><th class=\"words\">kind of work</th></tr>\
          </thead><tbody>{rows}<tr class=\"partsum\"><th>sum</th><td></td><td class=\"number\">{total}</td>\
-         <td class=\"number\">{hundred}</td><td></td></tr></tbody></table></div><figcaption>{caption}</figcaption></figure>",
+         <td class=\"number\">{hundred}</td><td></td></tr>{beside}</tbody></table></div><figcaption>{caption}</figcaption></figure>",
         per = per(layers),
         total = clocks(layers, all),
         hundred = percent(share(all, all)),
@@ -233,6 +241,7 @@ fn trust(layers: &Layers) -> String {
     let facts = pairs(&[
         ("Total", total),
         ("Who ran", who_ran(&layers.clocks)),
+        ("Beside it", ran_beside(layers)),
         ("Clock", clock),
         ("Classification", quality(&layers.quality)),
         ("Sampling", sampling),
@@ -247,19 +256,39 @@ fn who_ran(clocks: &Clocks) -> String {
         return String::new();
     }
     let part = |time: Nanos| percent(share(time.0 as f64, total));
-    let names = clocks.kernel_thread_names.iter().take(6);
-    let names: Vec<String> =
-        names.map(|(name, time)| format!("{} {}", escape::text(name), part(*time))).collect();
-    let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    let names = named(&clocks.kernel_thread_names, part);
     let polling = match clocks.idle_polling.0 {
         0 => String::new(),
         _ => format!("; {} of idle polling kept out", span(clocks.idle_polling)),
     };
     format!(
-        "threads {}, kernel threads {}{names}, interrupts outside them {}{polling}",
+        "threads {}, its kernel threads {}{names}, interrupts outside them {}{polling}",
         part(clocks.tasks),
         part(clocks.kernel_threads),
         part(clocks.interrupts)
+    )
+}
+
+/// The first kernel threads with what each took, in brackets; nothing of none.
+fn named(names: &[(String, Nanos)], took: impl Fn(Nanos) -> String) -> String {
+    let names: Vec<String> =
+        names.iter().take(6).map(|(name, time)| format!("{} {}", escape::text(name), took(*time))).collect();
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
+}
+
+/// What is in no sum.
+fn ran_beside(layers: &Layers) -> String {
+    let beside = &layers.clocks.beside;
+    if beside.total() == Nanos(0) {
+        return "nothing".to_owned();
+    }
+    let clocks = |time: Nanos| clocks(layers, time.0 as f64);
+    format!(
+        "{} {} in kernel threads{}, {} in interrupts: not in the sum, since whose I/O they served is not known",
+        clocks(beside.kernel_threads),
+        per(layers),
+        named(&beside.kernel_thread_names, clocks),
+        clocks(beside.interrupts)
     )
 }
 

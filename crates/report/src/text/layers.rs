@@ -72,8 +72,21 @@ fn by_layer(layers: &Layers) -> String {
             cut(&row.meaning, 26)
         );
     }
-    text + &format!("{:<16}{:>10}{:>7}\n", "SUM", clocks_text(layers, total), percent(share(total, total)))
+    text += &format!("{:<16}{:>10}{:>7}\n", "SUM", clocks_text(layers, total), percent(share(total, total)));
+    text + &beside(layers)
 }
+
+/// What ran beside the subject, whoever for: below the sum, and without a share of it.
+fn beside(layers: &Layers) -> String {
+    let time = layers.clocks.beside.total().0 as f64;
+    if time <= 0.0 {
+        return String::new();
+    }
+    format!("{:<16}{:>10}{:>7}  {BESIDE}\n", "not in the sum", clocks_text(layers, time), "")
+}
+
+/// What stands below the sum.
+const BESIDE: &str = "kernel threads, interrupts: its or others'";
 
 /// A kind of work: its share of the whole, and the layers that do it, most first.
 pub(crate) struct Kind<'a> {
@@ -162,7 +175,7 @@ fn by_function(layers: &Layers) -> String {
 }
 
 fn foot(layers: &Layers) -> String {
-    let mut text = total(layers) + &split(&layers.clocks) + &clock(layers);
+    let mut text = total(layers) + &split(&layers.clocks) + &ran_beside(layers) + &clock(layers);
     text += &layers.hardware.as_ref().map_or_else(String::new, hardware);
     text += &quality(&layers.quality);
     text += &sampling(layers);
@@ -187,28 +200,49 @@ fn total(layers: &Layers) -> String {
     paragraph("total      ", &format!("{per}; {exact}{how}. Samples only split it."))
 }
 
-/// Who ran: threads, kernel threads, interrupts.
+/// Who ran of the subject: threads, kernel threads, interrupts.
 fn split(clocks: &Clocks) -> String {
     let total = clocks.total().0 as f64;
     if total <= 0.0 {
         return String::new();
     }
     let part = |time: Nanos| percent(share(time.0 as f64, total));
-    let names = clocks.kernel_thread_names.iter().take(3);
-    let names: Vec<String> =
-        names.map(|(name, time)| format!("{} {} %", cut(name, 20), part(*time))).collect();
-    let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    let names = named(&clocks.kernel_thread_names, |time| format!("{} %", part(time)));
     let polling = match clocks.idle_polling.0 {
         0 => String::new(),
         ns => format!("; {} of idle polling kept out", super::format::time(ns as f64)),
     };
     let text = format!(
-        "{} % in the threads, {} % in kernel threads{names}, {} % in interrupts outside them{polling}",
+        "{} % in the threads, {} % in its kernel threads{names}, {} % in interrupts outside them{polling}",
         part(clocks.tasks),
         part(clocks.kernel_threads),
         part(clocks.interrupts)
     );
     paragraph("who ran    ", &text)
+}
+
+/// The first kernel threads with what each took, in brackets; nothing of none.
+fn named(names: &[(String, Nanos)], took: impl Fn(Nanos) -> String) -> String {
+    let names: Vec<String> =
+        names.iter().take(3).map(|(name, time)| format!("{} {}", cut(name, 20), took(*time))).collect();
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
+}
+
+/// Who ran beside it.
+fn ran_beside(layers: &Layers) -> String {
+    let beside = &layers.clocks.beside;
+    if beside.total() == Nanos(0) {
+        return String::new();
+    }
+    let clocks = |time: Nanos| clocks_text(layers, time.0 as f64);
+    let names = named(&beside.kernel_thread_names, clocks);
+    let text = format!(
+        "{} {} in kernel threads{names}, {} in interrupts: not in the sum, since whose I/O they served is not known",
+        clocks(beside.kernel_threads),
+        unit(layers),
+        clocks(beside.interrupts)
+    );
+    paragraph("beside     ", &text)
 }
 
 /// Which clock is meant.
