@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | which machine, which storage? | [`machine`], [`storage`], [`cgroup_io_limit`] |
 //! | what did the user name, may we write there? | [`resolve`], [`permit_write`], [`Held`] |
-//! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`] |
+//! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`], [`publish`] |
 //! | what time is it, what was counted? | [`clock`], [`counters`] |
 //! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
 //! | what does one I/O cost a program in user space? | [`step`] |
@@ -29,6 +29,7 @@ mod mounts;
 pub mod path;
 mod permit;
 mod process;
+mod publish;
 mod resolve;
 mod roots;
 mod scratch;
@@ -48,6 +49,7 @@ pub use extents::{supports_nowait, unwritten};
 pub use held::{Held, permit_new};
 pub use machine::machine;
 pub use permit::permit_write;
+pub use publish::{close, publish};
 pub use resolve::{logical_block, resolve, target_size};
 pub use scratch::{Effort, Scratch, scratch_size, sweep};
 pub use settings::{Journal, SettingGuard, restore_all, restore_leftovers, set_scheduler};

@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -45,6 +45,21 @@ pub(crate) fn cpuid(leaf: u32) -> [u32; 4] {
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn cpuid(_leaf: u32) -> [u32; 4] {
     [0; 4]
+}
+
+/// Gives `from` the name `to`, unless that is taken: renameat2(2) with `RENAME_NOREPLACE`.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let (from, to) = (c_path(from)?, c_path(to)?);
+    // SAFETY: both paths are strings that end in NUL and live for the call.
+    check(unsafe {
+        libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::RENAME_NOREPLACE)
+    })
+}
+
+/// Closes, and says what close(2) says: network file systems refuse what was written only then.
+pub(crate) fn close(descriptor: OwnedFd) -> io::Result<()> {
+    // SAFETY: the descriptor was owned, so that nobody else closes or uses this number.
+    check(unsafe { libc::close(descriptor.into_raw_fd()) })
 }
 
 /// `CLOCK_MONOTONIC_RAW`, ns.

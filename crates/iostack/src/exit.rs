@@ -1,6 +1,12 @@
 //! Exit codes: 0 done, 1 found a problem, 2 could not do it.
+//!
+//! A command that SIGINT, SIGTERM or SIGHUP ended early prints what it has, and could not do what was asked: 2,
+//! whatever it found until then. A second signal ends it at once, with 130.
 
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+use crate::talk;
 
 /// How a command that ran ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,14 +17,22 @@ pub(crate) enum Ended {
     FoundProblem,
 }
 
-/// Prints an error as one clear line with its causes, and turns the result into the exit code.
-pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
+/// Prints each error as one clear line with its causes, and turns the result into the exit code.
+pub(crate) fn code(result: &anyhow::Result<Ended>) -> ExitCode {
+    let interrupted = iostack_host::signals::stop_flag().load(Ordering::Relaxed);
+    let lost = talk::lost();
+    if let Err(error) = result {
+        eprintln!("iostack: {error:#}");
+    } else if interrupted {
+        eprintln!("iostack: interrupted; what is printed is of the part that was done");
+    }
+    if let Some(error) = &lost {
+        eprintln!("iostack: cannot write the result to standard output: {error}");
+    }
     match result {
+        Ok(_) if interrupted || lost.is_some() => ExitCode::from(2),
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::FoundProblem) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("iostack: {error:#}");
-            ExitCode::from(2)
-        }
+        Err(_) => ExitCode::from(2),
     }
 }

@@ -73,7 +73,15 @@ fn main() -> std::process::ExitCode {
         iostack_lab::guest::run(&lab::run_job);
     }
     iostack_host::signals::fail_beyond_file_limit();
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help and version are answers too.
+        Err(error) if !error.use_stderr() => {
+            talk::wrote(|| error.print());
+            return exit::code(&Ok(exit::Ended::Done));
+        }
+        Err(error) => error.exit(),
+    };
     let result = match arguments.command {
         Command::Check(args) => cmd::check::run(&args),
         Command::Run(args) => cmd::run::run(&args),
@@ -90,5 +98,5 @@ fn main() -> std::process::ExitCode {
         Command::Cost(args) => cmd::cost::run(&args),
         Command::Options(args) => cmd::options::run(&args),
     };
-    exit::code(result)
+    exit::code(&result)
 }

@@ -102,13 +102,6 @@ pub(crate) fn execute(
     stop: &AtomicBool,
     talk: &Talk,
 ) -> anyhow::Result<OutcomeFile> {
-    if let Some(path) = &flags.timeline {
-        anyhow::ensure!(
-            !path.exists(),
-            "`{}` exists and is not overwritten; name another file",
-            path.display()
-        );
-    }
     let sheet = Sheet::load(device, &changes(&flags.set, EXAMPLE)?)?;
     let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
     let options = RunOptions {

@@ -2,21 +2,45 @@
 //! elsewhere.
 //!
 //! A reader that went away (`iostack ... | head`) must not end a run that has a scratch file to remove, so a closed
-//! pipe is no error here.
+//! pipe is no error here. Any other failure is remembered, the files beside the answer are still written, and the program
+//! ends saying what was lost ([`lost`]).
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use iostack_model::Nanos;
 
+/// The first failure of stdout. After it nothing more is written there: half a result with a hole is worse than half.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
 /// Writes to stdout.
 pub(crate) fn data(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    wrote(|| {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    });
+}
+
+/// Does what writes to stdout, unless that failed before, and remembers a failure.
+pub(crate) fn wrote(write: impl FnOnce() -> io::Result<()>) {
+    let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+    if lost.is_none() {
+        *lost = write().err();
+    }
+}
+
+/// Why stdout does not hold all that was written to it. Asked once, at the end: only closing tells of a network file
+/// system that refuses what it took before.
+pub(crate) fn lost() -> Option<io::Error> {
+    wrote(|| io::stdout().as_fd().try_clone_to_owned().and_then(iostack_host::close));
+    let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
+    lost.filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
 fn tell(text: &str) {
-    let mut out = std::io::stderr().lock();
+    let mut out = io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
@@ -53,7 +77,7 @@ const WIDTH: usize = 79;
 impl Talk {
     /// `quiet` says nothing but warnings.
     pub(crate) fn new(quiet: bool) -> Self {
-        Talk { terminal: std::io::stderr().is_terminal(), quiet, drawn: AtomicUsize::new(0) }
+        Talk { terminal: io::stderr().is_terminal(), quiet, drawn: AtomicUsize::new(0) }
     }
 
     /// Something worth knowing, on its own line.

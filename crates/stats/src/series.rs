@@ -40,6 +40,7 @@ fn together(first: IntervalFlow, second: IntervalFlow) -> IntervalFlow {
         p50: between(first.p50, second.p50),
         p99: between(first.p99, second.p99),
         max: first.max.max(second.max),
+        waiting: first.waiting + second.waiting,
     }
 }
 

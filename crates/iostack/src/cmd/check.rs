@@ -66,6 +66,7 @@ impl CheckArgs {
 /// Checks and prints. Exit 1 when I/Os failed, 0 otherwise.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
+    let directory = if args.no_files { None } else { Some(directory(args)?) };
     let check = check(args, &talk)?;
     talk.clear();
     let json = serde_json::to_string(&check).context("an outcome is plain data")?;
@@ -74,8 +75,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     } else {
         talk::data(&iostack_report::text::check(&check));
     }
-    if !args.no_files {
-        let (html, data) = write_files(args, &check, &json)?;
+    if let Some(directory) = directory {
+        let (html, data) = write_files(&directory, &check, &json)?;
         let files = format!("Report: {}\nData:   {}", html.display(), data.display());
         if args.json {
             talk.say(&files);
@@ -87,13 +88,19 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }
 
-fn write_files(args: &CheckArgs, check: &Check, json: &str) -> anyhow::Result<(PathBuf, PathBuf)> {
-    let directory = args.output.clone().unwrap_or_else(save::output_directory);
+/// The directory of the report, where files can be made.
+fn directory(args: &CheckArgs) -> anyhow::Result<PathBuf> {
+    let Some(directory) = args.output.clone() else { return Ok(save::output_directory()) };
     std::fs::create_dir_all(&directory)
         .with_context(|| format!("cannot make the directory `{}`", directory.display()))?;
-    let html = save::free_name(&directory, "iostack-check", "html");
+    save::refuse_unwritable(&directory.join("iostack-check.html"))?;
+    Ok(directory)
+}
+
+fn write_files(directory: &Path, check: &Check, json: &str) -> anyhow::Result<(PathBuf, PathBuf)> {
+    let html = save::free_name(directory, "iostack-check", "html");
     let data = html.with_extension("json");
-    let data = if data.exists() { save::free_name(&directory, "iostack-check", "json") } else { data };
+    let data = if data.exists() { save::free_name(directory, "iostack-check", "json") } else { data };
     save::new_file(&html, &iostack_report::html::check(check))?;
     save::new_file(&data, json)?;
     Ok((html, data))

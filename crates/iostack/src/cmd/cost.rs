@@ -10,6 +10,7 @@ use iostack_host::step::{self, CountedBy, PlaceCost, Question, Subject, UserCost
 use iostack_model::Nanos;
 
 use crate::exit::Ended;
+use crate::save;
 use crate::talk::{Talk, data};
 
 /// No job file is larger.
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
             bail!("no command was given; write it behind `--`, as in `iostack cost -- fio job.fio`")
         }
     };
+    save::refuse(&args.output)?;
     let words = match args.pid {
         Some(pid) => words_of(pid),
         None => args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),

@@ -71,9 +71,7 @@ pub(crate) struct IolatArgs {
 
 /// Tests, compares and prints. Exit 1 when it is slower and that was asked for.
 pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
-    for path in args.output.iter().chain(&args.html).chain(&args.save_reference) {
-        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
-    }
+    save::refuse(args.output.iter().chain(&args.html).chain(&args.save_reference))?;
     let shortest = Nanos(plan::ROUND_SHORTEST.0 * u64::from(plan::ROUNDS));
     ensure!(args.runtime >= shortest, "--runtime {} is too short: name at least {shortest}", args.runtime);
     // Before the tests, so that a misspelt name costs no half minute.
@@ -97,6 +95,11 @@ pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
         talk.say(&format!("report: {}", path.display()));
     }
     if let Some(path) = &args.save_reference {
+        ensure!(
+            !iolat.interrupted,
+            "the reference `{}` is not saved: half a run is no reference",
+            path.display()
+        );
         let kept = serde_json::to_string(&reference::to_save(&iolat)).context("a run is plain data")?;
         save::new_file(path, &kept)?;
         talk.say(&format!("reference: {}", path.display()));

@@ -84,9 +84,7 @@ impl MergeArgs {
 
 /// Measures and prints. Exit 1 when a request failed or brought wrong data.
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
-    for path in args.output.iter().chain(&args.html) {
-        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
-    }
+    save::refuse(args.output.iter().chain(&args.html))?;
     let talk = Talk::new(args.quiet);
     let merge = answer(args, &talk)?;
     talk.clear();

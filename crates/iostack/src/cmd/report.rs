@@ -21,6 +21,7 @@ pub(crate) struct ReportArgs {
 
 /// Renders.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
+    save::refuse(&args.html)?;
     let text = std::fs::read_to_string(&args.file)
         .with_context(|| format!("cannot read the outcome `{}`", args.file.display()))?;
     let (page, screen) = if let Ok(check) = serde_json::from_str::<Check>(&text) {

@@ -62,11 +62,10 @@ pub(crate) struct ReproArgs {
 
 /// Runs, judges and prints. Exit 1 when a claim does not hold or could not be judged.
 pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
-    if let Some(path) = &args.html {
-        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
-    }
+    save::refuse(&args.html)?;
     if let Some(path) = &args.svg {
         ensure!(path.is_dir(), "`{}` is no directory; make it first", path.display());
+        save::refuse_unwritable(&path.join("figure.svg"))?;
     }
     let published = builtin::published();
     let asked = Asked { names: &args.experiments, lab: args.lab, list: args.list };
@@ -227,8 +226,7 @@ fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {
         for one in &repro.experiments {
             for (index, plot) in one.plots.iter().enumerate() {
                 let path = folder.join(markdown::file(&one.id, index));
-                std::fs::write(&path, iostack_report::html::drawing(plot))
-                    .with_context(|| format!("cannot write `{}`", path.display()))?;
+                save::replace(&path, &iostack_report::html::drawing(plot))?;
             }
         }
     }

@@ -112,14 +112,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
 
 /// Refuses files that exist before anything is measured.
 pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
-    for path in args.output.iter().chain(&args.html) {
-        anyhow::ensure!(
-            !path.exists(),
-            "`{}` exists and is not overwritten; name another file",
-            path.display()
-        );
-    }
-    Ok(())
+    save::refuse(args.output.iter().chain(&args.html).chain(&args.sim.timeline))
 }
 
 /// Writes what was asked for, with `text` for people.

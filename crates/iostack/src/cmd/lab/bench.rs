@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use iostack_lab::Lab;
 use iostack_lab::devices::DEVICES;
 use iostack_model::{ClockPrices, Direction, IoCost};
@@ -37,9 +37,7 @@ pub(crate) struct BenchArgs {
 
 /// Counts and prints. Exit 1 when a device could not be counted.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
-    if let Some(path) = &args.html {
-        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
-    }
+    save::refuse(&args.html)?;
     let talk = Talk::new(args.quiet);
     let specs = specs(args);
     for spec in &specs {

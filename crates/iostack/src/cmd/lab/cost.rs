@@ -87,9 +87,7 @@ pub(crate) struct CostArgs {
 pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
     ensure!((1..=3500).contains(&args.ios), "`--ios {}` cannot be counted; choose 1 to 3500", args.ios);
     ensure!(args.boots > 0, "`--boots 0` counts nothing; choose 1 or more");
-    for path in args.html.iter().chain(&args.write) {
-        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
-    }
+    save::refuse(args.html.iter().chain(&args.write))?;
     let talk = Talk::new(args.quiet);
     if let Some(file) = &args.assert {
         return assert_costs(args, file, &talk);

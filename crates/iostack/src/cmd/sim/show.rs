@@ -50,13 +50,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
         data(&file_text(&args.chosen.device)?);
         return Ok(Ended::Done);
     }
-    if let Some(path) = &args.html {
-        ensure!(
-            !path.exists(),
-            "`{}` exists and is not overwritten; name another file or remove it",
-            path.display()
-        );
-    }
+    save::refuse(&args.html)?;
     let picture = picture(args, &sheet)?;
     if args.json {
         data(&(serde_json::to_string_pretty(&picture).context("a card is plain data")? + "\n"));

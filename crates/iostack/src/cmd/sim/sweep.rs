@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use iostack_model::{SCHEMA, Sweep, SweepPoint};
 use iostack_report::table;
 
@@ -64,9 +64,7 @@ pub(crate) struct SweepArgs {
 
 /// Runs every point and prints. Exit 1 when one failed or was not run.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Ended> {
-    for path in args.csv.iter().chain(&args.parquet).chain(&args.html) {
-        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
-    }
+    save::refuse(args.csv.iter().chain(&args.parquet).chain(&args.html))?;
     let talk = Talk::new(args.quiet);
     let changes = changes(&args.set, EXAMPLE)?;
     let base = Base {

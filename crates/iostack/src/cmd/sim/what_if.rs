@@ -65,9 +65,7 @@ type Pairs = Vec<(String, String)>;
 
 /// Runs and prints. Exit 1 when a run failed or was not run.
 pub(crate) fn run(args: &WhatIfArgs) -> anyhow::Result<Ended> {
-    if let Some(path) = &args.html {
-        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
-    }
+    save::refuse(&args.html)?;
     let talk = Talk::new(args.quiet);
     if args.list {
         for each in named::all() {

@@ -1,0 +1,97 @@
+//! A command that is ended early prints what it has, and exits with 2: what was asked was not done.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A directory of one test, removed at its end.
+struct Room(PathBuf);
+
+impl Room {
+    fn new(name: &str) -> Room {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("the target directory is ours");
+        Room(path)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Exit code, stdout and stderr of a command that gets `signal` as soon as a line of its stderr contains `begun`.
+fn ended_by(signal: &str, begun: &str, arguments: &[&str], room: &Room) -> (Option<i32>, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_iostack"))
+        .args(arguments)
+        .current_dir(&room.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary was built");
+    let mut talk = BufReader::new(child.stderr.take().expect("piped"));
+    let mut said = String::new();
+    while !said.contains(begun) {
+        assert!(talk.read_line(&mut said).expect("text") > 0, "`{begun}` was never said: {said}");
+    }
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args([signal, &id]).status().expect("every system has kill");
+    assert!(sent.success());
+    let mut data = String::new();
+    child.stdout.take().expect("piped").read_to_string(&mut data).expect("text");
+    talk.read_to_string(&mut said).expect("text");
+    (child.wait().expect("it ends").code(), data, said)
+}
+
+const SAID: &str = "iostack: interrupted; what is printed is of the part that was done";
+
+#[test]
+fn a_run_that_is_interrupted_prints_what_it_measured_and_exits_with_2() {
+    let room = Room::new("interrupted-run");
+    let arguments =
+        ["run", "--on", "data", "--size", "1m", "--runtime", "1h", "--time-based", "true", "--json"];
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let _ = fs::remove_file(room.0.join("data"));
+        let (code, data, said) = ended_by(signal, "laid out", &arguments, &room);
+        assert_eq!(code, Some(2), "{signal}: {said}");
+        assert!(said.contains(SAID), "{signal}: {said}");
+        let file: iostack_model::OutcomeFile = serde_json::from_str(&data).expect("a whole outcome");
+        assert!(file.outcomes.iter().all(|outcome| outcome.interrupted));
+    }
+}
+
+#[test]
+fn a_sweep_that_is_interrupted_prints_its_points_and_exits_with_2() {
+    let room = Room::new("interrupted-sweep");
+    let arguments =
+        "sim sweep zero --set zero.latency=10us --vary io_count=10,100000000000 --parallel 1 --json";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let (code, data, said) = ended_by("-TERM", "io_count=10:", &arguments, &room);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains(SAID), "{said}");
+    let sweep: iostack_model::Sweep = serde_json::from_str(&data).expect("a whole sweep");
+    assert!(sweep.interrupted && sweep.points[0].outcomes[0].ios() == 10);
+}
+
+#[test]
+fn a_check_that_is_interrupted_prints_its_report_and_exits_with_2() {
+    let room = Room::new("interrupted-check");
+    let arguments = ["check", ".", "--quick", "--size", "16m", "--json", "--no-files"];
+    let (code, data, said) = ended_by("-INT", "checking ", &arguments, &room);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains(SAID), "{said}");
+    assert!(serde_json::from_str::<iostack_model::Check>(&data).expect("a whole check").interrupted);
+}
+
+#[test]
+fn half_a_run_is_no_reference() {
+    let room = Room::new("interrupted-iolat");
+    let arguments = ["iolat", ".", "--size", "16m", "--direct-only", "--save-reference", "kept.json"];
+    let (code, data, said) = ended_by("-INT", " rounds on ", &arguments, &room);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("the reference `kept.json` is not saved"), "{said}");
+    assert!(data.starts_with("iostack iolat"), "{data}");
+    assert!(!room.0.join("kept.json").exists());
+}
