@@ -37,6 +37,12 @@ impl Caveat {
             Caveat::Punted { .. } => (Weight::Skewed, "io_uring's figures are those of its workers."),
             Caveat::GeneratorBound { .. } => (Weight::Skewed, "The device may do more than this figure."),
             Caveat::DepthBelowAsked { .. } => (Weight::Skewed, "The rate belongs to the lower depth."),
+            Caveat::LoadNotFull { .. } => {
+                (Weight::Skewed, "Rate and latency are not those of the load asked for.")
+            }
+            Caveat::TraceLeap { .. } => {
+                (Weight::Skewed, "Rates are means over a time that may not have been.")
+            }
             Caveat::RateMissed { .. } => (Weight::Skewed, "Latencies are those of an overload."),
             Caveat::Stall { .. } => (Weight::Skewed, "Percentiles are too good."),
             Caveat::ClockNotInvariant { .. } => (Weight::Skewed, "Times may be off by one factor."),

@@ -1,7 +1,7 @@
 //! `iostack check [TARGET]`: the main job.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
