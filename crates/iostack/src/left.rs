@@ -1,7 +1,5 @@
 //! What did a run that was killed leave behind? Put right before the next one measures anything.
 
-use std::path::Path;
-
 use iostack_model::{Target, TargetKind};
 
 /// Puts changed settings back.
@@ -18,7 +16,7 @@ pub(crate) fn files(target: &Target, say: &dyn Fn(&str)) {
         TargetKind::File => target.path.parent(),
         TargetKind::Block | TargetKind::Sim | TargetKind::Lab => None,
     };
-    for path in folder.map(|folder: &Path| iostack_host::sweep(folder)).unwrap_or_default() {
+    for path in folder.map(iostack_host::sweep).unwrap_or_default() {
         say(&format!("removed `{}`, left by a run that was killed", path.display()));
     }
 }

@@ -143,7 +143,11 @@ fn matrix(ladder: &Ladder, place: &str, path: &Path, span: Nanos) -> Vec<String>
 
 fn file(directory: &Path) -> PathBuf {
     let path = directory.join("data");
-    let held = Arc::new(iostack_host::Held::make(&path).expect("the folder is writable"));
+    let held = Arc::new(
+        iostack_host::Held::open(&path)
+            .or_else(|_| iostack_host::Held::make(&path))
+            .expect("the folder is writable"),
+    );
     iostack_engine::lay_out(&held, SIZE, &Data::Random, 1, &Control::none()).expect("there is room");
     path
 }

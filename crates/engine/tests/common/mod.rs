@@ -23,7 +23,9 @@ impl Directory {
     /// A file of `size` random bytes.
     pub(crate) fn file(&self, name: &str, size: u64) -> PathBuf {
         let path = self.0.join(name);
-        let held = Arc::new(Held::make(&path).expect("the build directory is writable"));
+        let held = Arc::new(
+            Held::open(&path).or_else(|_| Held::make(&path)).expect("the build directory is writable"),
+        );
         iostack_engine::lay_out(&held, Bytes(size), &iostack_model::Data::Random, 1, &Control::none())
             .expect("the build directory has room");
         path

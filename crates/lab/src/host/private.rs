@@ -18,7 +18,7 @@ const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
 /// The private folder at this path, made if need be; its path without links.
-pub fn folder(path: &Path) -> Result<PathBuf, LabError> {
+pub(super) fn folder(path: &Path) -> Result<PathBuf, LabError> {
     let path = &std::path::absolute(path).map_err(LabError::file("find", path))?;
     let refused = |why| LabError::NotPrivate { path: path.clone(), why };
     if fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
@@ -44,7 +44,7 @@ pub fn folder(path: &Path) -> Result<PathBuf, LabError> {
 }
 
 /// A new private folder, which was not there before.
-pub fn new_folder(path: &Path) -> Result<bool, LabError> {
+pub(super) fn new_folder(path: &Path) -> Result<bool, LabError> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
@@ -53,7 +53,7 @@ pub fn new_folder(path: &Path) -> Result<bool, LabError> {
 }
 
 /// True for a folder, and no link, that is ours.
-pub fn is_ours(path: &Path) -> bool {
+pub(super) fn is_ours(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_dir() && data.uid() == effective_ids().0)
 }
 
