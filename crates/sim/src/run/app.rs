@@ -168,15 +168,14 @@ impl<'a> Run<'_, 'a> {
             }
             let idle = self.in_flight == 0 && self.pausing == 0;
             assert!(!idle, "every actor of the application waits for another");
-            let happened = self.bench.world.next();
-            self.left -= 1;
-            if self.left == 0 {
-                self.look(self.bench.world.now());
-            }
-            match happened {
+            match self.bench.world.next() {
                 Happened::Completed(id) => self.completed(id),
                 Happened::Alarm(token) => self.rings(token),
                 Happened::Quiet => return Err(unserved(&self.bench.world, self.in_flight)),
+            }
+            self.left -= 1;
+            if self.left == 0 {
+                self.look(self.bench.world.now());
             }
         }
         Ok(self.end())

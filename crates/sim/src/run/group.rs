@@ -12,6 +12,9 @@ use crate::engine::{Request, Time, World};
 /// times a second.
 const LOOK_EVERY: u64 = 1 << 12;
 
+/// The wait for the last answers is at most this part of a window.
+const DRAIN_SHARE: u64 = 10;
+
 /// Jobs that are reported as one.
 pub(super) struct Group<'a> {
     pub(super) jobs: Vec<&'a Job>,
@@ -117,9 +120,13 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Where measuring ends: with the last answer, unless the load was full from the start.
+    /// Where measuring ends: with the last answer, unless the load was full from the start, and the wait for the last answers
+    /// is short beside the window. So the depth achieved is never more than so much above the asked one.
     fn end_of_measuring(&self) -> Time {
-        if self.ramped { self.board.last.min(self.until) } else { self.board.last }
+        let last = self.board.last;
+        let waits = last.saturating_sub(self.until);
+        let is_window = self.ramped && waits <= self.until.saturating_sub(self.origin) / DRAIN_SHARE;
+        if is_window { last.min(self.until) } else { last }
     }
 
     /// How full the load was, of what was counted.

@@ -123,12 +123,7 @@ impl<'a> Replayer<'_, 'a, '_> {
         self.bench.world.sim.alarm_at(self.group.board.slice().0, SLICE);
         self.fill()?;
         while self.in_flight > 0 || self.alarm != Time::MAX {
-            let happened = self.bench.world.next();
-            self.left -= 1;
-            if self.left == 0 {
-                self.look(self.bench.world.now());
-            }
-            match happened {
+            match self.bench.world.next() {
                 Happened::Completed(id) => self.completed(id)?,
                 Happened::Alarm(DUE) => {
                     self.alarm = Time::MAX;
@@ -144,6 +139,10 @@ impl<'a> Replayer<'_, 'a, '_> {
                     self.bench.world.sim.alarm_at(end, SLICE);
                 }
                 Happened::Quiet => return Err(self.unserved()),
+            }
+            self.left -= 1;
+            if self.left == 0 {
+                self.look(self.bench.world.now());
             }
         }
         self.group.end(&self.bench.world, true, 0);

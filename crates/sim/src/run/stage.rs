@@ -138,15 +138,14 @@ impl<'b, 'a> Stage<'b, 'a> {
     /// Until no worker is left.
     fn go(&mut self) -> Result<(), SimError> {
         while self.running > 0 {
-            let happened = self.bench.world.next();
-            self.left -= 1;
-            if self.left == 0 {
-                self.look();
-            }
-            match happened {
+            match self.bench.world.next() {
                 Happened::Completed(id) => self.completed(id),
                 Happened::Alarm(token) => self.rings(token)?,
                 Happened::Quiet => return Err(self.unserved()),
+            }
+            self.left -= 1;
+            if self.left == 0 {
+                self.look();
             }
         }
         if self.timeless { Err(SimError::Timeless) } else { Ok(()) }

