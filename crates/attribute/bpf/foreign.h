@@ -15,7 +15,7 @@
 ALWAYS_INLINE struct lane *lane_made(__u32 thread)
 {
 	__u32 *known = bpf_map_lookup_elem(&threads, &thread);
-	__u32 which = NEXT_LANE, index;
+	__u32 which = NEXT_LANE, index = lane_count;
 	struct lane *lane;
 	__u64 *next;
 
@@ -24,15 +24,44 @@ ALWAYS_INLINE struct lane *lane_made(__u32 thread)
 	next = bpf_map_lookup_elem(&counters, &which);
 	if (!next)
 		return 0;
-	index = __sync_fetch_and_add(next, 1);
+	/* First those never used, then those given back. */
+	if (*next < lane_count)
+		index = __sync_fetch_and_add(next, 1);
+	if (index >= lane_count)
+		bpf_map_pop_elem(&lanes_free, &index);
 	lane = bpf_map_lookup_elem(&lanes, &index);
 	if (!lane || bpf_map_update_elem(&threads, &thread, &index, BPF_ANY)) {
 		count(LOST_LANES);
 		return 0;
 	}
+	__builtin_memset(lane, 0, sizeof(*lane));
 	lane->slot_first = index;
 	lane->slot_count = 1;
 	return lane;
+}
+
+/* A foreign thread ends, and gives its lane back. */
+SECTION("tp_btf/sched_process_exit")
+int sched_process_exit(__u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	__u32 thread, index, *known;
+	struct slot *slot;
+
+	this_cpu();
+	if (task->tgid != (int)subject)
+		return 0;
+	thread = task->pid;
+	known = bpf_map_lookup_elem(&threads, &thread);
+	if (!known)
+		return 0;
+	index = *known;
+	slot = bpf_map_lookup_elem(&slots, &index);
+	if (slot)
+		slot->entry = 0;
+	bpf_map_delete_elem(&threads, &thread);
+	bpf_map_push_elem(&lanes_free, &index, BPF_ANY);
+	return 0;
 }
 
 #define NOT_STORAGE (-1)
@@ -78,13 +107,14 @@ ALWAYS_INLINE void record_io(struct slot *slot, struct lane *lane, __u64 now)
 		return;
 	}
 	record->kind = RECORD_IO;
-	record->device = 0;
+	record->device = lane->slot_first;
 	record->flags = 0;
 	record->slot = *slot;
 	record->waking = lane->waking;
 	record->on = lane->on;
 	record->off = lane->off;
 	record->exit = now;
+	record->preempted = lane->preempted;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
@@ -120,6 +150,8 @@ ALWAYS_INLINE void submit_all(struct lane *lane, struct task_struct *task, __u64
 		slot.entry = now;
 		slot.sequence = now + i;
 		slot.direct = direct;
+		slot.lane = lane->slot_first;
+		slot.preempted_last = lane->preempted;
 		if (bpf_map_update_elem(&flights, &key, &slot, BPF_ANY))
 			count(LOST_FLIGHTS);
 	}
@@ -155,6 +187,8 @@ int sys_enter(__u64 *context)
 	lane->call = *call;
 	lane->entry = now;
 	lane->current = 0;
+	lane->exit = 0;
+	lane->number = number;
 	if (*call == CALL_SUBMIT) {
 		submit_all(lane, task, registers->dx, registers->si, now);
 	} else if (*call == CALL_GETEVENTS) {
@@ -170,6 +204,9 @@ int sys_enter(__u64 *context)
 		slot->sequence++;
 		slot->bios = slot->ended = slot->queue = slot->insert = slot->issue = 0;
 		slot->doorbell = slot->irq = slot->complete = 0;
+		slot->gap = slot->preempted_before = slot->journal = slot->journal_before = slot->slept = 0;
+		slot->lane = index;
+		slot->preempted_last = lane->preempted;
 		/* A sync may find nothing to write, whatever the file was opened with. */
 		slot->direct = *call == CALL_MOVE && direct;
 		slot->entry = now;
@@ -220,6 +257,10 @@ int sys_exit(__u64 *context)
 	call = lane->call;
 	lane->call = CALL_NONE;
 	lane->current = 0;
+	if (result >= 0 && (call == CALL_GETEVENTS || call == CALL_MOVE || call == CALL_SYNC)) {
+		lane->exit = now;
+		lane->registers = context[0];
+	}
 	if (call == CALL_GETEVENTS && result > 0)
 		take_events(lane, result, now);
 	if (call != CALL_MOVE && call != CALL_SYNC)

@@ -42,6 +42,7 @@ enum {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
@@ -61,6 +62,8 @@ static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static __u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static __u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static __u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
+static long (*bpf_map_push_elem)(void *map, const void *value, __u64 flags) = (void *)87;
+static long (*bpf_map_pop_elem)(void *map, void *value) = (void *)88;
 static long (*bpf_probe_read_user)(void *to, __u32 size,
 				   const void *from) = (void *)112;
 static long (*bpf_probe_read_kernel)(void *to, __u32 size,
@@ -106,6 +109,25 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct bio_list *bio_list;
+	/* Of a thread of the kernel, since 5.17. */
+	void *worker_private;
+};
+
+/* A thread of the kernel; its data is a worker's where it works for work queues. */
+struct kthread {
+	void *data;
+};
+
+struct workqueue_struct {
+	char name[24];
+};
+
+struct pool_workqueue {
+	struct workqueue_struct *wq;
+};
+
+struct worker {
+	struct pool_workqueue *current_pwq;
 };
 
 struct irqaction {

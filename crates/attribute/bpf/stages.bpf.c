@@ -17,6 +17,8 @@
 const volatile __u64 subject;
 /* 1: a foreign process, whose slots we keep; 0: our own load. */
 const volatile __u64 foreign;
+/* Entries of `lanes`. */
+const volatile __u64 lane_count;
 /* Entries of `devices` in use. */
 const volatile __u64 device_count;
 /* Places of arguments that differ between kernels: 1 where they stand one later than here now. */
@@ -33,6 +35,8 @@ const volatile __u64 flag_direct;
 #define CHAIN_MAX 256
 #define BLOCK_SOFTIRQ 4
 #define PF_IO_WORKER 0x10
+#define PF_WQ_WORKER 0x20
+#define PF_KTHREAD 0x200000
 
 /* Programs that look for bios. */
 enum program { QUEUES, INSERTS, ISSUES, BIO_ENDS, REQUEST_ENDS, PROGRAMS };
@@ -108,6 +112,13 @@ struct {
 	MAP_KEY(__u64);
 	MAP_VALUE(struct slot);
 } flights SECTION(".maps");
+
+/* Lanes that foreign threads gave back. */
+struct {
+	MAP_TYPE(BPF_MAP_TYPE_QUEUE);
+	MAP_ENTRIES(1);
+	MAP_VALUE(__u32);
+} lanes_free SECTION(".maps");
 
 /* System call number to `enum call`. */
 struct {
@@ -247,14 +258,38 @@ ALWAYS_INLINE __u64 foreign_key(struct lane *lane, struct bio *bio)
 	return 0;
 }
 
+/* How long the thread of an I/O was ready without a CPU, up to now. */
+ALWAYS_INLINE __u64 preempted_of(struct slot *slot, __u64 now)
+{
+	__u32 index = slot->lane;
+	struct lane *lane = bpf_map_lookup_elem(&lanes, &index);
+	__u64 out;
+
+	if (!lane)
+		return 0;
+	out = lane->out;
+	return lane->preempted + (out && now > out ? now - out : 0);
+}
+
 /* Notes in the I/O that it has one more bio. */
 ALWAYS_INLINE void take_bio(struct slot *slot, struct flight *flight, __u64 owner, __u64 key)
 {
+	__u64 preempted;
+
 	if (!slot || !slot->entry)
 		return;
 	flight->owner = owner;
 	flight->key = key;
 	flight->sequence = slot->sequence;
+	preempted = preempted_of(slot, flight->queue);
+	if (slot->bios == slot->ended) {
+		/* None was out until now. */
+		slot->preempted_before += preempted - slot->preempted_last;
+		slot->journal_before = slot->journal;
+		if (slot->bios && flight->queue > slot->complete)
+			slot->gap += flight->queue - slot->complete;
+	}
+	slot->preempted_last = preempted;
 	if (!slot->bios)
 		slot->queue = flight->queue;
 	slot->bios++;
@@ -452,6 +487,21 @@ ALWAYS_INLINE void record_device(struct flight *flight, __u64 irq, __u64 now)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+/* Notes in the I/O that one of its bios has come back: of several, the first to leave and the last to come are told. */
+ALWAYS_INLINE void give_bio(struct slot *slot, struct flight *flight, __u64 irq, __u64 now)
+{
+	if (!slot->insert || (flight->insert && flight->insert < slot->insert))
+		slot->insert = flight->insert;
+	if (!slot->issue || (flight->issue && flight->issue < slot->issue)) {
+		slot->issue = flight->issue;
+		slot->doorbell = flight->doorbell;
+	}
+	slot->irq = irq;
+	slot->complete = now;
+	slot->preempted_last = preempted_of(slot, now);
+	__sync_fetch_and_add(&slot->ended, 1);
+}
+
 /* A bio, with all the pieces it was split into, has ended. */
 ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 now)
 {
@@ -467,14 +517,8 @@ ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 now)
 
 		slot = bpf_map_lookup_elem(&flights, &own);
 	}
-	if (slot && slot->sequence == flight->sequence) {
-		slot->insert = flight->insert;
-		slot->issue = flight->issue;
-		slot->doorbell = flight->doorbell;
-		slot->irq = irq;
-		slot->complete = now;
-		__sync_fetch_and_add(&slot->ended, 1);
-	}
+	if (slot && slot->sequence == flight->sequence)
+		give_bio(slot, flight, irq, now);
 	if (flight->device != DEVICE_NONE)
 		record_device(flight, irq, now);
 	flight->bio = 0;
@@ -579,67 +623,7 @@ int softirq_exit(__u64 *context)
 	return 0;
 }
 
-SECTION("tp_btf/sched_waking")
-int sched_waking(__u64 *context)
-{
-	struct task_struct *task = (void *)context[0];
-	struct lane *lane;
-
-	this_cpu();
-	if (task->tgid != (int)subject)
-		return 0;
-	lane = lane_of(task->pid);
-	if (lane)
-		lane->waking = bpf_ktime_get_ns();
-	return 0;
-}
-
-/* A thread that leaves the CPU of its own will. One that is moved off it on its way back to user space is not called
- * preempted, but it is running still. */
-ALWAYS_INLINE int sleeps(struct task_struct *task, __u64 preempted)
-{
-	if (preempted)
-		return 0;
-	return field_exists(task->__state) ? task->__state != 0 : 1;
-}
-
-SECTION("tp_btf/sched_switch")
-int sched_switch(__u64 *context)
-{
-	struct task_struct *previous, *next;
-	struct cpu *cpu = this_cpu();
-	struct lane *lane;
-	__u64 now;
-
-	if (!cpu)
-		return 0;
-	/* Two pairs of loads, kept apart as in `first_argument`. */
-	if (switch_argument) {
-		previous = (void *)context[2];
-		next = (void *)context[3];
-		BARRIER();
-	} else {
-		previous = (void *)context[1];
-		next = (void *)context[2];
-	}
-	cpu->irq_last = 0;
-	now = bpf_ktime_get_ns();
-	door_closes(cpu, now);
-	if (!subject)
-		return 0;
-	if (previous->tgid == (int)subject && sleeps(previous, context[0])) {
-		lane = lane_of(previous->pid);
-		if (lane)
-			lane->off = now;
-	}
-	if (next->tgid == (int)subject) {
-		lane = lane_of(next->pid);
-		if (lane)
-			lane->on = now;
-	}
-	return 0;
-}
-
+#include "threads.h"
 #include "foreign.h"
 
 SECTION("tp_btf/io_uring_submit_req")
@@ -666,6 +650,8 @@ int io_uring_submit_req(__u64 *context)
 	slot.sequence = bpf_ktime_get_ns();
 	/* A thread of the kernel that polls for submissions makes no call. */
 	slot.entry = lane->call == CALL_URING ? lane->entry : slot.sequence;
+	slot.lane = lane->slot_first;
+	slot.preempted_last = lane->preempted;
 	lane->current = key;
 	if (bpf_map_update_elem(&flights, &key, &slot, BPF_ANY))
 		count(LOST_FLIGHTS);

@@ -20,25 +20,36 @@ struct slot {
 	/* Bios queued, and those of them that ended. */
 	__u64 bios;
 	__u64 ended;
+	/* Of its bios, the first to get so far. */
 	__u64 queue;
-	/* Of the bio that ended last: */
 	__u64 insert;
 	__u64 issue;
 	__u64 doorbell;
+	/* Of the bio that ended last: */
 	__u64 irq;
 	__u64 complete;
 	/* O_DIRECT; only for a foreign process. */
 	__u64 direct;
-	/* Lane of the thread that began it; only for a foreign process. */
+	/* Lane of the thread that began it. */
 	__u64 lane;
-	__u64 unused[4];
+	/* Time between its first bio and its last in which none of them was out. */
+	__u64 gap;
+	/* Of the time without a bio out before the last one was queued: its thread was ready, and another had the CPU. */
+	__u64 preempted_before;
+	/* Its thread's `preempted` when a bio of it was last queued or ended, or at its entry. */
+	__u64 preempted_last;
+	/* Asleep while no bio of it was out, until a thread of the journal woke it; of that, before the last bio. */
+	__u64 journal;
+	__u64 journal_before;
+	/* Asleep while no bio of it was out, whoever woke it. */
+	__u64 slept;
 };
 
 enum carrier { CARRIER_CALL = 1, CARRIER_URING = 2, CARRIER_LIBAIO = 3 };
 
 /* One thread of the subject. */
 struct lane {
-	/* Last woken, last put on a CPU, last gone to sleep of its own will. */
+	/* Last woken, put on a CPU after that, last gone to sleep of its own will. */
 	__u64 waking;
 	__u64 on;
 	__u64 off;
@@ -54,7 +65,19 @@ struct lane {
 	__u64 call;
 	__u64 entry;
 	__u64 argument;
-	__u64 unused[5];
+	/* Time in which it was ready, and another thread had the CPU it was moved off; since when that is so, 0 not now. */
+	__u64 preempted;
+	__u64 out;
+	/* 1: gone to sleep, and not woken yet. */
+	__u64 asleep;
+	/* A foreign process's: the exit of the call whose I/Os were handed over, and the number of that call, while the
+	 * thread may be on its way back to user space. 1 in `returning`: it was moved off its CPU there. */
+	__u64 exit;
+	__u64 number;
+	__u64 returning;
+	/* Address of what it saved on entering the kernel. */
+	__u64 registers;
+	__u64 unused[2];
 };
 
 /* What a system call is to us. */
@@ -63,11 +86,17 @@ enum call { CALL_NONE, CALL_MOVE, CALL_SYNC, CALL_SUBMIT, CALL_GETEVENTS, CALL_U
 /* In `counters`. */
 enum counter { LOST_BIOS, LOST_CHAIN, LOST_RECORDS, LOST_LANES, LOST_FLIGHTS, NEXT_LANE, COUNTERS };
 
-enum record_kind { RECORD_DEVICE = 1, RECORD_IO = 2 };
+enum record_kind {
+	RECORD_DEVICE = 1,
+	RECORD_IO = 2,
+	/* I/Os handed over at `slot.entry` came back to user space only at `exit`. */
+	RECORD_RETURN = 3,
+};
 
 /* In the ring buffer: a finished bio of a device, or a finished I/O of a foreign process. */
 struct record {
 	__u64 kind;
+	/* Which device; or the lane of the thread that the I/O came back to. */
 	__u64 device;
 	/* 1: ended in a request with others; 2: was split. */
 	__u64 flags;
@@ -76,6 +105,8 @@ struct record {
 	__u64 on;
 	__u64 off;
 	__u64 exit;
+	/* The thread's, at the exit. */
+	__u64 preempted;
 };
 
 #endif

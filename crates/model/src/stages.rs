@@ -9,6 +9,9 @@
 //! The stages of one I/O follow each other without gap or overlap, so that they add up to what the caller waited. An
 //! event that was not seen makes its stage empty: its time belongs to a neighbour (without a scheduler to the queue,
 //! without an interrupt to the device, elsewhere to the stage that ends with the next event seen).
+//!
+//! Two stages are cut out of the others, wherever they lie: *preempted*, and the wait for the *journal*. Of an I/O of
+//! several bios the first to leave and the last to come are told; time between them in which none was out is *submit*.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +41,10 @@ pub enum Stage {
     Switch,
     /// From there to the caller: the rest of the system call, or of the wait for its completion to be picked up.
     Return,
+    /// Ready to run, on the way down or back, while another thread had the CPU that it was moved off.
+    Preempted,
+    /// Asleep without a bio of its own, until the journal of the file system woke it.
+    Journal,
     /// In a simulated adapter: its firmware, its ports, the way to the drive and back.
     Adapter,
     /// Inside a simulated device: waiting for a place in its command queue.
@@ -70,7 +77,7 @@ pub enum Stage {
 
 impl Stage {
     /// All, in the order of a request's way through host and device.
-    pub const WAY: [Stage; 24] = [
+    pub const WAY: [Stage; 26] = [
         Stage::Late,
         Stage::Submit,
         Stage::Queue,
@@ -92,13 +99,15 @@ impl Stage {
         Stage::Rotate,
         Stage::Medium,
         Stage::Complete,
+        Stage::Journal,
         Stage::Wake,
         Stage::Switch,
         Stage::Return,
+        Stage::Preempted,
     ];
 
-    /// Those a tracer of a real kernel sees, in the order of the way.
-    pub const ALL: [Stage; 10] = [
+    /// Those a tracer of a real kernel sees, in the order in which they are declared.
+    pub const ALL: [Stage; 12] = [
         Stage::Late,
         Stage::Submit,
         Stage::Queue,
@@ -109,6 +118,8 @@ impl Stage {
         Stage::Wake,
         Stage::Switch,
         Stage::Return,
+        Stage::Preempted,
+        Stage::Journal,
     ];
 
     /// Its name in tables.
@@ -125,6 +136,8 @@ impl Stage {
             Stage::Wake => "wake",
             Stage::Switch => "switch",
             Stage::Return => "return",
+            Stage::Preempted => "preempted",
+            Stage::Journal => "journal",
             Stage::Admit => "admit",
             Stage::Link => "link",
             Stage::Controller => "controller",
@@ -155,6 +168,8 @@ impl Stage {
             Stage::Wake => "end of request to wake-up",
             Stage::Switch => "wake-up to running",
             Stage::Return => "back to the caller",
+            Stage::Preempted => "ready, while others had its CPU",
+            Stage::Journal => "waiting for the journal",
             Stage::Admit => "waiting for a place in the command queue",
             Stage::Link => "command and data on the link",
             Stage::Controller => "the controller's firmware",
@@ -182,7 +197,9 @@ impl Stage {
             | Stage::Complete
             | Stage::Wake
             | Stage::Switch
-            | Stage::Return => Part::Platform,
+            | Stage::Return
+            | Stage::Preempted => Part::Platform,
+            Stage::Journal => Part::Journal,
             _ => Part::Device,
         }
     }
@@ -198,11 +215,13 @@ pub enum Part {
     Transport,
     /// The device.
     Device,
+    /// The file system's journal: the I/Os of its own that a sync waits for, and its software.
+    Journal,
 }
 
 impl Part {
     /// All, in the order of the way.
-    pub const ALL: [Part; 3] = [Part::Platform, Part::Transport, Part::Device];
+    pub const ALL: [Part; 4] = [Part::Platform, Part::Transport, Part::Device, Part::Journal];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
@@ -210,6 +229,7 @@ impl Part {
             Part::Platform => "platform",
             Part::Transport => "transport",
             Part::Device => "device",
+            Part::Journal => "journal",
         }
     }
 }
@@ -307,7 +327,7 @@ pub struct Stages {
     pub subject: String,
     /// Time traced.
     pub elapsed: Nanos,
-    /// I/Os the subject completed while traced.
+    /// I/Os the subject completed while traced; of a device, its bios.
     pub ios: u64,
     /// Those whose way was seen from end to end (hits included).
     pub matched: u64,

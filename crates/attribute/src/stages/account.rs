@@ -117,6 +117,11 @@ impl DeviceAccount {
         self.split += u64::from(split);
     }
 
+    /// Bios counted.
+    pub(crate) fn count(&self) -> u64 {
+        self.recorders.whole.count()
+    }
+
     /// As it is reported.
     pub(crate) fn stages(&self) -> DeviceStages {
         let whole = self.recorders.whole.bins();

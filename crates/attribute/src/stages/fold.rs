@@ -2,6 +2,8 @@
 
 use iostack_model::{Stage, Way};
 
+use super::kernel::slot;
+
 /// When things were seen to happen to one I/O, in ns of one clock; 0 was not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamps {
@@ -19,6 +21,65 @@ pub(crate) struct Stamps {
     pub(crate) waking: u64,
     pub(crate) on: u64,
     pub(crate) exit: u64,
+    /// Between its bios, when none of them was out.
+    pub(crate) gap_ns: u64,
+    /// What its thread waited for, ready, while another had the CPU.
+    pub(crate) preempted: Cut,
+    /// Asleep without a bio out, until the journal woke it.
+    pub(crate) journal: Cut,
+    /// Asleep without a bio out, whoever woke it.
+    pub(crate) slept_ns: u64,
+}
+
+/// What is known of the thread that an I/O came back to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Thread {
+    pub(crate) off: u64,
+    pub(crate) waking: u64,
+    pub(crate) on: u64,
+    pub(crate) exit: u64,
+    /// In which it was ready and another had the CPU, ever, ns.
+    pub(crate) preempted_ns: u64,
+}
+
+impl Stamps {
+    /// Those of a slot, whose words `read` gives.
+    pub(crate) fn of_slot(read: impl Fn(usize) -> u64, thread: &Thread) -> Stamps {
+        let last = read(slot::PREEMPTED_LAST);
+        Stamps {
+            late_ns: 0,
+            entry: read(slot::ENTRY),
+            queue: read(slot::QUEUE),
+            insert: read(slot::INSERT),
+            issue: read(slot::ISSUE),
+            doorbell: read(slot::DOORBELL),
+            irq: read(slot::IRQ),
+            complete: read(slot::COMPLETE),
+            off: thread.off,
+            waking: thread.waking,
+            on: thread.on,
+            exit: thread.exit,
+            gap_ns: read(slot::GAP),
+            preempted: Cut {
+                before_ns: read(slot::PREEMPTED_BEFORE),
+                after_ns: thread.preempted_ns.saturating_sub(last),
+            },
+            journal: Cut {
+                before_ns: read(slot::JOURNAL_BEFORE),
+                after_ns: read(slot::JOURNAL).saturating_sub(read(slot::JOURNAL_BEFORE)),
+            },
+            slept_ns: read(slot::SLEPT),
+        }
+    }
+}
+
+/// Time that is cut out of other stages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Before the last bio was queued.
+    pub(crate) before_ns: u64,
+    /// After the last bio came back; all of it, without a bio.
+    pub(crate) after_ns: u64,
 }
 
 /// Time in each stage, in the order of [`Stage::ALL`].
@@ -87,7 +148,38 @@ pub(crate) fn fold(stamps: &Stamps, way: Way) -> StageTimes {
         }
     }
     times[Stage::Return as usize] = stamps.exit.saturating_sub(at);
+    cut_out(&mut times, stamps, way);
     times
+}
+
+/// Moves what is known to lie in other stages to where it belongs. Nothing is added: what a stage has not cannot be moved.
+fn cut_out(times: &mut StageTimes, stamps: &Stamps, way: Way) {
+    let Stamps { preempted, journal, .. } = *stamps;
+    if way == Way::Device {
+        // Without an issue seen, the whole of it is the device's.
+        let left = give(times, Stage::Device, Stage::Submit, stamps.gap_ns);
+        let _not_found = give(times, Stage::Queue, Stage::Submit, left);
+    }
+    if way == Way::CacheWait {
+        // Sleeps before the last one.
+        let earlier = stamps.slept_ns.saturating_sub(times[Stage::Wake as usize]);
+        let _not_found = give(times, Stage::Submit, Stage::Wake, earlier);
+    }
+    let _not_found = give(times, Stage::Submit, Stage::Journal, journal.before_ns);
+    let _not_found = give(times, Stage::Wake, Stage::Journal, journal.after_ns);
+    let _not_found = give(times, Stage::Submit, Stage::Preempted, preempted.before_ns);
+    let left = give(times, Stage::Return, Stage::Preempted, preempted.after_ns);
+    if way != Way::Device {
+        let _not_found = give(times, Stage::Submit, Stage::Preempted, left);
+    }
+}
+
+/// Moves time from a stage to another; what the one has not is given back.
+fn give(times: &mut StageTimes, from: Stage, to: Stage, time: u64) -> u64 {
+    let moved = time.min(times[from as usize]);
+    times[from as usize] -= moved;
+    times[to as usize] += moved;
+    time - moved
 }
 
 /// The end of the doorbell, unless the device answered before anything else was seen of the CPU.
@@ -120,6 +212,10 @@ mod tests {
             if self.next().is_multiple_of(3) { 0 } else { 1_000 + self.next() % 1_000 }
         }
 
+        fn span(&mut self) -> u64 {
+            if self.next().is_multiple_of(2) { 0 } else { self.next() % 400 }
+        }
+
         fn stamps(&mut self) -> Stamps {
             let entry = 1_000 + self.next() % 500;
             Stamps {
@@ -135,6 +231,10 @@ mod tests {
                 waking: self.stamp(),
                 on: self.stamp(),
                 exit: entry + self.next() % 600,
+                gap_ns: self.span(),
+                preempted: Cut { before_ns: self.span(), after_ns: self.span() },
+                journal: Cut { before_ns: self.span(), after_ns: self.span() },
+                slept_ns: self.span(),
             }
         }
     }
@@ -164,17 +264,21 @@ mod tests {
         waking: 330,
         on: 360,
         exit: 400,
+        gap_ns: 0,
+        preempted: Cut { before_ns: 0, after_ns: 0 },
+        journal: Cut { before_ns: 0, after_ns: 0 },
+        slept_ns: 0,
     };
 
     #[test]
     fn an_io_seen_in_full_has_every_stage() {
-        assert_eq!(fold(&SEEN, Way::Device), [5, 10, 20, 30, 40, 100, 10, 20, 30, 40]);
+        assert_eq!(fold(&SEEN, Way::Device), [5, 10, 20, 30, 40, 100, 10, 20, 30, 40, 0, 0]);
     }
 
     #[test]
     fn a_device_without_requests_has_only_a_device_stage_between_queue_and_end() {
         let stamps = Stamps { insert: 0, issue: 0, doorbell: 250, irq: 0, waking: 0, on: 0, ..SEEN };
-        assert_eq!(fold(&stamps, Way::Device), [5, 10, 0, 0, 0, 200, 0, 0, 0, 90]);
+        assert_eq!(fold(&stamps, Way::Device), [5, 10, 0, 0, 0, 200, 0, 0, 0, 90, 0, 0]);
     }
 
     #[test]
@@ -212,7 +316,38 @@ mod tests {
 
     #[test]
     fn a_cache_hit_is_all_submission() {
-        assert_eq!(fold(&SEEN, Way::CacheHit), [5, 300, 0, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(fold(&SEEN, Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 125, 30, 40]);
+        assert_eq!(fold(&SEEN, Way::CacheHit), [5, 300, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(fold(&SEEN, Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 125, 30, 40, 0, 0]);
+    }
+
+    #[test]
+    fn preemption_is_cut_out_of_the_way_down_and_the_way_back_and_no_further() {
+        let cut = |before_ns, after_ns| Stamps { preempted: Cut { before_ns, after_ns }, ..SEEN };
+        assert_eq!(fold(&cut(4, 25), Way::Device), [5, 6, 20, 30, 40, 100, 10, 20, 30, 15, 29, 0]);
+        assert_eq!(fold(&cut(10, 40), Way::Device), [5, 0, 20, 30, 40, 100, 10, 20, 30, 0, 50, 0]);
+        assert_eq!(fold(&cut(11, 41), Way::Device), fold(&cut(10, 40), Way::Device), "more than there is");
+        assert_eq!(fold(&cut(0, 60), Way::CacheHit), [5, 240, 0, 0, 0, 0, 0, 0, 0, 0, 60, 0]);
+        assert_eq!(fold(&cut(0, 60), Way::CacheWait), [5, 85, 0, 0, 0, 0, 0, 125, 30, 0, 60, 0]);
+    }
+
+    #[test]
+    fn the_wait_for_the_journal_is_neither_wake_nor_submit() {
+        let cut = |before_ns, after_ns| Stamps { journal: Cut { before_ns, after_ns }, ..SEEN };
+        assert_eq!(fold(&cut(3, 15), Way::Device), [5, 7, 20, 30, 40, 100, 10, 5, 30, 40, 0, 18]);
+        assert_eq!(fold(&cut(0, 125), Way::CacheWait), [5, 105, 0, 0, 0, 0, 0, 0, 30, 40, 0, 125]);
+    }
+
+    #[test]
+    fn time_between_bios_is_no_devices() {
+        let stamps = Stamps { gap_ns: 60, ..SEEN };
+        assert_eq!(fold(&stamps, Way::Device), [5, 70, 20, 30, 40, 40, 10, 20, 30, 40, 0, 0]);
+        let journal = Stamps { journal: Cut { before_ns: 50, after_ns: 0 }, ..stamps };
+        assert_eq!(fold(&journal, Way::Device), [5, 20, 20, 30, 40, 40, 10, 20, 30, 40, 0, 50]);
+    }
+
+    #[test]
+    fn an_io_without_bios_that_sleeps_twice_waited_both_times() {
+        let stamps = Stamps { slept_ns: 200, ..SEEN };
+        assert_eq!(fold(&stamps, Way::CacheWait), [5, 30, 0, 0, 0, 0, 0, 200, 30, 40, 0, 0]);
     }
 }

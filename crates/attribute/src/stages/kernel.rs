@@ -12,8 +12,8 @@ use crate::bpf::{BpfError, KernelTypes, Object, array_descriptor};
 use crate::sys::lanes::Shared;
 
 /// Words of `struct slot` and `struct lane`.
-pub(crate) const SLOT_WORDS: usize = 16;
-pub(crate) const LANE_WORDS: usize = 16;
+pub(crate) const SLOT_WORDS: usize = 18;
+pub(crate) const LANE_WORDS: usize = 20;
 
 /// Places in `struct slot`.
 pub(crate) mod slot {
@@ -28,6 +28,13 @@ pub(crate) mod slot {
     pub(crate) const IRQ: usize = 8;
     pub(crate) const COMPLETE: usize = 9;
     pub(crate) const DIRECT: usize = 10;
+    pub(crate) const LANE: usize = 11;
+    pub(crate) const GAP: usize = 12;
+    pub(crate) const PREEMPTED_BEFORE: usize = 13;
+    pub(crate) const PREEMPTED_LAST: usize = 14;
+    pub(crate) const JOURNAL: usize = 15;
+    pub(crate) const JOURNAL_BEFORE: usize = 16;
+    pub(crate) const SLEPT: usize = 17;
 }
 
 /// Places in `struct lane`.
@@ -40,6 +47,8 @@ pub(crate) mod lane {
     pub(crate) const CARRIER: usize = 5;
     pub(crate) const BLOCKS: usize = 6;
     pub(crate) const CURRENT: usize = 7;
+    pub(crate) const PREEMPTED: usize = 11;
+    pub(crate) const OUT: usize = 12;
 }
 
 /// The first counters of `enum counter`, which count what was lost.
@@ -121,6 +130,7 @@ impl Kernel {
             ("slots", wanted.slots.max(1)),
             ("lanes", wanted.lanes.max(1)),
             ("threads", wanted.lanes.max(1)),
+            ("lanes_free", wanted.lanes.max(1)),
             ("flights", if wanted.foreign { FLIGHTS_MAX } else { 1 }),
             ("records", if has_ring { RING_BYTES } else { 4096 }),
         ];
@@ -200,6 +210,7 @@ fn constants(wanted: &Wanted, types: &KernelTypes) -> Vec<(&'static str, u64)> {
     vec![
         ("subject", u64::from(wanted.process)),
         ("foreign", u64::from(wanted.foreign)),
+        ("lane_count", u64::from(wanted.lanes)),
         ("device_count", wanted.devices.len() as u64),
         ("queue_argument", second("block_bio_queue")),
         ("insert_argument", second("block_rq_insert")),
@@ -242,6 +253,8 @@ fn attach_programs(object: &mut Object, wanted: &Wanted, types: &KernelTypes) ->
         if CALLS.is_empty() {
             return Err(TraceError::Architecture);
         }
+        // With whether the whole process ends, since 6.16.
+        object.attach("sched_process_exit", "sched_process_exit", &[1, 2])?;
         object.attach("sys_enter", "sys_enter", &[2])?;
         object.attach("sys_exit", "sys_exit", &[2])?;
         // The completion's third argument is the event itself since 6.12.

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use iostack_model::{Carrier, Lane, LaneRequest, Observer};
 
 use super::account::Account;
-use super::fold::{Bios, Stamps};
+use super::fold::{Bios, Stamps, Thread};
 use super::kernel::{Kernel, LANE_WORDS, SLOT_WORDS, lane, slot};
 use crate::sys::lanes::monotonic_ns;
 
@@ -157,12 +157,14 @@ impl Observer for Load {
             (lane::CARRIER, carrier),
             (lane::BLOCKS, blocks),
             (lane::CURRENT, 0),
+            (lane::PREEMPTED, 0),
+            (lane::OUT, 0),
         ] {
             words[place].store(value, Relaxed);
         }
         let account = Arc::new(Mutex::new(Account::default()));
         let slots = self.kernel.slots(first, slots);
-        let stamper = Stamper::new(words, slots, request.direct, Arc::clone(&account));
+        let stamper = Stamper::new(words, index, slots, request.direct, Arc::clone(&account));
         if !self.kernel.add_thread(request.thread_id, index) {
             self.free(index);
             self.refused.fetch_add(1, Relaxed);
@@ -226,19 +228,23 @@ pub(crate) struct Stamper<'a> {
     direct: bool,
     /// I/Os that began before do not count.
     counted_from: u64,
-    /// The thread's stamps when the last call returned: exit, off, waking, on.
-    seen: [u64; 4],
+    /// The thread's stamps when the last call returned.
+    seen: Thread,
     account: Arc<Mutex<Account>>,
 }
 
 impl<'a> Stamper<'a> {
     pub(crate) fn new(
         lane: &'a [AtomicU64],
+        index: u32,
         slots: &'a [AtomicU64],
         direct: bool,
         account: Arc<Mutex<Account>>,
     ) -> Stamper<'a> {
         assert_eq!(lane.len(), LANE_WORDS, "one lane");
+        for slot in slots.chunks_exact(SLOT_WORDS) {
+            slot[slot::LANE].store(u64::from(index), Relaxed);
+        }
         let count = slots.len() / SLOT_WORDS;
         let stamper = Stamper {
             lane,
@@ -247,7 +253,7 @@ impl<'a> Stamper<'a> {
             fresh: Vec::with_capacity(count),
             direct,
             counted_from: 0,
-            seen: [0; 4],
+            seen: Thread::default(),
             account,
         };
         stamper.clear();
@@ -274,52 +280,61 @@ impl<'a> Stamper<'a> {
     pub(crate) fn begin(&mut self, slot: u32, late_ns: u64) {
         let words = self.slot(slot);
         words[slot::SEQUENCE].store(words[slot::SEQUENCE].load(Relaxed) + 1, Relaxed);
-        for word in &words[slot::BIOS..=slot::COMPLETE] {
+        for word in words[slot::BIOS..=slot::COMPLETE].iter().chain(&words[slot::GAP..=slot::SLEPT]) {
             word.store(0, Relaxed);
         }
+        let (entry, preempted_ns) = self.now();
+        words[slot::PREEMPTED_LAST].store(preempted_ns, Relaxed);
         self.own[slot as usize] = Own { late_ns, handed: 0 };
         self.fresh.push(slot);
-        words[slot::ENTRY].store(monotonic_ns(), Release);
+        words[slot::ENTRY].store(entry, Release);
+    }
+
+    /// The clock, and how long the thread was ready without a CPU up to then.
+    fn now(&self) -> (u64, u64) {
+        let preempted = || self.lane[lane::PREEMPTED].load(Acquire);
+        let mut before = preempted();
+        loop {
+            let now = monotonic_ns();
+            let after = preempted();
+            // Not moved off its CPU between the two looks.
+            if before == after {
+                return (now, after);
+            }
+            before = after;
+        }
     }
 
     pub(crate) fn returned(&mut self) {
-        let now = monotonic_ns();
+        let (exit, preempted_ns) = self.now();
         for slot in self.fresh.drain(..) {
-            self.own[slot as usize].handed = now;
+            self.own[slot as usize].handed = exit;
         }
         let lane = |place: usize| self.lane[place].load(Acquire);
-        self.seen = [now, lane(lane::OFF), lane(lane::WAKING), lane(lane::ON)];
+        self.seen = Thread {
+            off: lane(lane::OFF),
+            waking: lane(lane::WAKING),
+            on: lane(lane::ON),
+            exit,
+            preempted_ns,
+        };
     }
 
     pub(crate) fn complete(&mut self, slot: u32, whole: bool) {
         let words = self.slot(slot);
         let read = |place: usize| words[place].load(Acquire);
-        let [exit, off, waking, on] = self.seen;
         let Own { late_ns, handed } = self.own[slot as usize];
-        let entry = read(slot::ENTRY);
+        let seen = Stamps::of_slot(read, &self.seen);
         // The call that handed it over has returned: the driver is done at the latest then.
-        let doorbell = match read(slot::DOORBELL) {
+        let doorbell = match seen.doorbell {
             0 => handed,
             seen if handed > 0 => seen.min(handed),
             seen => seen,
         };
-        let stamps = Stamps {
-            late_ns,
-            entry,
-            queue: read(slot::QUEUE),
-            insert: read(slot::INSERT),
-            issue: read(slot::ISSUE),
-            doorbell,
-            irq: read(slot::IRQ),
-            complete: read(slot::COMPLETE),
-            off,
-            waking,
-            on,
-            exit,
-        };
+        let stamps = Stamps { late_ns, doorbell, ..seen };
         let bios = Bios { queued: read(slot::BIOS), ended: read(slot::ENDED), direct: self.direct };
         words[slot::ENTRY].store(0, Release);
-        if whole && entry >= self.counted_from {
+        if whole && stamps.entry >= self.counted_from {
             locked(&self.account).record(&stamps, bios);
         }
     }
@@ -331,7 +346,7 @@ pub(crate) fn own_cost_ns() -> f64 {
     const ROUNDS: u32 = 500;
     let words: Vec<AtomicU64> = (0..LANE_WORDS + SLOT_WORDS).map(|_| AtomicU64::new(0)).collect();
     let (lane_words, slots) = words.split_at(LANE_WORDS);
-    let mut stamper = Stamper::new(lane_words, slots, true, Arc::default());
+    let mut stamper = Stamper::new(lane_words, 0, slots, true, Arc::default());
     let turns = (0..5).map(|_| {
         let start = monotonic_ns();
         for _ in 0..ROUNDS {

@@ -14,6 +14,7 @@
 
 mod account;
 mod fold;
+mod held;
 mod kernel;
 mod lanes;
 mod reader;
@@ -153,18 +154,23 @@ impl StageTrace {
     }
 
     fn stages(&self, findings: &Findings) -> Stages {
-        let account: Account = if self.is_load { self.load.account() } else { findings.account.clone() };
+        let account: Account = if self.is_load { self.load.account() } else { findings.account() };
         let ways = account.ways();
         let count = |is_wanted: fn(Way) -> bool| -> u64 {
             ways.iter().filter(|way| is_wanted(way.way)).map(|way| way.whole.count).sum()
         };
-        let ios = count(|_| true);
+        let (ios, matched) = if self.is_load || self.process.is_some() {
+            (count(|_| true), count(|way| way != Way::Unmatched))
+        } else {
+            let bios = findings.devices.iter().map(account::DeviceAccount::count).sum();
+            (bios, bios)
+        };
         let elapsed = if self.is_load { self.load.elapsed() } else { monotonic_ns() - self.attached };
         Stages {
             subject: self.subject.clone(),
             elapsed: Nanos(elapsed),
             ios,
-            matched: count(|way| way != Way::Unmatched),
+            matched,
             lost: self.kernel.lost(),
             devices: findings.devices.iter().map(account::DeviceAccount::stages).collect(),
             application_mean_ns: None,
@@ -216,6 +222,7 @@ impl StageTrace {
             );
         }
         if self.process.is_some() {
+            notes.push(crate::CHILDREN.to_owned());
             notes.push(
                 "An I/O of io_uring ends when its completion is posted, not when the program picks it up; page faults \
                  of mapped files are not seen."

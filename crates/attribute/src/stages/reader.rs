@@ -8,7 +8,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::account::{Account, DeviceAccount};
-use super::fold::{Bios, Stamps};
+use super::fold::{Bios, Stamps, Thread};
+use super::held::{Held, HeldIo};
 use super::kernel::{Kernel, Ring, SLOT_WORDS, slot};
 use crate::bpf;
 use crate::sys::lanes::{monotonic_ns, thread_ns};
@@ -21,9 +22,10 @@ const SLICE_NS: u64 = 30_000_000;
 const SLICE_EVERY_NS: u64 = 1_000_000_000;
 
 /// Words of `struct record`.
-const RECORD_WORDS: usize = 3 + SLOT_WORDS + 4;
+const RECORD_WORDS: usize = 3 + SLOT_WORDS + 5;
 const KIND_DEVICE: u64 = 1;
 const KIND_IO: u64 = 2;
+const KIND_RETURN: u64 = 3;
 
 /// Which records count.
 pub(crate) trait Window: Send + Sync {
@@ -34,8 +36,9 @@ pub(crate) trait Window: Send + Sync {
 /// What the reader has read.
 #[derive(Clone, Default)]
 pub(crate) struct Findings {
-    /// I/Os of a foreign process.
-    pub(crate) account: Account,
+    /// I/Os of a foreign process that have come back, and those that may be on their way.
+    account: Account,
+    held: Held,
     /// By device, in the order of the chain.
     pub(crate) devices: Vec<DeviceAccount>,
     /// Runs of the programs while they were timed, and their time, ns.
@@ -43,6 +46,15 @@ pub(crate) struct Findings {
     pub(crate) runs_ns: u64,
     /// CPU time of the reader itself, ns.
     pub(crate) reader_ns: u64,
+}
+
+impl Findings {
+    /// I/Os of a foreign process.
+    pub(crate) fn account(&self) -> Account {
+        let mut account = self.account.clone();
+        self.held.settle(&mut account);
+        account
+    }
 }
 
 /// The thread.
@@ -164,36 +176,24 @@ impl Work {
 
 /// Counts one record.
 fn take(findings: &mut Findings, words: &[u64; RECORD_WORDS], window: &dyn Window) {
-    let [kind, device, flags, ..] = *words;
+    let [kind, which, flags, ..] = *words;
     let slot = &words[3..3 + SLOT_WORDS];
-    let [waking, on, off, exit] = words[3 + SLOT_WORDS..] else {
-        unreachable!("four words are left behind the slot")
+    let [waking, on, off, exit, preempted_ns] = words[3 + SLOT_WORDS..] else {
+        unreachable!("five words are left behind the slot")
     };
-    let stamps = Stamps {
-        late_ns: 0,
-        entry: slot[slot::ENTRY],
-        queue: slot[slot::QUEUE],
-        insert: slot[slot::INSERT],
-        issue: slot[slot::ISSUE],
-        doorbell: slot[slot::DOORBELL],
-        irq: slot[slot::IRQ],
-        complete: slot[slot::COMPLETE],
-        off,
-        waking,
-        on,
-        exit,
-    };
+    let stamps = Stamps::of_slot(|word| slot[word], &Thread { off, waking, on, exit, preempted_ns });
     match kind {
         KIND_DEVICE if window.counts(stamps.complete) => {
-            if let Some(device) = findings.devices.get_mut(device as usize) {
+            if let Some(device) = findings.devices.get_mut(which as usize) {
                 device.record(&stamps, flags & 1 != 0, flags & 2 != 0);
             }
         }
-        KIND_IO if window.counts(stamps.exit) => {
+        KIND_IO if window.counts(exit) => {
             let direct = slot[slot::DIRECT] != 0;
             let bios = Bios { queued: slot[slot::BIOS], ended: slot[slot::ENDED], direct };
-            findings.account.record(&stamps, bios);
+            findings.held.take(which, HeldIo { stamps, bios, preempted_ns }, &mut findings.account);
         }
+        KIND_RETURN => findings.held.returned(which, stamps.entry, exit, preempted_ns),
         _ => {}
     }
 }

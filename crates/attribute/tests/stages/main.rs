@@ -2,6 +2,7 @@
 
 mod common;
 mod devices;
+mod known;
 mod load;
 mod process;
 mod refused;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use iostack_attribute::stages::Subject;
 use iostack_model::{Stages, Way};
 
-use crate::common::{Directory, attach, ios, show};
+use crate::common::{Directory, MATCHED, attach, ios, show};
 
 const MIB: u64 = 1 << 20;
 
@@ -50,35 +50,20 @@ fn traced(test: &str, path: &Path, engine: &str, depth: u32) -> Option<(f64, f64
     Some((count, mean, stages))
 }
 
-/// Share of its I/Os that must be seen to the end.
-const SEEN: f64 = 0.99;
-
-/// A run in which no CPU stayed silent for long: one that was disturbed says so by I/Os without a match, and is made
-/// again, as in `common::traced`.
-fn undisturbed(test: &str, path: &Path, engine: &str, depth: u32) -> Option<(f64, f64, Stages)> {
-    let mut run = traced(test, path, engine, depth)?;
-    for _ in 0..5 {
-        let (count, _, stages) = &run;
-        if ios(stages, Way::Device) as f64 >= SEEN * count {
-            break;
-        }
-        run = traced(test, path, engine, depth)?;
-    }
-    Some(run)
-}
-
 #[test]
 fn a_foreign_programs_ios_are_those_it_counts_itself() {
     let test = "a_foreign_programs_ios_are_those_it_counts_itself";
     let directory = Directory::new("stages-fio");
     let path = directory.file("data", 16 * MIB);
     for (engine, depth) in [("psync", 1), ("libaio", 1), ("libaio", 16), ("io_uring", 1), ("io_uring", 16)] {
-        let Some((count, mean, stages)) = undisturbed(test, &path, engine, depth) else { return };
+        let Some((count, mean, stages)) = traced(test, &path, engine, depth) else { return };
         assert_eq!(stages.lost, 0);
         let device = stages.way(Way::Device).expect("direct reads");
         // fio reads a few files of its own, and does not count what is in flight at its end.
-        let seen = ios(&stages, Way::Device) as f64;
+        let matched = ios(&stages, Way::Device) as f64;
+        let seen = matched + ios(&stages, Way::Unmatched) as f64;
         assert!((seen / count - 1.0).abs() < 0.01, "{engine}: {seen} I/Os seen, fio counts {count}");
+        assert!(matched >= MATCHED * seen, "{engine}: {matched} of {seen} to the end");
         let own = device.whole.mean_ns();
         // An I/O of io_uring ends for us when its completion is posted; fio picks many up later, one after the other.
         let least = if engine == "io_uring" && depth > 1 { 0.4 } else { 0.75 };

@@ -44,9 +44,13 @@ pub(super) fn page(
 fn answer(traced: Option<&Stages>, sampled: Option<&Layers>) -> String {
     let mut told = Vec::new();
     if let Some(way) = traced.and_then(|traced| traced.way(Way::Device)).filter(|way| way.whole.sum_ns > 0) {
-        let [platform, transport, device] = Part::ALL.map(|part| percent(way.part_share(part)));
+        let [platform, transport, device, journal] = Part::ALL.map(|part| percent(way.part_share(part)));
+        let journal = match way.part_mean_ns(Part::Journal) {
+            time if time > 0.0 => format!(", waiting for the journal {journal}"),
+            _ => String::new(),
+        };
         told.push(format!(
-            "The platform took {platform} of the latency, the transport {transport}, the device {device}"
+            "The platform took {platform} of the latency, the transport {transport}, the device {device}{journal}"
         ));
     }
     if let Some((sampled, first)) = sampled.and_then(|sampled| Some((sampled, sampled.rows.first()?))) {

@@ -66,13 +66,15 @@ const fn part_meaning(part: Part) -> &'static str {
         Part::Platform => "software, and waiting for a CPU",
         Part::Transport => "driver, telling the device",
         Part::Device => "the device, until its interrupt",
+        Part::Journal => "the file system's journal, until it wakes the caller",
     }
 }
 
 fn tiles(way: &WayStages) -> String {
     let count = format!("mean of {} I/Os", grouped(way.whole.count));
     let whole = tiles::tile("", "one I/O takes", &mean(&way.whole), &count);
-    let parts = Part::ALL.map(|part| {
+    let parts = Part::ALL.into_iter().filter(|&part| part != Part::Journal || way.part_mean_ns(part) > 0.0);
+    let parts = parts.map(|part| {
         let detail = format!("{}: {}", time(way.part_mean_ns(part)), part_meaning(part));
         tiles::tile(&format!("of-part {}", part.name()), part.name(), &percent(way.part_share(part)), &detail)
     });
@@ -357,15 +359,17 @@ fn trust(stages: &Stages) -> String {
         0 => "no event lost".to_owned(),
         lost => format!("<b class=\"held\">{} events lost: the figures are incomplete</b>", grouped(lost)),
     };
+    let unit = crate::text::counted(stages);
     let matched =
-        format!("{} of {} I/Os seen from end to end; {lost}", grouped(stages.matched), grouped(stages.ios));
+        format!("{} of {} {unit} seen from end to end; {lost}", grouped(stages.matched), grouped(stages.ios));
     let cost = &stages.tracing;
     let tracing = match (cost.events, cost.ns_per_event > 0.0) {
         (0, _) => String::new(),
         (events, false) => format!("{} events; their cost could not be measured", grouped(events)),
         (events, true) => format!(
-            "{} of CPU time per I/O: {} events at {}; {}",
+            "{} of CPU time per {}: {} events at {}; {}",
             time(cost.ns_per_io),
+            unit.trim_end_matches('s'),
             grouped(events),
             time(cost.ns_per_event),
             escape::text(&cost.how)

@@ -32,7 +32,7 @@ fn parts(point: &Point, stages: &Stages) -> String {
     let head =
         format!("WHERE THE TIME GOES ({}, depth {})", cut(&point.series, 24), point.outcome.job.depth());
     let mut text = format!("{head:<52}{:>6}{:>10}\n", "%", "mean");
-    for part in Part::ALL {
+    for part in Part::ALL.into_iter().filter(|&part| part != Part::Journal || way.part_mean_ns(part) > 0.0) {
         let (share, mean_ns) = (way.part_share(part), way.part_mean_ns(part));
         let drawn = if mean_ns > 0.0 { bar(share, 1.0, BAR) } else { " ".repeat(BAR) };
         text += &format!(

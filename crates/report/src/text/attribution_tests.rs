@@ -157,13 +157,52 @@ fn other_ways_losses_and_the_tree_of_devices_are_told() {
             "cache hit 84,310",
             "cache, waited 512",
             "unmatched 9",
-            "96,724 of 96,733 I/Os seen from end to end (99.99 %); 3 EVENTS LOST: the figures are incomplete",
+            "96,724 of 96,733 I/Os seen from end to end; 3 EVENTS LOST: the figures are incomplete",
             "vda: 2,790 bios merged, 8 split",
         ],
     );
     assert!(screen.contains("\nloop0 ") && screen.contains("\n  vda "), "{screen}");
     // One stage is the whole: a hit has no table of its own.
     assert!(screen.contains("\nCACHE, WAITED") && !screen.contains("\nCACHE HIT"), "{screen}");
+}
+
+#[test]
+fn a_share_of_all_is_told_only_where_nothing_was_lost() {
+    let share = |lost, matched| {
+        let screen = stages(&Stages { lost, matched, ios: 100_000, ..fixture::stages() });
+        let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.split("end to end").nth(1).and_then(|rest| rest.split(';').next()).map(str::to_owned)
+    };
+    assert_eq!(share(0, 100_000).as_deref(), Some(" (100.00 %)"));
+    assert_eq!(share(0, 99_999).as_deref(), Some(" (99.99 %)"));
+    assert_eq!(share(1, 100_000).as_deref(), Some(""));
+}
+
+#[test]
+fn a_device_has_bios() {
+    let made = fixture::stages_of_process();
+    let bios = made.devices[0].whole.count;
+    let device = Stages { ways: Vec::new(), ios: bios, matched: bios, lost: 0, ..made };
+    assert_says(
+        &stages(&device),
+        &[
+            "11,910 bios in 8.2 s",
+            "11,910 of 11,910 bios seen from end to end",
+            "840 ns CPU per bio: 224,532",
+        ],
+    );
+    assert_says(&live_stages(&device), &["11,910 bios, 1,452 per second"]);
+}
+
+#[test]
+fn the_wait_for_the_journal_is_a_part_of_its_own() {
+    let mut made = fixture::stages();
+    let way = &mut made.ways[0];
+    let wait = way.stages.iter().find(|(stage, _)| *stage == Stage::Submit).expect("it has one").1.clone();
+    way.whole.sum_ns += wait.sum_ns;
+    way.stages.push((Stage::Journal, wait));
+    let screen = stages(&made);
+    assert_says(&screen, &["JOURNAL", "waiting for the journal", "waiting for the journal 4 %. (Published"]);
 }
 
 /// The number in a column of a line that begins with a word, by its unit in the fixture.
@@ -198,17 +237,19 @@ fn a_sum_that_misses_the_applications_clock_is_doubted() {
 }
 
 #[test]
-fn the_live_block_has_at_most_fourteen_lines_and_leaves_the_last_column_free() {
+fn the_live_block_has_at_most_sixteen_lines_and_leaves_the_last_column_free() {
     let mut open_loop = fixture::stages();
     let late = open_loop.ways[0].stages[0].1.clone();
-    open_loop.ways[0].stages.insert(0, (Stage::Late, late));
+    let stages = &mut open_loop.ways[0].stages;
+    stages.insert(0, (Stage::Late, late.clone()));
+    stages.extend([(Stage::Preempted, late.clone()), (Stage::Journal, late)]);
     let mut device = fixture::stages_of_process();
     device.ways.clear();
     device.devices = vec![device.devices[0].clone(); 40];
     "x".repeat(300).clone_into(&mut device.subject);
     for made in [open_loop, device, fixture::stages_of_process()] {
         let block = live_stages(&made);
-        assert!(block.lines().count() <= 14, "{block}");
+        assert!(block.lines().count() <= 16, "{block}");
         assert!(block.lines().all(|line| line.chars().count() < WIDTH), "{block}");
     }
 }

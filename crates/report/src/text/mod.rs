@@ -78,7 +78,7 @@ pub(crate) use platform::tests::example as platform_fixture;
 pub use repro::repro;
 pub(crate) use repro::word;
 pub use screen::check;
-pub(crate) use stages::PUBLISHED;
+pub(crate) use stages::{PUBLISHED, counted};
 pub use stages::{live_stages, stages};
 pub use sweep::sweep;
 pub use what_if::{what_if, what_ifs_markdown};

@@ -31,8 +31,13 @@ pub fn stages(stages: &Stages) -> String {
 fn head(stages: &Stages) -> String {
     both_ends(
         &format!("STAGES of {}", cut(&stages.subject, 44)),
-        &format!("{} I/Os in {}", brief(stages.ios as f64), time(stages.elapsed.0 as f64)),
+        &format!("{} {} in {}", brief(stages.ios as f64), counted(stages), time(stages.elapsed.0 as f64)),
     )
+}
+
+/// What is counted: a device has bios, whoever's I/Os they are.
+pub(crate) fn counted(stages: &Stages) -> &'static str {
+    if stages.ways.is_empty() && !stages.devices.is_empty() { "bios" } else { "I/Os" }
 }
 
 /// Each way with its share of the I/Os and of the time.
@@ -182,12 +187,14 @@ fn platform(way: &WayStages) -> String {
     if way.whole.sum_ns == 0 {
         return String::new();
     }
-    let [platform, transport, device] = Part::ALL.map(|part| way.part_share(part) * 100.0);
+    let [platform, transport, device, journal] = Part::ALL.map(|part| way.part_share(part) * 100.0);
+    let journal =
+        if journal > 0.0 { format!(", waiting for the journal {journal:.0} %") } else { String::new() };
     paragraph(
         "platform   ",
         &format!(
-            "The platform took {platform:.0} % of the latency, the transport {transport:.0} %, the device {device:.0} %. \
-             {PUBLISHED}"
+            "The platform took {platform:.0} % of the latency, the transport {transport:.0} %, the device {device:.0} \
+             %{journal}. {PUBLISHED}"
         ),
     )
 }
@@ -218,15 +225,22 @@ fn matched(stages: &Stages) -> String {
         0 => "no event lost".to_owned(),
         lost => format!("{} EVENTS LOST: the figures are incomplete", brief(lost as f64)),
     };
+    let text = format!(
+        "{} of {} {} seen from end to end{}; {lost}",
+        brief(stages.matched as f64),
+        brief(stages.ios as f64),
+        counted(stages),
+        matched_share(stages).map_or(String::new(), |share| format!(" ({share:.2} %)"))
+    );
+    paragraph("matched    ", &text)
+}
+
+/// How many in a hundred were seen from end to end; nobody knows of how many where events were lost.
+fn matched_share(stages: &Stages) -> Option<f64> {
     let share = ratio(stages.matched as f64, stages.ios as f64) * 100.0;
     // Never round up to all.
     let share = if stages.matched < stages.ios { (share * 100.0).floor() / 100.0 } else { share };
-    let text = format!(
-        "{} of {} I/Os seen from end to end ({share:.2} %); {lost}",
-        brief(stages.matched as f64),
-        brief(stages.ios as f64)
-    );
-    paragraph("matched    ", &text)
+    (stages.lost == 0).then_some(share)
 }
 
 fn tracing(stages: &Stages) -> String {
@@ -237,8 +251,9 @@ fn tracing(stages: &Stages) -> String {
     let how = if how.is_empty() { String::new() } else { format!("; {how}") };
     let cost = if *ns_per_event > 0.0 {
         format!(
-            "{} CPU per I/O: {} events at {}",
+            "{} CPU per {}: {} events at {}",
             time(*ns_per_io),
+            counted(stages).trim_end_matches('s'),
             brief(*events as f64),
             time(*ns_per_event)
         )
@@ -248,13 +263,14 @@ fn tracing(stages: &Stages) -> String {
     paragraph("tracing    ", &format!("{cost}{how}"))
 }
 
-/// At most 14 lines of at most 79 columns: totals, then the stages of the way that took most of the time.
+/// At most 16 lines of at most 79 columns: totals, then the stages of the way that took most of the time.
 pub fn live_stages(stages: &Stages) -> String {
     let seconds = stages.elapsed.as_secs_f64();
     let rate = if seconds > 0.0 { stages.ios as f64 / seconds } else { 0.0 };
     let lost =
         if stages.lost > 0 { format!(", {} EVENTS LOST", brief(stages.lost as f64)) } else { String::new() };
-    let counted = format!("{} I/Os, {} per second{lost}", brief(stages.ios as f64), brief(rate));
+    let counted =
+        format!("{} {}, {} per second{lost}", brief(stages.ios as f64), counted(stages), brief(rate));
     let room = LIVE_WIDTH.saturating_sub(counted.chars().count() + 11);
     let mut text =
         format!("{}  {:>7}  {counted}\n", cut(&stages.subject, room.min(30)), time(stages.elapsed.0 as f64));
@@ -286,7 +302,7 @@ fn live_table(way: &WayStages) -> String {
     for part in Part::ALL {
         let own: Vec<_> = way.stages.iter().filter(|(stage, _)| stage.part() == part).collect();
         let share = way.part_share(part);
-        if let (Part::Transport | Part::Device, [(_, bins)]) = (part, &own[..]) {
+        if let (Part::Transport | Part::Device | Part::Journal, [(_, bins)]) = (part, &own[..]) {
             text += &live_row(&part.name().to_uppercase(), share, bins, &way.whole);
             continue;
         }
