@@ -12,7 +12,7 @@ use crate::places::{Directory, Loop, Mounted, Zram};
 
 /// Faster than by default, to gather samples quickly.
 pub(crate) const RATE_HZ: u32 = 9973;
-pub(crate) const SAMPLES_MIN: u64 = 300;
+pub(crate) const SAMPLES: u64 = 1_000;
 /// Of a workload's kernel samples.
 const UNKNOWN_MAX: f64 = 0.01;
 const SIZE: Bytes = Bytes(64 << 20);
@@ -45,12 +45,7 @@ impl Pool {
     }
 
     pub(crate) fn is_enough(&self) -> bool {
-        self.kernel >= SAMPLES_MIN
-    }
-
-    /// Enough for a verdict near the limit, where one sample more or less decides.
-    fn is_clear(&self) -> bool {
-        self.is_enough() && (self.share() <= UNKNOWN_MAX || self.kernel >= 20 * SAMPLES_MIN)
+        self.kernel >= SAMPLES
     }
 
     /// Says what was seen; true when it is good.
@@ -65,12 +60,12 @@ impl Pool {
     }
 }
 
-/// Runs `once` until there are enough samples, some times at most.
+/// Runs `once` until there are as many samples as a verdict needs, whatever they say; some times at most.
 pub(crate) fn gather(mut once: impl FnMut() -> Option<Layers>) -> Option<Pool> {
     let mut pool = Pool::default();
-    for _ in 0..10 {
+    for _ in 0..40 {
         pool.add(&once()?);
-        if pool.is_clear() {
+        if pool.is_enough() {
             break;
         }
     }
