@@ -71,6 +71,13 @@ pub(crate) trait Queue {
     fn is_ready(&self) -> bool;
     /// Gives the completions that have arrived, at most so many, to `each`: slot, and bytes or `-errno`.
     fn reap(&mut self, most: u32, each: impl FnMut(u32, i32));
+    /// Takes one completion, if one has arrived.
+    #[inline]
+    fn take(&mut self) -> Option<(u32, i32)> {
+        let mut taken = None;
+        self.reap(1, |slot, result| taken = Some((slot, result)));
+        taken
+    }
 }
 
 /// Errors of handing over that pass by themselves.

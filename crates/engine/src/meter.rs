@@ -168,7 +168,8 @@ impl<'a> Meter<'a> {
     }
 
     /// Counts an I/O that moved all its bytes. The caller has compared `end` with the edge.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each I/O pays for it")]
     pub(crate) fn complete(&mut self, direction: u8, length: u32, start: u64, end: u64) {
         // Submitted during the ramp, completed after it: not ours.
         if start < self.border {

@@ -94,9 +94,7 @@ impl<Q: Queue> Alone<'_, Q> {
         self.queue.push_all(std::iter::once((0, op, buffer.as_mut_ptr())));
         loop {
             let entered = self.queue.submit_and_wait(1, Patience::Forever);
-            let mut result = None;
-            self.queue.reap(1, |_, bytes| result = Some(bytes));
-            if let Some(result) = result {
+            if let Some((_, result)) = self.queue.take() {
                 return result as isize;
             }
             if !is_passing(entered.errno) {

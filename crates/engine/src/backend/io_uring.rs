@@ -137,7 +137,8 @@ impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
         }));
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]
     fn submit(&mut self) -> Entered {
         if self.pending == 0 {
             return Entered { syscalls: 0, errno: 0 };
@@ -167,8 +168,15 @@ impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
         self.ring.is_ready()
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]
     fn reap(&mut self, most: u32, each: impl FnMut(u32, i32)) {
         self.ring.reap(most, each);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]
+    fn take(&mut self) -> Option<(u32, i32)> {
+        self.ring.take()
     }
 }

@@ -68,7 +68,9 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
             over |= settle(entered.errno)? && station.turn(clock.now());
         }
         let end = clock.now();
-        station.returned();
+        if queue.is_ready() {
+            station.returned();
+        }
         if end >= station.meter.edge {
             over |= station.turn(end);
         }

@@ -182,14 +182,17 @@ fn replace_each<Q: Queue, const READS: bool>(
 ) -> Result<bool, i32> {
     let clock = meter.clock;
     let mut directions = Vec::new();
-    while let Some(slot) = slots.pop() {
+    let Some(mut slot) = slots.pop() else { return Ok(false) };
+    let flights = &mut *slots.flights;
+    let mut over = false;
+    while !over {
         let Some(op) = source.take() else {
-            slots.push(slot);
-            return Ok(true);
+            over = true;
+            break;
         };
         let start = clock.now();
         let direction = if READS { READ } else { op.direction };
-        let flight = &mut slots.flights[slot as usize];
+        let flight = &mut flights[slot as usize];
         (flight.start, flight.offset, flight.length) = (start, op.offset, op.length);
         if !READS {
             flight.direction = direction;
@@ -207,12 +210,27 @@ fn replace_each<Q: Queue, const READS: bool>(
             return Ok(settle(entered.errno)? && turn(meter, source, extras, clock.now()));
         }
         let end = clock.now();
-        if end >= meter.edge && turn(meter, source, extras, end) {
-            return Ok(true);
-        }
-        reap::<Q, READS>(meter, queue, slots, 1, end);
+        over = end >= meter.edge && turn(meter, source, extras, end);
+        let Some((back, result)) = queue.take() else { return Ok(over) };
+        returned::<READS>(meter, &flights[back as usize], result, end);
+        meter.mark(end);
+        slot = back;
     }
-    Ok(false)
+    slots.push(slot);
+    Ok(over)
+}
+
+/// Counts an I/O that has come back.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "each I/O pays for it")]
+fn returned<const READS: bool>(meter: &mut Meter<'_>, flight: &Flight, result: i32, end: u64) {
+    let direction = if READS { READ } else { flight.direction };
+    if result.cast_unsigned() == flight.length {
+        meter.complete(direction, flight.length, flight.start, end);
+    } else {
+        let op = Op { offset: flight.offset, length: flight.length, direction, file: 0 };
+        meter.fail(op, result as isize, flight.start, end);
+    }
 }
 
 /// All slots free, each with the buffer that its reads fill.
@@ -242,14 +260,7 @@ fn reap<Q: Queue, const READS: bool>(
         #[inline(always)]
         |slot, result| {
             *room.next().expect("no more complete than were submitted") = slot;
-            let flight = &flights[slot as usize];
-            let direction = if READS { READ } else { flight.direction };
-            if result.cast_unsigned() == flight.length {
-                meter.complete(direction, flight.length, flight.start, end);
-            } else {
-                let op = Op { offset: flight.offset, length: flight.length, direction, file: 0 };
-                meter.fail(op, result as isize, flight.start, end);
-            }
+            returned::<READS>(meter, &flights[slot as usize], result, end);
         },
     );
     *free_count += in_flight - room.len();

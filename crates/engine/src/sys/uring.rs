@@ -434,8 +434,23 @@ impl Ring {
         self.cq_tail.load(Ordering::Acquire) != self.head
     }
 
-    /// Gives the completions that have arrived, at most so many, to `each`: slot and result.
+    /// Takes one completion, if one has arrived: slot and result.
     #[inline]
+    pub(crate) fn take(&mut self) -> Option<(u32, i32)> {
+        if !self.is_ready() {
+            return None;
+        }
+        let place = self.completions.wrapping_add((self.head & self.completion_mask) as usize);
+        // SAFETY: as in `reap`; `is_ready` has acquired a tail beyond our head.
+        let entry = unsafe { place.read() };
+        self.head = self.head.wrapping_add(1);
+        self.cq_head.store(self.head, Ordering::Release);
+        Some((entry.user_data as u32, entry.result))
+    }
+
+    /// Gives the completions that have arrived, at most so many, to `each`: slot and result.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "most of it is decided by the loop around it")]
     pub(crate) fn reap(&mut self, most: u32, mut each: impl FnMut(u32, i32)) {
         let mut head = self.head;
         let arrived = self.cq_tail.load(Ordering::Acquire).wrapping_sub(head);
