@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::count::{Counted, Counts};
-use crate::future::Gather;
+use crate::gather::Gather;
 use crate::policy::{self, Carry};
 use crate::sys::{Device, end_or, generation, lend_read, lend_write};
 use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};

@@ -21,6 +21,7 @@ mod count;
 mod error;
 mod file;
 mod future;
+mod gather;
 mod lanes;
 mod many;
 mod options;

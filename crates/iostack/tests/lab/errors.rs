@@ -57,8 +57,8 @@ fn a_guest_that_hangs_is_ended() {
     let text = format!("{}\n\tfor (;;)\n\t\tcpu_relax();\n{}", &source[..body], &source[body..]);
     fs::write(&file, text).expect("a file of ours");
     // Silent for so long while it boots it is nowhere, also on a slow host.
-    let asked = ["lab", "cost", "scsi_ram", "--source", &folder.display().to_string(), "--time-limit", "60"];
-    refused(&iostack(&asked), &["the guest did not go on for 60 s", "--time-limit"]);
+    let asked = ["lab", "cost", "scsi_ram", "--source", &folder.display().to_string(), "--time-limit", "30"];
+    refused(&iostack(&asked), &["the guest did not go on for 30 s", "--time-limit"]);
 }
 
 fn copy_driver(folder: &Path) {

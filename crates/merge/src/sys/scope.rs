@@ -44,8 +44,8 @@ use crate::scope::run;
 ///
 /// # What to know
 ///
-/// * **What blocks, blocks all.** Only reads and writes of a `File`, [`JoinHandle::join`], [`block_on`](crate::block_on) and
-///   [`yield_now`] let others run. A mutex, a channel, a sleep or a long computation holds the thread and all its coroutines: who
+/// * **What blocks, blocks all.** Only reads and writes of a `File`, [`JoinHandle::join`](crate::JoinHandle::join),
+///   [`block_on`](crate::block_on) and [`yield_now`](crate::yield_now) let others run. A mutex, a channel, a sleep or a long computation holds the thread and all its coroutines: who
 ///   never waits starves the others. A lock that is held while one reads can thus be waited for for ever by another coroutine of
 ///   the same thread.
 /// * **Latency.** A thread with n requests under way sleeps until n/4 of them are through (one, if there are below 8), so a quick
@@ -62,7 +62,7 @@ use crate::scope::run;
 /// While a coroutine waits, others run **on its own thread**, in the middle of whatever it has called. Code that is sound only
 /// because a call on its thread returns before the next begins must not be waited in. There is one such place that safe code can
 /// reach: **the initialiser of a `thread_local!`**. A coroutine that waits there lets a second one initialise again, and the
-/// standard library drops the value that the second then uses. So: nothing that a coroutine runs may wait (below: what lets others
+/// standard library drops the value that the second then uses. So: nothing that a coroutine runs may wait (above: what lets others
 /// run) in the initialiser of a thread-local, nor in a call back from code with `unsafe` that counts on running to its end. A
 /// `RefCell`, `OnceCell` or `LazyCell` that is busy while one waits panics, a `Mutex` blocks, and neither harms.
 ///
