@@ -8,11 +8,12 @@
 //!
 //! A load generator makes numbers; this crate says how far to trust them: how wide the 95 % interval is, whether the
 //! percentile rests on enough I/Os, whether the rate held, and whether two runs differ. It is pure: no clock, no I/O,
-//! no random numbers.
+//! no random numbers but those of a seed.
 //!
 //! Start reading at [`Recorder`] for the hot path, at [`rate_interval`] for the uncertainty, at [`shape`] for the
-//! doubts, at [`compare`] for the use of all three.
+//! doubts, at [`compare`] for the use of all three, at [`AbTest`] for two that ran in turns.
 
+mod ab;
 mod change;
 mod compare;
 mod conditions;
@@ -23,6 +24,7 @@ mod figures;
 mod interval;
 mod knee;
 mod quantile;
+mod random;
 mod recorder;
 #[cfg(test)]
 mod sample;
@@ -31,6 +33,10 @@ mod series;
 mod verdict;
 mod wording;
 
+pub use ab::{
+    AB_BLOCKS_LEAST, AbAnswer, AbArm, AbBlock, AbDesign, AbDoubt, AbFigure, AbReport, AbRow, AbRun, AbSide,
+    AbTest, ab_looks, ab_order, ab_seed,
+};
 pub use change::{Shape, shape};
 pub use compare::{Comparison, ComparisonRow, compare, compare_figure, stands_out};
 pub use conditions::Difference;
