@@ -129,3 +129,128 @@ fn cpu(group: &Group<'_>, reports: &[WorkerReport], totals: &BoardTotals, elapse
     }
     cpu
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Work;
+    use crate::meter::ThreadResult;
+    use iostack_host::counters::CpuCount;
+    use iostack_model::{Storage, Target, TargetKind};
+
+    /// A clock's ticks of so many microseconds.
+    fn ticks(micros: u64) -> u64 {
+        (micros as f64 * Clock::calibrated().tsc_hz() as f64 / 1e6).round() as u64
+    }
+
+    fn work(start_delay: Nanos) -> Work {
+        Work {
+            job: Job { threads: 3, start_delay, ..Job::default() },
+            target: Target { kind: TargetKind::File, path: "/none".into() },
+            storage: Storage::default(),
+            files: vec![Vec::new(); 3],
+        }
+    }
+
+    /// A thread that counted from `border` to `last` microseconds after the start.
+    fn report(border: u64, last: u64, syscalls: u64) -> WorkerReport {
+        let result = ThreadResult {
+            border: ticks(1_000_000 + border),
+            last: ticks(1_000_000 + last),
+            syscalls,
+            ..ThreadResult::default()
+        };
+        WorkerReport {
+            result,
+            first: ticks(1_000_000 + border),
+            verified: syscalls,
+            ..WorkerReport::default()
+        }
+    }
+
+    fn near(nanos: Nanos, micros: u64) -> bool {
+        nanos.0.abs_diff(micros * 1_000) <= 2
+    }
+
+    #[test]
+    fn elapsed_is_from_the_earliest_border_to_the_latest_completion_whichever_threads_those_are() {
+        let work = work(Nanos(0));
+        for threads in [
+            [report(30, 900, 0), report(10, 500, 0), report(20, 2_010, 0)],
+            [report(20, 2_010, 0), report(30, 900, 0), report(10, 500, 0)],
+            [report(10, 2_010, 0), report(30, 900, 0), report(20, 500, 0)],
+        ] {
+            let mut group = Group::new(vec![&work], false);
+            group.reports = threads.into();
+            let outcome = assemble(group, ticks(1_000_000), true);
+            assert!(near(outcome.elapsed, 2_000), "{}", outcome.elapsed);
+        }
+    }
+
+    #[test]
+    fn what_threads_count_is_added_up() {
+        let work = work(Nanos(0));
+        let mut group = Group::new(vec![&work], false);
+        group.reports = vec![report(0, 100, 5), report(0, 100, 70), report(0, 100, 900)];
+        for (report, micros) in group.reports.iter_mut().zip([10, 60, 20]) {
+            let usage = &mut report.result.usage;
+            (usage.user, usage.system) = (Nanos::micros(micros), Nanos::micros(20));
+            (usage.switches_voluntary, usage.switches_involuntary) = (micros, 2 * micros);
+            (usage.faults_major, usage.faults_minor) = (3 * micros, 4 * micros);
+        }
+        group.workers.cpu = Nanos::micros(7);
+        let outcome = assemble(group, ticks(1_000_000), true);
+        let cpu = outcome.cpu;
+        assert_eq!((cpu.syscalls, outcome.verified), (975, 975));
+        assert_eq!(
+            (cpu.user, cpu.system, cpu.workers),
+            (Nanos::micros(90), Nanos::micros(60), Nanos::micros(7))
+        );
+        assert_eq!((cpu.switches_voluntary, cpu.switches_involuntary), (90, 180));
+        assert_eq!((cpu.faults_major, cpu.faults_minor), (270, 360));
+        assert!((cpu.busiest_thread - 0.8).abs() < 1e-4, "80 of 100 us: {}", cpu.busiest_thread);
+        assert!(cpu.clocks_per_io.abs() < 1e-12, "without I/O there is none to divide by");
+    }
+
+    #[test]
+    fn what_the_machine_lost_and_did_is_that_between_before_and_after() {
+        let work = work(Nanos(0));
+        let mut group = Group::new(vec![&work], false);
+        let count = |busy, idle, steal| CpuCount {
+            busy: Nanos::millis(busy),
+            idle: Nanos::millis(idle),
+            steal: Nanos::millis(steal),
+        };
+        group.before.cpu = count(5_000, 70_000, 900);
+        group.after.cpu = count(5_300, 70_500, 1_100);
+        group.reports = vec![report(0, 100, 0)];
+        let cpu = assemble(group, ticks(1_000_000), true).cpu;
+        assert!((cpu.steal - 0.2).abs() < 1e-12, "200 of 1000 ms: {}", cpu.steal);
+        assert!((cpu.machine_busy - 0.3).abs() < 1e-12, "300 of 1000 ms: {}", cpu.machine_busy);
+    }
+
+    #[test]
+    fn startup_ends_with_the_last_thread_and_leaves_delays_out() {
+        let (soon, late) = (work(Nanos(0)), work(Nanos::micros(50)));
+        let mut group = Group::new(vec![&soon, &late], false);
+        group.reports = vec![report(60, 100, 0), report(80, 100, 0), report(70, 100, 0)];
+        let outcome = assemble(group, ticks(1_000_000), true);
+        assert!(near(outcome.startup, 30), "80 us less the delay of 50: {}", outcome.startup);
+        assert_eq!(outcome.job.threads, 6, "the threads of all works");
+    }
+
+    #[test]
+    fn depth_is_the_time_in_flight_where_it_was_counted_and_that_of_latencies_elsewhere() {
+        let totals = BoardTotals {
+            flows: Default::default(),
+            sync: iostack_model::Bins::default(),
+            series: Vec::new(),
+            latency_sum_ns: 300,
+        };
+        let flight = |ns: Option<u64>| WorkerReport { in_flight: ns.map(Nanos), ..WorkerReport::default() };
+        let of = |reports: &[WorkerReport]| depth(reports, &totals, Nanos(100));
+        assert!((of(&[flight(Some(150)), flight(Some(50))]) - 2.0).abs() < 1e-12);
+        assert!((of(&[flight(Some(150)), flight(None)]) - 3.0).abs() < 1e-12);
+        assert!(depth(&[flight(Some(1))], &totals, Nanos(0)).abs() < 1e-12);
+    }
+}

@@ -58,7 +58,7 @@ pub(crate) struct Counted {
 }
 
 impl<'a> Group<'a> {
-    fn new(works: Vec<&'a Work>, watched: bool) -> Group<'a> {
+    pub(crate) fn new(works: Vec<&'a Work>, watched: bool) -> Group<'a> {
         let threads = works.iter().map(|work| work.job.threads as usize).sum();
         let slice = works.first().map_or(Nanos::secs(1), |work| work.job.slice);
         let starts = works.iter().map(|work| work.job.start_delay + ramp_of(work));

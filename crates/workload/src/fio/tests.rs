@@ -110,6 +110,13 @@ fn block_sizes_are_given_by_direction() {
     let sizes = job("bsrange=4k-16k").block_sizes.read;
     assert_eq!(sizes, [(Bytes(4096), 25), (Bytes(8192), 25), (Bytes(12_288), 25), (Bytes(16_384), 25)]);
     assert!(problem("bs=0").contains("at least 1 byte"));
+    let three = job("bssplit=4k/1:8k/2:16k/97").block_sizes.read;
+    assert_eq!(three, [(Bytes(4096), 1), (Bytes(8192), 2), (Bytes(16_384), 97)]);
+    assert_eq!(job("bssplit=4k/100:8k/").block_sizes.read, [(Bytes(4096), 100), (Bytes(8192), 0)]);
+    for (given, sum) in [("4k/60:8k/39", "99 %"), ("4k/60:8k/41", "101 %"), ("4k/60:8k/41:16k/", "101 %")] {
+        let said = problem(&format!("bssplit={given}"));
+        assert!(said.contains(&format!("the shares add up to {sum}; make them add up to 100")), "{said}");
+    }
     assert!(problem("bsrange=512-1m").contains("2048 sizes"));
 }
 
@@ -144,6 +151,15 @@ fn times_are_seconds_and_pauses_microseconds() {
     );
     assert_eq!(job.think, Some(Think { time: Nanos::micros(100), every: 8, spin: Nanos(0) }));
     assert!(job.time_based);
+}
+
+#[test]
+fn the_part_of_a_pause_that_burns_cpu_is_microseconds_too_and_no_more_than_the_pause() {
+    let think = |options: &str| job(options).think.expect("it pauses");
+    assert_eq!(think("thinktime=100 thinktime_spin=30").spin, Nanos::micros(30));
+    assert_eq!(think("thinktime_spin=30ms thinktime=100ms").spin, Nanos::millis(30));
+    assert_eq!(think("thinktime=100 thinktime_spin=100").spin, Nanos::micros(100));
+    assert_eq!(think("thinktime=100 thinktime_spin=101").spin, Nanos::micros(100), "fio cuts it as well");
 }
 
 #[test]
