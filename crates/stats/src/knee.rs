@@ -104,6 +104,31 @@ mod tests {
     }
 
     #[test]
+    fn the_plateau_begins_exactly_within_the_tolerance_of_the_best() {
+        let at = |rate: f64| {
+            let rates = [10.0, rate, 100.0, 100.0];
+            let points: Vec<_> = DEPTHS.iter().copied().zip(rates.map(Interval::exact)).collect();
+            knee(&points, 0.25)
+        };
+        assert_eq!(at(75.0), Some(1), "just within");
+        assert_eq!(at(74.999), Some(2), "just not");
+    }
+
+    #[test]
+    fn a_curve_rises_when_its_rate_grows_half_as_fast_as_its_depth() {
+        // From the knee to the end: depth times 16, so that a rate times 4 is just half, as logarithms.
+        let at = |last: f64| {
+            let rates = [1.0, 2.0, 3.0, 3.5, last];
+            let points: Vec<_> = DEPTHS.iter().copied().zip(rates.map(Interval::exact)).collect();
+            knee(&points, 0.75)
+        };
+        assert_eq!(at(3.999), Some(0));
+        assert_eq!(at(4.0), None, "at it, it rises");
+        let falls = curve(&[1.0, 2.0, 4.0, 8.0], |depth| 100.0 - depth);
+        assert_eq!(knee(&falls, 0.05), Some(0), "and a fall is flat enough");
+    }
+
+    #[test]
     fn a_dip_before_the_best_is_not_yet_the_plateau() {
         let rates = [10.0, 97.0, 50.0, 96.0, 98.0, 100.0, 99.0, 97.0];
         let points: Vec<_> = DEPTHS.iter().copied().zip(rates.map(Interval::exact)).collect();

@@ -137,6 +137,65 @@ mod tests {
     }
 
     #[test]
+    fn the_ranks_around_the_median_are_those_of_the_tables() {
+        // Conover, Practical Nonparametric Statistics, 3rd edition, 3.2, from the binomial: at least 95 % between them.
+        let table = [
+            (6, 1, 6),
+            (10, 2, 9),
+            (15, 4, 12),
+            (20, 6, 15),
+            (25, 8, 18),
+            (30, 10, 21),
+            (50, 18, 33),
+            (100, 40, 61),
+        ];
+        for (count, low, high) in table {
+            assert_eq!(enclosing_ranks(count, 0.5), Some((low, high)), "{count}");
+        }
+    }
+
+    #[test]
+    fn the_ranks_around_any_quantile_leave_out_at_most_a_fortieth_on_each_side_and_no_less_than_they_can() {
+        for (count, fraction) in [(40_u64, 0.75), (200, 0.9), (150, 0.97), (73, 0.31)] {
+            let (low, high) = enclosing_ranks(count, fraction).expect("enough");
+            // Chances that at most so many lie below, term by term.
+            let mut chance = (1.0 - fraction).powi(count as i32);
+            let mut below = vec![chance];
+            for at in 0..count {
+                chance *= (count - at) as f64 / (at + 1) as f64 * fraction / (1.0 - fraction);
+                below.push(below[at as usize] + chance);
+            }
+            let at_most = |rank: u64| below[rank as usize - 1];
+            assert!(at_most(low) <= 0.025 && at_most(low + 1) > 0.025, "{count} {fraction}: {low}");
+            assert!(at_most(high) >= 0.975 && at_most(high - 1) < 0.975, "{count} {fraction}: {high}");
+        }
+    }
+
+    #[test]
+    fn beyond_the_exact_rule_the_ranks_are_those_of_the_normal_distribution() {
+        // A deviation of 2,000 samples around 8,000,000: 1.959964 of them on each side.
+        assert_eq!(enclosing_ranks(16_000_000, 0.5), Some((7_996_080, 8_003_921)));
+    }
+
+    #[test]
+    fn a_rank_lies_in_the_bucket_that_reaches_it() {
+        let mut recorder = Recorder::new();
+        [10, 10, 10, 20, 20].into_iter().for_each(|ns| recorder.record(ns));
+        let bins = recorder.bins();
+        let first = |rank| bucket_of_rank(&bins, rank).map(|(first, _)| first);
+        assert_eq!([1, 3, 4, 5, 6].map(first), [Some(10), Some(10), Some(20), Some(20), None]);
+    }
+
+    #[test]
+    fn the_ends_of_an_interval_are_the_enclosing_samples() {
+        let mut recorder = Recorder::new();
+        (1..=10).for_each(|ns| recorder.record(ns * 6));
+        let told = quantile_interval(&recorder.bins(), 0.5).expect("ten are enough");
+        // Ranks 2 and 9 of exact buckets.
+        assert_eq!((told.low, told.mean, told.high, told.samples), (12.0, 30.0, 54.0, 10));
+    }
+
+    #[test]
     fn the_large_run_agrees_with_the_exact_rule() {
         // 3.9e6 is ruled by the exact sum, 4.1e6 by the normal distribution.
         let (low, high) = enclosing_ranks(3_900_000, 0.5).unwrap();

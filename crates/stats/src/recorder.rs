@@ -298,6 +298,22 @@ mod tests {
     }
 
     #[test]
+    fn absorbing_adds_every_sum() {
+        let of = |values: &[u64]| {
+            let mut recorder = Recorder::new();
+            values.iter().for_each(|&ns| recorder.record(ns));
+            recorder
+        };
+        let mut all = of(&[3, 4]);
+        all.absorb(&of(&[12, 2]));
+        let bins = all.bins();
+        assert_eq!((bins.count, bins.sum_ns, bins.min_ns, bins.max_ns), (4, 21, 2, 12));
+        assert!((bins.sum_squares_ns2 - (9.0 + 16.0 + 144.0 + 4.0)).abs() < 1e-9, "{}", bins.sum_squares_ns2);
+        all.absorb(&Recorder::new());
+        assert_eq!(all.bins(), bins, "nothing adds nothing");
+    }
+
+    #[test]
     fn an_empty_recorder_says_nothing() {
         let mut recorder = Recorder::new();
         recorder.absorb(&Recorder::new());
