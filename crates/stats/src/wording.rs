@@ -1,8 +1,11 @@
 //! How is a comparison said in a few sentences?
 
-use crate::compare::{ComparisonRow, stands_out};
+use crate::compare::ComparisonRow;
 use crate::conditions::Difference;
 use crate::verdict::{Change, Verdict};
+
+/// What two runs cannot know.
+pub(crate) const DRIFT: &str = "One run of each cannot exclude that the machine drifted between the two; `iostack ab` runs them in turns, to know.";
 
 /// The first sentence: what the headline figure says.
 pub(crate) fn answer(headline: Option<&(ComparisonRow, Change)>, name: &str) -> String {
@@ -19,10 +22,16 @@ pub(crate) fn answer(headline: Option<&(ComparisonRow, Change)>, name: &str) -> 
     let (low, high) = ends(change);
     match row.verdict {
         Verdict::Better | Verdict::Worse => {
-            format!("B is {by} % {word}{subject} (95 % interval {low}..{high} %).")
+            format!("B was {by} % {word}{subject} in these two runs (95 % interval {low}..{high} %).")
         }
         Verdict::Same if change.low > 0.0 || change.high < 0.0 => {
-            format!("B is {by} % {word}{subject}, too little to matter (95 % interval {low}..{high} %).")
+            format!("B was {by} % {word}{subject}, too little to matter (95 % interval {low}..{high} %).")
+        }
+        Verdict::Unclear if change.low > 0.0 || change.high < 0.0 => {
+            format!(
+                "B was {by} % {word}{subject} in these two runs, which may be chance: of so many figures compared at once, \
+                 one often is."
+            )
         }
         Verdict::Same | Verdict::Unclear => {
             let shown = percent(change.smallest_shown());
@@ -42,12 +51,11 @@ fn ends(change: &Change) -> (String, String) {
 
 /// Other figures that stand out, the largest change first; bandwidth repeats what IOPS says.
 pub(crate) fn also(judged: &[(ComparisonRow, Change)], headline: &str) -> Option<String> {
-    let rows = judged.len();
     let news = |row: &ComparisonRow| {
         row.name != headline && !row.name.ends_with("bandwidth") && !row.name.ends_with("IOPS")
     };
     let mut others: Vec<_> =
-        judged.iter().map(|(row, _)| row).filter(|row| stands_out(row, rows) && news(row)).collect();
+        judged.iter().map(|(row, _)| row).filter(|row| row.verdict.differs() && news(row)).collect();
     others.sort_by(|x, y| y.change_percent.abs().total_cmp(&x.change_percent.abs()));
     let texts: Vec<String> = others
         .iter()

@@ -11,7 +11,7 @@ pub fn comparison(comparison: &Comparison, a_name: &str, b_name: &str) -> String
     let [a_by, b_by] = [0, 1].map(|side| comparison.simulated[side].as_deref());
     let mut text = paragraph("A  ", &named(a_name, a_by)) + &paragraph("B  ", &named(b_name, b_by)) + "\n";
     let (a_head, b_head) = (head("A", a_by), head("B", b_by));
-    text += &format!("{:<21}{a_head:>17}{b_head:>17}{:>8}  {:<7} {}\n", "", "change", "B is", "sure");
+    text += &format!("{:<21}{a_head:>17}{b_head:>17}{:>8}  {:<7} {}\n", "", "change", "B was", "sure");
     for row in &comparison.rows {
         text += &figure(row);
     }
@@ -24,6 +24,7 @@ pub fn comparison(comparison: &Comparison, a_name: &str, b_name: &str) -> String
     }
     text += "\n";
     text += &paragraph("VERDICT  ", &comparison.verdict);
+    text += &comparison.note.map_or_else(String::new, |note| paragraph("         ", note));
     clean(&(text + "\nnext: " + &next(comparison, b_name) + "\n"))
 }
 
@@ -75,7 +76,10 @@ fn said(condition: &str) -> &str {
 
 fn next(comparison: &Comparison, b_name: &str) -> String {
     if comparison.conditions.is_empty() {
-        return format!("iostack report {b_name}    # the second run alone");
+        return match comparison.note {
+            Some(_) => "iostack ab --help    # both in turns, until it is sure".to_owned(),
+            None => format!("iostack report {b_name}    # the second run alone"),
+        };
     }
     "make the conditions alike and run again, or name them beside the figures".to_owned()
 }

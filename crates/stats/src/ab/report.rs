@@ -14,7 +14,7 @@ pub struct AbReport {
     pub iostack: String,
     /// Start, milliseconds since 1970 UTC; 0 in virtual time.
     pub started_unix_ms: u64,
-    /// Wall time in all; 0 in virtual time.
+    /// Wall time of the turns; 0 in virtual time.
     pub elapsed: Nanos,
     /// On which machine; empty for a simulation.
     pub machine: Machine,
