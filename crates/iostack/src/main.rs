@@ -3,6 +3,7 @@
 //! Glue only: each command reads its arguments, calls the crates, prints. Start reading at the command you want in
 //! `cmd/`; `check/` holds the plan and the verdict of the main job.
 
+mod ab;
 mod check;
 mod cmd;
 mod exit;
@@ -58,6 +59,8 @@ enum Command {
     Layers(cmd::layers::LayersArgs),
     /// What may be measured here, and what lifts it?
     Doctor(cmd::doctor::DoctorArgs),
+    /// Which of two does better? Run in turns until it is sure.
+    Ab(cmd::ab::AbArgs),
     /// Do two outcomes differ, by how much, how surely?
     Compare(cmd::compare::CompareArgs),
     /// Show a stored outcome again, as text or HTML.
@@ -93,6 +96,7 @@ fn main() -> std::process::ExitCode {
         Command::Stages(args) => cmd::stages::run(&args),
         Command::Layers(args) => cmd::layers::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Ab(args) => cmd::ab::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),

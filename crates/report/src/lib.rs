@@ -9,6 +9,7 @@
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
 //! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`text::check`].
 
+mod ab;
 mod app;
 pub mod digest;
 pub mod fio;

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod ab;
 pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod compare;

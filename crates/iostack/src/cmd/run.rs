@@ -237,7 +237,7 @@ fn run_together(
 }
 
 /// A target that exists, or a file that is to be made in a directory that exists.
-fn target(typed: &OsStr) -> anyhow::Result<Target> {
+pub(crate) fn target(typed: &OsStr) -> anyhow::Result<Target> {
     let bare = typed.as_bytes().strip_prefix(b"file:").map_or(typed, OsStr::from_bytes);
     let path = std::path::absolute(bare)?;
     let new_file = !bare.as_bytes().contains(&b':')

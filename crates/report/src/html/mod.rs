@@ -15,6 +15,7 @@
     reason = "a page is assembled once, from pieces that read like the markup they become"
 )]
 
+mod ab;
 mod attribution;
 mod bars;
 mod calltree;
@@ -75,6 +76,7 @@ use iostack_model::{
     Check, CostDiff, DevicePicture, IoCost, Iolat, Ladder, Layers, MergeReport, OutcomeFile, Repro,
     ReproPlot, Stages, Sweep, WhatIf,
 };
+use iostack_stats::AbReport;
 
 /// The page of `iostack check`: a complete HTML document.
 pub fn check(check: &Check) -> String {
@@ -89,6 +91,11 @@ pub fn outcomes(file: &OutcomeFile) -> String {
 /// The page of `iostack iolat`: a complete HTML document.
 pub fn iolat(iolat: &Iolat) -> String {
     iolat::page(iolat)
+}
+
+/// The page of `iostack ab`: a complete HTML document.
+pub fn ab(report: &AbReport) -> String {
+    ab::page(report)
 }
 
 /// The page of `iostack merge`: a complete HTML document.

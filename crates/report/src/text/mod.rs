@@ -3,6 +3,7 @@
 //!   check       one screen: conditions, figures, verdict, doubts, next command
 //!   outcome     one run: the same for each job
 //!   comparison  two runs side by side, with what differs in their conditions
+//!   ab          two in turns: each figure of both, and which is better
 //!   live        one line while a job runs
 //!   stages      where the latency went, by stage; `live_stages` while it is traced
 //!   layers      where the clocks went, by kernel layer and kind of work
@@ -26,6 +27,7 @@
     reason = "a screen is made once; `write!` would return an error that cannot happen"
 )]
 
+mod ab;
 mod attribution;
 mod calltree;
 mod chart;
@@ -54,6 +56,7 @@ mod sweep;
 mod tables;
 mod what_if;
 
+pub use ab::ab;
 pub use calltree::calltree_text;
 pub use comparison::comparison;
 pub use costdiff::{budget_text, costdiff_text};

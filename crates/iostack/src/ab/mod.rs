@@ -1,0 +1,14 @@
+//! `iostack ab`: two sides in turns.
+//!
+//! ```text
+//!   typed ──► sides ──► ready ──► runs, A B B A ──► figures ──► iostack_stats::AbTest ──► sure? ──► report
+//!             pure      files     turns                pure                                turns
+//! ```
+//!
+//! Start reading at `turns`.
+
+pub(crate) mod doubts;
+pub(crate) mod figures;
+pub(crate) mod ready;
+pub(crate) mod sides;
+pub(crate) mod turns;

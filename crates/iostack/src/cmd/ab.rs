@@ -1,0 +1,296 @@
+//! `iostack ab JOB_A JOB_B --on TARGET`: which of two does better?
+
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail, ensure};
+use iostack_host::Journal;
+use iostack_model::{Machine, Nanos, SCHEMA};
+use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
+
+use crate::ab::figures::{self, Primary};
+use crate::ab::ready::{self, Ready, since};
+use crate::ab::sides::{self, Side, Typed};
+use crate::ab::turns::{self, End, Turns};
+use crate::exit::Ended;
+use crate::job::flags::JobFlags;
+use crate::save;
+use crate::simulate::{EXAMPLE, changes};
+use crate::talk::{self, Talk};
+
+/// Time of a run when none is asked for.
+const RUN: Nanos = Nanos::millis(500);
+
+/// Time in all, likewise.
+const TIME: Nanos = Nanos::secs(120);
+
+/// Blocks in virtual time, where no promise is to be kept.
+const BLOCKS: u32 = 24;
+
+/// Arguments of `iostack ab`.
+#[derive(clap::Args)]
+pub(crate) struct AbArgs {
+    /// Job files: one for both sides, or one for A and one for B. None: one
+    /// job from flags.
+    jobs: Vec<PathBuf>,
+    /// What answers: a file, a directory, a block device or sim:DEVICE.
+    #[arg(long, value_name = "TARGET")]
+    on: Option<String>,
+    /// What A has of its own: an option of the job, on=TARGET,
+    /// scheduler=NAME (of the device below), or a number of a simulated
+    /// device; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    a: Vec<String>,
+    /// What B has of its own, likewise.
+    #[arg(long, value_name = "KEY=VALUE")]
+    b: Vec<String>,
+    /// Stop at this time at the latest [2m].
+    #[arg(long, value_name = "TIME", conflicts_with = "blocks")]
+    time: Option<Nanos>,
+    /// Stop after so many blocks of four runs at the latest [simulated: 24].
+    #[arg(long, value_name = "COUNT")]
+    blocks: Option<u32>,
+    /// The difference that matters: a smaller one need not be told from none.
+    #[arg(long, value_name = "PERCENT", default_value = "2%")]
+    difference: String,
+    /// The figure that gives the answer [what the jobs leave free].
+    #[arg(long, value_enum, value_name = "FIGURE")]
+    figure: Option<Primary>,
+    /// Run only this section of the job files; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    section: Vec<String>,
+    /// Change a number of the simulated device of both sides; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Allow writing over a file or device that exists: ITS DATA IS LOST.
+    #[arg(long)]
+    destroy_data: bool,
+    /// Exit with 1 when B is worse than A in any figure.
+    #[arg(long)]
+    fail: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Write stdout's content to a new file instead.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write an HTML report to a new file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// No progress on stderr.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    flags: JobFlags,
+}
+
+impl AbArgs {
+    fn flag(&self, name: &str) -> Option<&str> {
+        self.flags.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Time of each run.
+    fn run(&self) -> anyhow::Result<Nanos> {
+        let Some(typed) = self.flag("runtime") else { return Ok(RUN) };
+        let run: Nanos = typed.parse().with_context(|| format!("`--runtime {typed}`"))?;
+        ensure!(run.0 > 0, "`--runtime {typed}` is no time; each run needs some, such as 500ms");
+        Ok(run)
+    }
+
+    /// Decides every order and draw. Nobody must know the coins before, so that of a real run comes from the clock.
+    fn seed(&self, simulated: bool, now_ns: u64) -> anyhow::Result<u64> {
+        match self.flag("seed") {
+            Some(typed) => typed.parse().with_context(|| format!("`--seed {typed}` is no number")),
+            None if simulated => Ok(1),
+            // Six digits are typed easily.
+            None => Ok(now_ns / 1_000 % 1_000_000),
+        }
+    }
+
+    fn end(&self, simulated: bool, run: Nanos) -> anyhow::Result<End> {
+        if let Some(blocks) = self.blocks.or(simulated.then_some(BLOCKS).filter(|_| self.time.is_none())) {
+            ensure!(
+                blocks >= AB_BLOCKS_LEAST,
+                "`--blocks {blocks}` can never be sure: give {AB_BLOCKS_LEAST} at least"
+            );
+            return Ok(End::Blocks(blocks));
+        }
+        let time = self.time.unwrap_or(TIME);
+        if !simulated {
+            turns::check_time(time, run)?;
+        }
+        Ok(End::Time(time))
+    }
+}
+
+/// `2%` or `2`.
+fn percent(typed: &str) -> anyhow::Result<f64> {
+    let number = typed.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
+    match number {
+        Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        _ => bail!("`--difference {typed}` is no share; give percent above 0 up to 100, such as 2%"),
+    }
+}
+
+/// Runs the turns and prints. Exit 1 when I/Os failed, or when B is worse and that was asked for.
+pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
+    for path in args.output.iter().chain(&args.html) {
+        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
+    }
+    let talk = Talk::new(args.quiet);
+    let (report, failed) = answer(args, &talk)?;
+    talk.clear();
+    let text = if args.json {
+        serde_json::to_string(&report).context("a report is plain data")? + "\n"
+    } else {
+        iostack_report::text::ab(&report)
+    };
+    match &args.output {
+        Some(path) => save::new_file(path, &text)?,
+        None => talk::data(&text),
+    }
+    if let Some(path) = &args.html {
+        save::new_file(path, &iostack_report::html::ab(&report))?;
+        talk.say(&format!("report: {}", path.display()));
+    }
+    let worse = args.fail && turns::is_worse(&report.rows);
+    Ok(if failed || worse { Ended::FoundProblem } else { Ended::Done })
+}
+
+fn answer(args: &AbArgs, talk: &Talk) -> anyhow::Result<(AbReport, bool)> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let machine = iostack_host::machine();
+    let run = args.run()?;
+    let sides = sides::sides(
+        &Typed {
+            files: args.jobs.clone(),
+            sections: args.section.clone(),
+            on: args.on.clone(),
+            options: args.flags.options.clone(),
+            changes: changes(&args.set, EXAMPLE)?,
+            own: [args.a.clone(), args.b.clone()],
+            cpus: machine.cpu.cores_online,
+        },
+        run,
+    )?;
+    let simulated = crate::simulate::device(sides[0].on.as_deref()).is_some();
+    let end = args.end(simulated, run)?;
+    let mut design = design(args, &sides, end, run, args.seed(simulated, now.as_nanos() as u64)?)?;
+    let stop = iostack_host::signals::stop_flag();
+    let journal = journal(&sides, talk)?;
+    let mut held = Vec::new();
+    let mut make = |side| ready::ready(side, args.destroy_data, &mut held, stop, talk);
+    let ready = [make(&sides[0])?, make(&sides[1])?];
+    talk.say(&about(&design, end));
+    // Files may have been laid out until here; the time that was promised is that of the turns.
+    let started = Instant::now();
+    let turns = Turns { sides: &ready, journal: journal.as_ref(), stop, talk, started };
+    let found = turns::run(&turns, &mut design, end)?;
+    ready.iter().for_each(Ready::clean);
+    let mut notes = notes(&sides, &found.blocks, &design);
+    if found.blocks.is_empty() {
+        notes.push("It was stopped before the first block was complete.".to_owned());
+    }
+    let arm = |(side, ready): (&Side, &Ready)| AbArm {
+        name: side.name.clone(),
+        target: ready.target(),
+        storage: ready.storage(),
+        jobs: side.jobs.clone(),
+        simulated: ready.simulated(),
+    };
+    let report = AbReport {
+        schema: SCHEMA,
+        iostack: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ms: if simulated { 0 } else { now.as_millis() as u64 },
+        elapsed: if simulated { Nanos(0) } else { since(started) },
+        machine: if simulated { Machine::default() } else { machine },
+        arms: [arm((&sides[0], &ready[0])), arm((&sides[1], &ready[1]))],
+        design,
+        answer: found.answer,
+        rows: found.rows,
+        blocks: found.blocks,
+        doubts: found.doubts,
+        notes,
+        interrupted: found.interrupted,
+    };
+    Ok((report, found.failed))
+}
+
+fn design(args: &AbArgs, sides: &[Side; 2], end: End, run: Nanos, seed: u64) -> anyhow::Result<AbDesign> {
+    let primary = args.figure.unwrap_or_else(|| figures::primary(sides));
+    let ramp = sides.iter().flat_map(|side| &side.jobs).map(|job| job.ramp + job.start_delay).max();
+    let (time, blocks) = match end {
+        End::Blocks(blocks) => (None, blocks),
+        End::Time(time) => {
+            (Some(time), turns::blocks_in(time, Nanos((run + ramp.unwrap_or_default()).0 * 4)))
+        }
+    };
+    Ok(AbDesign {
+        seed,
+        run,
+        time,
+        blocks: blocks.max(AB_BLOCKS_LEAST),
+        looks: Vec::new(),
+        difference_percent: percent(&args.difference)?,
+        figures: figures::figures(primary),
+    })
+}
+
+/// Where changed settings are noted, if there are any; what a killed run left is put back first.
+fn journal(sides: &[Side; 2], talk: &Talk) -> anyhow::Result<Option<Journal>> {
+    if sides.iter().all(|side| side.scheduler.is_none()) {
+        return Ok(None);
+    }
+    for restored in iostack_host::restore_leftovers() {
+        talk.warn(&restored);
+    }
+    Ok(Some(Journal::open()?))
+}
+
+fn about(design: &AbDesign, end: End) -> String {
+    let most = match end {
+        End::Time(time) => format!("{time} at most"),
+        End::Blocks(blocks) => format!("{blocks} blocks at most"),
+    };
+    format!(
+        "blocks of four runs of {}, A B B A or B A A B by a coin (seed {}), until it is sure; {most}",
+        design.run, design.seed
+    )
+}
+
+/// What to know when reading it.
+fn notes(sides: &[Side; 2], blocks: &[AbBlock], design: &AbDesign) -> Vec<String> {
+    let mut notes = Vec::new();
+    if sides::are_alike(sides) {
+        notes.push("A and B are the same: this shows what the machine does by itself.".to_owned());
+    }
+    let lacks =
+        |index: usize| blocks.iter().flat_map(|block| &block.runs).any(|run| run.figures[index].is_none());
+    let missing: Vec<&str> = (0..design.figures.len())
+        .filter(|&at| lacks(at))
+        .map(|at| design.figures[at].name.as_str())
+        .collect();
+    if !missing.is_empty() {
+        notes.push(format!(
+            "Some runs made too few I/Os for {}, which is left out; a longer --runtime shows it.",
+            missing.join(", ")
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_a_share_above_nothing() {
+        for (typed, value) in [("2%", 2.0), ("0.5", 0.5), (" 100 % ", 100.0)] {
+            assert!((percent(typed).expect(typed) - value).abs() < 1e-12);
+        }
+        for typed in ["0", "-1%", "100.1%", "x", "", "NaN"] {
+            let error = percent(typed).expect_err(typed).to_string();
+            assert!(error.contains("percent above 0 up to 100"), "{typed}: {error}");
+        }
+    }
+}
