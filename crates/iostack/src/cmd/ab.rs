@@ -264,6 +264,11 @@ fn notes(sides: &[Side; 2], blocks: &[AbBlock], design: &AbDesign) -> Vec<String
     if sides::are_alike(sides) {
         notes.push("A and B are the same: this shows what the machine does by itself.".to_owned());
     }
+    let idle = blocks.iter().flat_map(|block| &block.runs).filter(|run| run.ios == 0).count();
+    if idle > 0 {
+        let all = blocks.len() * 4;
+        notes.push(format!("{idle} of {all} runs made no I/O at all, and count as slower than any other."));
+    }
     let lacks =
         |index: usize| blocks.iter().flat_map(|block| &block.runs).any(|run| run.figures[index].is_none());
     let missing: Vec<&str> = (0..design.figures.len())
