@@ -215,7 +215,8 @@ impl Neighbour {
         let name = format!("neighbour-{}", std::process::id());
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let size = Bytes(16 << 20);
-        iostack_engine::lay_out(&path, size, &iostack_model::Data::Random, 1, &Control::none())
+        let held = Arc::new(iostack_host::Held::make(&path).expect("the build directory is writable"));
+        iostack_engine::lay_out(&held, size, &iostack_model::Data::Random, 1, &Control::none())
             .expect("the build directory has room");
         let job = Job { time_based: true, runtime: Some(Nanos::secs(60)), ..Job::default() };
         let job = Job { size: Some(iostack_model::Amount::Bytes(size)), queue_depth: 1, ..job };

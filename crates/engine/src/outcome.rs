@@ -242,6 +242,7 @@ mod tests {
     #[test]
     fn depth_is_the_time_in_flight_where_it_was_counted_and_that_of_latencies_elsewhere() {
         let totals = BoardTotals {
+            slice: Nanos::secs(1),
             flows: Default::default(),
             sync: iostack_model::Bins::default(),
             series: Vec::new(),

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_bare_path_is_what_is_found_there() {
         let tree = Tree::new(&[("data", "abc"), ("link", "-> data")]);
-        let text = |name: &str| resolve(&tree.at(name).to_string_lossy()).expect(name).to_string();
+        let text = |name: &str| resolve(tree.at(name)).expect(name).to_string();
         assert_eq!(text("data"), format!("file:{}", tree.at("data").display()));
         assert_eq!(text("link"), text("data"));
         assert_eq!(text(""), format!("directory:{}", tree.path().display()));

@@ -53,6 +53,7 @@ mod tests {
             start: Nanos::secs(index),
             length: Nanos::secs(1),
             ios: [ios, 0, 1],
+            waiting: Nanos(ios),
             bytes: [ios * 512, 0, 0],
             latency_sum_ns: [ios * p50, 0, 5],
             p50: Nanos(p50),
@@ -72,6 +73,7 @@ mod tests {
         assert_eq!(first.latency_sum_ns, [200, 0, 10]);
         // Three I/Os of 100 and one of 400 (each element has a trim).
         assert_eq!((first.p50, first.p99, first.max), (Nanos(175), Nanos(350), Nanos(1200)));
+        assert_eq!(first.waiting, Nanos(2));
         assert_eq!(series[1], element(2, 7, 10));
     }
 

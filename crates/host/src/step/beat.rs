@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn turns_that_are_dear_as_often_as_cheap_are_not_taken_for_work_by_time() {
         // Every third I/O writes and costs ten times as much; nothing of it may be taken off.
-        let mut all = vec![(0, 0)];
+        let mut all: Vec<(u64, u64)> = vec![(0, 0)];
         for turn in 0..2000u64 {
             let &(at, ios) = all.last().expect("it begins with one");
             let dear = if (turn * 2_654_435_761 >> 7).is_multiple_of(3) { 1000 } else { 0 };

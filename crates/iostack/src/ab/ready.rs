@@ -1,7 +1,5 @@
 //! Makes a side ready once, so that each of its runs is only the run.
 
-use std::fs::File;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
@@ -12,7 +10,7 @@ use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::Sheet;
 
 use super::sides::Side;
-use crate::job::files::{self, Made};
+use crate::job::files::{self, Ground};
 use crate::simulate;
 use crate::talk::Talk;
 
@@ -31,32 +29,19 @@ pub(crate) enum Ready {
     Simulated { sheet: Box<Sheet>, device: String, jobs: Vec<Job> },
 }
 
-/// Block devices that are written stay open, so that nobody mounts them meanwhile.
-pub(crate) type Held = Vec<(PathBuf, File)>;
-
-/// Files laid out, targets resolved, sheets read.
-pub(crate) fn ready(
-    side: &Side,
-    destroy_data: bool,
-    held: &mut Held,
-    stop: &AtomicBool,
-    talk: &Talk,
-) -> anyhow::Result<Ready> {
+/// Files laid out and held, targets resolved, sheets read.
+pub(crate) fn ready(side: &Side, ground: &mut Ground<'_>, talk: &Talk) -> anyhow::Result<Ready> {
     if let Some(device) = simulate::device(side.on.as_deref()) {
         let sheet = Box::new(Sheet::load(device, &side.changes)?);
         return Ok(Ready::Simulated { sheet, device: device.to_owned(), jobs: side.jobs.clone() });
     }
-    let on = side.on.as_deref().map(crate::cmd::run::target).transpose()?;
-    let control = Control { stop, ..Control::none() };
-    let mut made = Made::default();
+    let on = side.on.as_deref().map(|on| crate::cmd::run::target(on.as_ref())).transpose()?;
     let mut works = Vec::new();
     for job in &side.jobs {
         let placement = files::place(job, on.as_ref())?;
-        let work = files::prepare(job, placement, destroy_data, &control, &mut made)?;
-        held.extend(files::hold(job, &work, held)?);
-        works.push(work);
+        works.push(ground.prepare(job, placement)?);
     }
-    for (path, size) in &made.files {
+    for (path, size) in ground.made.drain(..) {
         talk.say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
     }
     let scheduler = side.scheduler.as_ref().map(|name| {
@@ -128,9 +113,9 @@ impl Ready {
     /// Removes the files that its jobs made and want to be removed.
     pub(crate) fn clean(&self) {
         let Ready::Real { works, .. } = self else { return };
-        for path in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {
-            if iostack_host::is_made(path) {
-                let _ = std::fs::remove_file(path);
+        for held in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {
+            if held.is_made() {
+                let _ = held.remove();
             }
         }
     }

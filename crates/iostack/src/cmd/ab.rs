@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
+use iostack_engine::Control;
 use iostack_host::Journal;
 use iostack_model::{Machine, Nanos, SCHEMA};
 use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
@@ -13,6 +14,7 @@ use crate::ab::ready::{self, Ready, since};
 use crate::ab::sides::{self, Side, Typed};
 use crate::ab::turns::{self, End, Turns};
 use crate::exit::Ended;
+use crate::job::files::Ground;
 use crate::job::flags::JobFlags;
 use crate::save;
 use crate::simulate::{EXAMPLE, changes};
@@ -178,8 +180,9 @@ fn answer(args: &AbArgs, talk: &Talk) -> anyhow::Result<(AbReport, bool)> {
     let mut design = design(args, &sides, end, run, args.seed(simulated, now.as_nanos() as u64)?)?;
     let stop = iostack_host::signals::stop_flag();
     let journal = journal(&sides, talk)?;
-    let mut held = Vec::new();
-    let mut make = |side| ready::ready(side, args.destroy_data, &mut held, stop, talk);
+    let control = Control { stop, ..Control::none() };
+    let mut ground = Ground::new(args.destroy_data, &control);
+    let mut make = |side| ready::ready(side, &mut ground, talk);
     let ready = [make(&sides[0])?, make(&sides[1])?];
     talk.say(&about(&design, end));
     // Files may have been laid out until here; the time that was promised is that of the turns.
