@@ -3,7 +3,7 @@
 //! It needs a nightly toolchain and cargo-fuzz, which are not installed for it: where one is missing it skips aloud.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 

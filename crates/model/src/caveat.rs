@@ -459,10 +459,38 @@ impl Caveat {
 
     /// What to do about it, as one sentence.
     pub fn remedy(&self) -> String {
-        self.remedy_text().to_owned()
+        self.remedy_of_looking().unwrap_or_else(|| self.remedy_of_measuring()).to_owned()
     }
 
-    fn remedy_text(&self) -> &'static str {
+    fn remedy_of_looking(&self) -> Option<&'static str> {
+        Some(match self {
+            Caveat::Traced { .. } => "Measure speed without --stages and --layers.",
+            Caveat::EventsLost { .. } => {
+                "Look at fewer devices, sample less often, or repeat at a lower load."
+            }
+            Caveat::Unmatched { .. } => "Believe the stages only as far as the rest is alike.",
+            Caveat::Unclassified { .. } => "Look at the functions; add rules for this kernel.",
+            Caveat::InexactClocks { .. } => "`iostack doctor` says what makes it exact.",
+            Caveat::Simulated { .. } => {
+                "`iostack sim show DEVICE` lists them; measure a real one where you can."
+            }
+            Caveat::NotSimulated { .. } => "Expect a real system to differ by what it does.",
+            Caveat::TraceLeap { .. } => {
+                "Mend its time stamp if it is wrong, or replay with --replay-speed max, which reads none."
+            }
+            Caveat::Lab { .. } => {
+                "Compare it with other runs of the lab only; `iostack lab cost` counts instructions exactly."
+            }
+            Caveat::NotLinear { .. } => "Believe the points, not the line.",
+            Caveat::CostOverlapped { .. } => {
+                "There c is hidden already: expect less CPU time from merging, not more of the device."
+            }
+            Caveat::StateByFormula { .. } => "Use a smaller device, or write it with a job first, to check.",
+            _ => return None,
+        })
+    }
+
+    fn remedy_of_measuring(&self) -> &'static str {
         match self {
             Caveat::UnwrittenExtents { .. } => "Write the region once before reading it.",
             Caveat::CachedReads { .. } => "Use direct I/O, or a region larger than memory.",
@@ -505,28 +533,7 @@ impl Caveat {
             Caveat::RateMissed { .. } => "Lower the rate, raise the depth, or take it as the limit.",
             Caveat::IoLimit { .. } => "The figures are the limit's, not the device's.",
             Caveat::NoDeviceCount { .. } => "Only the application's view is known.",
-            Caveat::Traced { .. } => "Measure speed without --stages and --layers.",
-            Caveat::EventsLost { .. } => {
-                "Look at fewer devices, sample less often, or repeat at a lower load."
-            }
-            Caveat::Unmatched { .. } => "Believe the stages only as far as the rest is alike.",
-            Caveat::Unclassified { .. } => "Look at the functions; add rules for this kernel.",
-            Caveat::InexactClocks { .. } => "`iostack doctor` says what makes it exact.",
-            Caveat::Simulated { .. } => {
-                "`iostack sim show DEVICE` lists them; measure a real one where you can."
-            }
-            Caveat::NotSimulated { .. } => "Expect a real system to differ by what it does.",
-            Caveat::TraceLeap { .. } => {
-                "Mend its time stamp if it is wrong, or replay with --replay-speed max, which reads none."
-            }
-            Caveat::Lab { .. } => {
-                "Compare it with other runs of the lab only; `iostack lab cost` counts instructions exactly."
-            }
-            Caveat::NotLinear { .. } => "Believe the points, not the line.",
-            Caveat::CostOverlapped { .. } => {
-                "There c is hidden already: expect less CPU time from merging, not more of the device."
-            }
-            Caveat::StateByFormula { .. } => "Use a smaller device, or write it with a job first, to check.",
+            other => unreachable!("{other:?} is a doubt of looking or of a model"),
         }
     }
 }

@@ -22,7 +22,7 @@ impl Program {
     fn start(name: &str, path: &Path, cpu: Option<u32>) -> Option<Program> {
         let own = std::env::current_exe().expect("a running program has a file");
         let mut command = match cpu {
-            Some(cpu) => Command::new("taskset"),
+            Some(_) => Command::new("taskset"),
             None => Command::new(&own),
         };
         if let Some(cpu) = cpu {
