@@ -111,9 +111,9 @@ pub fn run_job(
     files: Vec<Vec<PathBuf>>,
     control: &Control<'_>,
 ) -> Result<Outcome, EngineError> {
-    let hold = |path: &PathBuf| Ok(Arc::new(Held::open(path)?));
-    let files =
-        files.iter().map(|paths| paths.iter().map(hold).collect()).collect::<Result<_, EngineError>>()?;
+    let hold = |path: PathBuf| Ok(Arc::new(Held::open(&path)?));
+    let of_thread = |paths: Vec<PathBuf>| paths.into_iter().map(hold).collect();
+    let files = files.into_iter().map(of_thread).collect::<Result<_, EngineError>>()?;
     let work = Work { job: job.clone(), target: target.clone(), storage: storage.clone(), files };
     let mut outcomes = run(std::slice::from_ref(&work), control)?;
     outcomes.pop().ok_or(EngineError::Impossible {

@@ -186,7 +186,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
 fn what_is_held_is_written_whatever_has_its_name_by_now() {
     let directory = Directory::new("renamed");
     let precious = directory.0.join("precious");
-    fs::write(&precious, [42; 65536]).expect("ours");
+    fs::write(&precious, vec![42; 65536]).expect("ours");
     for engine in engines() {
         let path = directory.0.join(format!("{engine:?}").replace(|c: char| !c.is_alphanumeric(), ""));
         let held = Arc::new(Held::make(&path).expect("the build directory is writable"));
@@ -205,6 +205,6 @@ fn what_is_held_is_written_whatever_has_its_name_by_now() {
             continue;
         }
         assert_eq!(result.expect("the file is held").write.latency.count, 16, "{engine:?}");
-        assert_eq!(fs::read(&precious).expect("still there"), [42; 65536], "{engine:?}");
+        assert_eq!(fs::read(&precious).expect("still there"), vec![42; 65536], "{engine:?}");
     }
 }

@@ -93,7 +93,7 @@ fn a_thread_that_shares_its_cpu_with_another_has_waited() {
         for _ in 0..more {
             scope.spawn(|| {
                 while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                    std::hint::spin_loop()
+                    std::hint::spin_loop();
                 }
             });
         }

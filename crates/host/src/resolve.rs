@@ -161,7 +161,7 @@ mod tests {
     fn only_a_file_prefix_names_what_is_not_there_yet() {
         let tree = Tree::new(&[("dangling", "-> nowhere")]);
         let new = tree.at("new").to_string_lossy().into_owned();
-        assert_eq!(resolve(&format!("file:{new}")).expect("it can be made").path, tree.at("new"));
+        assert_eq!(resolve(format!("file:{new}")).expect("it can be made").path, tree.at("new"));
         assert!(refusal(&new).contains(&format!("`{new}` does not exist")));
         assert!(refusal(&format!("block:{new}")).contains("does not exist"));
         assert!(refusal(&format!("file:{new}/deeper")).contains("does not exist"));

@@ -180,7 +180,9 @@ mod tests {
     #[test]
     fn a_rank_lies_in_the_bucket_that_reaches_it() {
         let mut recorder = Recorder::new();
-        [10, 10, 10, 20, 20].into_iter().for_each(|ns| recorder.record(ns));
+        for ns in [10, 10, 10, 20, 20] {
+            recorder.record(ns);
+        }
         let bins = recorder.bins();
         let first = |rank| bucket_of_rank(&bins, rank).map(|(first, _)| first);
         assert_eq!([1, 3, 4, 5, 6].map(first), [Some(10), Some(10), Some(20), Some(20), None]);

@@ -37,8 +37,8 @@ impl Program {
     fn traced(mut self, test: &str) -> Option<(Stages, Vec<u64>)> {
         let mut lines = BufReader::new(self.0.stdout.take().expect("piped")).lines();
         let mut said = |mark: &str| {
-            let lines = lines.by_ref().map_while(Result::ok);
-            lines.filter_map(|line| Some(line.split_once(mark)?.1.trim().to_owned())).next()
+            let mut lines = lines.by_ref().map_while(Result::ok);
+            lines.find_map(|line| Some(line.split_once(mark)?.1.trim().to_owned()))
         };
         said("READY")?;
         let subject = Subject::Process { pid: self.0.id() };
@@ -97,7 +97,11 @@ fn helper_reads_in_a_crowd() {
         let stop = std::sync::atomic::AtomicBool::new(false);
         let relaxed = std::sync::atomic::Ordering::Relaxed;
         std::thread::scope(|scope| {
-            scope.spawn(|| while !stop.load(relaxed) {});
+            scope.spawn(|| {
+                while !stop.load(relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
             let file = File::open(path).expect("ours");
             let mut block = vec![0; 64 * KIB];
             let (mut waited, count) = (0, 50_000);

@@ -105,9 +105,8 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
                 meter,
                 payload,
                 extras,
-                queue,
+                (queue, depth.complete_min.min(depth.slots)),
                 &mut slots,
-                depth.complete_min.min(depth.slots),
             )?;
         }
         let start = clock.now();
@@ -176,9 +175,8 @@ fn replace_each<Q: Queue, const READS: bool>(
     meter: &mut Meter<'_>,
     payload: &mut Payload,
     extras: &mut Extras,
-    queue: &mut Q,
+    (queue, least): (&mut Q, u32),
     slots: &mut Slots<Flight>,
-    least: u32,
 ) -> Result<bool, i32> {
     let clock = meter.clock;
     let mut directions = Vec::new();

@@ -207,7 +207,7 @@ mod tests {
         let mut all: Vec<(u64, u64)> = vec![(0, 0)];
         for turn in 0..2000u64 {
             let &(at, ios) = all.last().expect("it begins with one");
-            let dear = if (turn * 2_654_435_761 >> 7).is_multiple_of(3) { 1000 } else { 0 };
+            let dear = if ((turn * 2_654_435_761) >> 7).is_multiple_of(3) { 1000 } else { 0 };
             let planned = if ios.is_multiple_of(256) { 90_000 } else { 0 };
             all.push((at + 100 + dear + planned, ios + 1));
         }

@@ -44,12 +44,15 @@ fn the_load() {
 fn lays_out_and_reads() -> ! {
     use std::io::Write;
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("step-lays-out-{}", std::process::id()));
-    let mut file = File::options().read(true).append(true).create_new(true).open(&path).unwrap();
-    std::fs::remove_file(&path).unwrap();
+    let mut file =
+        File::options().read(true).append(true).create_new(true).open(&path).expect("a file of our own");
+    std::fs::remove_file(&path).expect("ours");
     let began = std::time::Instant::now();
     while began.elapsed() < Duration::from_millis(2_500) {
-        file.set_len(0).unwrap();
-        (0..1000).for_each(|_| file.write_all(&[7; 4096]).unwrap());
+        file.set_len(0).expect("ours");
+        for _ in 0..1000 {
+            file.write_all(&[7; 4096]).expect("there is room");
+        }
     }
     sys::reads(&file)
 }

@@ -136,8 +136,8 @@ fn block(turns: &Turns<'_>, design: &AbDesign, found: &mut Found) -> anyhow::Res
     let mut runs = Vec::new();
     let mut seen = Vec::new();
     for (slot, side) in (0..).zip(order) {
-        let seed = ab_seed(design.seed, number, slot);
-        let outcomes = turns.sides[side as usize].run(seed, turns.journal, turns.stop);
+        let own = ab_seed(design.seed, number, slot);
+        let outcomes = turns.sides[side as usize].run(own, turns.journal, turns.stop);
         if turns.stop.load(Ordering::Relaxed) {
             found.interrupted = true;
             return Ok(());
@@ -145,13 +145,15 @@ fn block(turns: &Turns<'_>, design: &AbDesign, found: &mut Found) -> anyhow::Res
         let outcomes = outcomes.with_context(|| format!("{} in block {}", side.letter(), number + 1))?;
         found.failed |= outcomes.iter().any(|outcome| !outcome.failures.is_empty());
         runs.push(AbRun {
-            seed,
+            seed: own,
             ios: outcomes.iter().map(Outcome::ios).sum(),
             figures: figures::of_run(&outcomes, &design.figures),
         });
         seen.push((side, outcomes));
     }
-    seen.iter().for_each(|(side, outcomes)| doubts::note(&mut found.doubts, *side, outcomes));
+    for (side, outcomes) in &seen {
+        doubts::note(&mut found.doubts, *side, outcomes);
+    }
     let runs: [AbRun; 4] = runs.try_into().ok().context("an order has four places")?;
     found.blocks.push(AbBlock { order, runs });
     Ok(())

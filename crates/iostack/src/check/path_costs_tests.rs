@@ -32,7 +32,7 @@ fn with_session<T>(name: &str, test: impl FnOnce(&Session<'_>) -> T) -> T {
     let folder = Folder::new(name);
     let talk = Talk::new(true);
     let machine = iostack_host::machine();
-    let target = iostack_host::resolve(&folder.0.display().to_string()).expect("the folder was just made");
+    let target = iostack_host::resolve(folder.0.display().to_string()).expect("the folder was just made");
     let wishes = Wishes { effort: Effort::Quick, size: Some(Bytes::mib(64)), destroy_data: false };
     let mut explored = place::explore(target, &machine, &wishes).expect("64 MiB fit");
     let started = Instant::now();

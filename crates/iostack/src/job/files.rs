@@ -138,7 +138,7 @@ impl<'a> Ground<'a> {
         }
         let held = match found {
             Some(held) if held.kind() == TargetKind::Block => held,
-            found => self.laid_out(job, path, found)?,
+            found => self.laid_out(job, path, found.as_ref())?,
         };
         let size = iostack_host::target_size(&held)?;
         let logical_block = iostack_host::logical_block(&held)?;
@@ -158,10 +158,10 @@ impl<'a> Ground<'a> {
     }
 
     /// The file, which is there or not, with all the bytes that the job needs.
-    fn laid_out(&mut self, job: &Job, path: &Path, found: Option<Arc<Held>>) -> anyhow::Result<Arc<Held>> {
-        let size = found.as_ref().map_or(Ok(Bytes(0)), |held| iostack_host::target_size(held))?;
+    fn laid_out(&mut self, job: &Job, path: &Path, found: Option<&Arc<Held>>) -> anyhow::Result<Arc<Held>> {
+        let size = found.map_or(Ok(Bytes(0)), |held| iostack_host::target_size(held))?;
         let wanted = needed(job);
-        if let Some(held) = &found
+        if let Some(held) = found
             && wanted.is_none_or(|wanted| size >= wanted)
         {
             return Ok(Arc::clone(held));
@@ -181,7 +181,7 @@ impl<'a> Ground<'a> {
                 path.display()
             );
         }
-        let held = match &found {
+        let held = match found {
             Some(held) => {
                 self.permit_filling(held, size, wanted)?;
                 Arc::clone(held)

@@ -53,7 +53,10 @@ pub(crate) fn in_window(command: String, task: &Task, outcome: Option<&Outcome>)
 }
 
 fn flags(options: &[(String, String)]) -> String {
-    options.iter().map(|(name, value)| format!(" --{} {}", name.replace('_', "-"), quoted(value))).collect()
+    let words = options
+        .iter()
+        .flat_map(|(name, value)| [" --".to_owned(), name.replace('_', "-"), " ".to_owned(), quoted(value)]);
+    words.collect()
 }
 
 #[cfg(test)]

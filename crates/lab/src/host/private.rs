@@ -151,15 +151,15 @@ mod tests {
     fn a_folder_is_made_private_and_what_others_can_write_to_is_refused() {
         let base = std::env::temp_dir().join(format!("iostack-private-{}", std::process::id()));
         let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o7777;
-        let made = folder(&base.join("deep/lab")).expect("the folder for temporary files is sticky");
-        assert_eq!((mode(&made), mode(&base)), (0o700, 0o700));
-        fs::set_permissions(&made, Permissions::from_mode(0o755)).expect("ours");
-        assert_eq!(folder(&made).map(|path| mode(&path)).expect("nobody could write to it"), 0o700);
-        std::os::unix::fs::symlink(&made, base.join("link")).expect("ours");
+        let place = folder(&base.join("deep/lab")).expect("the folder for temporary files is sticky");
+        assert_eq!((mode(&place), mode(&base)), (0o700, 0o700));
+        fs::set_permissions(&place, Permissions::from_mode(0o755)).expect("ours");
+        assert_eq!(folder(&place).map(|path| mode(&path)).expect("nobody could write to it"), 0o700);
+        std::os::unix::fs::symlink(&place, base.join("link")).expect("ours");
         let error = folder(&base.join("link")).expect_err("a link").to_string();
         assert!(error.contains("it is a link") && error.contains("IOSTACK_CACHE"), "{error}");
-        fs::set_permissions(&made, Permissions::from_mode(0o777)).expect("ours");
-        let error = folder(&made).expect_err("anybody can write to it").to_string();
+        fs::set_permissions(&place, Permissions::from_mode(0o777)).expect("ours");
+        let error = folder(&place).expect_err("anybody can write to it").to_string();
         assert!(error.contains("others can write to it"), "{error}");
         fs::set_permissions(base.join("deep"), Permissions::from_mode(0o777)).expect("ours");
         let error = folder(&base.join("deep/new")).expect_err("anybody can replace it").to_string();

@@ -1,6 +1,5 @@
 //! Do the scripts of a page do what they should, in a browser? Skips aloud where there is none.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::fixture;
@@ -24,8 +23,7 @@ fn shown(test: &str, page: &str) -> Option<String> {
         println!("SKIPPED {test}: chromium is not installed");
         return None;
     };
-    let room =
-        PathBuf::from(std::env::temp_dir()).join(format!("iostack-browser-{}-{test}", std::process::id()));
+    let room = std::env::temp_dir().join(format!("iostack-browser-{}-{test}", std::process::id()));
     std::fs::create_dir_all(&room).expect("a folder of our own");
     let file = room.join("page.html");
     std::fs::write(&file, page).expect("a file of our own");

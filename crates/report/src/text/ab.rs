@@ -38,7 +38,7 @@ fn head(report: &AbReport, mark: &str) -> String {
         text += &paragraph(&format!("{:<11}", side.letter()), &format!("{}, on {}", arm.name, arm.target));
     }
     if !report.is_simulated() {
-        text += &paragraph("device     ", &both(report, |storage| devices(storage)));
+        text += &paragraph("device     ", &both(report, devices));
         text += &paragraph("host       ", &host(&report.machine));
     }
     text += &paragraph("order      ", &order(report));

@@ -77,9 +77,8 @@ fn write_amplification_is_flash_over_host_also_where_the_buffer_spares_writes() 
     let mut buffered = world(&[&own[..], &[("buffer.size", "4MiB")]].concat());
     closed(&mut buffered, 32, 100_000, hot());
     let flash = &buffered.flash()[0];
-    let host = 100_000.0 * 4096.0;
     // The buffer's content at both ends: 1,024 pages of 100,000.
-    near(flash.bytes_host.0 as f64, host, 0.011);
+    near(flash.bytes_host.0 as f64, 100_000.0 * 4096.0, 0.011);
     near(
         flash.write_amplification,
         (flash.pages_programmed * 4096) as f64 / flash.bytes_host.0 as f64,

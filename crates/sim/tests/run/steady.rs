@@ -90,7 +90,7 @@ fn a_year_of_virtual_time_has_a_short_series_that_counts_every_io() {
     let mut start = Nanos(0);
     for element in &outcome.series {
         assert_eq!(element.start, start);
-        start = start + element.length;
+        start += element.length;
     }
     assert_eq!(start, outcome.elapsed);
     let p50 = outcome.read.latency.quantile_ns(0.5).expect("thousands");

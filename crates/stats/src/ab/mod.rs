@@ -12,7 +12,7 @@
 //! comes and goes), the other side of the coin would have given the same value with the other sign. So what was seen is
 //! held against what other coins would have given (Fisher's randomisation test), and nothing is assumed about noise. All
 //! figures of a block flip together, and the largest of their statistics counts: the family is tested once (Westfall and
-//! Young 1993). Looking several times is paid for: each look may spend only a part of the 5 % (Lan and DeMets 1983, with
+//! Young 1993). Looking several times is paid for: each look may spend only a part of the 5 % (Lan and `DeMets` 1983, with
 //! the spending function that imitates Pocock's), and the flips that were "sure" at an earlier look are counted.
 //!
 //! Ranks instead of the values themselves (Wilcoxon 1945), because one run beside a backup must not hide the others; the

@@ -84,14 +84,9 @@ impl AbTest {
         match sure {
             true if (change.mean > 0.0) == figure.higher_is_better => Verdict::Better,
             true => Verdict::Worse,
-            false if change.samples > 0 && self.most(change) <= self.difference_percent => Verdict::Same,
+            false if change.samples > 0 && most(change) <= self.difference_percent => Verdict::Same,
             false => Verdict::Unclear,
         }
-    }
-
-    /// The largest change that the interval holds, in either direction.
-    fn most(&self, change: Interval) -> f64 {
-        (-change.low).max(change.high)
     }
 
     fn answer(&self, primary: &AbRow) -> AbAnswer {
@@ -99,7 +94,7 @@ impl AbTest {
         match primary.verdict {
             Verdict::Better => AbAnswer::Better { side: AbSide::B, by_percent: change },
             Verdict::Worse => AbAnswer::Better { side: AbSide::A, by_percent: turned(change) },
-            Verdict::Same => AbAnswer::NoneLarger { percent: self.most(change) },
+            Verdict::Same => AbAnswer::NoneLarger { percent: most(change) },
             Verdict::Unclear => AbAnswer::Undecided { blocks: self.blocks_wanted(change) },
         }
     }
@@ -179,6 +174,11 @@ fn noise(column: &[[f64; 4]]) -> f64 {
     (squares.sum::<f64>() / (4.0 * column.len().max(1) as f64)).sqrt()
 }
 
+/// The largest change that the interval holds, in either direction.
+fn most(change: Interval) -> f64 {
+    (-change.low).max(change.high)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,7 +201,7 @@ mod tests {
     /// B has `factor` times A's rate, and each run 1 % more than the one before.
     fn drifting(count: u32, factor: f64) -> Vec<AbBlock> {
         blocks(count, |block, side, slot| {
-            let drift = 1.01_f64.powi((block * 4) as i32 + slot as i32);
+            let drift = 1.01_f64.powf(f64::from(block * 4) + slot as f64);
             // A little noise that no order cancels.
             let noise = 1.0 + 0.001 * f64::from((block * 7 + slot as u32 * 3) % 5);
             vec![Some(1_000.0 * drift * noise * if side == AbSide::B { factor } else { 1.0 })]

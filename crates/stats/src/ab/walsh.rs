@@ -21,7 +21,7 @@ pub(super) fn signed_ranks(values: &[f64]) -> Vec<f64> {
         let size = values[order[from]].abs();
         let alike = order[from..].iter().take_while(|&&at| values[at].abs() <= size).count();
         // Ranks count from 1: those of `alike` values after `from` smaller ones are from + 1 to from + alike.
-        let shared = from as f64 + (alike as f64 + 1.0) / 2.0;
+        let shared = from as f64 + f64::midpoint(alike as f64, 1.0);
         for &at in &order[from..from + alike] {
             ranks[at] = shared.copysign(values[at]);
         }
@@ -29,7 +29,9 @@ pub(super) fn signed_ranks(values: &[f64]) -> Vec<f64> {
     }
     let length = ranks.iter().map(|rank| rank * rank).sum::<f64>().sqrt();
     if length > 0.0 {
-        ranks.iter_mut().for_each(|rank| *rank /= length);
+        for rank in &mut ranks {
+            *rank /= length;
+        }
     }
     ranks
 }
@@ -50,7 +52,7 @@ pub(super) fn shift(values: &[f64], critical: f64) -> Shift {
     // The sum of positive ranks at a shift is the number of averages above it; all ranks together are `pairs`.
     let n = count as f64;
     let reach = critical * (n * (n + 1.0) * (2.0 * n + 1.0) / 6.0).sqrt();
-    let above = ((pairs as f64 + reach) / 2.0 + 1e-9).floor() as usize;
+    let above = (f64::midpoint(pairs as f64, reach) + 1e-9).floor() as usize;
     let ends = (above < pairs).then(|| (averages[pairs - 1 - above], averages[above]));
     Shift { middle, ends }
 }

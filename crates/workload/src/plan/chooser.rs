@@ -162,7 +162,7 @@ impl Chooser {
         let direction = usize::from(for_direction >= read) + usize::from(for_direction >= write);
         // Shares add up to a hundred, so that there is one for each draw; `smallest` is never needed.
         let length = *self.lengths[direction]
-            .get((for_length * 100 >> 32) as usize)
+            .get(((for_length * 100) >> 32) as usize)
             .unwrap_or(&self.smallest[direction]);
         Op { length, direction: direction as u8, ..NOTHING }
     }

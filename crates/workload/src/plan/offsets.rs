@@ -106,7 +106,9 @@ impl Skewed {
     /// than one by one.
     pub(super) fn draw_each(&self, ops: &mut [Op], start: u64, rng: &mut Rng) {
         let Some(scatter) = self.scatter.as_ref().filter(|scatter| scatter.is_narrow()) else {
-            ops.iter_mut().for_each(|op| op.offset = start + self.draw(rng));
+            for op in ops {
+                op.offset = start + self.draw(rng);
+            }
             return;
         };
         for chunk in ops.chunks_mut(LANES) {

@@ -78,7 +78,7 @@ impl Shuffle {
 
     /// True when blocks have 32 bits, as [`Shuffle::next_many`] needs it.
     pub(super) fn is_narrow(&self) -> bool {
-        self.mask <= u64::from(u32::MAX)
+        u32::try_from(self.mask).is_ok()
     }
 
     fn scatter_next(&mut self) {
