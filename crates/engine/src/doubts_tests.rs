@@ -44,6 +44,7 @@ fn quiet() -> (Outcome, Evidence) {
         verified: 0,
         interrupted: false,
         log: Vec::new(),
+        log_spans: Vec::new(),
         stages: None,
         layers: None,
         inside: None,

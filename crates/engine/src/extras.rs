@@ -3,7 +3,7 @@
 //! Jobs that ask for none of it run a loop in which this file does not exist.
 
 use iostack_host::clock::Clock;
-use iostack_model::{Job, LogEntry, Nanos, VerifyMode};
+use iostack_model::{Job, LogEntry, LogSpan, Nanos, VerifyMode};
 use iostack_workload::{Op, Pacer, verify};
 
 use crate::files::Files;
@@ -49,20 +49,24 @@ pub(crate) struct Extras {
     generation: u64,
     /// Blocks that came back as written.
     pub(crate) verified: u64,
-    pub(crate) log: Option<Vec<LogEntry>>,
+    logs: bool,
+    /// Logs hold averages over this span; 0: each I/O.
+    average: Nanos,
+    pub(crate) log: Vec<LogEntry>,
+    pub(crate) log_spans: Vec<LogSpan>,
     /// Time spent in flight, summed over the I/Os: latency without the wait for submission.
     pub(crate) in_flight_ticks: u64,
 }
 
 impl Extras {
-    /// What thread `thread` (from 0) of the job needs.
-    pub(crate) fn new(job: &Job, thread: u32, clock: &Clock) -> Extras {
+    /// What thread `thread` (from 0) of the job needs, which is `logged_as` in the outcome's logs.
+    pub(crate) fn new(job: &Job, thread: u32, logged_as: u32, clock: &Clock) -> Extras {
         let mode = job.verify.map(|verify| verify.mode);
         Extras {
             pacer: Pacer::new(job, thread, |ns| clock.ticks(ns)),
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
             spun_ticks: 0,
-            thread: job.thread_first + thread,
+            thread: logged_as,
             origin: 0,
             fsync_every: job.sync.fsync_every,
             fdatasync_every: job.sync.fdatasync_every,
@@ -74,7 +78,10 @@ impl Extras {
             seed: job.seed,
             generation: 0,
             verified: 0,
-            log: job.logs.wants_each_io().then(Vec::new),
+            logs: job.logs.are_wanted(),
+            average: job.logs.average,
+            log: Vec::new(),
+            log_spans: Vec::new(),
             in_flight_ticks: 0,
         }
     }
@@ -87,7 +94,7 @@ impl Extras {
             || job.mix.trim > 0
             || job.sync.fsync_every > 0
             || job.sync.fdatasync_every > 0
-            || job.logs.wants_each_io()
+            || job.logs.are_wanted()
     }
 
     /// Turns to reading back: checks reads, and nothing else.
@@ -164,17 +171,27 @@ impl Extras {
         }
         meter.mark(moments.end);
         self.in_flight_ticks += moments.end - moments.submitted;
-        if let Some(log) = &mut self.log {
-            let nanos = |ticks: u64| Nanos(meter.clock.nanos(ticks));
-            log.push(LogEntry {
-                time: nanos(moments.end.saturating_sub(self.origin)),
-                thread: self.thread,
-                direction: op.direction(),
-                offset: op.offset,
-                length: op.length,
-                latency: nanos(moments.end.saturating_sub(moments.start)),
-                submit: nanos(moments.submitting),
-            });
+        if self.logs {
+            self.note(op, moments, meter.clock);
+        }
+    }
+
+    /// One line of a log, or a part of one.
+    fn note(&mut self, op: &Op, moments: Moments, clock: &Clock) {
+        let nanos = |ticks: u64| Nanos(clock.nanos(ticks));
+        let entry = LogEntry {
+            time: nanos(moments.end.saturating_sub(self.origin)),
+            thread: self.thread,
+            direction: op.direction(),
+            offset: op.offset,
+            length: op.length,
+            latency: nanos(moments.end.saturating_sub(moments.start)),
+            submit: nanos(moments.submitting),
+        };
+        if self.average.0 > 0 {
+            LogSpan::add(&mut self.log_spans, &entry, self.average);
+        } else {
+            self.log.push(entry);
         }
     }
 }

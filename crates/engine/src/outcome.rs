@@ -52,6 +52,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         series: totals.series,
         failures: Vec::new(),
         log: Vec::new(),
+        log_spans: Vec::new(),
         stages: None,
         layers: None,
         inside: None,
@@ -64,9 +65,11 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
     for report in reports {
         report.result.failures.into_list().iter().for_each(|failure| failures.merge(failure));
         outcome.log.extend(report.log);
+        outcome.log_spans.extend(report.log_spans);
     }
     outcome.failures = failures.into_list();
     outcome.log.sort_by_key(|entry| entry.time);
+    outcome.log_spans.sort_by_key(|span| (span.start, span.thread));
     outcome.caveats = doubts::of(&outcome, &evidence);
     outcome
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{Bytes, Carrier, Engine, Job, LogEntry, Mix, Nanos, VerifyMode};
+use iostack_model::{Bytes, Carrier, Engine, Job, LogEntry, LogSpan, Mix, Nanos, VerifyMode};
 use iostack_workload::{Limits, Plan, Region, Source};
 
 use crate::backend::calls::{Alone, Mmap, Psync, Pvsync2};
@@ -50,6 +50,7 @@ pub(crate) struct WorkerReport {
     pub(crate) in_flight: Option<Nanos>,
     pub(crate) verified: u64,
     pub(crate) log: Vec<LogEntry>,
+    pub(crate) log_spans: Vec<LogSpan>,
     /// Bytes of the thread's region, of all files.
     pub(crate) region: Bytes,
     /// Bytes of it that were never written before this job; `None` where that was not or could not be asked.
@@ -93,7 +94,7 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let reads_back = reads_back(job);
     let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back)?;
     let repeat = reads_back.then(|| plan.clone());
-    let extras = Extras::new(job, assignment.thread, clock);
+    let extras = Extras::new(job, assignment.thread, assignment.board_thread as u32, clock);
     if job.rate.is_some() || job.think.is_some() {
         sys::wake_precisely();
     }
@@ -249,7 +250,8 @@ fn measure(
     }
     report.result = station.meter.finish();
     report.result.usage = report.result.usage.without(Nanos(clock.nanos(station.extras.spun_ticks)));
-    report.log = station.extras.log.take().unwrap_or_default();
+    report.log = std::mem::take(&mut station.extras.log);
+    report.log_spans = std::mem::take(&mut station.extras.log_spans);
     assignment.gate.finished(assignment.group);
     // Also without reading back: the coordinator counts kernel workers before their ring closes.
     assignment.gate.released();

@@ -16,6 +16,7 @@ mod merging;
 mod repro;
 mod save;
 mod simulate;
+mod stored;
 mod sweep;
 mod talk;
 mod trace;

@@ -165,3 +165,39 @@ fn outcomes_that_are_none_are_refused() {
     refused(&["report", &text], &["text.json", "not an outcome"]);
     refused(&["compare", &room.path("a"), &room.path("b")], &["cannot read"]);
 }
+
+#[test]
+fn outcomes_with_impossible_figures_are_refused_with_the_field() {
+    let room = Room::new("impossible");
+    let run = "run --on sim:zero --set zero.latency=10us --io-count 10 --json";
+    let made = iostack(&run.split(' ').collect::<Vec<_>>());
+    let whole: serde_json::Value = serde_json::from_slice(&made.stdout).expect("an outcome");
+    let good = room.file("good.json", &made.stdout);
+    let one = "/outcomes/0";
+    let cases = [
+        ("/schema", serde_json::json!(0), "schema: there is no schema 0"),
+        ("/schema", serde_json::json!(99), "schema: schema 99 is newer than this iostack"),
+        (
+            &format!("{one}/read/latency/min_ns"),
+            serde_json::json!(20_000),
+            "outcomes[0].read.latency: min_ns 20000",
+        ),
+        (&format!("{one}/read/latency/count"), serde_json::json!(11), "outcomes[0].read.latency: count 11"),
+        (&format!("{one}/iops/low"), serde_json::json!(1e12), "outcomes[0].iops: mean"),
+        (&format!("{one}/series/0/p99"), serde_json::json!(1), "outcomes[0].series[0]: p50"),
+        (&format!("{one}/cpu/steal"), serde_json::json!(1.01), "outcomes[0].cpu: steal is 1.01"),
+        (&format!("{one}/job/mix/read"), serde_json::json!(99), "outcomes[0].job.mix: mix of 99"),
+        (&format!("{one}/depth_achieved"), serde_json::json!(-1), "outcomes[0]: depth_achieved is -1"),
+        (&format!("{one}/elapsed"), serde_json::json!(-1), "outcomes[0].elapsed: invalid value"),
+    ];
+    for (index, (pointer, value, said)) in cases.into_iter().enumerate() {
+        let mut wrong = whole.clone();
+        *wrong.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is no field")) = value;
+        let bad = room.file(&format!("{index}.json"), wrong.to_string().as_bytes());
+        refused(&["report", &bad], &[&bad, "not an outcome", said]);
+        refused(&["compare", &good, &bad], &[&bad, "not an outcome", said]);
+    }
+    assert!(iostack(&["report", &good]).status.success());
+    let twice = room.file("twice.json", &[made.stdout.as_slice(), made.stdout.as_slice()].concat());
+    refused(&["report", &twice], &["trailing characters"]);
+}

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
+use crate::possible::{Possible, guarded};
 
 /// What one I/O does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,6 +33,7 @@ impl Direction {
 
 /// Shares of the directions in percent; they add up to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Mix {
     /// Percent of reads.
     pub read: u8,
@@ -39,6 +41,16 @@ pub struct Mix {
     pub write: u8,
     /// Percent of trims.
     pub trim: u8,
+}
+
+guarded!(Mix);
+
+impl Possible for Mix {
+    fn impossible(&self) -> Option<String> {
+        let Mix { read, write, trim } = self;
+        let all = u16::from(*read) + u16::from(*write) + u16::from(*trim);
+        (all != 100).then(|| format!("mix of {read} + {write} + {trim} percent; it is 100"))
+    }
 }
 
 impl Mix {

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::possible::{Possible, guarded, not_an_amount};
+
 /// Buckets in each octave above 127 ns.
 pub const BINS_PER_OCTAVE: usize = 64;
 
@@ -50,6 +52,7 @@ pub const fn bin_middle(index: usize) -> u64 {
 
 /// A latency histogram as it is stored: only the buckets that counted something, with exact sum and extremes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Bins {
     /// `(bucket, count)` in rising order of bucket; see [`bin_range`].
     pub counts: Vec<(u32, u64)>,
@@ -63,6 +66,40 @@ pub struct Bins {
     pub min_ns: u64,
     /// Exact largest sample, ns; 0 when there is none.
     pub max_ns: u64,
+}
+
+guarded!(Bins);
+
+impl Possible for Bins {
+    fn impossible(&self) -> Option<String> {
+        let Bins { counts, count, sum_ns, sum_squares_ns2, min_ns, max_ns } = self;
+        if let Some(pair) = counts.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+            return Some(format!("counts: bucket {} stands behind bucket {}", pair[1].0, pair[0].0));
+        }
+        if let Some((bucket, _)) = counts.last().filter(|(bucket, _)| *bucket as usize >= BIN_COUNT) {
+            return Some(format!("counts: there is no bucket {bucket}, the last is {}", BIN_COUNT - 1));
+        }
+        let sum: u128 = counts.iter().map(|&(_, count)| u128::from(count)).sum();
+        if sum != u128::from(*count) {
+            return Some(format!("count {count} is not the sum of counts, {sum}"));
+        }
+        if min_ns > max_ns {
+            return Some(format!("min_ns {min_ns} is above max_ns {max_ns}"));
+        }
+        // Only where buckets begin: the last one of an older geometry collects all that is above it.
+        let begins = |(bucket, _): &(u32, u64)| bin_range(*bucket as usize).0;
+        if let Some(begins) = counts.first().map(begins).filter(|begins| min_ns < begins) {
+            return Some(format!("min_ns {min_ns} is not of the first bucket, which begins at {begins}"));
+        }
+        if let Some(begins) = counts.last().map(begins).filter(|begins| max_ns < begins) {
+            return Some(format!("max_ns {max_ns} is not of the last bucket, which begins at {begins}"));
+        }
+        let ends = [min_ns, max_ns].map(|end| u128::from(*end) * u128::from(*count));
+        if !(ends[0]..=ends[1]).contains(&u128::from(*sum_ns)) {
+            return Some(format!("sum_ns {sum_ns} is no sum of {count} from {min_ns} to {max_ns}"));
+        }
+        not_an_amount(&[("sum_squares_ns2", *sum_squares_ns2)])
+    }
 }
 
 impl Bins {

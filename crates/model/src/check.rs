@@ -8,6 +8,7 @@ use crate::{Bytes, Caveat, Interval, Machine, Nanos, Outcome, Storage, Target};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::possible::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
     pub iostack: String,

@@ -134,6 +134,7 @@ impl Default for ClockPrices {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoCost {
     /// Version of these fields: [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::possible::schema")]
     pub schema: u32,
     /// Version of the tool.
     pub iostack: String,
@@ -205,6 +206,7 @@ pub struct CostChange {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostDiff {
     /// Version of these fields: [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::possible::schema")]
     pub schema: u32,
     /// The two, whole.
     pub before: IoCost,

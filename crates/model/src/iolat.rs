@@ -15,6 +15,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Iolat {
     /// [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::possible::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
     pub iostack: String,

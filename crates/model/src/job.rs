@@ -1,5 +1,6 @@
 //! What is asked of storage: one job, independent of what will answer it.
 
+use std::ops::Not;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -159,13 +160,15 @@ pub struct LogRequest {
     pub average: Nanos,
     /// Put the offset in each line.
     pub offsets: bool,
+    /// One file of each kind for all jobs with this prefix (fio's `per_job_logs=0`).
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub shared: bool,
 }
 
 impl LogRequest {
-    /// True when single I/Os must be kept.
-    pub fn wants_each_io(&self) -> bool {
-        let any = self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some();
-        any && self.average.0 == 0
+    /// True when any log is written.
+    pub fn are_wanted(&self) -> bool {
+        self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some()
     }
 }
 
@@ -175,6 +178,9 @@ impl LogRequest {
 pub struct Job {
     /// Shown in reports.
     pub name: String,
+    /// The section of the job file, where the job's name is another: files are called by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
     /// Shares of reads, writes and trims.
     pub mix: Mix,
     /// How offsets follow each other.
@@ -237,6 +243,9 @@ pub struct Job {
     pub stonewall: bool,
     /// Jobs with the same number are reported as one outcome.
     pub report_group: u32,
+    /// Begins a group of reports, like `stonewall`, but waits for nobody (fio's `new_group`).
+    #[serde(skip_serializing_if = "Not::not")]
+    pub new_group: bool,
     /// Percentiles to print, in percent.
     pub percentiles: Vec<f64>,
     /// Log files.
@@ -256,12 +265,16 @@ pub struct Job {
     pub replay: Option<String>,
     /// The options as they were typed, in order: what fio's JSON shows as "job options".
     pub options: Vec<(String, String)>,
+    /// Those of a fio file's global sections, which hold for several jobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options_global: Vec<(String, String)>,
 }
 
 impl Default for Job {
     fn default() -> Self {
         Job {
             name: "job".to_owned(),
+            section: None,
             mix: Mix::READ,
             access: Access::UNIFORM,
             block_sizes: BlockSizes::all(Bytes(4096)),
@@ -293,6 +306,7 @@ impl Default for Job {
             slice: Nanos::secs(1),
             stonewall: false,
             report_group: 0,
+            new_group: false,
             percentiles: vec![
                 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
                 99.95, 99.99,
@@ -305,11 +319,17 @@ impl Default for Job {
             app: None,
             replay: None,
             options: Vec::new(),
+            options_global: Vec::new(),
         }
     }
 }
 
 impl Job {
+    /// The section of the job file that it comes from: its name, where that is not said apart.
+    pub fn section(&self) -> &str {
+        self.section.as_deref().unwrap_or(&self.name)
+    }
+
     /// I/Os that one thread can have in flight.
     pub fn depth(&self) -> u32 {
         if self.engine.is_synchronous() { 1 } else { self.queue_depth }

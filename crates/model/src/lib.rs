@@ -24,6 +24,7 @@ mod machine;
 mod merge;
 mod observe;
 mod outcome;
+mod possible;
 mod progress;
 mod repro;
 mod stages;
@@ -64,7 +65,8 @@ pub use merge::{
 };
 pub use observe::{Carrier, Lane, LaneRequest, Observer};
 pub use outcome::{
-    CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, Outcome, OutcomeFile, SCHEMA,
+    CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, LogSpan, Outcome, OutcomeFile,
+    SCHEMA,
 };
 pub use progress::{Phase, Progress};
 pub use repro::{

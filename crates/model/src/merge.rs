@@ -14,6 +14,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MergeReport {
     /// [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::possible::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
     pub iostack: String,

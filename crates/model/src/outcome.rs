@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::possible::{self, Possible, guarded, not_a_share, not_an_amount};
+
 use crate::{
     AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, Target,
 };
@@ -13,6 +15,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeFile {
     /// [`SCHEMA`].
+    #[serde(deserialize_with = "possible::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
     pub iostack: String,
@@ -26,6 +29,7 @@ pub struct OutcomeFile {
 
 /// What came of one job on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Outcome {
     /// What was asked, after defaults.
     pub job: Job,
@@ -66,6 +70,9 @@ pub struct Outcome {
     pub interrupted: bool,
     /// Single I/Os, only when the job's logs ask for each.
     pub log: Vec<LogEntry>,
+    /// Sums of spans, only when the job's logs ask for averages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log_spans: Vec<LogSpan>,
     /// Where the latency went, when it was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<Stages>,
@@ -80,6 +87,48 @@ pub struct Outcome {
     pub app: Option<AppUse>,
     /// Why to doubt it.
     pub caveats: Vec<Caveat>,
+}
+
+guarded!(Outcome, Flow, Interval, IntervalFlow, CpuUse);
+
+impl Possible for Outcome {
+    fn impossible(&self) -> Option<String> {
+        not_an_amount(&[("depth_achieved", self.depth_achieved)])
+    }
+}
+
+impl Possible for Flow {
+    fn impossible(&self) -> Option<String> {
+        let (short, count) = (self.short, self.latency.count);
+        (short > count).then(|| format!("short {short} is above the number of I/Os, {count}"))
+    }
+}
+
+impl Possible for Interval {
+    fn impossible(&self) -> Option<String> {
+        let Interval { mean, low, high, .. } = self;
+        let holds = low <= mean && mean <= high;
+        (!holds).then(|| format!("mean {mean} is not between low {low} and high {high}"))
+    }
+}
+
+impl Possible for IntervalFlow {
+    fn impossible(&self) -> Option<String> {
+        let IntervalFlow { p50, p99, max, .. } = self;
+        let rise = p50 <= p99 && p99 <= max;
+        (!rise).then(|| format!("p50 {p50}, p99 {p99} and max {max} do not rise"))
+    }
+}
+
+impl Possible for CpuUse {
+    fn impossible(&self) -> Option<String> {
+        let shares = [
+            ("busiest_thread", self.busiest_thread),
+            ("steal", self.steal),
+            ("machine_busy", self.machine_busy),
+        ];
+        not_a_share(&shares).or_else(|| not_an_amount(&[("clocks_per_io", self.clocks_per_io)]))
+    }
 }
 
 impl Outcome {
@@ -133,6 +182,7 @@ fn per_second(amount: f64, elapsed: Nanos) -> f64 {
 
 /// One direction of an outcome.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Flow {
     /// Bytes moved.
     pub bytes: Bytes,
@@ -147,6 +197,7 @@ pub struct Flow {
 
 /// A figure with its uncertainty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Interval {
     /// Best estimate.
     pub mean: f64,
@@ -177,6 +228,7 @@ impl Interval {
 
 /// One element of the series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct IntervalFlow {
     /// Start, from the start of measuring.
     pub start: Nanos,
@@ -202,6 +254,7 @@ pub struct IntervalFlow {
 
 /// Cost in the processor, of all threads of the job together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct CpuUse {
     /// User time of the generator's threads.
     pub user: Nanos,
@@ -294,7 +347,7 @@ pub struct Failure {
 pub struct LogEntry {
     /// Completion, from the start of measuring.
     pub time: Nanos,
-    /// Thread, from 0.
+    /// Thread of the outcome, from 0: its jobs one behind the other.
     pub thread: u32,
     /// Direction.
     pub direction: Direction,
@@ -306,4 +359,53 @@ pub struct LogEntry {
     pub latency: Nanos,
     /// In the submitting system call.
     pub submit: Nanos,
+}
+
+/// I/Os of one thread that ended in the same span of its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogSpan {
+    /// Start, from the start of measuring.
+    pub start: Nanos,
+    /// Length.
+    pub length: Nanos,
+    /// As in [`LogEntry`].
+    pub thread: u32,
+    /// I/Os by direction (read, write, trim).
+    pub ios: [u64; 3],
+    /// Bytes by direction.
+    pub bytes: [u64; 3],
+    /// Sum of latencies by direction, ns.
+    pub latency_sum_ns: [u64; 3],
+    /// Sum of submissions by direction, ns.
+    pub submit_sum_ns: [u64; 3],
+}
+
+impl LogSpan {
+    /// Adds an I/O to the spans of `length` of its thread; I/Os come in the order in which they ended.
+    pub fn add(spans: &mut Vec<LogSpan>, entry: &LogEntry, length: Nanos) {
+        let start = Nanos(entry.time.0 / length.0 * length.0);
+        let newest = spans.iter().rposition(|span| span.start < start).map_or(0, |index| index + 1);
+        let index = match spans[newest..].iter().position(|span| span.thread == entry.thread) {
+            Some(index) => newest + index,
+            None => {
+                let none = [0; 3];
+                let thread = entry.thread;
+                spans.push(LogSpan {
+                    start,
+                    length,
+                    thread,
+                    ios: none,
+                    bytes: none,
+                    latency_sum_ns: none,
+                    submit_sum_ns: none,
+                });
+                spans.len() - 1
+            }
+        };
+        let (span, each) = (&mut spans[index], entry.direction as usize);
+        span.ios[each] += 1;
+        span.bytes[each] += u64::from(entry.length);
+        span.latency_sum_ns[each] += entry.latency.0;
+        span.submit_sum_ns[each] += entry.submit.0;
+    }
 }

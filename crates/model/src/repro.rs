@@ -8,6 +8,7 @@ use crate::{IoCost, Outcome};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repro {
     /// Version of the JSON layout, [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::possible::schema")]
     pub schema: u32,
     /// Version of iostack that made it.
     pub iostack: String,

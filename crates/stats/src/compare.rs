@@ -202,6 +202,7 @@ pub(crate) mod tests {
             verified: 0,
             interrupted: false,
             log: Vec::new(),
+            log_spans: Vec::new(),
             stages: None,
             layers: None,
             inside: None,

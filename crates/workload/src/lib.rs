@@ -29,7 +29,8 @@ pub use buffer::fill_buffer;
 pub use fio::{JobFile, JobFileError, ParseContext, Problem, Skipped, parse_fio};
 pub use op::{Filled, Op, Region, file_names, region};
 pub use options::{
-    Dialect, OptionDoc, OptionError, Status, native_options, options_reference, set_option, suggest,
+    Dialect, OptionDoc, OptionError, Status, choose_engine, native_options, options_reference, set_option,
+    suggest,
 };
 pub use pacer::{Pacer, natural_log};
 pub use plan::Plan;

@@ -73,7 +73,7 @@ pub fn region(job: &Job, target_size: Bytes, files: u16, thread: u32) -> Result<
 /// A slash in the job's name would be a directory; it becomes a dash.
 pub fn file_names(job: &Job, thread: u32) -> Vec<String> {
     let number = u64::from(job.thread_first) + u64::from(thread);
-    let name = job.name.replace('/', "-");
+    let name = job.section().replace('/', "-");
     (0..job.file_count).map(|file| format!("{name}.{number}.{file}")).collect()
 }
 

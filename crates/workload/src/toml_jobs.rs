@@ -19,7 +19,7 @@ use iostack_model::Job;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::options::{OptionError, native, suggest};
+use crate::options::{OptionError, choose_engine, native, suggest};
 use crate::{JobFile, JobFileError, Problem};
 
 type Entry = (String, String, u32);
@@ -98,6 +98,7 @@ impl Parser<'_> {
         let overridden = |entry: &&Entry| own.iter().all(|(name, ..)| *name != entry.0);
         let all: Vec<Entry> = defaults.iter().filter(overridden).chain(own).cloned().collect();
         self.apply(&mut job, &all);
+        choose_engine(&mut job);
         job
     }
 

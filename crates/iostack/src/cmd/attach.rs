@@ -34,9 +34,9 @@ pub(crate) struct Pictures<T> {
 pub(crate) fn load(args: &RunArgs, wanted: Wanted) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     run::refuse_existing(args)?;
-    let file = run::execute(args, wanted, &talk)?;
+    let ran = run::execute(args, wanted, &talk)?;
     talk.clear();
-    run::write(args, &file, &talk, iostack_report::text::outcome)
+    run::write(args, &ran, &talk, iostack_report::text::outcome)
 }
 
 /// How long to look at what runs already: the job's `--runtime`. Other options of a job say nothing there.

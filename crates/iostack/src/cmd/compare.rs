@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-use iostack_model::{Check, Machine, Outcome, OutcomeFile};
+use anyhow::bail;
+use iostack_model::{Machine, Outcome};
 
 use crate::exit::Ended;
+use crate::stored::{self, Stored};
 use crate::talk::data;
 
 /// Arguments of `iostack compare`.
@@ -31,14 +32,12 @@ pub(crate) struct Named {
 
 /// Reads an outcome file or a check.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Named> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the outcome `{}`", path.display()))?;
-    if let Ok(file) = serde_json::from_str::<OutcomeFile>(&text) {
-        let outcomes = file.outcomes.into_iter().map(|outcome| (outcome.job.name.clone(), outcome)).collect();
-        return Ok(Named { machine: file.machine, outcomes });
-    }
-    match serde_json::from_str::<Check>(&text) {
-        Ok(check) => {
+    match stored::read(path)? {
+        Stored::Run(file) => {
+            let outcomes = file.outcomes.into_iter().map(|outcome| (outcome.job.name.clone(), outcome));
+            Ok(Named { machine: file.machine, outcomes: outcomes.collect() })
+        }
+        Stored::Check(check) => {
             let points = check.steps.into_iter().flat_map(|step| {
                 let id = step.id;
                 step.points
@@ -47,10 +46,6 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Named> {
             });
             Ok(Named { machine: check.machine, outcomes: points.collect() })
         }
-        Err(error) => bail!(
-            "`{}` is not an outcome of iostack ({error}); make one with `iostack run --json` or `iostack check`",
-            path.display()
-        ),
     }
 }
 

@@ -105,9 +105,9 @@ impl RunArgs {
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     refuse_existing(args)?;
-    let file = execute(args, args.wanted(), &talk)?;
+    let ran = execute(args, args.wanted(), &talk)?;
     talk.clear();
-    write(args, &file, &talk, iostack_report::text::outcome)
+    write(args, &ran, &talk, iostack_report::text::outcome)
 }
 
 /// Refuses files that exist before anything is measured.
@@ -115,14 +115,20 @@ pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
     save::refuse(args.output.iter().chain(&args.html).chain(&args.sim.timeline))
 }
 
-/// Writes what was asked for, with `text` for people.
+/// What came of a run, and what was asked: logs belong to jobs that an outcome holds together.
+pub(crate) struct Ran {
+    pub(crate) file: OutcomeFile,
+    jobs: Vec<Job>,
+}
+
+/// Writes what was asked for, with `text` for people. What cannot be written does not keep the rest from being so.
 pub(crate) fn write(
     args: &RunArgs,
-    file: &OutcomeFile,
+    ran: &Ran,
     talk: &Talk,
     text: fn(&OutcomeFile) -> String,
 ) -> anyhow::Result<Ended> {
-    write_logs(file, talk)?;
+    let file = &ran.file;
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
         Format::Text => text(file),
@@ -131,14 +137,20 @@ pub(crate) fn write(
         Format::FioJsonPlus => iostack_report::fio::json(file, true),
         Format::Terse => iostack_report::fio::terse(file),
     };
-    match &args.output {
-        Some(path) => save::new_file(path, &text)?,
-        None => talk::data(&text),
-    }
-    if let Some(path) = &args.html {
+    let answer: anyhow::Result<()> = match &args.output {
+        Some(path) => save::new_file(path, &text),
+        None => {
+            talk::data(&text);
+            Ok(())
+        }
+    };
+    let page: anyhow::Result<()> = args.html.as_ref().map_or(Ok(()), |path| {
         save::new_file(path, &iostack_report::html::outcomes(file))?;
         talk.say(&format!("report: {}", path.display()));
-    }
+        Ok(())
+    });
+    let logs = write_logs(ran, args.destroy_data, talk);
+    answer.and(page).and(logs)?;
     let failed = file.outcomes.iter().any(|outcome| !outcome.failures.is_empty());
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }
@@ -147,28 +159,35 @@ const NO_LAYERS: &str =
     "a simulated device has no CPU clocks to sample; leave --layers out, or name a real target";
 
 /// Runs all jobs, looked at as `wanted`.
-pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Result<OutcomeFile> {
+pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Result<Ran> {
     let cpus = iostack_host::machine().cpu.cores_online;
     let gathered = gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, cpus)?;
     for line in &gathered.skipped {
         talk.warn(&format!("skipped {line}"));
     }
+    let jobs = gathered.jobs;
+    refuse_logs(&jobs, args.destroy_data)?;
+    let file = on_target(args, &jobs, wanted, talk)?;
+    Ok(Ran { file, jobs })
+}
+
+fn on_target(args: &RunArgs, jobs: &[Job], wanted: Wanted, talk: &Talk) -> anyhow::Result<OutcomeFile> {
     let stop = iostack_host::signals::stop_flag();
     if let Some(device) = simulate::device(args.on_text()) {
         anyhow::ensure!(!wanted.layers, NO_LAYERS);
         args.lab.refuse_elsewhere()?;
-        return simulate::execute(device, &gathered.jobs, &args.sim, stop, talk);
+        return simulate::execute(device, jobs, &args.sim, stop, talk);
     }
     if let Some(device) = lab::device(args.on_text()) {
         let flags = (&args.lab, args.sim.set.as_slice());
-        return lab::execute(device, gathered.jobs, wanted, flags, stop, talk);
+        return lab::execute(device, jobs.to_vec(), wanted, flags, stop, talk);
     }
     args.sim.refuse_on_real()?;
     args.lab.refuse_elsewhere()?;
     let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
     let live = |text: &str| talk.live(text);
     let live = talk.is_live().then_some(&live as &(dyn Fn(&str) + Sync));
-    run_jobs(gathered.jobs, on.as_ref(), args.destroy_data, wanted, live, &|text| talk.say(text))
+    run_jobs(jobs.to_vec(), on.as_ref(), args.destroy_data, wanted, live, &|text| talk.say(text))
 }
 
 /// Runs jobs on a real target: `live` gets the line of progress, `say` what is worth knowing.
@@ -249,15 +268,29 @@ pub(crate) fn target(typed: &OsStr) -> anyhow::Result<Target> {
     Ok(iostack_host::resolve(typed)?)
 }
 
+/// Refuses logs that exist, before the run: fio writes over them, and nothing is written over here without
+/// `--destroy-data`.
+fn refuse_logs(jobs: &[Job], destroy_data: bool) -> anyhow::Result<()> {
+    for path in iostack_report::fio::log_names(jobs) {
+        anyhow::ensure!(
+            destroy_data || path.symlink_metadata().is_err(),
+            "the log `{}` exists and is not overwritten; remove it, name another prefix, or pass --destroy-data",
+            path.display()
+        );
+        save::refuse_unwritable(&path)?;
+    }
+    Ok(())
+}
+
 /// fio-style logs, where jobs ask for them.
-fn write_logs(file: &OutcomeFile, talk: &Talk) -> anyhow::Result<()> {
-    for (index, outcome) in file.outcomes.iter().enumerate() {
-        for (path, content) in iostack_report::fio::logs(outcome, index + 1) {
-            // fio replaces its logs; a run that keeps earlier ones would be unusable with fio's tools.
-            std::fs::write(&path, content)
-                .with_context(|| format!("cannot write the log `{}`", path.display()))?;
-            talk.say(&format!("log: {}", path.display()));
+fn write_logs(ran: &Ran, destroy_data: bool, talk: &Talk) -> anyhow::Result<()> {
+    for (path, content) in iostack_report::fio::logs(&ran.jobs, &ran.file.outcomes) {
+        if destroy_data {
+            save::replace(&path, &content)?;
+        } else {
+            save::new_file(&path, &content)?;
         }
+        talk.say(&format!("log: {}", path.display()));
     }
     Ok(())
 }

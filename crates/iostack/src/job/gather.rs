@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use iostack_model::{Job, LogRequest, Nanos};
+use iostack_model::{Job, Nanos};
 use iostack_workload::{JobFile, ParseContext};
 
 /// Jobs and what was left out under `--lenient`.
@@ -52,6 +52,10 @@ pub(crate) fn apply(jobs: &mut [Job], flags: &[(String, String)]) -> anyhow::Res
         for (name, value) in flags {
             iostack_workload::set_option(job, name, value)?;
         }
+        let asks = |name: &str| matches!(name.replace('-', "_").as_str(), "queue_depth" | "iodepth");
+        if flags.iter().any(|(name, _)| asks(name)) {
+            iostack_workload::choose_engine(job);
+        }
         if !flags.iter().any(|(name, _)| name == "slice") {
             job.slice = slice(job);
         }
@@ -62,9 +66,8 @@ pub(crate) fn apply(jobs: &mut [Job], flags: &[(String, String)]) -> anyhow::Res
 /// Per-second series are what people read; a run of a few seconds gets shorter elements, because an interval needs
 /// several.
 fn slice(job: &Job) -> Nanos {
-    let logs_averages = job.logs != LogRequest::default();
     match job.runtime {
-        Some(runtime) if runtime < Nanos::secs(10) && job.slice == Nanos::secs(1) && !logs_averages => {
+        Some(runtime) if runtime < Nanos::secs(10) && job.slice == Nanos::secs(1) => {
             Nanos((runtime.0 / 20).max(25_000_000))
         }
         _ => job.slice,
@@ -73,12 +76,12 @@ fn slice(job: &Job) -> Nanos {
 
 fn pick(jobs: Vec<Job>, sections: &[String]) -> anyhow::Result<Vec<Job>> {
     for section in sections {
-        if !jobs.iter().any(|job| job.name == *section) {
-            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        if !jobs.iter().any(|job| job.section() == section) {
+            let names: Vec<&str> = jobs.iter().map(Job::section).collect();
             bail!("there is no section `{section}`; the job file has {}", names.join(", "));
         }
     }
-    Ok(jobs.into_iter().filter(|job| sections.contains(&job.name)).collect())
+    Ok(jobs.into_iter().filter(|job| sections.iter().any(|section| job.section() == section)).collect())
 }
 
 fn read(path: &Path, lenient: bool, cpus: u32) -> anyhow::Result<JobFile> {
@@ -110,6 +113,8 @@ pub(crate) fn groups(jobs: Vec<Job>) -> Vec<Vec<Job>> {
 
 #[cfg(test)]
 mod tests {
+    use iostack_model::Engine;
+
     use super::*;
 
     #[test]
@@ -126,6 +131,24 @@ mod tests {
         assert_eq!(of(Some(Nanos::secs(2))), Nanos::millis(100));
         assert_eq!(of(Some(Nanos::secs(60))), Nanos::secs(1));
         assert_eq!(of(None), Nanos::secs(1));
+    }
+
+    #[test]
+    fn a_depth_chooses_an_engine_that_holds_it_unless_one_is_named() {
+        let engine = |flags: &[(&str, &str)]| {
+            let flags: Vec<_> = flags.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            gather(&[], &[], &flags, false, 1).expect("flags").jobs.remove(0).engine
+        };
+        assert_eq!(engine(&[("queue_depth", "2")]), Engine::Libaio);
+        assert_eq!(engine(&[("queue-depth", "32"), ("direct", "false")]), Engine::IO_URING);
+        assert_eq!(engine(&[("direct", "false"), ("iodepth", "2")]), Engine::IO_URING);
+        assert_eq!(engine(&[("queue_depth", "1")]), Engine::Psync);
+        assert_eq!(engine(&[("engine", "psync"), ("queue_depth", "32")]), Engine::Psync);
+        assert_eq!(
+            engine(&[("queue_depth", "32"), ("ioengine", "pvsync2")]),
+            Engine::Pvsync2 { hipri: false }
+        );
+        assert_eq!(engine(&[("queue_depth", "32"), ("engine", "io_uring")]), Engine::IO_URING);
     }
 
     #[test]

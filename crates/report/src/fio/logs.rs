@@ -1,24 +1,24 @@
 //! fio's log files: `time (ms), value, direction, block size, [offset,] priority`.
 //!
-//! Latency is in ns. Bandwidth is in KiB/s over a span; of a single I/O fio writes kB/s over its `clat`, and so
+//! A file for each thread of all jobs, numbered from 1 through the whole run, or one for all with `per_job_logs=0`.
+//! Latency is in ns; the log of submissions is empty where an engine submits and waits in one call. Bandwidth is in KiB/s over a span; of a single I/O fio writes kB/s over its `clat`, and so
 //! do we. Source: `add_log_sample` and `add_bw_sample` in fio's `stat.c`, and "Log File Formats" in its
 //! manual.
 
 use std::path::{Path, PathBuf};
 
-use iostack_model::{Direction, IntervalFlow, LogEntry, LogRequest, Outcome};
+use iostack_model::{Direction, Job, LogEntry, LogRequest, LogSpan, Nanos, Outcome};
 
 /// The value of one line.
 type OfEntry = fn(&LogEntry) -> u64;
-type OfSlice = fn(&IntervalFlow, Direction) -> Option<u64>;
+type OfSpan = fn(&LogSpan, Nanos, usize) -> u64;
 
-/// One kind of log: its part of the file name, the prefix that asks for it, and its values. A span has no submit
-/// latency of its own, so that kind is only written for single I/Os.
+/// One kind of log: its part of the file name, the prefix that asks for it, and its values.
 struct Kind {
     name: &'static str,
     prefix: fn(&LogRequest) -> Option<&PathBuf>,
     of_entry: OfEntry,
-    of_slice: Option<OfSlice>,
+    of_span: OfSpan,
 }
 
 const KINDS: [Kind; 5] = [
@@ -26,116 +26,147 @@ const KINDS: [Kind; 5] = [
         name: "bw",
         prefix: |request| request.bandwidth.as_ref(),
         of_entry: |entry| u64::from(entry.length) * 1_000_000 / completion(entry).max(1),
-        of_slice: Some(|slice, each| {
-            Some((slice.bytes[each as usize] as f64 / 1024.0 / slice.length.as_secs_f64()) as u64)
-        }),
+        of_span: |span, length, each| (span.bytes[each] as f64 / 1024.0 / length.as_secs_f64()) as u64,
     },
     Kind {
         name: "iops",
         prefix: |request| request.iops.as_ref(),
         of_entry: |_| 1,
-        of_slice: Some(|slice, each| {
-            Some((slice.ios[each as usize] as f64 / slice.length.as_secs_f64()).round() as u64)
-        }),
+        of_span: |span, length, each| (span.ios[each] as f64 / length.as_secs_f64()).round() as u64,
     },
     Kind {
         name: "slat",
         prefix: |request| request.latency.as_ref(),
         of_entry: |entry| entry.submit.0,
-        of_slice: None,
+        of_span: |span, _, each| span.submit_sum_ns[each] / span.ios[each],
     },
     Kind {
         name: "clat",
         prefix: |request| request.latency.as_ref(),
         of_entry: completion,
-        of_slice: Some(mean_latency),
+        of_span: |span, _, each| {
+            span.latency_sum_ns[each].saturating_sub(span.submit_sum_ns[each]) / span.ios[each]
+        },
     },
     Kind {
         name: "lat",
         prefix: |request| request.latency.as_ref(),
         of_entry: |entry| entry.latency.0,
-        of_slice: Some(mean_latency),
+        of_span: |span, _, each| span.latency_sum_ns[each] / span.ios[each],
     },
 ];
+
+/// A file, and the threads whose I/Os it holds.
+struct LogFile<'a> {
+    path: PathBuf,
+    kind: &'static Kind,
+    parts: Vec<Part<'a>>,
+}
+
+/// One thread: its job, the outcome in which it was counted, and its number there.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    job: &'a Job,
+    outcome: usize,
+    thread: u32,
+}
+
+/// Path of each log file that the jobs of a run ask for.
+pub fn log_names(jobs: &[Job]) -> Vec<PathBuf> {
+    files(jobs).into_iter().map(|file| file.path).collect()
+}
+
+/// Path and content of each log file of a run. Outcomes that are missing, since the run was ended, have none.
+pub fn logs(jobs: &[Job], outcomes: &[Outcome]) -> Vec<(PathBuf, String)> {
+    let written = files(jobs).into_iter().filter(|file| file.parts[0].outcome < outcomes.len());
+    let content = |file: &LogFile<'_>| {
+        let parts = file.parts.iter().filter_map(|part| Some((part, outcomes.get(part.outcome)?)));
+        parts.map(|(part, outcome)| lines(file.kind, *part, outcome)).collect()
+    };
+    written.map(|file| (file.path.clone(), content(&file))).collect()
+}
+
+fn files(jobs: &[Job]) -> Vec<LogFile<'_>> {
+    let mut files: Vec<LogFile<'_>> = Vec::new();
+    for (number, part) in (1..).zip(parts(jobs)) {
+        let request = &part.job.logs;
+        for kind in &KINDS {
+            let Some(prefix) = (kind.prefix)(request) else { continue };
+            let path = file_name(prefix, kind.name, if request.shared { None } else { Some(number) });
+            match files.iter_mut().find(|file| file.path == path) {
+                Some(file) => file.parts.push(part),
+                None => files.push(LogFile { path, kind, parts: vec![part] }),
+            }
+        }
+    }
+    files
+}
+
+/// Every thread of a run, in order: jobs of a stage that are reported together share an outcome.
+fn parts(jobs: &[Job]) -> Vec<Part<'_>> {
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    // Of each outcome: its stage, its report group and the threads so far.
+    let mut outcomes: Vec<(u32, u32, u32)> = Vec::new();
+    let mut stage = 0;
+    for job in jobs {
+        stage += u32::from(job.stonewall);
+        let known = outcomes.iter().position(|known| (known.0, known.1) == (stage, job.report_group));
+        let outcome = known.unwrap_or_else(|| {
+            outcomes.push((stage, job.report_group, 0));
+            outcomes.len() - 1
+        });
+        let threads = &mut outcomes[outcome].2;
+        parts.extend((*threads..).take(job.threads as usize).map(|thread| Part { job, outcome, thread }));
+        *threads += job.threads;
+    }
+    parts
+}
+
+fn lines(kind: &Kind, part: Part<'_>, outcome: &Outcome) -> String {
+    let request = &part.job.logs;
+    if kind.name == "slat" && part.job.engine.is_synchronous() {
+        String::new()
+    } else if request.average.0 > 0 {
+        span_lines(outcome, part, kind.of_span)
+    } else {
+        entry_lines(outcome, part, kind.of_entry)
+    }
+}
 
 /// Latency after the submission: fio's `clat`, ns.
 fn completion(entry: &LogEntry) -> u64 {
     entry.latency.0.saturating_sub(entry.submit.0)
 }
 
-/// Nothing when no I/O ended in the span.
-fn mean_latency(slice: &IntervalFlow, direction: Direction) -> Option<u64> {
-    slice.latency_sum_ns[direction as usize].checked_div(slice.ios[direction as usize])
-}
-
-/// Path and content of each log file that the job asks for. `index` is the outcome's place in the run, from 1 as fio
-/// numbers its files: `PREFIX_bw.1.log`.
-pub fn logs(outcome: &Outcome, index: usize) -> Vec<(PathBuf, String)> {
-    let request = &outcome.job.logs;
-    let spans = if request.average.0 > 0 { spans(outcome) } else { Vec::new() };
-    let wanted = KINDS.iter().filter_map(|kind| Some((kind, (kind.prefix)(request)?)));
-    let written = wanted.filter_map(|(kind, prefix)| {
-        let text = if request.average.0 > 0 {
-            span_lines(outcome, &spans, kind.of_slice?)
-        } else {
-            entry_lines(outcome, kind.of_entry)
-        };
-        Some((file_name(prefix, kind.name, index), text))
-    });
-    written.collect()
-}
-
-fn file_name(prefix: &Path, kind: &str, index: usize) -> PathBuf {
+fn file_name(prefix: &Path, kind: &str, number: Option<u32>) -> PathBuf {
     let mut name = prefix.as_os_str().to_owned();
-    name.push(format!("_{kind}.{index}.log"));
+    let number = number.map_or_else(String::new, |number| format!(".{number}"));
+    name.push(format!("_{kind}{number}.log"));
     PathBuf::from(name)
 }
 
-fn entry_lines(outcome: &Outcome, value: OfEntry) -> String {
-    let mut entries: Vec<&LogEntry> = outcome.log.iter().collect();
+fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
+    let mut entries: Vec<&LogEntry> =
+        outcome.log.iter().filter(|entry| entry.thread == part.thread).collect();
     entries.sort_by_key(|entry| entry.time);
     let line = |entry: &&LogEntry| {
-        let offset = if outcome.job.logs.offsets { format!("{}, ", entry.offset) } else { String::new() };
+        let offset = if part.job.logs.offsets { format!("{}, ", entry.offset) } else { String::new() };
         let (ms, direction) = (entry.time.0 / 1_000_000, entry.direction as u8);
         format!("{ms}, {}, {direction}, {}, {offset}0\n", value(entry), entry.length)
     };
     entries.iter().map(line).collect()
 }
 
-/// The series in spans of `average`: whole slices, since nothing finer is kept.
-fn spans(outcome: &Outcome) -> Vec<IntervalFlow> {
-    let average = outcome.job.logs.average.0;
-    let mut spans: Vec<IntervalFlow> = Vec::new();
-    for slice in &outcome.series {
-        match spans.last_mut() {
-            Some(span) if span.start.0 / average == slice.start.0 / average => join(span, slice),
-            _ => spans.push(*slice),
-        }
-    }
-    spans
-}
-
-fn join(span: &mut IntervalFlow, slice: &IntervalFlow) {
-    span.length += slice.length;
-    for each in 0..3 {
-        span.ios[each] += slice.ios[each];
-        span.bytes[each] += slice.bytes[each];
-        span.latency_sum_ns[each] += slice.latency_sum_ns[each];
-    }
-}
-
-/// One line for each direction that the job moves, at the end of the span, with block size 0 as fio writes it.
-fn span_lines(outcome: &Outcome, spans: &[IntervalFlow], value: OfSlice) -> String {
-    let moving: Vec<Direction> =
-        Direction::ALL.into_iter().filter(|&each| outcome.flow(each).latency.count > 0).collect();
-    let offset = if outcome.job.logs.offsets { "0, " } else { "" };
+/// One line for each direction that moved in a span, at the end of the span, with block size 0 as fio writes it.
+fn span_lines(outcome: &Outcome, part: Part<'_>, value: OfSpan) -> String {
+    let offset = if part.job.logs.offsets { "0, " } else { "" };
     let mut text = String::new();
-    for span in spans.iter().filter(|span| span.length.0 > 0) {
-        let ms = (span.start + span.length).0 / 1_000_000;
-        for &each in &moving {
-            if let Some(value) = value(span, each) {
-                text.push_str(&format!("{ms}, {value}, {}, 0, {offset}0\n", each as u8));
-            }
+    for span in outcome.log_spans.iter().filter(|span| span.thread == part.thread) {
+        // The last one is as long as the run: what ended at the very end still has a length.
+        let end = (span.start + span.length).min(outcome.elapsed).max(span.start + Nanos(1));
+        for each in Direction::ALL.into_iter().map(|each| each as usize).filter(|&each| span.ios[each] > 0) {
+            let (ms, value) = (end.0 / 1_000_000, value(span, end - span.start, each));
+            text.push_str(&format!("{ms}, {value}, {each}, 0, {offset}0\n"));
         }
     }
     text

@@ -23,7 +23,7 @@ mod spread;
 mod terse;
 mod value;
 
-pub use logs::logs;
+pub use logs::{log_names, logs};
 pub use report::json;
 pub use terse::terse;
 

@@ -1,6 +1,8 @@
 //! fio's JSON and JSON+. Each object is a table of keys, so that a key is found where it stands in the output.
 
-use iostack_model::{Bins, DeviceCount, Direction, Engine, Job, Nanos, Outcome, OutcomeFile, bin_middle};
+use iostack_model::{
+    Bins, DeviceCount, Direction, Engine, Job, Nanos, Outcome, OutcomeFile, VerifyMode, bin_middle,
+};
 
 use super::shares::{self, Shares};
 use super::spread::{self, Spread};
@@ -9,17 +11,44 @@ use super::version;
 
 /// The report of a run as `fio --output-format=json` prints it; with `plus`, as `json+`: every histogram in full.
 pub fn json(file: &OutcomeFile, plus: bool) -> String {
-    let jobs = file.outcomes.iter().enumerate().map(|(group, outcome)| Part { outcome, group, plus });
+    let jobs = file.outcomes.iter().zip(groups(file)).map(|(outcome, group)| Part { outcome, group, plus });
     let jobs = Value::List(jobs.map(|part| job(&part)).collect());
     let disks = Value::List(disks(&file.outcomes).iter().map(|disk| Value::object(DISK, disk)).collect());
     let last = [("jobs".to_owned(), jobs), ("disk_util".to_owned(), disks)];
-    format!("{}\n", Value::object(HEAD, file).with(last))
+    format!("{}\n", Value::object(HEAD, file).with(global_options(file)).with(last))
+}
+
+/// The group of each outcome: a stonewall or `new_group` begins one, unless it stands before all jobs.
+pub(super) fn groups(file: &OutcomeFile) -> impl Iterator<Item = u64> {
+    let begins =
+        |(index, outcome): (usize, &Outcome)| index > 0 && (outcome.job.stonewall || outcome.job.new_group);
+    file.outcomes.iter().enumerate().map(begins).scan(0, |group, begins| {
+        *group += u64::from(begins);
+        Some(*group)
+    })
+}
+
+/// What the global sections of a fio file said, where there were any.
+fn global_options(file: &OutcomeFile) -> Option<(String, Value)> {
+    let typed = typed(file.outcomes.iter().flat_map(|outcome| &outcome.job.options_global));
+    let all = typed.into_iter().map(|(name, value)| (name, Value::Text(value))).collect::<Vec<_>>();
+    (!all.is_empty()).then(|| ("global options".to_owned(), Value::Object(all)))
+}
+
+/// Options with a value, the last of each name: fio leaves out those that stand alone.
+fn typed<'a>(options: impl Iterator<Item = &'a (String, String)>) -> Vec<(String, String)> {
+    let mut kept: Vec<(String, String)> = Vec::new();
+    for (name, value) in options.filter(|(_, value)| !value.is_empty()) {
+        kept.retain(|(known, _)| known != name);
+        kept.push((name.clone(), value.clone()));
+    }
+    kept
 }
 
 /// One outcome and how it is to be shown.
 struct Part<'a> {
     outcome: &'a Outcome,
-    group: usize,
+    group: u64,
     plus: bool,
 }
 
@@ -40,7 +69,7 @@ const HEAD: &[Field<OutcomeFile>] = &[
 fn job_fields<'a>() -> [Field<Part<'a>>; 20] {
     [
         ("jobname", |part| Value::text(&part.outcome.job.name)),
-        ("groupid", |part| Value::Whole(part.group as u64)),
+        ("groupid", |part| Value::Whole(part.group)),
         ("job_start", |part| Value::Whole(part.outcome.started_unix_ms)),
         ("error", |part| Value::Whole(first_error(part.outcome))),
         ("eta", |_| Value::Whole(0)),
@@ -75,13 +104,13 @@ fn job_fields_last<'a>() -> [Field<Part<'a>>; 4] {
 /// Keys of one direction.
 fn side_fields<'a>() -> [Field<Side<'a>>; 23] {
     [
-        ("io_bytes", |side| Value::Whole(side.bytes())),
-        ("io_kbytes", |side| Value::Whole(side.bytes() / 1024)),
+        ("io_bytes", |side| Value::Whole(side.bytes() + side.read_back().1)),
+        ("io_kbytes", |side| Value::Whole((side.bytes() + side.read_back().1) / 1024)),
         ("bw_bytes", |side| Value::Whole(side.per_second(side.bytes()) as u64)),
         ("bw", |side| Value::Whole(side.per_second(side.bytes()) as u64 / 1024)),
         ("iops", |side| Value::Float(side.per_second(side.latency().count))),
         ("runtime", |side| Value::Whole(side.runtime_ms())),
-        ("total_ios", |side| Value::Whole(side.latency().count)),
+        ("total_ios", |side| Value::Whole(side.latency().count + side.read_back().0)),
         ("short_ios", |side| Value::Whole(side.part.outcome.flow(side.direction).short)),
         ("drop_ios", |_| Value::Whole(0)),
         ("slat_ns", |side| Value::object(LATENCY, &side.part.outcome.flow(side.direction).submit)),
@@ -143,6 +172,10 @@ impl Side<'_> {
         self.part.outcome.flow(self.direction).bytes.0
     }
 
+    fn read_back(&self) -> (u64, u64) {
+        if self.direction == Direction::Read { read_back(self.part.outcome) } else { (0, 0) }
+    }
+
     fn per_second(&self, amount: u64) -> f64 {
         per_second(amount, self.part.outcome.elapsed)
     }
@@ -165,6 +198,19 @@ impl Side<'_> {
         let whole = self.per_second(self.bytes()) / 1024.0;
         if whole > 0.0 { (self.bandwidth().mean * 100.0 / whole).min(100.0) } else { 0.0 }
     }
+}
+
+/// I/Os and bytes that were read to verify what the job wrote: fio counts them as reads. They are not timed, so that
+/// rates and latencies stay those of the load.
+pub(super) fn read_back(outcome: &Outcome) -> (u64, u64) {
+    let read_back = outcome.job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead);
+    let writes = outcome.write.latency.count;
+    if !read_back || writes == 0 {
+        return (0, 0);
+    }
+    let wrong = outcome.failures.iter().filter(|failure| failure.errno == 0).map(|failure| failure.count);
+    let ios = outcome.verified + wrong.sum::<u64>();
+    (ios, (u128::from(outcome.write.bytes.0) * u128::from(ios) / u128::from(writes)) as u64)
 }
 
 /// I/Os or bytes per second; 0 without time.
@@ -204,11 +250,7 @@ fn of_shares(shares: Shares) -> Value {
 
 /// The options as they were typed, the last of each name, then what readers look for and nobody typed.
 fn options(job: &Job) -> Value {
-    let mut options: Vec<(String, String)> = Vec::new();
-    for (name, value) in &job.options {
-        options.retain(|(known, _)| known != name);
-        options.push((name.clone(), value.clone()));
-    }
+    let mut options = typed(job.options.iter());
     for (name, value) in always(job) {
         if !options.iter().any(|(known, _)| known == name) {
             options.push((name.to_owned(), value));

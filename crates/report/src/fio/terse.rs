@@ -4,7 +4,9 @@
 
 use iostack_model::{Bins, Direction, Outcome, OutcomeFile};
 
-use super::report::{context_switches, cpu_percent, disks, first_error, millis, per_second};
+use super::report::{
+    context_switches, cpu_percent, disks, first_error, groups, millis, per_second, read_back,
+};
 use super::{shares, spread, version};
 
 /// Percentiles that fio always prints, padded with `0%=0`.
@@ -12,11 +14,11 @@ const PERCENTILES: usize = 20;
 
 /// One line for each outcome.
 pub fn terse(file: &OutcomeFile) -> String {
-    let line = |(group, outcome): (usize, &Outcome)| fields(file, group, outcome).join(";") + "\n";
-    file.outcomes.iter().enumerate().map(line).collect()
+    let line = |(group, outcome): (u64, &Outcome)| fields(file, group, outcome).join(";") + "\n";
+    groups(file).zip(&file.outcomes).map(line).collect()
 }
 
-fn fields(file: &OutcomeFile, group: usize, outcome: &Outcome) -> Vec<String> {
+fn fields(file: &OutcomeFile, group: u64, outcome: &Outcome) -> Vec<String> {
     let mut fields = vec![
         "3".to_owned(),
         version(&file.iostack),
@@ -52,7 +54,8 @@ fn side(outcome: &Outcome, direction: Direction) -> Vec<String> {
     let ran = flow.latency.count > 0;
     let bandwidth = per_second(flow.bytes.0, outcome.elapsed) as u64 / 1024;
     let mut fields = vec![
-        (flow.bytes.0 / 1024).to_string(),
+        ((flow.bytes.0 + if direction == Direction::Read { read_back(outcome).1 } else { 0 }) / 1024)
+            .to_string(),
         bandwidth.to_string(),
         (per_second(flow.latency.count, outcome.elapsed) as u64).to_string(),
         if ran { millis(outcome.elapsed).max(1) } else { 0 }.to_string(),

@@ -1,6 +1,8 @@
 //! What is counted of jobs that are reported as one?
 
-use iostack_model::{AppUse, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, Nanos, ResourceUse};
+use iostack_model::{
+    AppUse, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos, ResourceUse,
+};
 
 use super::board::Board;
 use super::load::Full;
@@ -32,6 +34,7 @@ pub(super) struct Group<'a> {
     pub(super) failures: Vec<Failure>,
     pub(super) verified: u64,
     pub(super) log: Vec<LogEntry>,
+    pub(super) log_spans: Vec<LogSpan>,
     pub(super) interrupted: bool,
     pub(super) late: Option<Nanos>,
     pub(super) ended: Option<Ended>,
@@ -71,6 +74,7 @@ impl<'a> Group<'a> {
             failures: Vec::new(),
             verified: 0,
             log: Vec::new(),
+            log_spans: Vec::new(),
             interrupted: false,
             late: None,
             ended: None,
@@ -132,6 +136,15 @@ impl<'a> Group<'a> {
     /// How full the load was, of what was counted.
     pub(super) fn load(&self, elapsed: Nanos, flown: u128) -> Option<Load> {
         self.full.told(elapsed, flown)
+    }
+
+    /// Keeps an I/O for the logs of `job`.
+    pub(super) fn note(&mut self, job: &Job, entry: LogEntry) {
+        if job.logs.average.0 > 0 {
+            LogSpan::add(&mut self.log_spans, &entry, job.logs.average);
+        } else {
+            self.log.push(entry);
+        }
     }
 
     /// All has been measured: what does the device show?

@@ -94,6 +94,7 @@ pub(super) fn assemble(
         verified: group.verified,
         interrupted: group.interrupted,
         log: group.log,
+        log_spans: group.log_spans,
         stages: None,
         layers: None,
         inside: None,

@@ -208,8 +208,9 @@ impl<'a> Replayer<'_, 'a, '_> {
             self.group.board.synced(now - submitted, now);
         } else {
             self.group.board.count(request, submitted, now);
-            if self.group.jobs[0].logs.wants_each_io() {
-                self.group.log.push(LogEntry {
+            let job = self.group.jobs[0];
+            if job.logs.are_wanted() {
+                let entry = LogEntry {
                     time: Nanos(now),
                     thread: 0,
                     direction: Direction::ALL[request.kind as usize],
@@ -217,7 +218,8 @@ impl<'a> Replayer<'_, 'a, '_> {
                     length: request.length,
                     latency: Nanos(now - submitted),
                     submit: Nanos(0),
-                });
+                };
+                self.group.note(job, entry);
             }
         }
         sim.release(id);

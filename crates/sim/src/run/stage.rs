@@ -96,12 +96,15 @@ impl<'b, 'a> Stage<'b, 'a> {
                 stage.groups.push(Group::new(job, now, watched));
                 numbers.len() - 1
             });
+            let before: u32 = stage.groups[group].jobs.iter().map(|job| job.threads).sum();
             stage.groups[group].add(job, now);
             for thread in 0..job.threads {
                 let worker = Worker::new(job, thread, group, shape, (now, proving));
                 let refuse =
                     |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
-                stage.workers.push(worker.map_err(refuse)?);
+                let mut worker = worker.map_err(refuse)?;
+                worker.logged_as = before + thread;
+                stage.workers.push(worker);
             }
         }
         assert!(stage.workers.len() < 1 << INDEX_BITS, "more than 2^19 threads");
@@ -396,16 +399,17 @@ impl<'b, 'a> Stage<'b, 'a> {
         let direction = Direction::ALL[request.kind as usize];
         if request.submitted >= worker.border {
             group.board.count(request, flight.start, now);
-            if worker.job.logs.wants_each_io() {
-                group.log.push(LogEntry {
+            if worker.job.logs.are_wanted() {
+                let entry = LogEntry {
                     time: Nanos(now - group.origin),
-                    thread: worker.number,
+                    thread: worker.logged_as,
                     direction,
                     offset: request.offset,
                     length: request.length,
                     latency: Nanos(now - flight.start),
                     submit: Nanos(0),
-                });
+                };
+                group.note(worker.job, entry);
             }
         } else {
             group.board.leave(request, now);

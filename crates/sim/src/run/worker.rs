@@ -58,8 +58,10 @@ pub(super) struct Worker<'a> {
     pub(super) job: &'a Job,
     /// Of the stage's groups.
     pub(super) group: usize,
-    /// Its number, as logs show it.
-    pub(super) number: u32,
+    /// Its number among the threads of the job.
+    number: u32,
+    /// Its number in the logs of the outcome.
+    pub(super) logged_as: u32,
     pub(super) source: Source,
     /// I/Os it will submit, where that can be said.
     pub(super) planned_ios: Option<u64>,
@@ -122,7 +124,8 @@ impl<'a> Worker<'a> {
         Ok(Worker {
             job,
             group,
-            number: job.thread_first + thread,
+            number: thread,
+            logged_as: thread,
             repeat: reads_back.then(|| plan.clone()),
             planned_ios: planned.map(|bytes| bytes / block),
             source: Source::new(plan, Limits::of(job)),
@@ -160,7 +163,7 @@ impl<'a> Worker<'a> {
             complete_min: self.complete_min,
             number,
             cpus: self.job.cpus.as_ref().map(|cpus| {
-                let own = (self.number - self.job.thread_first) as usize % cpus.len();
+                let own = self.number as usize % cpus.len();
                 if self.job.cpus_split { vec![cpus[own]] } else { cpus.clone() }
             }),
         }
@@ -239,7 +242,7 @@ fn has_extras(job: &Job) -> bool {
         || job.verify.is_some()
         || job.sync.fsync_every > 0
         || job.sync.fdatasync_every > 0
-        || job.logs.wants_each_io()
+        || job.logs.are_wanted()
 }
 
 /// Refuses blocks that only a page cache could cut.

@@ -283,6 +283,17 @@ impl Draft {
         Ok(())
     }
 
+    /// Logs without a prefix have the job's name.
+    pub(super) fn name_logs(&mut self) {
+        let logs = &mut self.job.logs;
+        let kinds = [&mut logs.bandwidth, &mut logs.latency, &mut logs.iops];
+        for (log, by_name) in kinds.into_iter().zip(self.logs_by_name) {
+            if by_name {
+                *log = Some(PathBuf::from(&self.job.name));
+            }
+        }
+    }
+
     fn finish_files(&mut self) -> Set {
         let first = self.directories.first();
         if !self.filenames.is_empty() {
@@ -295,14 +306,7 @@ impl Draft {
         } else if let Some(directory) = first {
             self.job.directory = Some(directory.clone());
         }
-        let name = self.job.name.clone();
-        let logs = &mut self.job.logs;
-        let kinds = [&mut logs.bandwidth, &mut logs.latency, &mut logs.iops];
-        for (log, by_name) in kinds.into_iter().zip(self.logs_by_name) {
-            if by_name {
-                *log = Some(PathBuf::from(&name));
-            }
-        }
+        self.name_logs();
         match &self.files_in_other_order {
             Some(order) if self.job.file_count > 1 => {
                 refused(format!("file_service_type={order}: files take turns here; leave it out"))

@@ -1,7 +1,10 @@
 //! How many jobs does a section stand for, and which are reported together?
 //!
 //! `numjobs=4` with `group_reporting` is one job of four threads. Without it, each clone has a report of its own and so
-//! is a job of its own, numbered by `thread_first`; likewise when the clones' files have names of their own.
+//! is a job of its own, numbered by `thread_first`; likewise when the clones have names of their own.
+//!
+//! As in fio, a job with `group_reporting` joins the report before it, whatever that one asked for, unless a group begins
+//! with it (`show_run_stats` in fio's `stat.c`).
 
 use std::path::PathBuf;
 
@@ -17,12 +20,6 @@ const MOST_CLONES: usize = 4096;
 pub(super) fn jobs(drafts: Vec<Drafted>, problems: &mut Vec<Problem>) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     let alone = drafts.len() == 1;
-    let mut report_groups = 0;
-    let mut group: Option<u32> = None;
-    let mut next_group = || {
-        report_groups += 1;
-        report_groups - 1
-    };
     for (index, Drafted { mut draft, place }) in drafts.into_iter().enumerate() {
         let clones = draft.clones.unwrap_or(1);
         if draft.exit_all && !(alone && clones == 1) {
@@ -33,45 +30,52 @@ pub(super) fn jobs(drafts: Vec<Drafted>, problems: &mut Vec<Problem>) -> Vec<Job
             problems.push(place.problem(format!("more than {MOST_CLONES} jobs in all; lower numjobs")));
             continue;
         }
-        if draft.new_group || draft.job.stonewall {
-            group = None;
-        }
+        draft.job.new_group = draft.new_group;
         // Sections that say nothing else must not read the same blocks in step with each other.
         draft.job.seed = draft.job.seed.wrapping_add(index as u64);
-        if draft.group_reporting {
-            draft.job.report_group = *group.get_or_insert_with(&mut next_group);
-        }
-        if clones == 1 || (draft.group_reporting && !names_differ(&draft)) {
-            draft.job.threads = clones;
-            if !draft.group_reporting {
-                draft.job.report_group = next_group();
+        let together = clones == 1 || (draft.group_reporting && !names_differ(&draft));
+        let count = if together { 1 } else { clones };
+        for clone in 0..count {
+            let mut job = clone_of(&draft, clone);
+            if together {
+                job.threads = clones;
+            } else {
+                split_cpus(&mut job, clone);
             }
-            if names_differ(&draft) {
-                (draft.job.files, draft.job.directory) = (file_names(&draft, 0), None);
-            }
-            jobs.push(draft.job);
-            continue;
-        }
-        for clone in 0..clones {
-            let mut job = draft.job.clone();
-            job.thread_first = clone;
-            if names_differ(&draft) {
-                (job.files, job.directory) = (file_names(&draft, clone), None);
-            }
-            if !draft.group_reporting {
-                job.report_group = next_group();
-            }
-            // A clone waits for the jobs before the section, not for its own twins.
-            job.stonewall &= clone == 0;
-            split_cpus(&mut job, clone);
+            job.report_group = jobs.last().map_or(0, |before| {
+                let joins = draft.group_reporting && !job.new_group && !job.stonewall;
+                before.report_group + u32::from(!joins)
+            });
             jobs.push(job);
         }
     }
     jobs
 }
 
-/// True when each clone makes files of names that [`crate::file_names`] would not give.
+fn clone_of(draft: &Draft, clone: u32) -> Job {
+    let mut draft = draft.clone();
+    draft.job.thread_first = clone;
+    if makes_names(&draft) {
+        (draft.job.files, draft.job.directory) = (file_names(&draft, clone), None);
+    }
+    if clone > 0 {
+        // Only the first has the section's `name=`, as in fio; and a clone waits for the jobs before the section, not
+        // for its own twins.
+        draft.job.name = draft.job.section.take().unwrap_or(draft.job.name);
+        draft.name_logs();
+        draft.job.stonewall = false;
+        draft.job.new_group = false;
+    }
+    draft.job
+}
+
+/// True when clones have names of their own, for reports and logs or for files.
 fn names_differ(draft: &Draft) -> bool {
+    makes_names(draft) || draft.job.section.is_some()
+}
+
+/// True when each clone makes files of names that [`crate::file_names`] would not give.
+fn makes_names(draft: &Draft) -> bool {
     draft.filenames.is_empty() && (draft.filename_format.is_some() || draft.directories.len() > 1)
 }
 
@@ -81,7 +85,7 @@ fn file_names(draft: &Draft, clone: u32) -> Vec<PathBuf> {
     (0..draft.job.file_count)
         .map(|file| {
             let name = format
-                .replace("$jobname", &draft.job.name)
+                .replace("$jobname", draft.job.section())
                 .replace("$jobnum", &clone.to_string())
                 .replace("$filenum", &file.to_string());
             directory.map_or_else(|| PathBuf::from(&name), |directory| directory.join(&name))

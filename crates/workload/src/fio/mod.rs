@@ -176,9 +176,12 @@ impl Parser<'_> {
 
     fn section(&mut self, global: &[Typed], section: &Section) -> Drafted {
         let mut draft = Draft::fio_default();
-        draft.job.name.clone_from(&section.name);
         self.apply(&mut draft, global);
+        draft.job.options_global = std::mem::take(&mut draft.job.options);
+        // A name in a global section is nobody's: fio gives each job that of its section.
+        draft.job.name.clone_from(&section.name);
         self.apply(&mut draft, &section.options);
+        draft.job.section = Some(section.name.clone()).filter(|section| *section != draft.job.name);
         if let Err(ValueError::Bad(what) | ValueError::Refused(what)) = draft.finish() {
             self.problems.push(section.place.problem(format!("[{}]: {what}", section.name)));
         }
@@ -262,7 +265,8 @@ const WAITING: &[(&str, &[&str])] = &[
 /// Sets one option of a finished job, and once more those typed before that were waiting for it.
 pub(crate) fn set_one(job: &mut Job, name: &str, value: &str) -> Set {
     let waiting = WAITING.iter().find(|(leader, _)| *leader == name).map_or(&[][..], |(_, waiting)| *waiting);
-    let before = job.options.iter().filter(|(name, _)| waiting.contains(&name.as_str()));
+    let before =
+        job.options_global.iter().chain(&job.options).filter(|(name, _)| waiting.contains(&name.as_str()));
     let mut draft = Draft::new(job.clone());
     for (name, value) in before.map(|(n, v)| (n.as_str(), v.as_str())).chain([(name, value)]) {
         set(&mut draft, name, Some(value)).map_err(|error| match error {

@@ -230,7 +230,6 @@ const OTHERS: &[Other] = &[
     refused("write_hist_log", "the whole histogram is in the JSON outcome"),
     harmless("log_hist_msec", "it only matters with write_hist_log, which is refused"),
     harmless("log_hist_coarseness", "it only matters with write_hist_log, which is refused"),
-    only("per_job_logs", &["1"], "each job writes its own log"),
     only("stats", &["1"], "every job is reported"),
     only("unified_rw_reporting", OFF, "reads and writes are reported apart, and their sum"),
     harmless("block_error_percentiles", "failures are counted and listed"),

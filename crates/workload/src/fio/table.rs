@@ -63,10 +63,15 @@ macro_rules! put {
 
 /// The table.
 pub(super) const ROWS: &[Row] = &[
-    value("name", "What reports call the job", "randread", |draft, text| {
-        text.clone_into(&mut draft.job.name);
-        Ok(())
-    }),
+    value(
+        "name",
+        "What reports call the job; in a global section it says nothing",
+        "randread",
+        |draft, text| {
+            text.clone_into(&mut draft.job.name);
+            Ok(())
+        },
+    ),
     value("description", "Kept with the job's options", "nightly", |_, _| Ok(())),
     value("kb_base", "What a size's `k` counts: 1024 or 1000 (`KiB` the other)", "1024, 1000", set_kb_base),
     value("rw", "Direction and order; `read:8k` leaves gaps of 8k", "randread, rw, write, read:8k", set_rw)
@@ -291,6 +296,10 @@ pub(super) const ROWS: &[Row] = &[
     }),
     value("log_avg_msec", "Average over so many milliseconds in the logs", "1000", |draft, text| {
         draft.job.logs.average = Nanos::millis(whole(text, 0, u64::MAX / 1_000_000)?);
+        Ok(())
+    }),
+    value("per_job_logs", "A file for each job; 0: one for all of a prefix", "1", |draft, text| {
+        draft.job.logs.shared = !switch(text)?;
         Ok(())
     }),
     value("log_offset", "Put the offset in each line of the logs", "1", put!(job.logs.offsets, switch)),

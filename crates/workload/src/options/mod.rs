@@ -12,7 +12,7 @@ pub(crate) mod native;
 mod tests;
 pub(crate) mod value;
 
-use iostack_model::Job;
+use iostack_model::{Engine, Job};
 
 use crate::fio;
 pub(crate) use value::ValueError;
@@ -125,6 +125,18 @@ pub fn set_option(job: &mut Job, name: &str, value: &str) -> Result<(), OptionEr
     changed.options.push((key, value.to_owned()));
     *job = changed;
     Ok(())
+}
+
+/// A job that asks for a depth, and says nothing of the engine, gets one that can hold it: libaio, which only direct I/O
+/// keeps in flight, else `io_uring`.
+///
+/// Not of a fio file: there psync is the default whatever depth is asked, as in fio.
+pub fn choose_engine(job: &mut Job) {
+    let named =
+        job.options_global.iter().chain(&job.options).any(|(name, _)| name == "engine" || name == "ioengine");
+    if job.queue_depth > 1 && job.engine.is_synchronous() && !named {
+        job.engine = if job.direct { Engine::Libaio } else { Engine::IO_URING };
+    }
 }
 
 /// Our own options, in the order in which they are best applied: what others refine comes first.

@@ -97,10 +97,15 @@ pub(crate) const ROWS: &[Row] = &[
     row("submit_poll", "Let a kernel thread submit (io_uring SQPOLL)", "true", |job, text| {
         uring(job, text, |[.., submit_poll], on| *submit_poll = on)
     }),
-    row("queue_depth", "I/Os in flight per thread", "32", |job, text| {
-        job.queue_depth = whole_u32(text, 1, u32::MAX)?;
-        Ok(())
-    }),
+    row(
+        "queue_depth",
+        "I/Os in flight per thread; above 1 the engine is libaio unless named (io_uring when not direct)",
+        "32",
+        |job, text| {
+            job.queue_depth = whole_u32(text, 1, u32::MAX)?;
+            Ok(())
+        },
+    ),
     row("batch", "I/Os submitted per system call", "16", |job, text| {
         job.batch.submit = whole_u32(text, 1, u32::MAX)?;
         Ok(())

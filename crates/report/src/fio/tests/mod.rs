@@ -5,10 +5,13 @@ mod plot;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use iostack_model::{Bins, Bytes, Direction, LogEntry, LogRequest, Nanos, bin_index, bin_middle};
+use iostack_model::{
+    Bins, Direction, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Verify, VerifyMode, bin_index,
+    bin_middle,
+};
 use serde_json::Value;
 
-use super::{json, logs, terse};
+use super::{json, log_names, logs, terse};
 use crate::fixture;
 
 /// A directory of this test alone, removed at the end.
@@ -263,6 +266,7 @@ fn each_io_is_one_line_of_each_log() {
         iops: Some("q".into()),
         average: Nanos(0),
         offsets: true,
+        shared: false,
     };
     let entry = |ms: u64, direction, latency: u64, submit: u64| LogEntry {
         time: Nanos::millis(ms),
@@ -274,7 +278,8 @@ fn each_io_is_one_line_of_each_log() {
         submit: Nanos(submit),
     };
     outcome.log = vec![entry(2, Direction::Write, 54_578, 270), entry(1, Direction::Read, 171_187, 552)];
-    let written = logs(&outcome, 1);
+    let (job, outcomes) = (outcome.job.clone(), [outcome]);
+    let written = logs(&[Job { threads: 1, engine: Engine::Libaio, ..job }], &outcomes);
     let of = |name: &str| {
         let found = written.iter().find(|(path, _)| path == Path::new(name));
         found.unwrap_or_else(|| panic!("{name} in {written:?}")).1.as_str()
@@ -289,25 +294,75 @@ fn each_io_is_one_line_of_each_log() {
 }
 
 #[test]
-fn averaged_logs_hold_every_io_of_the_series() {
+fn averaged_logs_hold_every_io_of_each_thread_whatever_the_span() {
     let mut outcome = fixture::outcome_file().outcomes.remove(1);
-    outcome.job.logs = LogRequest {
-        iops: Some("p".into()),
-        latency: Some("p".into()),
-        average: Nanos::millis(500),
+    let logs_of = |prefix: &str| LogRequest {
+        iops: Some(prefix.into()),
+        latency: Some(prefix.into()),
+        average: Nanos::millis(250),
         ..LogRequest::default()
     };
-    let written = logs(&outcome, 5);
+    let job = Job { threads: 2, engine: Engine::Libaio, logs: logs_of("p"), ..Job::default() };
+    let before = Job { threads: 3, report_group: 7, ..Job::default() };
+    let beside = Job { logs: logs_of("q"), engine: Engine::Psync, threads: 1, ..job.clone() };
+    let jobs = [before, job, beside];
+    outcome.elapsed = Nanos::millis(600);
+    for (ms, thread) in [(1, 0), (249, 0), (250, 0), (251, 1), (599, 2), (600, 1)] {
+        let entry = LogEntry {
+            time: Nanos::millis(ms),
+            thread,
+            direction: Direction::Write,
+            offset: 0,
+            length: 4096,
+            latency: Nanos(1000 * (ms + 1)),
+            submit: Nanos(500),
+        };
+        LogSpan::add(&mut outcome.log_spans, &entry, Nanos::millis(250));
+    }
+    let outcomes = [fixture::outcome_file().outcomes.remove(0), outcome];
+    let written = logs(&jobs, &outcomes);
     let names: Vec<_> = written.iter().map(|(path, _)| path.display().to_string()).collect();
-    assert_eq!(names, ["p_iops.5.log", "p_clat.5.log", "p_lat.5.log"]);
-    let lines: Vec<Vec<u64>> = written[0]
-        .1
-        .lines()
-        .map(|line| line.split(", ").map(|field| field.parse().expect("a number")).collect())
-        .collect();
-    assert_eq!(lines.len(), 6 * 2, "3 s in spans of 500 ms, reads and writes");
-    assert_eq!(lines[0][0], 500);
-    let reads: u64 = lines.iter().filter(|line| line[2] == 0).map(|line| line[1] / 2).sum();
-    assert!(reads.abs_diff(outcome.read.latency.count) <= 6, "{reads} of {}", outcome.read.latency.count);
-    assert_eq!(outcome.bytes(), Bytes(outcome.ios() * 4096));
+    let kinds = ["iops", "slat", "clat", "lat"];
+    let expected = [("p", 4), ("p", 5), ("q", 6)]
+        .iter()
+        .flat_map(|(prefix, number)| kinds.map(|kind| format!("{prefix}_{kind}.{number}.log")));
+    assert_eq!(names, expected.collect::<Vec<_>>(), "numbered through the run, three threads before");
+    assert_eq!(log_names(&jobs), written.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
+    let of = |name: &str| written[names.iter().position(|known| known == name).expect(name)].1.as_str();
+    assert_eq!(of("p_lat.4.log"), "250, 126000, 1, 0, 0\n500, 251000, 1, 0, 0\n");
+    assert_eq!(of("p_clat.4.log"), "250, 125500, 1, 0, 0\n500, 250500, 1, 0, 0\n");
+    assert_eq!(of("p_slat.4.log"), "250, 500, 1, 0, 0\n500, 500, 1, 0, 0\n");
+    assert_eq!(of("p_iops.4.log"), "250, 8, 1, 0, 0\n500, 4, 1, 0, 0\n");
+    assert_eq!(of("p_iops.5.log"), "500, 4, 1, 0, 0\n600, 10, 1, 0, 0\n", "the last span is cut at the end");
+    assert_eq!(of("q_slat.6.log"), "", "psync has no submission of its own");
+    assert_eq!(of("q_lat.6.log"), "600, 600000, 1, 0, 0\n");
+}
+
+#[test]
+fn logs_are_shared_when_that_is_asked_for() {
+    let logs = LogRequest { bandwidth: Some("p".into()), shared: true, ..LogRequest::default() };
+    let job = Job { threads: 2, logs, ..Job::default() };
+    assert_eq!(log_names(&[job.clone(), job]), [Path::new("p_bw.log")]);
+}
+
+#[test]
+fn reads_that_verify_are_reads_and_groups_count_stonewalls_as_in_fio() {
+    let mut file = fixture::outcome_file();
+    file.outcomes.truncate(1);
+    file.outcomes.extend([file.outcomes[0].clone(), file.outcomes[0].clone(), file.outcomes[0].clone()]);
+    file.outcomes[0].job.stonewall = true;
+    file.outcomes[2].job.stonewall = true;
+    file.outcomes[3].job.new_group = true;
+    file.outcomes[2].job.options_global = vec![("bs".into(), "4k".into()), ("thread".into(), String::new())];
+    let wrote = &mut file.outcomes[1];
+    wrote.job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false });
+    std::mem::swap(&mut wrote.read, &mut wrote.write);
+    (wrote.verified, wrote.read) = (wrote.write.latency.count, iostack_model::Flow::default());
+    let (ios, bytes) = (wrote.verified, wrote.write.bytes.0);
+    let printed: serde_json::Value = serde_json::from_str(&json(&file, false)).expect("valid JSON");
+    let groups: Vec<_> = (0..4).map(|index| printed["jobs"][index]["groupid"].as_u64()).collect();
+    assert_eq!(groups, [Some(0), Some(0), Some(1), Some(2)]);
+    assert_eq!(printed["jobs"][1]["read"]["total_ios"], ios);
+    assert_eq!(printed["jobs"][1]["read"]["io_bytes"], bytes);
+    assert_eq!(printed["global options"], serde_json::json!({"bs": "4k"}));
 }

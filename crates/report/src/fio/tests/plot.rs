@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use iostack_model::{Engine, Job, LogRequest, Mix, Nanos, Outcome, OutcomeFile};
+use iostack_model::{Engine, Job, LogRequest, LogSpan, Mix, Nanos, Outcome, OutcomeFile};
 
 use super::super::{json, logs};
 use super::Room;
@@ -24,11 +24,23 @@ fn write_files(room: &Path, depth: u32, threads: u32) {
         latency: Some(prefix.clone()),
         iops: Some(prefix.clone()),
         average: Nanos::millis(500),
-        offsets: false,
+        ..LogRequest::default()
     };
     let job = Job { threads, logs: logs_asked, ..fixture::job("plot", Mix::READ, Engine::IO_URING, depth) };
-    let outcome: Outcome = fixture::outcome(job, &fixture::Ideal::READ);
-    for (path, text) in logs(&outcome, 1) {
+    let mut outcome: Outcome = fixture::outcome(job.clone(), &fixture::Ideal::READ);
+    let part = |all: [u64; 3]| all.map(|all| all / u64::from(threads));
+    for slice in &outcome.series {
+        outcome.log_spans.extend((0..threads).map(|thread| LogSpan {
+            start: slice.start,
+            length: slice.length,
+            thread,
+            ios: part(slice.ios),
+            bytes: part(slice.bytes),
+            latency_sum_ns: part(slice.latency_sum_ns),
+            submit_sum_ns: [0; 3],
+        }));
+    }
+    for (path, text) in logs(&[job], std::slice::from_ref(&outcome)) {
         std::fs::write(path, text).expect("written");
     }
     let file = OutcomeFile { outcomes: vec![outcome], ..fixture::outcome_file() };
