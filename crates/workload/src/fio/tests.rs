@@ -58,8 +58,10 @@ fn globals_hold_for_the_sections_behind_them() {
     assert_eq!((&jobs[0].block_sizes, jobs[0].queue_depth), (&BlockSizes::all(Bytes::kib(8)), 1));
     assert_eq!((&jobs[1].block_sizes, jobs[1].queue_depth), (&BlockSizes::all(Bytes::kib(32)), 4));
     assert_eq!((&jobs[0].access, &jobs[1].access), (&once(), &Access::Sequential));
-    let names: Vec<&str> = jobs[1].options.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["bs", "iodepth", "bs", "bs"]);
+    let names =
+        |options: &[(String, String)]| options.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&jobs[1].options_global), ["bs", "iodepth", "bs"]);
+    assert_eq!(names(&jobs[1].options), ["bs"]);
 }
 
 #[test]
