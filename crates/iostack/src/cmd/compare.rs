@@ -46,6 +46,10 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Named> {
             });
             Ok(Named { machine: check.machine, outcomes: points.collect() })
         }
+        Stored::Ab(_) => bail!(
+            "`{}` holds both sides already; `iostack report` shows it, with its verdict",
+            path.display()
+        ),
     }
 }
 
