@@ -71,11 +71,11 @@ pub(super) fn assemble(
         group.ended.take().expect("a stage runs until all its groups have ended");
     let totals = group.board.finish(elapsed, gauges);
     check_utilisation(&resources);
-    let slice = group.board.slice();
+    let (threads, slice) = (group.jobs.iter().map(|job| job.threads).sum(), group.board.slice());
     let load = group.load(elapsed, totals.flown);
     let [read, write, trim] = totals.flows;
     let mut outcome = Outcome {
-        job: Job { threads: group.jobs.iter().map(|job| job.threads).sum(), ..group.jobs[0].clone() },
+        job: Job { threads, slice, ..group.jobs[0].clone() },
         target: Target { kind: TargetKind::Sim, path: PathBuf::from(&about.device) },
         storage: Storage { file_system: None, devices: Vec::new() },
         started_unix_ms: 0,
@@ -101,7 +101,6 @@ pub(super) fn assemble(
         app: group.app,
         caveats: Vec::new(),
     };
-    outcome.job.slice = slice;
     outcome.job.mix = outcome.app.as_ref().map_or(outcome.job.mix, super::app::mix);
     outcome.iops = iops(&outcome);
     let mut inside = Inside {
