@@ -162,12 +162,8 @@ impl Station<'_> {
     /// Waits until `moment`, awake for the last stretch; true when the job is to end instead.
     pub(crate) fn wait_until(&mut self, moment: u64) -> bool {
         let clock = self.meter.clock;
-        let mut spinning = None;
         loop {
             let now = clock.now();
-            if let Some(from) = spinning.take() {
-                self.extras.spun(from, now);
-            }
             if now >= self.meter.edge && self.turn(now) {
                 return true;
             }
@@ -177,7 +173,6 @@ impl Station<'_> {
             let spins = now < self.extras.pacer.spins_until;
             let Some(asked) = self.extras.wake.asked(now, moment).filter(|_| !spins) else {
                 std::hint::spin_loop();
-                spinning = (!spins).then_some(now);
                 continue;
             };
             let nap = clock.nanos(asked - now);

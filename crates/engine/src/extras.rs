@@ -34,8 +34,6 @@ pub(crate) struct Extras {
     pub(crate) pacer: Pacer,
     /// How early to wake for what the pacer says.
     pub(crate) wake: Wake,
-    /// CPU time spun until an I/O was due.
-    pub(crate) spun_ticks: u64,
     thread: u32,
     origin: u64,
     fsync_every: u32,
@@ -65,7 +63,6 @@ impl Extras {
         Extras {
             pacer: Pacer::new(job, thread, |ns| clock.ticks(ns)),
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
-            spun_ticks: 0,
             thread: logged_as,
             origin: 0,
             fsync_every: job.sync.fsync_every,
@@ -106,13 +103,7 @@ impl Extras {
     /// Measuring starts at `now`; the log counts from `origin`.
     pub(crate) fn begin(&mut self, now: u64, origin: u64) {
         self.origin = origin;
-        self.spun_ticks = 0;
         self.pacer.begin(now);
-    }
-
-    /// Notes that the thread spun between two readings of the clock. What is longer was no spinning but another's turn.
-    pub(crate) fn spun(&mut self, from: u64, to: u64) {
-        self.spun_ticks += to.saturating_sub(from).min(self.wake.most());
     }
 
     /// `Some(data_only)` when a flush is due before the next I/O.

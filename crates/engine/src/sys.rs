@@ -47,14 +47,6 @@ impl ThreadUse {
             waiting: self.waiting - earlier.waiting,
         }
     }
-
-    /// Without the time that a thread spun until an I/O was due, which no I/O costs. The kernel may have booked some of it as
-    /// system time: interrupts come meanwhile.
-    pub(crate) fn without(self, spun: Nanos) -> ThreadUse {
-        let user = Nanos(self.user.0.saturating_sub(spun.0));
-        let rest = spun.0.saturating_sub(self.user.0);
-        ThreadUse { user, system: Nanos(self.system.0.saturating_sub(rest)), ..self }
-    }
 }
 
 /// The calling thread's use of the processor so far.

@@ -28,11 +28,6 @@ impl Wake {
         Wake { lead: most, least, most }
     }
 
-    /// The longest lead.
-    pub(crate) fn most(&self) -> u64 {
-        self.most
-    }
-
     /// When to ask to be woken, of a thread that is to be awake at `due`; `None` when sleeping does not pay any more.
     pub(crate) fn asked(&self, now: u64, due: u64) -> Option<u64> {
         (due > now + self.lead).then(|| due - self.lead)

@@ -249,7 +249,6 @@ fn measure(
         }
     }
     report.result = station.meter.finish();
-    report.result.usage = report.result.usage.without(Nanos(clock.nanos(station.extras.spun_ticks)));
     report.log = std::mem::take(&mut station.extras.log);
     report.log_spans = std::mem::take(&mut station.extras.log_spans);
     assignment.gate.finished(assignment.group);

@@ -201,12 +201,8 @@ fn wait<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, least: u32, until: O
         return entered;
     }
     let entered = if due <= now { queue.submit_and_wait(least, Patience::Nanos(0)) } else { queue.submit() };
-    let mut awake = clock.now();
-    while !queue.is_ready() && awake < due {
+    while !queue.is_ready() && clock.now() < due {
         std::hint::spin_loop();
-        let now = clock.now();
-        station.extras.spun(awake, now);
-        awake = now;
     }
     entered
 }
