@@ -11,9 +11,9 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 /// What iostack writes as an outcome.
 pub(crate) enum Stored {
     /// Of `iostack run`.
-    Run(OutcomeFile),
+    Run(Box<OutcomeFile>),
     /// Of `iostack check`.
-    Check(Check),
+    Check(Box<Check>),
     /// Of `iostack ab`.
     Ab(Box<AbReport>),
 }
@@ -40,9 +40,9 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Stored> {
 
 fn parse(text: &str) -> anyhow::Result<Stored> {
     match parsed(text)? {
-        Kind { arms: Some(_), .. } => parsed(text).map(Box::new).map(Stored::Ab),
-        Kind { steps: Some(_), .. } => parsed(text).map(Stored::Check),
-        Kind { outcomes: Some(_), .. } => parsed(text).map(Stored::Run),
+        Kind { arms: Some(_), .. } => parsed(text).map(|ab| Stored::Ab(Box::new(ab))),
+        Kind { steps: Some(_), .. } => parsed(text).map(|check| Stored::Check(Box::new(check))),
+        Kind { outcomes: Some(_), .. } => parsed(text).map(|file| Stored::Run(Box::new(file))),
         _ => bail!("it has neither outcomes nor steps"),
     }
 }

@@ -82,7 +82,8 @@ fn files(folder: &Path, averaged: bool) -> BTreeMap<String, Option<usize>> {
     let ours = names.filter(|name| !name.ends_with("-verify.state"));
     let lines = |name: &str| fs::read_to_string(folder.join(name)).expect("a log is text").lines().count();
     ours.map(|name| {
-        let counted = (name.ends_with(".log") && !averaged).then(|| lines(&name));
+        let counted =
+            (Path::new(&name).extension().is_some_and(|end| end == "log") && !averaged).then(|| lines(&name));
         (name, counted)
     })
     .collect()

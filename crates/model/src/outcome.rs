@@ -385,23 +385,13 @@ impl LogSpan {
     pub fn add(spans: &mut Vec<LogSpan>, entry: &LogEntry, length: Nanos) {
         let start = Nanos(entry.time.0 / length.0 * length.0);
         let newest = spans.iter().rposition(|span| span.start < start).map_or(0, |index| index + 1);
-        let index = match spans[newest..].iter().position(|span| span.thread == entry.thread) {
-            Some(index) => newest + index,
-            None => {
-                let none = [0; 3];
-                let thread = entry.thread;
-                spans.push(LogSpan {
-                    start,
-                    length,
-                    thread,
-                    ios: none,
-                    bytes: none,
-                    latency_sum_ns: none,
-                    submit_sum_ns: none,
-                });
-                spans.len() - 1
-            }
-        };
+        let known = spans[newest..].iter().position(|span| span.thread == entry.thread);
+        let index = known.map_or(spans.len(), |index| newest + index);
+        if known.is_none() {
+            let thread = entry.thread;
+            let [ios, bytes, latency_sum_ns, submit_sum_ns] = [[0; 3]; 4];
+            spans.push(LogSpan { start, length, thread, ios, bytes, latency_sum_ns, submit_sum_ns });
+        }
         let (span, each) = (&mut spans[index], entry.direction as usize);
         span.ios[each] += 1;
         span.bytes[each] += u64::from(entry.length);

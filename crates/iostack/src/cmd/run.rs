@@ -137,12 +137,11 @@ pub(crate) fn write(
         Format::FioJsonPlus => iostack_report::fio::json(file, true),
         Format::Terse => iostack_report::fio::terse(file),
     };
-    let answer: anyhow::Result<()> = match &args.output {
-        Some(path) => save::new_file(path, &text),
-        None => {
-            talk::data(&text);
-            Ok(())
-        }
+    let answer: anyhow::Result<()> = if let Some(path) = &args.output {
+        save::new_file(path, &text)
+    } else {
+        talk::data(&text);
+        Ok(())
     };
     let page: anyhow::Result<()> = args.html.as_ref().map_or(Ok(()), |path| {
         save::new_file(path, &iostack_report::html::outcomes(file))?;

@@ -219,15 +219,15 @@ fn a_grouped_job_joins_the_report_before_it_as_in_fio() {
 
 #[test]
 fn a_section_has_its_own_name_whatever_a_global_section_says() {
-    let named = jobs("[global]\nname=all\ndirectory=/m\n[w]\n[r]\nname=other\nnumjobs=2\nwrite_bw_log\n");
-    let names: Vec<&str> = named.iter().map(|job| job.name.as_str()).collect();
+    let all = jobs("[global]\nname=all\ndirectory=/m\n[w]\n[r]\nname=other\nnumjobs=2\nwrite_bw_log\n");
+    let names: Vec<&str> = all.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["w", "other", "r"], "clones have the section's name in fio");
-    let files: Vec<String> = named.iter().flat_map(|job| crate::file_names(job, 0)).collect();
+    let files: Vec<String> = all.iter().flat_map(|job| crate::file_names(job, 0)).collect();
     assert_eq!(files, ["w.0.0", "r.0.0", "r.1.0"]);
-    let logs: Vec<_> = named[1..].iter().map(|job| job.logs.bandwidth.clone()).collect();
+    let logs: Vec<_> = all[1..].iter().map(|job| job.logs.bandwidth.clone()).collect();
     assert_eq!(logs, [Some("other".into()), Some("r".into())]);
-    assert_eq!(named[0].options_global[0], ("name".to_owned(), "all".to_owned()));
-    assert!(named[0].options.is_empty());
+    assert_eq!(all[0].options_global[0], ("name".to_owned(), "all".to_owned()));
+    assert!(all[0].options.is_empty());
 }
 
 #[test]

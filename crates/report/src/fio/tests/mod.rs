@@ -359,7 +359,7 @@ fn reads_that_verify_are_reads_and_groups_count_stonewalls_as_in_fio() {
     std::mem::swap(&mut wrote.read, &mut wrote.write);
     (wrote.verified, wrote.read) = (wrote.write.latency.count, iostack_model::Flow::default());
     let (ios, bytes) = (wrote.verified, wrote.write.bytes.0);
-    let printed: serde_json::Value = serde_json::from_str(&json(&file, false)).expect("valid JSON");
+    let printed: Value = serde_json::from_str(&json(&file, false)).expect("valid JSON");
     let groups: Vec<_> = (0..4).map(|index| printed["jobs"][index]["groupid"].as_u64()).collect();
     assert_eq!(groups, [Some(0), Some(0), Some(1), Some(2)]);
     assert_eq!(printed["jobs"][1]["read"]["total_ios"], ios);
