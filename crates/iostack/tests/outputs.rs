@@ -13,6 +13,8 @@ const RUN: &str = "run --on sim:zero --set zero.latency=10us --io-count 10 --qui
 const SWEEP: &str = "sim sweep zero --set zero.latency=10us --vary queue_depth=1 --io-count 10 --quiet";
 const WHAT_IF: &str =
     "sim what-if zero --set zero.latency=20us --base zero.latency=10us --io-count 10 --quiet";
+const AB: &str =
+    "ab --on sim:zero --a zero.latency=10us --b zero.latency=11us --runtime 2ms --blocks 6 --quiet";
 const STAGES: &str = "stages --on sim:zero --set zero.latency=10us --io-count 10 --quiet";
 const MERGE: &str = "merge sim:x25e --quick --quiet";
 const IOLAT: &str = "iolat . --runtime 150ms --size 16m --direct-only --quiet";
@@ -35,6 +37,8 @@ const FILES: &[(&str, &str, How)] = &[
     (RUN, "--output", How::Run),
     (RUN, "--html", How::Run),
     (RUN, "--timeline", How::Run),
+    (AB, "--output", How::Run),
+    (AB, "--html", How::Run),
     (STAGES, "--output", How::Run),
     (STAGES, "--html", How::Run),
     (STAGES, "--timeline", How::Run),

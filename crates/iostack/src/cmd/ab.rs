@@ -136,9 +136,7 @@ fn percent(typed: &str) -> anyhow::Result<f64> {
 
 /// Runs the turns and prints. Exit 1 when I/Os failed, or when B is worse and that was asked for.
 pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
-    for path in args.output.iter().chain(&args.html) {
-        ensure!(!path.exists(), "`{}` exists and is not overwritten; name another file", path.display());
-    }
+    save::refuse(args.output.iter().chain(&args.html))?;
     let talk = Talk::new(args.quiet);
     let (report, failed) = answer(args, &talk)?;
     talk.clear();
