@@ -25,8 +25,8 @@ use crate::watch::Watch;
 use crate::worker::{self, Assignment, WorkerReport};
 use crate::{Control, EngineError, Work};
 
-/// Deep enough for the loop and a panic's report; 64 threads take no more than they touch of it.
-const STACK: usize = 256 << 10;
+/// For frames that hold several recorders of 30 KiB, the loop and a panic's report; 64 threads take no more than they touch of it.
+const STACK: usize = 2 << 20;
 
 /// The coordinator looks at the stop flag this often.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
