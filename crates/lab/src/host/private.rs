@@ -160,7 +160,7 @@ mod tests {
         assert!(error.contains("it is a link") && error.contains("IOSTACK_CACHE"), "{error}");
         fs::set_permissions(&place, Permissions::from_mode(0o777)).expect("ours");
         let error = folder(&place).expect_err("anybody can write to it").to_string();
-        assert!(error.contains("others can write to it"), "{error}");
+        assert!(error.contains("others can write to `"), "{error}");
         fs::set_permissions(base.join("deep"), Permissions::from_mode(0o777)).expect("ours");
         let error = folder(&base.join("deep/new")).expect_err("anybody can replace it").to_string();
         assert!(error.contains("others can write to"), "{error}");
