@@ -189,36 +189,36 @@ static void release(int descriptor)
 static ssize_t read_through(int descriptor, void *buffer, size_t length, off_t offset)
 {
 	struct slot *slot;
+	int64_t result = -1;
+	int before;
 
-	/* As pread is a cancellation point; what follows is none. */
+	/* As pread is a cancellation point; what follows is none: a thread that ends while it takes a slot leaves it to nobody. */
 	pthread_testcancel();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	slot = enter(descriptor);
-
 	if (slot) {
-		int64_t result = iostack_merge_read_at(slot->file, buffer, length, (uint64_t)offset);
-
+		result = iostack_merge_read_at(slot->file, buffer, length, (uint64_t)offset);
 		leave(slot, &slot->reads, result);
-		if (result >= 0)
-			return (ssize_t)result;
 	}
-	return REAL(pread)(descriptor, buffer, length, offset);
+	pthread_setcancelstate(before, NULL);
+	return result >= 0 ? (ssize_t)result : REAL(pread)(descriptor, buffer, length, offset);
 }
 
 static ssize_t write_through(int descriptor, const void *buffer, size_t length, off_t offset)
 {
 	struct slot *slot;
+	int64_t result = -1;
+	int before;
 
 	pthread_testcancel();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	slot = enter(descriptor);
-
 	if (slot) {
-		int64_t result = iostack_merge_write_at(slot->file, buffer, length, (uint64_t)offset);
-
+		result = iostack_merge_write_at(slot->file, buffer, length, (uint64_t)offset);
 		leave(slot, &slot->writes, result);
-		if (result >= 0)
-			return (ssize_t)result;
 	}
-	return REAL(pwrite)(descriptor, buffer, length, offset);
+	pthread_setcancelstate(before, NULL);
+	return result >= 0 ? (ssize_t)result : REAL(pwrite)(descriptor, buffer, length, offset);
 }
 
 ssize_t pread(int descriptor, void *buffer, size_t length, off_t offset)

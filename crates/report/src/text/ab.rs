@@ -173,8 +173,8 @@ mod tests {
     fn the_screen_has_the_rows_the_answer_and_the_doubts_with_their_runs() {
         let text = ab(&fixture::ab());
         let row = text.lines().find(|line| line.starts_with("IOPS")).unwrap_or_default();
-        assert!(row.contains("+5.") && row.ends_with("better"), "{row}");
-        assert!(text.contains("ANSWER     B is better: IOPS 5."), "{text}");
+        assert!(row.contains("+4.7 %") && row.ends_with("better"), "{row}");
+        assert!(text.contains("ANSWER     B is better: IOPS 4.7 % higher"), "{text}");
         assert!(text.contains("[1] in 3 of 24 runs of A and 5 of 24 of B."), "{text}");
         assert!(text.contains("run to run IOPS ±"), "{text}");
         let early = ab(&fixture::ab_interrupted());

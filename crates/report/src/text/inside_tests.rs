@@ -30,7 +30,7 @@ fn a_simulation_says_what_it_is_and_why_it_is_as_fast_as_it_is() {
             "die * 32 96.8",
             "limit * The 32 dies were busy 97 %",
             "cliff At 21 s the free blocks were used up",
-            "Write amplification 3.42: for each page of 4 KiB that the host wrote",
+            "Write amplification 3.42: for each page of 4 KiB that was written for",
             "29 % of what the flash can write was left",
             "11,080 erases",
             "next: iostack sim show fixture",
