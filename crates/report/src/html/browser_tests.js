@@ -1,6 +1,7 @@
 // Uses a page as a reader would, after its own script ran; what came of it goes into the page's title.
 "use strict";
 (() => {
+addEventListener("error", event => { document.title = `PROBLEMS ${event.message} in line ${event.lineno}`; });
 const problems = [];
 let checks = 0;
 const holds = (what, is) => { checks += 1; if (!is) problems.push(what); };
@@ -47,7 +48,7 @@ for (const figure of document.querySelectorAll("[data-plot]")) {
   canvas.dispatchEvent(new MouseEvent("dblclick"));
   holds(`${id}: a double click shows all again`, reset.hidden && first() === home);
 }
-const spot = document.querySelector("[data-plot] .marker");
+const spot = document.querySelector("[data-plot] .canvas .marker");
 const at = spot.getBoundingClientRect(), canvas = spot.closest(".canvas"), tip = document.getElementById("tip");
 pointer("pointermove", canvas, at.left + at.width / 2, at.top + at.height / 2);
 holds("a point tells its series and value", !tip.hidden && tip.querySelector("b").textContent.length > 0 && /: [0-9]/.test(tip.textContent));
