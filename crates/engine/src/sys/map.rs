@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Once;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 const PAGE: usize = 4096;
 
@@ -70,7 +71,10 @@ impl Map {
 
     fn guarded(&self, offset: u64, length: usize, copy: impl FnOnce()) -> isize {
         COPYING.set((self.start, self.start + self.length));
+        // The handler looks in the middle of the copy, which the compiler cannot know.
+        compiler_fence(Ordering::SeqCst);
         copy();
+        compiler_fence(Ordering::SeqCst);
         COPYING.set((0, 0));
         if !FAULTED.take() {
             return length.cast_signed();

@@ -103,7 +103,7 @@ mod tests {
             ("engine", Job { engine: ring(true, false, false), ..Job::default() }, "fixed_buffers"),
             ("engine", Job { engine: ring(false, true, false), ..Job::default() }, "registered_files"),
             ("engine", Job { engine: ring(false, false, true), ..Job::default() }, "submit_poll"),
-            ("engine", Job { engine: Engine::Mmap, ..Job::default() }, "the page cache"),
+            ("engine", Job { engine: Engine::Mmap, direct: false, ..Job::default() }, "the page cache"),
             ("direct", Job { direct: false, ..Job::default() }, "the page cache"),
             ("think", Job { think: spin, ..Job::default() }, "burns CPU"),
             ("sync", Job { sync: Sync { o_sync: true, ..Sync::default() }, ..Job::default() }, "O_SYNC"),
