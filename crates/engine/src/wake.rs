@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_machine_that_wakes_at_once_keeps_the_least() {
         let mut wake = Wake::new(1_000, 50_000);
-        for _ in 0..1_000 {
+        for _ in 0..10_000 {
             wake.woke(5, 5);
         }
         assert_eq!((wake.asked(0, 1_000), wake.asked(0, 1_001)), (None, Some(1)));

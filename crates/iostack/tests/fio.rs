@@ -338,7 +338,16 @@ fn the_judge_tells_a_difference_however_wide_its_interval_is() {
 #[test]
 fn a_slot_that_stays_empty_or_a_read_that_was_not_counted_is_found() {
     let whole = Figures { ios: 1e5, iops: 1e5, latency_mean_ns: 8e4, device_reads: 1e5, device_ns: 1.0 };
-    let passes = |run: Figures| std::panic::catch_unwind(|| assert_is_whole(&run, 8)).is_ok();
+    // Of three runs of which one stalled.
+    let keeps =
+        |run: &Figures| assert_depth_is_kept([4.0, run.depth_kept(), run.depth_kept()].into_iter(), 8);
+    let passes = |run: Figures| {
+        let both = || {
+            assert_is_whole(&run);
+            keeps(&run);
+        };
+        std::panic::catch_unwind(both).is_ok()
+    };
     assert!(passes(whole));
     assert!(passes(Figures { latency_mean_ns: 7.601e4, ..whole }));
     assert!(!passes(Figures { latency_mean_ns: 7.599e4, ..whole }));
