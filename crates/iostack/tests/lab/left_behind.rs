@@ -56,7 +56,7 @@ fn a_guest_over_its_time_is_ended() {
     let room = Room::new("limit");
     let asked = ["lab", "test", "scsi_ram", "--emulate", "--bytes", "1t", "--time-limit", "3", "--quiet"];
     let output = command(&asked).env("TMPDIR", &room.0).output().expect("the binary was built");
-    refused(&output, &["did not finish within 3 s", "--time-limit"]);
+    refused(&output, &["did not go on for 3 s", "--time-limit"]);
     nothing_left(&room.0);
 }
 
