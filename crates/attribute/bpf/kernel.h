@@ -154,6 +154,7 @@ struct bio {
 	struct block_device *bi_bdev;
 	__u32 bi_opf;
 	__u16 bi_flags;
+	__u8 bi_status;
 	struct bvec_iter bi_iter;
 	void *bi_private;
 };

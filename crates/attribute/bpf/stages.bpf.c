@@ -34,6 +34,7 @@ const volatile __u64 flag_direct;
 #define DEVICE_NONE 255
 #define CHAIN_MAX 256
 #define BLOCK_SOFTIRQ 4
+#define BLK_STS_AGAIN 12
 #define PF_IO_WORKER 0x10
 #define PF_WQ_WORKER 0x20
 #define PF_KTHREAD 0x200000
@@ -502,10 +503,9 @@ ALWAYS_INLINE void give_bio(struct slot *slot, struct flight *flight, __u64 irq,
 	__sync_fetch_and_add(&slot->ended, 1);
 }
 
-/* A bio, with all the pieces it was split into, has ended. */
-ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 now)
+/* Where the I/O of a bio is stamped; 0 when nobody asks for it, or it is another's by now. */
+ALWAYS_INLINE struct slot *slot_of(struct flight *flight)
 {
-	__u64 irq = cpu->irq > flight->issue ? cpu->irq : 0;
 	struct slot *slot = 0;
 	__u32 index;
 
@@ -517,10 +517,29 @@ ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 now)
 
 		slot = bpf_map_lookup_elem(&flights, &own);
 	}
-	if (slot && slot->sequence == flight->sequence)
+	return slot && slot->sequence == flight->sequence ? slot : (void *)0;
+}
+
+/* A bio, with all the pieces it was split into, has ended. */
+ALWAYS_INLINE void bio_ends(struct cpu *cpu, struct flight *flight, __u64 now)
+{
+	__u64 irq = cpu->irq > flight->issue ? cpu->irq : 0;
+	struct slot *slot = slot_of(flight);
+
+	if (slot)
 		give_bio(slot, flight, irq, now);
 	if (flight->device != DEVICE_NONE)
 		record_device(flight, irq, now);
+	flight->bio = 0;
+}
+
+/* A bio that must not wait would have had to: the device has not seen it, and another comes for it. */
+ALWAYS_INLINE void bio_refused(struct flight *flight)
+{
+	struct slot *slot = slot_of(flight);
+
+	if (slot && slot->bios)
+		slot->bios--;
 	flight->bio = 0;
 }
 
@@ -535,7 +554,11 @@ int block_bio_complete(__u64 *context)
 	if (!cpu)
 		return 0;
 	flight = find_flight(address_of(cpu, BIO_ENDS, bio));
-	if (flight)
+	if (!flight)
+		return 0;
+	if (bio->bi_status == BLK_STS_AGAIN)
+		bio_refused(flight);
+	else
 		bio_ends(cpu, flight, bpf_ktime_get_ns());
 	return 0;
 }

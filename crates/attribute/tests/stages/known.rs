@@ -129,8 +129,9 @@ fn a_thread_that_loses_its_cpu_on_the_way_back_has_waited_for_it() {
     assert_sums(&stages);
     let whole: u64 = stages.ways.iter().map(|way| way.whole.sum_ns).sum();
     let ratio = whole as f64 / known[1] as f64;
-    // The program's own time has the reading of its clock in it, and what hits it there.
-    assert!((0.9..=1.0).contains(&ratio), "{whole} ns by stages, {} by the program", known[1]);
+    // The program's own time has the reading of its clock in it and the tracer's own work outside of its two stamps: about
+    // 1 us of 10, 0.89 to 0.94 in 25 runs. A tracer that stopped at the call's end would have lost the half.
+    assert!((0.8..=1.0).contains(&ratio), "{whole} ns by stages, {} by the program", known[1]);
     let preempted = sum_of(&stages, Stage::Preempted);
     assert!(preempted > whole / 5, "{preempted} of {whole} ns: two threads shared a CPU");
     assert!(sum_of(&stages, Stage::Switch) < preempted / 10, "it never slept");
