@@ -112,9 +112,9 @@ pub(crate) const ENGINES: [Engine; 3] = [Engine::Psync, Engine::Libaio, IO_URING
 
 /// Share of I/Os that must be matched where their ends are interrupts.
 ///
-/// On the virtual machine where this was written, tracepoints hit on an idle CPU (the interrupt, the end of the request,
-/// the wake-up, the switch to the thread) now and then stay silent for some ten milliseconds: up to 3 % of the I/Os of
-/// a busy machine, which say so by being unmatched. The kernel's counts of programs that it skipped stay 0.
+/// On the virtual machine where this was written, up to 3 % of the I/Os of a busy machine say by being unmatched that no
+/// program saw their ends. The kernel's own trace, run beside, saw them: every interrupt that a BPF program missed hit one
+/// thread of a service of that machine within milliseconds in the kernel, and the count of skipped programs stays 0.
 pub(crate) const MATCHED: f64 = 0.9;
 
 /// Runs a job on a path with a trace of it; `None` when this machine cannot.
