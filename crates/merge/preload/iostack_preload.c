@@ -13,7 +13,8 @@
  * request asks whether the descriptor still is the same file with the same flags; one that was closed behind our back (a system
  * call by hand) is left alone from then on, and our duplicate stays open to the end of the process: closing it would drop the
  * program's fcntl locks. After close_range or closefrom, which also close what the library has open, all calls are plain. A child
- * begins with nothing taken.
+ * begins with nothing taken. Calls of a signal handler are plain: what it interrupts may hold a lock of the C library (malloc's,
+ * pthread_create's) that a thread wants whom the library would wait for. Handlers are known that signal or sigaction set.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,6 +23,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,8 +57,14 @@ static atomic_int slots_used; /* those behind were never looked at */
 static pid_t own_pid;
 /* Code of the shim and of the library, whose own calls are real. */
 static struct { uintptr_t first, end; } ours[2];
-/* A handler of a signal that interrupts the library. */
+/* The thread is in the library, or in a handler of a signal. */
 static __thread volatile int inside __attribute__((tls_model("initial-exec")));
+
+/* What the program has set for each signal, where `on_signal` stands before it. */
+static struct {
+	_Atomic(void (*)(int, siginfo_t *, void *)) call;
+	atomic_int flags;
+} handlers[NSIG];
 
 #define REAL(name) ({									\
 	static _Atomic(__typeof__(&name)) found;					\
@@ -286,6 +294,53 @@ void closefrom(int first)
 	if (own_pid == getpid())
 		atomic_store(&on, 0);
 	REAL(closefrom)(first);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	int before = inside;
+
+	inside = 1;
+	/* One that takes the number alone does not look at the others. */
+	atomic_load(&handlers[number].call)(number, info, context);
+	inside = before;
+}
+
+int sigaction(int number, const struct sigaction *wanted, struct sigaction *old)
+{
+	struct sigaction ours, had;
+	int known = own_pid && number > 0 && number < NSIG, result;
+
+	if (!known)
+		return REAL(sigaction)(number, wanted, old);
+	had.sa_sigaction = atomic_load(&handlers[number].call);
+	had.sa_flags = atomic_load(&handlers[number].flags);
+	if (wanted) {
+		ours = *wanted;
+		if (wanted->sa_handler != SIG_DFL && wanted->sa_handler != SIG_IGN) {
+			/* Before it is set: a signal may come at once. */
+			atomic_store(&handlers[number].call, wanted->sa_sigaction);
+			atomic_store(&handlers[number].flags, wanted->sa_flags);
+			ours.sa_sigaction = on_signal;
+			ours.sa_flags |= SA_SIGINFO;
+		}
+	}
+	result = REAL(sigaction)(number, wanted ? &ours : NULL, old);
+	if (!result && old && old->sa_sigaction == on_signal) {
+		old->sa_sigaction = had.sa_sigaction;
+		if (!(had.sa_flags & SA_SIGINFO))
+			old->sa_flags &= ~SA_SIGINFO;
+	}
+	return result;
+}
+
+sighandler_t signal(int number, sighandler_t handler)
+{
+	struct sigaction wanted = { .sa_handler = handler, .sa_flags = SA_RESTART }, old;
+
+	if (!own_pid)
+		return REAL(signal)(number, handler);
+	return sigaction(number, &wanted, &old) ? SIG_ERR : old.sa_handler;
 }
 
 static int is_counting(void)

@@ -41,23 +41,12 @@ fn count(output: &Output, word: &str) -> u64 {
 #[test]
 fn descriptors_signals_forks_and_appends_are_as_without_the_shim() {
     let test = "descriptors_signals_forks_and_appends_are_as_without_the_shim";
-    let others: Vec<&str> = POLICIES.into_iter().filter(|&policy| policy != "atm").collect();
-    as_without_the_shim(test, &others);
-}
-
-#[test]
-#[ignore = "slow: with atm two readers wait for ever in one of ten runs, which is not understood yet"]
-fn descriptors_signals_forks_and_appends_are_as_without_the_shim_with_atm() {
-    as_without_the_shim("descriptors_signals_forks_and_appends_are_as_without_the_shim_with_atm", &["atm"]);
-}
-
-fn as_without_the_shim(test: &str, policies: &[&str]) {
     let Some((folder, shim)) = shim(test) else { return };
     let program = folder.file("preloaded");
     c::compile(&c::own("tests/c/preloaded.c"), &[], &program).expect("the shim was built the same way");
     let plain = Command::new(&program).current_dir(folder.path()).output().expect("it was just built");
     assert!(plain.status.success(), "without the shim: {}", c::said(&plain));
-    for policy in policies {
+    for policy in POLICIES {
         let output = under(Command::new(&program).current_dir(folder.path()), &shim, policy);
         let output = output.expect("it was just built");
         assert!(count(&output, "reads") > 2_000, "{}", c::said(&output));

@@ -139,7 +139,11 @@ static void check_threads_and_signals(void)
 	int status;
 
 	shared = open("a", O_RDONLY);
-	signal(SIGALRM, on_alarm);
+	struct sigaction set;
+
+	CHECK(signal(SIGALRM, on_alarm) == SIG_DFL && signal(SIGALRM, on_alarm) == on_alarm);
+	CHECK(!sigaction(SIGALRM, NULL, &set) && set.sa_handler == on_alarm && !(set.sa_flags & SA_SIGINFO));
+	CHECK(sigaction(SIGKILL, &set, NULL) < 0 && signal(NSIG, on_alarm) == SIG_ERR);
 	CHECK(!setitimer(ITIMER_REAL, &each, NULL));
 	for (size_t i = 0; i < 6; i++)
 		CHECK(!pthread_create(&threads[i], NULL, work, (void *)i));
