@@ -159,6 +159,9 @@ fn throughput(outcome: &Outcome) -> String {
     if outcome.ios() == 0 {
         return "  IOPS     none: no I/O completed in the measured time\n".to_owned();
     }
+    if outcome.elapsed.0 == 0 {
+        return "  IOPS     no rate: no time passed\n".to_owned();
+    }
     let iops = outcome.iops;
     let interval = if iops.samples < 3 {
         "(too short for an interval)".to_owned()

@@ -120,9 +120,9 @@ pub enum SimError {
     /// Not a speed.
     #[error("the speed of a replay is a number above 0; give 1 for the recorded times")]
     Speed,
-    /// A device without latency, and a job that only time ends.
+    /// A device without latency, and a job that only time ends, or whose rate is asked for.
     #[error(
-        "no virtual time passes on this device, so that a runtime never ends; limit the job by its I/Os or bytes, or give the device a latency"
+        "no virtual time passes on this device: a runtime never ends, and a rate has no meaning; give the device a latency, or limit the job to fewer than a million I/Os"
     )]
     Timeless,
 }

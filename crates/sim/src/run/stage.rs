@@ -27,6 +27,8 @@ const STALL: u64 = 3_600_000_000_000;
 
 /// So much happens at one moment: time does not pass.
 const STANDING_MOST: u64 = 1 << 16;
+/// The same of a job that ends by its own count: it would have no rate.
+const STANDING_COUNTED_MOST: u64 = 1 << 22;
 
 /// What an alarm is for, in the upper bits of its token; below, the stage's number modulo 2^8 and an index.
 const START: u32 = 0;
@@ -497,7 +499,8 @@ impl<'b, 'a> Stage<'b, 'a> {
         let now = self.bench.world.now();
         let endless = |worker: &Worker<'_>| worker.doing == Doing::Running && worker.planned_ios.is_none();
         self.standing = if now == self.looked { self.standing + self.left } else { 0 };
-        self.timeless |= self.standing >= STANDING_MOST && self.workers.iter().any(endless);
+        let most = if self.workers.iter().any(endless) { STANDING_MOST } else { STANDING_COUNTED_MOST };
+        self.timeless |= self.standing >= most;
         self.looked = now;
         if self.timeless || options.stop.load(Ordering::Relaxed) {
             self.stop(now);
