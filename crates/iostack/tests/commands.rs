@@ -55,8 +55,9 @@ fn root() -> PathBuf {
 /// Name and text of README.md and of each page of docs/, in order.
 fn pages() -> BTreeMap<String, String> {
     let docs = std::fs::read_dir(root().join("docs")).expect("docs/ is there");
-    let names = docs.map(|entry| format!("docs/{}", entry.expect("read").file_name().to_string_lossy()));
-    let names = names.filter(|name| name.ends_with(".md")).chain(["README.md".to_owned()]);
+    let docs = docs.map(|entry| entry.expect("read").path()).filter(|path| path.extension().is_some());
+    let names = docs.map(|path| format!("docs/{}", path.file_name().expect("a file").to_string_lossy()));
+    let names = names.chain(["README.md".to_owned()]);
     names.map(|name| (name.clone(), std::fs::read_to_string(root().join(name)).expect("UTF-8"))).collect()
 }
 
@@ -163,9 +164,8 @@ fn run(typed: &Typed, room: &Room) -> Result<(), String> {
             left_out = true;
             continue;
         }
-        let printed_too =
-            if left_out { printed.any(|other| other == line) } else { printed.next() == Some(line) };
-        if !printed_too {
+        let same = if left_out { printed.any(|other| other == line) } else { printed.next() == Some(line) };
+        if !same {
             return Err(format!("it does not print, or not here: {line}"));
         }
         left_out = false;

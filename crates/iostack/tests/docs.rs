@@ -114,8 +114,9 @@ fn every_caveat_has_its_line_in_the_docs_and_no_line_is_of_none() {
 fn every_page_is_on_one_shelf() {
     let shelves = page("README.md");
     for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")).expect("docs/") {
-        let name = entry.expect("read").file_name().to_string_lossy().into_owned();
-        if name.ends_with(".md") && name != "README.md" {
+        let path = entry.expect("read").path();
+        let name = path.file_name().expect("a file").to_string_lossy();
+        if path.extension().is_some_and(|end| end == "md") && name != "README.md" {
             let rows = shelves
                 .lines()
                 .filter(|line| line.starts_with("| [") && line.contains(&format!("]({name})")));
