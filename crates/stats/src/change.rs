@@ -348,6 +348,28 @@ mod tests {
     }
 
     #[test]
+    fn a_long_drift_is_told_by_element_and_not_by_block() {
+        let exact: Vec<f64> = (0..2_400).map(|i| 1_000.0 - f64::from(i) * 0.1).collect();
+        assert!(matches!(shape(&exact), Shape::Slope { per_element } if (per_element + 0.1).abs() < 1e-6));
+    }
+
+    #[test]
+    fn a_drift_of_a_twentieth_is_told_and_less_is_not() {
+        // Of the level in the middle, from end to end.
+        let drift =
+            |share: f64| (0..101).map(|i| 1_000.0 + f64::from(i - 50) * 1_000.0 * share / 101.0).collect();
+        let told = |series: Vec<f64>| matches!(shape(&series), Shape::Slope { .. });
+        assert!(told(drift(0.0501)) && told(drift(-0.0501)));
+        assert!(!told(drift(0.0499)) && !told(drift(-0.0499)));
+    }
+
+    #[test]
+    fn six_elements_have_a_step_and_five_do_not() {
+        assert!(matches!(shape(&[100.0, 100.0, 100.0, 50.0, 50.0, 50.0]), Shape::Cliff { at: 3, .. }));
+        assert!(matches!(shape(&[100.0, 100.0, 100.0, 50.0, 50.0]), Shape::Unsteady { .. }));
+    }
+
+    #[test]
     fn short_empty_and_constant_series_have_their_shape() {
         assert_eq!(shape(&[]), Shape::Level);
         assert_eq!(shape(&[1.0]), Shape::Level);
