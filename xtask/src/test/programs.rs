@@ -68,8 +68,8 @@ fn program(line: &str) -> Option<Program> {
     } else {
         format!("iostack-{crate_name}")
     };
-    let is_test = said["target"]["kind"].as_array()?.iter().any(|kind| kind == "test");
-    let name = if is_test { format!("{package} {}", said["target"]["name"].as_str()?) } else { package };
+    let is_unit = said["target"]["kind"].as_array()?.iter().any(|kind| kind == "lib" || kind == "bin");
+    let name = if is_unit { package } else { format!("{package} {}", said["target"]["name"].as_str()?) };
     Some(Program { name, folder, file })
 }
 
