@@ -25,7 +25,7 @@
 mod chooser;
 mod envelope;
 mod offsets;
-mod shuffle;
+pub(crate) mod shuffle;
 #[cfg(test)]
 mod tests;
 
@@ -184,12 +184,21 @@ impl Plan {
         let count = at_most.min((self.remaining / u64::from(self.chooser.largest())) as usize);
         let (start, mut rng, mut choices) = (self.region.offset, self.rng.clone(), self.choices.clone());
         let mut bytes = 0;
-        ops.extend((0..count).map(|_| {
-            let op = self.chooser.draw(&mut choices);
-            let grid = grids[usize::from(op.direction)];
-            bytes += u64::from(op.length);
-            Op { offset: start + rng.below(grid.count) * grid.unit, ..op }
-        }));
+        if let Some((direction, lengths)) = self.chooser.one_way() {
+            let Grid { unit, count: places } = grids[usize::from(direction)];
+            ops.extend((0..count).map(|_| {
+                let length = Chooser::length_of(&lengths, choices.next_u64());
+                bytes += u64::from(length);
+                Op { offset: start + rng.below(places) * unit, length, direction, file: 0 }
+            }));
+        } else {
+            ops.extend((0..count).map(|_| {
+                let op = self.chooser.draw(&mut choices);
+                let grid = grids[usize::from(op.direction)];
+                bytes += u64::from(op.length);
+                Op { offset: start + rng.below(grid.count) * grid.unit, ..op }
+            }));
+        }
         (self.rng, self.choices) = (rng, choices);
         self.remaining -= bytes;
         count
