@@ -7,9 +7,9 @@
 //!
 //! A plan makes operations a batch at a time, so that the engine's loop only takes the next one from a slice. One block
 //! size in one file, the common case, has a tight loop for each kind of access. User instructions per operation
-//! (`examples/plan_cost.rs` under callgrind, region of 1 TiB): uniform 14, sequential 15, uniform reads and writes 28,
-//! each block once 31 (54 when
-//! their number is just above a power of two), hot/cold 44, Zipf 75; several block sizes 115.
+//! (`examples/plan_cost.rs` under callgrind, region of 1 TiB, with AVX2): uniform 14, sequential 15, uniform reads and writes 25,
+//! each block once 13 (26 when their number is far from a power of two), hot/cold 40, Zipf 49; several block sizes 29, of reads and
+//! writes more.
 //!
 //! **A pass** is `region.length` bytes of I/O in each file, in whole blocks: then [`Filled::RegionDone`]. The engine
 //! calls [`Plan::restart`] for `loops`, `time_based` and an `io_limit` above the size, and stops early for one below it.
