@@ -58,7 +58,7 @@ enum Command {
     Stages(cmd::stages::StagesArgs),
     /// Where do the CPU clocks of an I/O go, layer by layer?
     Layers(cmd::layers::LayersArgs),
-    /// What may be measured here, and what lifts it?
+    /// What may be measured here, and how to enable the rest?
     Doctor(cmd::doctor::DoctorArgs),
     /// Which of two does better? Run in turns until it is sure.
     Ab(cmd::ab::AbArgs),

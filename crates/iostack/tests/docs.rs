@@ -109,3 +109,33 @@ fn every_caveat_has_its_line_in_the_docs_and_no_line_is_of_none() {
     }
     assert_eq!(page.lines().filter(|line| line.starts_with("| `")).count(), kinds.len());
 }
+
+#[test]
+fn every_page_is_on_one_shelf() {
+    let shelves = page("README.md");
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")).expect("docs/") {
+        let name = entry.expect("read").file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") && name != "README.md" {
+            let rows = shelves
+                .lines()
+                .filter(|line| line.starts_with("| [") && line.contains(&format!("]({name})")));
+            assert_eq!(rows.count(), 1, "docs/README.md: `{name}` belongs on exactly one shelf");
+        }
+    }
+}
+
+#[test]
+fn the_readme_fits_and_names_every_command() {
+    let readme = page("../README.md");
+    assert!(readme.lines().count() <= 120, "README.md: {} lines", readme.lines().count());
+    let output = Command::new(env!("CARGO_BIN_EXE_iostack")).arg("--help").output();
+    let help = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
+    let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list");
+    for line in list.lines().filter(|line| !line.starts_with("   ") && !line.starts_with("  help")) {
+        let name = line.split_whitespace().next().expect("a name");
+        assert!(
+            readme.contains(&format!("`iostack {name}")) || readme.contains(&format!("`sudo iostack {name}")),
+            "README.md: no row of its table has `iostack {name}`"
+        );
+    }
+}

@@ -154,7 +154,7 @@ pub(crate) fn raw_device(explored: &Explored) -> Result<Arc<Held>, String> {
 fn measure_traced(session: &Session<'_>, work: Work, notes: &mut Vec<String>) -> Result<Outcome, String> {
     let (trace, refused) = Trace::attach_permitted(&session.explored.storage, &session.explored.ladder);
     if trace.sees_nothing() {
-        return Err(format!("{}; `iostack doctor` says what lifts it", refused.join("; ")));
+        return Err(format!("{}; `iostack doctor` says how to enable it", refused.join("; ")));
     }
     notes.extend(refused);
     let observer = trace.observer();

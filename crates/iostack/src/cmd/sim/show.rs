@@ -59,16 +59,18 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
         data(&format!("{}\n", path.display()));
     } else {
         data(&iostack_report::text::picture(&picture));
-        data(&format!("\nnext: {}\n", next(args, &picture)));
+        data(&format!("\nnext: {}\n", next(args, &sheet, &picture)));
     }
     Ok(Ended::Done)
 }
 
-fn next(args: &ShowArgs, picture: &DevicePicture) -> String {
+fn next(args: &ShowArgs, sheet: &Sheet, picture: &DevicePicture) -> String {
     let device = &args.chosen.device;
     match picture.card.kind.as_str() {
+        // A change that no platform has already.
         "platform" => {
-            format!("iostack sim what-if {device} --set platform.adapter=nvme")
+            let drives = sheet.count("platform.drives").unwrap_or(1) * 2;
+            format!("iostack sim what-if {device} --set platform.drives={drives}")
         }
         "os" | "adapter" | "fs" => "iostack sim list    # the platforms that it can be part of".to_owned(),
         _ => format!("iostack run --on sim:{device} --runtime 10s --queue-depth 32"),
