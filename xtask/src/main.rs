@@ -43,7 +43,7 @@ const CHORES: &[Entry] = &[
     ("setup", "install what the tests can use and this machine lacks", setup::chore),
     (
         "test",
-        "setup, check, then every test; --slow adds the slow tier, --no-setup installs nothing",
+        "setup, check, then every test; --slow adds the slow tier, --no-setup installs nothing; --changed: a minute of what was changed",
         test::chore,
     ),
     ("bpf", "make the committed BPF objects again, all or those named", bpf::chore),

@@ -348,6 +348,47 @@ mod tests {
     }
 
     #[test]
+    fn a_long_drift_is_told_by_element_and_not_by_block() {
+        let exact: Vec<f64> = (0..2_400).map(|i| 1_000.0 - f64::from(i) * 0.1).collect();
+        assert!(matches!(shape(&exact), Shape::Slope { per_element } if (per_element + 0.1).abs() < 1e-6));
+    }
+
+    #[test]
+    fn a_drift_of_a_twentieth_is_told_and_less_is_not() {
+        // Of the level in the middle, from end to end.
+        let drift =
+            |share: f64| (0..101).map(|i| 1_000.0 + f64::from(i - 50) * 1_000.0 * share / 101.0).collect();
+        let told = |series: Vec<f64>| matches!(shape(&series), Shape::Slope { .. });
+        assert!(told(drift(0.0501)) && told(drift(-0.0501)));
+        assert!(!told(drift(0.0499)) && !told(drift(-0.0499)));
+    }
+
+    #[test]
+    fn the_noise_is_that_of_the_world_it_came_from() {
+        for (memory, lingering) in [(0.0, 1.0), (0.5, 3.0), (0.7, 17.0 / 3.0)] {
+            let noise = Noise::of(&Samples::new(5).series(20_000, 1e4, 0.05, memory));
+            assert!((noise.deviation / 500.0 - 1.0).abs() < 0.05, "{memory}: {}", noise.deviation);
+            assert!((noise.lingering / lingering - 1.0).abs() < 0.1, "{memory}: {}", noise.lingering);
+        }
+    }
+
+    /// Worked out apart from this program: the step of 59 counts as three deviations, and ten elements have a say of 10 / 25.
+    #[test]
+    fn the_noise_of_ten_elements_is_as_worked_out_by_hand() {
+        let noise = Noise::of(&[100.0, 103.0, 97.0, 108.0, 92.0, 101.0, 160.0, 158.0, 165.0, 151.0]);
+        assert!((noise.deviation - 10.599_470_487).abs() < 1e-6, "{}", noise.deviation);
+        assert!((noise.lingering - 2.194_481_414).abs() < 1e-6, "{}", noise.lingering);
+        // What is exact has two thousandths of its level as noise nevertheless.
+        assert!((Noise::of(&[500.0; 10]).deviation - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn six_elements_have_a_step_and_five_do_not() {
+        assert!(matches!(shape(&[100.0, 100.0, 100.0, 50.0, 50.0, 50.0]), Shape::Cliff { at: 3, .. }));
+        assert!(matches!(shape(&[100.0, 100.0, 100.0, 50.0, 50.0]), Shape::Unsteady { .. }));
+    }
+
+    #[test]
     fn short_empty_and_constant_series_have_their_shape() {
         assert_eq!(shape(&[]), Shape::Level);
         assert_eq!(shape(&[1.0]), Shape::Level);

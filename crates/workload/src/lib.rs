@@ -20,6 +20,7 @@ mod pacer;
 mod plan;
 mod rng;
 mod source;
+mod sys;
 mod toml_jobs;
 pub mod trace;
 mod validate;

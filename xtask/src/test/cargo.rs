@@ -1,83 +1,53 @@
-//! What did `cargo test` say? Its output, binary by binary, turned into a sum.
+//! What did a test binary say? Its output, line by line, turned into a sum.
 //!
 //! Tests run with `--show-output`, because a test that passed is otherwise mute and its `SKIPPED` line lost. A binary
 //! that dies without its result line counts as one failure; so does a build that fails.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
 use super::tally::{Skip, Tally};
 use crate::process;
 
-/// Runs every test of the workspace, the slow ones only when asked, and adds what came of it.
-pub(crate) fn tests(root: &Path, slow: bool, tally: &mut Tally) -> Result<()> {
-    let mut sum = pass(root, &[])?;
-    let names: Vec<String> = sum
-        .skipped
-        .iter()
-        .filter(|skip| skip.why.starts_with("slow"))
-        .map(|skip| skip.name.clone())
-        .collect();
-    if slow && !names.is_empty() {
-        sum.skipped.retain(|skip| !names.contains(&skip.name));
-        sum.absorb(pass(root, &names)?);
-    }
-    tally.absorb(sum);
-    Ok(())
-}
-
-/// One run of `cargo test`: of everything, or of these ignored tests.
-fn pass(root: &Path, ignored: &[String]) -> Result<Tally> {
-    let mut command = process::cargo();
-    command.args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]).current_dir(root);
-    if !ignored.is_empty() {
-        command.args(["--ignored", "--exact"]).args(ignored);
-    }
-    println!("test      {}", process::shown(&command));
+/// Runs a command that runs tests, and adds what they say; `close` gets each binary's lines and sum.
+pub(super) fn heard(command: &mut Command, close: &dyn Fn(&[String], &Tally)) -> Result<Tally> {
     let mut child = command
         .env("PATH", process::path_with_sbin())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .with_context(|| format!("cannot start {}", process::shown(&command)))?;
+        .with_context(|| format!("cannot start {}", process::shown(command)))?;
     let output = BufReader::new(child.stdout.take().context("stdout was asked to be piped")?);
     let mut sum = Tally::default();
     let mut binary = Binary::default();
+    let mut end = |binary: Binary| {
+        let lines = binary.lines.clone();
+        let one = binary.finish();
+        close(&lines, &one);
+        sum.absorb(one);
+    };
     for line in output.split(b'\n') {
-        let line = line.context("cannot read what cargo test says")?;
+        let line = line.context("cannot read what the tests say")?;
         let line = String::from_utf8_lossy(&line).into_owned();
         if line.starts_with("running ") && binary.is_open() {
-            close(&mut sum, std::mem::take(&mut binary));
+            end(std::mem::take(&mut binary));
         }
         binary.hear(line);
         if binary.result.is_some() {
-            close(&mut sum, std::mem::take(&mut binary));
+            end(std::mem::take(&mut binary));
         }
     }
     if binary.is_open() {
-        close(&mut sum, binary);
+        end(binary);
     }
     if !child.wait()?.success() && sum.failed.is_empty() {
-        sum.failed.push("cargo test: it failed before or between the tests; see above".to_owned());
+        sum.failed
+            .push(format!("{}: it failed before or between the tests; see above", process::shown(command)));
     }
     Ok(sum)
-}
-
-/// Prints what a binary did, in full when something failed, and adds it.
-fn close(sum: &mut Tally, binary: Binary) {
-    let heard = binary.lines.join("\n");
-    let one = binary.finish();
-    if !one.failed.is_empty() {
-        println!("{heard}");
-    }
-    if one != Tally::default() {
-        println!("          {one}");
-    }
-    sum.absorb(one);
 }
 
 /// Which part of a test binary's output a line is in.
@@ -187,7 +157,7 @@ fn counts(result: &str) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
-    fn heard(text: &str) -> Tally {
+    fn summed(text: &str) -> Tally {
         let mut binary = Binary::default();
         text.lines().for_each(|line| binary.hear(line.to_owned()));
         binary.finish()
@@ -195,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_test_that_skips_itself_did_not_pass() {
-        let tally = heard(
+        let tally = summed(
             "running 4 tests\ntest a ... ok\ntest b ... ok\ntest c ... ignored, slow: an hour\n\
              test d ... ignored, helper: the load of a\n\nsuccesses:\n\n\
              ---- b stdout ----\nSKIPPED b: no fio\nSKIPPED b: no fio either\n\n\nsuccesses:\n    a\n    b\n\n\
@@ -207,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_test_that_fails_after_a_skip_mark_has_failed() {
-        let tally = heard(
+        let tally = summed(
             "running 1 test\ntest a ... FAILED\n\nsuccesses:\n\nsuccesses:\n\nfailures:\n\n---- a stdout ----\n\
              SKIPPED a: half of it\nthread 'a' panicked\n\n\nfailures:\n    a\n\n\
              test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
@@ -217,12 +187,12 @@ mod tests {
 
     #[test]
     fn a_binary_that_dies_is_a_failure() {
-        assert_eq!(heard("running 2 tests\ntest a ... ok").failed.len(), 1);
+        assert_eq!(summed("running 2 tests\ntest a ... ok").failed.len(), 1);
     }
 
     #[test]
     fn a_failure_whose_name_was_lost_still_counts() {
-        let tally = heard(
+        let tally = summed(
             "running 1 test\ntest a ... noise\nFAILED\ntest result: FAILED. 4 passed; 1 failed; 0 ignored",
         );
         assert_eq!((tally.passed, tally.failed.len()), (4, 1));

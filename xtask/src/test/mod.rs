@@ -1,6 +1,6 @@
 //! Does everything hold? Set-up, check, then every test of the workspace, summed in one line.
 //!
-//!   setup ──► check (5 chores) ──► cargo test --workspace (units, commands, conformance)
+//!   setup ──► check (5 chores) ──► every test binary, two at a time; what measures time alone; examples in docs
 //!                                   └──► benchmarks, rehearsed ──► N passed, N failed, N skipped
 //!
 //! A test says on its own output `SKIPPED name: why` when the machine lacks what it needs; it then counts as skipped, not
@@ -8,22 +8,29 @@
 //! and the thread sanitizer, feeds damaged files to every reader for an hour each, and counts mutants that no test notices. A test that only serves others, as their load, is marked `#[ignore = "helper: .."]` and is not counted.
 
 mod cargo;
+mod changed;
+mod lanes;
+mod programs;
 mod tally;
 mod watched;
 
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::chore::Finished;
-use crate::{bench, check, fuzz, mutants, setup, tree};
+use crate::{bench, check, fuzz, mutants, process, setup, tree};
 use tally::{Skip, Tally};
 
-/// `cargo xtask test [--slow] [--no-setup]`; true when nothing failed.
+/// `cargo xtask test [--slow] [--no-setup] [--changed]`; true when nothing failed.
 pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
-    let known = ["--slow", "--no-setup"];
+    let known = ["--slow", "--no-setup", "--changed"];
     if let Some(odd) = arguments.iter().find(|argument| !known.contains(&argument.as_str())) {
         anyhow::bail!("`{odd}` is not known here; there are {}", known.join(" and "));
+    }
+    if arguments.iter().any(|argument| argument == "--changed") {
+        return of_the_change(&tree::root());
     }
     let began = Instant::now();
     let mut tally = Tally::default();
@@ -34,7 +41,7 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
         count(&mut tally, &format!("check {name}"), &finished);
     }
     let slow = arguments.iter().any(|argument| argument == "--slow");
-    cargo::tests(&tree::root(), slow, &mut tally)?;
+    tally.absorb(all(&tree::root(), slow)?);
     let watched = if slow { watched::each(&tree::root()) } else { Vec::new() };
     for (name, finished) in watched {
         count(&mut tally, name, &finished);
@@ -52,6 +59,36 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
     }
     println!("\n{}took {} s", tally.notes(), began.elapsed().as_secs());
     println!("{tally}");
+    Ok(tally.failed.is_empty())
+}
+
+/// Every test of the workspace, the slow ones only when asked.
+fn all(root: &Path, slow: bool) -> Result<Tally> {
+    let programs = programs::built(root)?;
+    let before = programs::times(root);
+    let (mut sum, times) = lanes::run(&programs, &[], &before)?;
+    programs::keep(root, &times)?;
+    let mut examples = process::cargo();
+    examples.args(["test", "--workspace", "--doc", "--", "--show-output"]).current_dir(root);
+    sum.absorb(cargo::heard(&mut examples, &|lines, one| lanes::tell("examples", lines, one, 0))?);
+    let is_slow = |skip: &&Skip| skip.why.starts_with("slow");
+    let names: Vec<String> = sum.skipped.iter().filter(is_slow).map(|skip| skip.name.clone()).collect();
+    if slow && !names.is_empty() {
+        sum.skipped.retain(|skip| !names.contains(&skip.name));
+        sum.absorb(lanes::run(&programs, &names, &before)?.0);
+    }
+    Ok(sum)
+}
+
+/// Those of what was changed since the last commit, for about a minute.
+fn of_the_change(root: &Path) -> Result<bool> {
+    let (times, paths) = (programs::times(root), changed::paths(root)?);
+    let chosen = changed::choose(programs::built(root)?, &paths, &times);
+    let (tally, _) = lanes::run(&chosen.now, &[], &times)?;
+    for program in &chosen.later {
+        println!("later     {}: for `make test`", program.name);
+    }
+    println!("\n{}{tally}, of {} changed files", tally.notes(), paths.len());
     Ok(tally.failed.is_empty())
 }
 

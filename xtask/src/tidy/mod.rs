@@ -3,6 +3,7 @@
 //! One file per family of rules; a rule is a pure function from the tree to findings, and the families are listed in
 //! `RULES`. Length of functions, `unwrap` and `todo!` are clippy's business (root `Cargo.toml`, `clippy.toml`).
 
+mod arrows;
 mod dependencies;
 mod length;
 mod reach;
@@ -29,6 +30,7 @@ const RULES: &[Rule] = &[
     reach::dead_scripts,
     dependencies::without_reason,
     dependencies::unused,
+    arrows::not_as_drawn,
 ];
 
 /// Applies every rule.

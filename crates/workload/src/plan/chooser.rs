@@ -103,6 +103,21 @@ impl Chooser {
         Ok(())
     }
 
+    /// Where all go one way, that way, and the length of each hundredth of the draws. Behind them are as many as a mask needs.
+    pub(super) fn one_way(&self) -> Option<(u8, [u32; 128])> {
+        let mut used = (0..3u8).filter(|&direction| !self.lengths[usize::from(direction)].is_empty());
+        let (direction, None) = (used.next()?, used.next()) else { return None };
+        let mut lengths = [0; 128];
+        lengths[..100].copy_from_slice(&self.lengths[usize::from(direction)]);
+        Some((direction, lengths))
+    }
+
+    /// The length of a draw among them: as [`Chooser::draw`] takes it.
+    #[inline]
+    pub(super) fn length_of(lengths: &[u32; 128], bits: u64) -> u32 {
+        lengths[(((bits & (WHOLE - 1)) * 100) >> 32) as usize & 127]
+    }
+
     #[inline]
     pub(super) fn trims_before_writes(&self) -> bool {
         self.trims_before_writes
@@ -125,13 +140,22 @@ impl Chooser {
             ops.extend_from_slice(&self.templates[..next]);
             missing -= next;
         }
-        if self.only.is_none() {
-            let [read, write] = self.directions;
+        if self.only.is_some() {
+            return;
+        }
+        // In a register; through the reference each number would be stored and loaded again.
+        let (mut here, [read, write]) = (rng.clone(), self.directions);
+        if write == WHOLE {
             for op in &mut ops[old..] {
-                let bits = rng.next_u64() >> 32;
+                op.direction = u8::from(here.next_u64() >> 32 >= read);
+            }
+        } else {
+            for op in &mut ops[old..] {
+                let bits = here.next_u64() >> 32;
                 op.direction = u8::from(bits >= read) + u8::from(bits >= write);
             }
         }
+        *rng = here;
     }
 
     pub(super) fn smallest(&self) -> u32 {

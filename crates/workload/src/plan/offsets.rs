@@ -113,12 +113,12 @@ impl Skewed {
         };
         for chunk in ops.chunks_mut(LANES) {
             let mut blocks = [0; LANES];
-            for block in blocks.iter_mut().take(chunk.len()) {
+            for block in &mut blocks[..chunk.len()] {
                 *block = self.envelope.draw(rng) as u32;
             }
             scatter.places(&mut blocks);
-            for (op, block) in chunk.iter_mut().zip(blocks) {
-                op.offset = start + self.unit * u64::from(block);
+            for (op, block) in chunk.iter_mut().zip(&blocks) {
+                op.offset = start + self.unit * u64::from(*block);
             }
         }
     }

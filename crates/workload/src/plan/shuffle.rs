@@ -10,6 +10,7 @@
 
 use crate::Rng;
 use crate::rng::stir;
+use crate::sys;
 
 /// Visits 0..count in a scattered order.
 #[derive(Clone, Debug)]
@@ -20,13 +21,13 @@ pub(super) struct Shuffle {
     keys: [u64; 3],
     counter: u64,
     /// The next ones, scattered ahead, of which `given..ready` are still to come.
-    lanes: [u32; LANES],
+    lanes: Lanes,
     given: usize,
     ready: usize,
 }
 
 /// Blocks scattered together.
-pub(super) const LANES: usize = 64;
+pub(crate) const LANES: usize = 64;
 
 const ODD: [u64; 3] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0x9e37_79b9_7f4a_7c15];
 const _: () = assert!(ODD[0] & ODD[1] & ODD[2] & 1 == 1);
@@ -87,7 +88,7 @@ impl Shuffle {
             *lane = counter.wrapping_add(step) & mask;
         }
         self.counter = (self.counter + LANES as u64) & self.mask;
-        scatter_lanes(self.keys, (mask, self.shift), &mut self.lanes);
+        sys::scatter(&self.steps(), &mut self.lanes);
         (self.given, self.ready) = (0, LANES);
         if self.count <= self.mask {
             let (count, mut kept) = (self.count as u32, 0);
@@ -102,13 +103,17 @@ impl Shuffle {
     }
 
     /// [`Shuffle::place`] of these blocks, which have 32 bits.
-    pub(super) fn places(&self, blocks: &mut [u32; LANES]) {
-        scatter_lanes(self.keys, (self.mask as u32, self.shift), blocks);
+    pub(super) fn places(&self, blocks: &mut Lanes) {
+        sys::scatter(&self.steps(), blocks);
         if self.count <= self.mask {
             for block in blocks.iter_mut().filter(|block| u64::from(**block) >= self.count) {
                 *block = self.place(u64::from(*block)) as u32;
             }
         }
+    }
+
+    fn steps(&self) -> Steps {
+        Steps { keys: self.keys, mask: self.mask as u32, shift: self.shift }
     }
 
     /// The place of `block` in the order: a bijection of 0..count.
@@ -134,14 +139,27 @@ impl Shuffle {
     }
 }
 
-/// [`Shuffle::scatter_in_range`] of many, by a mask of at most 32 bits.
+/// Blocks that are scattered together.
+pub(crate) type Lanes = [u32; LANES];
+
+/// What scatters them, by a mask of at most 32 bits.
+pub(crate) struct Steps {
+    pub(crate) keys: [u64; 3],
+    pub(crate) mask: u32,
+    pub(crate) shift: u32,
+}
+
+/// [`Shuffle::scatter_in_range`] of many.
 #[inline]
-fn scatter_lanes(keys: [u64; 3], (mask, shift): (u32, u32), lanes: &mut [u32; LANES]) {
-    for (key, odd) in keys.into_iter().zip(ODD) {
-        for lane in &mut *lanes {
-            let x = (*lane ^ key as u32).wrapping_mul(odd as u32) & mask;
-            *lane = x ^ (x >> shift);
+pub(crate) fn scatter_each(steps: &Steps, lanes: &mut Lanes) {
+    let &Steps { keys, mask, shift } = steps;
+    for lane in lanes {
+        let mut x = *lane;
+        for (key, odd) in keys.into_iter().zip(ODD) {
+            x = (x ^ key as u32).wrapping_mul(odd as u32) & mask;
+            x ^= x >> shift;
         }
+        *lane = x;
     }
 }
 

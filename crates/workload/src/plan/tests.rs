@@ -349,6 +349,30 @@ fn a_seed_and_thread_reproduce_the_operations_whatever_the_batch() {
     }
 }
 
+/// What is drawn in a tight loop is what the plan draws one by one, to the bit.
+#[test]
+fn the_tight_loops_draw_what_one_by_one_draws() {
+    let sizes = vec![(Bytes(4096), 60), (Bytes(8192), 30), (Bytes(65_536), 10)];
+    let split = BlockSizes { read: sizes.clone(), write: sizes.clone(), trim: sizes };
+    let thirds = Mix { read: 34, write: 33, trim: 33 };
+    for (mix, block_sizes) in [
+        (Mix::reads(100), split.clone()),
+        (Mix::reads(0), split.clone()),
+        (Mix::reads(70), split),
+        (Mix::reads(70), BlockSizes::all(Bytes(4096))),
+        (thirds, BlockSizes::all(Bytes(4096))),
+    ] {
+        for access in [random(Distribution::Uniform), random(Distribution::Zipf { theta: 1.1 })] {
+            let job = Job { mix, access, block_sizes: block_sizes.clone(), seed: 3, ..Job::default() };
+            let (mut tight, mut single) = (plan(&job, 10_000), plan(&job, 10_000));
+            let mut ops = Vec::new();
+            let _more = tight.fill(&mut ops, 1_000);
+            let drawn: Vec<Op> = (0..1_000).map_while(|_| single.next()).collect();
+            assert_eq!(ops, drawn, "{job:?}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_planned_is_refused() {
     let small = Plan::new(&Job::default(), Region { offset: 0, length: 4095 }, 1, 0);

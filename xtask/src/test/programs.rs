@@ -1,0 +1,118 @@
+//! Which test binaries are there, and how does one run? Cargo builds and names them; we run them, so that two can run at a time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::process;
+
+/// A test binary.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Program {
+    /// `iostack-stats`, or `iostack-engine memory` of a file in `tests/`.
+    pub(super) name: String,
+    /// The crate's folder, in which its tests run.
+    pub(super) folder: PathBuf,
+    file: PathBuf,
+}
+
+impl Program {
+    /// Runs its tests: all but the slow ones, or these slow ones alone.
+    pub(super) fn command(&self, slow: &[String]) -> Command {
+        let mut command = Command::new(&self.file);
+        command.arg("--show-output").current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        if !slow.is_empty() {
+            command.args(["--ignored", "--exact"]).args(slow);
+        }
+        command
+    }
+
+    #[cfg(test)]
+    pub(super) fn named(name: &str) -> Program {
+        Program { name: name.to_owned(), folder: PathBuf::new(), file: PathBuf::new() }
+    }
+}
+
+/// Builds every test of the workspace: the binaries, by name.
+pub(super) fn built(root: &Path) -> Result<Vec<Program>> {
+    let mut command = process::cargo();
+    command.args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
+    println!("test      {}", process::shown(&command));
+    let output = command
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start {}", process::shown(&command)))?;
+    anyhow::ensure!(output.status.success(), "the tests cannot be built; see above");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut programs: Vec<Program> = said.lines().filter_map(program).collect();
+    programs.sort();
+    Ok(programs)
+}
+
+/// A line of cargo's about a test binary that it has built.
+fn program(line: &str) -> Option<Program> {
+    let said: Value = serde_json::from_str(line).ok()?;
+    if said["reason"] != "compiler-artifact" || said["profile"]["test"] != true {
+        return None;
+    }
+    let file = PathBuf::from(said["executable"].as_str()?);
+    let folder = Path::new(said["manifest_path"].as_str()?).parent()?.to_owned();
+    let crate_name = folder.file_name()?.to_string_lossy();
+    let package = if crate_name == "xtask" || crate_name == "iostack" {
+        crate_name.into_owned()
+    } else {
+        format!("iostack-{crate_name}")
+    };
+    let is_unit = said["target"]["kind"].as_array()?.iter().any(|kind| kind == "lib" || kind == "bin");
+    let name = if is_unit { package } else { format!("{package} {}", said["target"]["name"].as_str()?) };
+    Some(Program { name, folder, file })
+}
+
+/// Seconds that each binary took when all ran last.
+pub(super) type Times = BTreeMap<String, f64>;
+
+/// Those of the last whole run; none in a fresh clone.
+pub(super) fn times(root: &Path) -> Times {
+    let text = std::fs::read_to_string(root.join(TIMES)).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Keeps them for the next run.
+pub(super) fn keep(root: &Path, times: &Times) -> Result<()> {
+    let text = serde_json::to_string_pretty(times).context("names and numbers")?;
+    std::fs::write(root.join(TIMES), text).with_context(|| format!("cannot write {TIMES}"))
+}
+
+const TIMES: &str = "target/test-times.json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(kind: &str, test: bool) -> String {
+        serde_json::json!({
+            "reason": "compiler-artifact", "manifest_path": "/w/crates/engine/Cargo.toml", "executable": "/w/t/memory-1",
+            "target": {"kind": [kind], "name": "memory"}, "profile": {"test": test},
+        })
+        .to_string()
+    }
+
+    #[test]
+    fn a_test_binary_has_its_crates_name_and_its_own() {
+        assert_eq!(
+            program(&line("test", true)).map(|program| program.name).as_deref(),
+            Some("iostack-engine memory")
+        );
+        assert_eq!(
+            program(&line("lib", true)).map(|program| program.name).as_deref(),
+            Some("iostack-engine")
+        );
+        assert_eq!(program(&line("example", false)), None);
+        assert_eq!(program("Compiling"), None);
+    }
+}
