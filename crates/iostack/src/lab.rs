@@ -9,7 +9,7 @@ use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
-use iostack_model::{Caveat, Job, OutcomeFile, Target, TargetKind};
+use iostack_model::{Caveat, Job, OutcomeFile, TargetKind, TargetName};
 use serde::{Deserialize, Serialize};
 
 use crate::merging;
@@ -197,7 +197,7 @@ fn travel(
     let read = |value| serde_json::from_value(value).context("the guest's outcome cannot be read");
     let mut files: Vec<OutcomeFile> = given.into_iter().map(read).collect::<Result<_, _>>()?;
     for outcome in files.iter_mut().flat_map(|file| &mut file.outcomes) {
-        outcome.target = Target { kind: TargetKind::Lab, path: request.device.clone().into() };
+        outcome.target = TargetName { kind: TargetKind::Lab, path: request.device.clone().into() };
         // The lab's clock is its own, and said by its own doubt.
         outcome.caveats.retain(|doubt| !matches!(doubt, Caveat::ClockNotInvariant { .. }));
         outcome.caveats.insert(0, caveat(request, &booted.release));
@@ -224,8 +224,8 @@ pub(crate) fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), St
     }
     let order: Order = serde_json::from_value(order.clone()).map_err(|error| error.to_string())?;
     let target = match &ready.folder {
-        Some(folder) => Target { kind: TargetKind::Directory, path: folder.clone() },
-        None => Target { kind: TargetKind::Block, path: ready.path.clone() },
+        Some(folder) => TargetName { kind: TargetKind::Directory, path: folder.clone() },
+        None => TargetName { kind: TargetKind::Block, path: ready.path.clone() },
     };
     let wanted = Wanted {
         stages: order.stages,

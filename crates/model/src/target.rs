@@ -21,10 +21,10 @@ pub enum TargetKind {
     Lab,
 }
 
-/// What answers a job. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`,
+/// How what answers is called, and what it is. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`,
 /// `lab:NAME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
+pub struct TargetName {
     /// What it is.
     pub kind: TargetKind,
     /// Where it is, absolute; of a simulated device or one of the lab its name.
@@ -37,7 +37,7 @@ pub(crate) fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::O
     serializer.collect_str(&path.display())
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for TargetName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             TargetKind::Directory => "directory",

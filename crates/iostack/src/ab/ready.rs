@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use iostack_engine::{Control, Work};
 use iostack_host::{Journal, SettingGuard};
-use iostack_model::{Job, Nanos, Outcome, Storage, Target, TargetKind};
+use iostack_model::{Job, Nanos, Outcome, Storage, TargetKind, TargetName};
 use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::Sheet;
 
@@ -55,10 +55,10 @@ pub(crate) fn ready(side: &Side, ground: &mut Ground<'_>, talk: &Talk) -> anyhow
 
 impl Ready {
     /// What answers.
-    pub(crate) fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> TargetName {
         match self {
             Ready::Real { works, .. } => works[0].target.clone(),
-            Ready::Simulated { device, .. } => Target { kind: TargetKind::Sim, path: device.into() },
+            Ready::Simulated { device, .. } => TargetName { kind: TargetKind::Sim, path: device.into() },
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail, ensure};
 use iostack_host::Effort;
 use iostack_merge::Policy;
-use iostack_model::{Bytes, Direction, MergeReport, Nanos, Target, TargetKind};
+use iostack_model::{Bytes, Direction, MergeReport, Nanos, TargetKind, TargetName};
 
 use crate::check::fill;
 use crate::check::place::{self, Explored, Wishes};
@@ -184,7 +184,7 @@ fn real(args: &MergeArgs, talk: &Talk) -> anyhow::Result<MergeReport> {
 }
 
 /// What exists is written to only when both flags say so.
-fn refuse_writes(args: &MergeArgs, target: &Target) -> anyhow::Result<()> {
+fn refuse_writes(args: &MergeArgs, target: &TargetName) -> anyhow::Result<()> {
     let exists = target.kind != TargetKind::Directory;
     if exists && args.write && !args.destroy_data {
         bail!(

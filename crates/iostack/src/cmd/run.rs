@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use iostack_engine::{Control, Work};
-use iostack_model::{Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Target};
+use iostack_model::{Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, TargetName};
 
 use crate::exit::Ended;
 use crate::job::files::{self, Ground};
@@ -183,7 +183,7 @@ fn on_target(args: &RunArgs, jobs: &[Job], wanted: Wanted, talk: &Talk) -> anyho
     }
     args.sim.refuse_on_real()?;
     args.lab.refuse_elsewhere()?;
-    let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
+    let on: Option<TargetName> = args.on.as_deref().map(target).transpose()?;
     let live = |text: &str| talk.live(text);
     let live = talk.is_live().then_some(&live as &(dyn Fn(&str) + Sync));
     run_jobs(jobs.to_vec(), on.as_ref(), args.destroy_data, wanted, live, &|text| talk.say(text))
@@ -192,7 +192,7 @@ fn on_target(args: &RunArgs, jobs: &[Job], wanted: Wanted, talk: &Talk) -> anyho
 /// Runs jobs on a real target: `live` gets the line of progress, `say` what is worth knowing.
 pub(crate) fn run_jobs(
     jobs: Vec<Job>,
-    on: Option<&Target>,
+    on: Option<&TargetName>,
     destroy_data: bool,
     wanted: Wanted,
     live: Option<&(dyn Fn(&str) + Sync)>,
@@ -255,14 +255,14 @@ fn run_together(
 }
 
 /// A target that exists, or a file that is to be made in a directory that exists.
-pub(crate) fn target(typed: &OsStr) -> anyhow::Result<Target> {
+pub(crate) fn target(typed: &OsStr) -> anyhow::Result<TargetName> {
     let bare = typed.as_bytes().strip_prefix(b"file:").map_or(typed, OsStr::from_bytes);
     let path = std::path::absolute(bare)?;
     let new_file = !bare.as_bytes().contains(&b':')
         && !path.exists()
         && path.parent().is_some_and(std::path::Path::is_dir);
     if new_file {
-        return Ok(Target { kind: iostack_model::TargetKind::File, path });
+        return Ok(TargetName { kind: iostack_model::TargetKind::File, path });
     }
     Ok(iostack_host::resolve(typed)?)
 }

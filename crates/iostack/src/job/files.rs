@@ -10,19 +10,19 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use iostack_engine::{Control, Work};
 use iostack_host::Held;
-use iostack_model::{Amount, Bytes, Job, Storage, Target, TargetKind, VerifyMode};
+use iostack_model::{Amount, Bytes, Job, Storage, TargetKind, TargetName, VerifyMode};
 
 /// Files by thread, and what they are.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     /// What is reported as the target; of a file that the job names, what it is shows when it is opened.
-    pub(crate) target: Target,
+    pub(crate) target: TargetName,
     /// Files of each thread.
     pub(crate) files: Vec<Vec<PathBuf>>,
 }
 
 /// Names the files of `job`: on the target the user gave, else where the job says.
-pub(crate) fn place(job: &Job, on: Option<&Target>) -> anyhow::Result<Placement> {
+pub(crate) fn place(job: &Job, on: Option<&TargetName>) -> anyhow::Result<Placement> {
     if let Some(target) = on {
         let files = match target.kind {
             TargetKind::Directory => own_files(job, &target.path),
@@ -40,13 +40,13 @@ pub(crate) fn place(job: &Job, on: Option<&Target>) -> anyhow::Result<Placement>
                 job.name
             );
         }
-        let target = Target { kind: TargetKind::Directory, path: std::path::absolute(&directory)? };
+        let target = TargetName { kind: TargetKind::Directory, path: std::path::absolute(&directory)? };
         let files = own_files(job, &target.path);
         return Ok(Placement { target, files });
     }
     let paths: Vec<PathBuf> =
         job.files.iter().map(|file| std::path::absolute(directory.join(file))).collect::<Result<_, _>>()?;
-    let target = Target { kind: TargetKind::File, path: paths[0].clone() };
+    let target = TargetName { kind: TargetKind::File, path: paths[0].clone() };
     Ok(Placement { target, files: shared(job, paths) })
 }
 
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn each_thread_gets_its_own_files_in_a_directory() {
         let job = Job { name: "a/b".into(), threads: 2, file_count: 2, ..Job::default() };
-        let on = Target { kind: TargetKind::Directory, path: "/d".into() };
+        let on = TargetName { kind: TargetKind::Directory, path: "/d".into() };
         let placement = place(&job, Some(&on)).expect("a directory");
         assert_eq!(placement.files[1], [PathBuf::from("/d/a-b.1.0"), PathBuf::from("/d/a-b.1.1")]);
     }
