@@ -2,7 +2,7 @@
 //!
 //!   job ──► target ──► outcome (+ caveats)
 //!
-//! A [`Job`] says what to ask of storage, a [`TargetName`] says what answers, an [`Outcome`] is what came of it, and each
+//! A [`Job`] says what to ask of storage, a [`Target`] is what answers, an [`Outcome`] is what came of it, and each
 //! [`Caveat`] is one reason to doubt it. Every other crate speaks in these words. Nothing here does I/O.
 //!
 //! Start reading at [`Job`], then [`Outcome`].
@@ -30,6 +30,7 @@ mod repro;
 mod stages;
 mod sweep;
 mod target;
+mod target_name;
 mod timeline;
 mod units;
 mod weight;
@@ -75,7 +76,8 @@ pub use repro::{
 };
 pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
-pub use target::{TargetKind, TargetName};
+pub use target::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
+pub use target_name::{TargetKind, TargetName};
 pub use timeline::TimelineSpan;
 pub use units::{Bytes, Nanos, ParseUnitError};
 pub use weight::Weight;

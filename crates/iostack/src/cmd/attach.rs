@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use iostack_model::{Ladder, Nanos};
+use iostack_attribute::classify::Rules;
+use iostack_model::{Ladder, Nanos, Wanted};
 
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
 use crate::save;
 use crate::talk::{self, Talk};
-use crate::trace::Wanted;
 
 /// The live view is redrawn this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(500);
@@ -31,10 +31,10 @@ pub(crate) struct Pictures<T> {
 }
 
 /// Runs a load of our own, looked at, and prints its pictures.
-pub(crate) fn load(args: &RunArgs, wanted: Wanted) -> anyhow::Result<Ended> {
+pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     run::refuse_existing(args)?;
-    let ran = run::execute(args, wanted, &talk)?;
+    let ran = run::execute(args, wanted, rules, &talk)?;
     talk.clear();
     run::write(args, &ran, &talk, iostack_report::text::outcome)
 }

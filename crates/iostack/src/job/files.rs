@@ -12,6 +12,8 @@ use iostack_engine::{Control, Work};
 use iostack_host::Held;
 use iostack_model::{Amount, Bytes, Job, Storage, TargetKind, TargetName, VerifyMode};
 
+use crate::target::AllHeld;
+
 /// Files by thread, and what they are.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
@@ -73,33 +75,25 @@ fn needed(job: &Job) -> Option<Bytes> {
     Some(Bytes(size.0 / files) + offset + increments)
 }
 
-/// What the jobs of one command stand on.
+/// What jobs that run together stand on.
 pub(crate) struct Ground<'a> {
     /// `--destroy-data`.
     destroy_data: bool,
     /// How laying out is watched and stopped.
     control: &'a Control<'a>,
-    /// Files laid out since they were last told of, with their size.
+    /// Files laid out, with their size.
     pub(crate) made: Vec<(PathBuf, Bytes)>,
-    /// Every file and device in use, each once: a device is claimed until all is over.
-    held: Vec<Arc<Held>>,
+    held: &'a AllHeld,
 }
 
 impl<'a> Ground<'a> {
-    pub(crate) fn new(destroy_data: bool, control: &'a Control<'a>) -> Ground<'a> {
+    pub(crate) fn new(destroy_data: bool, control: &'a Control<'a>, held: &'a AllHeld) -> Ground<'a> {
         iostack_engine::allow_many_files();
-        Ground { destroy_data, control, made: Vec::new(), held: Vec::new() }
+        Ground { destroy_data, control, made: Vec::new(), held }
     }
 
     /// Makes, extends or refuses the files; nothing that exists is written over without `destroy_data`.
     pub(crate) fn prepare(&mut self, job: &Job, placement: Placement) -> anyhow::Result<Work> {
-        if let Some(app) = &job.app {
-            bail!(
-                "job `{}`: app={} runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
-                job.name,
-                app.name()
-            );
-        }
         let Placement { mut target, files: names } = placement;
         let mut paths: Vec<&PathBuf> = names.iter().flatten().collect();
         paths.sort();
@@ -148,12 +142,13 @@ impl<'a> Ground<'a> {
     }
 
     /// The one that is held already, where this is the same.
-    fn once(&mut self, held: Held) -> Arc<Held> {
-        if let Some(known) = self.held.iter().find(|known| known.is_same(&held)) {
+    fn once(&self, held: Held) -> Arc<Held> {
+        let mut all = self.held.borrow_mut();
+        if let Some(known) = all.iter().find(|known| known.is_same(&held)) {
             return Arc::clone(known);
         }
         let held = Arc::new(held);
-        self.held.push(Arc::clone(&held));
+        all.push(Arc::clone(&held));
         held
     }
 
