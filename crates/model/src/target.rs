@@ -128,16 +128,25 @@ pub trait Audience: Sync {
     fn stop(&self) -> &AtomicBool;
 
     /// Somebody looks at [`Audience::progress`].
-    fn watches(&self) -> bool;
+    fn watches(&self) -> bool {
+        false
+    }
 
     /// How far it is.
-    fn progress(&self, progress: &Progress);
+    fn progress(&self, _: &Progress) {}
 
     /// Something worth knowing.
-    fn say(&self, line: &str);
+    fn say(&self, _: &str) {}
 
     /// Something to worry about.
-    fn warn(&self, line: &str);
+    fn warn(&self, _: &str) {}
+}
+
+/// A flag alone ends a run, and nobody hears of it.
+impl Audience for AtomicBool {
+    fn stop(&self) -> &AtomicBool {
+        self
+    }
 }
 
 /// Jobs of a target that has nothing to prepare.

@@ -4,9 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use iostack_host::{Journal, SettingGuard};
-use iostack_model::{
-    Audience, Nanos, Outcome, Prepared, Progress, RunClock, Storage, TargetKind, TargetName, Wanted,
-};
+use iostack_model::{Nanos, Outcome, Prepared, RunClock, Storage, TargetKind, TargetName, Wanted};
 
 use super::sides::Side;
 use crate::talk::Talk;
@@ -63,7 +61,7 @@ impl Ready<'_> {
         (kind == TargetKind::Sim).then(|| path.display().to_string())
     }
 
-    /// One run; what the seed decides is decided anew.
+    /// One run, of which nobody hears: they are short and many. What the seed decides is decided anew.
     pub(crate) fn run(
         &self,
         seed: u64,
@@ -71,34 +69,13 @@ impl Ready<'_> {
         stop: &AtomicBool,
     ) -> anyhow::Result<Vec<Outcome>> {
         let _guard = self.scheduler.as_ref().map(|named| switch(named, journal)).transpose()?;
-        self.prepared.run(Some(seed), Wanted::default(), &Unheard { stop })
+        self.prepared.run(Some(seed), Wanted::default(), stop)
     }
 }
 
 fn switch((device, name): &(String, String), journal: Option<&Journal>) -> anyhow::Result<SettingGuard> {
     let journal = journal.context("a changed scheduler cannot be noted anywhere, so none is changed")?;
     Ok(iostack_host::set_scheduler(device, name, journal)?)
-}
-
-/// Of single runs nobody hears: they are short and many.
-struct Unheard<'a> {
-    stop: &'a AtomicBool,
-}
-
-impl Audience for Unheard<'_> {
-    fn stop(&self) -> &AtomicBool {
-        self.stop
-    }
-
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn progress(&self, _: &Progress) {}
-
-    fn say(&self, _: &str) {}
-
-    fn warn(&self, _: &str) {}
 }
 
 /// Nanoseconds since.

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &LayersArgs) -> anyhow::Result<Ended> {
     match (args.pid, args.machine) {
         (Some(pid), _) => look(args, rules, Subject::Process { pid }, "--pid"),
         (None, true) => look(args, rules, Subject::Machine, "--machine"),
-        (None, false) => attach::load(&args.run, wanted, rules),
+        (None, false) => run::load(&args.run, wanted, rules),
     }
 }
 

@@ -89,11 +89,16 @@ impl RunArgs {
 
 /// Runs and prints. Exit 1 when I/Os failed or data did not verify.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
+    load(args, args.wanted(), None)
+}
+
+/// Runs all jobs, looked at as `wanted`, and prints. `rules` give functions their layers.
+pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     refuse_existing(args)?;
-    let ran = execute(args, args.wanted(), None, &talk)?;
+    let ran = execute(args, wanted, rules, &talk)?;
     talk.clear();
-    write(args, &ran, &talk, iostack_report::text::outcome)
+    write(args, &ran, &talk)
 }
 
 /// Refuses files that exist before anything is measured.
@@ -102,22 +107,17 @@ pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
 }
 
 /// What came of a run, and what was asked: logs belong to jobs that an outcome holds together.
-pub(crate) struct Ran {
-    pub(crate) file: OutcomeFile,
+struct Ran {
+    file: OutcomeFile,
     jobs: Vec<Job>,
 }
 
-/// Writes what was asked for, with `text` for people. What cannot be written does not keep the rest from being so.
-pub(crate) fn write(
-    args: &RunArgs,
-    ran: &Ran,
-    talk: &Talk,
-    text: fn(&OutcomeFile) -> String,
-) -> anyhow::Result<Ended> {
+/// Writes what was asked for. What cannot be written does not keep the rest from being so.
+fn write(args: &RunArgs, ran: &Ran, talk: &Talk) -> anyhow::Result<Ended> {
     let file = &ran.file;
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
-        Format::Text => text(file),
+        Format::Text => iostack_report::text::outcome(file),
         Format::Json => serde_json::to_string(file).context("an outcome is plain data")? + "\n",
         Format::FioJson => iostack_report::fio::json(file, false),
         Format::FioJsonPlus => iostack_report::fio::json(file, true),
@@ -140,8 +140,7 @@ pub(crate) fn write(
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }
 
-/// Runs all jobs, looked at as `wanted`.
-pub(crate) fn execute(
+fn execute(
     args: &RunArgs,
     wanted: Wanted,
     rules: Option<&'static Rules>,

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &StagesArgs) -> anyhow::Result<Ended> {
         }
         (None, None) => {
             let wanted = Wanted { stages: true, ..args.run.wanted() };
-            return attach::load(&args.run, wanted, None);
+            return run::load(&args.run, wanted, None);
         }
     };
     look(args, &subject, &storage, what)

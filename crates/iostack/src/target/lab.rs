@@ -270,10 +270,6 @@ impl Audience for Wire {
             value("progress", progress);
         }
     }
-
-    fn say(&self, _: &str) {}
-
-    fn warn(&self, _: &str) {}
 }
 
 fn value(name: &str, value: serde_json::Value) {
