@@ -13,7 +13,7 @@ use iostack_attribute::ladder;
 use iostack_attribute::layers::{LayerError, LayerTrace, Subject};
 use iostack_engine::Control;
 use iostack_model::{
-    Bytes, Carrier, Job, Ladder, LaneRequest, Layers, Nanos, Observer, Rung, Storage, Target, TargetKind,
+    Bytes, Carrier, Job, Ladder, LaneRequest, Layers, Nanos, Observer, Rung, Storage, TargetKind, TargetName,
 };
 
 const TSC_HZ: u64 = 1_000_000_000;
@@ -222,7 +222,7 @@ impl Neighbour {
         let job = Job { size: Some(iostack_model::Amount::Bytes(size)), queue_depth: 1, ..job };
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let target = Target { kind: TargetKind::File, path: path.clone() };
+        let target = TargetName { kind: TargetKind::File, path: path.clone() };
         let storage = iostack_host::storage(&path).expect("it is there");
         let thread = std::thread::spawn(move || {
             let control = Control { stop: &stopped, ..Control::none() };

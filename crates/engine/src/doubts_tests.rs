@@ -3,7 +3,7 @@
 use super::*;
 use iostack_model::{
     Arrival, Bins, BlockDevice, CpuUse, Failure, FileSystem, Flow, Interval, IntervalFlow, Job, Mix, Queue,
-    Rate, Storage, Target, TargetKind,
+    Rate, Storage, TargetKind, TargetName,
 };
 
 /// A quiet second of 10 000 reads on a device that counts the same.
@@ -22,7 +22,7 @@ fn quiet() -> (Outcome, Evidence) {
     let device = BlockDevice { name: "d0".to_owned(), queue, ..BlockDevice::default() };
     let outcome = Outcome {
         job: Job::default(),
-        target: Target { kind: TargetKind::Block, path: "/dev/d0".into() },
+        target: TargetName { kind: TargetKind::Block, path: "/dev/d0".into() },
         storage: Storage { file_system: None, devices: vec![device] },
         started_unix_ms: 0,
         elapsed: Nanos::secs(1),

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{Job, Nanos, Observer, Outcome, Phase, Progress, Storage, Target};
+use iostack_model::{Job, Nanos, Observer, Outcome, Phase, Progress, Storage, TargetName};
 
 pub use error::EngineError;
 pub use lay_out::lay_out;
@@ -58,7 +58,7 @@ pub struct Work {
     /// What is asked.
     pub job: Job,
     /// What answers.
-    pub target: Target,
+    pub target: TargetName,
     /// The storage behind it, for its counters and its doubts.
     pub storage: Storage,
     /// The files of each thread; one list per thread of the job.
@@ -106,7 +106,7 @@ pub fn run(works: &[Work], control: &Control<'_>) -> Result<Vec<Outcome>, Engine
 /// Runs one job: [`run`] with one work, on files that exist.
 pub fn run_job(
     job: &Job,
-    target: &Target,
+    target: &TargetName,
     storage: &Storage,
     files: Vec<Vec<PathBuf>>,
     control: &Control<'_>,

@@ -139,7 +139,7 @@ mod tests {
     use crate::Work;
     use crate::meter::ThreadResult;
     use iostack_host::counters::CpuCount;
-    use iostack_model::{Storage, Target, TargetKind};
+    use iostack_model::{Storage, TargetKind, TargetName};
 
     /// A clock's ticks of so many microseconds.
     fn ticks(micros: u64) -> u64 {
@@ -149,7 +149,7 @@ mod tests {
     fn work(start_delay: Nanos) -> Work {
         Work {
             job: Job { threads: 3, start_delay, ..Job::default() },
-            target: Target { kind: TargetKind::File, path: "/none".into() },
+            target: TargetName { kind: TargetKind::File, path: "/none".into() },
             storage: Storage::default(),
             files: vec![Vec::new(); 3],
         }

@@ -171,7 +171,7 @@ fn several_files_take_turns() {
     let files: Vec<_> = (0..3).map(|index| directory.file(&format!("data{index}"), MIB)).collect();
     let job = Job { mix: Mix::WRITE, data: Data::Zeroes, access: Access::Sequential, ..Job::default() };
     let target =
-        iostack_model::Target { kind: iostack_model::TargetKind::Directory, path: directory.0.clone() };
+        iostack_model::TargetName { kind: iostack_model::TargetKind::Directory, path: directory.0.clone() };
     let storage = iostack_host::storage(&directory.0).expect("it exists");
     let control = iostack_engine::Control::none();
     let outcome =

@@ -169,7 +169,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         assert!(error.contains(remedy), "{error}");
     }
     let gone = directory.0.join("gone");
-    let target = iostack_model::Target { kind: iostack_model::TargetKind::File, path: gone.clone() };
+    let target = iostack_model::TargetName { kind: iostack_model::TargetKind::File, path: gone.clone() };
     let files = vec![vec![gone]];
     let result = iostack_engine::run_job(
         &Job::default(),

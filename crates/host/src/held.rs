@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use iostack_model::{Storage, Target, TargetKind};
+use iostack_model::{Storage, TargetKind, TargetName};
 
 use crate::{HostError, marks, scratch};
 
@@ -43,7 +43,7 @@ impl Identity {
 #[derive(Debug)]
 pub struct Held {
     file: File,
-    target: Target,
+    target: TargetName,
     identity: Identity,
     /// Keeps others from mounting a block device that is written to.
     claim: OnceLock<File>,
@@ -85,7 +85,7 @@ impl Held {
         let data = file.metadata().map_err(|error| HostError::refused(path, "look at", error))?;
         let kind = kind_of(&data)
             .map_err(|found| HostError::Unsuitable { typed: path.display().to_string(), found })?;
-        let target = Target { kind, path: path.to_owned() };
+        let target = TargetName { kind, path: path.to_owned() };
         let held = Held { file, target, identity: Identity::of(&data), claim: OnceLock::new() };
         if kind == TargetKind::File && held.is_among_devices() {
             return Err(HostError::FileInDev { path: path.to_owned() });
@@ -94,7 +94,7 @@ impl Held {
     }
 
     /// What it is, by the name under which it was found.
-    pub fn target(&self) -> &Target {
+    pub fn target(&self) -> &TargetName {
         &self.target
     }
 

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use iostack_model::{Bytes, Target, TargetKind};
+use iostack_model::{Bytes, TargetKind, TargetName};
 
 use crate::held::{Held, kind_of};
 use crate::roots::{Root, number};
@@ -28,7 +28,7 @@ const NOT_REAL: [(&str, &str); 2] =
 
 /// Finds out what a typed target is. Only `file:PATH` may name something that is not there yet, in a directory that
 /// is: it will be made.
-pub fn resolve(typed: impl AsRef<OsStr>) -> Result<Target, HostError> {
+pub fn resolve(typed: impl AsRef<OsStr>) -> Result<TargetName, HostError> {
     let typed = typed.as_ref();
     let shown = &typed.to_string_lossy();
     if let Some((_, what)) = NOT_REAL.iter().find(|(prefix, _)| shown.starts_with(prefix)) {
@@ -50,7 +50,7 @@ pub fn resolve(typed: impl AsRef<OsStr>) -> Result<Target, HostError> {
     }
 }
 
-fn existing(typed: &str, wanted: Option<TargetKind>, path: PathBuf) -> Result<Target, HostError> {
+fn existing(typed: &str, wanted: Option<TargetKind>, path: PathBuf) -> Result<TargetName, HostError> {
     let data = fs::metadata(&path).map_err(|error| HostError::refused(&path, "look at", error))?;
     let found = kind_of(&data).map_err(|found| HostError::Unsuitable { typed: typed.to_owned(), found })?;
     match wanted {
@@ -58,9 +58,9 @@ fn existing(typed: &str, wanted: Option<TargetKind>, path: PathBuf) -> Result<Ta
             typed: typed.to_owned(),
             wanted: article(wanted),
             found: article(found),
-            right: Target { kind: found, path }.to_string(),
+            right: TargetName { kind: found, path }.to_string(),
         }),
-        _ => Ok(Target { kind: found, path }),
+        _ => Ok(TargetName { kind: found, path }),
     }
 }
 
@@ -69,7 +69,7 @@ fn article(kind: TargetKind) -> &'static str {
 }
 
 /// A file that does not exist, in a directory that does.
-fn new_file(path: &Path) -> Option<Target> {
+fn new_file(path: &Path) -> Option<TargetName> {
     let name = path.file_name()?;
     // A dangling link would make the file elsewhere than the name says.
     if fs::symlink_metadata(path).is_ok() {
@@ -77,7 +77,7 @@ fn new_file(path: &Path) -> Option<Target> {
     }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = fs::canonicalize(directory).ok().filter(|directory| directory.is_dir())?;
-    Some(Target { kind: TargetKind::File, path: directory.join(name) })
+    Some(TargetName { kind: TargetKind::File, path: directory.join(name) })
 }
 
 /// How many bytes a target has: a file's length, a device's capacity, the free space around a directory.

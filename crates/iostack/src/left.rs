@@ -1,6 +1,6 @@
 //! What did a run that was killed leave behind? Put right before the next one measures anything.
 
-use iostack_model::{Target, TargetKind};
+use iostack_model::{TargetKind, TargetName};
 
 /// Puts changed settings back.
 pub(crate) fn settings(say: &dyn Fn(&str)) {
@@ -10,7 +10,7 @@ pub(crate) fn settings(say: &dyn Fn(&str)) {
 }
 
 /// Removes scratch files from where the target is.
-pub(crate) fn files(target: &Target, say: &dyn Fn(&str)) {
+pub(crate) fn files(target: &TargetName, say: &dyn Fn(&str)) {
     let folder = match target.kind {
         TargetKind::Directory => Some(target.path.as_path()),
         TargetKind::File => target.path.parent(),

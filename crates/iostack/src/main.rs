@@ -9,16 +9,15 @@ mod cmd;
 mod exit;
 mod iolat;
 mod job;
-mod lab;
 mod left;
 mod merge;
 mod merging;
 mod repro;
 mod save;
-mod simulate;
 mod stored;
 mod sweep;
 mod talk;
+mod target;
 mod trace;
 mod what_if;
 
@@ -74,7 +73,7 @@ enum Command {
 
 fn main() -> std::process::ExitCode {
     if iostack_lab::guest::is_here() {
-        iostack_lab::guest::run(&lab::run_job);
+        iostack_lab::guest::run(&target::lab::run_job);
     }
     iostack_host::signals::fail_beyond_file_limit();
     let arguments = match Arguments::try_parse() {

@@ -7,10 +7,10 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use iostack_model::Nanos;
+use iostack_model::{Audience, Nanos, Progress};
 
 /// The first failure of stdout. After it nothing more is written there: half a result with a hole is worse than half.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -139,6 +139,29 @@ impl Talk {
                 lines => tell(&format!("\r\x1b[{lines}A\x1b[J")),
             }
         }
+    }
+}
+
+/// Ctrl-C ends a run; progress is a live line.
+impl Audience for Talk {
+    fn stop(&self) -> &AtomicBool {
+        iostack_host::signals::stop_flag()
+    }
+
+    fn watches(&self) -> bool {
+        self.is_live()
+    }
+
+    fn progress(&self, progress: &Progress) {
+        self.live(&iostack_report::text::live(progress));
+    }
+
+    fn say(&self, line: &str) {
+        Talk::say(self, line);
+    }
+
+    fn warn(&self, line: &str) {
+        Talk::warn(self, line);
     }
 }
 

@@ -5,27 +5,7 @@ use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::{self, LayerTrace};
 use iostack_attribute::stages::{self, StageTrace};
 use iostack_host::clock::Clock;
-use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome, Stages, Storage};
-
-/// What is to be looked at.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Wanted {
-    /// Latency by stage.
-    pub(crate) stages: bool,
-    /// Clocks by layer.
-    pub(crate) layers: bool,
-    /// Samples per second and CPU; 0 for the default.
-    pub(crate) sample_rate: u32,
-    /// Rules that give functions their layers; `None` for the built-in ones.
-    pub(crate) rules: Option<&'static Rules>,
-}
-
-impl Wanted {
-    /// True when anything is.
-    pub(crate) fn any(self) -> bool {
-        self.stages || self.layers
-    }
-}
+use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome, Stages, Storage, Wanted};
 
 /// What looks at one load. Dropped, it detaches.
 #[derive(Default)]
@@ -35,14 +15,20 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Attaches what is wanted, or refuses with the reason and the remedy.
-    pub(crate) fn attach(wanted: Wanted, storage: &Storage, ladder: &Ladder) -> anyhow::Result<Trace> {
+    /// Attaches what is wanted, or refuses with the reason and the remedy. `rules` give functions their layers; `None`: the
+    /// built-in ones.
+    pub(crate) fn attach(
+        wanted: Wanted,
+        rules: Option<&'static Rules>,
+        storage: &Storage,
+        ladder: &Ladder,
+    ) -> anyhow::Result<Trace> {
         let mut trace = Trace::default();
         if wanted.stages {
             trace.stages = Some(follow(&stages::Subject::Load, storage, ladder)?);
         }
         if wanted.layers {
-            trace.layers = Some(sample(layers::Subject::Load, storage, ladder, wanted)?);
+            trace.layers = Some(sample(layers::Subject::Load, storage, ladder, wanted.sample_rate, rules)?);
         }
         Ok(trace)
     }
@@ -53,7 +39,7 @@ impl Trace {
         let each =
             [Wanted { stages: true, ..Wanted::default() }, Wanted { layers: true, ..Wanted::default() }];
         for wanted in each {
-            match Trace::attach(wanted, storage, ladder) {
+            match Trace::attach(wanted, None, storage, ladder) {
                 Ok(part) => {
                     trace.stages = trace.stages.or(part.stages);
                     trace.layers = trace.layers.or(part.layers);
@@ -150,11 +136,12 @@ pub(crate) fn sample(
     subject: layers::Subject,
     storage: &Storage,
     ladder: &Ladder,
-    wanted: Wanted,
+    sample_rate: u32,
+    rules: Option<&'static Rules>,
 ) -> anyhow::Result<LayerTrace> {
     let hz = Clock::calibrated().tsc_hz();
-    let rules = wanted.rules.unwrap_or_else(|| Rules::built_in());
-    LayerTrace::start_by(rules, subject, storage, ladder, hz, wanted.sample_rate)
+    let rules = rules.unwrap_or_else(|| Rules::built_in());
+    LayerTrace::start_by(rules, subject, storage, ladder, hz, sample_rate)
         .map_err(|error| with_remedy(&error, error.remedy()))
         .context("cannot sample the layers of the kernel")
 }

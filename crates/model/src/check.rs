@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Caveat, Interval, Machine, Nanos, Outcome, Storage, Target};
+use crate::{Bytes, Caveat, Interval, Machine, Nanos, Outcome, Storage, TargetName};
 
 /// Everything `iostack check` found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Check {
     /// Seed of offsets and content.
     pub seed: u64,
     /// What was checked.
-    pub target: Target,
+    pub target: TargetName,
     /// On which machine.
     pub machine: Machine,
     /// The storage behind the target.

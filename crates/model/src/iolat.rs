@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Bins, Bytes, Caveat, Direction, FunctionRow, Interval, Ladder, Layers, Machine, Nanos, Scratch, Storage,
-    Target,
+    TargetName,
 };
 
 /// Everything `iostack iolat` found; also what a saved reference holds.
@@ -26,7 +26,7 @@ pub struct Iolat {
     /// Seed of offsets and content.
     pub seed: u64,
     /// What was tested.
-    pub target: Target,
+    pub target: TargetName,
     /// On which machine.
     pub machine: Machine,
     /// The storage behind the target.

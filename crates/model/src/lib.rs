@@ -30,6 +30,7 @@ mod repro;
 mod stages;
 mod sweep;
 mod target;
+mod target_name;
 mod timeline;
 mod units;
 mod weight;
@@ -75,7 +76,8 @@ pub use repro::{
 };
 pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
-pub use target::{Target, TargetKind};
+pub use target::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
+pub use target_name::{TargetKind, TargetName};
 pub use timeline::TimelineSpan;
 pub use units::{Bytes, Nanos, ParseUnitError};
 pub use weight::Weight;

@@ -151,7 +151,7 @@ pub struct FileSystem {
     /// `ext4`, `xfs`, ...
     pub kind: String,
     /// Where it is mounted.
-    #[serde(serialize_with = "crate::target::as_shown")]
+    #[serde(serialize_with = "crate::target_name::as_shown")]
     pub mount_point: PathBuf,
     /// The mount's source (`/dev/vda1`).
     pub source: String,

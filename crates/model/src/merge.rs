@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BatchCost, Bins, Bytes, Caveat, Direction, Interval, Machine, Nanos, Scratch, Storage, Target, TargetKind,
+    BatchCost, Bins, Bytes, Caveat, Direction, Interval, Machine, Nanos, Scratch, Storage, TargetKind,
+    TargetName,
 };
 
 /// Everything `iostack merge` found.
@@ -27,7 +28,7 @@ pub struct MergeReport {
     /// Seed of offsets and content.
     pub seed: u64,
     /// What was measured.
-    pub target: Target,
+    pub target: TargetName,
     /// Numbers of a simulated target that were changed, as typed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<(String, String)>,

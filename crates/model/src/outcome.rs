@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::possible::{self, Possible, guarded, not_a_share, not_an_amount};
 
 use crate::{
-    AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, Target,
+    AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, TargetName,
 };
 
 /// Version of the JSON layout; raised when a field changes its meaning.
@@ -34,7 +34,7 @@ pub struct Outcome {
     /// What was asked, after defaults.
     pub job: Job,
     /// What answered.
-    pub target: Target,
+    pub target: TargetName,
     /// The storage behind it.
     pub storage: Storage,
     /// Start of measuring (after the ramp), milliseconds since 1970 UTC.

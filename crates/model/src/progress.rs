@@ -1,9 +1,11 @@
 //! How far a running job is: told by whoever runs it, shown by whoever watches.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Nanos;
 
 /// What a job is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Phase {
     /// Its file is being written.
     LayingOut,
@@ -29,7 +31,7 @@ impl Phase {
 }
 
 /// How far a job is.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Name of the group's first job.
     pub job: String,

@@ -153,7 +153,8 @@ pub(crate) mod tests {
     use crate::Recorder;
     use crate::sample::Samples;
     use iostack_model::{
-        Arrival, Bins, BlockSizes, Bytes, CpuUse, Flow, IntervalFlow, Job, Nanos, Rate, Target, TargetKind,
+        Arrival, Bins, BlockSizes, Bytes, CpuUse, Flow, IntervalFlow, Job, Nanos, Rate, TargetKind,
+        TargetName,
     };
 
     /// Thirty seconds of random reads at this mean rate and 8 % noise between seconds.
@@ -184,7 +185,7 @@ pub(crate) mod tests {
         let bytes = Bytes(total.count() * 4096);
         Outcome {
             job: Job::default(),
-            target: Target { kind: TargetKind::File, path: "/data/file".into() },
+            target: TargetName { kind: TargetKind::File, path: "/data/file".into() },
             storage: iostack_model::Storage::default(),
             started_unix_ms: 0,
             elapsed: Nanos::secs(30),

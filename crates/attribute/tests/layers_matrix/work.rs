@@ -6,7 +6,9 @@ use std::sync::Arc;
 use iostack_attribute::ladder;
 use iostack_attribute::layers::{LayerTrace, Subject};
 use iostack_engine::{Control, EngineError, run_job};
-use iostack_model::{Amount, Bytes, Data, Engine, Job, Ladder, Layers, Mix, Nanos, Rung, Target, TargetKind};
+use iostack_model::{
+    Amount, Bytes, Data, Engine, Job, Ladder, Layers, Mix, Nanos, Rung, TargetKind, TargetName,
+};
 
 use crate::places::{Directory, Loop, Mounted, Zram};
 
@@ -87,7 +89,7 @@ pub(crate) fn ladder(test: &str) -> Option<Ladder> {
 /// One workload once.
 fn load(ladder: &Ladder, job: &Job, path: &Path) -> Result<Layers, EngineError> {
     let kind = if path.starts_with("/dev") { TargetKind::Block } else { TargetKind::File };
-    let target = Target { kind, path: path.to_owned() };
+    let target = TargetName { kind, path: path.to_owned() };
     let storage = iostack_host::storage(path).expect("the path exists");
     let trace = LayerTrace::start(Subject::Load, &storage, ladder, 1_000_000_000, RATE_HZ)
         .expect("the ladder was climbed");

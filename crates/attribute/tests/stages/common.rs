@@ -9,7 +9,7 @@ use iostack_attribute::bpf::BpfError;
 use iostack_attribute::stages::{StageTrace, Subject, TraceError};
 use iostack_engine::{Control, EngineError, run_job};
 use iostack_model::{
-    Amount, Bytes, Engine, Job, Ladder, Outcome, Part, Stages, Storage, Target, TargetKind, Way,
+    Amount, Bytes, Engine, Job, Ladder, Outcome, Part, Stages, Storage, TargetKind, TargetName, Way,
 };
 
 /// A directory that goes away with the test, on a real file system.
@@ -120,7 +120,7 @@ pub(crate) const MATCHED: f64 = 0.9;
 /// Runs a job on a path with a trace of it; `None` when this machine cannot.
 pub(crate) fn traced(test: &str, job: &Job, path: &Path) -> Option<(Outcome, Stages)> {
     let kind = if path.starts_with("/dev") { TargetKind::Block } else { TargetKind::File };
-    let target = Target { kind, path: path.to_owned() };
+    let target = TargetName { kind, path: path.to_owned() };
     let storage = iostack_host::storage(path).expect("the path exists");
     let trace = attach(test, &Subject::Load, &storage)?;
     let control = Control { observer: Some(trace.observer()), ..Control::none() };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use iostack_engine::{Control, EngineError, run_job};
 use iostack_host::Held;
-use iostack_model::{Amount, Bytes, Engine, Job, Outcome, Target, TargetKind};
+use iostack_model::{Amount, Bytes, Engine, Job, Outcome, TargetKind, TargetName};
 
 /// A directory that goes away with the test. Beside the build, because temporary directories are often in memory,
 /// which is no storage.
@@ -46,7 +46,7 @@ pub(crate) fn run(job: &Job, path: &Path) -> Result<Outcome, EngineError> {
 pub(crate) fn run_with(job: &Job, path: &Path, control: &Control<'_>) -> Result<Outcome, EngineError> {
     let block = path.starts_with("/dev");
     let kind = if block { TargetKind::Block } else { TargetKind::File };
-    let target = Target { kind, path: path.to_owned() };
+    let target = TargetName { kind, path: path.to_owned() };
     let storage = iostack_host::storage(path).expect("the path exists");
     run_job(job, &target, &storage, vec![vec![path.to_owned()]; job.threads as usize], control)
 }

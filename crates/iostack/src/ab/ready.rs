@@ -3,126 +3,74 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use iostack_engine::{Control, Work};
 use iostack_host::{Journal, SettingGuard};
-use iostack_model::{Job, Nanos, Outcome, Storage, Target, TargetKind};
-use iostack_sim::run::RunOptions;
-use iostack_sim::sheet::Sheet;
+use iostack_model::{Nanos, Outcome, Prepared, RunClock, Storage, TargetKind, TargetName, Wanted};
 
 use super::sides::Side;
-use crate::job::files::{self, Ground};
-use crate::simulate;
 use crate::talk::Talk;
-
-/// Requests between two looks at the stop flag.
-const LOOK_EVERY: u64 = 1 << 18;
+use crate::target::{self, AllHeld, AnyTarget, Options, TargetFlags};
 
 /// A side that can be run.
-pub(crate) enum Ready {
-    /// On a real target.
-    Real {
-        works: Vec<Work>,
-        /// Device and scheduler, switched for each run and back.
-        scheduler: Option<(String, String)>,
-    },
-    /// In virtual time.
-    Simulated { sheet: Box<Sheet>, device: String, jobs: Vec<Job> },
+pub(crate) struct Ready<'a> {
+    prepared: Box<dyn Prepared<Error = anyhow::Error> + 'a>,
+    clock: RunClock,
+    /// Device and scheduler, switched for each run and back.
+    scheduler: Option<(String, String)>,
 }
 
-/// Files laid out and held, targets resolved, sheets read.
-pub(crate) fn ready(side: &Side, ground: &mut Ground<'_>, talk: &Talk) -> anyhow::Result<Ready> {
-    if let Some(device) = simulate::device(side.on.as_deref()) {
-        let sheet = Box::new(Sheet::load(device, &side.changes)?);
-        return Ok(Ready::Simulated { sheet, device: device.to_owned(), jobs: side.jobs.clone() });
-    }
-    let on = side.on.as_deref().map(|on| crate::cmd::run::target(on.as_ref())).transpose()?;
-    let mut works = Vec::new();
-    for job in &side.jobs {
-        let placement = files::place(job, on.as_ref())?;
-        works.push(ground.prepare(job, placement)?);
-    }
-    for (path, size) in ground.made.drain(..) {
-        talk.say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
-    }
+/// What answers a side. `held` is shared by both: they may stand on one device.
+pub(crate) fn open(side: &Side, destroy_data: bool, held: &AllHeld) -> anyhow::Result<AnyTarget> {
+    let mut flags = TargetFlags::default();
+    flags.sim.set = side.changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let options = Options { flags: &flags, destroy_data, rules: None, held: held.clone() };
+    target::open(side.on.as_deref().map(AsRef::as_ref), &options)
+}
+
+/// Files laid out and held, the device of the scheduler found.
+pub(crate) fn ready<'a>(side: &Side, target: &'a AnyTarget, talk: &Talk) -> anyhow::Result<Ready<'a>> {
+    let prepared = target.prepare(&side.jobs, talk)?;
     let scheduler = side.scheduler.as_ref().map(|name| {
-        let device = works.first().and_then(|work| work.storage.bottom());
+        let storage = prepared.storage();
+        let device = storage.bottom();
         let device = device
             .with_context(|| format!("`scheduler={name}`: there is no block device below this target"))?;
         anyhow::Ok((device.name.clone(), name.clone()))
     });
-    Ok(Ready::Real { works, scheduler: scheduler.transpose()? })
+    Ok(Ready { prepared, clock: target.describe().clock, scheduler: scheduler.transpose()? })
 }
 
-impl Ready {
+impl Ready<'_> {
     /// What answers.
-    pub(crate) fn target(&self) -> Target {
-        match self {
-            Ready::Real { works, .. } => works[0].target.clone(),
-            Ready::Simulated { device, .. } => Target { kind: TargetKind::Sim, path: device.into() },
-        }
+    pub(crate) fn name(&self) -> TargetName {
+        self.prepared.name()
     }
 
     /// The storage behind it.
     pub(crate) fn storage(&self) -> Storage {
-        match self {
-            Ready::Real { works, .. } => works[0].storage.clone(),
-            Ready::Simulated { .. } => Storage::default(),
-        }
+        self.prepared.storage()
+    }
+
+    /// True when nothing of this machine touches its runs.
+    pub(crate) fn is_virtual(&self) -> bool {
+        self.clock == RunClock::Virtual
     }
 
     /// The device, if it is simulated.
     pub(crate) fn simulated(&self) -> Option<String> {
-        match self {
-            Ready::Real { .. } => None,
-            Ready::Simulated { device, .. } => Some(device.clone()),
-        }
+        let TargetName { kind, path } = self.name();
+        (kind == TargetKind::Sim).then(|| path.display().to_string())
     }
 
-    /// One run; what the seed decides is decided anew.
+    /// One run, of which nobody hears: they are short and many. What the seed decides is decided anew.
     pub(crate) fn run(
         &self,
         seed: u64,
         journal: Option<&Journal>,
         stop: &AtomicBool,
     ) -> anyhow::Result<Vec<Outcome>> {
-        match self {
-            Ready::Real { works, scheduler } => {
-                let _guard = scheduler.as_ref().map(|named| switch(named, journal)).transpose()?;
-                let seeded = |(index, work): (usize, &Work)| Work {
-                    job: with_seed(&work.job, seed, index),
-                    ..work.clone()
-                };
-                let works: Vec<Work> = works.iter().enumerate().map(seeded).collect();
-                Ok(iostack_engine::run(&works, &Control { stop, ..Control::none() })?)
-            }
-            Ready::Simulated { sheet, jobs, .. } => {
-                let jobs: Vec<Job> =
-                    jobs.iter().enumerate().map(|(index, job)| with_seed(job, seed, index)).collect();
-                let options = RunOptions {
-                    seed,
-                    spans_max: 0,
-                    stop,
-                    progress: None,
-                    progress_every_requests: LOOK_EVERY,
-                };
-                Ok(iostack_sim::run::run(sheet, &jobs, &options)?.outcomes)
-            }
-        }
+        let _guard = self.scheduler.as_ref().map(|named| switch(named, journal)).transpose()?;
+        self.prepared.run(Some(seed), Wanted::default(), stop)
     }
-
-    /// Removes the files that its jobs made and want to be removed.
-    pub(crate) fn clean(&self) {
-        let Ready::Real { works, .. } = self else { return };
-        for held in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {
-            if held.is_made() {
-                let _ = held.remove();
-            }
-        }
-    }
-}
-
-fn with_seed(job: &Job, seed: u64, index: usize) -> Job {
-    Job { seed: seed.wrapping_add(index as u64), ..job.clone() }
 }
 
 fn switch((device, name): &(String, String), journal: Option<&Journal>) -> anyhow::Result<SettingGuard> {

@@ -9,9 +9,9 @@ use anyhow::{bail, ensure};
 use iostack_model::{Job, LogRequest, Nanos, VerifyMode};
 
 use crate::job::gather;
-use crate::simulate;
 use crate::sweep::axis::is_parameter;
 use crate::sweep::plan::in_order;
+use crate::target::{self, Scheme};
 
 /// What was typed for both.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ pub(crate) fn sides(typed: &Typed, run: Nanos) -> anyhow::Result<[Side; 2]> {
         typed.files.len()
     );
     let sides = [side(typed, 0, run)?, side(typed, 1, run)?];
-    let simulated = sides.each_ref().map(|side| simulate::device(side.on.as_deref()).is_some());
+    let simulated = sides.each_ref().map(|side| kind(side).0 == Scheme::Simulated);
     ensure!(
         simulated[0] == simulated[1],
         "A is {} and B is {}: simulated and measured figures are not compared; name two targets of one kind",
@@ -143,9 +143,15 @@ fn shorten(job: &mut Job, run: Nanos) {
     job.slice = Nanos((run.0 / 20).max(25_000_000));
 }
 
+/// What kind of target, and which.
+fn kind(side: &Side) -> (Scheme, &str) {
+    target::scheme(side.on.as_deref().unwrap_or_default())
+}
+
 fn check_target(side: &Side) -> anyhow::Result<()> {
-    let simulated = simulate::device(side.on.as_deref()).is_some();
-    if let Some(device) = side.on.as_deref().and_then(|on| on.strip_prefix("lab:")) {
+    let (scheme, device) = kind(side);
+    let simulated = scheme == Scheme::Simulated;
+    if scheme == Scheme::Lab {
         bail!(
             "`lab:{device}` counts exactly and needs no turns: `iostack lab cost {device}` shows what an I/O costs"
         );

@@ -35,7 +35,7 @@ pub(crate) struct Found {
 
 /// What the turns share.
 pub(crate) struct Turns<'a> {
-    pub(crate) sides: &'a [Ready; 2],
+    pub(crate) sides: &'a [Ready<'a>; 2],
     pub(crate) journal: Option<&'a Journal>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) talk: &'a Talk,
@@ -107,7 +107,7 @@ fn look(test: &mut AbTest, design: &mut AbDesign, found: &mut Found, share: f64)
 
 /// One run of each that does not count: caches, clocks and files as every later run finds them.
 fn warm_up(turns: &Turns<'_>, seed: u64) -> anyhow::Result<()> {
-    if turns.sides.iter().any(|side| side.simulated().is_some()) {
+    if turns.sides.iter().any(Ready::is_virtual) {
         return Ok(());
     }
     for (number, side) in turns.sides.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use iostack_host::{Effort, Held, Scratch, scratch_size};
-use iostack_model::{Bytes, Ladder, Machine, Nanos, Storage, Target, TargetKind};
+use iostack_model::{Bytes, Ladder, Machine, Nanos, Storage, TargetKind, TargetName};
 
 use super::advice;
 use super::plan::{self, Place};
@@ -15,7 +15,7 @@ pub(crate) struct Explored {
     /// For the plan.
     pub(crate) place: Place,
     /// What the user named.
-    pub(crate) target: Target,
+    pub(crate) target: TargetName,
     /// The storage behind it.
     pub(crate) storage: Storage,
     /// The file or device that the jobs use, from now on whatever has its name.
@@ -39,7 +39,7 @@ pub(crate) struct Wishes {
 }
 
 /// Looks at `target`. Makes an empty scratch file in a directory; [`super::measure::fill`] fills it.
-pub(crate) fn explore(target: Target, machine: &Machine, wishes: &Wishes) -> anyhow::Result<Explored> {
+pub(crate) fn explore(target: TargetName, machine: &Machine, wishes: &Wishes) -> anyhow::Result<Explored> {
     let named = Held::open(&target.path)?;
     ensure!(named.kind() == target.kind, "`{target}` became something else meanwhile; try again");
     let storage = named.storage()?;
@@ -102,7 +102,7 @@ fn choose_size(free: Bytes, machine: &Machine, wishes: &Wishes) -> anyhow::Resul
 }
 
 /// The device that the file system sits on, when this user may read it.
-fn raw_device(target: &Target, storage: &Storage) -> Result<PathBuf, String> {
+fn raw_device(target: &TargetName, storage: &Storage) -> Result<PathBuf, String> {
     if target.kind == TargetKind::Block {
         return Err("the target is the raw device".to_owned());
     }

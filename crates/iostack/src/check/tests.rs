@@ -3,7 +3,9 @@
 //! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
 
 use clap::Parser as _;
-use iostack_model::{BlockDevice, Bytes, Caveat, Check, IoLimit, Limit, Nanos, Target, TargetKind, Verdict};
+use iostack_model::{
+    BlockDevice, Bytes, Caveat, Check, IoLimit, Limit, Nanos, TargetKind, TargetName, Verdict,
+};
 use iostack_report::fixture;
 
 use super::{advice, doubts, summary, verdict};
@@ -326,7 +328,7 @@ fn advice_comes_with_measured_gains_most_first() {
 fn the_advised_run_names_its_target_and_is_understood() {
     for (path, kind) in [("/fixture", TargetKind::Directory), ("/dev/vda", TargetKind::Block)] {
         let mut check = quiet();
-        check.target = Target { kind, path: path.into() };
+        check.target = TargetName { kind, path: path.into() };
         let advice = judged(&check).advice;
         let commands: Vec<&str> = advice.iter().filter_map(|advice| advice.command.as_deref()).collect();
         let run =

@@ -1,10 +1,10 @@
 //! A measurement under a profile: what came of the job, and where its clocks went.
 
 use iostack_engine::Work;
-use iostack_model::{Ladder, Outcome};
+use iostack_model::{Ladder, Outcome, Wanted};
 
 use super::measure::Session;
-use crate::trace::{Trace, Wanted};
+use crate::trace::Trace;
 
 /// How to profile here, or why not.
 pub(crate) struct Profiler {
@@ -28,7 +28,7 @@ impl Profiler {
             return session.run(work);
         }
         let wanted = Wanted { layers: true, ..Wanted::default() };
-        let trace = match Trace::attach(wanted, &work.storage, &self.ladder) {
+        let trace = match Trace::attach(wanted, None, &work.storage, &self.ladder) {
             Ok(trace) => trace,
             Err(error) => {
                 self.missing = Some(format!("{error:#}"));

@@ -5,7 +5,8 @@
 //! make likely. Before the likely comes whether the figures are this platform's own at all ([`others`]).
 
 use iostack_model::{
-    Caveat, IoLimit, Limit, Nanos, Outcome, Point, Queue, Saturation, Step, Storage, Summary, Target, Verdict,
+    Caveat, IoLimit, Limit, Nanos, Outcome, Point, Queue, Saturation, Step, Storage, Summary, TargetName,
+    Verdict,
 };
 
 use super::{advice, caps, inside, others};
@@ -25,7 +26,7 @@ const CLEARLY: f64 = 1.1;
 /// What the rules look at.
 pub(crate) struct Facts<'a> {
     /// What was asked.
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a TargetName,
     /// Every step.
     pub(crate) steps: &'a [Step],
     /// The picked figures.

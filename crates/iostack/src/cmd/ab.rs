@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
-use iostack_engine::Control;
 use iostack_host::Journal;
-use iostack_model::{Machine, Nanos, SCHEMA};
+use iostack_model::{Machine, Nanos, RunClock, SCHEMA};
 use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
 
 use crate::ab::figures::{self, Primary};
@@ -14,11 +13,11 @@ use crate::ab::ready::{self, Ready, since};
 use crate::ab::sides::{self, Side, Typed};
 use crate::ab::turns::{self, End, Turns};
 use crate::exit::Ended;
-use crate::job::files::Ground;
 use crate::job::flags::JobFlags;
 use crate::save;
-use crate::simulate::{EXAMPLE, changes};
 use crate::talk::{self, Talk};
+use crate::target::AllHeld;
+use crate::target::simulated::{EXAMPLE, changes};
 
 /// Time of a run when none is asked for.
 const RUN: Nanos = Nanos::millis(500);
@@ -100,10 +99,10 @@ impl AbArgs {
     }
 
     /// Decides every order and draw. Nobody must know the coins before, so that of a real run comes from the clock.
-    fn seed(&self, simulated: bool, now_ns: u64) -> anyhow::Result<u64> {
+    fn seed(&self, repeats: bool, now_ns: u64) -> anyhow::Result<u64> {
         match self.flag("seed") {
             Some(typed) => typed.parse().with_context(|| format!("`--seed {typed}` is no number")),
-            None if simulated => Ok(1),
+            None if repeats => Ok(1),
             // Six digits are typed easily.
             None => Ok(now_ns / 1_000 % 1_000_000),
         }
@@ -173,28 +172,28 @@ fn answer(args: &AbArgs, talk: &Talk) -> anyhow::Result<(AbReport, bool)> {
         },
         run,
     )?;
-    let simulated = crate::simulate::device(sides[0].on.as_deref()).is_some();
+    let held = AllHeld::default();
+    let open = |side| ready::open(side, args.destroy_data, &held);
+    let (a, b) = (open(&sides[0])?, open(&sides[1])?);
+    let simulated = a.describe().clock == RunClock::Virtual;
     let end = args.end(simulated, run)?;
-    let mut design = design(args, &sides, end, run, args.seed(simulated, now.as_nanos() as u64)?)?;
+    let seed = args.seed(a.describe().repeats, now.as_nanos() as u64)?;
+    let mut design = design(args, &sides, end, run, seed)?;
     let stop = iostack_host::signals::stop_flag();
     let journal = journal(&sides, talk)?;
-    let control = Control { stop, ..Control::none() };
-    let mut ground = Ground::new(args.destroy_data, &control);
-    let mut make = |side| ready::ready(side, &mut ground, talk);
-    let ready = [make(&sides[0])?, make(&sides[1])?];
+    let ready = [ready::ready(&sides[0], &a, talk)?, ready::ready(&sides[1], &b, talk)?];
     talk.say(&about(&design, end));
     // Files may have been laid out until here; the time that was promised is that of the turns.
     let started = Instant::now();
     let turns = Turns { sides: &ready, journal: journal.as_ref(), stop, talk, started };
     let found = turns::run(&turns, &mut design, end)?;
-    ready.iter().for_each(Ready::clean);
     let mut notes = notes(&sides, &found.blocks, &design);
     if found.blocks.is_empty() {
         notes.push("It was stopped before the first block was complete.".to_owned());
     }
-    let arm = |(side, ready): (&Side, &Ready)| AbArm {
+    let arm = |(side, ready): (&Side, &Ready<'_>)| AbArm {
         name: side.name.clone(),
-        target: ready.target(),
+        target: ready.name(),
         storage: ready.storage(),
         jobs: side.jobs.clone(),
         simulated: ready.simulated(),

@@ -1,4 +1,4 @@
-//! What `iostack stages` and `iostack layers` share: a load of our own, or something that runs already.
+//! What `iostack stages` and `iostack layers` share: a look at something that runs already.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -7,10 +7,8 @@ use anyhow::{Context, bail};
 use iostack_model::{Ladder, Nanos};
 
 use crate::cmd::run::{self, RunArgs};
-use crate::exit::Ended;
 use crate::save;
 use crate::talk::{self, Talk};
-use crate::trace::Wanted;
 
 /// The live view is redrawn this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(500);
@@ -28,15 +26,6 @@ pub(crate) struct Pictures<T> {
     pub(crate) html: fn(&T) -> String,
     /// Every figure.
     pub(crate) json: fn(&T) -> serde_json::Result<String>,
-}
-
-/// Runs a load of our own, looked at, and prints its pictures.
-pub(crate) fn load(args: &RunArgs, wanted: Wanted) -> anyhow::Result<Ended> {
-    let talk = Talk::new(args.quiet);
-    run::refuse_existing(args)?;
-    let ran = run::execute(args, wanted, &talk)?;
-    talk.clear();
-    run::write(args, &ran, &talk, iostack_report::text::outcome)
 }
 
 /// How long to look at what runs already: the job's `--runtime`. Other options of a job say nothing there.

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::Subject;
-use iostack_model::{BlockDevice, Layers, Storage};
+use iostack_model::{BlockDevice, Layers, Storage, Wanted};
 
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::cmd::stages::has_ended;
 use crate::exit::Ended;
 use crate::talk::Talk;
-use crate::trace::{self, Wanted};
+use crate::trace;
 
 /// Arguments of `iostack layers`.
 #[derive(clap::Args)]
@@ -42,19 +42,25 @@ const PICTURES: Pictures<Layers> = Pictures {
 /// Looks and prints.
 pub(crate) fn run(args: &LayersArgs) -> anyhow::Result<Ended> {
     let rules = args.rules.as_deref().map(read_rules).transpose()?;
-    let wanted = Wanted { layers: true, rules, ..args.run.wanted() };
+    let wanted = Wanted { layers: true, ..args.run.wanted() };
     match (args.pid, args.machine) {
-        (Some(pid), _) => look(args, wanted, Subject::Process { pid }, "--pid"),
-        (None, true) => look(args, wanted, Subject::Machine, "--machine"),
-        (None, false) => attach::load(&args.run, wanted),
+        (Some(pid), _) => look(args, rules, Subject::Process { pid }, "--pid"),
+        (None, true) => look(args, rules, Subject::Machine, "--machine"),
+        (None, false) => run::load(&args.run, wanted, rules),
     }
 }
 
-fn look(args: &LayersArgs, wanted: Wanted, subject: Subject, what: &str) -> anyhow::Result<Ended> {
+fn look(
+    args: &LayersArgs,
+    rules: Option<&'static Rules>,
+    subject: Subject,
+    what: &str,
+) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.run.quiet);
     run::refuse_existing(&args.run)?;
     let runtime = attach::runtime(&args.run, what)?;
-    let mut trace = trace::sample(subject, &whole_machine(), &attach::ladder(), wanted)?;
+    let mut trace =
+        trace::sample(subject, &whole_machine(), &attach::ladder(), args.run.wanted().sample_rate, rules)?;
     let pid = args.pid;
     let before = pid.and_then(calls);
     attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || pid.is_some_and(has_ended));

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail, ensure};
 use iostack_host::Effort;
 use iostack_merge::Policy;
-use iostack_model::{Bytes, Direction, MergeReport, Nanos, Target, TargetKind};
+use iostack_model::{Bytes, Direction, MergeReport, Nanos, TargetKind, TargetName};
 
 use crate::check::fill;
 use crate::check::place::{self, Explored, Wishes};
@@ -22,8 +22,9 @@ use crate::merge::plan::Plan;
 use crate::merge::simulated::{self, Asked};
 use crate::merge::{measure, report};
 use crate::save;
-use crate::simulate::changes;
 use crate::talk::{self, Talk};
+use crate::target::simulated::changes;
+use crate::target::{self, Scheme};
 
 /// Arguments of `iostack merge`.
 #[derive(clap::Args)]
@@ -107,18 +108,19 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
 
 fn answer(args: &MergeArgs, talk: &Talk) -> anyhow::Result<MergeReport> {
     let text = args.target.to_str().unwrap_or_default();
-    if let Some(device) = text.strip_prefix("lab:") {
-        bail!(
+    let name = match target::scheme(text) {
+        (Scheme::Simulated, name) => name,
+        (Scheme::Lab, device) => bail!(
             "`lab:{device}` is measured job by job: iostack run JOB.fio --on lab:{device} --set sysfs.tmerge/subsystem=stm; \
              docs/lab.md says more"
-        );
-    }
-    let Some(name) = text.strip_prefix("sim:") else {
-        ensure!(
-            args.set.is_empty(),
-            "`--set` is for simulated platforms; name one as sim:PLATFORM (`iostack sim list`)"
-        );
-        return real(args, talk);
+        ),
+        (Scheme::Path, _) => {
+            ensure!(
+                args.set.is_empty(),
+                "`--set` is for simulated platforms; name one as sim:PLATFORM (`iostack sim list`)"
+            );
+            return real(args, talk);
+        }
     };
     ensure!(
         args.size.is_none(),
@@ -184,7 +186,7 @@ fn real(args: &MergeArgs, talk: &Talk) -> anyhow::Result<MergeReport> {
 }
 
 /// What exists is written to only when both flags say so.
-fn refuse_writes(args: &MergeArgs, target: &Target) -> anyhow::Result<()> {
+fn refuse_writes(args: &MergeArgs, target: &TargetName) -> anyhow::Result<()> {
     let exists = target.kind != TargetKind::Directory;
     if exists && args.write && !args.destroy_data {
         bail!(

@@ -140,7 +140,7 @@ fn in_lab(experiments: &[&Experiment], known: &[IoCost], talk: &Talk) -> anyhow:
     let mut all = Vec::new();
     for one in experiments {
         if one.runs_jobs() {
-            all.push(worked::run(one, iostack_host::signals::stop_flag(), talk)?);
+            all.push(worked::run(one, talk)?);
         } else {
             all.extend(costs.next());
         }

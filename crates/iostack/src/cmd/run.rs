@@ -1,25 +1,18 @@
 //! `iostack run JOB --on TARGET`: one workload.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use iostack_engine::{Control, Work};
-use iostack_model::{Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Target};
+use iostack_attribute::classify::Rules;
+use iostack_model::{Job, OutcomeFile, Wanted};
 
 use crate::exit::Ended;
-use crate::job::files::{self, Ground};
 use crate::job::flags::JobFlags;
 use crate::job::gather;
-use crate::lab::{self, LabFlags};
-use crate::left;
 use crate::save;
-use crate::simulate::{self, SimFlags};
 use crate::talk::{self, Talk};
-use crate::trace::{Trace, Wanted};
+use crate::target::{self, AllHeld, Options, TargetFlags};
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -82,56 +75,49 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) sim: SimFlags,
-    #[command(flatten)]
-    pub(crate) lab: LabFlags,
+    pub(crate) target: TargetFlags,
     #[command(flatten)]
     pub(crate) flags: JobFlags,
 }
 
 impl RunArgs {
-    /// The target, where it can be the name of a simulated device or one of the lab.
-    fn on_text(&self) -> Option<&str> {
-        self.on.as_deref().and_then(OsStr::to_str)
-    }
-
     /// What is to be looked at while it runs.
     pub(crate) fn wanted(&self) -> Wanted {
-        Wanted { stages: self.stages, layers: self.layers, sample_rate: self.sample_rate, rules: None }
+        Wanted { stages: self.stages, layers: self.layers, sample_rate: self.sample_rate }
     }
 }
 
 /// Runs and prints. Exit 1 when I/Os failed or data did not verify.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
+    load(args, args.wanted(), None)
+}
+
+/// Runs all jobs, looked at as `wanted`, and prints. `rules` give functions their layers.
+pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     refuse_existing(args)?;
-    let ran = execute(args, args.wanted(), &talk)?;
+    let ran = execute(args, wanted, rules, &talk)?;
     talk.clear();
-    write(args, &ran, &talk, iostack_report::text::outcome)
+    write(args, &ran, &talk)
 }
 
 /// Refuses files that exist before anything is measured.
 pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
-    save::refuse(args.output.iter().chain(&args.html).chain(&args.sim.timeline))
+    save::refuse(args.output.iter().chain(&args.html).chain(&args.target.sim.timeline))
 }
 
 /// What came of a run, and what was asked: logs belong to jobs that an outcome holds together.
-pub(crate) struct Ran {
-    pub(crate) file: OutcomeFile,
+struct Ran {
+    file: OutcomeFile,
     jobs: Vec<Job>,
 }
 
-/// Writes what was asked for, with `text` for people. What cannot be written does not keep the rest from being so.
-pub(crate) fn write(
-    args: &RunArgs,
-    ran: &Ran,
-    talk: &Talk,
-    text: fn(&OutcomeFile) -> String,
-) -> anyhow::Result<Ended> {
+/// Writes what was asked for. What cannot be written does not keep the rest from being so.
+fn write(args: &RunArgs, ran: &Ran, talk: &Talk) -> anyhow::Result<Ended> {
     let file = &ran.file;
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
-        Format::Text => text(file),
+        Format::Text => iostack_report::text::outcome(file),
         Format::Json => serde_json::to_string(file).context("an outcome is plain data")? + "\n",
         Format::FioJson => iostack_report::fio::json(file, false),
         Format::FioJsonPlus => iostack_report::fio::json(file, true),
@@ -154,11 +140,12 @@ pub(crate) fn write(
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }
 
-const NO_LAYERS: &str =
-    "a simulated device has no CPU clocks to sample; leave --layers out, or name a real target";
-
-/// Runs all jobs, looked at as `wanted`.
-pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Result<Ran> {
+fn execute(
+    args: &RunArgs,
+    wanted: Wanted,
+    rules: Option<&'static Rules>,
+    talk: &Talk,
+) -> anyhow::Result<Ran> {
     let cpus = iostack_host::machine().cpu.cores_online;
     let gathered = gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, cpus)?;
     for line in &gathered.skipped {
@@ -166,105 +153,10 @@ pub(crate) fn execute(args: &RunArgs, wanted: Wanted, talk: &Talk) -> anyhow::Re
     }
     let jobs = gathered.jobs;
     refuse_logs(&jobs, args.destroy_data)?;
-    let file = on_target(args, &jobs, wanted, talk)?;
+    let held = AllHeld::default();
+    let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
+    let file = target::open(args.on.as_deref(), &options)?.run(&jobs, wanted, talk)?;
     Ok(Ran { file, jobs })
-}
-
-fn on_target(args: &RunArgs, jobs: &[Job], wanted: Wanted, talk: &Talk) -> anyhow::Result<OutcomeFile> {
-    let stop = iostack_host::signals::stop_flag();
-    if let Some(device) = simulate::device(args.on_text()) {
-        anyhow::ensure!(!wanted.layers, NO_LAYERS);
-        args.lab.refuse_elsewhere()?;
-        return simulate::execute(device, jobs, &args.sim, stop, talk);
-    }
-    if let Some(device) = lab::device(args.on_text()) {
-        let flags = (&args.lab, args.sim.set.as_slice());
-        return lab::execute(device, jobs.to_vec(), wanted, flags, stop, talk);
-    }
-    args.sim.refuse_on_real()?;
-    args.lab.refuse_elsewhere()?;
-    let on: Option<Target> = args.on.as_deref().map(target).transpose()?;
-    let live = |text: &str| talk.live(text);
-    let live = talk.is_live().then_some(&live as &(dyn Fn(&str) + Sync));
-    run_jobs(jobs.to_vec(), on.as_ref(), args.destroy_data, wanted, live, &|text| talk.say(text))
-}
-
-/// Runs jobs on a real target: `live` gets the line of progress, `say` what is worth knowing.
-pub(crate) fn run_jobs(
-    jobs: Vec<Job>,
-    on: Option<&Target>,
-    destroy_data: bool,
-    wanted: Wanted,
-    live: Option<&(dyn Fn(&str) + Sync)>,
-    say: &dyn Fn(&str),
-) -> anyhow::Result<OutcomeFile> {
-    let machine = iostack_host::machine();
-    let stop = iostack_host::signals::stop_flag();
-    let report = live.map(|live| move |progress: &Progress| live(&iostack_report::text::live(progress)));
-    let control = Control {
-        stop,
-        progress: report.as_ref().map(|report| report as &(dyn Fn(&Progress) + Sync)),
-        progress_every: Nanos::millis(500),
-        observer: None,
-    };
-    let started_unix_ms =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
-    let ladder = wanted.any().then(iostack_attribute::ladder::probe);
-    left::settings(say);
-    let mut ground = Ground::new(destroy_data, &control);
-    let mut outcomes = Vec::new();
-    for group in gather::groups(jobs) {
-        if stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let mut works = Vec::new();
-        for job in &group {
-            let placement = files::place(job, on)?;
-            left::files(&placement.target, say);
-            works.push(ground.prepare(job, placement)?);
-        }
-        for (path, size) in ground.made.drain(..) {
-            say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
-        }
-        outcomes.extend(run_together(&works, &control, wanted, ladder.as_ref())?);
-        for held in works.iter().filter(|work| work.job.unlink).flat_map(|work| work.files.iter().flatten()) {
-            if held.is_made() {
-                let _ = held.remove();
-            }
-        }
-    }
-    let iostack = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms, machine, outcomes })
-}
-
-/// Runs works between two stonewalls.
-fn run_together(
-    works: &[Work],
-    control: &Control<'_>,
-    wanted: Wanted,
-    ladder: Option<&Ladder>,
-) -> anyhow::Result<Vec<Outcome>> {
-    let (Some(ladder), Some(first)) = (ladder, works.first()) else {
-        return Ok(iostack_engine::run(works, control)?);
-    };
-    let trace = Trace::attach(wanted, &first.storage, ladder)?;
-    let observer = trace.observer();
-    let mut outcomes = iostack_engine::run(works, &Control { observer: Some(&observer), ..*control })?;
-    trace.finish(&mut outcomes);
-    Ok(outcomes)
-}
-
-/// A target that exists, or a file that is to be made in a directory that exists.
-pub(crate) fn target(typed: &OsStr) -> anyhow::Result<Target> {
-    let bare = typed.as_bytes().strip_prefix(b"file:").map_or(typed, OsStr::from_bytes);
-    let path = std::path::absolute(bare)?;
-    let new_file = !bare.as_bytes().contains(&b':')
-        && !path.exists()
-        && path.parent().is_some_and(std::path::Path::is_dir);
-    if new_file {
-        return Ok(Target { kind: iostack_model::TargetKind::File, path });
-    }
-    Ok(iostack_host::resolve(typed)?)
 }
 
 /// Refuses logs that exist, before the run: fio writes over them, and nothing is written over here without

@@ -1,13 +1,13 @@
 //! `iostack stages`: where the latency of an I/O goes, for a load of our own or for what runs already.
 
 use iostack_attribute::stages::Subject;
-use iostack_model::{Stages, Storage};
+use iostack_model::{Stages, Storage, Wanted};
 
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
 use crate::talk::Talk;
-use crate::trace::{self, Wanted};
+use crate::trace;
 
 /// Arguments of `iostack stages`.
 #[derive(clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &StagesArgs) -> anyhow::Result<Ended> {
         }
         (None, None) => {
             let wanted = Wanted { stages: true, ..args.run.wanted() };
-            return attach::load(&args.run, wanted);
+            return run::load(&args.run, wanted, None);
         }
     };
     look(args, &subject, &storage, what)

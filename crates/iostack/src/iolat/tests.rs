@@ -2,7 +2,7 @@
 
 use iostack_model::{
     Bins, Bytes, Clocks, Direction, FunctionRow, Interval, Iolat, IolatRound, IolatTest, Ladder, LayerCost,
-    LayerRow, Layers, Machine, Moved, Nanos, Quality, SCHEMA, StackRow, Storage, Target, TargetKind,
+    LayerRow, Layers, Machine, Moved, Nanos, Quality, SCHEMA, StackRow, Storage, TargetKind, TargetName,
 };
 
 use super::reference::{self, Reference};
@@ -49,7 +49,7 @@ fn run(iops: f64, percent: f64, layers: &[(&str, f64)]) -> Iolat {
         started_unix_ms: 0,
         elapsed: Nanos::secs(3),
         seed: 1,
-        target: Target { kind: TargetKind::File, path: "/somewhere".into() },
+        target: TargetName { kind: TargetKind::File, path: "/somewhere".into() },
         machine: Machine::default(),
         storage: Storage::default(),
         scratch: None,

@@ -10,19 +10,21 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use iostack_engine::{Control, Work};
 use iostack_host::Held;
-use iostack_model::{Amount, Bytes, Job, Storage, Target, TargetKind, VerifyMode};
+use iostack_model::{Amount, Bytes, Job, Storage, TargetKind, TargetName, VerifyMode};
+
+use crate::target::AllHeld;
 
 /// Files by thread, and what they are.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     /// What is reported as the target; of a file that the job names, what it is shows when it is opened.
-    pub(crate) target: Target,
+    pub(crate) target: TargetName,
     /// Files of each thread.
     pub(crate) files: Vec<Vec<PathBuf>>,
 }
 
 /// Names the files of `job`: on the target the user gave, else where the job says.
-pub(crate) fn place(job: &Job, on: Option<&Target>) -> anyhow::Result<Placement> {
+pub(crate) fn place(job: &Job, on: Option<&TargetName>) -> anyhow::Result<Placement> {
     if let Some(target) = on {
         let files = match target.kind {
             TargetKind::Directory => own_files(job, &target.path),
@@ -40,13 +42,13 @@ pub(crate) fn place(job: &Job, on: Option<&Target>) -> anyhow::Result<Placement>
                 job.name
             );
         }
-        let target = Target { kind: TargetKind::Directory, path: std::path::absolute(&directory)? };
+        let target = TargetName { kind: TargetKind::Directory, path: std::path::absolute(&directory)? };
         let files = own_files(job, &target.path);
         return Ok(Placement { target, files });
     }
     let paths: Vec<PathBuf> =
         job.files.iter().map(|file| std::path::absolute(directory.join(file))).collect::<Result<_, _>>()?;
-    let target = Target { kind: TargetKind::File, path: paths[0].clone() };
+    let target = TargetName { kind: TargetKind::File, path: paths[0].clone() };
     Ok(Placement { target, files: shared(job, paths) })
 }
 
@@ -73,33 +75,25 @@ fn needed(job: &Job) -> Option<Bytes> {
     Some(Bytes(size.0 / files) + offset + increments)
 }
 
-/// What the jobs of one command stand on.
+/// What jobs that run together stand on.
 pub(crate) struct Ground<'a> {
     /// `--destroy-data`.
     destroy_data: bool,
     /// How laying out is watched and stopped.
     control: &'a Control<'a>,
-    /// Files laid out since they were last told of, with their size.
+    /// Files laid out, with their size.
     pub(crate) made: Vec<(PathBuf, Bytes)>,
-    /// Every file and device in use, each once: a device is claimed until all is over.
-    held: Vec<Arc<Held>>,
+    held: &'a AllHeld,
 }
 
 impl<'a> Ground<'a> {
-    pub(crate) fn new(destroy_data: bool, control: &'a Control<'a>) -> Ground<'a> {
+    pub(crate) fn new(destroy_data: bool, control: &'a Control<'a>, held: &'a AllHeld) -> Ground<'a> {
         iostack_engine::allow_many_files();
-        Ground { destroy_data, control, made: Vec::new(), held: Vec::new() }
+        Ground { destroy_data, control, made: Vec::new(), held }
     }
 
     /// Makes, extends or refuses the files; nothing that exists is written over without `destroy_data`.
     pub(crate) fn prepare(&mut self, job: &Job, placement: Placement) -> anyhow::Result<Work> {
-        if let Some(app) = &job.app {
-            bail!(
-                "job `{}`: app={} runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
-                job.name,
-                app.name()
-            );
-        }
         let Placement { mut target, files: names } = placement;
         let mut paths: Vec<&PathBuf> = names.iter().flatten().collect();
         paths.sort();
@@ -148,12 +142,13 @@ impl<'a> Ground<'a> {
     }
 
     /// The one that is held already, where this is the same.
-    fn once(&mut self, held: Held) -> Arc<Held> {
-        if let Some(known) = self.held.iter().find(|known| known.is_same(&held)) {
+    fn once(&self, held: Held) -> Arc<Held> {
+        let mut all = self.held.borrow_mut();
+        if let Some(known) = all.iter().find(|known| known.is_same(&held)) {
             return Arc::clone(known);
         }
         let held = Arc::new(held);
-        self.held.push(Arc::clone(&held));
+        all.push(Arc::clone(&held));
         held
     }
 
@@ -226,7 +221,7 @@ mod tests {
     #[test]
     fn each_thread_gets_its_own_files_in_a_directory() {
         let job = Job { name: "a/b".into(), threads: 2, file_count: 2, ..Job::default() };
-        let on = Target { kind: TargetKind::Directory, path: "/d".into() };
+        let on = TargetName { kind: TargetKind::Directory, path: "/d".into() };
         let placement = place(&job, Some(&on)).expect("a directory");
         assert_eq!(placement.files[1], [PathBuf::from("/d/a-b.1.0"), PathBuf::from("/d/a-b.1.1")]);
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use iostack_model::{
     Access, BlockSizes, Bytes, Caveat, Direction, Engine, HostUse, Interval, Job, Machine, MergeAsk,
     MergeCell, MergePoint, MergeReport, MergeRound, MergeTable, MergeVerdict, Mix, Nanos, Outcome, SCHEMA,
-    Storage, Target, TargetKind,
+    Storage, TargetKind, TargetName,
 };
 use iostack_sim::devices::KINDS;
 use iostack_sim::run::{self, RunOptions};
@@ -82,7 +82,7 @@ pub(crate) fn simulate(asked: &Asked<'_>, stop: &AtomicBool, talk: &Talk) -> any
         elapsed: Nanos(0),
         effort: asked.effort.to_owned(),
         seed: asked.seed,
-        target: Target { kind: TargetKind::Sim, path: asked.name.into() },
+        target: TargetName { kind: TargetKind::Sim, path: asked.name.into() },
         changes: asked.changes.clone(),
         machine: Machine::default(),
         storage: Storage::default(),

@@ -19,6 +19,7 @@ use super::predicate::Test;
 use super::published::{Claim, Kind};
 use super::raw::{self, Options};
 use crate::sweep::axis;
+use crate::target::{self, Scheme};
 
 /// An experiment, checked.
 #[derive(Clone, Debug)]
@@ -133,7 +134,7 @@ fn typed(options: &Options) -> Vec<(String, String)> {
 impl Experiment {
     /// True when it is made in the lab: that boots machines.
     pub(crate) fn is_counted(&self) -> bool {
-        self.curves.iter().any(|curve| curve.device.starts_with("lab:"))
+        self.curves.iter().any(|curve| target::scheme(&curve.device).0 == Scheme::Lab)
     }
 
     /// True when jobs run there, and nothing is counted.
@@ -182,7 +183,7 @@ fn counted(raw: &raw::Curve, cost: &str) -> Result<Curve, String> {
     };
     let curve = Curve {
         name: raw.name.clone(),
-        device: "lab:".to_owned(),
+        device: Scheme::Lab.word(""),
         cost: Some(cost.to_owned()),
         jobs: None,
         options: Vec::new(),

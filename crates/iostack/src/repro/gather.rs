@@ -14,6 +14,7 @@ use crate::sweep::axis::is_parameter;
 use crate::sweep::command::{self, Parts};
 use crate::sweep::plan::in_order;
 use crate::sweep::pool::{Given, Task};
+use crate::target::{self, Scheme};
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]
@@ -125,7 +126,7 @@ fn drawn(plot: &Plot, curves: &[ReproCurve]) -> ReproPlot {
             Over::Time => "time".to_owned(),
             Over::Varied | Over::Alone => curves[plot.curves[0]].varied.clone(),
         },
-        figure: plot.figure.label(curves[plot.curves[0]].device == "lab:"),
+        figure: plot.figure.label(target::scheme(&curves[plot.curves[0]].device) == (Scheme::Lab, "")),
         lines: chosen
             .map(|curve| ReproLine {
                 name: curve.name.clone(),

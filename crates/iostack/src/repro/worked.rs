@@ -3,15 +3,13 @@
 //! A point is a job on a device of the lab, in virtual time. Points that differ in nothing but their jobs and in settings of the
 //! device (`sysfs.PATH`) are done in one boot. Start reading at [`run`].
 
-use std::sync::atomic::AtomicBool;
-
 use iostack_model::Reproduced;
 
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
-use crate::lab::{self, Step};
 use crate::sweep::pool::{Given, Task};
 use crate::talk::Talk;
+use crate::target::lab::{self, Step};
 
 /// How a change begins that is no parameter of the driver's but a file of the device's.
 const SYSFS: &str = "sysfs.";
@@ -28,7 +26,7 @@ struct Boot {
 }
 
 /// Boots as often as needed, and judges.
-pub(crate) fn run(experiment: &Experiment, stop: &AtomicBool, talk: &Talk) -> anyhow::Result<Reproduced> {
+pub(crate) fn run(experiment: &Experiment, talk: &Talk) -> anyhow::Result<Reproduced> {
     let planned: Vec<Planned> = experiment.curves.iter().flat_map(gather::plan).collect();
     let mut given: Vec<Option<Given>> = planned.iter().map(|_| None).collect();
     let tasks: Vec<&Task> = planned.iter().map(|point| &point.task).collect();
@@ -38,7 +36,7 @@ pub(crate) fn run(experiment: &Experiment, stop: &AtomicBool, talk: &Talk) -> an
         }
     }
     for Boot { device, set, steps, places } in boots(&tasks) {
-        let files = lab::execute_steps(&device, &set, steps, stop, talk)?;
+        let files = lab::execute_steps(&device, &set, steps, talk)?;
         for (place, file) in places.into_iter().zip(files) {
             given[place] = Some(Ok(file.outcomes));
         }

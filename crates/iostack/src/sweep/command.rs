@@ -9,6 +9,7 @@ use iostack_model::Outcome;
 use iostack_report::text::quoted;
 
 use super::pool::Task;
+use crate::target::{self, Scheme};
 use crate::what_if::steady;
 
 /// What the command is made of.
@@ -31,8 +32,8 @@ pub(crate) fn of(parts: &Parts<'_>) -> String {
     let mut words = vec!["iostack".to_owned(), "run".to_owned()];
     words.extend(parts.jobs.iter().map(|path| quoted(&path.display().to_string())));
     words.push("--on".to_owned());
-    let kind = if parts.device.starts_with("lab:") { "" } else { "sim:" };
-    words.push(quoted(&format!("{kind}{}", parts.device)));
+    let in_lab = target::scheme(parts.device).0 == Scheme::Lab;
+    words.push(quoted(&if in_lab { parts.device.to_owned() } else { Scheme::Simulated.word(parts.device) }));
     for section in parts.sections {
         words.push("--section".to_owned());
         words.push(quoted(section));

@@ -2,14 +2,14 @@
 //!
 //! The machine as a list, and the way of an I/O from the program to the hardware as boxes from top to bottom.
 
-use iostack_model::{BlockDevice, FileSystem, Machine, Queue, Storage, Target};
+use iostack_model::{BlockDevice, FileSystem, Machine, Queue, Storage, TargetName};
 
 use super::escape;
 use super::numbers::Quantity;
 use super::table::pairs;
 
 /// Machine and storage chain side by side.
-pub(super) fn section(machine: &Machine, storage: &Storage, target: &Target) -> String {
+pub(super) fn section(machine: &Machine, storage: &Storage, target: &TargetName) -> String {
     format!(
         "<div class=\"two\"><div><h3>Machine</h3>{}</div><div><h3>The way of an I/O</h3>{}</div></div>",
         machine_list(machine),
@@ -74,7 +74,7 @@ fn mitigations(all: &[(String, String)]) -> String {
     format!("<details><summary>CPU mitigations ({})</summary>{}</details>", all.len(), pairs(&rows))
 }
 
-fn chain(storage: &Storage, target: &Target) -> String {
+fn chain(storage: &Storage, target: &TargetName) -> String {
     let mut boxes = vec![boxed("target", &target.to_string(), &[])];
     if let Some(system) = &storage.file_system {
         boxes.push(file_system(system));

@@ -1,8 +1,8 @@
 //! The screen of `iostack run`: one part for each outcome.
 
 use iostack_model::{
-    Access, Amount, Bins, Direction, Distribution, Engine, Job, Nanos, Order, Outcome, OutcomeFile, Target,
-    TargetKind,
+    Access, Amount, Bins, Direction, Distribution, Engine, Job, Nanos, Order, Outcome, OutcomeFile,
+    TargetKind, TargetName,
 };
 
 use super::format::{
@@ -340,7 +340,7 @@ fn next(file: &OutcomeFile) -> String {
             "next: iostack sim show {}    # its parts, its numbers, their sources\n",
             target.path.display()
         ),
-        Some(Outcome { target: Target { kind: TargetKind::Lab, path }, .. }) => {
+        Some(Outcome { target: TargetName { kind: TargetKind::Lab, path }, .. }) => {
             format!("next: iostack lab cost {}    # the exact instructions of one I/O\n", path.display())
         }
         Some(outcome) => {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, Target, TargetKind,
+    Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind,
+    TargetName,
 };
 
 use super::SimError;
@@ -76,7 +77,7 @@ pub(super) fn assemble(
     let [read, write, trim] = totals.flows;
     let mut outcome = Outcome {
         job: Job { threads, slice, ..group.jobs[0].clone() },
-        target: Target { kind: TargetKind::Sim, path: PathBuf::from(&about.device) },
+        target: TargetName { kind: TargetKind::Sim, path: PathBuf::from(&about.device) },
         storage: Storage { file_system: None, devices: Vec::new() },
         started_unix_ms: 0,
         elapsed,

@@ -1,6 +1,6 @@
 //! What came of running two alternatives in turns.
 
-use iostack_model::{Caveat, Interval, Job, Machine, Nanos, Storage, Target};
+use iostack_model::{Caveat, Interval, Job, Machine, Nanos, Storage, TargetName};
 use serde::{Deserialize, Serialize};
 
 use crate::Verdict;
@@ -78,7 +78,7 @@ pub struct AbArm {
     /// Its jobs' names, and what sets it apart, as typed.
     pub name: String,
     /// What answers.
-    pub target: Target,
+    pub target: TargetName,
     /// The storage behind it; empty for a simulation.
     pub storage: Storage,
     /// What was asked in each run.

@@ -11,9 +11,10 @@ use iostack_report::{html, text};
 use super::count::Counter;
 use super::spec::Spec;
 use crate::exit::Ended;
-use crate::lab::LabFlags;
 use crate::save;
 use crate::talk::{self, Talk};
+use crate::target::Scheme;
+use crate::target::lab::LabFlags;
 
 /// Arguments of `iostack lab bench`.
 #[derive(clap::Args)]
@@ -74,7 +75,7 @@ fn specs(args: &BenchArgs) -> Vec<Spec> {
             for direction in [Direction::Read, Direction::Write] {
                 for ring in [false, true] {
                     let lab = LabFlags { kernel: Some(kernel.clone()), ..LabFlags::default() };
-                    let device = device.strip_prefix("lab:").unwrap_or(device).to_owned();
+                    let device = Scheme::Lab.bare(device).to_owned();
                     specs.push(Spec { device, lab, direction, ring, ..Spec::plain() });
                 }
             }

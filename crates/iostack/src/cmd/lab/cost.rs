@@ -13,9 +13,10 @@ use iostack_report::{html, text};
 use super::count::Counter;
 use super::spec::{self, Spec};
 use crate::exit::Ended;
-use crate::lab::LabFlags;
 use crate::save;
 use crate::talk::{self, Talk};
+use crate::target::Scheme;
+use crate::target::lab::LabFlags;
 
 /// Arguments of `iostack lab cost`.
 #[derive(clap::Args)]
@@ -115,7 +116,7 @@ fn specs(args: &CostArgs) -> anyhow::Result<Vec<Spec>> {
         for op in &args.op {
             for engine in &args.engine {
                 specs.push(Spec {
-                    device: device.strip_prefix("lab:").unwrap_or(device).to_owned(),
+                    device: Scheme::Lab.bare(device).to_owned(),
                     set: args.set.clone(),
                     lab: args.lab.clone(),
                     direction: spec::direction(op)?,

@@ -5,8 +5,8 @@ use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
 
 use crate::exit::Ended;
-use crate::lab::LabFlags;
 use crate::talk::Talk;
+use crate::target::lab::LabFlags;
 
 /// Arguments of `iostack lab shell`.
 #[derive(clap::Args)]

@@ -5,7 +5,7 @@ use iostack_lab::Request;
 use iostack_lab::guest::Measure;
 use iostack_model::{Bytes, CostCase, Direction, IoCost};
 
-use crate::lab::LabFlags;
+use crate::target::lab::LabFlags;
 
 /// I/Os traced after those counted: enough to meet the modal one again.
 const TRACED: u32 = 200;

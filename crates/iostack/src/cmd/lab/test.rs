@@ -10,9 +10,9 @@ use iostack_model::Bytes;
 use serde::Serialize;
 
 use crate::exit::Ended;
-use crate::lab::LabFlags;
 use crate::merging;
 use crate::talk::{self, Talk, paragraph};
+use crate::target::lab::LabFlags;
 
 /// Arguments of `iostack lab test`.
 #[derive(clap::Args)]

@@ -12,7 +12,8 @@ use iostack_sim::catalogue;
 use iostack_sim::sheet::Sheet;
 
 use crate::exit::Ended;
-use crate::simulate::{EXAMPLE, changes};
+use crate::target::Scheme;
+use crate::target::simulated::{EXAMPLE, changes};
 
 /// Arguments of `iostack sim`.
 #[derive(clap::Args)]
@@ -64,7 +65,7 @@ struct Chosen {
 impl Chosen {
     /// As behind `sim:`.
     fn name(&self) -> &str {
-        self.device.strip_prefix("sim:").unwrap_or(&self.device)
+        Scheme::Simulated.bare(&self.device)
     }
 
     fn changes(&self) -> anyhow::Result<Vec<(String, String)>> {
@@ -78,7 +79,7 @@ impl Chosen {
 
 /// The file of a device, built in or not.
 fn file_text(device: &str) -> anyhow::Result<String> {
-    let device = device.strip_prefix("sim:").unwrap_or(device);
+    let device = Scheme::Simulated.bare(device);
     match catalogue::text(device) {
         Some(text) => Ok(text.to_owned()),
         None => std::fs::read_to_string(device).with_context(|| format!("cannot read `{device}`")),

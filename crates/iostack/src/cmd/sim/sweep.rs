@@ -10,12 +10,12 @@ use iostack_report::table;
 use crate::exit::Ended;
 use crate::job::flags::JobFlags;
 use crate::save;
-use crate::simulate::{EXAMPLE, changes};
 use crate::sweep::command;
 use crate::sweep::plan::{self, Base, Planned};
 use crate::sweep::pool::Task;
 use crate::sweep::watch::{parallel, watched};
 use crate::talk::{self, Talk};
+use crate::target::simulated::{EXAMPLE, changes};
 
 /// Arguments of `iostack sim sweep`.
 #[derive(clap::Args)]

@@ -8,10 +8,11 @@ use iostack_model::WhatIf;
 use crate::exit::Ended;
 use crate::job::flags::JobFlags;
 use crate::save;
-use crate::simulate::{EXAMPLE, changes};
 use crate::sweep::plan::Base;
 use crate::sweep::watch::parallel;
 use crate::talk::{Talk, data, paragraph};
+use crate::target::Scheme;
+use crate::target::simulated::{EXAMPLE, changes};
 use crate::what_if::chain::{chain, sheets};
 use crate::what_if::named::{self, Named};
 use crate::what_if::{self, Ready, fill, typed};
@@ -137,7 +138,7 @@ fn ready(
     steps: &[Pairs],
     mut base_changes: Pairs,
 ) -> anyhow::Result<Ready> {
-    let device = platform.strip_prefix("sim:").unwrap_or(platform);
+    let device = Scheme::Simulated.bare(platform);
     base_changes.extend(changes(&args.base, EXAMPLE)?);
     let cpus = iostack_host::machine().cpu.cores_online;
     let chain_of = |options: &[(String, String)]| {

@@ -9,13 +9,16 @@ use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
-use iostack_model::{Caveat, Job, OutcomeFile, Target, TargetKind};
+use iostack_model::{
+    Audience, Caveat, Description, Job, OutcomeFile, Progress, RunClock, Target, TargetKind, TargetName,
+    Wanted,
+};
 use serde::{Deserialize, Serialize};
 
+use super::path::{NO_APPS, PathTarget};
+use super::simulated::changes;
+use super::{AllHeld, Given, Options, Scheme, TargetFlags};
 use crate::merging;
-use crate::simulate::changes;
-use crate::talk::Talk;
-use crate::trace::Wanted;
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
@@ -59,29 +62,23 @@ pub(crate) struct LabFlags {
 }
 
 impl LabFlags {
-    /// Refuses the first flag that was given, since the target is none of the lab's.
-    pub(crate) fn refuse_elsewhere(&self) -> anyhow::Result<()> {
-        let given = [
-            (self.kernel.is_some(), "--kernel"),
-            (self.source.is_some(), "--source"),
-            (self.file_system.is_some(), "--file-system"),
-            (self.scheduler.is_some(), "--scheduler"),
-            (self.mitigations, "--mitigations"),
-            (!self.tracepoint.is_empty(), "--tracepoint"),
-            (self.capacity_mib.is_some(), "--capacity-mib"),
-            (self.time_limit.is_some(), "--time-limit"),
-        ];
-        match given.into_iter().find(|&(given, _)| given) {
-            Some((_, flag)) => {
-                bail!("`{flag}` is for the lab; add --on lab:DEVICE (`iostack lab list` names them)")
-            }
-            None => Ok(()),
-        }
+    /// Its flags, and whether each was given.
+    pub(super) fn given(&self) -> Vec<Given> {
+        vec![
+            ("--kernel", self.kernel.is_some()),
+            ("--source", self.source.is_some()),
+            ("--file-system", self.file_system.is_some()),
+            ("--scheduler", self.scheduler.is_some()),
+            ("--mitigations", self.mitigations),
+            ("--tracepoint", !self.tracepoint.is_empty()),
+            ("--capacity-mib", self.capacity_mib.is_some()),
+            ("--time-limit", self.time_limit.is_some()),
+        ]
     }
 
     /// The request for this device with these driver options, checked as far as can be without booting.
     pub(crate) fn request(&self, device: &str, set: &[String]) -> anyhow::Result<Request> {
-        let device = device.strip_prefix("lab:").unwrap_or(device);
+        let device = Scheme::Lab.bare(device);
         let known = Device::named(device)?;
         if let Some(name) = &self.file_system {
             FileSystem::named(name)?;
@@ -116,18 +113,50 @@ impl LabFlags {
     }
 }
 
-/// The device's name when `typed` names a target of the lab.
-pub(crate) fn device(typed: Option<&str>) -> Option<&str> {
-    typed?.strip_prefix("lab:")
+/// A device of the lab under its real driver.
+pub(crate) struct LabTarget {
+    description: Description,
+    request: Request,
+}
+
+impl LabTarget {
+    /// Checks what can be without booting; `set` are options of the driver.
+    pub(crate) fn open(device: &str, flags: &LabFlags, set: &[String]) -> anyhow::Result<LabTarget> {
+        let request = flags.request(device, set)?;
+        let name = Some(TargetName { kind: TargetKind::Lab, path: request.device.clone().into() });
+        // Whose clock it is shows when it boots, and is said by a doubt of each outcome.
+        let description = Description { name, clock: RunClock::Wall, repeats: false, cannot: vec![NO_APPS] };
+        Ok(LabTarget { description, request })
+    }
+}
+
+impl Target for LabTarget {
+    type Error = anyhow::Error;
+
+    fn describe(&self) -> &Description {
+        &self.description
+    }
+
+    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile> {
+        self.description.refuse(jobs, wanted).map_err(anyhow::Error::msg)?;
+        let say = |text: &str| audience.say(text);
+        let lab = Lab::open(&say, audience.stop())?;
+        let mut request = self.request.clone();
+        if lab.has_kvm(&request) {
+            request.accelerator = Accelerator::Kvm;
+            request.processors = 2;
+        }
+        let steps = vec![Step { settings: Vec::new(), jobs: jobs.to_vec() }];
+        let mut files = travel(&lab, &request, steps, wanted, audience)?;
+        files.pop().context("the guest ended without an outcome")
+    }
 }
 
 /// What travels to the far side.
 #[derive(Serialize, Deserialize)]
 struct Order {
     steps: Vec<Step>,
-    stages: bool,
-    layers: bool,
-    sample_rate: u32,
+    wanted: Wanted,
 }
 
 /// Jobs, after these settings of the device: path below `/sys/block/DISK`, value.
@@ -137,41 +166,19 @@ pub(crate) struct Step {
     pub(crate) jobs: Vec<Job>,
 }
 
-/// The near side: runs the jobs on `device`, looked at as `wanted`.
-pub(crate) fn execute(
-    device: &str,
-    jobs: Vec<Job>,
-    wanted: Wanted,
-    (flags, set): (&LabFlags, &[String]),
-    stop: &AtomicBool,
-    talk: &Talk,
-) -> anyhow::Result<OutcomeFile> {
-    let mut request = flags.request(device, set)?;
-    let say = |text: &str| talk.say(text);
-    let lab = Lab::open(&say, stop)?;
-    if lab.has_kvm(&request) {
-        request.accelerator = Accelerator::Kvm;
-        request.processors = 2;
-    }
-    let steps = vec![Step { settings: Vec::new(), jobs }];
-    let mut files = travel(&lab, &request, steps, wanted, talk)?;
-    files.pop().context("the guest ended without an outcome")
-}
-
 /// The near side: does the steps in one boot, in virtual time. One file of outcomes a step.
 pub(crate) fn execute_steps(
     device: &str,
     set: &[String],
     steps: Vec<Step>,
-    stop: &AtomicBool,
-    talk: &Talk,
+    audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
     let flags = LabFlags { time_limit: Some(STEPS_LIMIT_SECONDS), ..LabFlags::default() };
     let request = flags.request(device, set)?;
-    let say = |text: &str| talk.say(text);
-    let lab = Lab::open(&say, stop)?;
+    let say = |text: &str| audience.say(text);
+    let lab = Lab::open(&say, audience.stop())?;
     let count = steps.len();
-    let files = travel(&lab, &request, steps, Wanted::default(), talk)?;
+    let files = travel(&lab, &request, steps, Wanted::default(), audience)?;
     ensure!(files.len() == count, "the guest did {} steps of {count}", files.len());
     Ok(files)
 }
@@ -182,28 +189,31 @@ fn travel(
     request: &Request,
     steps: Vec<Step>,
     wanted: Wanted,
-    talk: &Talk,
+    audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
-    let Wanted { stages, layers, sample_rate, .. } = wanted;
-    let order = serde_json::to_value(Order { steps, stages, layers, sample_rate })?;
+    let order = serde_json::to_value(Order { steps, wanted })?;
     let mut given = Vec::new();
     let booted = lab.boot(request, Work::Job(order), &mut |message| match message {
-        Message::Hello { release } => talk.say(&format!("Linux {release} is up")),
-        Message::Value { name, value } if name == "live" => talk.live(value.as_str().unwrap_or_default()),
+        Message::Hello { release } => audience.say(&format!("Linux {release} is up")),
+        Message::Value { name, value } if name == "progress" => {
+            // A rate of nothing in no time is no number, and no line.
+            if let Ok(progress) = Progress::deserialize(value) {
+                audience.progress(&progress);
+            }
+        }
         Message::Value { name, value } if name == "outcome" => given.push(value.clone()),
         _ => {}
     })?;
-    talk.clear();
     let read = |value| serde_json::from_value(value).context("the guest's outcome cannot be read");
     let mut files: Vec<OutcomeFile> = given.into_iter().map(read).collect::<Result<_, _>>()?;
     for outcome in files.iter_mut().flat_map(|file| &mut file.outcomes) {
-        outcome.target = Target { kind: TargetKind::Lab, path: request.device.clone().into() };
+        outcome.target = TargetName { kind: TargetKind::Lab, path: request.device.clone().into() };
         // The lab's clock is its own, and said by its own doubt.
         outcome.caveats.retain(|doubt| !matches!(doubt, Caveat::ClockNotInvariant { .. }));
         outcome.caveats.insert(0, caveat(request, &booted.release));
     }
     for line in &booted.complaints {
-        talk.warn(&format!("the guest's kernel complained: {line}"));
+        audience.warn(&format!("the guest's kernel complained: {line}"));
     }
     Ok(files)
 }
@@ -223,28 +233,43 @@ pub(crate) fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), St
         return merging::run(ready);
     }
     let order: Order = serde_json::from_value(order.clone()).map_err(|error| error.to_string())?;
-    let target = match &ready.folder {
-        Some(folder) => Target { kind: TargetKind::Directory, path: folder.clone() },
-        None => Target { kind: TargetKind::Block, path: ready.path.clone() },
+    let name = match &ready.folder {
+        Some(folder) => TargetName { kind: TargetKind::Directory, path: folder.clone() },
+        None => TargetName { kind: TargetKind::Block, path: ready.path.clone() },
     };
-    let wanted = Wanted {
-        stages: order.stages,
-        layers: order.layers,
-        sample_rate: order.sample_rate,
-        ..Wanted::default()
-    };
-    let live = |text: &str| value("live", text.into());
+    // All there is in the guest was made for this.
+    let flags = TargetFlags::default();
+    let options = Options { flags: &flags, destroy_data: true, rules: None, held: AllHeld::default() };
     for Step { settings, jobs } in order.steps {
         for (path, text) in settings {
             let path = format!("/sys/block/{}/{path}", ready.disk);
             std::fs::write(&path, &text)
                 .map_err(|error| format!("cannot write `{text}` to `{path}`: {error}"))?;
         }
-        let ran = crate::cmd::run::run_jobs(jobs, Some(&target), true, wanted, Some(&live), &live);
+        let ran = PathTarget::open(Some(name.clone()), &options).run(&jobs, order.wanted, &Wire);
         let file = ran.map_err(|error| format!("{error:#}"))?;
         value("outcome", serde_json::to_value(&file).map_err(|error| error.to_string())?);
     }
     Ok(())
+}
+
+/// Tells the near side how far it is. What else would be worth knowing is of files that go with the guest.
+struct Wire;
+
+impl Audience for Wire {
+    fn stop(&self) -> &AtomicBool {
+        iostack_host::signals::stop_flag()
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn progress(&self, progress: &Progress) {
+        if let Ok(progress) = serde_json::to_value(progress) {
+            value("progress", progress);
+        }
+    }
 }
 
 fn value(name: &str, value: serde_json::Value) {

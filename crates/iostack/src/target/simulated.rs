@@ -1,22 +1,24 @@
-//! Runs jobs or a trace on a simulated device, in virtual time.
+//! A simulated device: jobs, or a trace, in virtual time.
 //!
 //! The outcome holds nothing of the machine that simulates, so that the same seed writes the same bytes everywhere.
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
-use iostack_model::{Bytes, Caveat, Job, Machine, OutcomeFile, Progress, SCHEMA};
+use iostack_model::{
+    Ability, Audience, Bytes, Caveat, Description, Job, Machine, OutcomeFile, Progress, RunClock, SCHEMA,
+    Target, TargetKind, TargetName, Wanted,
+};
 use iostack_sim::devices;
 use iostack_sim::engine::World;
 use iostack_sim::run::{self, Ran, Replay, RunOptions};
 use iostack_sim::sheet::Sheet;
 use iostack_workload::trace::{self, Beyond, Disks, TraceFormat, TraceOptions};
 
+use super::Given;
 use crate::save;
-use crate::talk::Talk;
 
 /// Requests between two looks at the stop flag and two lines of progress.
 const PROGRESS_EVERY: u64 = 1 << 18;
@@ -26,6 +28,9 @@ const SPANS_MAX: usize = 200_000;
 
 /// A change, for errors.
 pub(crate) const EXAMPLE: &str = "flash.over_provisioning=28%";
+
+const NO_LAYERS: &str =
+    "a simulated device has no CPU clocks to sample; leave --layers out, or name a real target";
 
 const HEADING: &str = "Simulated targets (--on sim:DEVICE)";
 
@@ -58,23 +63,22 @@ pub(crate) struct SimFlags {
 }
 
 impl SimFlags {
-    /// Refuses the first flag that was given, since the target is real.
-    pub(crate) fn refuse_on_real(&self) -> anyhow::Result<()> {
-        let given = [
-            (!self.set.is_empty(), "--set"),
-            (self.timeline.is_some(), "--timeline"),
-            (self.replay.is_some(), "--replay"),
-            (self.replay_format.is_some(), "--replay-format"),
-            (self.replay_disk.is_some(), "--replay-disk"),
-            (self.replay_wrap, "--replay-wrap"),
-            (self.replay_speed.is_some(), "--replay-speed"),
-        ];
-        match given.into_iter().find(|&(given, _)| given) {
-            Some((_, flag)) => bail!(
-                "`{flag}` is for simulated targets; add --on sim:DEVICE (`iostack sim list` names them)"
-            ),
-            None => Ok(()),
-        }
+    /// Its flags, and whether each was given.
+    pub(super) fn given(&self) -> Vec<Given> {
+        vec![
+            self.given_set(),
+            ("--timeline", self.timeline.is_some()),
+            ("--replay", self.replay.is_some()),
+            ("--replay-format", self.replay_format.is_some()),
+            ("--replay-disk", self.replay_disk.is_some()),
+            ("--replay-wrap", self.replay_wrap),
+            ("--replay-speed", self.replay_speed.is_some()),
+        ]
+    }
+
+    /// The one that is of use elsewhere too.
+    pub(super) fn given_set(&self) -> Given {
+        ("--set", !self.set.is_empty())
     }
 }
 
@@ -89,40 +93,54 @@ pub(crate) fn changes(set: &[String], example: &str) -> anyhow::Result<Vec<(Stri
     set.iter().map(split).collect()
 }
 
-/// The device's name when `typed` names a simulated target.
-pub(crate) fn device(typed: Option<&str>) -> Option<&str> {
-    typed?.strip_prefix("sim:")
+/// A simulated device, as its sheet and the changes have it.
+pub(crate) struct SimulatedTarget {
+    description: Description,
+    sheet: Sheet,
+    flags: SimFlags,
 }
 
-/// Runs the jobs, or the trace, on `device`.
-pub(crate) fn execute(
-    device: &str,
-    jobs: &[Job],
-    flags: &SimFlags,
-    stop: &AtomicBool,
-    talk: &Talk,
-) -> anyhow::Result<OutcomeFile> {
-    let sheet = Sheet::load(device, &changes(&flags.set, EXAMPLE)?)?;
-    let report = |progress: &Progress| talk.live(&iostack_report::text::live(progress));
-    let options = RunOptions {
-        seed: jobs.first().map_or(1, |job| job.seed),
-        spans_max: if flags.timeline.is_some() { SPANS_MAX } else { 0 },
-        stop,
-        progress: talk.is_live().then_some(&report),
-        progress_every_requests: PROGRESS_EVERY,
-    };
-    let ran = match &flags.replay {
-        Some(path) => replay(&sheet, path, jobs, flags, &options)?,
-        None => run::run(&sheet, jobs, &options)?,
-    };
-    talk.clear();
-    if let Some(path) = &flags.timeline {
-        save::new_file(path, &iostack_report::timeline(&ran.timeline))?;
-        talk.say(&format!("timeline: {} (open it at https://ui.perfetto.dev)", path.display()));
+impl SimulatedTarget {
+    /// Reads the sheet of `device`.
+    pub(crate) fn open(device: &str, flags: &SimFlags) -> anyhow::Result<SimulatedTarget> {
+        let sheet = Sheet::load(device, &changes(&flags.set, EXAMPLE)?)?;
+        let name = Some(TargetName { kind: TargetKind::Sim, path: device.into() });
+        let cannot = vec![(Ability::Layers, NO_LAYERS)];
+        let description = Description { name, clock: RunClock::Virtual, repeats: true, cannot };
+        Ok(SimulatedTarget { description, sheet, flags: flags.clone() })
     }
-    let iostack = env!("CARGO_PKG_VERSION").to_owned();
-    let machine = Machine::default();
-    Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms: 0, machine, outcomes: ran.outcomes })
+}
+
+impl Target for SimulatedTarget {
+    type Error = anyhow::Error;
+
+    fn describe(&self) -> &Description {
+        &self.description
+    }
+
+    /// Runs the jobs, or the trace.
+    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile> {
+        self.description.refuse(jobs, wanted).map_err(anyhow::Error::msg)?;
+        let report = |progress: &Progress| audience.progress(progress);
+        let options = RunOptions {
+            seed: jobs.first().map_or(1, |job| job.seed),
+            spans_max: if self.flags.timeline.is_some() { SPANS_MAX } else { 0 },
+            stop: audience.stop(),
+            progress: audience.watches().then_some(&report),
+            progress_every_requests: PROGRESS_EVERY,
+        };
+        let ran = match &self.flags.replay {
+            Some(path) => replay(&self.sheet, path, jobs, &self.flags, &options)?,
+            None => run::run(&self.sheet, jobs, &options)?,
+        };
+        if let Some(path) = &self.flags.timeline {
+            save::new_file(path, &iostack_report::timeline(&ran.timeline))?;
+            audience.say(&format!("timeline: {} (open it at https://ui.perfetto.dev)", path.display()));
+        }
+        let iostack = env!("CARGO_PKG_VERSION").to_owned();
+        let machine = Machine::default();
+        Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms: 0, machine, outcomes: ran.outcomes })
+    }
 }
 
 fn replay(

@@ -1,0 +1,434 @@
+//! One job, any target, one outcome: what holds of every target.
+//!
+//! [`ASKED`] is run once on each target of [`Subject`]; each of [`FIGURES`] is a function over what came of it. Each of [`DEEDS`]
+//! is a command of its own. What a target cannot do it must refuse with its reason, and is counted as such.
+
+#[path = "lab/turn.rs"]
+mod turn;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use iostack_model::{Caveat, Outcome, OutcomeFile};
+use turn::turn_or_skip;
+
+/// Jobs for every target, each behind a stonewall.
+const ASKED: &str = r#"
+defaults = { pattern = "random", size = "8m", io_limit = "1g", stonewall = true, seed = 7 }
+job = [
+    { name = "counted", io_count = 97 },
+    { name = "mixed", io_count = 2000, mix = "70/30" },
+    { name = "sized", io_count = 2000, block_size = "4k/60:64k/40" },
+    { name = "paced", io_count = 500, rate = 1000 },
+    { name = "thinking", io_count = 97, think_time = "2ms" },
+    { name = "deep", io_count = 4000, queue_depth = 8 },
+    { name = "proven", io_count = 500, mix = "write", verify = "write_then_read" },
+]
+"#;
+
+/// A target, and what it is known to be.
+struct Subject {
+    /// Name of the target; a file's is below the room of the test.
+    on: &'static str,
+    /// How the outcome names it.
+    named: &'static str,
+    /// Its time is virtual, and the same seed gives the same bytes.
+    repeats: bool,
+    /// What it cannot do, and words of its refusal.
+    cannot: &'static [(&'static str, &'static str)],
+    /// What it can do where the user may, and words of the refusal where not.
+    permitted: &'static [(&'static str, &'static str)],
+    /// What would cost a boot, and is tried in `tests/lab`.
+    elsewhere: &'static [&'static str],
+}
+
+const SIMULATED_ONLY: &str = "is for simulated targets; add --on sim:DEVICE";
+const APPS_ONLY: &str = "runs on simulated platforms only; add --on sim:PLATFORM";
+const NO_CLOCKS: &str = "a simulated device has no CPU clocks to sample";
+
+const FILE: Subject = Subject {
+    on: "scratch",
+    named: "file:",
+    repeats: false,
+    cannot: &[("timeline", SIMULATED_ONLY), ("replay", SIMULATED_ONLY), ("applications", APPS_ONLY)],
+    permitted: &[("layers", "cannot sample the layers"), ("stages", "cannot trace the stages")],
+    elsewhere: &[],
+};
+
+const DRIVE: Subject = Subject {
+    on: "sim:tlc-1t",
+    named: "sim:tlc-1t",
+    repeats: true,
+    cannot: &[("layers", NO_CLOCKS), ("applications", "an application needs a platform")],
+    permitted: &[],
+    elsewhere: &[],
+};
+
+const PLATFORM: Subject = Subject {
+    on: "sim:x5570",
+    named: "sim:x5570",
+    repeats: true,
+    cannot: &[("layers", NO_CLOCKS)],
+    permitted: &[],
+    elsewhere: &[],
+};
+
+const LAB: Subject = Subject {
+    on: "lab:brd",
+    named: "lab:brd",
+    repeats: false,
+    cannot: FILE.cannot,
+    permitted: &[],
+    elsewhere: &["layers", "stages", "seeds", "interrupted"],
+};
+
+/// What came of a property: why it does not hold, or a doubt that says so first.
+type Verdict = Result<Option<Caveat>, String>;
+
+const HOLDS: Verdict = Ok(None);
+
+/// A property of the outcomes of [`ASKED`].
+type Figure = fn(&Subject, &[Outcome]) -> Verdict;
+
+/// A property of a command.
+type Deed = fn(&Try<'_>) -> Result<(), Refused>;
+
+/// What must hold of what came.
+const FIGURES: [(&str, Figure); 10] = [
+    ("97 asked are 97 counted", counted),
+    ("a mix is kept", mixed),
+    ("shares of sizes are kept", sized),
+    ("a rate is kept", paced),
+    ("thinking takes its time", thinking),
+    ("a depth is kept, and is rate times latency", deep),
+    ("what was written comes back", proven),
+    ("stonewalls stand in order", in_order),
+    ("the series holds every I/O", in_series),
+    ("the outcome names its target", named),
+];
+
+/// What each command must do.
+const DEEDS: [(&str, Deed); 7] = [
+    ("layers", layers),
+    ("stages", stages),
+    ("timeline", timeline),
+    ("replay", replay),
+    ("applications", applications),
+    ("seeds", seeds),
+    ("interrupted", interrupted),
+];
+
+fn of<'a>(outcomes: &'a [Outcome], name: &str) -> &'a Outcome {
+    outcomes.iter().find(|outcome| outcome.job.name == name).expect("each job was asked")
+}
+
+fn hold(holds: bool, said: String) -> Verdict {
+    if holds { HOLDS } else { Err(said) }
+}
+
+/// Beyond `holds`, only a doubt that says so will do.
+fn hold_or(holds: bool, outcome: &Outcome, doubt: fn(&Caveat) -> bool, said: String) -> Verdict {
+    match outcome.caveats.iter().find(|caveat| doubt(caveat)) {
+        _ if holds => HOLDS,
+        Some(caveat) => Ok(Some(caveat.clone())),
+        None => Err(said),
+    }
+}
+
+/// Four standard deviations of a binomial: one seed in 16,000 is beyond. These seeds are fixed.
+fn is_share(part: u64, all: u64, share: f64) -> bool {
+    let deviation = (all as f64 * share * (1.0 - share)).sqrt();
+    (part as f64 - all as f64 * share).abs() <= 4.0 * deviation
+}
+
+fn counted(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let one = of(outcomes, "counted");
+    let (reads, bytes) = (one.read.latency.count, one.bytes().0);
+    hold((reads, one.ios(), bytes) == (97, 97, 97 * 4096), format!("{reads} reads, {bytes} bytes"))
+}
+
+fn mixed(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let one = of(outcomes, "mixed");
+    let reads = one.read.latency.count;
+    hold(one.ios() == 2000 && is_share(reads, 2000, 0.7), format!("{reads} reads of {}", one.ios()))
+}
+
+fn sized(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let one = of(outcomes, "sized");
+    let beyond = one.bytes().0 - one.ios() * 4096;
+    let (large, rest) = (beyond / (60 << 10), beyond % (60 << 10));
+    let holds = one.ios() == 2000 && rest == 0 && is_share(large, 2000, 0.4);
+    hold(holds, format!("{large} large blocks of {}, {rest} bytes beside them", one.ios()))
+}
+
+fn paced(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let one = of(outcomes, "paced");
+    let rate = one.rate();
+    let missed = |caveat: &Caveat| matches!(caveat, Caveat::RateMissed { .. });
+    let held = hold_or(rate >= 950.0, one, missed, format!("{rate} I/Os a second of 1000"))?;
+    hold(one.ios() == 500 && rate <= 1100.0, format!("{} I/Os, {rate} a second", one.ios())).map(|_| held)
+}
+
+fn thinking(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let one = of(outcomes, "thinking");
+    hold(one.ios() == 97 && one.elapsed.0 >= 96 * 2_000_000, format!("97 I/Os took {}", one.elapsed))
+}
+
+fn deep(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let one = of(outcomes, "deep");
+    let (asked, achieved) = (8.0, one.depth_achieved);
+    let latency = one.latency();
+    let little = one.rate() * latency.sum_ns as f64 / latency.count as f64 / 1e9;
+    let off = (little / achieved - 1.0).abs();
+    hold(one.ios() == 4000 && off <= 0.05, format!("depth {achieved}, rate times latency {little}"))?;
+    let below = |caveat: &Caveat| matches!(caveat, Caveat::DepthBelowAsked { .. });
+    let holds = achieved >= 0.9 * asked && achieved <= asked * 1.001;
+    hold_or(holds, one, below, format!("depth {achieved} of {asked}"))
+}
+
+fn proven(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let one = of(outcomes, "proven");
+    let found = (one.write.latency.count, one.verified, one.failures.len());
+    hold(found == (500, 500, 0), format!("writes, verified, failures: {found:?}"))
+}
+
+fn in_order(subject: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.job.name.as_str()).collect();
+    let asked = ["counted", "mixed", "sized", "paced", "thinking", "deep", "proven"];
+    // Milliseconds are cut off, on both sides. Virtual time has no date.
+    let after = |pair: &[Outcome]| {
+        let end_ms = pair[0].started_unix_ms + pair[0].elapsed.0 / 1_000_000;
+        pair[1].started_unix_ms + 1 >= end_ms
+    };
+    let apart = subject.repeats || outcomes.windows(2).all(after);
+    hold(names == asked && apart, format!("{names:?}, one after the other: {apart}"))
+}
+
+fn in_series(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let series = |one: &Outcome| one.series.iter().flat_map(|slice| slice.ios).sum::<u64>();
+    let lost = outcomes.iter().find(|one| series(one) != one.ios() || one.interrupted);
+    lost.map_or(HOLDS, |one| Err(format!("{}: {} of {} I/Os", one.job.name, series(one), one.ios())))
+}
+
+fn named(subject: &Subject, outcomes: &[Outcome]) -> Verdict {
+    let name = outcomes[0].target.to_string();
+    hold(outcomes.iter().all(|one| one.target.to_string().starts_with(subject.named)), name)
+}
+
+/// A directory of one test, removed at its end.
+struct Room(PathBuf);
+
+impl Room {
+    fn new(test: &str, subject: &Subject) -> Room {
+        let name = format!("{test}-{}-{}", subject.on.replace(':', "-"), std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&path).expect("the target directory is ours");
+        Room(path)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where a command is tried.
+struct Try<'a> {
+    subject: &'a Subject,
+    room: &'a Room,
+}
+
+/// What it said when it exited with 2.
+struct Refused(String);
+
+impl Try<'_> {
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));
+        command.current_dir(&self.room.0).args(["run", "--on", self.subject.on, "--json", "--quiet"]);
+        command.args(arguments.split_whitespace());
+        command
+    }
+
+    /// What was printed, or refused. A problem of the target's own is neither.
+    fn printed(&self, arguments: &str) -> Result<Vec<u8>, Refused> {
+        let Output { status, stdout, stderr } = self.command(arguments).output().expect("it was built");
+        let said = String::from_utf8_lossy(&stderr).into_owned();
+        match status.code() {
+            Some(0) => Ok(stdout),
+            Some(2) => Err(Refused(said)),
+            code => panic!("{} {arguments}: exit {code:?}: {said}", self.subject.on),
+        }
+    }
+
+    fn outcomes(&self, arguments: &str) -> Result<Vec<Outcome>, Refused> {
+        self.printed(arguments).map(|data| read(&data))
+    }
+}
+
+fn read(data: &[u8]) -> Vec<Outcome> {
+    serde_json::from_slice::<OutcomeFile>(data).expect("--json gives an outcome").outcomes
+}
+
+fn layers(to: &Try<'_>) -> Result<(), Refused> {
+    let outcomes = to.outcomes("--size 8m --io-count 97 --layers")?;
+    assert!(outcomes[0].layers.is_some(), "{}: no layers", to.subject.on);
+    Ok(())
+}
+
+/// A simulated device always says so, of every part inside.
+fn stages(to: &Try<'_>) -> Result<(), Refused> {
+    let outcomes = to.outcomes("--size 8m --io-count 97 --stages")?;
+    assert!(outcomes[0].stages.is_some() || outcomes[0].inside.is_some(), "{}: no stages", to.subject.on);
+    Ok(())
+}
+
+fn timeline(to: &Try<'_>) -> Result<(), Refused> {
+    to.printed("--size 8m --io-count 97 --timeline ways.json")?;
+    let ways = fs::read(to.room.0.join("ways.json")).expect("it was written");
+    serde_json::from_slice::<serde_json::Value>(&ways).expect("a timeline is JSON");
+    Ok(())
+}
+
+fn replay(to: &Try<'_>) -> Result<(), Refused> {
+    let head = ["fio version 2 iolog", "/dev/d add", "/dev/d open"].map(str::to_owned);
+    let reads = (0..97).map(|at| format!("/dev/d read {} 4096", at * 4096));
+    let trace: Vec<String> = head.into_iter().chain(reads).collect();
+    fs::write(to.room.0.join("trace.log"), trace.join("\n") + "\n").expect("the room is ours");
+    let outcomes = to.outcomes("--replay trace.log")?;
+    assert_eq!(outcomes[0].ios(), 97, "{}", to.subject.on);
+    Ok(())
+}
+
+fn applications(to: &Try<'_>) -> Result<(), Refused> {
+    let outcomes = to.outcomes("--app postmark --transactions 100")?;
+    assert!(outcomes[0].app.is_some(), "{}: no application", to.subject.on);
+    Ok(())
+}
+
+/// The same seed asks the same, another one does not; where time is virtual, the same bytes come of it.
+fn seeds(to: &Try<'_>) -> Result<(), Refused> {
+    let job = "--size 8m --io-count 1000 --mix 70/30 --unlink true --seed";
+    let [one, same, other] = ["1", "1", "2"].map(|seed| to.printed(&format!("{job} {seed}")));
+    let (one, same, other) = (one?, same?, other?);
+    let reads = |data: &[u8]| read(data)[0].read.latency.count;
+    assert_eq!(reads(&one), reads(&same), "{}", to.subject.on);
+    assert_ne!(reads(&one), reads(&other), "{}", to.subject.on);
+    assert!(!to.subject.repeats || one == same, "{}: one seed gave two outcomes", to.subject.on);
+    Ok(())
+}
+
+/// The outcome so far, and exit 2.
+fn interrupted(to: &Try<'_>) -> Result<(), Refused> {
+    let forever = "--size 8m --io-count 100000000000 --io-limit 1000t --time-based true --runtime 9000h";
+    let mut command = to.command(forever);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it was built");
+    wait_until_signals_are_heard(&child);
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("every system has kill").success());
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&stderr).into_owned();
+    assert_eq!(status.code(), Some(2), "{}: {said}", to.subject.on);
+    if stdout.is_empty() {
+        return Err(Refused(said));
+    }
+    assert!(said.contains("interrupted; what is printed is of the part that was done"), "{said}");
+    let outcomes = read(&stdout);
+    assert!(outcomes.len() == 1 && outcomes[0].interrupted, "{}: {said}", to.subject.on);
+    assert!(outcomes[0].ios() > 0, "{}: nothing was done", to.subject.on);
+    Ok(())
+}
+
+/// Bit 1 of the signals that a process catches is SIGINT (proc(5), `SigCgt`).
+fn wait_until_signals_are_heard(child: &Child) {
+    let path = format!("/proc/{}/status", child.id());
+    for _ in 0..3000 {
+        let status = fs::read_to_string(&path).expect("it runs");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("proc(5)");
+        if u64::from_str_radix(caught.trim(), 16).expect("hexadecimal") & 0b10 != 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("SIGINT was never heard");
+}
+
+/// Tries all of both tables, and says what was found.
+fn conforms(subject: &Subject) {
+    let room = Room::new("conforms", subject);
+    let to = Try { subject, room: &room };
+    let (mut held, mut doubted, mut cannot) = (0, Vec::new(), Vec::new());
+    fs::write(room.0.join("asked.toml"), ASKED).expect("the room is ours");
+    let outcomes = to.outcomes("asked.toml").unwrap_or_else(|refused| panic!("{}", refused.0));
+    for (name, holds) in FIGURES {
+        match holds(subject, &outcomes) {
+            Ok(None) => held += 1,
+            Ok(Some(caveat)) => doubted.push(format!("{name} ({caveat})")),
+            Err(why) => panic!("{}: {name}: {why}", subject.on),
+        }
+    }
+    for (name, deed) in DEEDS.iter().filter(|(name, _)| !subject.elsewhere.contains(name)) {
+        let words = |list: &[(&str, &'static str)]| list.iter().find(|(of, _)| of == name).map(|one| one.1);
+        match (deed(&to), words(subject.cannot), words(subject.permitted)) {
+            (Ok(()), None, _) => held += 1,
+            (Ok(()), Some(_), _) => panic!("{} can do {name}: say so in its row", subject.on),
+            (Err(Refused(said)), Some(words), _) if said.contains(words) => cannot.push(*name),
+            (Err(Refused(said)), _, Some(words)) if said.contains(words) => {
+                println!("SKIPPED {name} of {}: {}", subject.on, said.trim());
+            }
+            (Err(Refused(said)), ..) => panic!("{}: {name} is refused: {said}", subject.on),
+        }
+    }
+    println!("{}: {held} hold; doubted: {doubted:?}; cannot: {cannot:?}", subject.on);
+}
+
+#[test]
+fn a_file_does_what_every_target_does() {
+    conforms(&FILE);
+}
+
+#[test]
+fn a_simulated_drive_does_what_every_target_does() {
+    conforms(&DRIVE);
+}
+
+#[test]
+fn a_simulated_platform_does_what_every_target_does() {
+    conforms(&PLATFORM);
+}
+
+#[test]
+#[ignore = "slow: a boot"]
+fn a_device_of_the_lab_does_what_every_target_does() {
+    let _turn = turn_or_skip!("a_device_of_the_lab_does_what_every_target_does", "6.1");
+    conforms(&LAB);
+}
+
+#[test]
+fn every_target_is_asked_the_same() {
+    let asked = |subject: &Subject| {
+        let room = Room::new("asked", subject);
+        fs::write(room.0.join("asked.toml"), ASKED).expect("the room is ours");
+        let outcomes = Try { subject, room: &room }.outcomes("asked.toml");
+        let outcomes = outcomes.unwrap_or_else(|refused| panic!("{}", refused.0));
+        let sums = |one: &Outcome| (one.job.name.clone(), one.read.bytes, one.write.bytes, one.ios());
+        outcomes.iter().map(sums).collect::<Vec<_>>()
+    };
+    let file = asked(&FILE);
+    assert_eq!((&file, &file), (&asked(&DRIVE), &asked(&PLATFORM)));
+}
+
+#[test]
+fn a_kind_of_target_that_does_not_exist_is_refused_in_one_sentence() {
+    let command = &mut Command::new(env!("CARGO_BIN_EXE_iostack"));
+    let output = command.args(["run", "--on", "nosuch:thing"]).output().expect("it was built");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.lines().count() == 1 && said.starts_with("iostack: `nosuch:thing` does not exist"),
+        "{said}"
+    );
+}

@@ -1,0 +1,51 @@
+//! What answers a job.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// What kind of thing a path turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// A directory: files are made in it.
+    Directory,
+    /// A regular file.
+    File,
+    /// A block device.
+    Block,
+    /// A simulated device; the path is its name, or that of the file that describes it.
+    Sim,
+    /// A device of the lab machine, under its real driver; the path is its name.
+    Lab,
+}
+
+/// How what answers is called, and what it is. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`,
+/// `lab:NAME`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetName {
+    /// What it is.
+    pub kind: TargetKind,
+    /// Where it is, absolute; of a simulated device or one of the lab its name.
+    #[serde(serialize_with = "as_shown")]
+    pub path: PathBuf,
+}
+
+/// A path may hold any bytes, JSON only text: what is none is shown as `\u{fffd}`.
+pub(crate) fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
+impl fmt::Display for TargetName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            TargetKind::Directory => "directory",
+            TargetKind::File => "file",
+            TargetKind::Block => "block",
+            TargetKind::Sim => "sim",
+            TargetKind::Lab => "lab",
+        };
+        write!(f, "{kind}:{}", self.path.display())
+    }
+}
