@@ -148,6 +148,27 @@ ALWAYS_INLINE void settle(struct cpu_state *state, struct task_struct *task, __u
 		__sync_fetch_and_add(&time->time, now - begin - without);
 }
 
+/* The thread that was put on this CPU last, as far as is known, is one whose time counts. */
+ALWAYS_INLINE bool counts_last(struct cpu_state *state)
+{
+	__u32 thread = state->thread;
+
+	if (thread == 0 || state->flags & TASK_KERNEL_THREAD)
+		return 0;
+	if (subject_kind == SUBJECT_PROCESS)
+		return state->process == subject_process;
+	return subject_kind == SUBJECT_MACHINE || bpf_map_lookup_elem(&lanes, &thread);
+}
+
+/* Another thread leaves the CPU than the one that was put on it: a switch between was missed, and how much of the time is whose
+ * nobody knows. */
+ALWAYS_INLINE void missed(struct cpu_state *state, struct task_struct *previous, __u64 now)
+{
+	if (state->since && state->thread != (__u64)previous->pid &&
+	    (subject_since(previous) || counts_last(state)))
+		state->unsure += now - state->since;
+}
+
 SECTION("tp_btf/sched_switch")
 int totals_switch(__u64 *context)
 {
@@ -158,6 +179,7 @@ int totals_switch(__u64 *context)
 
 	if (!state)
 		return 0;
+	missed(state, previous, now);
 	settle(state, previous, now);
 	state->thread = next->pid;
 	state->process = next->tgid;

@@ -33,7 +33,8 @@ struct cpu_state {
 	__u64 outside_softirqs; /* the block softirq, likewise */
 	__u64 lost; /* slices of threads that found no place */
 	__u64 events;
-	__u64 padding[4];
+	__u64 unsure; /* time in which a switch from or to the subject was missed */
+	__u64 padding[3];
 };
 
 /* One thread: of the subject, or the kernel's. */

@@ -96,7 +96,11 @@ fn close(layers: &Layers, known: Duration, tolerance: f64) {
         layers.notes.iter().find_map(|note| note.strip_prefix("The hypervisor took ")?.split(' ').next());
     let steal: f64 = steal.map_or(0.01, |percent| percent.parse::<f64>().expect("a number") / 100.0);
     let more = found / known - 1.0;
-    assert!(-tolerance <= more && more <= tolerance + 2.0 * steal, "{found} ns found, {known} ns known");
+    let missed = layers.notes.iter().any(|note| note.starts_with("Switches were missed"));
+    assert!(!(missed && layers.clocks.exact), "what was missed is said, and not called exact");
+    if !missed {
+        assert!(-tolerance <= more && more <= tolerance + 2.0 * steal, "{found} ns found, {known} ns known");
+    }
     let sum: u64 = layers.rows.iter().map(|row| row.time.0).sum();
     assert_eq!(sum, layers.clocks.total().0, "rows add up to the total");
 }
@@ -113,7 +117,7 @@ fn a_cpu_bound_load_of_ours_is_found_within_2_percent() {
     let known = known_load(trace.observer(), Duration::from_millis(400));
     spin(Duration::from_millis(30), || {});
     let layers = trace.finish(None, "nothing");
-    assert!(layers.clocks.exact);
+    assert!(layers.clocks.how.contains("bracketed"), "{}", layers.clocks.how);
     close(&layers, known, 0.02);
     let user = layers.rows.iter().find(|row| row.layer == "user").expect("half of it is user space");
     let share = user.time.0 as f64 / layers.clocks.tasks.0 as f64;
@@ -255,7 +259,7 @@ fn a_program_beside_a_busy_neighbour_is_told_its_own_clocks() {
     let (layers, known) = foreign_doing("helper_few_reads", &storage, &ladder);
     assert!(neighbour.ios() > 100, "the neighbour was busy");
     close(&layers, known, 0.05);
-    assert!(layers.clocks.exact);
+    assert!(layers.clocks.how.contains("bracketed"), "{}", layers.clocks.how);
     assert_eq!(layers.clocks.total(), layers.clocks.tasks, "a program of plain calls has no other threads");
     println!("beside: {:?}", layers.clocks.beside);
 }

@@ -41,7 +41,7 @@ pub(super) fn run(programs: &[Program], slow: &[String], before: &Times) -> Resu
     Ok((tally, times))
 }
 
-/// Runs them in this order, so many at a time.
+/// Runs them in this order, so many at a time; where one at a time, its tests too.
 fn each(order: &[&Program], slow: &[String], lanes: usize) -> Result<(Tally, Times)> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new((Tally::default(), Times::new()));
@@ -50,7 +50,7 @@ fn each(order: &[&Program], slow: &[String], lanes: usize) -> Result<(Tally, Tim
             let began = Instant::now();
             let name = &program.name;
             let tell = |lines: &[String], one: &Tally| tell(name, lines, one, began.elapsed().as_secs());
-            let one = cargo::heard(&mut program.command(slow), &tell)?;
+            let one = cargo::heard(&mut program.command(slow, lanes == 1), &tell)?;
             let mut done = done.lock().expect("nothing panics with it");
             done.0.absorb(one);
             done.1.insert(name.clone(), began.elapsed().as_secs_f64());

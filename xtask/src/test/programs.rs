@@ -21,9 +21,13 @@ pub(super) struct Program {
 
 impl Program {
     /// Runs its tests: all but the slow ones, or these slow ones alone.
-    pub(super) fn command(&self, slow: &[String]) -> Command {
+    /// `alone`: one after the other.
+    pub(super) fn command(&self, slow: &[String], alone: bool) -> Command {
         let mut command = Command::new(&self.file);
         command.arg("--show-output").current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        if alone {
+            command.arg("--test-threads=1");
+        }
         if !slow.is_empty() {
             command.args(["--ignored", "--exact"]).args(slow);
         }

@@ -21,6 +21,9 @@ use super::readings::Readings;
 use super::sampler::{Key, Owner, Scope, Store};
 use super::totals::{Role, Snapshot, ThreadTime};
 
+/// A total of which a larger share may be another's is not called exact.
+const UNSURE_MOST: f64 = 0.02;
+
 /// The time, and the parts of it that samples split.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Account {
@@ -127,7 +130,7 @@ fn bracketed(facts: &Facts<'_>, counts: &Counts, exact: &Snapshot) -> Account {
             kernel_threads: sum(&workers.own),
             kernel_thread_names: workers.own,
             beside: Beside { interrupts: beside, ..workers.beside },
-            exact: true,
+            exact: exact.unsure.0 as f64 <= UNSURE_MOST * tasks.0 as f64,
             how: how.to_owned(),
             ..Clocks::default()
         },

@@ -8,7 +8,7 @@ use iostack_model::{Hardware, LayerRow, Layers, Nanos, Quality};
 use super::account::{Account, Counts, Facts, account};
 use super::readings::Readings;
 use super::sampler::{Key, Owner, Scope, Store};
-use super::totals::thread_name;
+use super::totals::{Snapshot, thread_name};
 use super::{Conditions, Subject};
 use crate::classify::{Classifier, Profile, Rules, Verdict};
 use crate::sys::perf::Source;
@@ -183,8 +183,16 @@ fn about_subject(conditions: &Conditions, seen: &Seen, counts: &Counts) -> [Opti
     ]
 }
 
+/// What the kernel did not tell.
+fn unsure(exact: &Snapshot) -> String {
+    format!(
+        "Switches were missed: up to {} of the total may be another's, or be missing from it.",
+        exact.unsure
+    )
+}
+
 /// What makes a figure doubtful, or needs to be known to read it.
-fn about_figures(conditions: &Conditions, seen: &Seen, account: &Account) -> [Option<String>; 7] {
+fn about_figures(conditions: &Conditions, seen: &Seen, account: &Account) -> [Option<String>; 8] {
     let Seen { readings, store, .. } = seen;
     let exact = readings.exact.as_ref();
     let homeless = exact.map_or(0, |exact| exact.lost);
@@ -199,6 +207,7 @@ fn about_figures(conditions: &Conditions, seen: &Seen, account: &Account) -> [Op
         (store.lost > 0).then(|| format!("{} samples were lost.", store.lost)),
         (homeless > 0)
             .then(|| format!("{homeless} slices of threads found no place and are missing in the total.")),
+        (!account.clocks.exact).then(|| exact.map(unsure)).flatten(),
         silent.map(|device| format!("No hardware interrupt belongs to {device}: none is counted.")),
         (account.clocks.beside.total() > Nanos(0)).then(|| {
             "Kernel threads and interrupts did I/O beside it, for it or for others: who for is not known, so they are \

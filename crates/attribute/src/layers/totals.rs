@@ -34,6 +34,7 @@ pub(crate) struct CpuState {
     pub(crate) outside_softirqs: u64,
     pub(crate) lost: u64,
     pub(crate) events: u64,
+    pub(crate) unsure: u64,
 }
 
 impl CpuState {
@@ -48,6 +49,7 @@ impl CpuState {
             outside_softirqs: words[9],
             lost: words[10],
             events: words[11],
+            unsure: words[12],
         }
     }
 }
@@ -98,6 +100,8 @@ pub(crate) struct Snapshot {
     pub(crate) lost: u64,
     /// Times that the kernel side was called.
     pub(crate) events: u64,
+    /// In which a switch from or to the subject was missed, so that it may be another's, or the subject's and not counted.
+    pub(crate) unsure: Nanos,
 }
 
 impl Snapshot {
@@ -118,6 +122,7 @@ impl Snapshot {
             softirqs: self.softirqs - earlier.softirqs,
             lost: self.lost - earlier.lost,
             events: self.events - earlier.events,
+            unsure: self.unsure - earlier.unsure,
         }
     }
 
@@ -134,6 +139,7 @@ impl Snapshot {
         self.softirqs += other.softirqs;
         self.lost += other.lost;
         self.events += other.events;
+        self.unsure += other.unsure;
     }
 }
 
@@ -185,6 +191,7 @@ fn join(
         snapshot.softirqs += Nanos(state.outside_softirqs);
         snapshot.lost += state.lost;
         snapshot.events += state.events;
+        snapshot.unsure += Nanos(state.unsure);
         let Some((since, role)) = member(state).filter(|_| state.since != 0) else { continue };
         let running = now - Nanos(state.since.max(since));
         if ended.get(&(state.thread as u32)).is_some_and(|thread| thread.cut) {

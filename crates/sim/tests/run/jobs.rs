@@ -275,7 +275,10 @@ fn a_runtime_on_a_device_without_latency_is_refused() {
     let sheet = Sheet::of("zero", &[]).expect("a kind");
     let job = Job { runtime: Some(Nanos::secs(3)), time_based: true, ..Job::default() };
     let text = run(&sheet, &[job], &RunOptions::seeded(1)).expect_err("never ends").to_string();
-    assert!(text.contains("limit the job by its I/Os"), "{text}");
+    assert!(text.contains("limit the job to fewer than a million I/Os"), "{text}");
+    let endless = Job { io_count: Some(10_000_000), ..Job::default() };
+    let text = run(&sheet, &[endless], &RunOptions::seeded(1)).expect_err("it has no rate").to_string();
+    assert!(text.contains("a rate has no meaning"), "{text}");
     let counted = Job { io_count: Some(200_000), ..Job::default() };
     let ran = run(&sheet, &[counted], &RunOptions::seeded(1)).expect("ends");
     assert_eq!((ran.outcomes[0].ios(), ran.outcomes[0].elapsed), (200_000, Nanos(0)));
