@@ -31,8 +31,9 @@ fn a_loop_device_shows_the_device_below_it() {
         let names: Vec<&str> = stages.devices.iter().map(|device| device.name.as_str()).collect();
         assert_eq!(format!("/dev/{}", names[0]), device.0.display().to_string());
         assert_eq!(stages.devices[1].above.as_deref(), Some(names[0]));
-        // io_uring's first try may be refused for want of room; that is no bio of the device's.
-        assert_eq!(stages.devices[0].whole.count, outcome.ios(), "each I/O is one bio of the loop device");
+        // io_uring's first try may be refused for want of room; that is no bio of the device's. Of some no end is seen ([`MATCHED`]).
+        let bios = stages.devices[0].whole.count;
+        assert!(bios <= outcome.ios() && bios >= stages.matched, "{bios} bios, {} I/Os", outcome.ios());
     }
 }
 
