@@ -15,6 +15,14 @@ const EXCEEDED: f64 = 1.3;
 const CAP_SPREAD: f64 = 0.015;
 /// Rates of other engines, after a fall, may differ by this: they are runs of a third of a second.
 const LEVEL_SPREAD: f64 = 0.04;
+/// Of what one read at a time would give, a rate at depth 8 and more that is no more than this is held back.
+const PLATEAU_MOST: f64 = 0.6;
+/// Rates of one level at all depths differ by no more: what a cap lets through comes in portions.
+const PLATEAU_SPREAD: f64 = 0.06;
+/// After a fall to a quarter, rates may differ by this and are one level: runs are as short as a cap's portions are long.
+const LEVEL_SPREAD_DEEP: f64 = 0.25;
+/// A fall so deep.
+const DEEP: f64 = 4.0;
 /// Fewer runs at one rate could agree by chance.
 const LEVEL_RUNS: usize = 3;
 
@@ -60,14 +68,38 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
+/// More reads in flight than one leave the rate where it is, below what one at a time would give by its own latency: no device does
+/// that. At first a cap lets a burst through, so that the highest rate says nothing.
+pub(super) fn by_plateau(facts: &Facts<'_>) -> Option<Finding> {
+    let depth = |point: &Point| point.outcome.job.depth() * point.outcome.job.threads;
+    let reads = || facts.points("depth").iter().filter(|point| is_read(point));
+    let one = reads().find(|point| depth(point) == 1)?.outcome.latency().quantile_ns(0.9)?;
+    let rates: Vec<f64> =
+        reads().filter(|point| depth(point) >= 8).map(|point| point.outcome.iops.mean).collect();
+    let (low, high) =
+        rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
+    let flat = rates.len() >= LEVEL_RUNS && high <= low * (1.0 + PLATEAU_SPREAD);
+    (flat && high * one as f64 / 1e9 <= PLATEAU_MOST).then(|| {
+        (
+            Limit::Cap,
+            format!(
+                "A cap of about {} I/Os per second, whatever the depth: one read at a time takes so little that it would give {}.",
+                thousands(high),
+                thousands(1e9 / one as f64)
+            ),
+        )
+    })
+}
+
 /// The same reads became slower during the check: to one rate for every engine where a bucket ran empty.
 pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
     let (low, high) = facts.caveats.iter().find_map(|caveat| match caveat {
         Caveat::Drift { low, high, .. } => Some((*low, *high)),
         _ => None,
     })?;
-    let level = level_of_engines(facts)?;
-    ((level / low - 1.0).abs() < LEVEL_SPREAD).then(|| {
+    let spread = if high >= low * DEEP { LEVEL_SPREAD_DEEP } else { LEVEL_SPREAD };
+    let level = level_of_engines(facts, spread)?;
+    ((level / low - 1.0).abs() < spread).then(|| {
         (
             Limit::Cap,
             format!(
@@ -80,11 +112,11 @@ pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 /// The one rate at which all engines end that keep the queue full, where there is one.
-fn level_of_engines(facts: &Facts<'_>) -> Option<f64> {
+fn level_of_engines(facts: &Facts<'_>, spread: f64) -> Option<f64> {
     let deep = |point: &&Point| point.outcome.job.depth() * point.outcome.job.threads >= 32;
     let rates: Vec<f64> =
         facts.points("engines").iter().filter(deep).map(|point| point.outcome.iops.mean).collect();
     let (low, high) =
         rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
-    (rates.len() >= LEVEL_RUNS && high <= low * (1.0 + LEVEL_SPREAD)).then(|| f64::midpoint(low, high))
+    (rates.len() >= LEVEL_RUNS && high <= low * (1.0 + spread)).then(|| f64::midpoint(low, high))
 }

@@ -67,9 +67,10 @@ pub(super) type Finding = (Limit, String);
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
 /// In the order of certainty.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     caps::by_stated_cap,
     caps::by_common_rate,
+    caps::by_plateau,
     caps::by_change,
     by_scheduler,
     by_punting,
