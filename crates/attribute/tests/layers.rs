@@ -98,9 +98,9 @@ fn close(layers: &Layers, known: Duration, tolerance: f64) {
     let more = found / known - 1.0;
     let missed = layers.notes.iter().any(|note| note.starts_with("Switches were missed"));
     assert!(!(missed && layers.clocks.exact), "what was missed is said, and not called exact");
-    if !missed {
-        assert!(-tolerance <= more && more <= tolerance + 2.0 * steal, "{found} ns found, {known} ns known");
-    }
+    // One slice that was missed may be long.
+    let tolerance = if missed { 0.25 } else { tolerance };
+    assert!(-tolerance <= more && more <= tolerance + 2.0 * steal, "{found} ns found, {known} ns known");
     let sum: u64 = layers.rows.iter().map(|row| row.time.0).sum();
     assert_eq!(sum, layers.clocks.total().0, "rows add up to the total");
 }

@@ -14,7 +14,8 @@
  * call by hand) is left alone from then on, and our duplicate stays open to the end of the process: closing it would drop the
  * program's fcntl locks. After close_range or closefrom, which also close what the library has open, all calls are plain. A child
  * begins with nothing taken. Calls of a signal handler are plain: what it interrupts may hold a lock of the C library (malloc's,
- * pthread_create's) that a thread wants whom the library would wait for. Handlers are known that signal or sigaction set.
+ * pthread_create's) that a thread wants whom the library would wait for. Handlers are known that signal or sigaction set;
+ * one that jumps out (siglongjmp) leaves the calls of its thread plain.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -8,6 +8,15 @@ use anyhow::Result;
 use super::programs::{Program, Times};
 use crate::process;
 
+/// What lies outside of the crates, and the tests that read it.
+const ELSEWHERE: &[(&str, &[&str])] = &[
+    ("tests/cli/", &["iostack cli"]),
+    ("docs/", &["iostack docs", "iostack commands"]),
+    ("README.md", &["iostack docs", "iostack commands"]),
+    ("platforms/", &["iostack-sim sheets", "iostack-sim devices"]),
+    ("experiments/", &["iostack repro"]),
+];
+
 /// What the chosen took together when all ran last, seconds.
 const BUDGET: f64 = 60.0;
 /// Of one that has not run here yet.
@@ -60,13 +69,10 @@ fn rank(program: &str, path: &str) -> Option<u8> {
     let (package, test) =
         program.split_once(' ').map_or((program, None), |(package, test)| (package, Some(test)));
     let folder = package.strip_prefix("iostack-").unwrap_or(package);
-    let inside = match path.strip_prefix("crates/") {
-        Some(rest) => rest.strip_prefix(folder)?.strip_prefix('/')?,
-        None if Path::new(path).extension().is_some_and(|end| end == "md") => {
-            return (program == "iostack docs").then_some(0);
-        }
-        None => path.strip_prefix(folder)?.strip_prefix('/')?,
-    };
+    if let Some((_, tests)) = ELSEWHERE.iter().find(|(folder, _)| path.starts_with(folder)) {
+        return tests.contains(&program).then_some(0);
+    }
+    let inside = path.strip_prefix("crates/").unwrap_or(path).strip_prefix(folder)?.strip_prefix('/')?;
     let own = match (test, inside.strip_prefix("tests/")) {
         (None, None) => true,
         (Some(test), Some(rest)) => rest.strip_prefix(test).is_some_and(|end| end.starts_with(['.', '/'])),
@@ -91,6 +97,8 @@ mod tests {
         assert_eq!(rank("xtask", "xtask/src/main.rs"), Some(0));
         assert_eq!(rank("iostack docs", "docs/check.md"), Some(0));
         assert_eq!(rank("iostack cli", "docs/check.md"), None);
+        assert_eq!(rank("iostack cli", "tests/cli/run.md"), Some(0));
+        assert_eq!(rank("iostack-sim sheets", "platforms/laptop.toml"), Some(0));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Does everything hold? Set-up, check, then every test of the workspace, summed in one line.
 //!
-//!   setup ──► check (5 chores) ──► every test binary, two at a time; what measures time alone; examples in docs
+//!   setup ──► check (6 chores) ──► every test binary, two at a time; what measures time alone; examples in docs
 //!                                   └──► benchmarks, rehearsed ──► N passed, N failed, N skipped
 //!
 //! A test says on its own output `SKIPPED name: why` when the machine lacks what it needs; it then counts as skipped, not
@@ -30,6 +30,7 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
         anyhow::bail!("`{odd}` is not known here; there are {}", known.join(" and "));
     }
     if arguments.iter().any(|argument| argument == "--changed") {
+        anyhow::ensure!(arguments.len() == 1, "--changed is for work in progress; leave the other words out");
         return of_the_change(&tree::root());
     }
     let began = Instant::now();
@@ -64,13 +65,18 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
 
 /// Every test of the workspace, the slow ones only when asked.
 fn all(root: &Path, slow: bool) -> Result<Tally> {
-    let programs = programs::built(root)?;
+    let programs = match programs::built(root) {
+        Ok(programs) => programs,
+        Err(error) => return Ok(Tally { failed: vec![format!("{error:#}")], ..Tally::default() }),
+    };
     let before = programs::times(root);
     let (mut sum, times) = lanes::run(&programs, &[], &before)?;
-    programs::keep(root, &times)?;
+    programs::keep(root, &times);
     let mut examples = process::cargo();
     examples.args(["test", "--workspace", "--doc", "--", "--show-output"]).current_dir(root);
-    sum.absorb(cargo::heard(&mut examples, &|lines, one| lanes::tell("examples", lines, one, 0))?);
+    let began = Instant::now();
+    let tell = |lines: &[String], one: &Tally| lanes::tell("examples", lines, one, began.elapsed().as_secs());
+    sum.absorb(cargo::heard(&mut examples, &tell)?);
     let is_slow = |skip: &&Skip| skip.why.starts_with("slow");
     let names: Vec<String> = sum.skipped.iter().filter(is_slow).map(|skip| skip.name.clone()).collect();
     if slow && !names.is_empty() {
@@ -85,6 +91,9 @@ fn of_the_change(root: &Path) -> Result<bool> {
     let (times, paths) = (programs::times(root), changed::paths(root)?);
     let chosen = changed::choose(programs::built(root)?, &paths, &times);
     let (tally, _) = lanes::run(&chosen.now, &[], &times)?;
+    if chosen.now.is_empty() {
+        println!("no test binary is of what was changed: {}", paths.join(", "));
+    }
     for program in &chosen.later {
         println!("later     {}: for `make test`", program.name);
     }

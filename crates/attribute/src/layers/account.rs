@@ -286,6 +286,17 @@ mod tests {
     }
 
     #[test]
+    fn a_total_is_exact_up_to_a_fiftieth_that_missed_switches_leave_unsure() {
+        let is_exact = |unsure: u64| {
+            let mut readings = exact(vec![(1, thread("load", 1000, 0, Role::Subject))], 0, 0);
+            readings.exact.as_mut().expect("just made").unsure = Nanos(unsure);
+            account(&facts(&readings), &Counts::default(), |_| String::new()).clocks.exact
+        };
+        assert!(is_exact(0) && is_exact(20));
+        assert!(!is_exact(21));
+    }
+
+    #[test]
     fn interrupts_outside_the_threads_are_the_machines_and_nobody_elses() {
         let readings = exact(vec![(1, thread("load", 1000, 100, Role::Subject))], 50, 30);
         let counts = Counts { subject: 9, interrupt: 3, ..Counts::default() };

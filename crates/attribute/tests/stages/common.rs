@@ -113,8 +113,8 @@ pub(crate) const ENGINES: [Engine; 3] = [Engine::Psync, Engine::Libaio, IO_URING
 /// Share of I/Os that must be matched where their ends are interrupts.
 ///
 /// On the virtual machine where this was written, up to 3 % of the I/Os of a busy machine say by being unmatched that no
-/// program saw their ends. The kernel's own trace, run beside, saw them: every interrupt that a BPF program missed hit one
-/// thread of a service of that machine within milliseconds in the kernel, and the count of skipped programs stays 0.
+/// program saw their ends. The kernel's own trace, run beside, saw them. Where it was looked at (six of one run), the interrupt hit one
+/// thread of a service of that machine, milliseconds long in the kernel; the count of skipped programs stays 0.
 pub(crate) const MATCHED: f64 = 0.9;
 
 /// Runs a job on a path with a trace of it; `None` when this machine cannot.

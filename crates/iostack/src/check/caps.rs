@@ -79,7 +79,7 @@ pub(super) fn by_plateau(facts: &Facts<'_>) -> Option<Finding> {
     let (low, high) =
         rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
     let flat = rates.len() >= LEVEL_RUNS && high <= low * (1.0 + PLATEAU_SPREAD);
-    (flat && high * one as f64 / 1e9 <= PLATEAU_MOST).then(|| {
+    (flat && low > 0.0 && high * one as f64 / 1e9 <= PLATEAU_MOST).then(|| {
         (
             Limit::Cap,
             format!(

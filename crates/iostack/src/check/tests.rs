@@ -227,6 +227,7 @@ fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
     );
     assert_eq!(limit_at(29_000.0, 1.0).limit, Limit::Cap);
     assert_ne!(limit_at(31_000.0, 1.0).limit, Limit::Cap, "near what one at a time gives");
+    assert_ne!(limit_at(0.0, 1.0).limit, Limit::Cap, "nothing was read");
     assert_eq!(limit_at(4_900.0, 1.059).limit, Limit::Cap);
     assert_ne!(limit_at(4_900.0, 1.061).limit, Limit::Cap, "more depth gives more");
 }
