@@ -213,7 +213,8 @@ pub enum Limit {
     OneQueue,
     /// The I/O scheduler; another one is better here.
     Scheduler,
-    /// The engine in use; another one is better here.
+    /// The engine in use; another one is better here. Read from older reports; today that is advice, because what ends the best
+    /// engine is the limit.
     Engine,
     /// A cap: token bucket, cgroup, provisioned rate.
     Cap,

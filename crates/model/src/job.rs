@@ -335,6 +335,11 @@ impl Job {
         if self.engine.is_synchronous() { 1 } else { self.queue_depth }
     }
 
+    /// I/Os that all its threads together can have in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.depth().saturating_mul(self.threads)
+    }
+
     /// fio's word for direction and access: `randread`, `rw`, `write`, ...
     pub fn rw_name(&self) -> &'static str {
         let random = matches!(self.access, Access::Random { .. });

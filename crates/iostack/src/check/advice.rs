@@ -143,16 +143,17 @@ pub(super) fn whose(storage: &Storage, device: &str) -> String {
     }
 }
 
+/// With as many I/Os in flight, another engine does more: of the deepest where that is so.
 fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
-    let punted = facts
-        .points("engines")
-        .iter()
-        .find(|p| p.outcome.caveats.iter().any(|c| matches!(c, Caveat::Punted { .. })))?;
-    let other = facts.best("engines", |p| {
-        p.outcome.job.depth() == punted.outcome.job.depth()
-            && p.outcome.job.engine != punted.outcome.job.engine
-    })?;
-    let gain = worth(punted, other)?;
+    let is_punted = |p: &&Point| p.outcome.caveats.iter().any(|c| matches!(c, Caveat::Punted { .. }));
+    let pairs = facts.points("engines").iter().filter(is_punted).filter_map(|punted| {
+        let job = &punted.outcome.job;
+        let other = facts.best("engines", |p| {
+            p.outcome.job.in_flight() == job.in_flight() && p.outcome.job.engine != job.engine
+        })?;
+        Some((punted, other, worth(punted, other)?))
+    });
+    let (punted, other, gain) = pairs.max_by_key(|(punted, ..)| punted.outcome.job.in_flight())?;
     Some(Advice {
         act: format!("Use {} on this device; io_uring goes through worker threads.", other.series),
         gain_percent: Some(gain),

@@ -71,11 +71,12 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
 /// More reads in flight than one leave the rate where it is, below what one at a time would give by its own latency: no device does
 /// that. At first a cap lets a burst through, so that the highest rate says nothing.
 pub(super) fn by_plateau(facts: &Facts<'_>) -> Option<Finding> {
-    let depth = |point: &Point| point.outcome.job.depth() * point.outcome.job.threads;
     let reads = || facts.points("depth").iter().filter(|point| is_read(point));
-    let one = reads().find(|point| depth(point) == 1)?.outcome.latency().quantile_ns(0.9)?;
-    let rates: Vec<f64> =
-        reads().filter(|point| depth(point) >= 8).map(|point| point.outcome.iops.mean).collect();
+    let one = reads().find(|point| point.outcome.job.in_flight() == 1)?.outcome.latency().quantile_ns(0.9)?;
+    let rates: Vec<f64> = reads()
+        .filter(|point| point.outcome.job.in_flight() >= 8)
+        .map(|point| point.outcome.iops.mean)
+        .collect();
     let (low, high) =
         rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
     let flat = rates.len() >= LEVEL_RUNS && high <= low * (1.0 + PLATEAU_SPREAD);
@@ -113,7 +114,7 @@ pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
 
 /// The one rate at which all engines end that keep the queue full, where there is one.
 fn level_of_engines(facts: &Facts<'_>, spread: f64) -> Option<f64> {
-    let deep = |point: &&Point| point.outcome.job.depth() * point.outcome.job.threads >= 32;
+    let deep = |point: &&Point| point.outcome.job.in_flight() >= 32;
     let rates: Vec<f64> =
         facts.points("engines").iter().filter(deep).map(|point| point.outcome.iops.mean).collect();
     let (low, high) =

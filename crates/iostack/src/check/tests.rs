@@ -4,7 +4,7 @@
 
 use clap::Parser as _;
 use iostack_model::{
-    BlockDevice, Bytes, Caveat, Check, IoLimit, Limit, Nanos, TargetKind, TargetName, Verdict,
+    BlockDevice, Bytes, Caveat, Check, Engine, IoLimit, Limit, Nanos, TargetKind, TargetName, Verdict,
 };
 use iostack_report::fixture;
 
@@ -315,6 +315,44 @@ fn cores_that_are_all_busy_are_the_limit() {
         each_point(&mut check, id, |point| point.outcome.cpu.machine_busy = 0.97);
     }
     assert_eq!(judged(&check).limit, Limit::AllCores);
+}
+
+#[test]
+fn an_engine_whose_reads_go_to_workers_is_compared_at_as_many_in_flight_and_is_no_limit() {
+    let mut check = quiet();
+    for id in ["depth", "threads", "engines"] {
+        each_point(&mut check, id, |point| point.outcome.cpu.machine_busy = 0.97);
+    }
+    each_point(&mut check, "engines", |point| {
+        let Engine::IoUring { .. } = point.outcome.job.engine else { return };
+        point.outcome.caveats.push(Caveat::Punted { workers: 1, cpu_share: 0.5 });
+        let iops = &mut point.outcome.iops;
+        (iops.mean, iops.low, iops.high) = (iops.mean / 10.0, iops.low / 10.0, iops.high / 10.0);
+    });
+    // Many threads with one I/O each are as many in flight as one thread with many; one with one is not.
+    let threads = |check: &mut Check, threads: u32| {
+        each_point(check, "engines", |point| {
+            let job = &mut point.outcome.job;
+            if job.engine == Engine::Libaio && job.queue_depth == 32 {
+                (job.engine, job.threads) = (Engine::Psync, threads);
+            } else if job.engine == Engine::Psync && job.threads > 1 {
+                job.threads = threads;
+            }
+        });
+    };
+    threads(&mut check, 32);
+    let verdict = judged(&check);
+    assert_eq!(verdict.limit, Limit::AllCores, "{}", verdict.answer);
+    let gain = |verdict: &Verdict| {
+        let found = verdict.advice.iter().find(|advice| advice.act.contains("worker threads"));
+        found.map(|advice| advice.gain_percent.expect("it was measured"))
+    };
+    let at_32 = gain(&verdict).expect("libaio did ten times as much");
+    assert!((at_32 - 900.0).abs() < 100.0, "{at_32}");
+    // Without a partner at that depth it is the pair of depth 1 that tells, and never the two across.
+    threads(&mut check, 31);
+    let at_1 = gain(&judged(&check)).expect("psync did ten times as much");
+    assert!((at_1 - 900.0).abs() < 100.0, "{at_1}");
 }
 
 #[test]

@@ -67,13 +67,12 @@ pub(super) type Finding = (Limit, String);
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
 /// In the order of certainty.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 14] = [
     caps::by_stated_cap,
     caps::by_common_rate,
     caps::by_plateau,
     caps::by_change,
     by_scheduler,
-    by_punting,
     others::by_processor_alone,
     others::by_others,
     others::by_traffic,
@@ -113,25 +112,6 @@ fn by_scheduler(facts: &Facts<'_>) -> Option<Finding> {
                 thousands(first.outcome.iops.mean.max(again.outcome.iops.mean)),
                 best.label,
                 thousands(best.outcome.iops.mean)
-            ),
-        )
-    })
-}
-
-fn by_punting(facts: &Facts<'_>) -> Option<Finding> {
-    let punted = facts
-        .points("engines")
-        .iter()
-        .find(|p| p.outcome.caveats.iter().any(|c| matches!(c, Caveat::Punted { .. })))?;
-    let psync = facts.best("engines", |p| p.series.starts_with("psync"))?;
-    let clearly = psync.outcome.iops.mean > punted.outcome.iops.mean * CLEARLY;
-    (clearly && psync.outcome.iops.low > punted.outcome.iops.high).then(|| {
-        (
-            Limit::Engine,
-            format!(
-                "The engine: io_uring hands each I/O to a worker here; psync reaches {} IOPS, io_uring {}.",
-                thousands(psync.outcome.iops.mean),
-                thousands(punted.outcome.iops.mean)
             ),
         )
     })

@@ -54,7 +54,7 @@ pub(crate) fn window(job: &Job) -> Vec<(String, String)> {
 pub(crate) fn settle(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> Result<Outcome, SimError> {
     let first = short_run(sheet, job, options)?;
     let Some(turn) = turn(&first, job) else { return Ok(first) };
-    let in_flight = (f64::from(job.depth()) * f64::from(job.threads)).max(1.0);
+    let in_flight = f64::from(job.in_flight()).max(1.0);
     let mut length = turn * TURNS.min((REQUESTS_FIRST / in_flight).max(TURNS_GLANCE));
     loop {
         let outcome = one(sheet, &within(job, length / 4.0, length), options)?;
@@ -80,7 +80,7 @@ fn short_run(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> Result<Outco
 
 /// The time of one turn, ns; `None` when no time passed, or the run was cut short.
 fn turn(first: &Outcome, job: &Job) -> Option<f64> {
-    let each = TURNS_SHORT as f64 * f64::from(job.depth()) * f64::from(job.threads);
+    let each = TURNS_SHORT as f64 * f64::from(job.in_flight());
     let whole = first.ios() as f64 >= each;
     (whole && first.elapsed.0 > 0).then(|| first.elapsed.0 as f64 / TURNS_SHORT as f64)
 }
