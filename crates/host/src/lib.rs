@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | which machine, which storage? | [`machine`], [`storage`], [`cgroup_io_limit`] |
 //! | what did the user name, may we write there? | [`resolve`], [`permit_write`], [`Held`] |
-//! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`], [`publish`] |
+//! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`], [`save`] |
 //! | what time is it, what was counted? | [`clock`], [`counters`] |
 //! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
 //! | what does one I/O cost a program in user space? | [`step`] |
@@ -32,6 +32,7 @@ mod process;
 mod publish;
 mod resolve;
 mod roots;
+pub mod save;
 mod scratch;
 mod settings;
 pub mod signals;

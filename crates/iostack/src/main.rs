@@ -1,25 +1,13 @@
 //! Is this machine ready for this SSD, what holds it back, and what would a change give?
 //!
-//! Glue only: each command reads its arguments, calls the crates, prints. Start reading at the command you want in
-//! `cmd/`; `check/` holds the plan and the verdict of the main job.
+//! Arguments and printing only: what a command does stands in the crates, most of it in `study`. Start reading at the command you want in
+//! `cmd/`.
 
-mod ab;
-mod check;
 mod cmd;
 mod exit;
-mod iolat;
-mod job;
-mod left;
-mod merge;
-mod merging;
-mod repro;
-mod save;
+mod flags;
 mod stored;
-mod sweep;
 mod talk;
-mod target;
-mod trace;
-mod what_if;
 
 use clap::{Parser, Subcommand};
 
@@ -73,7 +61,7 @@ enum Command {
 
 fn main() -> std::process::ExitCode {
     if iostack_lab::guest::is_here() {
-        iostack_lab::guest::run(&target::lab::run_job);
+        iostack_lab::guest::run(&iostack_targets::lab::run_job);
     }
     iostack_host::signals::fail_beyond_file_limit();
     let arguments = match Arguments::try_parse() {

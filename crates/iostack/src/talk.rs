@@ -94,26 +94,6 @@ impl Talk {
         tell(&format!("iostack: {text}\n"));
     }
 
-    /// A new step of a longer work began.
-    pub(crate) fn step(&self, title: &str, elapsed: Nanos, end: Nanos) {
-        if !self.quiet && !self.terminal {
-            tell(&format!("[{} of {}] {title}\n", seconds(elapsed), seconds(end)));
-        }
-    }
-
-    /// One measurement of a step began.
-    pub(crate) fn point(&self, series: &str, label: &str, elapsed: Nanos, end: Nanos) {
-        self.live(&format!("[{} of {}] {series}, {label}", seconds(elapsed), seconds(end)));
-    }
-
-    /// Replaces the live line; nothing when stderr is not a terminal.
-    pub(crate) fn live(&self, text: &str) {
-        if !self.quiet && self.terminal {
-            let line: String = text.chars().take(WIDTH).collect();
-            tell(&format!("\r\x1b[K{line}"));
-        }
-    }
-
     /// Replaces the live block of several lines; nothing when stderr is not a terminal.
     pub(crate) fn block(&self, text: &str) {
         if !self.is_live() {
@@ -129,17 +109,6 @@ impl Talk {
     pub(crate) fn is_live(&self) -> bool {
         self.terminal && !self.quiet
     }
-
-    /// Removes the live line or block.
-    pub(crate) fn clear(&self) {
-        if self.is_live() {
-            match self.drawn.swap(0, Ordering::Relaxed) {
-                0 => tell("\r\x1b[K"),
-                // To the block's first line, and away with all below.
-                lines => tell(&format!("\r\x1b[{lines}A\x1b[J")),
-            }
-        }
-    }
 }
 
 /// Ctrl-C ends a run; progress is a live line.
@@ -154,6 +123,33 @@ impl Audience for Talk {
 
     fn progress(&self, progress: &Progress) {
         self.live(&iostack_report::text::live(progress));
+    }
+
+    fn step(&self, title: &str, elapsed: Nanos, end: Nanos) {
+        if !self.quiet && !self.terminal {
+            tell(&format!("[{} of {}] {title}\n", seconds(elapsed), seconds(end)));
+        }
+    }
+
+    fn point(&self, series: &str, label: &str, elapsed: Nanos, end: Nanos) {
+        self.live(&format!("[{} of {}] {series}, {label}", seconds(elapsed), seconds(end)));
+    }
+
+    fn live(&self, text: &str) {
+        if !self.quiet && self.terminal {
+            let line: String = text.chars().take(WIDTH).collect();
+            tell(&format!("\r\x1b[K{line}"));
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_live() {
+            match self.drawn.swap(0, Ordering::Relaxed) {
+                0 => tell("\r\x1b[K"),
+                // To the block's first line, and away with all below.
+                lines => tell(&format!("\r\x1b[{lines}A\x1b[J")),
+            }
+        }
     }
 
     fn say(&self, line: &str) {

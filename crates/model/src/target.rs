@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Job, Outcome, OutcomeFile, Progress, Storage, TargetName};
+use crate::{Job, Nanos, Outcome, OutcomeFile, Progress, Storage, TargetName};
 
 /// A real path, a simulated device, a device of the lab: whatever answers jobs.
 pub trait Target {
@@ -134,6 +134,18 @@ pub trait Audience: Sync {
 
     /// How far it is.
     fn progress(&self, _: &Progress) {}
+
+    /// A new step of a longer work began: its title, since when all goes on, and how long in all.
+    fn step(&self, _title: &str, _elapsed: Nanos, _whole: Nanos) {}
+
+    /// One measurement of a step began: what it is part of, which it is, since when all goes on, and how long in all.
+    fn point(&self, _series: &str, _label: &str, _elapsed: Nanos, _whole: Nanos) {}
+
+    /// What is done at present, in place of what was said so before.
+    fn live(&self, _: &str) {}
+
+    /// Nothing is done at present.
+    fn clear(&self) {}
 
     /// Something worth knowing.
     fn say(&self, _: &str) {}

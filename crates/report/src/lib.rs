@@ -3,6 +3,7 @@
 //!   outcome, check ──► text   one 80-column screen, the same without colour
 //!                  ──► fio    JSON, JSON+, terse and logs that fio's readers take
 //!                  ──► html   one self-contained page
+//!   repro          ──► markdown   the pages of the manual
 //!   spans          ──► timeline   a trace for ui.perfetto.dev
 //!   sweep          ──► table  CSV and Parquet
 //!
@@ -16,6 +17,7 @@ pub mod fio;
 pub mod html;
 mod inside;
 mod iocost;
+pub mod markdown;
 mod platform;
 pub mod table;
 pub mod text;

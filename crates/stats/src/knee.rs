@@ -16,6 +16,10 @@ use iostack_model::Interval;
 /// A curve still rises when its rate grows at least half as fast as its depth, both as logarithms.
 const RISING: f64 = 0.5;
 
+/// Where the last point is the only one near the best, half of that is a rise: 19 % for twice the depth, which storage that drifts from
+/// one point to the next seldom feigns.
+const RISING_LAST: f64 = RISING / 2.0;
+
 /// The first point whose rate is `within` (0.05 for 5 %) of the best and stays there until the best is reached; a
 /// fall beyond the best, from queueing too much, moves nothing. `None` when the curve is empty or still rises at its last
 /// point. Points are `(depth, rate)` in rising order of depth.
@@ -26,16 +30,19 @@ pub fn knee(points: &[(f64, Interval)], within: f64) -> Option<usize> {
         return None;
     }
     let knee = (0..=best).rev().take_while(|&i| points[i].1.mean >= enough).last()?;
-    (!rises(points[knee], *points.last()?)).then_some(knee)
+    let last = points.len() - 1;
+    let rises = match last.checked_sub(1) {
+        Some(before) if knee == last => rises(points[before], points[last], RISING_LAST),
+        _ => rises(points[knee], points[last], RISING),
+    };
+    (!rises).then_some(knee)
 }
 
-/// True when the curve from the knee to its last point does not look flat: there is no point after the knee, or too
-/// little depth between the two to tell.
-fn rises((depth, rate): (f64, Interval), (depth_last, rate_last): (f64, Interval)) -> bool {
+/// True when the curve from one point to its last does not look flat: it grows at least so fast, or there is no depth between the two.
+fn rises((depth, rate): (f64, Interval), (depth_last, rate_last): (f64, Interval), least: f64) -> bool {
     let deeper = (depth_last / depth).ln();
     let faster = (rate_last.mean / rate.mean).ln();
-    // The last point is its own knee: deeper is 0.
-    deeper <= 0.0 || faster >= RISING * deeper
+    deeper <= 0.0 || faster >= least * deeper
 }
 
 #[cfg(test)]
@@ -60,6 +67,18 @@ mod tests {
             queued = residence.iter().map(|r| rate * r).collect();
         }
         rate
+    }
+
+    #[test]
+    fn a_last_point_that_is_best_by_drift_alone_is_no_rise() {
+        let ended =
+            |gain: f64| knee(&curve(&DEPTHS, |n| if n < 128.0 { 1000.0 } else { 1000.0 * gain }), 0.05);
+        assert_eq!(ended(1.04), Some(0), "near the best from the first");
+        assert_eq!(ended(1.06), Some(7));
+        // 2 to the power of a quarter.
+        assert_eq!(ended(1.189), Some(7));
+        assert_eq!(ended(1.190), None);
+        assert_eq!(knee(&curve(&[8.0], |_| 1000.0), 0.05), None, "one point tells nothing");
     }
 
     #[test]

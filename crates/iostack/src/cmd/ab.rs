@@ -1,32 +1,15 @@
 //! `iostack ab JOB_A JOB_B --on TARGET`: which of two does better?
 
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, bail, ensure};
-use iostack_host::Journal;
-use iostack_model::{Machine, Nanos, RunClock, SCHEMA};
-use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
+use anyhow::Context;
+use iostack_host::save;
+use iostack_model::{Audience as _, Nanos};
+use iostack_study::ab::{self, Asked, Primary, is_worse};
 
-use crate::ab::figures::{self, Primary};
-use crate::ab::ready::{self, Ready, since};
-use crate::ab::sides::{self, Side, Typed};
-use crate::ab::turns::{self, End, Turns};
 use crate::exit::Ended;
-use crate::job::flags::JobFlags;
-use crate::save;
+use crate::flags::JobFlags;
 use crate::talk::{self, Talk};
-use crate::target::AllHeld;
-use crate::target::simulated::{EXAMPLE, changes};
-
-/// Time of a run when none is asked for.
-const RUN: Nanos = Nanos::millis(500);
-
-/// Time in all, likewise.
-const TIME: Nanos = Nanos::secs(120);
-
-/// Blocks in virtual time, where no promise is to be kept.
-const BLOCKS: u32 = 24;
 
 /// Arguments of `iostack ab`.
 #[derive(clap::Args)]
@@ -86,50 +69,20 @@ pub(crate) struct AbArgs {
 }
 
 impl AbArgs {
-    fn flag(&self, name: &str) -> Option<&str> {
-        self.flags.options.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Time of each run.
-    fn run(&self) -> anyhow::Result<Nanos> {
-        let Some(typed) = self.flag("runtime") else { return Ok(RUN) };
-        let run: Nanos = typed.parse().with_context(|| format!("`--runtime {typed}`"))?;
-        ensure!(run.0 > 0, "`--runtime {typed}` is no time; each run needs some, such as 500ms");
-        Ok(run)
-    }
-
-    /// Decides every order and draw. Nobody must know the coins before, so that of a real run comes from the clock.
-    fn seed(&self, repeats: bool, now_ns: u64) -> anyhow::Result<u64> {
-        match self.flag("seed") {
-            Some(typed) => typed.parse().with_context(|| format!("`--seed {typed}` is no number")),
-            None if repeats => Ok(1),
-            // Six digits are typed easily.
-            None => Ok(now_ns / 1_000 % 1_000_000),
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            jobs: &self.jobs,
+            sections: &self.section,
+            on: self.on.clone(),
+            options: &self.flags.options,
+            set: &self.set,
+            own: [&self.a, &self.b],
+            time: self.time,
+            blocks: self.blocks,
+            difference: &self.difference,
+            figure: self.figure,
+            destroy_data: self.destroy_data,
         }
-    }
-
-    fn end(&self, simulated: bool, run: Nanos) -> anyhow::Result<End> {
-        if let Some(blocks) = self.blocks.or(simulated.then_some(BLOCKS).filter(|_| self.time.is_none())) {
-            ensure!(
-                blocks >= AB_BLOCKS_LEAST,
-                "`--blocks {blocks}` can never be sure: give {AB_BLOCKS_LEAST} at least"
-            );
-            return Ok(End::Blocks(blocks));
-        }
-        let time = self.time.unwrap_or(TIME);
-        if !simulated {
-            turns::check_time(time, run)?;
-        }
-        Ok(End::Time(time))
-    }
-}
-
-/// `2%` or `2`.
-fn percent(typed: &str) -> anyhow::Result<f64> {
-    let number = typed.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
-    match number {
-        Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
-        _ => bail!("`--difference {typed}` is no share; give percent above 0 up to 100, such as 2%"),
     }
 }
 
@@ -137,7 +90,7 @@ fn percent(typed: &str) -> anyhow::Result<f64> {
 pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
     save::refuse(args.output.iter().chain(&args.html))?;
     let talk = Talk::new(args.quiet);
-    let (report, failed) = answer(args, &talk)?;
+    let (report, failed) = ab::answer(&args.asked(), &talk)?;
     talk.clear();
     let text = if args.json {
         serde_json::to_string(&report).context("a report is plain data")? + "\n"
@@ -152,150 +105,6 @@ pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
         save::new_file(path, &iostack_report::html::ab(&report))?;
         talk.say(&format!("report: {}", path.display()));
     }
-    let worse = args.fail && turns::is_worse(&report.rows);
+    let worse = args.fail && is_worse(&report.rows);
     Ok(if failed || worse { Ended::FoundProblem } else { Ended::Done })
-}
-
-fn answer(args: &AbArgs, talk: &Talk) -> anyhow::Result<(AbReport, bool)> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let machine = iostack_host::machine();
-    let run = args.run()?;
-    let sides = sides::sides(
-        &Typed {
-            files: args.jobs.clone(),
-            sections: args.section.clone(),
-            on: args.on.clone(),
-            options: args.flags.options.clone(),
-            changes: changes(&args.set, EXAMPLE)?,
-            own: [args.a.clone(), args.b.clone()],
-            cpus: machine.cpu.cores_online,
-        },
-        run,
-    )?;
-    let held = AllHeld::default();
-    let open = |side| ready::open(side, args.destroy_data, &held);
-    let (a, b) = (open(&sides[0])?, open(&sides[1])?);
-    let simulated = a.describe().clock == RunClock::Virtual;
-    let end = args.end(simulated, run)?;
-    let seed = args.seed(a.describe().repeats, now.as_nanos() as u64)?;
-    let mut design = design(args, &sides, end, run, seed)?;
-    let stop = iostack_host::signals::stop_flag();
-    let journal = journal(&sides, talk)?;
-    let ready = [ready::ready(&sides[0], &a, talk)?, ready::ready(&sides[1], &b, talk)?];
-    talk.say(&about(&design, end));
-    // Files may have been laid out until here; the time that was promised is that of the turns.
-    let started = Instant::now();
-    let turns = Turns { sides: &ready, journal: journal.as_ref(), stop, talk, started };
-    let found = turns::run(&turns, &mut design, end)?;
-    let mut notes = notes(&sides, &found.blocks, &design);
-    if found.blocks.is_empty() {
-        notes.push("It was stopped before the first block was complete.".to_owned());
-    }
-    let arm = |(side, ready): (&Side, &Ready<'_>)| AbArm {
-        name: side.name.clone(),
-        target: ready.name(),
-        storage: ready.storage(),
-        jobs: side.jobs.clone(),
-        simulated: ready.simulated(),
-    };
-    let report = AbReport {
-        schema: SCHEMA,
-        iostack: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ms: if simulated { 0 } else { now.as_millis() as u64 },
-        elapsed: if simulated { Nanos(0) } else { since(started) },
-        machine: if simulated { Machine::default() } else { machine },
-        arms: [arm((&sides[0], &ready[0])), arm((&sides[1], &ready[1]))],
-        design,
-        answer: found.answer,
-        rows: found.rows,
-        blocks: found.blocks,
-        doubts: found.doubts,
-        notes,
-        interrupted: found.interrupted,
-    };
-    Ok((report, found.failed))
-}
-
-fn design(args: &AbArgs, sides: &[Side; 2], end: End, run: Nanos, seed: u64) -> anyhow::Result<AbDesign> {
-    let primary = args.figure.unwrap_or_else(|| figures::primary(sides));
-    let ramp = sides.iter().flat_map(|side| &side.jobs).map(|job| job.ramp + job.start_delay).max();
-    let (time, blocks) = match end {
-        End::Blocks(blocks) => (None, blocks),
-        End::Time(time) => {
-            (Some(time), turns::blocks_in(time, Nanos((run + ramp.unwrap_or_default()).0 * 4)))
-        }
-    };
-    Ok(AbDesign {
-        seed,
-        run,
-        time,
-        blocks: blocks.max(AB_BLOCKS_LEAST),
-        looks: Vec::new(),
-        difference_percent: percent(&args.difference)?,
-        figures: figures::figures(primary),
-    })
-}
-
-/// Where changed settings are noted, if there are any; what a killed run left is put back first.
-fn journal(sides: &[Side; 2], talk: &Talk) -> anyhow::Result<Option<Journal>> {
-    if sides.iter().all(|side| side.scheduler.is_none()) {
-        return Ok(None);
-    }
-    for restored in iostack_host::restore_leftovers() {
-        talk.warn(&restored);
-    }
-    Ok(Some(Journal::open()?))
-}
-
-fn about(design: &AbDesign, end: End) -> String {
-    let most = match end {
-        End::Time(time) => format!("{time} at most"),
-        End::Blocks(blocks) => format!("{blocks} blocks at most"),
-    };
-    format!(
-        "blocks of four runs of {}, A B B A or B A A B by a coin (seed {}), until it is sure; {most}",
-        design.run, design.seed
-    )
-}
-
-/// What to know when reading it.
-fn notes(sides: &[Side; 2], blocks: &[AbBlock], design: &AbDesign) -> Vec<String> {
-    let mut notes = Vec::new();
-    if sides::are_alike(sides) {
-        notes.push("A and B are the same: this shows what the machine does by itself.".to_owned());
-    }
-    let idle = blocks.iter().flat_map(|block| &block.runs).filter(|run| run.ios == 0).count();
-    if idle > 0 {
-        let all = blocks.len() * 4;
-        notes.push(format!("{idle} of {all} runs made no I/O at all, and count as slower than any other."));
-    }
-    let lacks =
-        |index: usize| blocks.iter().flat_map(|block| &block.runs).any(|run| run.figures[index].is_none());
-    let missing: Vec<&str> = (0..design.figures.len())
-        .filter(|&at| lacks(at))
-        .map(|at| design.figures[at].name.as_str())
-        .collect();
-    if !missing.is_empty() {
-        notes.push(format!(
-            "Some runs made too few I/Os for {}, which is left out; a longer --runtime shows it.",
-            missing.join(", ")
-        ));
-    }
-    notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_difference_is_a_share_above_nothing() {
-        for (typed, value) in [("2%", 2.0), ("0.5", 0.5), (" 100 % ", 100.0)] {
-            assert!((percent(typed).expect(typed) - value).abs() < 1e-12);
-        }
-        for typed in ["0", "-1%", "100.1%", "x", "", "NaN"] {
-            let error = percent(typed).expect_err(typed).to_string();
-            assert!(error.contains("percent above 0 up to 100"), "{typed}: {error}");
-        }
-    }
 }

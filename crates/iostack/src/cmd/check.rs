@@ -2,19 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use iostack_host::{Effort, Journal};
-use iostack_model::{Bytes, Check, Machine, Nanos, PathCost, SCHEMA, Scratch, Step, Summary, Verdict};
+use iostack_host::{Effort, save};
+use iostack_model::{Audience as _, Bytes, Check};
+use iostack_study::check::{self, Asked};
 
-use crate::check::measure::{self, Session};
-use crate::check::place::{self, Explored, Wishes};
-use crate::check::plan::{self, PlannedStep};
-use crate::check::{doubts, fill, path_costs, summary, verdict};
 use crate::exit::Ended;
-use crate::left;
-use crate::save;
 use crate::talk::{self, Talk};
 
 /// Arguments of `iostack check`.
@@ -54,6 +48,16 @@ pub(crate) struct CheckArgs {
 }
 
 impl CheckArgs {
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            target: &self.target,
+            effort: self.effort(),
+            size: self.size,
+            seed: self.seed,
+            destroy_data: self.destroy_data,
+        }
+    }
+
     fn effort(&self) -> Effort {
         match (self.quick, self.full) {
             (true, _) => Effort::Quick,
@@ -67,7 +71,7 @@ impl CheckArgs {
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     let directory = if args.no_files { None } else { Some(directory(args)?) };
-    let check = check(args, &talk)?;
+    let check = check::answer(&args.asked(), &talk)?;
     talk.clear();
     let json = serde_json::to_string(&check).context("an outcome is plain data")?;
     if args.json {
@@ -104,96 +108,4 @@ fn write_files(directory: &Path, check: &Check, json: &str) -> anyhow::Result<(P
     save::new_file(&html, &iostack_report::html::check(check))?;
     save::new_file(&data, json)?;
     Ok((html, data))
-}
-
-fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64)
-}
-
-fn check(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Check> {
-    let started = Instant::now();
-    let started_unix_ms = unix_ms();
-    let stop = iostack_host::signals::stop_flag();
-    left::settings(&|text| talk.warn(text));
-    let journal = Journal::open();
-    if let Err(error) = &journal {
-        talk.warn(&format!("schedulers are not compared: {error}"));
-    }
-    let target = iostack_host::resolve(&args.target)?;
-    left::files(&target, &|text| talk.warn(text));
-    let mut machine = iostack_host::machine();
-    let wishes = Wishes { effort: args.effort(), size: args.size, destroy_data: args.destroy_data };
-    let mut explored = place::explore(target, &machine, &wishes)?;
-    machine.virtualisation.io_limit = iostack_host::cgroup_io_limit(&explored.storage);
-    machine.virtualisation.io_limits = iostack_host::cgroup_io_limits(&explored.storage);
-    let deadline = plan::promised(wishes.effort);
-    // The report takes a moment too.
-    let deadline = deadline.map(|promised| promised - Nanos::secs(2));
-    if deadline.is_none() {
-        let whole = expected(&plan::plan(&explored.place, wishes.effort, args.seed, None));
-        talk.say(&format!(
-            "a full check: about {:.0} min, and the time to fill a scratch file",
-            whole.as_secs_f64() / 60.0
-        ));
-    }
-    let limit = place::fill_limit(args.effort());
-    let scratch = fill::fill(&mut explored, limit, talk, started)?;
-    let session =
-        Session { explored: &explored, stop, talk, started, deadline, journal: journal.as_ref().ok() };
-    let spent = Nanos(started.elapsed().as_nanos() as u64);
-    let for_paths = path_costs::allowed(wishes.effort);
-    let available = deadline.map(|end| Nanos(end.0.saturating_sub(spent.0 + for_paths.0)));
-    let plan = plan::plan(&explored.place, wishes.effort, args.seed, available);
-    let whole = expected(&plan) + for_paths;
-    talk.say(&format!("checking {} for about {:.0} s", explored.target, whole.as_secs_f64()));
-    let steps = measure::measure(&session, &plan);
-    let path_costs = path_costs::measure(&session, for_paths);
-    let found = Found { explored, machine, scratch, steps, path_costs };
-    Ok(judge(args, found, started_unix_ms, started))
-}
-
-fn expected(plan: &[PlannedStep]) -> Nanos {
-    Nanos(plan.iter().map(|step| step.expected().0).sum())
-}
-
-/// What was found, before it is judged.
-struct Found {
-    explored: Explored,
-    machine: Machine,
-    scratch: Option<Scratch>,
-    steps: Vec<Step>,
-    path_costs: Vec<PathCost>,
-}
-
-fn judge(args: &CheckArgs, found: Found, started_unix_ms: u64, started: Instant) -> Check {
-    let Found { explored, machine, scratch, mut steps, path_costs } = found;
-    let caveats = doubts::lift(&mut steps, &explored.storage, &machine, explored.place.region);
-    let summary: Summary = summary::summarise(&steps);
-    let verdict: Verdict = verdict::decide(&verdict::Facts {
-        target: &explored.target,
-        steps: &steps,
-        summary: &summary,
-        io_limits: &machine.virtualisation.io_limits,
-        storage: &explored.storage,
-        cores: machine.cpu.cores_usable,
-        caveats: &caveats,
-    });
-    Check {
-        schema: SCHEMA,
-        iostack: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ms,
-        elapsed: Nanos(started.elapsed().as_nanos() as u64),
-        effort: plan::name(args.effort()).to_owned(),
-        seed: args.seed,
-        target: explored.target,
-        storage: explored.storage,
-        machine,
-        scratch,
-        steps,
-        summary,
-        path_costs,
-        verdict,
-        caveats,
-        interrupted: iostack_host::signals::stop_flag().load(std::sync::atomic::Ordering::Relaxed),
-    }
 }

@@ -10,8 +10,8 @@ use iostack_host::step::{self, CountedBy, PlaceCost, Question, Subject, UserCost
 use iostack_model::Nanos;
 
 use crate::exit::Ended;
-use crate::save;
 use crate::talk::{Talk, data};
+use iostack_host::save;
 
 /// No job file is larger.
 const JOB_FILE_MAX: u64 = 1 << 20;

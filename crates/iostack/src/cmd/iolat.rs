@@ -2,24 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, ensure};
-use iostack_host::Effort;
-use iostack_model::{Bytes, Iolat, Machine, Nanos, SCHEMA, Scratch};
+use iostack_host::save;
+use iostack_model::{Audience as _, Bytes, Nanos};
+use iostack_study::iolat::{self, Asked};
 
-use crate::check::fill;
-use crate::check::measure::Session;
-use crate::check::place::{self, Explored, Wishes};
-use crate::check::traced::Profiler;
 use crate::exit::Ended;
-use crate::iolat::measure::{self, Rounds};
-use crate::iolat::plan::{self, Test};
-use crate::iolat::reference::{self, Reference};
-use crate::iolat::{compare, gather};
-use crate::left;
-use crate::save;
 use crate::talk::{self, Talk};
 
 /// Arguments of `iostack iolat`.
@@ -72,18 +61,20 @@ pub(crate) struct IolatArgs {
 /// Tests, compares and prints. Exit 1 when it is slower and that was asked for.
 pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
     save::refuse(args.output.iter().chain(&args.html).chain(&args.save_reference))?;
-    let shortest = Nanos(plan::ROUND_SHORTEST.0 * u64::from(plan::ROUNDS));
-    ensure!(args.runtime >= shortest, "--runtime {} is too short: name at least {shortest}", args.runtime);
-    // Before the tests, so that a misspelt name costs no half minute.
-    let against =
-        args.against.as_deref().map(|name| reference::load(name).map(|found| (name, found))).transpose()?;
     let talk = Talk::new(args.quiet);
-    let mut iolat = test(args, &talk)?;
+    let iolat = iolat::answer(
+        &Asked {
+            target: &args.target,
+            runtime: args.runtime,
+            direct_only: args.direct_only,
+            size: args.size,
+            seed: args.seed,
+            destroy_data: args.destroy_data,
+            against: args.against.as_deref(),
+        },
+        &talk,
+    )?;
     talk.clear();
-    iolat.comparison = against.map(|(name, reference)| match reference {
-        Reference::Published(table) => compare::with_published(&iolat, &table),
-        Reference::Saved(there) => compare::with_saved(&iolat, &there, name),
-    });
     let json = serde_json::to_string(&iolat).context("a run is plain data")?;
     let text = if args.json { json + "\n" } else { iostack_report::text::iolat(&iolat) };
     match &args.output {
@@ -100,93 +91,10 @@ pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
             "the reference `{}` is not saved: half a run is no reference",
             path.display()
         );
-        let kept = serde_json::to_string(&reference::to_save(&iolat)).context("a run is plain data")?;
+        let kept = serde_json::to_string(&iolat::to_save(&iolat)).context("a run is plain data")?;
         save::new_file(path, &kept)?;
         talk.say(&format!("reference: {}", path.display()));
     }
     let slower = iolat.comparison.as_ref().is_some_and(|comparison| comparison.slower);
     Ok(if args.fail && slower { Ended::FoundProblem } else { Ended::Done })
-}
-
-fn test(args: &IolatArgs, talk: &Talk) -> anyhow::Result<Iolat> {
-    let started = Instant::now();
-    let started_unix_ms =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
-    let stop = iostack_host::signals::stop_flag();
-    let target = iostack_host::resolve(&args.target)?;
-    left::settings(&|text| talk.warn(text));
-    left::files(&target, &|text| talk.warn(text));
-    let machine = iostack_host::machine();
-    let wishes = Wishes { effort: Effort::Quick, size: args.size, destroy_data: args.destroy_data };
-    let mut explored = place::explore(target, &machine, &wishes)?;
-    let limit = place::fill_limit(wishes.effort);
-    let scratch = fill::fill(&mut explored, limit, talk, started)?;
-    let (tests, mut notes) = plan::tests(&explored.place, args.direct_only);
-    ensure!(!tests.is_empty(), "no test can be made on `{}`: {}", explored.target, notes.join(" "));
-    let mut profiler = Profiler::new(&explored.ladder);
-    let whole = measure::expected(tests.len(), args.runtime);
-    talk.say(&format!(
-        "{} tests in {} rounds on {}, about {:.0} s",
-        tests.len(),
-        plan::ROUNDS,
-        explored.target,
-        whole.as_secs_f64()
-    ));
-    let session = Session { explored: &explored, stop, talk, started, deadline: None, journal: None };
-    let rounds = measure::measure(&session, &mut profiler, &tests, args.runtime, args.seed);
-    notes.extend(rounds.notes.iter().cloned());
-    let interrupted = stop.load(Ordering::Relaxed);
-    if interrupted {
-        notes.push(cut_short(&rounds, &tests));
-    }
-    let found = Found { explored, machine, scratch, rounds, profiler, notes };
-    let elapsed = Nanos(started.elapsed().as_nanos() as u64);
-    Ok(Iolat { started_unix_ms, elapsed, seed: args.seed, interrupted, ..figures(found) })
-}
-
-fn cut_short(rounds: &Rounds, tests: &[Test]) -> String {
-    let made: usize = rounds.tests.iter().map(|test| test.rounds.len()).sum();
-    let all = tests.len() * plan::ROUNDS as usize;
-    format!("Interrupted after {made} of {all} measurements: the figures are of those.")
-}
-
-/// What was found, before it is summed up.
-struct Found {
-    explored: Explored,
-    machine: Machine,
-    scratch: Option<Scratch>,
-    rounds: Rounds,
-    profiler: Profiler,
-    notes: Vec<String>,
-}
-
-fn figures(found: Found) -> Iolat {
-    let Found { explored, machine, scratch, rounds, profiler, mut notes } = found;
-    let tests: Vec<_> = rounds.tests.into_iter().filter_map(gather::test).collect();
-    let profiled = tests.iter().any(|test| test.layers.is_some());
-    let layers_missing = match profiler.missing {
-        Some(reason) if profiled => {
-            notes.push(format!("Some rounds have no layers: {reason}."));
-            None
-        }
-        reason => reason,
-    };
-    Iolat {
-        schema: SCHEMA,
-        iostack: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ms: 0,
-        elapsed: Nanos(0),
-        seed: 0,
-        target: explored.target,
-        machine,
-        storage: explored.storage,
-        scratch,
-        profiles: gather::profiles(&tests),
-        tests,
-        ladder: profiler.ladder,
-        layers_missing,
-        comparison: None,
-        notes,
-        interrupted: false,
-    }
 }

@@ -12,7 +12,7 @@ use crate::cmd::run::{self, RunArgs};
 use crate::cmd::stages::has_ended;
 use crate::exit::Ended;
 use crate::talk::Talk;
-use crate::trace;
+use iostack_targets::trace;
 
 /// Arguments of `iostack layers`.
 #[derive(clap::Args)]

@@ -1,30 +1,15 @@
 //! `iostack merge [TARGET]`: does temporal merging pay on this device?
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, bail, ensure};
-use iostack_host::Effort;
-use iostack_merge::Policy;
-use iostack_model::{Bytes, Direction, MergeReport, Nanos, TargetKind, TargetName};
+use anyhow::Context;
+use iostack_host::{Effort, save};
+use iostack_model::{Audience as _, Bytes, Direction};
+use iostack_study::merge::{self, Asked};
 
-use crate::check::fill;
-use crate::check::place::{self, Explored, Wishes};
-use crate::check::plan::name as plan_name;
 use crate::exit::Ended;
-use crate::left;
-use crate::merge::content::Content;
-use crate::merge::load::Bench;
-use crate::merge::plan::Plan;
-use crate::merge::simulated::{self, Asked};
-use crate::merge::{measure, report};
-use crate::save;
 use crate::talk::{self, Talk};
-use crate::target::simulated::changes;
-use crate::target::{self, Scheme};
 
 /// Arguments of `iostack merge`.
 #[derive(clap::Args)]
@@ -78,6 +63,18 @@ impl MergeArgs {
         }
     }
 
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            target: &self.target,
+            effort: self.effort(),
+            direction: self.direction(),
+            size: self.size,
+            seed: self.seed,
+            destroy_data: self.destroy_data,
+            set: &self.set,
+        }
+    }
+
     fn direction(&self) -> Direction {
         if self.write { Direction::Write } else { Direction::Read }
     }
@@ -87,7 +84,7 @@ impl MergeArgs {
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
     save::refuse(args.output.iter().chain(&args.html))?;
     let talk = Talk::new(args.quiet);
-    let merge = answer(args, &talk)?;
+    let merge = merge::answer(&args.asked(), &talk)?;
     talk.clear();
     let text = if args.json {
         serde_json::to_string(&merge).context("a report is plain data")? + "\n"
@@ -104,102 +101,4 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
     }
     let failed = merge.tables.iter().flat_map(|table| &table.cells).any(|cell| !cell.failures.is_empty());
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
-}
-
-fn answer(args: &MergeArgs, talk: &Talk) -> anyhow::Result<MergeReport> {
-    let text = args.target.to_str().unwrap_or_default();
-    let name = match target::scheme(text) {
-        (Scheme::Simulated, name) => name,
-        (Scheme::Lab, device) => bail!(
-            "`lab:{device}` is measured job by job: iostack run JOB.fio --on lab:{device} --set sysfs.tmerge/subsystem=stm; \
-             docs/lab.md says more"
-        ),
-        (Scheme::Path, _) => {
-            ensure!(
-                args.set.is_empty(),
-                "`--set` is for simulated platforms; name one as sim:PLATFORM (`iostack sim list`)"
-            );
-            return real(args, talk);
-        }
-    };
-    ensure!(
-        args.size.is_none(),
-        "`--size` is for real targets; a simulated one has the size that its sheet says"
-    );
-    let asked = Asked {
-        name,
-        changes: changes(&args.set, "platform.cores=4")?,
-        direction: args.direction(),
-        seed: args.seed,
-        effort: plan_name(args.effort()),
-    };
-    simulated::simulate(&asked, iostack_host::signals::stop_flag(), talk)
-}
-
-fn real(args: &MergeArgs, talk: &Talk) -> anyhow::Result<MergeReport> {
-    let started = Instant::now();
-    let started_unix_ms =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
-    let stop = iostack_host::signals::stop_flag();
-    let target = iostack_host::resolve(&args.target)?;
-    refuse_writes(args, &target)?;
-    left::settings(&|text| talk.warn(text));
-    left::files(&target, &|text| talk.warn(text));
-    let machine = iostack_host::machine();
-    let plan = Plan::of(args.effort());
-    talk.say(&format!("about {:.0} s, and the time to fill a scratch file", plan.expected().as_secs_f64()));
-    let effort = if args.full { Effort::Default } else { Effort::Quick };
-    let wishes = Wishes { effort, size: args.size, destroy_data: args.destroy_data };
-    let mut explored = place::explore(target, &machine, &wishes)?;
-    let scratch = fill::fill_stamped(&mut explored, place::fill_limit(effort), talk, started)?;
-    let request = explored.place.logical_block.0.max(4096);
-    let blocks = explored.place.region.0 / request;
-    let file = open(args, &explored)?;
-    let content = if scratch.is_some() || args.write {
-        Content::Stamped
-    } else {
-        Content::sample(&file, blocks, request as usize, args.seed)
-            .with_context(|| format!("cannot read `{}`", explored.held.path().display()))?
-    };
-    let bench = Bench::new(&file, args.direction(), content, (blocks, request as usize), args.seed, stop)?;
-    let cpu_before = iostack_host::counters::cpu();
-    talk.say(&format!("measuring {} for about {:.0} s", explored.target, plan.expected().as_secs_f64()));
-    let found = measure::measure(&bench, &plan, talk, started);
-    let auto = bench.file(Policy::Auto);
-    let advice = auto.advice();
-    let facts = report::Facts {
-        backend: auto.backend().to_owned(),
-        auto: format!("{}, because {}", advice.policy.name(), advice.why),
-        cpu: iostack_host::counters::cpu().since(cpu_before),
-        explored,
-        machine,
-        scratch,
-        effort: args.effort(),
-        seed: args.seed,
-        direction: args.direction(),
-        request: Bytes(request),
-        started_unix_ms,
-        elapsed: Nanos(started.elapsed().as_nanos() as u64),
-        interrupted: bench.stopped(),
-    };
-    Ok(report::assemble(facts, &found))
-}
-
-/// What exists is written to only when both flags say so.
-fn refuse_writes(args: &MergeArgs, target: &TargetName) -> anyhow::Result<()> {
-    let exists = target.kind != TargetKind::Directory;
-    if exists && args.write && !args.destroy_data {
-        bail!(
-            "`{}` exists: --write would write over it; add --destroy-data if its data may be lost",
-            args.target.display()
-        );
-    }
-    Ok(())
-}
-
-fn open(args: &MergeArgs, explored: &Explored) -> anyhow::Result<File> {
-    let held = &explored.held;
-    let flags = if explored.place.direct { libc::O_DIRECT } else { 0 };
-    let opened = held.reopen(OpenOptions::new().read(true).write(args.write).custom_flags(flags));
-    opened.with_context(|| format!("cannot open `{}`", held.path().display()))
 }

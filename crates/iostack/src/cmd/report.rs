@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::exit::Ended;
-use crate::save;
 use crate::stored::{self, Stored};
 use crate::talk::data;
+use iostack_host::save;
 
 /// Arguments of `iostack report`.
 #[derive(clap::Args)]

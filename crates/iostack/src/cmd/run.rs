@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use iostack_attribute::classify::Rules;
-use iostack_model::{Job, OutcomeFile, Wanted};
+use iostack_model::{Audience as _, Job, OutcomeFile, Wanted};
 
 use crate::exit::Ended;
-use crate::job::flags::JobFlags;
-use crate::job::gather;
-use crate::save;
+use crate::flags::JobFlags;
 use crate::talk::{self, Talk};
-use crate::target::{self, AllHeld, Options, TargetFlags};
+use iostack_host::save;
+use iostack_targets::gather;
+use iostack_targets::{AllHeld, Options, TargetFlags};
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -155,7 +155,7 @@ fn execute(
     refuse_logs(&jobs, args.destroy_data)?;
     let held = AllHeld::default();
     let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
-    let file = target::open(args.on.as_deref(), &options)?.run(&jobs, wanted, talk)?;
+    let file = iostack_targets::open(args.on.as_deref(), &options)?.run(&jobs, wanted, talk)?;
     Ok(Ran { file, jobs })
 }
 

@@ -7,7 +7,7 @@ use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
 use crate::talk::Talk;
-use crate::trace;
+use iostack_targets::trace;
 
 /// Arguments of `iostack stages`.
 #[derive(clap::Args)]

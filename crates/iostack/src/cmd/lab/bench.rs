@@ -8,13 +8,13 @@ use iostack_lab::devices::DEVICES;
 use iostack_model::{ClockPrices, Direction, IoCost};
 use iostack_report::{html, text};
 
-use super::count::Counter;
-use super::spec::Spec;
 use crate::exit::Ended;
-use crate::save;
 use crate::talk::{self, Talk};
-use crate::target::Scheme;
-use crate::target::lab::LabFlags;
+use iostack_host::save;
+use iostack_study::count::Counter;
+use iostack_study::count::spec::Spec;
+use iostack_targets::Scheme;
+use iostack_targets::lab::LabFlags;
 
 /// Arguments of `iostack lab bench`.
 #[derive(clap::Args)]

@@ -10,13 +10,13 @@ use iostack_lab::host::build;
 use iostack_model::{Bytes, ClockPrices, CostDiff, IoCost};
 use iostack_report::{html, text};
 
-use super::count::Counter;
-use super::spec::{self, Spec};
 use crate::exit::Ended;
-use crate::save;
 use crate::talk::{self, Talk};
-use crate::target::Scheme;
-use crate::target::lab::LabFlags;
+use iostack_host::save;
+use iostack_study::count::Counter;
+use iostack_study::count::spec::{self, Spec};
+use iostack_targets::Scheme;
+use iostack_targets::lab::LabFlags;
 
 /// Arguments of `iostack lab cost`.
 #[derive(clap::Args)]

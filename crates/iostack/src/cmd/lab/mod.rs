@@ -2,11 +2,8 @@
 
 mod bench;
 mod cost;
-pub(crate) mod count;
 mod list;
-mod names;
 mod shell;
-pub(crate) mod spec;
 mod test;
 mod up;
 

@@ -6,7 +6,7 @@ use iostack_lab::{Lab, Request};
 
 use crate::exit::Ended;
 use crate::talk::Talk;
-use crate::target::lab::LabFlags;
+use iostack_targets::lab::LabFlags;
 
 /// Arguments of `iostack lab shell`.
 #[derive(clap::Args)]

@@ -6,13 +6,13 @@ use iostack_lab::devices::{Device, Store};
 use iostack_lab::guest::{Findings, Message, Trial, TrialKind, Work};
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
-use iostack_model::Bytes;
+use iostack_model::{Audience as _, Bytes};
 use serde::Serialize;
 
 use crate::exit::Ended;
-use crate::merging;
 use crate::talk::{self, Talk, paragraph};
-use crate::target::lab::LabFlags;
+use iostack_targets::lab::LabFlags;
+use iostack_targets::merging;
 
 /// Arguments of `iostack lab test`.
 #[derive(clap::Args)]

@@ -1,6 +1,7 @@
 //! `iostack sim check DEVICE`: does it reach what its file claims?
 
 use anyhow::Context;
+use iostack_model::Audience as _;
 use iostack_sim::card;
 use iostack_sim::claims;
 use iostack_sim::run::RunOptions;

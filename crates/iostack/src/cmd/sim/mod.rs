@@ -12,8 +12,8 @@ use iostack_sim::catalogue;
 use iostack_sim::sheet::Sheet;
 
 use crate::exit::Ended;
-use crate::target::Scheme;
-use crate::target::simulated::{EXAMPLE, changes};
+use iostack_targets::Scheme;
+use iostack_targets::simulated::{EXAMPLE, changes};
 
 /// Arguments of `iostack sim`.
 #[derive(clap::Args)]

@@ -3,21 +3,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail, ensure};
-use iostack_model::{DevicePicture, Outcome};
+use anyhow::{Context, ensure};
+use iostack_host::save;
+use iostack_model::DevicePicture;
 use iostack_sim::card;
 use iostack_sim::sheet::Sheet;
+use iostack_study::what_if::OneRun;
 
 use super::{Chosen, file_text};
 use crate::exit::Ended;
-use crate::job::flags::JobFlags;
-use crate::job::gather;
-use crate::save;
-use crate::sweep::command::{self, Parts};
-use crate::sweep::pool::Task;
-use crate::sweep::watch::watched;
-use crate::talk::{Talk, data};
-use crate::what_if::{fill, steady};
+use crate::flags::JobFlags;
+use crate::talk::data;
 
 /// Arguments of `iostack sim show`.
 #[derive(clap::Args)]
@@ -90,35 +86,14 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
     );
     let (mut run, mut command) = (None, String::new());
     if is_platform && !args.no_run {
-        let (outcome, alone) = one_run(args, sheet)?;
+        let asked = OneRun {
+            files: args.job.as_slice(),
+            options: &args.flags.options,
+            device: args.chosen.name(),
+            changes: args.chosen.changes()?,
+        };
+        let (outcome, alone) = asked.run(sheet)?;
         (run, command) = (Some(outcome), alone);
     }
     Ok(DevicePicture { card, roles, run, command })
-}
-
-/// Runs the job that was asked for, or one that fills something; and the command that does it alone.
-fn one_run(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<(Outcome, String)> {
-    let stop = iostack_host::signals::stop_flag();
-    let files: Vec<PathBuf> = args.job.iter().cloned().collect();
-    let given = &args.flags.options;
-    let asked = !files.is_empty() || given.iter().any(|(key, _)| key != "seed");
-    let options = if asked { given.clone() } else { fill::options(std::slice::from_ref(sheet), given, stop) };
-    let jobs = gather::gather(&files, &[], &options, false, iostack_host::machine().cpu.cores_online)?.jobs;
-    let changes = args.chosen.changes()?;
-    let device = args.chosen.name();
-    let command =
-        command::of(&Parts { jobs: &files, sections: &[], device, changes: &changes, options: &options });
-    let steady = files.is_empty() && !steady::ends(&options);
-    let task = Task { device: device.to_owned(), changes, jobs: Ok(jobs), steady };
-    let given =
-        watched(std::slice::from_ref(&task), &[device.to_owned()], 1, &Talk::new(true)).pop().flatten();
-    match given {
-        Some(Ok(outcomes)) => {
-            let last = outcomes.into_iter().last().context("a job has an outcome")?;
-            let command = command::in_window(command, &task, Some(&last));
-            Ok((last, command))
-        }
-        Some(Err(error)) => bail!("{error}; --no-run draws without a run"),
-        None => bail!("interrupted; --no-run draws without a run"),
-    }
 }

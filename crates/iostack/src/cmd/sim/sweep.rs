@@ -1,21 +1,16 @@
 //! `iostack sim sweep DEVICE [JOB] --vary KEY=VALUES`: the same job over many devices that differ in something.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use anyhow::Context;
-use iostack_model::{SCHEMA, Sweep, SweepPoint};
+use iostack_host::save;
+use iostack_model::{Sweep, SweepPoint};
 use iostack_report::table;
+use iostack_study::sweep::{Asked, Ready};
 
 use crate::exit::Ended;
-use crate::job::flags::JobFlags;
-use crate::save;
-use crate::sweep::command;
-use crate::sweep::plan::{self, Base, Planned};
-use crate::sweep::pool::Task;
-use crate::sweep::watch::{parallel, watched};
+use crate::flags::JobFlags;
 use crate::talk::{self, Talk};
-use crate::target::simulated::{EXAMPLE, changes};
 
 /// Arguments of `iostack sim sweep`.
 #[derive(clap::Args)]
@@ -62,56 +57,34 @@ pub(crate) struct SweepArgs {
     flags: JobFlags,
 }
 
+impl SweepArgs {
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            device: &self.device,
+            jobs: &self.jobs,
+            sections: &self.section,
+            options: &self.flags.options,
+            set: &self.set,
+            vary: &self.vary,
+        }
+    }
+}
+
 /// Runs every point and prints. Exit 1 when one failed or was not run.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Ended> {
     save::refuse(args.csv.iter().chain(&args.parquet).chain(&args.html))?;
     let talk = Talk::new(args.quiet);
-    let changes = changes(&args.set, EXAMPLE)?;
-    let base = Base {
-        device: &args.device,
-        jobs: &args.jobs,
-        sections: &args.section,
-        changes: &changes,
-        options: &args.flags.options,
-        cpus: iostack_host::machine().cpu.cores_online,
-    };
-    let (axes, planned) = plan::plan(&base, &args.vary)?;
+    let sweep = Ready::of(&args.asked())?;
     if args.dry_run {
-        let commands: Vec<&str> = planned.iter().map(|point| point.command.as_str()).collect();
-        talk::data(&(commands.join("\n") + "\n"));
+        talk::data(&(sweep.commands().join("\n") + "\n"));
         return Ok(Ended::Done);
     }
-    let (points, interrupted) = simulate(planned, args.parallel.map(usize::from), &talk);
-    let iostack = env!("CARGO_PKG_VERSION").to_owned();
-    let sweep = Sweep { schema: SCHEMA, iostack, device: args.device.clone(), axes, points, interrupted };
+    let sweep = sweep.run(args.parallel.map(usize::from), &talk);
     write(args, &sweep, &talk)?;
-    let whole =
-        sweep.failed().next().is_none() && !sweep.points.iter().any(SweepPoint::is_missing) && !interrupted;
+    let whole = sweep.failed().next().is_none()
+        && !sweep.points.iter().any(SweepPoint::is_missing)
+        && !sweep.interrupted;
     Ok(if whole { Ended::Done } else { Ended::FoundProblem })
-}
-
-/// Every point with what it gave, and whether the sweep was cut short.
-fn simulate(planned: Vec<Planned>, asked: Option<usize>, talk: &Talk) -> (Vec<SweepPoint>, bool) {
-    let stop = iostack_host::signals::stop_flag();
-    let tasks: Vec<Task> = planned.iter().map(|point| point.task.clone()).collect();
-    let names: Vec<String> = planned.iter().map(|point| settings(&point.settings)).collect();
-    let given = watched(&tasks, &names, parallel(asked), talk);
-    let interrupted = stop.load(Ordering::Relaxed);
-    let points = planned.into_iter().zip(given).map(|(point, given)| {
-        let (outcomes, error) = match given {
-            Some(Ok(outcomes)) => (outcomes, None),
-            Some(Err(error)) => (Vec::new(), Some(error)),
-            None => (Vec::new(), None),
-        };
-        let command = command::in_window(point.command, &point.task, outcomes.last());
-        SweepPoint { settings: point.settings, command, outcomes, error }
-    });
-    (points.collect(), interrupted)
-}
-
-fn settings(settings: &[(String, String)]) -> String {
-    let each: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    if each.is_empty() { "the only point".to_owned() } else { each.join(" ") }
 }
 
 fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
@@ -137,15 +110,4 @@ fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
         told("report", path);
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_without_a_value_is_refused_as_typed() {
-        let error = changes(&["flash.read".to_owned()], EXAMPLE).expect_err("no value").to_string();
-        assert!(error.contains("`--set flash.read` is no change"), "{error}");
-    }
 }

@@ -1,0 +1,87 @@
+//! Makes a side ready once, so that each of its runs is only the run.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use iostack_host::{Journal, SettingGuard};
+use iostack_model::{Audience, Nanos, Outcome, Prepared, RunClock, Storage, TargetKind, TargetName, Wanted};
+
+use super::sides::Side;
+use iostack_targets::{self as target, AllHeld, AnyTarget, Options, TargetFlags};
+
+/// A side that can be run.
+pub(crate) struct Ready<'a> {
+    prepared: Box<dyn Prepared<Error = anyhow::Error> + 'a>,
+    clock: RunClock,
+    /// Device and scheduler, switched for each run and back.
+    scheduler: Option<(String, String)>,
+}
+
+/// What answers a side. `held` is shared by both: they may stand on one device.
+pub(crate) fn open(side: &Side, destroy_data: bool, held: &AllHeld) -> anyhow::Result<AnyTarget> {
+    let mut flags = TargetFlags::default();
+    flags.sim.set = side.changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let options = Options { flags: &flags, destroy_data, rules: None, held: held.clone() };
+    target::open(side.on.as_deref().map(AsRef::as_ref), &options)
+}
+
+/// Files laid out and held, the device of the scheduler found.
+pub(crate) fn ready<'a>(
+    side: &Side,
+    target: &'a AnyTarget,
+    talk: &dyn Audience,
+) -> anyhow::Result<Ready<'a>> {
+    let prepared = target.prepare(&side.jobs, talk)?;
+    let scheduler = side.scheduler.as_ref().map(|name| {
+        let storage = prepared.storage();
+        let device = storage.bottom();
+        let device = device
+            .with_context(|| format!("`scheduler={name}`: there is no block device below this target"))?;
+        anyhow::Ok((device.name.clone(), name.clone()))
+    });
+    Ok(Ready { prepared, clock: target.describe().clock, scheduler: scheduler.transpose()? })
+}
+
+impl Ready<'_> {
+    /// What answers.
+    pub(crate) fn name(&self) -> TargetName {
+        self.prepared.name()
+    }
+
+    /// The storage behind it.
+    pub(crate) fn storage(&self) -> Storage {
+        self.prepared.storage()
+    }
+
+    /// True when nothing of this machine touches its runs.
+    pub(crate) fn is_virtual(&self) -> bool {
+        self.clock == RunClock::Virtual
+    }
+
+    /// The device, if it is simulated.
+    pub(crate) fn simulated(&self) -> Option<String> {
+        let TargetName { kind, path } = self.name();
+        (kind == TargetKind::Sim).then(|| path.display().to_string())
+    }
+
+    /// One run, of which nobody hears: they are short and many. What the seed decides is decided anew.
+    pub(crate) fn run(
+        &self,
+        seed: u64,
+        journal: Option<&Journal>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Vec<Outcome>> {
+        let _guard = self.scheduler.as_ref().map(|named| switch(named, journal)).transpose()?;
+        self.prepared.run(Some(seed), Wanted::default(), stop)
+    }
+}
+
+fn switch((device, name): &(String, String), journal: Option<&Journal>) -> anyhow::Result<SettingGuard> {
+    let journal = journal.context("a changed scheduler cannot be noted anywhere, so none is changed")?;
+    Ok(iostack_host::set_scheduler(device, name, journal)?)
+}
+
+/// Nanoseconds since.
+pub(crate) fn since(started: std::time::Instant) -> Nanos {
+    Nanos(started.elapsed().as_nanos() as u64)
+}

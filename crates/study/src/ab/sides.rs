@@ -1,0 +1,267 @@
+//! What are the two?
+//!
+//! Both begin as the same jobs, options and target; `--a KEY=VALUE` and `--b KEY=VALUE` change one side. A key is an option
+//! of the job, `on` for the target, `scheduler` for that of the device below, or, with a dot, a number of a simulated device.
+
+use std::path::PathBuf;
+
+use anyhow::{bail, ensure};
+use iostack_model::{Job, LogRequest, Nanos, VerifyMode};
+
+use crate::sweep::axis::is_parameter;
+use crate::sweep::plan::in_order;
+use iostack_targets::gather;
+use iostack_targets::{self as target, Scheme};
+
+/// What was typed for both.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Typed {
+    /// One file for both, or one for each; none: the default job.
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) sections: Vec<String>,
+    pub(crate) on: Option<String>,
+    /// Options of the jobs, as flags.
+    pub(crate) options: Vec<(String, String)>,
+    /// Numbers of the simulated device.
+    pub(crate) changes: Vec<(String, String)>,
+    /// `KEY=VALUE` of each side.
+    pub(crate) own: [Vec<String>; 2],
+    /// For `$ncpus` in job files.
+    pub(crate) cpus: u32,
+}
+
+/// One side, before anything is looked up in the world.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Side {
+    /// What sets it apart, as typed.
+    pub(crate) name: String,
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) on: Option<String>,
+    pub(crate) changes: Vec<(String, String)>,
+    pub(crate) scheduler: Option<String>,
+}
+
+/// Options that say how long and with which draws: both sides must have them alike.
+const SHARED: [&str; 3] = ["runtime", "seed", "time_based"];
+
+/// The two sides, whose runs take `run`.
+pub(crate) fn sides(typed: &Typed, run: Nanos) -> anyhow::Result<[Side; 2]> {
+    ensure!(
+        typed.files.len() <= 2,
+        "{} job files were named; name one for both sides, or one for A and one for B",
+        typed.files.len()
+    );
+    let sides = [side(typed, 0, run)?, side(typed, 1, run)?];
+    let simulated = sides.each_ref().map(|side| kind(side).0 == Scheme::Simulated);
+    ensure!(
+        simulated[0] == simulated[1],
+        "A is {} and B is {}: simulated and measured figures are not compared; name two targets of one kind",
+        if simulated[0] { "simulated" } else { "real" },
+        if simulated[1] { "simulated" } else { "real" }
+    );
+    Ok(sides)
+}
+
+fn side(typed: &Typed, number: usize, run: Nanos) -> anyhow::Result<Side> {
+    let flag = ["--a", "--b"][number];
+    let mut side = Side {
+        name: String::new(),
+        jobs: Vec::new(),
+        on: typed.on.clone(),
+        changes: typed.changes.clone(),
+        scheduler: None,
+    };
+    let mut options: Vec<(String, String)> =
+        typed.options.iter().filter(|(name, _)| !SHARED.contains(&name.as_str())).cloned().collect();
+    for text in &typed.own[number] {
+        let (key, value) = setting(flag, text)?;
+        match key.as_str() {
+            "on" => side.on = Some(value),
+            "scheduler" => side.scheduler = Some(value),
+            key if is_parameter(key) => replace(&mut side.changes, key, value),
+            key => replace(&mut options, key, value),
+        }
+    }
+    in_order(&mut options);
+    let file = typed.files.get(number).or(typed.files.first());
+    let files: Vec<PathBuf> = file.cloned().into_iter().collect();
+    side.jobs = gather::gather(&files, &typed.sections, &options, false, typed.cpus)?.jobs;
+    one_load(&side.jobs)?;
+    side.jobs.iter_mut().for_each(|job| shorten(job, run));
+    check_target(&side)?;
+    side.name = name(&side, file.filter(|_| typed.files.len() == 2), &typed.own[number]);
+    Ok(side)
+}
+
+/// `KEY=VALUE`, the key as our own table has it.
+fn setting(flag: &str, text: &str) -> anyhow::Result<(String, String)> {
+    let Some((key, value)) = text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())
+    else {
+        bail!(
+            "`{flag} {text}` is no setting; write it like {flag} queue_depth=8, {flag} on=/mnt/b or {flag} scheduler=none"
+        );
+    };
+    let key = key.trim().trim_start_matches('-');
+    let key = if is_parameter(key) { key.to_owned() } else { key.replace('-', "_") };
+    ensure!(
+        !SHARED.contains(&key.as_str()),
+        "`{flag} {text}`: both sides run equally long and with the same draws; give --{} for both",
+        key.replace('_', "-")
+    );
+    Ok((key, value.trim().to_owned()))
+}
+
+fn replace(list: &mut Vec<(String, String)>, key: &str, value: String) {
+    list.retain(|(other, _)| other != key);
+    list.push((key.to_owned(), value));
+}
+
+/// All jobs of a side run at the same time, each time anew.
+fn one_load(jobs: &[Job]) -> anyhow::Result<()> {
+    if let Some(job) = jobs.iter().skip(1).find(|job| job.stonewall) {
+        bail!(
+            "job `{}` waits for those before it; a run of `ab` is one load: pick it with --section",
+            job.name
+        );
+    }
+    let verifies = |job: &&Job| job.verify.is_some_and(|verify| verify.mode == VerifyMode::ReadOnly);
+    if let Some(job) = jobs.iter().find(verifies) {
+        bail!(
+            "job `{}` only verifies what another run wrote, and each run of `ab` has its own seed; leave verify out",
+            job.name
+        );
+    }
+    Ok(())
+}
+
+/// Runs are short and many: time ends them, and they write no logs.
+fn shorten(job: &mut Job, run: Nanos) {
+    job.runtime = Some(run);
+    job.time_based = true;
+    job.stonewall = false;
+    job.logs = LogRequest::default();
+    job.slice = Nanos((run.0 / 20).max(25_000_000));
+}
+
+/// What kind of target, and which.
+fn kind(side: &Side) -> (Scheme, &str) {
+    target::scheme(side.on.as_deref().unwrap_or_default())
+}
+
+fn check_target(side: &Side) -> anyhow::Result<()> {
+    let (scheme, device) = kind(side);
+    let simulated = scheme == Scheme::Simulated;
+    if scheme == Scheme::Lab {
+        bail!(
+            "`lab:{device}` counts exactly and needs no turns: `iostack lab cost {device}` shows what an I/O costs"
+        );
+    }
+    if let Some((key, _)) = side.changes.first().filter(|_| !simulated) {
+        bail!(
+            "`{key}` is a number of a simulated device; name one with --on sim:DEVICE (`iostack sim list`)"
+        );
+    }
+    if let Some(scheduler) = side.scheduler.as_ref().filter(|_| simulated) {
+        bail!(
+            "`scheduler={scheduler}` is for real devices; a platform's scheduler is a number of it (`iostack sim show`)"
+        );
+    }
+    Ok(())
+}
+
+/// What was typed for this side alone; without that, what it is.
+fn name(side: &Side, file: Option<&PathBuf>, own: &[String]) -> String {
+    let file = file.map(|path| path.display().to_string());
+    let words: Vec<String> = file.into_iter().chain(own.iter().cloned()).collect();
+    if words.is_empty() {
+        let jobs: Vec<&str> = side.jobs.iter().map(|job| job.name.as_str()).collect();
+        return format!("{}, as it is", jobs.join(" and "));
+    }
+    words.join(" ")
+}
+
+/// Nothing was typed that would set them apart.
+pub(crate) fn are_alike(sides: &[Side; 2]) -> bool {
+    let plain = |side: &Side| {
+        let jobs = side.jobs.iter().map(|job| Job { options: Vec::new(), ..job.clone() }).collect();
+        Side { name: String::new(), jobs, ..side.clone() }
+    };
+    plain(&sides[0]) == plain(&sides[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: Nanos = Nanos::millis(500);
+
+    fn typed(a: &[&str], b: &[&str]) -> Typed {
+        let own = [a, b].map(|list| list.iter().map(|&text| text.to_owned()).collect());
+        Typed { on: Some("/mnt".to_owned()), own, cpus: 2, ..Typed::default() }
+    }
+
+    fn refused(typed: &Typed) -> String {
+        sides(typed, RUN).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn a_setting_changes_its_side_and_nothing_else() {
+        let [a, b] =
+            sides(&typed(&[], &["queue-depth=8", "engine=libaio", "on=/other"]), RUN).expect("sound");
+        assert_eq!((a.jobs[0].queue_depth, b.jobs[0].queue_depth), (1, 8));
+        assert_eq!((a.on.as_deref(), b.on.as_deref()), (Some("/mnt"), Some("/other")));
+        assert_eq!(
+            (a.name.as_str(), b.name.as_str()),
+            ("job, as it is", "queue-depth=8 engine=libaio on=/other")
+        );
+        assert!(!are_alike(&[a.clone(), b]) && are_alike(&[a.clone(), a]));
+    }
+
+    #[test]
+    fn a_side_s_own_option_stands_instead_of_that_of_both() {
+        let mut asked = typed(&["block_size=8k"], &[]);
+        asked.options =
+            vec![("block_size".to_owned(), "16k".to_owned()), ("runtime".to_owned(), "9s".to_owned())];
+        let [a, b] = sides(&asked, RUN).expect("sound");
+        let size = |side: &Side| side.jobs[0].block_sizes.largest().0;
+        assert_eq!((size(&a), size(&b)), (8192, 16384));
+        assert!([a, b].iter().all(|side| side.jobs[0].runtime == Some(RUN) && side.jobs[0].time_based));
+    }
+
+    #[test]
+    fn numbers_of_a_device_and_a_scheduler_find_their_place() {
+        let mut asked = typed(&["flash.dies=4"], &[]);
+        asked.on = Some("sim:tlc-1t".to_owned());
+        let [a, b] = sides(&asked, RUN).expect("sound");
+        assert_eq!((a.changes.len(), b.changes.len()), (1, 0));
+        let [a, _] = sides(&typed(&["scheduler=none"], &[]), RUN).expect("sound");
+        assert_eq!(a.scheduler.as_deref(), Some("none"));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_in_turns_is_refused_with_the_remedy() {
+        for (a, said) in [
+            (&["queue_depth"][..], "`--a queue_depth` is no setting; write it like --a queue_depth=8"),
+            (&["=8"], "is no setting"),
+            (&["seed=8"], "give --seed for both"),
+            (&["runtime=8s"], "give --runtime for both"),
+            (&["on=sim:tlc-1t"], "A is simulated and B is real"),
+            (&["on=lab:brd"], "`iostack lab cost brd`"),
+            (&["flash.dies=4"], "`flash.dies` is a number of a simulated device"),
+            (&["on=sim:tlc-1t", "scheduler=none"], "is for real devices"),
+        ] {
+            let error = refused(&typed(a, &[]));
+            assert!(error.contains(said), "{a:?}: {error}");
+        }
+        let three = Typed { files: vec!["a".into(), "b".into(), "c".into()], ..typed(&[], &[]) };
+        assert!(refused(&three).contains("3 job files were named"));
+    }
+
+    #[test]
+    fn jobs_that_wait_for_each_other_are_not_one_load() {
+        let first = Job { stonewall: true, ..Job::default() };
+        assert!(one_load(std::slice::from_ref(&first)).is_ok(), "there is none before it");
+        let error = one_load(&[first.clone(), first]).expect_err("two loads").to_string();
+        assert!(error.contains("pick it with --section"), "{error}");
+    }
+}

@@ -1,0 +1,413 @@
+//! What do single parts of the path cost? The special cases of the 2010 paper (section 4.2), measured here.
+//!
+//! ```text
+//!   with the part      A   A   A   A           each difference of neighbours is one value:
+//!   without it           B   B   B   B         what drifts hits both, and cancels
+//! ```
+//!
+//! All in clocks of the time-stamp counter. CPU time of a load is that of its thread, as the scheduler accounts it;
+//! interrupts and kernel threads beside it are seen by a profile only. Start reading at [`measure`].
+
+use iostack_host::clock::Clock;
+use iostack_host::{Effort, path};
+use iostack_model::{
+    Access, Amount, BlockSizes, Bytes, Distribution, Engine, Interval, Job, Layers, Nanos, Order, Outcome,
+    PathCost, TargetKind,
+};
+use iostack_stats::{paired_difference, rate_interval};
+
+use super::measure::{Session, raw_device};
+use super::traced::Profiler;
+use iostack_targets::trace::chain;
+
+/// The machine of the published clocks.
+const INTEL: &str = "Intel 2010, section 4.2: Xeon X5570 2.93 GHz, Linux 2.6.28, ext3, SATA SSDs";
+
+/// One part of the path.
+struct Part {
+    id: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    published: Option<f64>,
+    published_where: &'static str,
+    /// Wall time it needs.
+    needs: Nanos,
+    measure: fn(&mut Bench<'_, '_>) -> Found,
+}
+
+const CLOCKS: &str = "clocks";
+
+/// The cheap ones first: they fit a quick check.
+const PARTS: [Part; 5] = [
+    Part {
+        id: "syscall",
+        name: "system call and return",
+        unit: CLOCKS,
+        published: Some(924.0),
+        published_where: INTEL,
+        needs: Nanos::millis(100),
+        measure: system_call,
+    },
+    Part {
+        id: "switch",
+        name: "wake-up and context switch",
+        unit: CLOCKS,
+        published: None,
+        published_where: "Intel 2010 names it among the largest costs and prints no figure",
+        needs: Nanos::millis(300),
+        measure: switch,
+    },
+    Part {
+        id: "file_system",
+        name: "file system",
+        unit: CLOCKS,
+        published: Some(3_400.0),
+        published_where: INTEL,
+        needs: Nanos::millis(2_200),
+        measure: file_system,
+    },
+    Part {
+        id: "interrupt",
+        name: "interrupt, per I/O",
+        unit: CLOCKS,
+        published: Some(5_250.0),
+        published_where: "Intel 2010: return path of the LSI driver; 650 when coalesced. Samsung: 5 to 35 us each",
+        needs: Nanos::millis(2_200),
+        measure: interrupt,
+    },
+    Part {
+        id: "buffering",
+        name: "buffering",
+        unit: "clocks/byte",
+        published: Some(2.1),
+        published_where: INTEL,
+        needs: Nanos::millis(2_400),
+        measure: buffering,
+    },
+];
+
+/// A figure with how it was had, or why it was not.
+struct Found {
+    measured: Option<Interval>,
+    how: String,
+    note: Option<String>,
+}
+
+impl Found {
+    fn value(measured: Interval, how: impl Into<String>) -> Found {
+        Found { measured: Some(measured), how: how.into(), note: None }
+    }
+
+    fn nothing(how: impl Into<String>, why: impl Into<String>) -> Found {
+        Found { measured: None, how: how.into(), note: Some(why.into()) }
+    }
+}
+
+/// What the measurements share.
+struct Bench<'a, 's> {
+    session: &'a Session<'s>,
+    profiler: Option<Profiler>,
+    /// Profiles of the depth-1 read, made once for all who want them.
+    profiles: Option<Result<Vec<Layers>, String>>,
+}
+
+/// Wall time that a check gives them.
+pub(crate) const fn allowed(effort: Effort) -> Nanos {
+    match effort {
+        Effort::Quick => Nanos::millis(800),
+        Effort::Default => Nanos::secs(7),
+        Effort::Full => Nanos::secs(20),
+    }
+}
+
+/// Measures every part that fits `budget`; what does not is listed with the reason.
+pub(crate) fn measure(session: &Session<'_>, budget: Nanos) -> Vec<PathCost> {
+    let begin = session.elapsed();
+    let mut bench = Bench { session, profiler: None, profiles: None };
+    let mut costs = Vec::new();
+    for part in &PARTS {
+        let spent = session.elapsed() - begin;
+        // A profile that was made for one part is there for the next.
+        let needs = if part.id == "interrupt" && bench.profiles.is_some() { Nanos(0) } else { part.needs };
+        let found = if session.stopped() {
+            Found::nothing("", "interrupted before it was measured")
+        } else if spent + needs > budget {
+            Found::nothing("", format!("skipped: it takes {needs}, and all together have {budget} here"))
+        } else if Clock::calibrated().tsc_hz() == 0 {
+            Found::nothing(
+                "",
+                "there is no time-stamp counter to trust here, so nothing can be told in clocks",
+            )
+        } else {
+            session.talk.live(&format!("path costs: {}", part.name));
+            (part.measure)(&mut bench)
+        };
+        costs.push(cost(part, found));
+    }
+    costs
+}
+
+fn cost(part: &Part, found: Found) -> PathCost {
+    PathCost {
+        id: part.id.to_owned(),
+        name: part.name.to_owned(),
+        how: found.how,
+        unit: part.unit.to_owned(),
+        measured: found.measured,
+        published: part.published,
+        published_where: Some(part.published_where.to_owned()),
+        note: found.note,
+    }
+}
+
+/// Turns of the loops in user space.
+const LOOP_TURNS: usize = 40;
+const CALLS: u32 = 2_000;
+
+fn system_call(_: &mut Bench<'_, '_>) -> Found {
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    // A turn in which the thread lost its CPU is made again, as often as there are turns.
+    for _ in 0..2 * LOOP_TURNS {
+        let (call, none) = (path::null_calls(CALLS), path::no_calls(CALLS));
+        if !call.disturbed && !none.disturbed {
+            with.push(call.ticks as f64 / f64::from(CALLS));
+            without.push(none.ticks as f64 / f64::from(CALLS));
+        }
+        if with.len() == LOOP_TURNS {
+            break;
+        }
+    }
+    let how = format!("getppid {CALLS} times minus the same loop without it, {} turns", with.len());
+    if with.len() < 3 {
+        return Found::nothing(how, "other programs took the CPU away in nearly every turn");
+    }
+    Found::value(paired_difference(&with, &without), how)
+}
+
+const HANDS: u32 = 500;
+
+/// One round trip is two switches and twice the calls of handing a byte to oneself.
+fn switch(_: &mut Bench<'_, '_>) -> Found {
+    let per_ns = Clock::calibrated().tsc_hz() as f64 / 1e9;
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    let how = format!(
+        "half of: two threads on one CPU hand a byte through pipes and back, minus the same reads and writes in one \
+         thread; CPU time of {HANDS} rounds, {LOOP_TURNS} turns"
+    );
+    for _ in 0..LOOP_TURNS {
+        let turn = path::hand_to_another(HANDS).and_then(|other| Ok((other, path::hand_to_self(HANDS)?)));
+        match turn {
+            Ok((other, own)) => {
+                with.push(other as f64 * per_ns / f64::from(HANDS) / 2.0);
+                without.push(own as f64 * per_ns / f64::from(HANDS));
+            }
+            Err(error) => {
+                return Found::nothing(how, format!("the threads could not be set up: {}", chain(&error)));
+            }
+        }
+    }
+    Found::value(paired_difference(&with, &without), how)
+}
+
+/// Turns of a load.
+const TURNS: usize = 5;
+const TURN: Nanos = Nanos::millis(150);
+
+/// A 4 KiB random read at depth 1, through psync.
+fn read(bench: &Bench<'_, '_>, runtime: Nanos) -> Job {
+    let place = &bench.session.explored.place;
+    Job {
+        name: "path cost".to_owned(),
+        access: Access::UNIFORM,
+        block_sizes: BlockSizes::all(Bytes(4096).max(place.logical_block)),
+        engine: Engine::Psync,
+        direct: place.direct,
+        size: Some(Amount::Bytes(place.region)),
+        runtime: Some(runtime),
+        time_based: true,
+        invalidate: false,
+        ..Job::default()
+    }
+}
+
+impl Bench<'_, '_> {
+    /// Runs a job on the target.
+    fn run(&self, job: Job) -> Result<Outcome, String> {
+        self.session.run(self.session.work(job))
+    }
+
+    /// Profiles of the depth-1 read, one a turn; the same ones when asked again.
+    fn profiles(&mut self) -> Result<&[Layers], String> {
+        if self.profiles.is_none() {
+            self.profiles = Some(self.take_profiles());
+        }
+        match self.profiles.as_ref().expect("set above") {
+            Ok(profiles) => Ok(profiles),
+            Err(reason) => Err(reason.clone()),
+        }
+    }
+
+    fn take_profiles(&mut self) -> Result<Vec<Layers>, String> {
+        let mut profiler =
+            self.profiler.take().unwrap_or_else(|| Profiler::new(&self.session.explored.ladder));
+        let mut taken = Vec::new();
+        for turn in 0..TURNS {
+            if self.session.stopped() {
+                break;
+            }
+            let job = Job { seed: 1 + turn as u64, ..read(self, TURN + Nanos::millis(100)) };
+            let outcome = profiler.run(self.session, self.session.work(job))?;
+            taken.extend(outcome.layers);
+        }
+        let reason = profiler.missing.clone();
+        self.profiler = Some(profiler);
+        match (taken.len() >= 3, reason) {
+            (true, _) => Ok(taken),
+            (false, Some(reason)) => Err(format!("a profile is needed: {reason}")),
+            (false, None) => Err("interrupted".to_owned()),
+        }
+    }
+}
+
+/// CPU clocks per I/O of the load's thread.
+fn clocks(outcome: &Outcome) -> Option<f64> {
+    (outcome.ios() > 0).then_some(outcome.cpu.clocks_per_io)
+}
+
+/// File minus raw device where it may be read; else what a profile finds in the file system's layers.
+fn file_system(bench: &mut Bench<'_, '_>) -> Found {
+    if bench.session.explored.target.kind == TargetKind::Block {
+        return Found::nothing("", "the target is a block device: there is no file system above it");
+    }
+    let raw = match raw_device(bench.session.explored) {
+        Ok(raw) => raw,
+        Err(why) => return file_system_layers(bench, &why),
+    };
+    let how =
+        format!("4 KiB direct random reads of a file minus those of {}, {TURNS} turns", raw.path().display());
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for turn in 0..TURNS {
+        let job = Job { seed: 1 + turn as u64, ..read(bench, TURN) };
+        let pair = bench
+            .run(job.clone())
+            .and_then(|file| Ok((file, bench.session.run(bench.session.work_on(job, &raw))?)));
+        match pair {
+            Ok((file, device)) => {
+                if let (Some(file), Some(device)) = (clocks(&file), clocks(&device)) {
+                    with.push(file);
+                    without.push(device);
+                }
+            }
+            Err(reason) => return Found::nothing(how, reason),
+        }
+    }
+    if with.len() < 3 {
+        return Found::nothing(how, "interrupted");
+    }
+    Found::value(paired_difference(&with, &without), how)
+}
+
+/// Layers that a file has and a raw device has not.
+const FILE_LAYERS: [&str; 1] = ["fs"];
+
+fn file_system_layers(bench: &mut Bench<'_, '_>, why: &str) -> Found {
+    let how = format!("clocks in the layer {} of a profile, {TURNS} turns", FILE_LAYERS.join(" and "));
+    let profiles = match bench.profiles() {
+        Ok(profiles) => profiles,
+        Err(reason) => return Found::nothing(how, format!("{why}; {reason}")),
+    };
+    let values: Vec<f64> = profiles
+        .iter()
+        .filter_map(|layers| {
+            let rows = layers.rows.iter().filter(|row| FILE_LAYERS.contains(&row.layer.as_str()));
+            layers.clocks_per_io(Nanos(rows.map(|row| row.time.0).sum()))
+        })
+        .collect();
+    let note =
+        format!("{why}: what the file system adds elsewhere (memory, locks of its callers) is not in it");
+    Found { note: Some(note), ..Found::value(rate_interval(&values), how) }
+}
+
+/// Interrupt time per I/O at depth 1, where the thread sleeps while the device works.
+fn interrupt(bench: &mut Bench<'_, '_>) -> Found {
+    let how = format!(
+        "time in the device's interrupt and the block layer's soft interrupt outside the load's thread, per 4 KiB direct \
+         read at depth 1, {TURNS} turns"
+    );
+    let profiles = match bench.profiles() {
+        Ok(profiles) => profiles,
+        Err(reason) => return Found::nothing(how, reason),
+    };
+    if profiles.iter().any(|layers| !layers.clocks.exact) {
+        return Found::nothing(
+            how,
+            "interrupts are bracketed on the rung of tracing only; see `iostack doctor`",
+        );
+    }
+    let values: Vec<f64> =
+        profiles.iter().filter_map(|layers| layers.clocks_per_io(layers.clocks.interrupts)).collect();
+    if values.iter().all(|&value| value == 0.0) {
+        return Found::nothing(how, "no interrupt was seen: this device answers without one");
+    }
+    let note =
+        "Depth 1: no I/O shares its interrupt with another. Published is the driver's return path alone.";
+    Found { note: Some(note.to_owned()), ..Found::value(rate_interval(&values), how) }
+}
+
+/// Sizes over which the slope is taken.
+const SIZES: [Bytes; 3] = [Bytes::kib(4), Bytes::kib(32), Bytes::kib(128)];
+
+/// Buffered reads that miss minus direct ones, over the size of the request.
+fn buffering(bench: &mut Bench<'_, '_>) -> Found {
+    let how = format!(
+        "slope over 4, 32 and 128 KiB of: random reads through the page cache that miss, minus direct ones, {TURNS} turns"
+    );
+    let place = &bench.session.explored.place;
+    if !place.is_file || !place.direct {
+        return Found::nothing(how, "it needs a file that takes direct I/O too");
+    }
+    let mut slopes = Vec::new();
+    for turn in 0..TURNS {
+        let mut points = Vec::new();
+        for size in SIZES {
+            if bench.session.stopped() {
+                return Found::nothing(how, "interrupted");
+            }
+            let job = Job {
+                seed: 1 + turn as u64,
+                block_sizes: BlockSizes::all(size),
+                // Each block once, and an empty cache before: no read can hit.
+                access: Access::Random { order: Order::Permutation, distribution: Distribution::Uniform },
+                time_based: false,
+                ..read(bench, Nanos::millis(55))
+            };
+            let pair = bench
+                .run(Job { direct: false, invalidate: true, ..job.clone() })
+                .and_then(|buffered| Ok((buffered, bench.run(job)?)));
+            match pair {
+                Ok((buffered, direct)) => {
+                    if let (Some(buffered), Some(direct)) = (clocks(&buffered), clocks(&direct)) {
+                        points.push((size.0 as f64, buffered - direct));
+                    }
+                }
+                Err(reason) => return Found::nothing(how, reason),
+            }
+        }
+        slopes.extend(slope(&points));
+    }
+    Found::value(rate_interval(&slopes), how)
+}
+
+/// Least squares; `None` of fewer than two different places.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let along: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    (spread > 0.0).then(|| along / spread)
+}
+
+#[cfg(test)]
+#[path = "path_costs_tests.rs"]
+mod tests;

@@ -1,0 +1,106 @@
+//! Are the costs sane among each other, on a small file of our own?
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use super::*;
+use crate::check::fill;
+use crate::check::place::{self, Wishes};
+
+/// An empty folder on a real file system, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        // Unit tests get no folder from cargo; the program's own lies below target/.
+        let program = std::env::current_exe().expect("a running test has a program");
+        let path = program.with_file_name(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("target/ can be written");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn with_session<T>(name: &str, test: impl FnOnce(&Session<'_>) -> T) -> T {
+    let folder = Folder::new(name);
+    let stop = AtomicBool::new(false);
+    let machine = iostack_host::machine();
+    let target = iostack_host::resolve(folder.0.display().to_string()).expect("the folder was just made");
+    let wishes = Wishes { effort: Effort::Quick, size: Some(Bytes::mib(64)), destroy_data: false };
+    let mut explored = place::explore(target, &machine, &wishes).expect("64 MiB fit");
+    let started = Instant::now();
+    fill::fill(&mut explored, None, &stop, started).expect("a scratch file can be written");
+    let session =
+        Session { explored: &explored, stop: &stop, talk: &stop, started, deadline: None, journal: None };
+    test(&session)
+}
+
+fn find<'a>(costs: &'a [PathCost], id: &str) -> &'a PathCost {
+    costs.iter().find(|cost| cost.id == id).expect("every part has its row")
+}
+
+#[test]
+fn a_switch_costs_more_than_a_system_call_and_both_have_intervals() {
+    if Clock::calibrated().tsc_hz() == 0 {
+        println!(
+            "SKIPPED a_switch_costs_more_than_a_system_call_and_both_have_intervals: no time-stamp counter"
+        );
+        return;
+    }
+    let costs = with_session("path-costs-cheap", |session| measure(session, Nanos::secs(2)));
+    assert_eq!(costs.len(), PARTS.len());
+    let [call, switch] = ["syscall", "switch"].map(|id| find(&costs, id).measured.expect("it needs nothing"));
+    assert!(call.samples >= 3 && call.low <= call.mean && call.mean <= call.high, "{call:?}");
+    assert!(switch.samples >= 3, "{switch:?}");
+    assert!(switch.mean > call.mean, "a switch of {switch:?} contains at least the work of a call, {call:?}");
+    for cost in costs.iter().filter(|cost| cost.measured.is_none()) {
+        assert!(cost.note.as_ref().is_some_and(|note| note.starts_with("skipped:")), "{cost:?}");
+    }
+}
+
+#[test]
+fn what_was_not_measured_says_why_and_what_was_has_an_interval() {
+    let costs = with_session("path-costs-all", |session| measure(session, Nanos::secs(60)));
+    for cost in &costs {
+        println!("{} {:?} {} {:?}", cost.id, cost.measured, cost.unit, cost.note);
+        match cost.measured {
+            Some(interval) => {
+                assert!(interval.samples >= 3 && interval.mean.is_finite(), "{cost:?}");
+                assert!(!cost.how.is_empty(), "{cost:?}");
+            }
+            None => assert!(cost.note.is_some(), "{cost:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_published_figures_are_those_of_the_paper() {
+    let published: Vec<(&str, Option<f64>)> = PARTS.iter().map(|part| (part.id, part.published)).collect();
+    let expected = [
+        ("syscall", Some(924.0)),
+        ("switch", None),
+        ("file_system", Some(3_400.0)),
+        ("interrupt", Some(5_250.0)),
+        ("buffering", Some(2.1)),
+    ];
+    assert_eq!(published, expected);
+    let whole: u64 = PARTS.iter().filter(|part| part.id != "interrupt").map(|part| part.needs.0).sum();
+    assert!(
+        whole <= allowed(Effort::Default).0 - Nanos::secs(1).0,
+        "file system and interrupt share their profiles: {}",
+        Nanos(whole)
+    );
+}
+
+#[test]
+fn a_slope_is_that_of_the_line() {
+    assert_eq!(slope(&[(4096.0, 9_192.0), (32_768.0, 66_536.0), (131_072.0, 263_144.0)]), Some(2.0));
+    assert_eq!(slope(&[(4096.0, 1.0), (4096.0, 2.0)]), None);
+    assert_eq!(slope(&[]), None);
+}

@@ -1,0 +1,494 @@
+//! Does each rule of the verdict speak when its evidence is there, and only then?
+//!
+//! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
+
+use iostack_model::{
+    BlockDevice, Bytes, Caveat, Check, Engine, IoLimit, Limit, Nanos, TargetKind, TargetName, Verdict,
+};
+use iostack_report::fixture;
+
+use super::{advice, doubts, summary, verdict};
+
+fn judged(check: &Check) -> Verdict {
+    let summary = summary::summarise(&check.steps);
+    verdict::decide(&verdict::Facts {
+        target: &check.target,
+        steps: &check.steps,
+        summary: &summary,
+        io_limits: &check.machine.virtualisation.io_limits,
+        storage: &check.storage,
+        cores: check.machine.cpu.cores_usable,
+        caveats: &check.caveats,
+    })
+}
+
+/// A quiet machine with a device of many queues.
+fn quiet() -> Check {
+    let mut check = fixture::check();
+    check.caveats.clear();
+    check
+}
+
+fn each_point(check: &mut Check, id: &str, change: impl Fn(&mut iostack_model::Point)) {
+    let step = check.steps.iter_mut().find(|step| step.id == id).expect("the fixture has every step");
+    step.points.iter_mut().for_each(change);
+}
+
+#[test]
+fn an_idle_machine_with_a_bent_curve_is_limited_by_its_device() {
+    let verdict = judged(&quiet());
+    assert_eq!(verdict.limit, Limit::Device, "{}", verdict.answer);
+    assert!(
+        verdict.evidence.iter().any(|line| line.contains("saturates at depth")),
+        "{:?}",
+        verdict.evidence
+    );
+}
+
+/// Others take this share of the CPU time at every point, and each thread lacks a CPU for that share of its time.
+fn beside_others(check: &mut Check, foreign: f64, lacking: f64) {
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        let outcome = &mut point.outcome;
+        outcome.cpu.foreign = foreign;
+        outcome.cpu.machine_busy = (outcome.cpu.machine_busy + foreign).min(1.0);
+        let waiting = outcome.elapsed.0 as f64 * f64::from(outcome.job.threads) * lacking;
+        outcome.cpu.waiting = Nanos(waiting as u64);
+        outcome.cpu.wanted = (outcome.cpu.busiest_thread + lacking).min(1.0);
+    }
+}
+
+#[test]
+fn a_busy_neighbour_who_takes_no_cpu_from_us_forbids_no_verdict() {
+    let mut check = quiet();
+    beside_others(&mut check, 0.5, 0.1);
+    let verdict = judged(&check);
+    assert_eq!(verdict.limit, Limit::Device, "{}", verdict.answer);
+    let line = "Others took 50 % of the CPU time; this load lacked a CPU for 10.0 % of its own, too little";
+    assert!(verdict.evidence.iter().any(|evidence| evidence.starts_with(line)), "{:?}", verdict.evidence);
+}
+
+#[test]
+fn a_neighbour_whose_cpu_we_lack_is_named_with_what_it_may_have_cost() {
+    let mut check = quiet();
+    beside_others(&mut check, 0.5, 0.2);
+    let verdict = judged(&check);
+    assert_eq!(verdict.limit, Limit::Unknown);
+    assert!(verdict.answer.contains("others took 50 % of the CPU time"), "{}", verdict.answer);
+    assert!(verdict.answer.contains("lacked a CPU for 20 % of its time"), "{}", verdict.answer);
+    // 500 k were reached; without the fifth that was lost, a quarter more.
+    assert!(verdict.answer.contains("at most 625.0 k"), "{}", verdict.answer);
+}
+
+#[test]
+fn threads_that_wait_for_each_other_alone_are_nobodys_fault() {
+    let mut check = quiet();
+    beside_others(&mut check, 0.04, 0.5);
+    assert_eq!(judged(&check).limit, Limit::Device, "others took under a twentieth");
+    beside_others(&mut check, 0.05, 0.5);
+    assert_eq!(judged(&check).limit, Limit::Unknown);
+}
+
+#[test]
+fn a_load_that_wants_more_than_others_have_is_limited_by_the_processors() {
+    let mut check = quiet();
+    beside_others(&mut check, 0.2, 0.0);
+    let cores = f64::from(check.machine.cpu.cores_usable);
+    let mut waiting_for = |times: f64| {
+        for id in ["depth", "threads", "engines"] {
+            each_point(&mut check, id, |point| {
+                let outcome = &mut point.outcome;
+                outcome.cpu.machine_busy = 1.0;
+                outcome.cpu.waiting = Nanos((outcome.elapsed.0 as f64 * cores * 0.2 * times).ceil() as u64);
+            });
+        }
+        judged(&check).limit
+    };
+    assert_eq!(waiting_for(2.0), Limit::AllCores);
+    assert_eq!(waiting_for(1.9), Limit::Unknown);
+}
+
+#[test]
+fn a_read_that_never_sleeps_is_work_of_the_processor_whoever_is_there() {
+    let mut check = quiet();
+    beside_others(&mut check, 0.5, 0.4);
+    let mut wanted = |share| {
+        each_point(&mut check, "latency", |point| point.outcome.cpu.wanted = share);
+        judged(&check).limit
+    };
+    assert_eq!(wanted(0.9), Limit::AllCores);
+    assert_eq!(wanted(0.89), Limit::Unknown);
+    check.machine.cpu.cores_usable = 1;
+    each_point(&mut check, "latency", |point| point.outcome.cpu.wanted = 1.0);
+    assert_eq!(judged(&check).limit, Limit::OneCore);
+}
+
+#[test]
+fn others_with_over_a_fifth_of_the_traffic_forbid_a_verdict() {
+    let limit_with = |share| {
+        let mut check = quiet();
+        let foreign = Caveat::ForeignIo { device: "vda".into(), bytes: Bytes::gib(1), share };
+        each_point(&mut check, "depth", |point| point.outcome.caveats.push(foreign.clone()));
+        judged(&check).limit
+    };
+    assert_eq!(limit_with(0.2), Limit::Device);
+    assert_eq!(limit_with(0.21), Limit::Unknown);
+}
+
+#[test]
+fn a_curve_that_falls_below_half_of_itself_says_nothing() {
+    let limit_with = |share: f64| {
+        let mut check = quiet();
+        let points = &check.step("depth").expect("the fixture has every step").points;
+        let before = points.iter().filter(|point| point.series == "random read" && point.label != "128");
+        let most = before.map(|point| point.outcome.iops.mean).fold(0.0, f64::max);
+        each_point(&mut check, "depth", |point| {
+            if point.series == "random read" && point.label == "128" {
+                point.outcome.iops.mean = most * share;
+            }
+        });
+        judged(&check).limit
+    };
+    assert_eq!(limit_with(0.51), Limit::Device);
+    assert_eq!(limit_with(0.49), Limit::Unknown);
+}
+
+/// Reads of 4 KiB are capped at this by a file, and the depth curve ends at `reached`.
+fn capped(check: &mut Check, cap: u64, bytes: bool, reached: f64) {
+    let file = "/sys/fs/cgroup/blkio/a/blkio.throttle.read_iops_device".into();
+    let device = "vda".to_owned();
+    let direction = iostack_model::Direction::Read;
+    check.machine.virtualisation.io_limits =
+        vec![IoLimit { device, direction, per_second: cap, bytes, file }];
+    each_point(check, "depth", |point| {
+        if point.series == "random read" {
+            let iops = &mut point.outcome.iops;
+            (iops.mean, iops.low, iops.high) = (reached, reached, reached);
+        }
+    });
+}
+
+#[test]
+fn a_stated_cap_that_the_reads_keep_to_is_named_with_its_file_also_beside_others() {
+    for foreign in [0.0, 0.5] {
+        let mut check = quiet();
+        beside_others(&mut check, foreign, foreign);
+        capped(&mut check, 4000, false, 3990.0);
+        let verdict = judged(&check);
+        assert_eq!(verdict.limit, Limit::Cap, "{}", verdict.answer);
+        assert_eq!(
+            verdict.answer,
+            "A cap: reads of vda are limited to 4000 IOPS by \
+             /sys/fs/cgroup/blkio/a/blkio.throttle.read_iops_device, and 3.99 k IOPS were reached."
+        );
+    }
+    let mut check = quiet();
+    capped(&mut check, 4000 * 4096, true, 3990.0);
+    assert_eq!(judged(&check).limit, Limit::Cap, "a cap of bytes caps I/Os of 4 KiB");
+}
+
+#[test]
+fn a_stated_cap_that_the_reads_stay_below_or_exceed_is_not_the_limit() {
+    let limit_at = |reached| {
+        let mut check = quiet();
+        capped(&mut check, 1000, false, reached);
+        judged(&check).answer.contains("limited to 1000 IOPS")
+    };
+    assert!(!limit_at(849.0) && limit_at(850.0));
+    assert!(limit_at(1_300.0) && !limit_at(1_301.0));
+}
+
+/// One read takes 20 us in nine of ten cases: 50 k IOPS one at a time.
+#[test]
+fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
+    let limit_at = |rate: f64, more: f64| {
+        let mut check = quiet();
+        each_point(&mut check, "depth", |point| {
+            if point.series == "random read" {
+                let depth = point.outcome.job.queue_depth;
+                let mut recorder = iostack_stats::Recorder::new();
+                (0..100).for_each(|_| recorder.record(20_000));
+                point.outcome.read.latency = recorder.bins();
+                // A burst at first.
+                point.outcome.iops.mean = if depth == 1 { 2.0 * rate } else { rate };
+                if depth == 128 {
+                    point.outcome.iops.mean = rate * more;
+                }
+            }
+        });
+        judged(&check)
+    };
+    let verdict = limit_at(4_900.0, 1.0);
+    assert_eq!(verdict.limit, Limit::Cap);
+    assert!(
+        verdict.answer.starts_with("A cap of about 4.90 k I/Os per second, whatever the depth"),
+        "{}",
+        verdict.answer
+    );
+    assert_eq!(limit_at(29_000.0, 1.0).limit, Limit::Cap);
+    assert_ne!(limit_at(31_000.0, 1.0).limit, Limit::Cap, "near what one at a time gives");
+    assert_ne!(limit_at(0.0, 1.0).limit, Limit::Cap, "nothing was read");
+    assert_eq!(limit_at(4_900.0, 1.059).limit, Limit::Cap);
+    assert_ne!(limit_at(4_900.0, 1.061).limit, Limit::Cap, "more depth gives more");
+}
+
+#[test]
+fn a_cap_on_writes_does_not_limit_reads() {
+    let mut check = quiet();
+    capped(&mut check, 4000, false, 4000.0);
+    check.machine.virtualisation.io_limits[0].direction = iostack_model::Direction::Write;
+    assert!(!judged(&check).answer.contains("limited to"), "{}", judged(&check).answer);
+}
+
+#[test]
+fn a_fall_to_one_rate_for_every_engine_is_a_token_bucket() {
+    let fallen = |rates: [f64; 3], high: f64| {
+        let mut check = quiet();
+        if high > 0.0 {
+            check.caveats.push(Caveat::Drift { low: 4_000.0, high, runs: 3 });
+        }
+        let mut at = 0;
+        let step = check.steps.iter_mut().find(|step| step.id == "engines").expect("there");
+        for point in &mut step.points {
+            if point.outcome.job.queue_depth == 32 {
+                point.outcome.iops.mean = rates[at % 3];
+                at += 1;
+            }
+        }
+        judged(&check)
+    };
+    let bucket = |rates, drift| fallen(rates, if drift { 15_900.0 } else { 0.0 });
+    let verdict = bucket([4_000.0, 4_080.0, 4_159.0], true);
+    assert_eq!(verdict.limit, Limit::Cap);
+    assert!(verdict.answer.contains("at first there were 15.9 k: a token bucket"), "{}", verdict.answer);
+    assert_ne!(bucket([4_000.0, 4_080.0, 4_161.0], true).limit, Limit::Cap, "they differ by over 4 %");
+    assert_ne!(bucket([4_000.0, 4_080.0, 4_159.0], false).limit, Limit::Cap, "nothing fell");
+    assert_ne!(bucket([9_000.0, 9_000.0, 9_000.0], true).limit, Limit::Cap, "the low rate was another");
+    assert_eq!(fallen([4_000.0, 4_800.0, 4_999.0], 16_000.0).limit, Limit::Cap, "after a fall to a quarter");
+    assert_ne!(fallen([4_000.0, 4_800.0, 5_001.0], 16_000.0).limit, Limit::Cap, "they differ by over 25 %");
+}
+
+#[test]
+fn another_scheduler_that_does_clearly_more_is_the_limit_where_the_old_one_did_the_same_again() {
+    let scheduler = |first: f64, other: f64, again: f64| {
+        let mut check = quiet();
+        let device = check.storage.devices.last_mut().expect("the fixture has devices");
+        device.queue.schedulers = vec!["kyber".into(), "none".into()];
+        device.queue.scheduler = "kyber".into();
+        let step = check.steps.iter_mut().find(|step| step.id == "schedulers").expect("there");
+        step.points.retain(|point| point.series == "random read");
+        let named = [("kyber", first), ("none", other), ("kyber (again)", again)];
+        for (point, (label, rate)) in step.points.iter_mut().zip(named) {
+            label.clone_into(&mut point.label);
+            let iops = &mut point.outcome.iops;
+            (iops.mean, iops.low, iops.high) = (rate, rate * 0.99, rate * 1.01);
+        }
+        judged(&check)
+    };
+    let verdict = scheduler(1_000.0, 1_101.0, 1_000.0);
+    assert_eq!(verdict.limit, Limit::Scheduler, "{}", verdict.answer);
+    assert!(
+        verdict.answer.contains("with kyber 1.00 k IOPS at depth 32, with none 1.10 k"),
+        "{}",
+        verdict.answer
+    );
+    assert_ne!(scheduler(1_000.0, 1_099.0, 1_000.0).limit, Limit::Scheduler, "under a tenth");
+    assert_ne!(scheduler(1_000.0, 1_101.0, 1_100.0).limit, Limit::Scheduler, "the storage changed meanwhile");
+}
+
+#[test]
+fn curves_that_all_end_at_one_rate_are_a_cap() {
+    let mut check = quiet();
+    let step = check.steps.iter_mut().find(|step| step.id == "depth").expect("there");
+    for point in &mut step.points {
+        let rate = 3000.0 * (point.x / 4.0).min(1.0);
+        let iops = &mut point.outcome.iops;
+        (iops.mean, iops.low, iops.high) = (rate, rate * 0.999, rate * 1.001);
+    }
+    assert_eq!(judged(&check).limit, Limit::Cap);
+}
+
+#[test]
+fn cores_that_are_all_busy_are_the_limit() {
+    let mut check = quiet();
+    for id in ["depth", "threads", "engines"] {
+        each_point(&mut check, id, |point| point.outcome.cpu.machine_busy = 0.97);
+    }
+    assert_eq!(judged(&check).limit, Limit::AllCores);
+}
+
+#[test]
+fn an_engine_whose_reads_go_to_workers_is_compared_at_as_many_in_flight_and_is_no_limit() {
+    let mut check = quiet();
+    for id in ["depth", "threads", "engines"] {
+        each_point(&mut check, id, |point| point.outcome.cpu.machine_busy = 0.97);
+    }
+    each_point(&mut check, "engines", |point| {
+        let Engine::IoUring { .. } = point.outcome.job.engine else { return };
+        point.outcome.caveats.push(Caveat::Punted { workers: 1, cpu_share: 0.5 });
+        let iops = &mut point.outcome.iops;
+        (iops.mean, iops.low, iops.high) = (iops.mean / 10.0, iops.low / 10.0, iops.high / 10.0);
+    });
+    // Many threads with one I/O each are as many in flight as one thread with many; one with one is not.
+    let threads = |check: &mut Check, threads: u32| {
+        each_point(check, "engines", |point| {
+            let job = &mut point.outcome.job;
+            if job.engine == Engine::Libaio && job.queue_depth == 32 {
+                (job.engine, job.threads) = (Engine::Psync, threads);
+            } else if job.engine == Engine::Psync && job.threads > 1 {
+                job.threads = threads;
+            }
+        });
+    };
+    threads(&mut check, 32);
+    let verdict = judged(&check);
+    assert_eq!(verdict.limit, Limit::AllCores, "{}", verdict.answer);
+    let gain = |verdict: &Verdict| {
+        let found = verdict.advice.iter().find(|advice| advice.act.contains("worker threads"));
+        found.map(|advice| advice.gain_percent.expect("it was measured"))
+    };
+    let at_32 = gain(&verdict).expect("libaio did ten times as much");
+    assert!((at_32 - 900.0).abs() < 100.0, "{at_32}");
+    // Without a partner at that depth it is the pair of depth 1 that tells, and never the two across.
+    threads(&mut check, 31);
+    let at_1 = gain(&judged(&check)).expect("psync did ten times as much");
+    assert!((at_1 - 900.0).abs() < 100.0, "{at_1}");
+}
+
+#[test]
+fn one_busy_thread_that_more_threads_outdo_is_one_core() {
+    let mut check = quiet();
+    each_point(&mut check, "depth", |point| point.outcome.cpu.busiest_thread = 0.99);
+    each_point(&mut check, "threads", |point| {
+        point.outcome.iops.mean *= 4.0;
+        point.outcome.job.threads = 8;
+    });
+    assert_eq!(judged(&check).limit, Limit::OneCore);
+}
+
+#[test]
+fn one_queue_is_the_limit_only_where_all_its_tags_are_in_use() {
+    let mut check = quiet();
+    let mut with_tags = |tags: (u32, u32)| {
+        let queue = &mut check.storage.devices.last_mut().expect("the fixture has devices").queue;
+        (queue.hardware_queues, queue.tags, queue.requests) = (1, Some(tags.0), tags.1);
+        judged(&check).limit
+    };
+    // The fixture works on about 40 reads at once.
+    assert_eq!(with_tags((32, 1024)), Limit::OneQueue);
+    assert_eq!(with_tags((128, 1024)), Limit::Device);
+    assert_eq!(with_tags((128, 32)), Limit::OneQueue, "fewer requests than tags");
+    assert_eq!(with_tags((20, 1024)), Limit::Device, "twice as many as there are places cannot be in use");
+}
+
+#[test]
+fn a_check_that_was_interrupted_at_once_says_unknown() {
+    let mut check = quiet();
+    check.steps.clear();
+    assert_eq!(judged(&check).limit, Limit::Unknown);
+}
+
+#[test]
+fn advice_comes_with_measured_gains_most_first() {
+    let advice = judged(&quiet()).advice;
+    let gains: Vec<f64> = advice.iter().filter_map(|advice| advice.gain_percent).collect();
+    assert!(!gains.is_empty());
+    assert!(gains.windows(2).all(|pair| pair[0] >= pair[1]), "{gains:?}");
+    assert!(gains.iter().all(|gain| *gain >= 8.0), "{gains:?}");
+}
+
+#[test]
+fn the_advised_run_names_its_target_and_is_understood() {
+    for (path, kind) in [("/fixture", TargetKind::Directory), ("/dev/vda", TargetKind::Block)] {
+        let mut check = quiet();
+        check.target = TargetName { kind, path: path.into() };
+        let advice = judged(&check).advice;
+        let mut commands = advice.iter().filter_map(|advice| advice.command.as_deref());
+        let run = commands.find_map(|command| command.strip_prefix("iostack run --on "));
+        let (target, flags) = run.and_then(|rest| rest.split_once(' ')).expect("deeper is better");
+        assert!(target.starts_with(path), "{target}");
+        assert_eq!(flags.contains("--unlink true"), kind == TargetKind::Directory, "{flags}");
+        // The command's other flags are the options of a job.
+        let words: Vec<&str> = flags.split_whitespace().collect();
+        let option = |pair: &[&str]| (pair[0].trim_start_matches("--").replace('-', "_"), pair[1].to_owned());
+        let options: Vec<(String, String)> = words.chunks_exact(2).map(option).collect();
+        let gathered = iostack_targets::gather::gather(&[], &[], &options, false, 2).expect(flags);
+        assert_eq!((gathered.jobs.len(), words.len() % 2), (1, 0), "{flags}");
+    }
+}
+
+#[test]
+fn a_gain_within_the_intervals_is_not_advised() {
+    let mut check = quiet();
+    for step in &mut check.steps {
+        for point in &mut step.points {
+            point.outcome.iops.low = 0.0;
+            point.outcome.iops.high = point.outcome.iops.mean * 1000.0;
+        }
+    }
+    assert!(judged(&check).advice.iter().all(|advice| advice.gain_percent.is_none()));
+}
+
+#[test]
+fn what_all_runs_share_is_said_once_and_half_a_second_claims_no_cliff() {
+    let mut check = quiet();
+    let step = |at| Caveat::Cliff { at, before: 2.0, after: 1.0 };
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        point.outcome.elapsed = Nanos::millis(500);
+        point.outcome.cpu.steal = 0.2;
+        point.outcome.caveats = vec![Caveat::Steal { share: 0.2 }, step(Nanos(1))];
+    }
+    let region = Bytes(check.machine.memory.total.0 * 2);
+    let caveats = doubts::lift(&mut check.steps, &check.storage, &check.machine, region);
+    let steal = caveats.iter().filter(|caveat| matches!(caveat, Caveat::Steal { .. })).count();
+    assert_eq!(steal, 1, "{caveats:?}");
+    assert!(check.steps.iter().flat_map(|step| &step.points).all(|point| point.outcome.caveats.is_empty()));
+}
+
+#[test]
+fn the_heaviest_doubt_comes_first_and_a_certain_cache_replaces_a_possible_one() {
+    let mut check = quiet();
+    check.storage.devices.last_mut().expect("the fixture has devices").rotational = true;
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        point.outcome.cpu.steal = 0.2;
+    }
+    let region = Bytes(check.machine.memory.total.0 / 2);
+    let doubts = |check: &mut Check| doubts::lift(&mut check.steps, &check.storage, &check.machine, region);
+    assert!(matches!(doubts(&mut check)[..], [Caveat::CacheBelow { .. }, Caveat::Steal { .. }]));
+    check.storage.devices.last_mut().expect("the fixture has devices").rotational = false;
+    assert!(matches!(doubts(&mut check)[..], [Caveat::Steal { .. }, Caveat::SmallRegion { .. }]));
+}
+
+#[test]
+fn the_setting_of_a_lower_disk_is_said_to_be_its() {
+    let mut check = quiet();
+    let device = check.storage.devices.last().expect("the fixture has devices").clone();
+    assert_eq!(
+        advice::whose(&check.storage, &device.name),
+        format!(" on {}", device.name),
+        "below a partition only"
+    );
+    let above = BlockDevice { name: "loop0".into(), role: "loop".into(), ..BlockDevice::default() };
+    check.storage.devices.insert(0, above);
+    let whose = advice::whose(&check.storage, &device.name);
+    assert!(whose.contains("below loop0"), "{whose}");
+}
+
+#[test]
+fn the_same_job_with_other_rates_is_a_drift() {
+    let mut check = quiet();
+    let region = check.machine.memory.total;
+    let drifted = |caveats: &[Caveat]| caveats.iter().any(|caveat| matches!(caveat, Caveat::Drift { .. }));
+    assert!(!drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
+    each_point(&mut check, "engines", |point| point.outcome.iops.mean /= 2.0);
+    assert!(drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
+}
+
+#[test]
+fn the_summary_has_the_cells_people_compare() {
+    let summary = summary::summarise(&quiet().steps);
+    for name in ["SEQ1M Q8", "SEQ1M Q1", "RND4K Q32", "RND4K Q1"] {
+        assert_eq!(summary.cells.iter().filter(|cell| cell.name == name).count(), 2, "{name}");
+    }
+    let cell = &summary.cells[0];
+    assert!((cell.bandwidth.mean / cell.iops.mean - f64::from(1 << 20)).abs() < 1.0, "a cell of 1 MiB");
+}

@@ -1,0 +1,23 @@
+//! What do many outcomes say?
+//!
+//! | question | answer |
+//! | --- | --- |
+//! | is this platform ready for its SSD, and what holds it back? | [`check`] |
+//! | what did the tool of 2008 see? | [`iolat`] |
+//! | which of two does better? | [`ab`] |
+//! | does temporal merging pay on this device? | [`merge`] |
+//! | how does a simulated device answer over a range? | [`sweep`] |
+//! | what would a change give? | [`what_if`] |
+//! | does what was published come out again? | [`repro`] |
+//! | how many instructions does an I/O take in the lab? | [`count`] |
+//!
+//! Plans and judgements are pure; what measures tells a [`iostack_model::Audience`] how far it is and prints nothing.
+
+pub mod ab;
+pub mod check;
+pub mod count;
+pub mod iolat;
+pub mod merge;
+pub mod repro;
+pub mod sweep;
+pub mod what_if;

@@ -1,0 +1,182 @@
+//! From what was asked to the report.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, ensure};
+use iostack_lab::Lab;
+use iostack_model::{Audience, ClockPrices, IoCost, Repro, ReproDocument, Reproduced, SCHEMA};
+
+use super::asked::Asked;
+use super::counted::{self, Case};
+use super::experiment::Experiment;
+use super::gather::{self, Planned};
+use super::published::{Document, Published};
+use super::{basis, builtin, worked};
+use crate::count::Counter;
+use crate::count::spec::Spec;
+use crate::sweep::pool::{self, Given, Task};
+use crate::sweep::watch::{parallel, watched};
+
+/// Experiments that are to be run.
+pub struct Ready<'a> {
+    asked: &'a Asked<'a>,
+    published: Published,
+    experiments: Vec<Experiment>,
+    /// The lab counts them; otherwise they are simulated.
+    counted: bool,
+}
+
+impl<'a> Ready<'a> {
+    /// Finds them, and refuses those that do not go together.
+    pub fn of(asked: &'a Asked<'a>) -> anyhow::Result<Ready<'a>> {
+        let published = builtin::published();
+        let experiments = asked.experiments(&published.claim)?;
+        let counted = experiments.iter().filter(|one| one.is_counted()).count();
+        ensure!(
+            asked.list || counted == 0 || counted == experiments.len(),
+            "some of these are simulated and some are counted in the lab; ask for them apart"
+        );
+        ensure!(asked.costs.is_empty() || counted > 0, "`--costs` is for experiments of the lab; add --lab");
+        Ok(Ready { asked, published, experiments, counted: counted > 0 })
+    }
+
+    /// In their order.
+    pub fn experiments(&self) -> &[Experiment] {
+        &self.experiments
+    }
+
+    /// Runs and judges.
+    pub fn run(&self, talk: &dyn Audience) -> anyhow::Result<Repro> {
+        let experiments: Vec<&Experiment> = self.experiments.iter().collect();
+        if self.counted {
+            return Ok(whole(in_lab(&experiments, &known(self.asked.costs)?, talk)?, &self.published, talk));
+        }
+        let reproduced = reproduce(&experiments, self.asked.at_once, talk);
+        let platforms = basis::platforms(&experiments, &reproduced);
+        let missing = self.asked.missing(&self.published);
+        Ok(Repro { platforms, missing, ..whole(reproduced, &self.published, talk) })
+    }
+}
+
+/// With all that is said of the experiments together.
+fn whole(experiments: Vec<Reproduced>, published: &Published, talk: &dyn Audience) -> Repro {
+    let document = |known: &Document| ReproDocument {
+        id: known.id.clone(),
+        title: known.title.clone(),
+        published: known.published,
+        own: known.own,
+    };
+    Repro {
+        schema: SCHEMA,
+        iostack: env!("CARGO_PKG_VERSION").to_owned(),
+        experiments,
+        documents: published.document.iter().map(document).collect(),
+        platforms: Vec::new(),
+        missing: Vec::new(),
+        interrupted: talk.stop().load(Ordering::Relaxed),
+    }
+}
+
+/// The costs of files of `--json`.
+fn known(files: &[PathBuf]) -> anyhow::Result<Vec<IoCost>> {
+    let mut costs = Vec::new();
+    for path in files {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let stored: Vec<IoCost> = serde_json::from_str(&text).with_context(|| {
+            format!("`{}` holds no costs; write it with iostack lab cost --json", path.display())
+        })?;
+        costs.extend(stored);
+    }
+    Ok(costs)
+}
+
+/// Runs the jobs of experiments that have such in the lab, counts the others.
+fn in_lab(
+    experiments: &[&Experiment],
+    known: &[IoCost],
+    talk: &dyn Audience,
+) -> anyhow::Result<Vec<Reproduced>> {
+    let costs: Vec<&Experiment> = experiments.iter().copied().filter(|one| !one.runs_jobs()).collect();
+    let mut costs = counted(&costs, known, talk)?.into_iter();
+    let mut all = Vec::new();
+    for one in experiments {
+        if one.runs_jobs() {
+            all.push(worked::run(one, talk)?);
+        } else {
+            all.extend(costs.next());
+        }
+    }
+    Ok(all)
+}
+
+/// Counts what is not known yet, each case once, however many experiments ask for it.
+fn counted(
+    experiments: &[&Experiment],
+    known: &[IoCost],
+    talk: &dyn Audience,
+) -> anyhow::Result<Vec<Reproduced>> {
+    let planned: Vec<Vec<Case>> = experiments.iter().map(|one| counted::cases(one)).collect();
+    let mut missing: Vec<Spec> = Vec::new();
+    for Case { spec, .. } in planned.iter().flatten() {
+        let asked = missing.iter().any(|other| other.command() == spec.command());
+        if !asked && !known.iter().any(|cost| spec.is_of(cost)) {
+            missing.push(spec.clone());
+        }
+    }
+    let new = if missing.is_empty() {
+        Vec::new()
+    } else {
+        let say = |text: &str| talk.say(text);
+        let lab = Lab::open(&say, talk.stop())?;
+        Counter { lab, talk, boots: 1, prices: ClockPrices::default() }.each(&missing, true)?
+    };
+    let new: Vec<_> = new.into_iter().map(|cost| cost.map_err(|error| format!("{error:#}"))).collect();
+    let find = |spec: &Spec| -> Result<IoCost, String> {
+        if let Some(cost) = known.iter().find(|cost| spec.is_of(cost)) {
+            return Ok(cost.clone());
+        }
+        let place = missing.iter().position(|other| other.command() == spec.command());
+        new[place.expect("it was missing")].clone()
+    };
+    let reproduced = experiments.iter().zip(&planned).map(|(one, cases)| {
+        gather::reproduced(one, cases.iter().map(|case| counted::point(case, &find(&case.spec))))
+    });
+    Ok(reproduced.collect())
+}
+
+/// All runs of all experiments together, so that no CPU waits for the end of one of them.
+fn reproduce(experiments: &[&Experiment], asked: Option<usize>, talk: &dyn Audience) -> Vec<Reproduced> {
+    let planned: Vec<Vec<Planned>> =
+        experiments.iter().map(|one| one.curves.iter().flat_map(gather::plan).collect()).collect();
+    // The same run may be of several experiments; it is made once.
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut places: Vec<usize> = Vec::new();
+    for (one, points) in experiments.iter().zip(&planned) {
+        for point in points {
+            let known = tasks.iter().position(|task| *task == point.task);
+            places.push(known.unwrap_or(tasks.len()));
+            if known.is_none() {
+                tasks.push(point.task.clone());
+                names.push(format!("{}, {}", one.id, point.name()));
+            }
+        }
+    }
+    // The longest first, so that no CPU is left with one of them at the end.
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by(|&a, &b| pool::weight(&tasks[b]).total_cmp(&pool::weight(&tasks[a])));
+    let ordered: Vec<Task> = order.iter().map(|&index| tasks[index].clone()).collect();
+    let names: Vec<String> = order.iter().map(|&index| names[index].clone()).collect();
+    let mut given: Vec<Option<Given>> = tasks.iter().map(|_| None).collect();
+    for (one, &index) in watched(&ordered, &names, parallel(asked), talk).into_iter().zip(&order) {
+        given[index] = one;
+    }
+    let mut places = places.into_iter();
+    let reproduced = experiments.iter().zip(&planned).map(|(one, points)| {
+        let mine: Vec<_> = places.by_ref().take(points.len()).map(|index| given[index].clone()).collect();
+        gather::simulated(one, points, &mine)
+    });
+    reproduced.collect()
+}

@@ -1,0 +1,142 @@
+//! Which experiments are meant? By name, by document, by claim, or a file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use iostack_model::ReproMissing;
+
+use super::experiment::Experiment;
+use super::published::{Claim, Published};
+use super::{builtin, gather};
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Experiments, documents, claims or files. None: all that are simulated.
+    pub names: &'a [String],
+    /// Those that the lab counts.
+    pub lab: bool,
+    /// Only to be listed.
+    pub list: bool,
+    /// Files with costs that were counted earlier: these cases are not counted again.
+    pub costs: &'a [PathBuf],
+    /// Runs simulated at once; `None`: one per CPU.
+    pub at_once: Option<usize>,
+}
+
+impl Asked<'_> {
+    /// Experiments, each once, in the order they were asked for. What the lab counts boots machines, and is never meant by
+    /// saying nothing.
+    pub(crate) fn experiments(&self, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
+        let built_in = |id| builtin::experiment(id, claims);
+        let mut all: Vec<Experiment> = match self.names {
+            [] if self.lab => builtin::counted().filter_map(built_in).collect(),
+            [] if self.list => builtin::ids().chain(builtin::counted()).filter_map(built_in).collect(),
+            [] => builtin::ids().filter_map(built_in).collect(),
+            _ => Vec::new(),
+        };
+        for name in self.names {
+            for one in named(name, claims)? {
+                if all.iter().all(|known| known.id != one.id) {
+                    all.push(one);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Figures that no experiment judges, of the documents that were asked for as a whole.
+    pub(crate) fn missing(&self, published: &Published) -> Vec<ReproMissing> {
+        let whole = |document: &str| self.names.is_empty() || self.names.iter().any(|name| name == document);
+        let documents = published.document.iter().filter(|known| known.published && whole(&known.id));
+        let simulated: Vec<&str> = builtin::ids().collect();
+        let counted: Vec<&str> = builtin::counted().collect();
+        let mut missing = Vec::new();
+        for document in documents {
+            for claim in published.claim.iter().filter(|claim| claim.document() == document.id) {
+                let not_counted = gather::not_judged(claim, &counted, &published.claim);
+                for field in gather::not_judged(claim, &simulated, &published.claim) {
+                    let mut reason = claim.unreproduced.clone().unwrap_or_default();
+                    if !not_counted.contains(&field) {
+                        reason += "; counted in the lab (iostack repro --lab)";
+                    }
+                    let field = field.unwrap_or_default();
+                    missing.push(ReproMissing { claim: claim.id.clone(), field, reason });
+                }
+            }
+        }
+        missing
+    }
+}
+
+/// Those that a name means.
+fn named(name: &str, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
+    if let Some(experiment) = builtin::experiment(name, claims) {
+        return Ok(vec![experiment]);
+    }
+    let path = Path::new(name);
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read the experiment `{name}`"))?;
+        let id = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        return Experiment::parse(&id, &text, name, claims).map(|one| vec![one]).map_err(anyhow::Error::msg);
+    }
+    let meant: Vec<&Claim> =
+        claims.iter().filter(|claim| claim.id == name || claim.document() == name).collect();
+    let Some(first) = meant.first() else {
+        let names: Vec<&str> = builtin::ids().chain(builtin::counted()).collect();
+        bail!(
+            "there is no experiment, document or claim `{name}`; there are: {}; or name a .toml file",
+            names.join(", ")
+        );
+    };
+    let judges = |ids: &mut dyn Iterator<Item = &'static str>| -> Vec<Experiment> {
+        let experiments = ids.filter_map(|id| builtin::experiment(id, claims));
+        let on_it = |one: &Experiment| {
+            one.verdicts.iter().any(|verdict| meant.iter().any(|claim| claim.id == verdict.claim.id))
+        };
+        experiments.filter(on_it).collect()
+    };
+    let found = judges(&mut builtin::ids());
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let counted = judges(&mut builtin::counted());
+    if !counted.is_empty() {
+        return Ok(counted);
+    }
+    bail!("no experiment judges `{name}`: {}", first.unreproduced.as_deref().unwrap_or("nobody says why"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(names: &[&str]) -> Vec<String> {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let asked = Asked { names: &names, lab: false, list: false, costs: &[], at_once: None };
+        let found = asked.experiments(&builtin::claims()).expect("they are there");
+        found.into_iter().map(|one| one.id).collect()
+    }
+
+    #[test]
+    fn a_document_or_a_claim_means_the_experiments_that_judge_it() {
+        assert_eq!(ids(&["cmu.queue_depth.writes_flat"]), ["queue-depth-a", "queue-depth-b"]);
+        assert_eq!(ids(&["raid-caps", "samsung.iops.perc_6i"]), ["raid-caps"]);
+        assert!(ids(&["cmu"]).contains(&"sustained-writes".to_owned()));
+        assert!(ids(&[]).len() >= ids(&["cmu"]).len() && !ids(&[]).contains(&"lab-layers".to_owned()));
+        assert_eq!(ids(&["prototype.ways"]), ["lab-ways"]);
+    }
+
+    #[test]
+    fn what_nothing_judges_is_missing_only_when_its_document_was_asked_for() {
+        let published = builtin::published();
+        let missing = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            Asked { names: &names, lab: false, list: false, costs: &[], at_once: None }.missing(&published)
+        };
+        assert!(missing(&["raid-caps"]).is_empty());
+        assert!(missing(&["cmu"]).iter().all(|one| one.claim.starts_with("cmu.")));
+        assert!(missing(&[]).iter().all(|one| !one.reason.is_empty() && !one.claim.starts_with("prototype")));
+    }
+}

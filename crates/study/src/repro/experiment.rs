@@ -1,0 +1,434 @@
+//! What is run, drawn and judged?
+//!
+//! ```toml
+//! title = ".."   source = ".."   measured = ".."   simulated = ".."
+//! [job]                           # options of every curve's job
+//! [[curve]]                       # runs that belong together: a device, a job, perhaps something varied; or, with
+//!                                 # `cost` for `device`, cases that the lab counts; a device `lab:..` runs there
+//! [[plot]]                        # a figure of the curves, over what they vary or over time
+//! [[verdict]]                     # a published claim, the predicate it is put to, on which curve
+//! ```
+//!
+//! Everything wrong with a file is said with its line. Start reading at [`Experiment::parse`].
+
+use std::ops::Range;
+
+use super::counted;
+use super::lines::{Figure, Over};
+use super::predicate::Test;
+use super::published::{Claim, Kind};
+use super::raw::{self, Options};
+use crate::sweep::axis;
+use iostack_targets::{self as target, Scheme};
+
+/// An experiment, checked.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// What it is asked for by.
+    pub id: String,
+    /// What is made again.
+    pub title: String,
+    pub(crate) source: String,
+    pub(crate) measured: String,
+    pub(crate) simulated: String,
+    pub(crate) curves: Vec<Curve>,
+    pub(crate) plots: Vec<Plot>,
+    pub(crate) verdicts: Vec<Verdict>,
+}
+
+/// Runs that belong together.
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    pub(crate) name: String,
+    pub(crate) device: String,
+    /// What the lab counts, as changes of the plain case; none for what is simulated.
+    pub(crate) cost: Option<String>,
+    /// A job file in `experiments/`; none for one job of options.
+    pub(crate) jobs: Option<String>,
+    pub(crate) options: Vec<(String, String)>,
+    pub(crate) changes: Vec<(String, String)>,
+    /// Key and values.
+    pub(crate) vary: Option<(String, Vec<String>)>,
+    /// Keys that change along with it, with as many values each.
+    pub(crate) along: Vec<(String, Vec<String>)>,
+}
+
+impl Curve {
+    /// What is changed at a value of what is varied: keys and values, the varied one first.
+    pub(crate) fn varied_at(&self, value: &str) -> Vec<(String, String)> {
+        let Some((key, values)) = &self.vary else { return Vec::new() };
+        let place = values.iter().position(|other| other == value);
+        let along =
+            self.along.iter().filter_map(|(key, values)| Some((key.clone(), values.get(place?)?.clone())));
+        std::iter::once((key.clone(), value.to_owned())).chain(along).collect()
+    }
+}
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Plot {
+    pub(crate) heading: String,
+    pub(crate) figure: Figure,
+    pub(crate) over: Over,
+    /// Indices of curves.
+    pub(crate) curves: Vec<usize>,
+}
+
+/// A claim put to the test.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) claim: Claim,
+    /// The published figure; none for a shape.
+    pub(crate) figure_claimed: Option<f64>,
+    pub(crate) says: String,
+    pub(crate) test: Test,
+    pub(crate) first: Subject,
+    pub(crate) second: Option<Subject>,
+    /// Claims of the device's own sheet that say the same.
+    pub(crate) same_as: Vec<String>,
+    /// Numbers of the device that were chosen for this claim.
+    pub(crate) fitted: Vec<String>,
+    /// Numbers of the device that are this claim.
+    pub(crate) input: Vec<String>,
+    /// Which figure of the claim; none when it has but one.
+    pub(crate) field: Option<String>,
+    /// Ours is divided by it.
+    pub(crate) scale: f64,
+    /// Which of several readings.
+    pub(crate) reading: String,
+    /// Why it does not hold.
+    pub(crate) why: String,
+}
+
+/// What a test looks at.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    /// Index of the curve.
+    pub(crate) curve: usize,
+    pub(crate) figure: Figure,
+    pub(crate) over: Over,
+    /// Only this point.
+    pub(crate) at: Option<String>,
+    /// Only between these x.
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+}
+
+/// `path:line: message` of an error of TOML's.
+pub(crate) fn said(text: &str, path: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', "; ");
+    format!("{path}:{}: {message}", line(text, error.span().unwrap_or(0..0)))
+}
+
+fn line(text: &str, span: Range<usize>) -> usize {
+    text.bytes().take(span.start).filter(|&byte| byte == b'\n').count() + 1
+}
+
+/// A value as it would be typed behind a flag.
+fn typed(options: &Options) -> Vec<(String, String)> {
+    let text = |value: &toml::Value| match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    options.iter().map(|(key, value)| (key.clone(), text(value))).collect()
+}
+
+impl Experiment {
+    /// What is judged, in words.
+    pub fn claims(&self) -> impl Iterator<Item = &str> {
+        self.verdicts.iter().map(|verdict| verdict.says.as_str())
+    }
+
+    /// True when it is made in the lab: that boots machines.
+    pub fn is_counted(&self) -> bool {
+        self.curves.iter().any(|curve| target::scheme(&curve.device).0 == Scheme::Lab)
+    }
+
+    /// True when jobs run there, and nothing is counted.
+    pub(crate) fn runs_jobs(&self) -> bool {
+        self.is_counted() && self.curves.iter().all(|curve| curve.cost.is_none())
+    }
+
+    /// An experiment of a file; `claims` are those it may name, `path` names it in errors.
+    pub(crate) fn parse(id: &str, text: &str, path: &str, claims: &[Claim]) -> Result<Experiment, String> {
+        let file: raw::File = toml::from_str(text).map_err(|error| said(text, path, &error))?;
+        let at = |span: Range<usize>, what: String| format!("{path}:{}: {what}", line(text, span));
+        let curves = file
+            .curve
+            .iter()
+            .map(|raw| curve(raw.get_ref(), &file.job).map_err(|what| at(raw.span(), what)))
+            .collect::<Result<Vec<Curve>, String>>()?;
+        let plots = file
+            .plot
+            .iter()
+            .map(|raw| plot(raw.get_ref(), &curves).map_err(|what| at(raw.span(), what)))
+            .collect::<Result<Vec<Plot>, String>>()?;
+        let verdicts = file
+            .verdict
+            .iter()
+            .map(|raw| verdict(raw.get_ref(), &curves, claims).map_err(|what| at(raw.span(), what)))
+            .collect::<Result<Vec<Verdict>, String>>()?;
+        Ok(Experiment {
+            id: id.to_owned(),
+            title: words(&file.title),
+            source: words(&file.source),
+            measured: words(&file.measured),
+            simulated: words(&file.simulated),
+            curves,
+            plots,
+            verdicts,
+        })
+    }
+}
+
+/// Cases that the lab counts. Checked as far as can be without booting.
+fn counted(raw: &raw::Curve, cost: &str) -> Result<Curve, String> {
+    let vary = match raw.vary.as_deref().map(|text| text.split_once('=').ok_or(text)) {
+        Some(Ok((key, values))) => Some((key.to_owned(), values.split(',').map(str::to_owned).collect())),
+        Some(Err(text)) => return Err(format!("`vary {text}` names no values")),
+        None => None,
+    };
+    let curve = Curve {
+        name: raw.name.clone(),
+        device: Scheme::Lab.word(""),
+        cost: Some(cost.to_owned()),
+        jobs: None,
+        options: Vec::new(),
+        changes: Vec::new(),
+        vary,
+        along: Vec::new(),
+    };
+    counted::plan(&curve).map(|_| curve)
+}
+
+fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
+    match (&raw.cost, raw.device.is_empty()) {
+        (Some(cost), true) => return counted(raw, cost),
+        (None, false) => {}
+        _ => return Err("a curve has either a `device` to run on or a `cost` to count".to_owned()),
+    }
+    let mut options = shared.clone();
+    options.extend(raw.job.clone());
+    let mut options = typed(&options);
+    crate::sweep::plan::in_order(&mut options);
+    let vary = match &raw.vary {
+        Some(text) => Some(axis::axis("vary", text).map(|axis| (axis.key, axis.values))?),
+        None => None,
+    };
+    let points = vary.as_ref().map_or(0, |(_, values): &(String, Vec<String>)| values.len());
+    let along = raw.along.iter().map(|text| axis::axis("along", text).map(|axis| (axis.key, axis.values)));
+    let along = along.collect::<Result<Vec<_>, String>>()?;
+    if let Some((key, values)) = along.iter().find(|(_, values)| values.len() != points) {
+        return Err(format!("`along {key}` has {} values, what is varied has {points}", values.len()));
+    }
+    Ok(Curve {
+        name: raw.name.clone(),
+        device: raw.device.clone(),
+        cost: None,
+        jobs: raw.jobs.clone(),
+        options,
+        changes: typed(&raw.set),
+        vary,
+        along,
+    })
+}
+
+/// The figure of a verdict that names none.
+fn usual(curve: &Curve) -> &'static str {
+    if curve.cost.is_some() { "instructions" } else { "iops" }
+}
+
+fn find(curves: &[Curve], name: &str) -> Result<usize, String> {
+    curves.iter().position(|curve| curve.name == name).ok_or_else(|| {
+        let names: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();
+        format!("there is no curve `{name}`; there are: {}", names.join(", "))
+    })
+}
+
+/// What a curve is drawn over: what it varies, unless `time` is asked for.
+fn over(word: Option<&str>, curve: &Curve) -> Result<Over, String> {
+    match (word, &curve.vary) {
+        (Some("time"), _) => Ok(Over::Time),
+        (None, None) => Ok(Over::Alone),
+        (None, Some(_)) => Ok(Over::Varied),
+        (Some(word), Some((key, _))) if word == key => Ok(Over::Varied),
+        (Some(word), _) => Err(format!("`over = {word}`: give `time` or what the curve varies")),
+    }
+}
+
+fn plot(raw: &raw::Plot, curves: &[Curve]) -> Result<Plot, String> {
+    let indices: Vec<usize> = if raw.curves.is_empty() {
+        (0..curves.len()).collect()
+    } else {
+        raw.curves.iter().map(|name| find(curves, name)).collect::<Result<_, _>>()?
+    };
+    let first = indices.first().map(|&index| &curves[index]).ok_or("there is no curve to draw")?;
+    let over = over(raw.over.as_deref(), first)?;
+    Ok(Plot { heading: raw.heading.clone(), figure: raw.figure.parse()?, over, curves: indices })
+}
+
+fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Verdict, String> {
+    let claim = claims.iter().find(|claim| claim.id == raw.claim).ok_or_else(|| {
+        format!("`{}` is not among the published claims of experiments/published.toml", raw.claim)
+    })?;
+    let test = test(raw, claim)?;
+    let scale = raw.scale.unwrap_or(1.0);
+    if scale.is_nan() || scale <= 0.0 {
+        return Err("`scale` is a number above 0".to_owned());
+    }
+    let figure_claimed = claim.figure(raw.field.as_deref())?;
+    if figure_claimed.is_none() && claim.kind != Kind::Shape {
+        return Err(format!("`{}` has several figures; name one with `field`", raw.claim));
+    }
+    let subject = |curve: &str, figure: Option<&str>, at: Option<&String>| -> Result<Subject, String> {
+        let curve = find(curves, curve)?;
+        Ok(Subject {
+            curve,
+            figure: figure.unwrap_or(usual(&curves[curve])).parse()?,
+            over: over(raw.over.as_deref(), &curves[curve])?,
+            at: at.cloned(),
+            from: raw.from.unwrap_or(f64::NEG_INFINITY),
+            to: raw.to.unwrap_or(f64::INFINITY),
+        })
+    };
+    let figure = raw.figure.as_deref();
+    let first = subject(&raw.curve, figure, raw.at.as_ref())?;
+    let second = match (&raw.against, &raw.and, &raw.against_at) {
+        (Some(curve), other, at) => Some(subject(curve, other.as_deref().or(figure), at.as_ref())?),
+        (None, Some(other), _) => Some(subject(&raw.curve, Some(other), raw.at.as_ref())?),
+        (None, None, Some(at)) => Some(subject(&raw.curve, figure, Some(at))?),
+        (None, None, None) => None,
+    };
+    Ok(Verdict {
+        claim: claim.clone(),
+        figure_claimed,
+        says: words(&raw.says),
+        test,
+        first,
+        second,
+        same_as: raw.same_as.clone(),
+        fitted: raw.fitted.clone(),
+        input: raw.input.clone(),
+        field: raw.field.clone(),
+        scale,
+        reading: words(&raw.reading),
+        why: words(&raw.why),
+    })
+}
+
+/// On one line.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `5%` as 0.05.
+fn share(name: &str, text: Option<&str>) -> Result<f64, String> {
+    let help = || format!("`{name}` is a share; write it like {name} = \"5%\"");
+    let text = text.ok_or_else(help)?.strip_suffix('%').ok_or_else(help)?;
+    text.trim().parse::<f64>().map(|percent| percent / 100.0).map_err(|_| help())
+}
+
+fn test(raw: &raw::Verdict, claim: &Claim) -> Result<Test, String> {
+    let within = || share("within", raw.within.as_deref());
+    let fall_to = || share("fall_to", raw.fall_to.as_deref());
+    let by = || raw.by.ok_or(format!("`{}` needs a factor, like by = 1.5", raw.test));
+    Ok(match raw.test.as_str() {
+        "value" => Test::Value { within: within()? },
+        "points" => Test::Points { within: raw.points.ok_or("`points` needs how many, like points = 5")? },
+        "in_range" => {
+            let within = raw.within.as_deref().map_or(Ok(0.0), |text| share("within", Some(text)))?;
+            let (least, most) = claim.range().ok_or(format!("`{}` has no `values`", claim.id))?;
+            Test::InRange { least, most, within }
+        }
+        "adds" => Test::Adds { within: within()? },
+        "at_most" => Test::AtMost,
+        "at_least" => Test::AtLeast,
+        "knee_at" => Test::KneeAt { within: within()? },
+        "bends_at" => Test::BendsAt,
+        "rises" => Test::Rises { by: by()? },
+        "flat_within" => Test::FlatWithin { within: within()? },
+        "falls_then_level" => Test::FallsThenLevel { to: fall_to()?, within: within()? },
+        "levels_when_low" => Test::LevelsWhenLow { windows: raw.windows.unwrap_or(2.0), within: within()? },
+        "equal_shape" => Test::EqualShape { to: fall_to()?, within: within()? },
+        "above" => Test::Above { by: by()? },
+        other => {
+            return Err(format!(
+                "there is no test `{other}`; there are: value, points, in_range, adds, at_most, at_least, knee_at, bends_at, rises, flat_within, \
+                 falls_then_level, levels_when_low, equal_shape, above"
+            ));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::published;
+    use super::*;
+
+    const CLAIMS: &str = "[[claim]]\nid = \"p.knee\"\nvalue = 4\n[[claim]]\nid = \"p.flat\"\nkind = \"shape\"\n\
+                          [[claim]]\nid = \"p.table\"\ntable = { iops = 100 }\n";
+
+    const HEAD: &str = "title = \"T\"\nsource = \"S\"\nmeasured = \"M\"\nsimulated = \"I\"\n";
+
+    const BODY: &str = "[job]\nblock_size = \"4k\"\nruntime = \"1s\"\n[[curve]]\nname = \"a\"\ndevice = \"zero\"\n\
+        vary = \"queue_depth=1..8*2\"\njob = { runtime = \"2s\", engine = \"libaio\" }\n\
+        set = { \"zero.latency\" = \"9us\" }\n[[plot]]\nheading = \"H\"\nfigure = \"iops\"\n";
+
+    fn parse(body: &str) -> Result<Experiment, String> {
+        let claims = published::parse(CLAIMS, "published.toml").expect("sound").claim;
+        Experiment::parse("x", &format!("{HEAD}{body}"), "x.toml", &claims)
+    }
+
+    #[test]
+    fn a_curve_has_the_shared_options_and_its_own() {
+        let verdict = "[[verdict]]\nclaim = \"p.knee\"\nsays = \"s\"\ntest = \"knee_at\"\ncurve = \"a\"\nwithin = \"5%\"\n";
+        let experiment = parse(&format!("{BODY}{verdict}")).expect("sound");
+        let curve = &experiment.curves[0];
+        let options: Vec<String> =
+            curve.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(options, ["block_size=4k", "engine=libaio", "runtime=2s"]);
+        assert_eq!(curve.changes, [("zero.latency".to_owned(), "9us".to_owned())]);
+        assert_eq!(curve.vary.as_ref().expect("varied").1, ["1", "2", "4", "8"]);
+        let verdict = &experiment.verdicts[0];
+        assert_eq!((verdict.figure_claimed, verdict.test), (Some(4.0), Test::KneeAt { within: 0.05 }));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        const SOUND: &str = "claim = \"p.flat\"\ntest = \"rises\"\nby = 2\ncurve = \"a\"\n";
+        let verdict = |lines: &str| format!("{BODY}[[verdict]]\nsays = \"s\"\n{lines}");
+        for (text, said) in [
+            ("[[curv]]\n".to_owned(), "x.toml:5: unknown field `curv`"),
+            (format!("{BODY}[[verdict]]\n"), "x.toml:17: missing field `claim`"),
+            (
+                verdict(SOUND).replace("queue_depth=1..8*2", "queue_depth"),
+                "x.toml:8: `vary queue_depth` names no values",
+            ),
+            (verdict(SOUND).replace("\"iops\"", "\"iobs\""), "x.toml:14: there is no figure `iobs`"),
+            (
+                verdict("claim = \"p.no\"\ntest = \"rises\"\ncurve = \"a\"\n"),
+                "x.toml:17: `p.no` is not among",
+            ),
+            (
+                verdict("claim = \"p.flat\"\ntest = \"rise\"\ncurve = \"a\"\n"),
+                "x.toml:17: there is no test `rise`",
+            ),
+            (
+                verdict("claim = \"p.flat\"\ntest = \"rises\"\ncurve = \"a\"\n"),
+                "x.toml:17: `rises` needs a factor",
+            ),
+            (
+                verdict("claim = \"p.flat\"\ntest = \"flat_within\"\ncurve = \"a\"\nwithin = \"5\"\n"),
+                "`within` is a share",
+            ),
+            (
+                verdict("claim = \"p.flat\"\ntest = \"rises\"\nby = 2\ncurve = \"b\"\n"),
+                "no curve `b`; there are: a",
+            ),
+            (verdict("claim = \"p.table\"\ntest = \"at_most\"\ncurve = \"a\"\n"), "name one with `field`"),
+        ] {
+            let error = parse(&text).expect_err(said);
+            assert!(error.contains(said), "{error}\n{text}");
+        }
+    }
+}

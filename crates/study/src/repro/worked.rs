@@ -1,0 +1,94 @@
+//! Experiments of the lab that run jobs there.
+//!
+//! A point is a job on a device of the lab, in virtual time. Points that differ in nothing but their jobs and in settings of the
+//! device (`sysfs.PATH`) are done in one boot. Start reading at [`run`].
+
+use iostack_model::{Audience, Reproduced};
+
+use super::experiment::Experiment;
+use super::gather::{self, Planned};
+use crate::sweep::pool::{Given, Task};
+use iostack_targets::lab::{self, Step};
+
+/// How a change begins that is no parameter of the driver's but a file of the device's.
+const SYSFS: &str = "sysfs.";
+
+/// What one boot does.
+#[derive(Debug, PartialEq)]
+struct Boot {
+    device: String,
+    /// `NAME=VALUE` of the driver's.
+    set: Vec<String>,
+    steps: Vec<Step>,
+    /// Which points these are.
+    places: Vec<usize>,
+}
+
+/// Boots as often as needed, and judges.
+pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Result<Reproduced> {
+    let planned: Vec<Planned> = experiment.curves.iter().flat_map(gather::plan).collect();
+    let mut given: Vec<Option<Given>> = planned.iter().map(|_| None).collect();
+    let tasks: Vec<&Task> = planned.iter().map(|point| &point.task).collect();
+    for (index, task) in tasks.iter().enumerate() {
+        if let Err(error) = &task.jobs {
+            given[index] = Some(Err(error.clone()));
+        }
+    }
+    for Boot { device, set, steps, places } in boots(&tasks) {
+        let files = lab::execute_steps(&device, &set, steps, talk)?;
+        for (place, file) in places.into_iter().zip(files) {
+            given[place] = Some(Ok(file.outcomes));
+        }
+    }
+    Ok(gather::simulated(experiment, &planned, &given))
+}
+
+/// Which points boot together, in their order.
+fn boots(tasks: &[&Task]) -> Vec<Boot> {
+    let mut boots: Vec<Boot> = Vec::new();
+    for (place, task) in tasks.iter().enumerate() {
+        let Ok(jobs) = &task.jobs else { continue };
+        let (mut set, mut settings) = (Vec::new(), Vec::new());
+        for (key, value) in &task.changes {
+            match key.strip_prefix(SYSFS) {
+                Some(path) => settings.push((path.to_owned(), value.clone())),
+                None => set.push(format!("{key}={value}")),
+            }
+        }
+        let step = Step { settings, jobs: jobs.clone() };
+        match boots.iter_mut().find(|boot| boot.device == task.device && boot.set == set) {
+            Some(boot) => {
+                boot.steps.push(step);
+                boot.places.push(place);
+            }
+            None => {
+                boots.push(Boot { device: task.device.clone(), set, steps: vec![step], places: vec![place] });
+            }
+        }
+    }
+    boots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(changes: &[(&str, &str)]) -> Task {
+        let changes = changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        Task { device: "lab:tmerge".to_owned(), changes, jobs: Ok(Vec::new()), steady: false }
+    }
+
+    #[test]
+    fn points_that_differ_in_settings_alone_boot_once() {
+        let tasks = [
+            task(&[("fixed_ns", "7"), ("sysfs.tmerge/subsystem", "stm")]),
+            task(&[("fixed_ns", "8"), ("sysfs.tmerge/subsystem", "stm")]),
+            task(&[("fixed_ns", "7"), ("sysfs.tmerge/subsystem", "atm")]),
+        ];
+        let tasks: Vec<&Task> = tasks.iter().collect();
+        let boots = boots(&tasks);
+        assert_eq!(boots.iter().map(|boot| &boot.places[..]).collect::<Vec<_>>(), [&[0, 2][..], &[1]]);
+        assert_eq!(boots[0].set, ["fixed_ns=7"]);
+        assert_eq!(boots[0].steps[1].settings, [("tmerge/subsystem".to_owned(), "atm".to_owned())]);
+    }
+}

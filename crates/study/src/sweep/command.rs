@@ -1,0 +1,83 @@
+//! How is one point run alone?
+//!
+//! The command that is printed beside a point is the whole truth about it: device, changed numbers, jobs, options. Run by
+//! itself it gives the same bytes.
+
+use std::path::PathBuf;
+
+use iostack_model::Outcome;
+use iostack_report::text::quoted;
+
+use super::pool::Task;
+use crate::what_if::steady;
+use iostack_targets::{self as target, Scheme};
+
+/// What the command is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts<'a> {
+    /// Job files.
+    pub(crate) jobs: &'a [PathBuf],
+    /// Sections of them.
+    pub(crate) sections: &'a [String],
+    /// The device; one of the lab's begins with `lab:`.
+    pub(crate) device: &'a str,
+    /// Its changed numbers.
+    pub(crate) changes: &'a [(String, String)],
+    /// Options of the jobs, by our names.
+    pub(crate) options: &'a [(String, String)],
+}
+
+/// `iostack run --on sim:DEVICE ...`, or `--on lab:DEVICE`.
+pub(crate) fn of(parts: &Parts<'_>) -> String {
+    let mut words = vec!["iostack".to_owned(), "run".to_owned()];
+    words.extend(parts.jobs.iter().map(|path| quoted(&path.display().to_string())));
+    words.push("--on".to_owned());
+    let in_lab = target::scheme(parts.device).0 == Scheme::Lab;
+    words.push(quoted(&if in_lab { parts.device.to_owned() } else { Scheme::Simulated.word(parts.device) }));
+    for section in parts.sections {
+        words.push("--section".to_owned());
+        words.push(quoted(section));
+    }
+    for (key, value) in parts.changes {
+        words.push("--set".to_owned());
+        words.push(quoted(&format!("{key}={value}")));
+    }
+    words.join(" ") + &flags(parts.options)
+}
+
+/// The command of a task that was run in steady state, with the window that was found.
+pub(crate) fn in_window(command: String, task: &Task, outcome: Option<&Outcome>) -> String {
+    match outcome {
+        Some(outcome) if task.steady => command + &flags(&steady::window(&outcome.job)),
+        _ => command,
+    }
+}
+
+fn flags(options: &[(String, String)]) -> String {
+    let words = options
+        .iter()
+        .flat_map(|(name, value)| [" --".to_owned(), name.replace('_', "-"), " ".to_owned(), quoted(value)]);
+    words.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let command = of(&Parts {
+            jobs: &["my jobs.fio".into()],
+            sections: &["it's".to_owned()],
+            device: "tlc-1t",
+            changes: &[pair("flash.over_provisioning", "28%")],
+            options: &[pair("queue_depth", "4"), pair("name", "")],
+        });
+        assert_eq!(
+            command,
+            "iostack run 'my jobs.fio' --on sim:tlc-1t --section 'it'\\''s' --set flash.over_provisioning=28% \
+             --queue-depth 4 --name ''"
+        );
+    }
+}

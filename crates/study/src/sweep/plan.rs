@@ -1,0 +1,166 @@
+//! From the axes to one task a point.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail, ensure};
+use iostack_model::SweepAxis;
+use iostack_sim::sheet::Sheet;
+
+use super::axis::{self, DEVICE, is_parameter};
+use super::command::{self, Parts};
+use super::pool::Task;
+use crate::what_if::steady;
+use iostack_targets::gather;
+
+/// What was asked for, before anything is varied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Base<'a> {
+    /// The device, or several with commas.
+    pub(crate) device: &'a str,
+    /// Job files.
+    pub(crate) jobs: &'a [PathBuf],
+    /// Sections of them.
+    pub(crate) sections: &'a [String],
+    /// Changed numbers of the device.
+    pub(crate) changes: &'a [(String, String)],
+    /// Options of every job.
+    pub(crate) options: &'a [(String, String)],
+    /// For `$ncpus` in job files.
+    pub(crate) cpus: u32,
+}
+
+/// A point: its settings, the command that runs it alone, and the task.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) command: String,
+    pub(crate) task: Task,
+}
+
+/// The axes and every point of them. What is wrong with all points is an error at once; a value that only some points
+/// cannot have is an error of those.
+pub(crate) fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
+    let axes = axis::axes(base.device, vary).map_err(anyhow::Error::msg)?;
+    let devices = match axes.first() {
+        Some(first) if first.key == DEVICE => first.values.clone(),
+        _ => vec![base.device.to_owned()],
+    };
+    check_keys(&axes, base, &devices)?;
+    gather::gather(base.jobs, base.sections, &[], false, base.cpus)?;
+    let planned =
+        axis::product(&axes).into_iter().map(|settings| point(base, &devices[0], settings)).collect();
+    Ok((axes, planned))
+}
+
+/// A misspelt key would fail every point: it is said before any of them runs.
+fn check_keys(axes: &[SweepAxis], base: &Base<'_>, devices: &[String]) -> anyhow::Result<()> {
+    let options = iostack_workload::native_options();
+    for axis in axes.iter().filter(|axis| axis.key != DEVICE) {
+        if is_parameter(&axis.key) {
+            for device in devices {
+                let sheet =
+                    Sheet::load(device, base.changes).with_context(|| format!("device `{device}`"))?;
+                let mut keys = sheet.kind.parameters.iter().map(|parameter| parameter.key);
+                ensure!(
+                    keys.any(|key| key == axis.key),
+                    "`{}` is no number of `{device}`; `iostack sim show {device}` lists them",
+                    axis.key
+                );
+            }
+        } else if !options.iter().any(|option| option.name == axis.key) {
+            bail!(
+                "`{}` is neither an option of a job (`iostack options`) nor a number of a device, which has a dot \
+                 (`iostack sim show {}`)",
+                axis.key,
+                devices[0]
+            );
+        }
+    }
+    Ok(())
+}
+
+fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Planned {
+    let device = settings.iter().find(|(key, _)| key == DEVICE).map_or(device, |(_, value)| value).to_owned();
+    let mut changes = base.changes.to_vec();
+    let mut options = base.options.to_vec();
+    for (key, value) in settings.iter().filter(|(key, _)| key != DEVICE) {
+        let list = if is_parameter(key) { &mut changes } else { &mut options };
+        list.retain(|(other, _)| other != key);
+        list.push((key.clone(), value.clone()));
+    }
+    in_order(&mut options);
+    let jobs = gather::gather(base.jobs, base.sections, &options, false, base.cpus);
+    let jobs = jobs.map(|gathered| gathered.jobs).map_err(|error| format!("{error:#}"));
+    let parts = Parts {
+        jobs: base.jobs,
+        sections: base.sections,
+        device: &device,
+        changes: &changes,
+        options: &options,
+    };
+    let command = command::of(&parts);
+    let steady = base.jobs.is_empty() && !steady::ends(&options);
+    Planned { settings, command, task: Task { device, changes, jobs, steady } }
+}
+
+/// What others refine comes first, as when the command is typed.
+pub(crate) fn in_order(options: &mut [(String, String)]) {
+    let known = iostack_workload::native_options();
+    options.sort_by_key(|(name, _)| known.iter().position(|option| option.name == name));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base<'a>(device: &'a str, options: &'a [(String, String)]) -> Base<'a> {
+        Base { device, jobs: &[], sections: &[], changes: &[], options, cpus: 2 }
+    }
+
+    fn vary(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|&text| text.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_point_has_its_job_its_device_and_its_command() {
+        let options =
+            [("engine".to_owned(), "libaio".to_owned()), ("queue_depth".to_owned(), "9".to_owned())];
+        let asked = vary(&["queue_depth=4,8", "zero.latency=10us,20us"]);
+        let (axes, points) = plan(&base("zero", &options), &asked).expect("sound");
+        assert_eq!((axes.len(), points.len()), (2, 4));
+        let last = &points[3];
+        assert_eq!(last.task.changes, [("zero.latency".to_owned(), "20us".to_owned())]);
+        assert_eq!(last.task.jobs.as_ref().expect("sound")[0].queue_depth, 8);
+        assert_eq!(
+            last.command,
+            "iostack run --on sim:zero --set zero.latency=20us --engine libaio --queue-depth 8"
+        );
+    }
+
+    #[test]
+    fn options_are_applied_in_the_order_of_the_table_whatever_is_varied_first() {
+        // `poisson` makes sense only once there is a rate.
+        let asked = vary(&["arrival=poisson", "rate=1k,2k"]);
+        let (_, points) = plan(&base("zero", &[]), &asked).expect("sound");
+        assert!(points.iter().all(|point| point.task.jobs.is_ok()), "{points:?}");
+    }
+
+    #[test]
+    fn a_key_that_nothing_has_is_refused_before_anything_runs() {
+        for (key, said) in [
+            ("queue_dept=1", "`queue_dept` is neither an option of a job"),
+            ("zero.latnecy=1us", "`zero.latnecy` is no number of `zero`"),
+        ] {
+            let error = plan(&base("zero", &[]), &vary(&[key])).expect_err("refused").to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_makes_no_sense_is_an_error_of_its_point() {
+        let (_, points) = plan(&base("zero", &[]), &vary(&["queue_depth=0,1"])).expect("the key is right");
+        let error = points[0].task.jobs.as_ref().expect_err("depth 0");
+        assert!(error.contains("queue_depth=0"), "{error}");
+        assert!(points[1].task.jobs.is_ok());
+    }
+}

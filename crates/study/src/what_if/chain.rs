@@ -1,0 +1,244 @@
+//! From changes to one run a step, each on top of those before it.
+
+use anyhow::{bail, ensure};
+use iostack_model::{Bytes, Job, Nanos, WhatIfChange};
+use iostack_sim::sheet::{Entry, Sheet, Unit};
+use iostack_workload::suggest;
+
+use crate::sweep::axis::is_parameter;
+use crate::sweep::command::{self, Parts};
+use crate::sweep::plan::{Base, in_order};
+use crate::sweep::pool::Task;
+use crate::what_if::steady;
+use iostack_targets::gather;
+
+/// One run of the chain.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) name: String,
+    pub(crate) changes: Vec<WhatIfChange>,
+    pub(crate) command: String,
+    pub(crate) task: Task,
+}
+
+/// The run as it is, then one a step. What no run could have, and a step that changes nothing, is refused.
+pub(crate) fn chain(base: &Base<'_>, steps: &[Vec<(String, String)>]) -> anyhow::Result<Vec<Link>> {
+    let mut state = State::new(base)?;
+    let mut links = vec![state.link(base, "before".to_owned(), Vec::new())?];
+    for step in steps {
+        let changes = state.apply(base, step)?;
+        let name: Vec<String> = step.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        links.push(state.link(base, name.join(" "), changes)?);
+    }
+    Ok(links)
+}
+
+/// Target and job as they are after some steps.
+struct State {
+    changes: Vec<(String, String)>,
+    options: Vec<(String, String)>,
+    sheet: Sheet,
+    jobs: Vec<Job>,
+}
+
+impl State {
+    fn new(base: &Base<'_>) -> anyhow::Result<State> {
+        let sheet = Sheet::load(base.device, base.changes)?;
+        let mut options = base.options.to_vec();
+        in_order(&mut options);
+        let jobs = jobs(base, &options)?;
+        Ok(State { changes: base.changes.to_vec(), options, sheet, jobs })
+    }
+
+    /// Changes target and job; what differs then, each as it was and as it is.
+    fn apply(&mut self, base: &Base<'_>, step: &[(String, String)]) -> anyhow::Result<Vec<WhatIfChange>> {
+        let before = self.sheet.clone();
+        let old_options = self.options.clone();
+        for (key, value) in step {
+            let list = if is_parameter(key) {
+                &mut self.changes
+            } else {
+                check_option(key, base.device)?;
+                &mut self.options
+            };
+            list.retain(|(other, _)| other != key);
+            list.push((key.clone(), value.clone()));
+        }
+        in_order(&mut self.options);
+        self.sheet = Sheet::load(base.device, &self.changes)?;
+        let jobs = jobs(base, &self.options)?;
+        let same_jobs = alike(&jobs, &self.jobs);
+        self.jobs = jobs;
+        let mut differs = !same_jobs;
+        let changes = step.iter().map(|(key, value)| {
+            let (old, new) = (entry(&before, key), entry(&self.sheet, key));
+            differs |= old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| !equal(old, new));
+            let typed = old_options.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone());
+            WhatIfChange {
+                key: key.clone(),
+                old: old.map(|entry| entry.text).or(typed).unwrap_or_default(),
+                new: value.clone(),
+                meaning: new.map_or_else(|| option_meaning(key), |entry| entry.meaning.to_owned()),
+            }
+        });
+        let changes: Vec<WhatIfChange> = changes.collect();
+        if !differs {
+            let typed: Vec<String> = step.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            bail!(
+                "`{}` changes nothing: `{}` is so already; give another value",
+                typed.join(","),
+                base.device
+            );
+        }
+        Ok(changes)
+    }
+
+    fn link(&self, base: &Base<'_>, name: String, changes: Vec<WhatIfChange>) -> anyhow::Result<Link> {
+        ensure!(!self.jobs.is_empty(), "there is no job to run");
+        let parts = Parts {
+            jobs: base.jobs,
+            sections: base.sections,
+            device: base.device,
+            changes: &self.changes,
+            options: &self.options,
+        };
+        let task = Task {
+            device: base.device.to_owned(),
+            changes: self.changes.clone(),
+            jobs: Ok(self.jobs.clone()),
+            steady: base.jobs.is_empty() && !steady::ends(&self.options),
+        };
+        Ok(Link { name, changes, command: command::of(&parts), task })
+    }
+}
+
+fn jobs(base: &Base<'_>, options: &[(String, String)]) -> anyhow::Result<Vec<Job>> {
+    Ok(gather::gather(base.jobs, base.sections, options, false, base.cpus)?.jobs)
+}
+
+/// The same jobs, however they were typed.
+fn alike(a: &[Job], b: &[Job]) -> bool {
+    let bare = |jobs: &[Job]| -> Vec<Job> {
+        jobs.iter().map(|job| Job { options: Vec::new(), ..job.clone() }).collect()
+    };
+    bare(a) == bare(b)
+}
+
+fn check_option(key: &str, device: &str) -> anyhow::Result<()> {
+    let options = iostack_workload::native_options();
+    if options.iter().any(|option| option.name == key) {
+        return Ok(());
+    }
+    let near = suggest(key, options.iter().map(|option| option.name));
+    let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    bail!(
+        "`{key}` is neither an option of a job (`iostack options`) nor a number of the target, which has a dot \
+         (`iostack sim show {device}`){near}"
+    )
+}
+
+fn option_meaning(key: &str) -> String {
+    let known = iostack_workload::native_options();
+    known.iter().find(|option| option.name == key).map_or(String::new(), |option| option.meaning.to_owned())
+}
+
+/// A number of the target, or of a member: `raid0.member.flash.read` is the member's `flash.read`.
+pub(crate) fn entry(sheet: &Sheet, key: &str) -> Option<Entry> {
+    if let Some(own) = sheet.entries().into_iter().find(|entry| entry.key == key) {
+        return Some(own);
+    }
+    sheet.members().find_map(|(role, member)| entry(member, key.strip_prefix(role)?.strip_prefix('.')?))
+}
+
+/// The same number, however it is written.
+fn equal(old: &Entry, new: &Entry) -> bool {
+    let same = |read: fn(&str) -> Option<f64>| {
+        read(&old.text).zip(read(&new.text)).is_some_and(|(old, new)| old.to_bits() == new.to_bits())
+    };
+    old.text == new.text
+        || match new.unit {
+            Unit::Time => same(|text| text.parse::<Nanos>().ok().map(|time| time.0 as f64)),
+            Unit::Bytes => same(|text| text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64)),
+            Unit::Count | Unit::Number => same(|text| text.parse().ok()),
+            Unit::Share => same(|text| text.strip_suffix('%')?.trim().parse().ok()),
+            Unit::Rate | Unit::PerSecond | Unit::Word(_) | Unit::Device(_) => false,
+        }
+}
+
+/// The sheet after every step, to look at before anything runs.
+pub(crate) fn sheets(
+    device: &str,
+    changes: &[(String, String)],
+    steps: &[Vec<(String, String)>],
+) -> anyhow::Result<Vec<Sheet>> {
+    let mut all = changes.to_vec();
+    let mut sheets = vec![Sheet::load(device, &all)?];
+    for step in steps {
+        for (key, value) in step.iter().filter(|(key, _)| is_parameter(key)) {
+            all.retain(|(other, _)| other != key);
+            all.push((key.clone(), value.clone()));
+        }
+        sheets.push(Sheet::load(device, &all)?);
+    }
+    Ok(sheets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::what_if::typed;
+
+    fn try_chain(device: &str, steps: &[&str]) -> anyhow::Result<Vec<Link>> {
+        let options =
+            [("queue_depth".to_owned(), "4".to_owned()), ("engine".to_owned(), "libaio".to_owned())];
+        let base = Base { device, jobs: &[], sections: &[], changes: &[], options: &options, cpus: 2 };
+        let steps: Vec<_> = steps.iter().map(|text| typed::changes("--step", text).expect("sound")).collect();
+        chain(&base, &steps)
+    }
+
+    #[test]
+    fn each_step_stands_on_those_before_it() {
+        let links =
+            try_chain("x25e", &["flash.channels=20", "queue_depth=8,flash.read=30us"]).expect("sound");
+        assert_eq!(links.len(), 3);
+        let change = &links[1].changes[0];
+        assert_eq!((change.old.as_str(), change.new.as_str()), ("10", "20"));
+        assert_eq!(links[2].changes[0].old, "4");
+        assert_eq!(
+            links[2].command,
+            "iostack run --on sim:x25e --set flash.channels=20 --set flash.read=30us --engine libaio --queue-depth 8"
+        );
+        assert_eq!(links[2].task.jobs.as_ref().expect("sound")[0].queue_depth, 8);
+    }
+
+    #[test]
+    fn a_member_s_number_is_known_by_its_long_name() {
+        let links = try_chain("raid0-p55", &["raid0.member.flash.read=30us"]).expect("sound");
+        assert_eq!(links[1].changes[0].old, "60us");
+    }
+
+    #[test]
+    fn nothing_changed_is_refused() {
+        for step in
+            ["flash.channels=10", "queue_depth=4", "flash.read=25000ns", "flash.over_provisioning=3.30%"]
+        {
+            let error = try_chain("x25e", &[step]).expect_err(step).to_string();
+            assert!(error.contains("changes nothing"), "{error}");
+        }
+        let error =
+            try_chain("x25e", &["flash.read=30us", "flash.read=30us"]).expect_err("twice").to_string();
+        assert!(error.contains("changes nothing"), "{error}");
+    }
+
+    #[test]
+    fn a_slip_of_the_keyboard_is_refused_with_a_suggestion() {
+        for (step, said) in [
+            ("flash.channelz=20", "did you mean `flash.channels`?"),
+            ("queue_dept=8", "did you mean `queue_depth`?"),
+            ("flash.read=30", "its unit is missing"),
+        ] {
+            let error = format!("{:#}", try_chain("x25e", &[step]).expect_err(step));
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What would one change give, and the next on top of it?
+//!
+//! ```text
+//!   --set, --step, --named ──► chain: one run a step, cumulative ──► pool: several at once ──► WhatIf
+//!                                  ▲
+//!                fill: a job that makes something full, when none was asked for; steady: how long it must run
+//! ```
+//!
+//! All that was typed is held against the target's sheet before anything runs. Start reading at [`chain::chain`].
+
+mod answer;
+pub(crate) mod chain;
+pub(crate) mod fill;
+pub mod named;
+mod one_run;
+pub(crate) mod steady;
+pub(crate) mod typed;
+
+use std::sync::atomic::Ordering;
+
+use iostack_model::{Audience, SCHEMA, WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
+use iostack_sim::sheet::Sheet;
+
+use crate::sweep::command;
+use crate::sweep::pool::{Given, Task};
+use crate::sweep::watch::watched;
+use chain::Link;
+
+pub use answer::{Asked, answer};
+pub use one_run::OneRun;
+
+/// A chain that is ready to run.
+pub(crate) struct Ready {
+    pub(crate) device: String,
+    pub(crate) title: String,
+    pub(crate) named: Option<WhatIfNamed>,
+    pub(crate) links: Vec<Link>,
+}
+
+impl Ready {
+    /// Of a checked chain.
+    pub(crate) fn new(device: &str, sheet: &Sheet, named: Option<WhatIfNamed>, links: Vec<Link>) -> Ready {
+        Ready { device: device.to_owned(), title: sheet.title.clone(), named, links }
+    }
+}
+
+/// Runs every step of every chain, as many at once as asked.
+pub(crate) fn run(chains: Vec<Ready>, parallel: usize, talk: &dyn Audience) -> Vec<WhatIf> {
+    let links = || chains.iter().flat_map(|chain| &chain.links);
+    let tasks: Vec<Task> = links().map(|link| link.task.clone()).collect();
+    let names: Vec<String> =
+        chains.iter().flat_map(|chain| chain.links.iter().map(|link| of(chain, link))).collect();
+    let mut given = watched(&tasks, &names, parallel, talk).into_iter();
+    let interrupted = talk.stop().load(Ordering::Relaxed);
+    let results = chains.into_iter().map(|chain| {
+        let seed = chain.links.iter().find_map(|link| Some(link.task.jobs.as_ref().ok()?.first()?.seed));
+        let steps = chain.links.into_iter().map(|link| step(link, given.next().flatten())).collect();
+        WhatIf {
+            schema: SCHEMA,
+            iostack: env!("CARGO_PKG_VERSION").to_owned(),
+            device: chain.device,
+            title: chain.title,
+            named: chain.named,
+            seed: seed.unwrap_or(1),
+            steps,
+            interrupted,
+        }
+    });
+    results.collect()
+}
+
+fn of(chain: &Ready, link: &Link) -> String {
+    match &chain.named {
+        Some(named) => format!("{}, {}", named.id, link.name),
+        None => link.name.clone(),
+    }
+}
+
+fn step(link: Link, given: Option<Given>) -> WhatIfStep {
+    let (outcome, error) = match given {
+        // Jobs before the last make what it needs.
+        Some(Ok(outcomes)) => (outcomes.into_iter().last(), None),
+        Some(Err(error)) => (None, Some(error)),
+        None => (None, None),
+    };
+    let command = command::in_window(link.command, &link.task, outcome.as_ref());
+    WhatIfStep {
+        name: link.name,
+        changes: link.changes,
+        command,
+        figures: outcome.as_ref().map(WhatIfFigures::of),
+        outcome,
+        error,
+    }
+}

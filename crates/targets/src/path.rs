@@ -1,0 +1,169 @@
+//! A real path: the engine asks the kernel.
+
+use std::cell::OnceCell;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use iostack_attribute::classify::Rules;
+use iostack_engine::{Control, Work};
+use iostack_model::{
+    Ability, Audience, Description, Job, Ladder, Nanos, Outcome, OutcomeFile, Preparation, Prepared,
+    Progress, RunClock, SCHEMA, Storage, Target, TargetKind, TargetName, Wanted, reseeded,
+};
+
+use crate::files::{self, Ground};
+use crate::gather;
+use crate::left;
+use crate::trace::Trace;
+use crate::{AllHeld, Options};
+
+/// Programs are simulated with the time they compute.
+pub(super) const NO_APPS: (Ability, &str) = (
+    Ability::Applications,
+    "runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
+);
+
+/// Files, a directory in which files are made, or a block device.
+pub(crate) struct PathTarget {
+    description: Description,
+    destroy_data: bool,
+    rules: Option<&'static Rules>,
+    held: AllHeld,
+    /// What may be looked at here; asked for once.
+    ladder: OnceCell<Ladder>,
+}
+
+/// A target that exists, or a file that is to be made in a directory that exists.
+pub(crate) fn named(typed: &OsStr) -> anyhow::Result<TargetName> {
+    let bare = typed.as_bytes().strip_prefix(b"file:").map_or(typed, OsStr::from_bytes);
+    let path = std::path::absolute(bare)?;
+    let new_file =
+        !bare.as_bytes().contains(&b':') && !path.exists() && path.parent().is_some_and(Path::is_dir);
+    if new_file {
+        return Ok(TargetName { kind: TargetKind::File, path });
+    }
+    Ok(iostack_host::resolve(typed)?)
+}
+
+impl PathTarget {
+    /// What has this name, or what the jobs name.
+    pub(crate) fn open(name: Option<TargetName>, options: &Options<'_>) -> PathTarget {
+        PathTarget {
+            description: Description { name, clock: RunClock::Wall, repeats: false, cannot: vec![NO_APPS] },
+            destroy_data: options.destroy_data,
+            rules: options.rules,
+            held: options.held.clone(),
+            ladder: OnceCell::new(),
+        }
+    }
+
+    /// Lays out and holds the files of jobs that run together.
+    fn lay(&self, jobs: &[Job], audience: &dyn Audience) -> anyhow::Result<Laid<'_>> {
+        let report = |progress: &Progress| audience.progress(progress);
+        let control = control(audience, &report);
+        let say = |line: &str| audience.say(line);
+        let mut ground = Ground::new(self.destroy_data, &control, &self.held);
+        let mut laid = Laid { target: self, works: Vec::new() };
+        for job in jobs {
+            let placement = files::place(job, self.description.name.as_ref())?;
+            left::files(&placement.target, &say);
+            laid.works.push(ground.prepare(job, placement)?);
+        }
+        for (path, size) in ground.made {
+            say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
+        }
+        Ok(laid)
+    }
+}
+
+impl Target for PathTarget {
+    type Error = anyhow::Error;
+
+    fn describe(&self) -> &Description {
+        &self.description
+    }
+
+    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile> {
+        self.description.refuse(jobs, wanted).map_err(anyhow::Error::msg)?;
+        let machine = iostack_host::machine();
+        let started_unix_ms =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
+        left::settings(&|line| audience.say(line));
+        let mut outcomes = Vec::new();
+        // A job may read what one before it wrote: what stands behind a stonewall is prepared when it is reached.
+        for group in gather::groups(jobs.to_vec()) {
+            if audience.stop().load(Ordering::Relaxed) {
+                break;
+            }
+            outcomes.extend(self.lay(&group, audience)?.run(None, wanted, audience)?);
+        }
+        let iostack = env!("CARGO_PKG_VERSION").to_owned();
+        Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms, machine, outcomes })
+    }
+
+    fn prepare<'a>(&'a self, jobs: &[Job], audience: &dyn Audience) -> Preparation<'a, anyhow::Error> {
+        self.description.refuse(jobs, Wanted::default()).map_err(anyhow::Error::msg)?;
+        Ok(Box::new(self.lay(jobs, audience)?))
+    }
+}
+
+fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync)) -> Control<'a> {
+    Control {
+        stop: audience.stop(),
+        progress: audience.watches().then_some(report),
+        progress_every: Nanos::millis(500),
+        observer: None,
+    }
+}
+
+/// Jobs whose files are there and held. Dropped, it removes those that it made and that jobs want to be removed.
+struct Laid<'a> {
+    target: &'a PathTarget,
+    works: Vec<Work>,
+}
+
+impl Prepared for Laid<'_> {
+    type Error = anyhow::Error;
+
+    fn name(&self) -> TargetName {
+        self.works[0].target.clone()
+    }
+
+    fn storage(&self) -> Storage {
+        self.works[0].storage.clone()
+    }
+
+    fn run(
+        &self,
+        seed: Option<u64>,
+        wanted: Wanted,
+        audience: &dyn Audience,
+    ) -> anyhow::Result<Vec<Outcome>> {
+        let jobs: Vec<Job> = self.works.iter().map(|work| work.job.clone()).collect();
+        let seeded = |(job, work): (Job, &Work)| Work { job, ..work.clone() };
+        let works: Vec<Work> = reseeded(&jobs, seed).into_iter().zip(&self.works).map(seeded).collect();
+        let report = |progress: &Progress| audience.progress(progress);
+        let control = control(audience, &report);
+        let Some(first) = works.first().filter(|_| wanted.any()) else {
+            return Ok(iostack_engine::run(&works, &control)?);
+        };
+        let ladder = self.target.ladder.get_or_init(iostack_attribute::ladder::probe);
+        let trace = Trace::attach(wanted, self.target.rules, &first.storage, ladder)?;
+        let observer = trace.observer();
+        let mut outcomes = iostack_engine::run(&works, &Control { observer: Some(&observer), ..control })?;
+        trace.finish(&mut outcomes);
+        Ok(outcomes)
+    }
+}
+
+impl Drop for Laid<'_> {
+    fn drop(&mut self) {
+        let unlinked = self.works.iter().filter(|work| work.job.unlink);
+        for held in unlinked.flat_map(|work| work.files.iter().flatten()).filter(|held| held.is_made()) {
+            let _ = held.remove();
+        }
+    }
+}

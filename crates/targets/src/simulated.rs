@@ -1,0 +1,222 @@
+//! A simulated device: jobs, or a trace, in virtual time.
+//!
+//! The outcome holds nothing of the machine that simulates, so that the same seed writes the same bytes everywhere.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use iostack_model::{
+    Ability, Audience, Bytes, Caveat, Description, Job, Machine, OutcomeFile, Progress, RunClock, SCHEMA,
+    Target, TargetKind, TargetName, Wanted,
+};
+use iostack_sim::devices;
+use iostack_sim::engine::World;
+use iostack_sim::run::{self, Ran, Replay, RunOptions};
+use iostack_sim::sheet::Sheet;
+use iostack_workload::trace::{self, Beyond, Disks, TraceFormat, TraceOptions};
+
+use super::Given;
+use iostack_host::save;
+
+/// Requests between two looks at the stop flag and two lines of progress.
+const PROGRESS_EVERY: u64 = 1 << 18;
+
+/// Stretches of requests' ways that a timeline holds: more makes viewers slow.
+const SPANS_MAX: usize = 200_000;
+
+/// A change, for errors.
+pub const EXAMPLE: &str = "flash.over_provisioning=28%";
+
+const NO_LAYERS: &str =
+    "a simulated device has no CPU clocks to sample; leave --layers out, or name a real target";
+
+const HEADING: &str = "Simulated targets (--on sim:DEVICE)";
+
+/// Arguments that only a simulated target has.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct SimFlags {
+    /// Change a number of the simulated device, such as
+    /// `flash.over_provisioning=28%`; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = HEADING)]
+    pub set: Vec<String>,
+    /// Write the way of single requests to a new file, for ui.perfetto.dev.
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub timeline: Option<PathBuf>,
+    /// Replay a trace instead of a job: fio iolog, MSR, blkparse, SPC or
+    /// disksim.
+    #[arg(long, value_name = "TRACE", help_heading = HEADING)]
+    pub replay: Option<PathBuf>,
+    /// Format of the trace [seen from its first lines].
+    #[arg(long, value_name = "FORMAT", help_heading = HEADING)]
+    pub replay_format: Option<String>,
+    /// Replay only this disk of the trace [all, one after the other].
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    pub replay_disk: Option<String>,
+    /// I/Os behind the end of the device begin again at its start.
+    #[arg(long, help_heading = HEADING)]
+    pub replay_wrap: bool,
+    /// Replay so many times faster [1]; `max`: as fast as --queue-depth allows.
+    #[arg(long, value_name = "FACTOR", help_heading = HEADING)]
+    pub replay_speed: Option<String>,
+}
+
+impl SimFlags {
+    /// Its flags, and whether each was given.
+    pub(super) fn given(&self) -> Vec<Given> {
+        vec![
+            self.given_set(),
+            ("--timeline", self.timeline.is_some()),
+            ("--replay", self.replay.is_some()),
+            ("--replay-format", self.replay_format.is_some()),
+            ("--replay-disk", self.replay_disk.is_some()),
+            ("--replay-wrap", self.replay_wrap),
+            ("--replay-speed", self.replay_speed.is_some()),
+        ]
+    }
+
+    /// The one that is of use elsewhere too.
+    pub(super) fn given_set(&self) -> Given {
+        ("--set", !self.set.is_empty())
+    }
+}
+
+/// `KEY=VALUE`, split. An error shows `example`.
+pub fn changes(set: &[String], example: &str) -> anyhow::Result<Vec<(String, String)>> {
+    let split = |text: &String| match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => bail!("`--set {text}` is no change; write it like --set {example}"),
+    };
+    set.iter().map(split).collect()
+}
+
+/// A simulated device, as its sheet and the changes have it.
+pub struct SimulatedTarget {
+    description: Description,
+    sheet: Sheet,
+    flags: SimFlags,
+}
+
+impl SimulatedTarget {
+    /// Reads the sheet of `device`.
+    pub fn open(device: &str, flags: &SimFlags) -> anyhow::Result<SimulatedTarget> {
+        let sheet = Sheet::load(device, &changes(&flags.set, EXAMPLE)?)?;
+        let name = Some(TargetName { kind: TargetKind::Sim, path: device.into() });
+        let cannot = vec![(Ability::Layers, NO_LAYERS)];
+        let description = Description { name, clock: RunClock::Virtual, repeats: true, cannot };
+        Ok(SimulatedTarget { description, sheet, flags: flags.clone() })
+    }
+}
+
+impl Target for SimulatedTarget {
+    type Error = anyhow::Error;
+
+    fn describe(&self) -> &Description {
+        &self.description
+    }
+
+    /// Runs the jobs, or the trace.
+    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile> {
+        self.description.refuse(jobs, wanted).map_err(anyhow::Error::msg)?;
+        let report = |progress: &Progress| audience.progress(progress);
+        let options = RunOptions {
+            seed: jobs.first().map_or(1, |job| job.seed),
+            spans_max: if self.flags.timeline.is_some() { SPANS_MAX } else { 0 },
+            stop: audience.stop(),
+            progress: audience.watches().then_some(&report),
+            progress_every_requests: PROGRESS_EVERY,
+        };
+        let ran = match &self.flags.replay {
+            Some(path) => replay(&self.sheet, path, jobs, &self.flags, &options)?,
+            None => run::run(&self.sheet, jobs, &options)?,
+        };
+        if let Some(path) = &self.flags.timeline {
+            save::new_file(path, &iostack_report::timeline(&ran.timeline))?;
+            audience.say(&format!("timeline: {} (open it at https://ui.perfetto.dev)", path.display()));
+        }
+        let iostack = env!("CARGO_PKG_VERSION").to_owned();
+        let machine = Machine::default();
+        Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms: 0, machine, outcomes: ran.outcomes })
+    }
+}
+
+fn replay(
+    sheet: &Sheet,
+    path: &Path,
+    jobs: &[Job],
+    flags: &SimFlags,
+    options: &RunOptions<'_>,
+) -> anyhow::Result<Ran> {
+    let name = path.display().to_string();
+    let open = || {
+        let file = File::open(path).with_context(|| format!("cannot read the trace `{name}`"))?;
+        anyhow::Ok(Box::new(BufReader::new(file)))
+    };
+    let format = match flags.replay_format.as_deref() {
+        Some(typed) => TraceFormat::named(typed).with_context(|| unknown_format(typed))?,
+        None => TraceFormat::detect_in(&mut *open()?, &name)?,
+    };
+    let disks = if let Some(disk) = &flags.replay_disk {
+        Disks::Only(disk.clone())
+    } else {
+        trace::survey(open()?, format, &name)?.laid()
+    };
+    let capacity = capacity(sheet, options.seed)?;
+    let beyond = if flags.replay_wrap { Beyond::Wrap(capacity) } else { Beyond::Refuse(capacity) };
+    let mut ios = trace::open_with(open()?, format, &name, TraceOptions { disks, beyond });
+    let job = jobs.first().cloned().unwrap_or_default();
+    let stem = path.file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
+    let speed = speed(flags.replay_speed.as_deref())?;
+    let pace = match speed {
+        Some(1.0) => "at its own times".to_owned(),
+        Some(factor) => format!("{factor} times as fast as recorded"),
+        None => format!("as fast as depth {} allows", job.queue_depth),
+    };
+    let replay = Some(format!("`{name}` ({}), {pace}", format.name()));
+    let how = Replay { job: Job { name: stem, replay, ..job }, speed };
+    let mut ran = run::replay(sheet, &mut ios, &how, options)?;
+    if let Some((line, after)) = ios.leap().filter(|_| speed.is_some()) {
+        for outcome in &mut ran.outcomes {
+            outcome.caveats.insert(0, Caveat::TraceLeap { line, after });
+        }
+    }
+    Ok(ran)
+}
+
+fn unknown_format(typed: &str) -> String {
+    let known: Vec<&str> = TraceFormat::ALL.iter().map(|format| format.name()).collect();
+    format!("`--replay-format {typed}` is no format; there are {}", known.join(", "))
+}
+
+/// `None` for `max`.
+fn speed(typed: Option<&str>) -> anyhow::Result<Option<f64>> {
+    let Some(typed) = typed else { return Ok(Some(1.0)) };
+    if typed == "max" {
+        return Ok(None);
+    }
+    match typed.parse() {
+        Ok(speed) if f64::is_finite(speed) && speed > 0.0 => Ok(Some(speed)),
+        _ => bail!("`--replay-speed {typed}` is no factor; write 1, 0.5, 20 or max"),
+    }
+}
+
+fn capacity(sheet: &Sheet, seed: u64) -> anyhow::Result<Bytes> {
+    let mut world = World::new();
+    let root = devices::build(sheet, &mut world, seed)?;
+    world.set_root(root);
+    Ok(world.shape().context("a device says its capacity")?.capacity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_without_a_value_is_refused_as_typed() {
+        let error = changes(&["flash.read".to_owned()], EXAMPLE).expect_err("no value").to_string();
+        assert!(error.contains("`--set flash.read` is no change"), "{error}");
+    }
+}

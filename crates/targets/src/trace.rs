@@ -1,0 +1,262 @@
+//! Looks at a load while it runs: stages, layers, or both.
+
+use anyhow::Context;
+use iostack_attribute::classify::Rules;
+use iostack_attribute::layers::{self, LayerTrace};
+use iostack_attribute::stages::{self, StageTrace};
+use iostack_host::clock::Clock;
+use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome, Stages, Storage, Wanted};
+
+/// What looks at one load. Dropped, it detaches.
+#[derive(Default)]
+pub struct Trace {
+    stages: Option<StageTrace>,
+    layers: Option<LayerTrace>,
+}
+
+impl Trace {
+    /// Attaches what is wanted, or refuses with the reason and the remedy. `rules` give functions their layers; `None`: the
+    /// built-in ones.
+    pub fn attach(
+        wanted: Wanted,
+        rules: Option<&'static Rules>,
+        storage: &Storage,
+        ladder: &Ladder,
+    ) -> anyhow::Result<Trace> {
+        let mut trace = Trace::default();
+        if wanted.stages {
+            trace.stages = Some(follow(&stages::Subject::Load, storage, ladder)?);
+        }
+        if wanted.layers {
+            trace.layers = Some(sample(layers::Subject::Load, storage, ladder, wanted.sample_rate, rules)?);
+        }
+        Ok(trace)
+    }
+
+    /// Attaches what is permitted, and says why the rest is not.
+    pub fn attach_permitted(storage: &Storage, ladder: &Ladder) -> (Trace, Vec<String>) {
+        let (mut trace, mut refused) = (Trace::default(), Vec::new());
+        let each =
+            [Wanted { stages: true, ..Wanted::default() }, Wanted { layers: true, ..Wanted::default() }];
+        for wanted in each {
+            match Trace::attach(wanted, None, storage, ladder) {
+                Ok(part) => {
+                    trace.stages = trace.stages.or(part.stages);
+                    trace.layers = trace.layers.or(part.layers);
+                }
+                Err(error) => refused.push(format!("{error:#}")),
+            }
+        }
+        (trace, refused)
+    }
+
+    /// True when nothing could be attached.
+    pub fn sees_nothing(&self) -> bool {
+        self.stages.is_none() && self.layers.is_none()
+    }
+
+    /// What the engine calls.
+    pub fn observer(&self) -> Both<'_> {
+        Both {
+            stages: self.stages.as_ref().map(StageTrace::observer),
+            layers: self.layers.as_ref().map(LayerTrace::observer),
+        }
+    }
+
+    /// Detaches, and puts what was seen into the first outcome: the jobs that ran together were seen together.
+    pub fn finish(self, outcomes: &mut [Outcome]) {
+        let ios: u64 = outcomes.iter().map(Outcome::ios).sum();
+        let sum_ns: u64 = outcomes.iter().map(|outcome| outcome.latency().sum_ns).sum();
+        let together = (outcomes.len() > 1)
+            .then(|| format!("It covers the {} groups of jobs that ran at the same time.", outcomes.len()));
+        let mean_ns = if ios == 0 { 0.0 } else { sum_ns as f64 / ios as f64 };
+        let Some(first) = outcomes.first_mut() else { return };
+        first.stages = self.stages.map(|trace| {
+            let mut stages = trace.finish();
+            stages.application_mean_ns = (ios > 0).then_some(mean_ns);
+            stages.notes.extend(together.clone());
+            stages
+        });
+        first.layers = self.layers.map(|trace| {
+            let mut layers = trace.finish(Some(ios), "I/Os of the load");
+            layers.notes.extend(together);
+            layers
+        });
+        first.caveats.extend(doubts(first.stages.as_ref(), first.layers.as_ref(), mean_ns));
+    }
+}
+
+/// Below this share of I/Os that were not matched, and of samples that were not classified, there is nothing to say.
+const UNMATCHED: f64 = 0.001;
+const UNCLASSIFIED: f64 = 0.01;
+
+/// What looking from inside gives to doubt.
+fn doubts(stages: Option<&Stages>, layers: Option<&Layers>, mean_ns: f64) -> Vec<Caveat> {
+    let mut doubts = Vec::new();
+    if let Some(stages) = stages {
+        let ns_per_io = stages.tracing.ns_per_io;
+        let share = if mean_ns > 0.0 { ns_per_io / mean_ns } else { 0.0 };
+        doubts.push(Caveat::Traced { ns_per_io, share });
+        if stages.lost > 0 {
+            doubts.push(Caveat::EventsLost { lost: stages.lost, seen: stages.tracing.events });
+        }
+        let unmatched = stages.ios.saturating_sub(stages.matched);
+        if unmatched as f64 > stages.ios as f64 * UNMATCHED {
+            doubts.push(Caveat::Unmatched { unmatched, ios: stages.ios });
+        }
+    }
+    if let Some(layers) = layers {
+        let share = layers.quality.unclassified + layers.quality.inferred;
+        if share > UNCLASSIFIED {
+            doubts.push(Caveat::Unclassified { share });
+        }
+        if layers.lost > 0 {
+            doubts.push(Caveat::EventsLost { lost: layers.lost, seen: layers.samples });
+        }
+        if !layers.clocks.exact {
+            doubts.push(Caveat::InexactClocks { how: layers.clocks.how.clone() });
+        }
+    }
+    doubts
+}
+
+/// Attaches to I/Os, or refuses with the reason and the remedy.
+pub fn follow(
+    subject: &stages::Subject<'_>,
+    storage: &Storage,
+    ladder: &Ladder,
+) -> anyhow::Result<StageTrace> {
+    StageTrace::attach(subject, storage, ladder)
+        .map_err(|error| with_remedy(&error, error.remedy()))
+        .context("cannot trace the stages of an I/O")
+}
+
+/// Begins to sample, or refuses with the reason and the remedy.
+pub fn sample(
+    subject: layers::Subject,
+    storage: &Storage,
+    ladder: &Ladder,
+    sample_rate: u32,
+    rules: Option<&'static Rules>,
+) -> anyhow::Result<LayerTrace> {
+    let hz = Clock::calibrated().tsc_hz();
+    let rules = rules.unwrap_or_else(|| Rules::built_in());
+    LayerTrace::start_by(rules, subject, storage, ladder, hz, sample_rate)
+        .map_err(|error| with_remedy(&error, error.remedy()))
+        .context("cannot sample the layers of the kernel")
+}
+
+/// An error with its causes in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// An error with its causes, and what lifts it behind them.
+pub fn with_remedy(error: &dyn std::error::Error, remedy: Option<&str>) -> anyhow::Error {
+    let said = chain(error);
+    match remedy {
+        Some(remedy) if !said.contains(remedy) => anyhow::anyhow!("{said}; what helps: {remedy}"),
+        _ => anyhow::anyhow!("{said}"),
+    }
+}
+
+/// Two observers of one load.
+pub struct Both<'a> {
+    stages: Option<&'a dyn Observer>,
+    layers: Option<&'a dyn Observer>,
+}
+
+impl Both<'_> {
+    fn each(&self) -> impl Iterator<Item = &dyn Observer> {
+        self.stages.into_iter().chain(self.layers)
+    }
+}
+
+impl Observer for Both<'_> {
+    fn opened(&self) {
+        self.each().for_each(Observer::opened);
+    }
+
+    fn closed(&self) {
+        self.each().for_each(Observer::closed);
+    }
+
+    /// Layers look at threads, not at single I/Os: they have no lane.
+    fn lane(&self, request: &LaneRequest) -> Option<Box<dyn Lane + '_>> {
+        let lanes: Vec<Box<dyn Lane + '_>> = self.each().filter_map(|one| one.lane(request)).collect();
+        lanes.into_iter().next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostack_model::{Clocks, Ladder, Nanos, Quality, TracingCost};
+
+    use super::*;
+
+    fn stages(ios: u64, matched: u64, lost: u64) -> Stages {
+        Stages {
+            subject: "this load".to_owned(),
+            elapsed: Nanos::secs(1),
+            ios,
+            matched,
+            lost,
+            ways: Vec::new(),
+            devices: Vec::new(),
+            application_mean_ns: None,
+            tracing: TracingCost { events: 5000, ns_per_event: 100.0, ns_per_io: 500.0, how: String::new() },
+            ladder: Ladder::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn layers(unclassified: f64, exact: bool) -> Layers {
+        Layers {
+            subject: "this load".to_owned(),
+            elapsed: Nanos::secs(1),
+            ios: Some(1000),
+            ios_meaning: String::new(),
+            tsc_hz: 2_500_000_000,
+            clocks: Clocks { exact, how: "by samples".to_owned(), ..Clocks::default() },
+            rate_hz: 997,
+            event: "cpu-clock".to_owned(),
+            samples: 500,
+            lost: 0,
+            sampling_cost: 0.05,
+            rows: Vec::new(),
+            functions: Vec::new(),
+            stacks: Vec::new(),
+            quality: Quality { unclassified, ..Quality::default() },
+            hardware: None,
+            ladder: Ladder::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_clean_trace_says_only_what_it_cost() {
+        let found = doubts(Some(&stages(1000, 1000, 0)), Some(&layers(0.001, true)), 10_000.0);
+        assert_eq!(found, [Caveat::Traced { ns_per_io: 500.0, share: 0.05 }]);
+    }
+
+    #[test]
+    fn lost_events_and_unseen_ios_are_said() {
+        let found = doubts(Some(&stages(1000, 990, 3)), None, 10_000.0);
+        assert!(found.contains(&Caveat::EventsLost { lost: 3, seen: 5000 }), "{found:?}");
+        assert!(found.contains(&Caveat::Unmatched { unmatched: 10, ios: 1000 }), "{found:?}");
+    }
+
+    #[test]
+    fn unknown_functions_and_uncertain_totals_are_said() {
+        let found = doubts(None, Some(&layers(0.02, false)), 0.0);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[0], Caveat::Unclassified { share: 0.02 });
+    }
+}
