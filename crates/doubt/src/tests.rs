@@ -1,10 +1,18 @@
 //! Is each doubt raised by the evidence for it, and only by that?
 
-use super::*;
 use iostack_model::{
-    Arrival, Bins, BlockDevice, CpuUse, Failure, FileSystem, Flow, Interval, IntervalFlow, Job, Mix, Queue,
-    Rate, Storage, TargetKind, TargetName,
+    Arrival, Bins, BlockDevice, CpuUse, Data, DeviceCount, Engine, Failure, FileSystem, Flow, Interval,
+    IntervalFlow, Job, Memory, Mix, Nanos, Queue, Rate, Storage, TargetKind, TargetName, Virtualisation,
 };
+
+use super::*;
+
+/// A virtual machine of 8 GiB.
+fn guest() -> Machine {
+    let memory = Memory { total: Bytes::gib(8), ..Memory::default() };
+    let virtualisation = Virtualisation { hypervisor: Some("kvm".into()), ..Virtualisation::default() };
+    Machine { memory, virtualisation, ..Machine::default() }
+}
 
 /// A quiet second of 10 000 reads on a device that counts the same.
 fn quiet() -> (Outcome, Evidence) {
@@ -104,8 +112,8 @@ fn each_doubt_about_data_has_its_evidence() {
     );
     expect(
         |_, evidence| {
-            let (region, memory) = (Bytes::mib(100), Bytes::gib(8));
-            evidence.small_region = Some(Caveat::SmallRegion { region, memory });
+            evidence.region = Bytes::mib(100);
+            evidence.machine = Some(guest());
         },
         |caveat| matches!(caveat, Caveat::SmallRegion { .. }),
     );
@@ -251,4 +259,177 @@ fn depth_that_is_missing_is_blamed_on_what_took_it() {
     );
     assert!(reason(0.25, Nanos::millis(124)).contains("while the generator's thread works, 25 %"));
     assert!(reason(0.24, Nanos(0)).contains("other than I/O"));
+}
+
+/// True when the quiet run, so changed, has this kind of doubt.
+fn has(change: impl FnOnce(&mut Outcome, &mut Evidence), wanted: fn(&Caveat) -> bool) -> bool {
+    let (mut outcome, mut evidence) = quiet();
+    change(&mut outcome, &mut evidence);
+    doubts(&outcome, &evidence).iter().any(wanted)
+}
+
+#[test]
+fn each_doubt_begins_at_its_threshold() {
+    // 10,000 reads of 4 KiB are 40,960,000 bytes; nine tenths of them 36,864,000.
+    let cached = |bytes: u64| {
+        let change = |outcome: &mut Outcome, _: &mut Evidence| {
+            outcome.job.direct = false;
+            outcome.device.as_mut().expect("quiet has one").bytes[0] = bytes;
+        };
+        has(change, |caveat| matches!(caveat, Caveat::CachedReads { .. }))
+    };
+    assert_eq!((cached(36_863_999), cached(36_864_000)), (true, false));
+    // Others' share of all: 2,155,790 of 43,115,790 is just above 5 %.
+    let foreign = |bytes: u64| {
+        let change = |outcome: &mut Outcome, _: &mut Evidence| {
+            outcome.device.as_mut().expect("quiet has one").bytes[1] = bytes;
+        };
+        has(change, |caveat| matches!(caveat, Caveat::ForeignIo { .. }))
+    };
+    assert_eq!((foreign(2_155_700), foreign(2_155_800)), (false, true));
+    // 2 % and 64 KiB.
+    let differs = |missing: u64| {
+        let change = |outcome: &mut Outcome, _: &mut Evidence| {
+            outcome.device.as_mut().expect("quiet has one").bytes[0] -= missing;
+        };
+        has(change, |caveat| matches!(caveat, Caveat::DeviceCountDiffers { .. }))
+    };
+    let allowed = 40_960_000 / 50 + (64 << 10);
+    assert_eq!((differs(allowed), differs(allowed + 1)), (false, true));
+    let shallow = |achieved: f64| {
+        let change = |outcome: &mut Outcome, _: &mut Evidence| {
+            (outcome.job.engine, outcome.job.queue_depth) = (Engine::Libaio, 10);
+            outcome.depth_achieved = achieved;
+        };
+        has(change, |caveat| matches!(caveat, Caveat::DepthBelowAsked { .. }))
+    };
+    assert_eq!((shallow(8.0), shallow(7.99)), (false, true));
+    let bound = |busy: f64| {
+        has(
+            |outcome, _| outcome.cpu.busiest_thread = busy,
+            |caveat| matches!(caveat, Caveat::GeneratorBound { .. }),
+        )
+    };
+    assert_eq!((bound(0.9), bound(0.899)), (true, false));
+    let stolen = |share: f64| {
+        has(|outcome, _| outcome.cpu.steal = share, |caveat| matches!(caveat, Caveat::Steal { .. }))
+    };
+    assert_eq!((stolen(0.01), stolen(0.011)), (false, true));
+    let beside = |share: f64| {
+        has(|outcome, _| outcome.cpu.foreign = share, |caveat| matches!(caveat, Caveat::ForeignCpu { .. }))
+    };
+    assert_eq!((beside(0.1), beside(0.101)), (false, true));
+    // Of 10,000 I/Os chance takes 3 %, and 2 % are nothing.
+    let slow = |asked: f64| {
+        let rate = Some(Rate { iops: asked, arrival: Arrival::Regular });
+        has(|outcome, _| outcome.job.rate = rate, |caveat| matches!(caveat, Caveat::RateMissed { .. }))
+    };
+    assert_eq!((slow(10_000.0 / 0.951), slow(10_000.0 / 0.949)), (false, true));
+}
+
+#[test]
+fn what_is_judged_over_many_runs_begins_at_its_threshold() {
+    let found = |caveat: Option<Caveat>| caveat.is_some();
+    assert_eq!((found(foreign_cpu::of_many(0.05)), found(foreign_cpu::of_many(0.051))), (false, true));
+    assert_eq!((found(drift::of(&[100.0, 130.0])), found(drift::of(&[100.0, 131.0, 120.0]))), (false, true));
+    assert!(!found(drift::of(&[1.0])) && !found(drift::of(&[])));
+    let punted = |workers, took| found(punted::of(workers, Nanos(took), Nanos(100)));
+    assert_eq!((punted(1, 5), punted(1, 6), punted(0, 6)), (false, true, false));
+    assert_eq!(
+        (found(cost_overlapped::of(10.0, (4, 15.0))), found(cost_overlapped::of(10.0, (4, 15.1)))),
+        (false, true)
+    );
+    assert!(!found(cost_overlapped::of(0.0, (4, 1.0))), "no rate to hold it against");
+    let uneven = |wide: usize| {
+        let mut outcomes = vec![quiet().0; 8];
+        outcomes[..wide]
+            .iter_mut()
+            .for_each(|outcome| outcome.caveats = vec![Caveat::Unstable { relative: 0.2 }]);
+        found(unstable::of_many(outcomes.iter()))
+    };
+    assert_eq!((uneven(2), uneven(3)), (false, true));
+    assert!(!found(unstable::of_many([].into_iter())));
+}
+
+#[test]
+fn a_simulation_is_not_doubted_for_what_this_machine_does() {
+    let (mut outcome, mut evidence) = quiet();
+    evidence.simulated = true;
+    outcome.storage = Storage::default();
+    (outcome.cpu.busiest_thread, outcome.cpu.steal, outcome.job.engine) = (1.0, 0.5, Engine::Libaio);
+    assert_eq!(doubts(&outcome, &evidence), []);
+    outcome.job.queue_depth = 32;
+    assert_eq!(doubts(&outcome, &evidence), [], "the depth is the load's, which says so itself");
+    outcome.job.sync.fsync_every = 1;
+    assert!(matches!(doubts(&outcome, &evidence)[..], [Caveat::DepthBelowAsked { .. }]));
+}
+
+#[test]
+fn a_region_is_small_below_the_memory_of_a_virtual_machine_and_only_on_a_disk() {
+    let on = |driver: &str| {
+        let device = BlockDevice { driver: driver.to_owned(), ..BlockDevice::default() };
+        Storage { file_system: None, devices: vec![device] }
+    };
+    let (machine, disk) = (guest(), on("virtio_blk"));
+    let below = Bytes(Bytes::gib(8).0 - 1);
+    let expected = Caveat::SmallRegion { region: below, memory: Bytes::gib(8) };
+    assert_eq!(small_region::of(below, &machine, &disk), Some(expected));
+    assert_eq!(small_region::of(Bytes::gib(8), &machine, &disk), None);
+    assert_eq!(small_region::of(Bytes(0), &machine, &disk), None);
+    for elsewhere in [on("zram"), on("loop"), Storage::default()] {
+        assert_eq!(small_region::of(below, &machine, &elsewhere), None);
+    }
+    let metal = Machine { virtualisation: Virtualisation::default(), ..machine };
+    assert_eq!(small_region::of(below, &metal, &disk), None);
+}
+
+/// `RateStep` as JSON names it.
+fn snake(name: &str) -> String {
+    let word = |letter: char| {
+        if letter.is_uppercase() { format!("_{}", letter.to_lowercase()) } else { letter.to_string() }
+    };
+    name.chars().map(word).collect::<String>().trim_start_matches('_').to_owned()
+}
+
+#[test]
+fn each_caveat_is_a_row_under_the_name_that_json_has() {
+    let source = include_str!("../../model/src/caveat.rs");
+    let variants = source.lines().filter_map(|line| line.strip_prefix("    ")?.strip_suffix(" {"));
+    let mut variants: Vec<String> = variants.filter(|name| !name.contains(' ')).map(snake).collect();
+    let mut rows: Vec<String> = DOUBTS.iter().map(|doubt| doubt.kind.to_owned()).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    variants.sort_unstable();
+    assert_eq!(variants, rows);
+}
+
+#[test]
+fn a_sentence_goes_with_a_weight_and_a_remedy_with_every_doubt() {
+    assert!(
+        Weight::Wrong < Weight::Skewed && Weight::Skewed < Weight::Partial && Weight::Partial < Weight::None
+    );
+    for doubt in DOUBTS {
+        assert_eq!(doubt.changes.is_empty(), doubt.weight == Weight::None, "{}", doubt.kind);
+        assert!(doubt.changes.is_empty() || doubt.changes.ends_with('.'), "{}", doubt.kind);
+        assert!(doubt.remedy.ends_with('.') && !doubt.how.ends_with('.'), "{}", doubt.kind);
+    }
+    let steal = Caveat::Steal { share: 0.123 };
+    assert_eq!(says(&steal), "The hypervisor took 12 % of the CPU time.");
+    assert_eq!(changes(&steal), (Weight::Skewed, "Rates may be too low, latencies too high."));
+    assert!(remedy(&steal).starts_with("Repeat"));
+    assert_eq!(changes(&Caveat::Unstable { relative: 0.2 }), (Weight::None, ""));
+}
+
+/// Written anew by `IOSTACK_PAGES=overwrite cargo test --package iostack-doubt page`.
+#[test]
+fn the_manuals_page_is_made_of_the_table() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/caveats.md");
+    let text = std::fs::read_to_string(&path).expect("the manual has the page");
+    let (head, table) = text.split_once("| kind |").expect("it has a table");
+    if format!("| kind |{table}") != page() {
+        if std::env::var_os("IOSTACK_PAGES").is_some_and(|wish| wish == "overwrite") {
+            std::fs::write(&path, head.to_owned() + &page()).expect("the manual can be written");
+        }
+        panic!("docs/caveats.md is not what the doubts say; IOSTACK_PAGES=overwrite writes it");
+    }
 }

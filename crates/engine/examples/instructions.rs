@@ -59,5 +59,5 @@ fn print(outcome: &Outcome) {
         outcome.cpu.total(),
         outcome.cpu.clocks_per_io,
     );
-    outcome.caveats.iter().for_each(|caveat| println!("- {caveat}"));
+    outcome.caveats.iter().for_each(|caveat| println!("- {}", iostack_doubt::says(caveat)));
 }

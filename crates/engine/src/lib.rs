@@ -6,7 +6,7 @@
 //!                             │          ▼
 //!                             │        board ──► progress
 //!                             ▼          ▼
-//!                           counters ──► outcome ──► doubts ──► Outcome (+ caveats)
+//!                           counters ──► outcome ──► doubt  ──► Outcome (+ caveats)
 //! ```
 //!
 //! The load generator. Every I/O is timed with two clock readings and counted in a histogram; everything else (series,
@@ -20,8 +20,8 @@
 
 mod backend;
 mod board;
-mod doubts;
 mod error;
+mod evidence;
 mod extras;
 mod failures;
 mod files;

@@ -5,7 +5,7 @@ use iostack_host::counters;
 use iostack_model::{CpuUse, Interval, Job, Nanos, Outcome};
 
 use crate::board::BoardTotals;
-use crate::doubts::{self, Evidence};
+use crate::evidence;
 use crate::failures::Failures;
 use crate::stage::Group;
 use crate::worker::WorkerReport;
@@ -60,7 +60,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         caveats: Vec::new(),
     };
     outcome.iops = iops(&outcome);
-    let evidence = Evidence::of(&group, &reports, &outcome, alone);
+    let evidence = evidence::of(&group, &reports, &outcome, alone);
     let mut failures = Failures::default();
     for report in reports {
         report.result.failures.into_list().iter().for_each(|failure| failures.merge(failure));
@@ -70,7 +70,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
     outcome.failures = failures.into_list();
     outcome.log.sort_by_key(|entry| entry.time);
     outcome.log_spans.sort_by_key(|span| (span.start, span.thread));
-    outcome.caveats = doubts::of(&outcome, &evidence);
+    outcome.caveats = iostack_doubt::of(&outcome, &evidence);
     outcome
 }
 

@@ -366,7 +366,7 @@ fn conforms(subject: &Subject) {
     for (name, holds) in FIGURES {
         match holds(subject, &outcomes) {
             Ok(None) => held += 1,
-            Ok(Some(caveat)) => doubted.push(format!("{name} ({caveat})")),
+            Ok(Some(caveat)) => doubted.push(format!("{name} ({caveat:?})")),
             Err(why) => panic!("{}: {name}: {why}", subject.on),
         }
     }

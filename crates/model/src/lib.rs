@@ -33,7 +33,6 @@ mod target;
 mod target_name;
 mod timeline;
 mod units;
-mod weight;
 mod what_if;
 
 pub use access::{Access, Amount, BlockSizes, Direction, Distribution, Mix, Order, Zone};
@@ -80,5 +79,4 @@ pub use target::{Ability, Audience, Description, Preparation, Prepared, RunClock
 pub use target_name::{TargetKind, TargetName};
 pub use timeline::TimelineSpan;
 pub use units::{Bytes, Nanos, ParseUnitError};
-pub use weight::Weight;
 pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

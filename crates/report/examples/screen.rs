@@ -59,5 +59,9 @@ fn comparison() -> String {
     let mut outcomes = fixture::outcome_file().outcomes;
     let (a, b) = (outcomes.remove(0), outcomes.remove(0));
     let machine = fixture::machine();
-    text::comparison(&iostack_stats::compare(&a, &b, (&machine, &machine)), "before.json", "after.json")
+    text::comparison(
+        &iostack_stats::compare(&a, &b, (&machine, &machine), iostack_doubt::says),
+        "before.json",
+        "after.json",
+    )
 }

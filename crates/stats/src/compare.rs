@@ -8,7 +8,7 @@
 //!
 //! Start reading at [`compare`].
 
-use iostack_model::{Interval, Machine, Outcome};
+use iostack_model::{Caveat, Interval, Machine, Outcome};
 
 use crate::Verdict;
 use crate::conditions::{Difference, differences};
@@ -60,7 +60,12 @@ pub struct ComparisonRow {
 }
 
 /// Compares `b` against `a`; the machines are those they ran on.
-pub fn compare(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Comparison {
+pub fn compare(
+    a: &Outcome,
+    b: &Outcome,
+    machines: (&Machine, &Machine),
+    says: fn(&Caveat) -> String,
+) -> Comparison {
     let by_direction = directions(a).len() > 1 || directions(a) != directions(b);
     let figures_b = figures(b, by_direction);
     let pairs = figures(a, by_direction).into_iter().filter_map(|figure| {
@@ -70,7 +75,7 @@ pub fn compare(a: &Outcome, b: &Outcome, machines: (&Machine, &Machine)) -> Comp
     let mut judged: Vec<(ComparisonRow, Change)> = pairs.map(|(figure, other)| row(figure, other)).collect();
     correct(&mut judged);
     let headline = headline(a, b);
-    let conditions = differences(a, b, machines);
+    let conditions = differences(a, b, machines, says);
     let mut verdict = vec![wording::answer(judged.iter().find(|(row, _)| row.name == headline), headline)];
     verdict.extend(wording::also(&judged, headline));
     verdict.extend(wording::unlike(&conditions));
@@ -213,7 +218,7 @@ pub(crate) mod tests {
     }
 
     fn compared(a: &Outcome, b: &Outcome) -> Comparison {
-        compare(a, b, (&Machine::default(), &Machine::default()))
+        compare(a, b, (&Machine::default(), &Machine::default()), |caveat| format!("{caveat:?}"))
     }
 
     fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a ComparisonRow {

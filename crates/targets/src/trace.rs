@@ -4,6 +4,7 @@ use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::{self, LayerTrace};
 use iostack_attribute::stages::{self, StageTrace};
+use iostack_doubt::{events_lost, inexact_clocks, traced, unclassified, unmatched};
 use iostack_host::clock::Clock;
 use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome, Stages, Storage, Wanted};
 
@@ -86,36 +87,18 @@ impl Trace {
     }
 }
 
-/// Below this share of I/Os that were not matched, and of samples that were not classified, there is nothing to say.
-const UNMATCHED: f64 = 0.001;
-const UNCLASSIFIED: f64 = 0.01;
-
 /// What looking from inside gives to doubt.
 fn doubts(stages: Option<&Stages>, layers: Option<&Layers>, mean_ns: f64) -> Vec<Caveat> {
     let mut doubts = Vec::new();
     if let Some(stages) = stages {
-        let ns_per_io = stages.tracing.ns_per_io;
-        let share = if mean_ns > 0.0 { ns_per_io / mean_ns } else { 0.0 };
-        doubts.push(Caveat::Traced { ns_per_io, share });
-        if stages.lost > 0 {
-            doubts.push(Caveat::EventsLost { lost: stages.lost, seen: stages.tracing.events });
-        }
-        let unmatched = stages.ios.saturating_sub(stages.matched);
-        if unmatched as f64 > stages.ios as f64 * UNMATCHED {
-            doubts.push(Caveat::Unmatched { unmatched, ios: stages.ios });
-        }
+        doubts.push(traced::of(stages, mean_ns));
+        doubts.extend(events_lost::of(stages.lost, stages.tracing.events));
+        doubts.extend(unmatched::of(stages));
     }
     if let Some(layers) = layers {
-        let share = layers.quality.unclassified + layers.quality.inferred;
-        if share > UNCLASSIFIED {
-            doubts.push(Caveat::Unclassified { share });
-        }
-        if layers.lost > 0 {
-            doubts.push(Caveat::EventsLost { lost: layers.lost, seen: layers.samples });
-        }
-        if !layers.clocks.exact {
-            doubts.push(Caveat::InexactClocks { how: layers.clocks.how.clone() });
-        }
+        doubts.extend(unclassified::of(layers));
+        doubts.extend(events_lost::of(layers.lost, layers.samples));
+        doubts.extend(inexact_clocks::of(layers));
     }
     doubts
 }

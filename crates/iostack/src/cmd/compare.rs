@@ -61,7 +61,10 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Ended> {
     let lone = a.outcomes.len() == 1 && b.outcomes.len() == 1;
     for (name, before) in &a.outcomes {
         if let Some((_, after)) = b.outcomes.iter().find(|(other, _)| lone || other == name) {
-            pairs.push((name, iostack_stats::compare(before, after, (&a.machine, &b.machine))));
+            pairs.push((
+                name,
+                iostack_stats::compare(before, after, (&a.machine, &b.machine), iostack_doubt::says),
+            ));
         }
     }
     if pairs.is_empty() {

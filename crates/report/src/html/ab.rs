@@ -178,7 +178,7 @@ fn counted(report: &AbReport) -> String {
         .iter()
         .map(|doubt| {
             let [a, b] = doubt.runs;
-            let what = escape::text(&doubt.caveat.doubt());
+            let what = escape::text(&iostack_doubt::says(&doubt.caveat));
             format!("<li>In {a} of {runs} runs of A and {b} of {runs} of B: {what}</li>")
         })
         .collect();

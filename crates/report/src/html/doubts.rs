@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use iostack_model::{Caveat, Weight};
+use iostack_doubt::Weight;
+use iostack_model::Caveat;
 
 use super::escape;
 
@@ -19,7 +20,7 @@ struct Kind {
     name: String,
     /// How much it weighs, and what it changes.
     changes: (Weight, &'static str),
-    remedy: String,
+    remedy: &'static str,
     /// `(place, what was seen there)`, without repetitions.
     evidence: Vec<(String, String)>,
 }
@@ -32,7 +33,7 @@ impl Doubts {
     pub(super) fn note(&mut self, caveats: &[Caveat], place: &str) -> String {
         for caveat in caveats {
             let kind = self.kind(caveat);
-            let evidence = (place.to_owned(), caveat.doubt());
+            let evidence = (place.to_owned(), iostack_doubt::says(caveat));
             if !self.kinds[kind].evidence.contains(&evidence) {
                 self.kinds[kind].evidence.push(evidence);
             }
@@ -64,8 +65,8 @@ impl Doubts {
         self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
             self.kinds.push(Kind {
                 name,
-                changes: caveat.changes(),
-                remedy: caveat.remedy(),
+                changes: iostack_doubt::changes(caveat),
+                remedy: iostack_doubt::remedy(caveat),
                 evidence: Vec::new(),
             });
             self.kinds.len() - 1
@@ -126,7 +127,7 @@ fn item(number: usize, kind: &Kind) -> String {
          <p class=\"remedy\">{} {}</p>{evidence}</li>",
         escape::text(&kind.name),
         escape::text(kind.changes.1),
-        escape::text(&kind.remedy)
+        escape::text(kind.remedy)
     )
 }
 

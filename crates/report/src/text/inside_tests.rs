@@ -84,7 +84,8 @@ fn names_from_a_device_file_reach_no_terminal_and_keep_the_width() {
 fn simulated_columns_are_marked_in_a_comparison() {
     let (simulated, measured) = (fixture::simulated_file(), fixture::outcome_file());
     let machines = (&simulated.machine, &measured.machine);
-    let told = iostack_stats::compare(&simulated.outcomes[1], &measured.outcomes[0], machines);
+    let told =
+        iostack_stats::compare(&simulated.outcomes[1], &measured.outcomes[0], machines, iostack_doubt::says);
     let screen = comparison(&told, "sim.json", "disk.json");
     assert_fits(&screen);
     assert_says(
@@ -96,7 +97,8 @@ fn simulated_columns_are_marked_in_a_comparison() {
         ],
     );
     assert!(!screen.contains("kernel:") && !screen.contains("CPU per I/O"), "{screen}");
-    let same = iostack_stats::compare(&simulated.outcomes[0], &simulated.outcomes[0], machines);
+    let same =
+        iostack_stats::compare(&simulated.outcomes[0], &simulated.outcomes[0], machines, iostack_doubt::says);
     let screen = comparison(&same, "a", "b");
     assert!(screen.contains("A, SIMULATED     B, SIMULATED") && !screen.contains("CONDITIONS"), "{screen}");
 }

@@ -2,7 +2,8 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use iostack_model::{Caveat, Weight};
+use iostack_doubt::Weight;
+use iostack_model::Caveat;
 
 use super::format::paragraph;
 
@@ -22,7 +23,7 @@ struct Note {
     weight: Weight,
     changes: &'static str,
     doubts: Vec<String>,
-    remedy: String,
+    remedy: &'static str,
 }
 
 impl Notes {
@@ -41,7 +42,9 @@ impl Notes {
     /// `[1]`, `[1,3]`, or nothing without caveats. Caveats of one kind share a number.
     pub(super) fn mark<'a>(&mut self, caveats: impl IntoIterator<Item = &'a Caveat>) -> String {
         let of_verdict = self.of_verdict;
-        let told = caveats.into_iter().filter(|caveat| !of_verdict || caveat.changes().0 < Weight::None);
+        let told = caveats
+            .into_iter()
+            .filter(|caveat| !of_verdict || iostack_doubt::changes(caveat).0 < Weight::None);
         let mut numbers: Vec<usize> = told.map(|caveat| self.number(caveat)).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -61,12 +64,18 @@ impl Notes {
     fn number(&mut self, caveat: &Caveat) -> usize {
         let kind = discriminant(caveat);
         let place = self.notes.iter().position(|note| note.kind == kind).unwrap_or_else(|| {
-            let (weight, changes) = caveat.changes();
+            let (weight, changes) = iostack_doubt::changes(caveat);
             let changes = if self.of_verdict { changes } else { "" };
-            self.notes.push(Note { kind, weight, changes, doubts: Vec::new(), remedy: caveat.remedy() });
+            self.notes.push(Note {
+                kind,
+                weight,
+                changes,
+                doubts: Vec::new(),
+                remedy: iostack_doubt::remedy(caveat),
+            });
             self.notes.len() - 1
         });
-        let doubt = caveat.doubt();
+        let doubt = iostack_doubt::says(caveat);
         let note = &mut self.notes[place];
         if !note.doubts.contains(&doubt) {
             note.doubts.push(doubt);

@@ -37,13 +37,13 @@ fn doubts(sweep: &Sweep) -> String {
     seen.retain(|caveat| {
         let what = match caveat {
             Caveat::Simulated { device, .. } => device.clone(),
-            other => other.doubt(),
+            other => iostack_doubt::says(other),
         };
         let first = !told.contains(&what);
         told.push(what);
         first
     });
-    seen.into_iter().map(|caveat| paragraph("  - ", &caveat.doubt())).collect()
+    seen.into_iter().map(|caveat| paragraph("  - ", &iostack_doubt::says(caveat))).collect()
 }
 
 fn outcomes(sweep: &Sweep) -> impl Iterator<Item = &Outcome> {

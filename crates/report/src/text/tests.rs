@@ -41,7 +41,8 @@ fn every_screen_fits_eighty_columns_with_and_without_unicode() {
     assert_fits(&outcome(&fixture::outcome_file()));
     let outcomes = fixture::outcome_file().outcomes;
     let machine = fixture::machine();
-    let compared = iostack_stats::compare(&outcomes[0], &outcomes[1], (&machine, &machine));
+    let compared =
+        iostack_stats::compare(&outcomes[0], &outcomes[1], (&machine, &machine), iostack_doubt::says);
     assert_fits(&comparison(&compared, "a.json", "b.json"));
 }
 
@@ -227,13 +228,14 @@ fn a_synchronous_engine_asked_for_depth_is_explained() {
 fn two_different_runs_are_told_apart_with_their_conditions() {
     let outcomes = fixture::outcome_file().outcomes;
     let machine = fixture::machine();
-    let compared = iostack_stats::compare(&outcomes[0], &outcomes[1], (&machine, &machine));
+    let compared =
+        iostack_stats::compare(&outcomes[0], &outcomes[1], (&machine, &machine), iostack_doubt::says);
     let screen = comparison(&compared, "before.json", "after.json");
     assert_says(
         &screen,
         &["A before.json", "B after.json", "367.1k", "99.96k", "worse", "CONDITIONS THAT DIFFER", "VERDICT"],
     );
-    let same = iostack_stats::compare(&outcomes[0], &outcomes[0], (&machine, &machine));
+    let same = iostack_stats::compare(&outcomes[0], &outcomes[0], (&machine, &machine), iostack_doubt::says);
     let screen = comparison(&same, "a", "a");
     assert!(!screen.contains("CONDITIONS") && screen.contains("same"), "{screen}");
 }

@@ -64,7 +64,7 @@ fn doubts(what_if: &WhatIf) -> String {
             seen.push(caveat);
         }
     }
-    seen.into_iter().map(|caveat| paragraph("  - ", &caveat.doubt())).collect()
+    seen.into_iter().map(|caveat| paragraph("  - ", &iostack_doubt::says(caveat))).collect()
 }
 
 fn changed(what_if: &WhatIf) -> String {

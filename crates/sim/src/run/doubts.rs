@@ -1,16 +1,12 @@
 //! Why might a simulated outcome mislead? Pure: the outcome in, caveats out.
 
-use iostack_model::{Caveat, Data, Engine, HostUse, Load, Outcome};
+use iostack_doubt::Evidence;
+use iostack_model::{Caveat, Data, Engine, HostUse, Outcome};
 
 use super::About;
 
 /// Whether the job asks for it.
 type Asks = fn(&Outcome) -> bool;
-
-type Doubt = fn(&Outcome) -> Option<Caveat>;
-
-/// In the order of weight, as for a real target.
-const DOUBTS: &[Doubt] = &[failed, interrupted, load_not_full, depth_below_asked, rate_missed];
 
 /// What the simulation leaves out: whether the job asks for it, and what it is. `asked.rs` goes through all that can be asked.
 const LEFT_OUT: &[(Asks, &str)] = &[
@@ -49,7 +45,9 @@ const LEFT_OUT: &[(Asks, &str)] = &[
 
 /// All reasons to doubt the outcome; `formulas` say how states were made that were not written.
 pub(super) fn of(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = DOUBTS.iter().filter_map(|doubt| doubt(outcome)).collect();
+    let evidence = Evidence { simulated: true, ..Evidence::default() };
+    let mut caveats = iostack_doubt::of(outcome, &evidence);
+    let of_series = caveats.split_off(caveats.len() - iostack_stats::doubts_of_series(outcome).len());
     caveats.push(Caveat::Simulated {
         device: about.device.clone(),
         sourced: about.tally.sourced,
@@ -61,7 +59,7 @@ pub(super) fn of(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<C
     let mut formulas = formulas.to_vec();
     formulas.dedup();
     caveats.extend(formulas.into_iter().map(|how| Caveat::StateByFormula { how }));
-    caveats.extend(iostack_stats::doubts_of_series(outcome));
+    caveats.extend(of_series);
     caveats
 }
 
@@ -69,53 +67,4 @@ pub(super) fn of(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<C
 pub(super) fn of_files(outcome: &Outcome, several: &[&str]) -> Option<Caveat> {
     let what = "several files (they are one region of the device)".to_owned();
     several.contains(&outcome.job.name.as_str()).then_some(Caveat::NotSimulated { what })
-}
-
-fn failed(outcome: &Outcome) -> Option<Caveat> {
-    let commonest = outcome.failures.iter().max_by_key(|failure| failure.count)?;
-    let count = outcome.failures.iter().map(|failure| failure.count).sum();
-    Some(Caveat::Failed { count, message: commonest.message.clone() })
-}
-
-fn interrupted(outcome: &Outcome) -> Option<Caveat> {
-    let asked = outcome.job.runtime;
-    outcome.interrupted.then_some(Caveat::Interrupted { after: outcome.elapsed, asked })
-}
-
-fn load_not_full(outcome: &Outcome) -> Option<Caveat> {
-    let Load { in_flight, little, residual, full } = outcome.inside.as_ref()?.load?;
-    (residual > Load::RESIDUAL_MOST).then_some(Caveat::LoadNotFull { in_flight, little, residual, full })
-}
-
-fn depth_below_asked(outcome: &Outcome) -> Option<Caveat> {
-    let job = &outcome.job;
-    let asked = f64::from(job.queue_depth) * f64::from(job.threads);
-    let achieved = outcome.depth_achieved;
-    let closed_loop = job.rate.is_none() && job.think.is_none();
-    let enough_ios = outcome.ios() as f64 > asked * 10.0;
-    if !closed_loop || achieved >= asked * 0.8 || asked <= 1.0 || !enough_ios {
-        return None;
-    }
-    let reason = if job.engine.is_synchronous() && job.queue_depth > 1 {
-        format!("{} has one I/O in flight per thread", job.engine.name())
-    } else if job.sync.fsync_every > 0 || job.sync.fdatasync_every > 0 {
-        "each flush waits for an empty queue".to_owned()
-    } else {
-        // What is left is that threads began late or ended early, which `load_not_full` says.
-        return None;
-    };
-    Some(Caveat::DepthBelowAsked { asked, achieved, reason })
-}
-
-/// I/Os per second asked and reached, when fewer were reached than chance explains.
-pub(super) fn rate_missed_by(outcome: &Outcome) -> Option<(f64, f64)> {
-    let asked = outcome.job.rate?.iops * f64::from(outcome.job.threads);
-    let achieved = outcome.rate();
-    // Random arrivals of n I/Os stray by sqrt(n); three times that is no chance any more.
-    let chance = 3.0 / (outcome.ios().max(1) as f64).sqrt();
-    (achieved < asked * (0.98 - chance)).then_some((asked, achieved))
-}
-
-fn rate_missed(outcome: &Outcome) -> Option<Caveat> {
-    rate_missed_by(outcome).map(|(asked, achieved)| Caveat::RateMissed { asked, achieved })
 }

@@ -125,7 +125,7 @@ pub(super) fn assemble(
 
 /// The outcome, unless the I/Os of an open loop waited longer and longer.
 fn stable(outcome: Outcome, late: Option<Nanos>) -> Result<Outcome, SimError> {
-    match (late, doubts::rate_missed_by(&outcome)) {
+    match (late, iostack_doubt::rate_missed::missed(&outcome)) {
         (Some(late), Some((asked, achieved))) if !outcome.interrupted => {
             Err(SimError::Unstable { job: outcome.job.name, asked, achieved, late })
         }

@@ -1,10 +1,10 @@
 //! From what was measured to the report: the fit, the tables, the verdicts, and why to doubt them. Pure.
 
+use iostack_doubt::{clock, cost_overlapped, io_limit, not_linear, punted, small_region, steal};
 use iostack_host::Effort;
 use iostack_host::counters::CpuCount;
 use iostack_model::{
     Bytes, Caveat, Direction, Machine, MergeAsk, MergeFit, MergeReport, MergeTable, Nanos, SCHEMA, Scratch,
-    Storage,
 };
 
 use super::measure::Found;
@@ -33,12 +33,6 @@ pub(crate) struct Facts {
     pub(crate) interrupted: bool,
 }
 
-/// Steal above this is a doubt.
-const STEAL_MATTERS: f64 = 0.01;
-/// Callers that wait at the same time have at least so many times the rate of one: the device, or what is below it, works on
-/// several commands at once.
-const OVERLAPS: f64 = 1.5;
-
 /// The report.
 pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
     let fit = fit::fit(&found.fit, &how(&facts.backend));
@@ -46,7 +40,7 @@ pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
     let verdicts = advice::verdicts(&tables, false);
     let mut caveats = of_figures(fit.as_ref(), &tables);
     caveats.extend(of_the_place(&facts));
-    caveats.extend(punted(found, &facts));
+    caveats.extend(of_workers(found, &facts));
     if facts.interrupted {
         caveats.push(Caveat::Interrupted { after: facts.elapsed, asked: None });
     }
@@ -87,19 +81,13 @@ fn how(backend: &str) -> String {
 
 /// What the figures say about themselves.
 pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    if let Some(fit) = fit.filter(|fit| !fit.holds) {
-        caveats.push(Caveat::NotLinear { residual: fit.residual, bend: fit.bend });
-    }
+    let mut caveats: Vec<Caveat> = fit.and_then(not_linear::of).into_iter().collect();
     let calls = tables.iter().find(|table| table.ask == MergeAsk::Calls);
     let rate = |column: u32| Some((column, calls?.cell(PLAIN, column)?.iops.mean));
     let columns = calls.map(MergeTable::columns).unwrap_or_default();
     let most = columns.iter().filter_map(|&column| rate(column)).max_by(|a, b| a.1.total_cmp(&b.1));
-    if let (Some((_, one)), Some((callers, most))) = (rate(1), most)
-        && most > OVERLAPS * one
-        && one > 0.0
-    {
-        caveats.push(Caveat::CostOverlapped { callers, times: most / one });
+    if let (Some((_, one)), Some(most)) = (rate(1), most) {
+        caveats.extend(cost_overlapped::of(one, most));
     }
     let failures: Vec<&String> =
         tables.iter().flat_map(|table| &table.cells).flat_map(|cell| &cell.failures).collect();
@@ -111,25 +99,17 @@ pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<C
 
 fn of_the_place(facts: &Facts) -> Vec<Caveat> {
     let (machine, explored) = (&facts.machine, &facts.explored);
-    let storage: &Storage = &explored.storage;
-    let mut caveats = Vec::new();
-    if let Some(line) = iostack_host::cgroup_io_limit(storage) {
-        caveats.push(Caveat::IoLimit { line });
-    }
-    if facts.cpu.steal_share() > STEAL_MATTERS {
-        caveats.push(Caveat::Steal { share: facts.cpu.steal_share() });
-    }
-    caveats.extend(Caveat::small_region(explored.place.region, machine, storage));
-    if !machine.cpu.tsc_invariant {
-        caveats.push(Caveat::ClockNotInvariant { source: machine.kernel.clock_source.clone() });
-    }
-    caveats
+    let found = [
+        io_limit::of(iostack_host::cgroup_io_limit(&explored.storage).as_deref()),
+        steal::of(facts.cpu.steal_share()),
+        small_region::of(explored.place.region, machine, &explored.storage),
+        clock::of(machine),
+    ];
+    found.into_iter().flatten().collect()
 }
 
 /// Kernel workers took I/O from rings.
-fn punted(found: &Found, facts: &Facts) -> Option<Caveat> {
+fn of_workers(found: &Found, facts: &Facts) -> Option<Caveat> {
     let workers = found.workers.total();
-    let busy = facts.cpu.busy.0;
-    (workers.count > 0 && busy > 0)
-        .then(|| Caveat::Punted { workers: workers.count, cpu_share: workers.cpu.0 as f64 / busy as f64 })
+    punted::of(workers.count, workers.cpu, facts.cpu.busy)
 }

@@ -1,0 +1,27 @@
+//! Writes ended in the page cache, not on the device.
+
+use iostack_model::{Caveat, Outcome};
+
+use crate::cached_reads::kept_in_memory;
+use crate::{Doubt, Evidence, Weight};
+
+pub(crate) const DOUBT: Doubt = Doubt {
+    kind: "buffered_writes",
+    how: "less than 90 % of what a buffered job wrote reached the device",
+    weight: Weight::Wrong,
+    changes: "The writes' figures are memory's.",
+    remedy: "Use direct I/O, or count fsync into the time.",
+    says,
+    of_run: Some(of_run),
+    in_simulation: false,
+};
+
+fn says(caveat: &Caveat) -> Option<String> {
+    let Caveat::BufferedWrites { asked, device } = caveat else { return None };
+    Some(format!("The page cache took the writes: {asked} were written, {device} reached the device."))
+}
+
+fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
+    let (asked, device) = kept_in_memory(outcome, evidence, 1)?;
+    Some(Caveat::BufferedWrites { asked, device })
+}

@@ -1,0 +1,26 @@
+//! CPU time was counted by samples or by the kernel's tick, not bracketed.
+
+use iostack_model::{Caveat, Layers};
+
+use crate::{Doubt, Weight};
+
+pub(crate) const DOUBT: Doubt = Doubt {
+    kind: "inexact_clocks",
+    how: "without BPF, CPU time is a number of samples or the kernel's tick account",
+    weight: Weight::None,
+    changes: "",
+    remedy: "`iostack doctor` says what makes it exact.",
+    says,
+    of_run: None,
+    in_simulation: false,
+};
+
+fn says(caveat: &Caveat) -> Option<String> {
+    let Caveat::InexactClocks { how } = caveat else { return None };
+    Some(format!("CPU time was not bracketed: {how}."))
+}
+
+/// How it was had, where not exactly.
+pub fn of(layers: &Layers) -> Option<Caveat> {
+    (!layers.clocks.exact).then(|| Caveat::InexactClocks { how: layers.clocks.how.clone() })
+}

@@ -1,0 +1,30 @@
+//! The time of a command is no line over the requests in it.
+
+use iostack_model::{Caveat, MergeFit};
+
+use crate::{Doubt, Weight, percent};
+
+pub(crate) const DOUBT: Doubt = Doubt {
+    kind: "not_linear",
+    how: "`iostack merge`: a point lies over 15 % off the fitted line c + b x, or requests cost over 1.5 times as much (or under 1/1.5) in large commands as in small ones",
+    weight: Weight::Partial,
+    changes: "What merging saves is another amount.",
+    remedy: "Believe the points, not the line.",
+    says,
+    of_run: None,
+    in_simulation: false,
+};
+
+fn says(caveat: &Caveat) -> Option<String> {
+    let Caveat::NotLinear { residual, bend } = caveat else { return None };
+    Some(format!(
+        "c + b x does not hold: a point lies {} off the line, and a request more costs {bend:.1} times as much in \
+         large commands as in small ones.",
+        percent(*residual)
+    ))
+}
+
+/// What the fit says of itself.
+pub fn of(fit: &MergeFit) -> Option<Caveat> {
+    (!fit.holds).then_some(Caveat::NotLinear { residual: fit.residual, bend: fit.bend })
+}

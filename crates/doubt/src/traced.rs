@@ -1,0 +1,31 @@
+//! Looking from inside took time of its own.
+
+use iostack_model::{Caveat, Stages};
+
+use crate::{Doubt, Weight, percent};
+
+pub(crate) const DOUBT: Doubt = Doubt {
+    kind: "traced",
+    how: "the kernel's own account of the trace programs' time, per I/O",
+    weight: Weight::None,
+    changes: "",
+    remedy: "Measure speed without --stages and --layers.",
+    says,
+    of_run: None,
+    in_simulation: false,
+};
+
+fn says(caveat: &Caveat) -> Option<String> {
+    let Caveat::Traced { ns_per_io, share } = caveat else { return None };
+    Some(format!(
+        "Looking from inside cost {:.2} us of CPU per I/O, {} of the latency.",
+        ns_per_io / 1e3,
+        percent(*share)
+    ))
+}
+
+/// What looking cost an I/O of this mean latency.
+pub fn of(stages: &Stages, mean_ns: f64) -> Caveat {
+    let ns_per_io = stages.tracing.ns_per_io;
+    Caveat::Traced { ns_per_io, share: if mean_ns > 0.0 { ns_per_io / mean_ns } else { 0.0 } }
+}

@@ -1,0 +1,30 @@
+//! The way of some I/Os was not seen from end to end.
+
+use iostack_model::{Caveat, Stages};
+
+use crate::{Doubt, Weight};
+
+pub(crate) const DOUBT: Doubt = Doubt {
+    kind: "unmatched",
+    how: "over one in a thousand I/Os that should have reached a device were not seen to the end",
+    weight: Weight::Partial,
+    changes: "Stages and layers are those of the rest.",
+    remedy: "Believe the stages only as far as the rest is alike.",
+    says,
+    of_run: None,
+    in_simulation: false,
+};
+
+fn says(caveat: &Caveat) -> Option<String> {
+    let Caveat::Unmatched { unmatched, ios } = caveat else { return None };
+    Some(format!("{unmatched} of {ios} I/Os were not seen from end to end."))
+}
+
+/// Share of the I/Os below which there is nothing to say.
+const MOST: f64 = 0.001;
+
+/// Those of the stages.
+pub fn of(stages: &Stages) -> Option<Caveat> {
+    let unmatched = stages.ios.saturating_sub(stages.matched);
+    (unmatched as f64 > stages.ios as f64 * MOST).then_some(Caveat::Unmatched { unmatched, ios: stages.ios })
+}
