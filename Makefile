@@ -7,13 +7,14 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET ?=
 ARGS ?=
 
-.PHONY: help run test test-slow check bench setup clean toolchain
+.PHONY: help run test test-slow check docs bench setup clean toolchain
 
 help:
 	@echo "make run        build iostack and ask whether this machine is ready for its SSD (TARGET=, ARGS=)"
 	@echo "make test       install what the tests use, check the tree, run every test"
 	@echo "make test-slow  the same, with the tests that take minutes"
 	@echo "make check      formatting, lints, tidy, spelling, licences"
+	@echo "make docs       the manual as a book"
 	@echo "make bench      measure, and append to bench/history.ndjson"
 	@echo "make setup      only install what the tests use"
 	@echo "make clean      remove everything that was built"
@@ -30,6 +31,9 @@ test-slow: toolchain
 
 check: toolchain
 	@cargo xtask check
+
+docs: toolchain
+	@cargo xtask docs
 
 bench: toolchain
 	@cargo xtask bench

@@ -12,6 +12,7 @@ mod check;
 mod chore;
 mod clippy;
 mod deny;
+mod docs;
 mod finding;
 mod format;
 mod fuzz;
@@ -57,6 +58,7 @@ const CHORES: &[Entry] = &[
         "change the code in small ways: does a test notice? Of all crates that must, or those named",
         mutants::chore,
     ),
+    ("docs", "the manual as a book, target/book/html; builds mdbook where there is none", docs::chore),
     ("bench", "measure, and append to bench/history.ndjson", bench::chore),
 ];
 

@@ -383,6 +383,62 @@ fn a_region_is_small_below_the_memory_of_a_virtual_machine_and_only_on_a_disk() 
     assert_eq!(small_region::of(below, &metal, &disk), None);
 }
 
+/// One of each variant.
+fn all() -> Vec<Caveat> {
+    let bytes = Bytes(1);
+    let at = Nanos(1);
+    vec![
+        Caveat::UnwrittenExtents { unwritten: bytes, region: bytes },
+        Caveat::CachedReads { asked: bytes, device: bytes },
+        Caveat::BufferedWrites { asked: bytes, device: bytes },
+        Caveat::CompressibleData { storage: String::new() },
+        Caveat::DepthBelowAsked { asked: 2.0, achieved: 1.0, reason: String::new() },
+        Caveat::LoadNotFull { in_flight: 2.0, little: 1.0, residual: 0.5, full: 0.0 },
+        Caveat::GeneratorBound { busy: 1.0 },
+        Caveat::Punted { workers: 1, cpu_share: 0.5 },
+        Caveat::DeviceCountDiffers { device: String::new(), ours: 1, theirs: 2, what: String::new() },
+        Caveat::ForeignIo { device: String::new(), bytes, share: 0.5 },
+        Caveat::Steal { share: 0.5 },
+        Caveat::ForeignCpu { share: 0.5 },
+        Caveat::RateStep { at, before: 1.0, after: 2.0 },
+        Caveat::Cliff { at, before: 2.0, after: 1.0 },
+        Caveat::Slope { per_minute: 0.1 },
+        Caveat::Unstable { relative: 0.5 },
+        Caveat::Drift { low: 1.0, high: 2.0, runs: 3 },
+        Caveat::FewSamples { percentile: 99.0, samples: 1, needed: 2 },
+        Caveat::ClockNotInvariant { source: String::new() },
+        Caveat::CacheBelow { claim: String::new(), latency: at },
+        Caveat::SmallRegion { region: bytes, memory: bytes },
+        Caveat::Failed { count: 1, message: String::new() },
+        Caveat::Interrupted { after: at, asked: None },
+        Caveat::Stall { at, longest: at, waiting: at },
+        Caveat::RateMissed { asked: 2.0, achieved: 1.0 },
+        Caveat::IoLimit { line: String::new() },
+        Caveat::NoDeviceCount { reason: String::new() },
+        Caveat::Traced { ns_per_io: 1.0, share: 0.5 },
+        Caveat::EventsLost { lost: 1, seen: 2 },
+        Caveat::Unmatched { unmatched: 1, ios: 2 },
+        Caveat::Unclassified { share: 0.5 },
+        Caveat::InexactClocks { how: String::new() },
+        Caveat::Simulated { device: String::new(), sourced: 1, fitted: 2, assumed: 3 },
+        Caveat::TraceLeap { line: 1, after: at },
+        Caveat::NotSimulated { what: String::new() },
+        Caveat::Lab { device: String::new(), kernel: String::new(), clock: String::new() },
+        Caveat::StateByFormula { how: String::new() },
+        Caveat::NotLinear { residual: 0.5, bend: 2.0 },
+        Caveat::CostOverlapped { callers: 8, times: 4.0 },
+    ]
+}
+
+#[test]
+fn each_caveat_finds_its_row() {
+    for caveat in all() {
+        let json = serde_json::to_value(&caveat).expect("plain data");
+        assert_eq!(json["kind"], find(&caveat).0.kind);
+        assert!(says(&caveat).ends_with('.'), "{}", says(&caveat));
+    }
+}
+
 /// `RateStep` as JSON names it.
 fn snake(name: &str) -> String {
     let word = |letter: char| {

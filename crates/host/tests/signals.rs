@@ -11,17 +11,17 @@ use iostack_model::Bytes;
 const DIRECTORY: &str = "IOSTACK_TEST_DIRECTORY";
 
 /// A directory for one test.
-struct Place(PathBuf);
+struct Room(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl Room {
+    fn new(name: &str) -> Room {
         let path = std::env::temp_dir().join(format!("iostack-signals-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("the temporary directory is writable");
-        Place(path)
+        Room(path)
     }
 }
 
-impl Drop for Place {
+impl Drop for Room {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -82,7 +82,7 @@ fn send(run: &Child, signal: &str) {
 
 #[test]
 fn the_first_signal_lets_a_run_end_by_itself() {
-    let place = Place::new("first");
+    let place = Room::new("first");
     let (mut run, mut output) = start(&place.0, true);
     send(&run, "INT");
     wait_for(&mut output, "stopping");
@@ -94,7 +94,7 @@ fn the_first_signal_lets_a_run_end_by_itself() {
 
 #[test]
 fn the_second_signal_ends_a_run_and_still_removes_its_files() {
-    let place = Place::new("second");
+    let place = Room::new("second");
     let (mut run, mut output) = start(&place.0, false);
     send(&run, "TERM");
     wait_for(&mut output, "stopping");
@@ -106,7 +106,7 @@ fn the_second_signal_ends_a_run_and_still_removes_its_files() {
 
 #[test]
 fn what_kill_9_leaves_the_next_run_sweeps() {
-    let place = Place::new("kill");
+    let place = Room::new("kill");
     let (mut run, _output) = start(&place.0, false);
     assert!(sweep(&place.0).is_empty(), "a living run keeps its file");
     run.kill().expect("it runs");
@@ -118,7 +118,7 @@ fn what_kill_9_leaves_the_next_run_sweeps() {
 
 #[test]
 fn an_ignored_hangup_stays_ignored() {
-    let place = Place::new("nohup");
+    let place = Room::new("nohup");
     let program = std::env::current_exe().expect("this test's own program");
     let script = "trap '' HUP; exec \"$0\" --exact the_run_that_is_ended --nocapture --ignored";
     let mut command = Command::new("sh");

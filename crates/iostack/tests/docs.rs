@@ -1,113 +1,82 @@
-//! The reference pages say what the program does: generated from it, or compared with it.
+//! The reference pages say what the program does: they end with what it prints, and are written anew by
+//! `IOSTACK_PAGES=overwrite cargo test --package iostack --test docs`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use iostack_model::{Bytes, Caveat, Nanos};
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
 
 fn page(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    let path = path(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-#[test]
-fn the_page_of_options_is_what_the_program_prints() {
-    let output = Command::new(env!("CARGO_BIN_EXE_iostack")).args(["options", "--markdown"]).output();
-    let printed = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
-    assert!(printed.lines().count() > 100, "{printed}");
-    let table = page("options.md");
-    assert!(
-        table.ends_with(&printed),
-        "docs/options.md is out of date: keep its first lines and append `iostack options --markdown`"
-    );
+fn printed(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_iostack")).args(arguments).env("COLUMNS", "80").output();
+    let text = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
+    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-#[test]
-fn the_page_of_devices_ends_with_what_the_program_prints() {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_iostack")).args(["sim", "keys", "--markdown", "--drives"]).output();
-    let printed = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
-    assert!(printed.lines().count() > 100, "{printed}");
-    assert!(
-        page("devices.md").ends_with(&printed),
-        "docs/devices.md is out of date: keep all before its first table of keys and append `iostack sim keys --markdown --drives`"
-    );
-}
-
-#[test]
-fn the_page_of_platforms_ends_with_what_the_program_prints() {
-    let output = Command::new(env!("CARGO_BIN_EXE_iostack"))
-        .args(["sim", "keys", "--markdown", "--platforms"])
-        .output();
-    let printed = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
-    assert!(printed.lines().count() > 40, "{printed}");
-    assert!(
-        page("platforms.md").ends_with(&printed),
-        "docs/platforms.md is out of date: keep all before its first table of keys and append `iostack sim keys --markdown \
-         --platforms`"
-    );
-}
-
-/// One of each variant.
-fn all() -> Vec<Caveat> {
-    let bytes = Bytes(1);
-    let at = Nanos(1);
-    vec![
-        Caveat::UnwrittenExtents { unwritten: bytes, region: bytes },
-        Caveat::CachedReads { asked: bytes, device: bytes },
-        Caveat::BufferedWrites { asked: bytes, device: bytes },
-        Caveat::CompressibleData { storage: String::new() },
-        Caveat::DepthBelowAsked { asked: 2.0, achieved: 1.0, reason: String::new() },
-        Caveat::LoadNotFull { in_flight: 2.0, little: 1.0, residual: 0.5, full: 0.0 },
-        Caveat::GeneratorBound { busy: 1.0 },
-        Caveat::Punted { workers: 1, cpu_share: 0.5 },
-        Caveat::DeviceCountDiffers { device: String::new(), ours: 1, theirs: 2, what: String::new() },
-        Caveat::ForeignIo { device: String::new(), bytes, share: 0.5 },
-        Caveat::Steal { share: 0.5 },
-        Caveat::ForeignCpu { share: 0.5 },
-        Caveat::RateStep { at, before: 1.0, after: 2.0 },
-        Caveat::Cliff { at, before: 2.0, after: 1.0 },
-        Caveat::Slope { per_minute: 0.1 },
-        Caveat::Unstable { relative: 0.5 },
-        Caveat::Drift { low: 1.0, high: 2.0, runs: 3 },
-        Caveat::FewSamples { percentile: 99.0, samples: 1, needed: 2 },
-        Caveat::ClockNotInvariant { source: String::new() },
-        Caveat::CacheBelow { claim: String::new(), latency: at },
-        Caveat::SmallRegion { region: bytes, memory: bytes },
-        Caveat::Failed { count: 1, message: String::new() },
-        Caveat::Interrupted { after: at, asked: None },
-        Caveat::Stall { at, longest: at, waiting: at },
-        Caveat::RateMissed { asked: 2.0, achieved: 1.0 },
-        Caveat::IoLimit { line: String::new() },
-        Caveat::NoDeviceCount { reason: String::new() },
-        Caveat::Traced { ns_per_io: 1.0, share: 0.5 },
-        Caveat::EventsLost { lost: 1, seen: 2 },
-        Caveat::Unmatched { unmatched: 1, ios: 2 },
-        Caveat::Unclassified { share: 0.5 },
-        Caveat::InexactClocks { how: String::new() },
-        Caveat::Simulated { device: String::new(), sourced: 1, fitted: 2, assumed: 3 },
-        Caveat::TraceLeap { line: 1, after: at },
-        Caveat::NotSimulated { what: String::new() },
-        Caveat::Lab { device: String::new(), kernel: String::new(), clock: String::new() },
-        Caveat::StateByFormula { how: String::new() },
-        Caveat::NotLinear { residual: 0.5, bend: 2.0 },
-        Caveat::CostOverlapped { callers: 8, times: 4.0 },
-    ]
-}
-
-#[test]
-fn every_caveat_has_its_line_in_the_docs_and_no_line_is_of_none() {
-    let page = page("caveats.md");
-    let kinds: Vec<String> = all()
-        .iter()
-        .map(|caveat| {
-            serde_json::to_value(caveat).expect("plain data")["kind"].as_str().expect("tagged").to_owned()
-        })
-        .collect();
-    for kind in &kinds {
-        assert!(page.contains(&format!("| `{kind}` |")), "docs/caveats.md does not explain `{kind}`");
+/// The page ends with `made`, from its first line on.
+fn ends_with(name: &str, made: &str) {
+    let text = page(name);
+    if text.ends_with(made) {
+        return;
     }
-    assert_eq!(page.lines().filter(|line| line.starts_with("| `")).count(), kinds.len());
+    let first = made.lines().next().expect("something was printed");
+    let kept = text.split_once(first).unwrap_or_else(|| panic!("docs/{name} has no line `{first}`")).0;
+    if std::env::var_os("IOSTACK_PAGES").is_some_and(|wish| wish == "overwrite") {
+        std::fs::write(path(name), kept.to_owned() + made).expect("the manual can be written");
+    }
+    panic!("docs/{name} is not what the program says; IOSTACK_PAGES=overwrite writes it");
+}
+
+#[test]
+fn pages_of_tables_end_with_what_the_program_prints() {
+    let pages: [(&str, &[&str], usize); 3] = [
+        ("options.md", &["options", "--markdown"], 100),
+        ("devices.md", &["sim", "keys", "--markdown", "--drives"], 100),
+        ("platforms.md", &["sim", "keys", "--markdown", "--platforms"], 40),
+    ];
+    for (name, arguments, lines) in pages {
+        let made = printed(arguments);
+        assert!(made.lines().count() > lines, "{name}: {made}");
+        ends_with(name, &made);
+    }
+}
+
+/// The names in the list of commands that a help prints.
+fn commands(help: &str) -> Vec<&str> {
+    let list =
+        help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    let named = list.lines().filter(|line| !line.starts_with("   ") && !line.starts_with("  help"));
+    named.filter_map(|line| line.split_whitespace().next()).collect()
+}
+
+/// Where the options of a job begin.
+const OPTIONS: &str = "\nWhat is asked:\n";
+
+/// The help of a command, and of those below it. The options of a job are told once.
+fn helps(of: &[&str]) -> String {
+    let help = printed(&[of, &["--help"]].concat());
+    let name = [&["iostack"], of].concat().join(" ");
+    let told = match help.split_once(OPTIONS) {
+        Some((before, _)) if of != ["run"] => {
+            format!("{before}{OPTIONS}  The options of `iostack run`, above.")
+        }
+        _ => help.clone(),
+    };
+    let below: String = commands(&help).into_iter().map(|one| helps(&[of, &[one]].concat())).collect();
+    format!("## {name}\n\n```text\n{}\n```\n\n{below}", told.trim_end())
+}
+
+#[test]
+fn the_page_of_commands_is_their_help() {
+    let all = helps(&[]);
+    assert!(all.matches("## iostack").count() > 20, "{all}");
+    ends_with("commands.md", &(all.trim_end().to_owned() + "\n"));
 }
 
 #[test]
@@ -129,11 +98,7 @@ fn every_page_is_on_one_shelf() {
 fn the_readme_fits_and_names_every_command() {
     let readme = page("../README.md");
     assert!(readme.lines().count() <= 120, "README.md: {} lines", readme.lines().count());
-    let output = Command::new(env!("CARGO_BIN_EXE_iostack")).arg("--help").output();
-    let help = String::from_utf8(output.expect("the binary was built").stdout).expect("UTF-8");
-    let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list");
-    for line in list.lines().filter(|line| !line.starts_with("   ") && !line.starts_with("  help")) {
-        let name = line.split_whitespace().next().expect("a name");
+    for name in commands(&printed(&["--help"])) {
         assert!(
             readme.contains(&format!("`iostack {name}")) || readme.contains(&format!("`sudo iostack {name}")),
             "README.md: no row of its table has `iostack {name}`"

@@ -85,12 +85,12 @@ const LAB: Subject = Subject {
 };
 
 /// What came of a property: why it does not hold, or a doubt that says so first.
-type Verdict = Result<Option<Caveat>, String>;
+type Holds = Result<Option<Caveat>, String>;
 
-const HOLDS: Verdict = Ok(None);
+const HOLDS: Holds = Ok(None);
 
 /// A property of the outcomes of [`ASKED`].
-type Figure = fn(&Subject, &[Outcome]) -> Verdict;
+type Figure = fn(&Subject, &[Outcome]) -> Holds;
 
 /// A property of a command.
 type Deed = fn(&Try<'_>) -> Result<(), Refused>;
@@ -124,12 +124,12 @@ fn of<'a>(outcomes: &'a [Outcome], name: &str) -> &'a Outcome {
     outcomes.iter().find(|outcome| outcome.job.name == name).expect("each job was asked")
 }
 
-fn hold(holds: bool, said: String) -> Verdict {
+fn hold(holds: bool, said: String) -> Holds {
     if holds { HOLDS } else { Err(said) }
 }
 
 /// Beyond `holds`, only a doubt that says so will do.
-fn hold_or(holds: bool, outcome: &Outcome, doubt: fn(&Caveat) -> bool, said: String) -> Verdict {
+fn hold_or(holds: bool, outcome: &Outcome, doubt: fn(&Caveat) -> bool, said: String) -> Holds {
     match outcome.caveats.iter().find(|caveat| doubt(caveat)) {
         _ if holds => HOLDS,
         Some(caveat) => Ok(Some(caveat.clone())),
@@ -143,19 +143,19 @@ fn is_share(part: u64, all: u64, share: f64) -> bool {
     (part as f64 - all as f64 * share).abs() <= 4.0 * deviation
 }
 
-fn counted(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn counted(_: &Subject, outcomes: &[Outcome]) -> Holds {
     let one = of(outcomes, "counted");
     let (reads, bytes) = (one.read.latency.count, one.bytes().0);
     hold((reads, one.ios(), bytes) == (97, 97, 97 * 4096), format!("{reads} reads, {bytes} bytes"))
 }
 
-fn mixed(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn mixed(_: &Subject, outcomes: &[Outcome]) -> Holds {
     let one = of(outcomes, "mixed");
     let reads = one.read.latency.count;
     hold(one.ios() == 2000 && is_share(reads, 2000, 0.7), format!("{reads} reads of {}", one.ios()))
 }
 
-fn sized(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn sized(_: &Subject, outcomes: &[Outcome]) -> Holds {
     let one = of(outcomes, "sized");
     let beyond = one.bytes().0 - one.ios() * 4096;
     let (large, rest) = (beyond / (60 << 10), beyond % (60 << 10));
@@ -163,7 +163,7 @@ fn sized(_: &Subject, outcomes: &[Outcome]) -> Verdict {
     hold(holds, format!("{large} large blocks of {}, {rest} bytes beside them", one.ios()))
 }
 
-fn paced(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn paced(_: &Subject, outcomes: &[Outcome]) -> Holds {
     let one = of(outcomes, "paced");
     let rate = one.rate();
     let missed = |caveat: &Caveat| matches!(caveat, Caveat::RateMissed { .. });
@@ -171,12 +171,12 @@ fn paced(_: &Subject, outcomes: &[Outcome]) -> Verdict {
     hold(one.ios() == 500 && rate <= 1100.0, format!("{} I/Os, {rate} a second", one.ios())).map(|_| held)
 }
 
-fn thinking(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn thinking(_: &Subject, outcomes: &[Outcome]) -> Holds {
     let one = of(outcomes, "thinking");
     hold(one.ios() == 97 && one.elapsed.0 >= 96 * 2_000_000, format!("97 I/Os took {}", one.elapsed))
 }
 
-fn deep(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn deep(_: &Subject, outcomes: &[Outcome]) -> Holds {
     let one = of(outcomes, "deep");
     let (asked, achieved) = (8.0, one.depth_achieved);
     let latency = one.latency();
@@ -188,13 +188,13 @@ fn deep(_: &Subject, outcomes: &[Outcome]) -> Verdict {
     hold_or(holds, one, below, format!("depth {achieved} of {asked}"))
 }
 
-fn proven(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn proven(_: &Subject, outcomes: &[Outcome]) -> Holds {
     let one = of(outcomes, "proven");
     let found = (one.write.latency.count, one.verified, one.failures.len());
     hold(found == (500, 500, 0), format!("writes, verified, failures: {found:?}"))
 }
 
-fn in_order(subject: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn in_order(subject: &Subject, outcomes: &[Outcome]) -> Holds {
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.job.name.as_str()).collect();
     let asked = ["counted", "mixed", "sized", "paced", "thinking", "deep", "proven"];
     // Milliseconds are cut off, on both sides. Virtual time has no date.
@@ -206,13 +206,13 @@ fn in_order(subject: &Subject, outcomes: &[Outcome]) -> Verdict {
     hold(names == asked && apart, format!("{names:?}, one after the other: {apart}"))
 }
 
-fn in_series(_: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn in_series(_: &Subject, outcomes: &[Outcome]) -> Holds {
     let series = |one: &Outcome| one.series.iter().flat_map(|slice| slice.ios).sum::<u64>();
     let lost = outcomes.iter().find(|one| series(one) != one.ios() || one.interrupted);
     lost.map_or(HOLDS, |one| Err(format!("{}: {} of {} I/Os", one.job.name, series(one), one.ios())))
 }
 
-fn named(subject: &Subject, outcomes: &[Outcome]) -> Verdict {
+fn named(subject: &Subject, outcomes: &[Outcome]) -> Holds {
     let name = outcomes[0].target.to_string();
     hold(outcomes.iter().all(|one| one.target.to_string().starts_with(subject.named)), name)
 }

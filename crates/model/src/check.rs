@@ -45,7 +45,7 @@ pub struct Check {
 
 impl Check {
     /// The step called `id`.
-    pub fn step(&self, id: &str) -> Option<&Step> {
+    pub fn step(&self, id: StepKind) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == id)
     }
 }
@@ -61,12 +61,62 @@ pub struct Scratch {
     pub fill: Nanos,
 }
 
+/// The questions of a check. Where [`Cell`]s and verdicts come from is found by these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// One I/O alone.
+    Latency,
+    /// What happens inside, at depth 1 and 32.
+    Places,
+    /// Throughput over queue depth.
+    Depth,
+    /// The figures people compare.
+    Cells,
+    /// Throughput over request size.
+    Size,
+    /// Direct, buffered, the raw device.
+    Paths,
+    /// Throughput over threads.
+    Threads,
+    /// Throughput and CPU cost of each engine.
+    Engines,
+    /// Durable writes.
+    Sync,
+    /// Throughput of each I/O scheduler.
+    Schedulers,
+    /// Does the write rate last?
+    Sustained,
+    /// One that this version does not know: the file is a later one's.
+    #[serde(other)]
+    Other,
+}
+
+impl StepKind {
+    /// Stable short name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StepKind::Latency => "latency",
+            StepKind::Places => "places",
+            StepKind::Depth => "depth",
+            StepKind::Cells => "cells",
+            StepKind::Size => "size",
+            StepKind::Paths => "paths",
+            StepKind::Threads => "threads",
+            StepKind::Engines => "engines",
+            StepKind::Sync => "sync",
+            StepKind::Schedulers => "schedulers",
+            StepKind::Sustained => "sustained",
+            StepKind::Other => "other",
+        }
+    }
+}
+
 /// One question of the check and its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Stable short name: `latency`, `depth`, `size`, `paths`, `threads`, `engines`, `sync`, `sustained`,
-    /// `schedulers`, `cells`.
-    pub id: String,
+    /// Which it is.
+    pub id: StepKind,
     /// The question in words.
     pub title: String,
     /// Why it was skipped or cut short, or what to know when reading it.

@@ -10,10 +10,10 @@
 
 use iostack_model::{Caveat, Interval, Machine, Outcome};
 
-use crate::Verdict;
+use crate::Judgement;
 use crate::conditions::{Difference, differences};
 use crate::figures::{Figure, directions, figures};
-use crate::verdict::{Aim, Change};
+use crate::judgement::{Aim, Change};
 use crate::wording;
 
 /// Two outcomes side by side.
@@ -56,7 +56,7 @@ pub struct ComparisonRow {
     /// to know.
     pub confidence: f64,
     /// What it means for the second.
-    pub verdict: Verdict,
+    pub verdict: Judgement,
 }
 
 /// Compares `b` against `a`; the machines are those they ran on.
@@ -144,7 +144,7 @@ fn correct(judged: &mut [(ComparisonRow, Change)]) {
         judged.iter_mut().map(|(row, _)| row).filter(|row| row.verdict.differs()).collect();
     differing.sort_by(|x, y| y.confidence.total_cmp(&x.confidence));
     let sure = differing.iter().zip(0..).take_while(|&(row, before)| stands_out(row, rows - before)).count();
-    differing.into_iter().skip(sure).for_each(|row| row.verdict = Verdict::Unclear);
+    differing.into_iter().skip(sure).for_each(|row| row.verdict = Judgement::Unclear);
 }
 
 /// With this many rows, one of them differs at 95 % by chance; a row stands out when it would not (Bonferroni).
@@ -257,17 +257,17 @@ pub(crate) mod tests {
     fn a_faster_run_is_faster_by_its_factor() {
         let told = compared(&outcome(1, 3_000.0), &outcome(2, 3_600.0));
         let iops = row(&told, "IOPS");
-        assert!(told.differs && iops.verdict == Verdict::Better, "{iops:?}");
+        assert!(told.differs && iops.verdict == Judgement::Better, "{iops:?}");
         assert!(iops.change_percent_low < 20.0 && iops.change_percent_high > 20.0, "{iops:?}");
         assert!(
             told.verdict.starts_with("B was ")
                 && told.verdict.contains(" % faster in these two runs (95 % interval ")
         );
-        assert_eq!(row(&told, "mean latency").verdict, Verdict::Better);
-        assert_eq!(row(&told, "CPU per I/O").verdict, Verdict::Better);
+        assert_eq!(row(&told, "mean latency").verdict, Judgement::Better);
+        assert_eq!(row(&told, "CPU per I/O").verdict, Judgement::Better);
         let back = compared(&outcome(2, 3_600.0), &outcome(1, 3_000.0));
         assert!(back.verdict.contains(" % slower in these two runs (95 % interval "), "{}", back.verdict);
-        assert_eq!(row(&back, "p99 latency").verdict, Verdict::Worse);
+        assert_eq!(row(&back, "p99 latency").verdict, Judgement::Worse);
     }
 
     #[test]
@@ -294,12 +294,12 @@ pub(crate) mod tests {
         let change = Change::between(Interval::exact(1.0), Interval::exact(1.0), Aim::Higher);
         let verdicts = |confidences: [f64; 3]| {
             let mut judged: Vec<_> =
-                confidences.iter().map(|&share| (row(share, Verdict::Worse), change)).collect();
-            judged.push((row(1.0, Verdict::Same), change));
+                confidences.iter().map(|&share| (row(share, Judgement::Worse), change)).collect();
+            judged.push((row(1.0, Judgement::Same), change));
             correct(&mut judged);
             judged
                 .iter()
-                .filter(|(row, _)| row.verdict == Verdict::Worse)
+                .filter(|(row, _)| row.verdict == Judgement::Worse)
                 .map(|(row, _)| row.confidence)
                 .collect::<Vec<_>>()
         };
@@ -334,7 +334,7 @@ pub(crate) mod tests {
         b.series.truncate(1);
         let told = compared(&a, &b);
         assert!(told.verdict.contains("too short"), "{}", told.verdict);
-        assert_eq!((row(&told, "IOPS").verdict, row(&told, "IOPS").confidence), (Verdict::Unclear, 0.0));
+        assert_eq!((row(&told, "IOPS").verdict, row(&told, "IOPS").confidence), (Judgement::Unclear, 0.0));
     }
 
     #[test]
@@ -370,7 +370,7 @@ pub(crate) mod tests {
         };
         let told = compared(&paced(outcome(1, 3_000.0)), &paced(outcome(2, 4_000.0)));
         assert!(told.verdict.contains("% faster in mean latency"), "{}", told.verdict);
-        assert_eq!(row(&told, "depth").verdict, Verdict::Same);
+        assert_eq!(row(&told, "depth").verdict, Judgement::Same);
     }
 
     #[test]

@@ -12,8 +12,8 @@
 use iostack_model::{Bins, Direction, Flow, Interval, IntervalFlow, Nanos, Outcome};
 
 use crate::interval::{rate_interval, whole};
+use crate::judgement::Aim;
 use crate::quantile::{quantile_interval, samples_needed};
-use crate::verdict::Aim;
 
 /// One figure of one outcome.
 pub(crate) struct Figure {

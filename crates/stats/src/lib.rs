@@ -22,6 +22,7 @@ mod distribution;
 mod doubts;
 mod figures;
 mod interval;
+mod judgement;
 mod knee;
 mod quantile;
 mod random;
@@ -30,7 +31,6 @@ mod recorder;
 mod sample;
 mod segment;
 mod series;
-mod verdict;
 mod wording;
 
 pub use ab::{
@@ -43,8 +43,8 @@ pub use conditions::Difference;
 pub use difference::{difference, paired_difference};
 pub use doubts::doubts_of_series;
 pub use interval::{rate_interval, series_interval};
+pub use judgement::Judgement;
 pub use knee::knee;
 pub use quantile::{quantile_interval, samples_needed, supported_percentiles};
 pub use recorder::Recorder;
 pub use series::{SERIES_MOST, halve_series};
-pub use verdict::Verdict;

@@ -2,7 +2,7 @@
 
 use crate::compare::ComparisonRow;
 use crate::conditions::Difference;
-use crate::verdict::{Change, Verdict};
+use crate::judgement::{Change, Judgement};
 
 /// What two runs cannot know.
 pub(crate) const DRIFT: &str = "One run of each cannot exclude that the machine drifted between the two; `iostack ab` runs them in turns, to know.";
@@ -21,19 +21,19 @@ pub(crate) fn answer(headline: Option<&(ComparisonRow, Change)>, name: &str) -> 
     let subject = if name == "IOPS" { String::new() } else { format!(" in {name}") };
     let (low, high) = ends(change);
     match row.verdict {
-        Verdict::Better | Verdict::Worse => {
+        Judgement::Better | Judgement::Worse => {
             format!("B was {by} % {word}{subject} in these two runs (95 % interval {low}..{high} %).")
         }
-        Verdict::Same if change.low > 0.0 || change.high < 0.0 => {
+        Judgement::Same if change.low > 0.0 || change.high < 0.0 => {
             format!("B was {by} % {word}{subject}, too little to matter (95 % interval {low}..{high} %).")
         }
-        Verdict::Unclear if change.low > 0.0 || change.high < 0.0 => {
+        Judgement::Unclear if change.low > 0.0 || change.high < 0.0 => {
             format!(
                 "B was {by} % {word}{subject} in these two runs, which may be chance: of so many figures compared at once, \
                  one often is."
             )
         }
-        Verdict::Same | Verdict::Unclear => {
+        Judgement::Same | Judgement::Unclear => {
             let shown = percent(change.smallest_shown());
             format!("No difference in {name} can be shown; a difference of {shown} % would have been.")
         }

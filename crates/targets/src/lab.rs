@@ -146,7 +146,7 @@ impl Target for LabTarget {
             request.accelerator = Accelerator::Kvm;
             request.processors = 2;
         }
-        let steps = vec![Step { settings: Vec::new(), jobs: jobs.to_vec() }];
+        let steps = vec![Round { settings: Vec::new(), jobs: jobs.to_vec() }];
         let mut files = travel(&lab, &request, steps, wanted, audience)?;
         files.pop().context("the guest ended without an outcome")
     }
@@ -155,13 +155,13 @@ impl Target for LabTarget {
 /// What travels to the far side.
 #[derive(Serialize, Deserialize)]
 struct Order {
-    steps: Vec<Step>,
+    steps: Vec<Round>,
     wanted: Wanted,
 }
 
 /// Jobs, after these settings of the device: path below `/sys/block/DISK`, value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct Round {
     /// What is set before, each a name and its value.
     pub settings: Vec<(String, String)>,
     /// What is run then.
@@ -172,7 +172,7 @@ pub struct Step {
 pub fn execute_steps(
     device: &str,
     set: &[String],
-    steps: Vec<Step>,
+    steps: Vec<Round>,
     audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
     let flags = LabFlags { time_limit: Some(STEPS_LIMIT_SECONDS), ..LabFlags::default() };
@@ -189,7 +189,7 @@ pub fn execute_steps(
 fn travel(
     lab: &Lab<'_>,
     request: &Request,
-    steps: Vec<Step>,
+    steps: Vec<Round>,
     wanted: Wanted,
     audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
@@ -242,7 +242,7 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
     // All there is in the guest was made for this.
     let flags = TargetFlags::default();
     let options = Options { flags: &flags, destroy_data: true, rules: None, held: AllHeld::default() };
-    for Step { settings, jobs } in order.steps {
+    for Round { settings, jobs } in order.steps {
         for (path, text) in settings {
             let path = format!("/sys/block/{}/{path}", ready.disk);
             std::fs::write(&path, &text)

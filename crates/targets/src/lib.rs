@@ -11,7 +11,7 @@ pub mod left;
 pub mod merging;
 pub(crate) mod path;
 pub mod simulated;
-pub mod trace;
+pub mod tracing;
 
 use std::cell::RefCell;
 use std::ffi::OsStr;

@@ -17,7 +17,7 @@ use iostack_model::{
 use crate::files::{self, Ground};
 use crate::gather;
 use crate::left;
-use crate::trace::Trace;
+use crate::tracing::Tracing;
 use crate::{AllHeld, Options};
 
 /// Programs are simulated with the time they compute.
@@ -151,7 +151,7 @@ impl Prepared for Laid<'_> {
             return Ok(iostack_engine::run(&works, &control)?);
         };
         let ladder = self.target.ladder.get_or_init(iostack_attribute::ladder::probe);
-        let trace = Trace::attach(wanted, self.target.rules, &first.storage, ladder)?;
+        let trace = Tracing::attach(wanted, self.target.rules, &first.storage, ladder)?;
         let observer = trace.observer();
         let mut outcomes = iostack_engine::run(&works, &Control { observer: Some(&observer), ..control })?;
         trace.finish(&mut outcomes);

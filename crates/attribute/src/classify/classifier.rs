@@ -45,7 +45,7 @@ pub enum Route {
 
 /// What a stack is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Classified {
     /// Whose work.
     pub layer: LayerId,
     /// What sort of work.
@@ -134,15 +134,15 @@ impl Classifier {
 
     /// Classifies one sample. `stack` is leaf first and holds kernel addresses only; `user` says that the sample was
     /// taken outside the kernel (an empty stack says so too).
-    pub fn classify(&mut self, stack: &[u64], user: bool) -> Verdict {
+    pub fn classify(&mut self, stack: &[u64], user: bool) -> Classified {
         self.classify_many(stack, user, 1)
     }
 
     /// Classifies `count` samples of one stack.
-    pub fn classify_many(&mut self, stack: &[u64], user: bool, count: u64) -> Verdict {
+    pub fn classify_many(&mut self, stack: &[u64], user: bool, count: u64) -> Classified {
         if user || stack.is_empty() {
             let layer = self.rules.user();
-            return Verdict { layer, kind: KindId::CODE, inferred: false, io: false, frames: Vec::new() };
+            return Classified { layer, kind: KindId::CODE, inferred: false, io: false, frames: Vec::new() };
         }
         // An address that no symbol holds is left out, unless it is the leaf, which is then unknown.
         let leaf = self.find(stack[0]);
@@ -155,7 +155,7 @@ impl Classifier {
         verdict
     }
 
-    fn judge_stack(&mut self, leaf: Option<SymbolId>, frames: Vec<SymbolId>) -> Verdict {
+    fn judge_stack(&mut self, leaf: Option<SymbolId>, frames: Vec<SymbolId>) -> Classified {
         let io = frames.iter().any(|&frame| self.is_io(frame));
         let mut kind = leaf.and_then(|leaf| self.judge(leaf).kind).unwrap_or(KindId::CODE);
         let mut layer = None;
@@ -181,7 +181,7 @@ impl Classifier {
         if inferred && kind == KindId::CODE {
             kind = KindId::INFERRED;
         }
-        Verdict { layer, kind, inferred, io, frames }
+        Classified { layer, kind, inferred, io, frames }
     }
 
     /// The layer of each of a verdict's frames, leaf first: a frame without one of its own has that of its caller.
@@ -240,13 +240,13 @@ impl Classifier {
 
     /// The function whose layer a verdict took, and whether its name rule and its path rule disagree; `None` where not
     /// both speak.
-    pub fn disagreement(&mut self, verdict: &Verdict) -> Option<(SymbolId, bool)> {
+    pub fn disagreement(&mut self, verdict: &Classified) -> Option<(SymbolId, bool)> {
         let owned = |judged: Judged| matches!(judged.owner, Some(Owner::Layer(_)));
         let decider = verdict.frames.iter().copied().find(|&frame| owned(self.judge(frame)))?;
         self.judge(decider).disagrees.map(|disagrees| (decider, disagrees))
     }
 
-    fn count(&mut self, verdict: &Verdict, count: u64) {
+    fn count(&mut self, verdict: &Classified, count: u64) {
         let disagrees = self.disagreement(verdict).map(|(_, disagrees)| disagrees);
         self.tally.add(verdict, &self.rules, disagrees, count);
     }
@@ -310,7 +310,7 @@ impl Classifier {
 }
 
 impl Tally {
-    fn add(&mut self, verdict: &Verdict, rules: &Rules, disagrees: Option<bool>, count: u64) {
+    fn add(&mut self, verdict: &Classified, rules: &Rules, disagrees: Option<bool>, count: u64) {
         self.kernel += count;
         self.unclassified += if verdict.layer == rules.unclassified() { count } else { 0 };
         self.inferred += if verdict.inferred { count } else { 0 };

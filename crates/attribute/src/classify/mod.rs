@@ -6,7 +6,7 @@
 //!                           FunctionTable ► [path] ───┤
 //!                           Neighbours ───► [path] ───┤
 //!                           addresses ────► [path] ───┘   (exact counts only)
-//!   stack ──► Classifier: the leaf gives the kind, the nearest frame that is not transparent the layer ──► Verdict
+//!   stack ──► Classifier: the leaf gives the kind, the nearest frame that is not transparent the layer ──► Classified
 //!   verdicts ──► Profile: rows by layer, by function, by stack
 //! ```
 //!
@@ -20,7 +20,7 @@ mod rules;
 mod symbols;
 mod table;
 
-pub use classifier::{Classifier, Route, Tally, Verdict};
+pub use classifier::{Classified, Classifier, Route, Tally};
 pub use profile::Profile;
 pub use rules::{KindId, LayerId, Rules, RulesError};
 pub use symbols::{Symbol, SymbolId, Symbols, SymbolsError};

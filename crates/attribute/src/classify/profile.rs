@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use iostack_model::{FunctionRow, LayerRow, Nanos, StackRow};
 
-use super::classifier::{Classifier, Verdict};
+use super::classifier::{Classified, Classifier};
 use super::rules::{KindId, LayerId};
 use super::symbols::SymbolId;
 
@@ -34,7 +34,7 @@ impl Profile {
     }
 
     /// Adds `count` samples of a stack to a group; groups are numbered as the caller likes.
-    pub fn add(&mut self, group: usize, verdict: &Verdict, count: u64) {
+    pub fn add(&mut self, group: usize, verdict: &Classified, count: u64) {
         let what = (verdict.layer, verdict.kind);
         *self.layers.entry((group, verdict.layer)).or_default() += count;
         *self.kinds.entry(what).or_default() += count;

@@ -10,7 +10,7 @@ use super::readings::Readings;
 use super::sampler::{Key, Owner, Scope, Store};
 use super::totals::{Snapshot, thread_name};
 use super::{Conditions, Subject};
-use crate::classify::{Classifier, Profile, Rules, Verdict};
+use crate::classify::{Classified, Classifier, Profile, Rules};
 use crate::sys::perf::Source;
 
 /// More stolen time makes every clock doubtful.
@@ -37,7 +37,7 @@ pub(crate) struct Seen {
 pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios_meaning: &str) -> Layers {
     let mut classifier = conditions.classifier.lock().unwrap_or_else(PoisonError::into_inner);
     let keys = seen.store.counts.iter();
-    let verdicts: HashMap<&Key, Verdict> =
+    let verdicts: HashMap<&Key, Classified> =
         keys.map(|(key, &count)| (key, classifier.classify_many(&key.stack, key.user, count))).collect();
     let counts = Counts::of(&seen.store, |key| verdicts[key].io);
     let facts = Facts {
@@ -84,7 +84,7 @@ const GROUP_FAMILY: usize = 2;
 fn counted(
     subject: Subject,
     seen: &Seen,
-    verdicts: &HashMap<&Key, Verdict>,
+    verdicts: &HashMap<&Key, Classified>,
     account: &Account,
     classifier: &Classifier,
 ) -> (Profile, Quality) {

@@ -40,9 +40,9 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Named> {
         Stored::Check(check) => {
             let points = check.steps.into_iter().flat_map(|step| {
                 let id = step.id;
-                step.points
-                    .into_iter()
-                    .map(move |point| (format!("{id}: {}, {}", point.series, point.label), point.outcome))
+                step.points.into_iter().map(move |point| {
+                    (format!("{}: {}, {}", id.name(), point.series, point.label), point.outcome)
+                })
             });
             Ok(Named { machine: check.machine, outcomes: points.collect() })
         }
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Ended> {
         }
     }
     let worse = pairs.iter().any(|(_, comparison)| {
-        comparison.rows.iter().any(|row| row.verdict == iostack_stats::Verdict::Worse)
+        comparison.rows.iter().any(|row| row.verdict == iostack_stats::Judgement::Worse)
     });
     Ok(if args.fail && worse { Ended::FoundProblem } else { Ended::Done })
 }

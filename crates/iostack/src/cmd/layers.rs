@@ -12,7 +12,7 @@ use crate::cmd::run::{self, RunArgs};
 use crate::cmd::stages::has_ended;
 use crate::exit::Ended;
 use crate::talk::Talk;
-use iostack_targets::trace;
+use iostack_targets::tracing;
 
 /// Arguments of `iostack layers`.
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ fn look(
     run::refuse_existing(&args.run)?;
     let runtime = attach::runtime(&args.run, what)?;
     let mut trace =
-        trace::sample(subject, &whole_machine(), &attach::ladder(), args.run.wanted().sample_rate, rules)?;
+        tracing::sample(subject, &whole_machine(), &attach::ladder(), args.run.wanted().sample_rate, rules)?;
     let pid = args.pid;
     let before = pid.and_then(calls);
     attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || pid.is_some_and(has_ended));

@@ -7,7 +7,7 @@ use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
 use crate::talk::Talk;
-use iostack_targets::trace;
+use iostack_targets::tracing;
 
 /// Arguments of `iostack stages`.
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ fn look(args: &StagesArgs, subject: &Subject<'_>, storage: &Storage, what: &str)
     let talk = Talk::new(args.run.quiet);
     run::refuse_existing(&args.run)?;
     let runtime = attach::runtime(&args.run, what)?;
-    let mut trace = trace::follow(subject, storage, &attach::ladder())?;
+    let mut trace = tracing::follow(subject, storage, &attach::ladder())?;
     let pid = args.pid;
     attach::watch(&talk, runtime, &PICTURES, || trace.so_far(), || pid.is_some_and(has_ended));
     let stages = trace.finish();

@@ -55,7 +55,7 @@ fn hold(name: &str) {
         println!("SKIPPED cli page {name}: it requires {missing}");
         return;
     }
-    let place = Place::new(name);
+    let place = Room::new(name);
     for (file, content) in &page.files {
         std::fs::write(place.0.join(file), content).expect("an empty folder takes the files of the page");
     }
@@ -99,13 +99,13 @@ fn is_here(thing: &str) -> bool {
 }
 
 /// An empty folder, gone afterwards.
-struct Place(PathBuf);
+struct Room(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl Room {
+    fn new(name: &str) -> Room {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("cargo made the folder above for tests");
-        Place(path)
+        Room(path)
     }
 
     /// Exit status and both streams of a shell command, as a terminal would show them.
@@ -134,7 +134,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Room {
     fn drop(&mut self) {
         // A leftover under target/ harms nobody, and a panic in drop would hide the test's own.
         let _ = std::fs::remove_dir_all(&self.0);

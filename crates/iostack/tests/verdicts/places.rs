@@ -194,8 +194,40 @@ pub(crate) fn scheduler() -> Result<Place, String> {
     )
 }
 
+/// Fewer places than the disk below works on at once. Where four I/Os fill that disk, it is the limit, and no mistake.
 pub(crate) fn few_tags() -> Result<Place, String> {
+    let four = on_loop("image", &[("scheduler", "none"), ("nr_requests", "4")])?;
+    let few = reads_per_second(&four.target)?;
+    drop(four);
+    let many = reads_per_second(&on_loop("image", &[("scheduler", "none"), ("nr_requests", "128")])?.target)?;
+    if many < few * 1.3 {
+        return Err(format!(
+            "four places are no bottleneck here: {few:.0} IOPS with them, {many:.0} with 128"
+        ));
+    }
     on_loop("image", &[("scheduler", "none"), ("nr_requests", "4")])
+}
+
+/// Random reads at depth 32 of a file in `folder`.
+fn reads_per_second(folder: &str) -> Result<f64, String> {
+    let file = format!("{folder}/probe");
+    let program = env!("CARGO_BIN_EXE_iostack");
+    let what = [
+        "--size",
+        "128m",
+        "--engine",
+        "libaio",
+        "--queue-depth",
+        "32",
+        "--time-based",
+        "true",
+        "--runtime",
+        "2s",
+    ];
+    let command = [&[program, "run", "--on", &file, "--quiet", "--json"], &what[..]].concat();
+    let told: iostack_model::OutcomeFile =
+        serde_json::from_str(&run(&command)?).map_err(|error| error.to_string())?;
+    told.outcomes.first().map(iostack_model::Outcome::rate).ok_or_else(|| "nothing was run".to_owned())
 }
 
 /// A flush of the upper file system waits for a journal in the lower one.

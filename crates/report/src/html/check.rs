@@ -28,7 +28,7 @@ pub(super) fn page(check: &Check) -> String {
     let named = check.steps.iter().flat_map(|step| {
         step.points
             .iter()
-            .map(move |point| (format!("{}: {}", step.id, steps::point_name(point)), &point.outcome))
+            .map(move |point| (format!("{}: {}", step.id.name(), steps::point_name(point)), &point.outcome))
     });
     let title = format!("iostack check of {}", check.target);
     document(&title, &header, &sections, &sheet, &raw::outcomes(named))

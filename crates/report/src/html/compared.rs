@@ -2,7 +2,7 @@
 //!
 //! Steps whose points are alternatives become tables of bars: throughput beside CPU cost. Start reading at [`bars`].
 
-use iostack_model::{Interval, Outcome, Point};
+use iostack_model::{Interval, Outcome, Point, StepKind};
 
 use super::bars::{Bar, Bars, Column, Row};
 use super::figures::{bandwidth, iops, quantile};
@@ -73,7 +73,7 @@ fn bars(
     sheet: &mut Sheet,
 ) -> String {
     let points = &drawn.step.points;
-    let by_engine = drawn.step.id == "engines";
+    let by_engine = drawn.step.id == StepKind::Engines;
     let hues = distinct(points, |point| hue(point, by_engine));
     let colours = slots(&hues);
     let series = distinct(points, |point| &point.series).len();
@@ -132,7 +132,7 @@ fn row_name(point: &Point, grouping: Grouping, grouped: bool, series: usize) -> 
 }
 
 fn bar(column: &Column, drawn: &Drawn<'_>, outcome: &Outcome) -> Bar {
-    let of_the_call = drawn.step.id == "sync" && outcome.sync.count > 0;
+    let of_the_call = drawn.step.id == StepKind::Sync && outcome.sync.count > 0;
     let latency = || if of_the_call { outcome.sync.clone() } else { outcome.latency() };
     if column.label == CPU.label {
         return cpu(outcome);

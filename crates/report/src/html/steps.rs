@@ -1,11 +1,11 @@
 //! What did each step of a check find?
 //!
-//! A step is a section: its note, its figures, all its numbers behind a fold. Which figures, decides [`DRAWINGS`];
-//! a step that nobody has heard of yet is drawn by its axis. Start reading at [`section`].
+//! A step is a section: its note, its figures, all its numbers behind a fold. Which figures, decides [`DRAWINGS`].
+//! Start reading at [`section`].
 
 use std::collections::BTreeSet;
 
-use iostack_model::{Axis as StepAxis, Bins, Check, Outcome, Point, Step};
+use iostack_model::{Axis as StepAxis, Bins, Check, Outcome, Point, Step, StepKind};
 
 use super::compared;
 use super::escape;
@@ -27,26 +27,27 @@ pub(super) struct Drawn<'a> {
 type Drawing = fn(&Drawn<'_>, &mut Sheet) -> String;
 
 /// Step, its word in the navigation, its figures: none for what has sections of its own (`attribution`).
-const DRAWINGS: [(&str, &str, Drawing); 11] = [
-    ("latency", "Latency", latency),
-    ("places", "Places", |_, _| String::new()),
-    ("depth", "Depth", depth),
-    ("size", "Size", size),
-    ("paths", "Paths", compared::paths),
-    ("threads", "Threads", threads),
-    ("engines", "Engines", compared::engines),
-    ("sync", "Sync", sync),
-    ("sustained", "Sustained", sustained),
-    ("schedulers", "Schedulers", compared::schedulers),
-    ("cells", "Cells", compared::cells),
+const DRAWINGS: [(StepKind, &str, Drawing); 12] = [
+    (StepKind::Latency, "Latency", latency),
+    (StepKind::Places, "Places", |_, _| String::new()),
+    (StepKind::Depth, "Depth", depth),
+    (StepKind::Size, "Size", size),
+    (StepKind::Paths, "Paths", compared::paths),
+    (StepKind::Threads, "Threads", threads),
+    (StepKind::Engines, "Engines", compared::engines),
+    (StepKind::Sync, "Sync", sync),
+    (StepKind::Sustained, "Sustained", sustained),
+    (StepKind::Schedulers, "Schedulers", compared::schedulers),
+    (StepKind::Cells, "Cells", compared::cells),
+    (StepKind::Other, "Other", by_axis),
 ];
 
 /// The section of a step.
 pub(super) fn section(check: &Check, step: &Step, sheet: &mut Sheet) -> Section {
     let drawn = Drawn { check, step };
     let known = DRAWINGS.iter().find(|(id, ..)| *id == step.id);
-    let id: String = step.id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let short = known.map_or(step.id.as_str(), |(_, short, _)| short);
+    let (_, short, draw) = known.expect("each question has a row");
+    let id = step.id.name().to_owned();
     let mut body = String::new();
     if let Some(note) = &step.note {
         let word = if step.points.is_empty() { "Skipped: " } else { "" };
@@ -55,7 +56,6 @@ pub(super) fn section(check: &Check, step: &Step, sheet: &mut Sheet) -> Section 
         body += "<p class=\"note\">Skipped: no reason was recorded.</p>";
     }
     if !step.points.is_empty() {
-        let draw = known.map_or(by_axis as Drawing, |(_, _, draw)| *draw);
         let figures = draw(&drawn, sheet);
         if !figures.is_empty() {
             body += &format!("<div class=\"figures\">{figures}</div>");

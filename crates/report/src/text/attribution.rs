@@ -1,6 +1,6 @@
 //! Where the time and the clocks of one I/O alone go: the few lines that the screen of a check has room for.
 
-use iostack_model::{Check, Layers, Part, Point, Stage, Stages, Way, WayStages};
+use iostack_model::{Check, Layers, Part, Point, Stage, Stages, StepKind, Way, WayStages};
 
 use super::format::{cut, paragraph, percent, time};
 use super::glyphs::bar;
@@ -23,7 +23,7 @@ pub(super) fn lines(check: &Check) -> String {
         return text
             + &paragraph("more       ", "iostack stages, iostack layers; with --pid for a running program");
     }
-    let reason = check.step("places").and_then(|step| step.note.as_deref());
+    let reason = check.step(StepKind::Places).and_then(|step| step.note.as_deref());
     reason.map_or_else(String::new, |reason| paragraph("where      ", &format!("not looked at: {reason}")))
 }
 

@@ -1,6 +1,6 @@
 //! The steps that a check tells in a line each: size, threads, paths, sync, sustained, schedulers.
 
-use iostack_model::{Bins, Caveat, Check, IntervalFlow, Nanos, Point, Step};
+use iostack_model::{Bins, Caveat, Check, IntervalFlow, Nanos, Point, Step, StepKind};
 
 use super::format::{change, megabytes, paragraph, rate};
 use super::glyphs::sparkline;
@@ -12,18 +12,22 @@ const SPARK: usize = 14;
 
 /// Step, its word in the margin, and how its points are told.
 type Teller = fn(&Step, &[&Caveat]) -> String;
-const TOLD: [(&str, &str, Teller); 6] = [
-    ("size", "size", sizes),
-    ("threads", "threads", threads),
-    ("paths", "paths", paths),
-    ("sync", "flush", syncs),
-    ("sustained", "sustained", sustained),
-    ("schedulers", "scheduler", against_the_best),
+const TOLD: [(StepKind, &str, Teller); 6] = [
+    (StepKind::Size, "size", sizes),
+    (StepKind::Threads, "threads", threads),
+    (StepKind::Paths, "paths", paths),
+    (StepKind::Sync, "flush", syncs),
+    (StepKind::Sustained, "sustained", sustained),
+    (StepKind::Schedulers, "scheduler", against_the_best),
 ];
 
 /// Steps that a table shows; a line says when one was skipped.
-const SHOWN: [(&str, &str); 4] =
-    [("cells", "cells"), ("latency", "latency"), ("depth", "depth"), ("engines", "engines")];
+const SHOWN: [(StepKind, &str); 4] = [
+    (StepKind::Cells, "cells"),
+    (StepKind::Latency, "latency"),
+    (StepKind::Depth, "depth"),
+    (StepKind::Engines, "engines"),
+];
 
 /// One line or paragraph for each step, and what was skipped or not measured.
 pub(super) fn lines(check: &Check, notes: &mut Notes) -> String {
@@ -31,7 +35,7 @@ pub(super) fn lines(check: &Check, notes: &mut Notes) -> String {
     let mut absent: Vec<&str> = Vec::new();
     for (id, word) in SHOWN {
         match check.step(id) {
-            None => absent.push(id),
+            None => absent.push(id.name()),
             Some(step) => {
                 text += &step.note.as_ref().map_or_else(String::new, |note| noted(word, step, note));
             }
@@ -39,7 +43,7 @@ pub(super) fn lines(check: &Check, notes: &mut Notes) -> String {
     }
     for (id, word, tell) in TOLD {
         match check.step(id) {
-            None => absent.push(id),
+            None => absent.push(id.name()),
             Some(step) => text += &line(check, word, step, tell, notes),
         }
     }
@@ -65,7 +69,8 @@ fn line(check: &Check, word: &str, step: &Step, tell: Teller, notes: &mut Notes)
     }
     let of_points = step.points.iter().flat_map(|point| &point.outcome.caveats);
     // Doubts about the shape of a rate belong to the step that looks at it, wherever they were written down.
-    let of_check = check.caveats.iter().filter(|caveat| step.id == "sustained" && caveat_of_rate(caveat));
+    let of_check =
+        check.caveats.iter().filter(|caveat| step.id == StepKind::Sustained && caveat_of_rate(caveat));
     let caveats: Vec<&Caveat> =
         of_points.chain(of_check).filter(|caveat| !caveat_of_latency(caveat)).collect();
     let mark = notes.mark(caveats.iter().copied());

@@ -1,6 +1,6 @@
 //! The four tables of a check: cells, depth-1 latency, the curve over queue depth, and cost.
 
-use iostack_model::{Caveat, Cell, Check, DepthOne, Outcome, Point, Step};
+use iostack_model::{Caveat, Cell, Check, DepthOne, Outcome, Point, Step, StepKind};
 
 use super::format::{count, cut, latency, megabytes, paragraph, percentile_name, plus_minus, rate};
 use super::glyphs::bar;
@@ -67,7 +67,7 @@ pub(super) fn depth_one(check: &Check, notes: &mut Notes) -> String {
 }
 
 fn depth_one_row(check: &Check, one: &DepthOne, notes: &mut Notes) -> String {
-    let points = check.step("latency").map_or(&[][..], |step| &step.points);
+    let points = check.step(StepKind::Latency).map_or(&[][..], |step| &step.points);
     let mine = points.iter().filter(|point| moved(&point.outcome, &one.direction));
     let caveats: Vec<&Caveat> = mine.flat_map(|point| &point.outcome.caveats).collect();
     let mark = notes.mark(caveats.iter().copied().filter(|caveat| !caveat_of_latency(caveat)));
@@ -97,7 +97,9 @@ fn moved(outcome: &Outcome, direction: &str) -> bool {
 
 /// IOPS over queue depth, one row for each depth, with the depth marked at which each curve saturates.
 pub(super) fn depth(check: &Check, notes: &mut Notes) -> String {
-    let Some(step) = check.step("depth").filter(|step| !step.points.is_empty()) else { return String::new() };
+    let Some(step) = check.step(StepKind::Depth).filter(|step| !step.points.is_empty()) else {
+        return String::new();
+    };
     let series = series(step);
     let caveats = step.points.iter().flat_map(|point| &point.outcome.caveats);
     let caveats = caveats
@@ -135,7 +137,7 @@ fn depth_row(check: &Check, step: &Step, series: &[&str], x: f64) -> String {
 
 /// What the curves mean: where they stop rising, and how many I/Os the device works on at once.
 fn saturation(check: &Check) -> String {
-    let Some(step) = check.step("depth") else { return String::new() };
+    let Some(step) = check.step(StepKind::Depth) else { return String::new() };
     let most = places(step).last().copied().unwrap_or_default();
     let measured =
         check.summary.saturation.iter().filter(|one| in_series(step, &one.series).next().is_some());
@@ -191,7 +193,7 @@ pub(super) fn costs(check: &Check, notes: &mut Notes) -> String {
         "{:<ENGINE$}{:>8}{:>8}{:>8}{:>6}{:>7}{:>9}\n",
         "COST OF ONE I/O", "IOPS", "CPU ns", "clocks", "calls", "sleeps", "per core"
     );
-    let points = check.step("engines").map_or(&[][..], |step| &step.points);
+    let points = check.step(StepKind::Engines).map_or(&[][..], |step| &step.points);
     for cost in &check.summary.costs {
         let mine = points.iter().find(|point| names_cost(point, &cost.label));
         let caveats = mine.iter().flat_map(|point| &point.outcome.caveats);

@@ -3,7 +3,7 @@
 use iostack_model::{Caveat, Interval, Job, Machine, Nanos, Storage, TargetName};
 use serde::{Deserialize, Serialize};
 
-use crate::Verdict;
+use crate::Judgement;
 
 /// Everything `iostack ab` found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,7 +153,7 @@ pub struct AbRow {
     /// How far two runs of the same side in the same block lie apart, percent: one standard deviation of a run.
     pub noise_percent: f64,
     /// What it means for B.
-    pub verdict: Verdict,
+    pub verdict: Judgement,
 }
 
 /// Does one do better?

@@ -5,7 +5,7 @@ use iostack_model::Interval;
 use super::coins::{Coins, exceeds, spent};
 use super::report::{AbAnswer, AbBlock, AbFigure, AbRow, AbSide};
 use super::walsh::{shift, signed_ranks};
-use crate::Verdict;
+use crate::Judgement;
 use crate::segment::median;
 
 /// Fewer blocks than this can never be sure: of the 32 signs of five, two are as extreme as any.
@@ -80,22 +80,22 @@ impl AbTest {
         (rows, answer)
     }
 
-    fn verdict(&self, figure: &AbFigure, change: Interval, sure: bool) -> Verdict {
+    fn verdict(&self, figure: &AbFigure, change: Interval, sure: bool) -> Judgement {
         match sure {
-            true if (change.mean > 0.0) == figure.higher_is_better => Verdict::Better,
-            true => Verdict::Worse,
-            false if change.samples > 0 && most(change) <= self.difference_percent => Verdict::Same,
-            false => Verdict::Unclear,
+            true if (change.mean > 0.0) == figure.higher_is_better => Judgement::Better,
+            true => Judgement::Worse,
+            false if change.samples > 0 && most(change) <= self.difference_percent => Judgement::Same,
+            false => Judgement::Unclear,
         }
     }
 
     fn answer(&self, primary: &AbRow) -> AbAnswer {
         let change = primary.change_percent;
         match primary.verdict {
-            Verdict::Better => AbAnswer::Better { side: AbSide::B, by_percent: change },
-            Verdict::Worse => AbAnswer::Better { side: AbSide::A, by_percent: turned(change) },
-            Verdict::Same => AbAnswer::NoneLarger { percent: most(change) },
-            Verdict::Unclear => AbAnswer::Undecided { blocks: self.blocks_wanted(change) },
+            Judgement::Better => AbAnswer::Better { side: AbSide::B, by_percent: change },
+            Judgement::Worse => AbAnswer::Better { side: AbSide::A, by_percent: turned(change) },
+            Judgement::Same => AbAnswer::NoneLarger { percent: most(change) },
+            Judgement::Unclear => AbAnswer::Undecided { blocks: self.blocks_wanted(change) },
         }
     }
 
@@ -149,7 +149,7 @@ fn turned(change: Interval) -> Interval {
     Interval { mean: turn(change.mean), low: turn(change.high), high: turn(change.low), ..change }
 }
 
-fn row(figure: &AbFigure, column: &[[f64; 4]], change_percent: Interval, verdict: Verdict) -> AbRow {
+fn row(figure: &AbFigure, column: &[[f64; 4]], change_percent: Interval, verdict: Judgement) -> AbRow {
     let of = |sides: std::ops::Range<usize>| {
         let values: Vec<f64> =
             column.iter().flat_map(|values| values[sides.clone()].iter().copied()).collect();
@@ -220,7 +220,7 @@ mod tests {
         let (rows, answer) = told(&drifting(12, 1.05), true);
         let AbAnswer::Better { side: AbSide::B, by_percent } = answer else { panic!("{answer:?} {rows:?}") };
         assert!(by_percent.low > 4.7 && by_percent.high < 5.3 && by_percent.samples == 12, "{by_percent:?}");
-        assert_eq!(rows[0].verdict, Verdict::Better);
+        assert_eq!(rows[0].verdict, Judgement::Better);
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         let AbAnswer::Better { side: AbSide::A, by_percent } = answer else { panic!("{answer:?}") };
         assert!((by_percent.mean - 25.0).abs() < 0.3, "{by_percent:?}: 1 / 0.8");
         assert!(by_percent.low < by_percent.mean && by_percent.mean < by_percent.high);
-        assert!((rows[0].change_percent.mean + 20.0).abs() < 0.3 && rows[0].verdict == Verdict::Worse);
+        assert!((rows[0].change_percent.mean + 20.0).abs() < 0.3 && rows[0].verdict == Judgement::Worse);
         let (_, answer) = told(&drifting(12, 0.8), false);
         let AbAnswer::Better { side: AbSide::B, by_percent } = answer else { panic!("{answer:?}") };
         assert!((by_percent.mean + 20.0).abs() < 0.3, "{by_percent:?}: less latency, by a fifth");
@@ -239,7 +239,7 @@ mod tests {
     fn five_blocks_are_never_sure_and_six_are() {
         let (rows, answer) = told(&drifting(5, 2.0), true);
         assert_eq!(answer, AbAnswer::Undecided { blocks: None });
-        assert_eq!((rows[0].verdict, rows[0].change_percent.samples), (Verdict::Unclear, 0));
+        assert_eq!((rows[0].verdict, rows[0].change_percent.samples), (Judgement::Unclear, 0));
         assert!((rows[0].change_percent.mean - 100.0).abs() < 1.0, "the estimate is told all the same");
         assert!(matches!(told(&drifting(AB_BLOCKS_LEAST, 2.0), true).1, AbAnswer::Better { .. }));
     }

@@ -189,5 +189,5 @@ fn so_far(design: &AbDesign, found: &Found) -> String {
 
 /// Which side is worse is what `--fail` asks.
 pub fn is_worse(rows: &[AbRow]) -> bool {
-    rows.iter().any(|row| row.verdict == iostack_stats::Verdict::Worse)
+    rows.iter().any(|row| row.verdict == iostack_stats::Judgement::Worse)
 }

@@ -1,6 +1,6 @@
 //! What would a change give? Only gains that this check measured, most first. Pure.
 
-use iostack_model::{Advice, Amount, Caveat, Nanos, Point, Storage, TargetKind};
+use iostack_model::{Advice, Amount, Caveat, Nanos, Point, StepKind, Storage, TargetKind};
 use iostack_report::text::quoted;
 
 use super::summary::by_series;
@@ -59,7 +59,7 @@ fn basis(before: &Point, after: &Point) -> String {
 }
 
 fn deeper(facts: &Facts<'_>) -> Option<Advice> {
-    let curves = by_series(facts.points("depth"));
+    let curves = by_series(facts.points(StepKind::Depth));
     let (_, reads) = curves.into_iter().find(|(series, _)| *series == "random read")?;
     let saturation = facts.summary.saturation.iter().find(|curve| curve.series == "random read")?;
     let first = reads.first()?;
@@ -82,8 +82,8 @@ fn deeper(facts: &Facts<'_>) -> Option<Advice> {
 }
 
 fn more_threads(facts: &Facts<'_>) -> Option<Advice> {
-    let single = facts.best("threads", |p| p.outcome.job.threads == 1)?;
-    let many = facts.best("threads", |p| p.outcome.job.threads > 1 && p.series == single.series)?;
+    let single = facts.best(StepKind::Threads, |p| p.outcome.job.threads == 1)?;
+    let many = facts.best(StepKind::Threads, |p| p.outcome.job.threads > 1 && p.series == single.series)?;
     let gain = worth(single, many)?;
     Some(Advice {
         act: format!("Spread the load over {} threads ({}).", many.outcome.job.threads, many.series),
@@ -94,10 +94,10 @@ fn more_threads(facts: &Facts<'_>) -> Option<Advice> {
 }
 
 fn batches(facts: &Facts<'_>) -> Option<Advice> {
-    let single = facts.best("engines", |p| {
+    let single = facts.best(StepKind::Engines, |p| {
         p.outcome.job.queue_depth == 32 && p.outcome.job.batch.submit == 1 && p.series != "psync, 32 threads"
     })?;
-    let batched = facts.best("engines", |p| p.outcome.job.batch.submit == 16)?;
+    let batched = facts.best(StepKind::Engines, |p| p.outcome.job.batch.submit == 16)?;
     let gain = worth(single, batched)?;
     let cost = |point: &Point| point.outcome.cpu_ns_per_io().unwrap_or_default() / 1e3;
     Some(Advice {
@@ -115,15 +115,15 @@ fn batches(facts: &Facts<'_>) -> Option<Advice> {
 
 fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
     // The current one was measured first and last. What another gains must be more than what the two differ by.
-    let name = facts.points("schedulers").first()?.label.clone();
-    let reads = || facts.points("schedulers").iter().filter(|p| p.series == "random read");
+    let name = facts.points(StepKind::Schedulers).first()?.label.clone();
+    let reads = || facts.points(StepKind::Schedulers).iter().filter(|p| p.series == "random read");
     let (worst, current) =
         reads().filter(|p| p.label.starts_with(&name)).fold(None, |seen, point| match seen {
             None => Some((point, point)),
             Some((worst, best)) if gain_percent(best, point) > 0.0 => Some((worst, point)),
             Some((_, best)) => Some((point, best)),
         })?;
-    let best = facts.best("schedulers", |p| p.series == "random read")?;
+    let best = facts.best(StepKind::Schedulers, |p| p.series == "random read")?;
     let gain = worth(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
     let device = &facts.storage.scheduled()?.name;
     let whose = whose(facts.storage, device);
@@ -146,9 +146,9 @@ pub(super) fn whose(storage: &Storage, device: &str) -> String {
 /// With as many I/Os in flight, another engine does more: of the deepest where that is so.
 fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
     let is_punted = |p: &&Point| p.outcome.caveats.iter().any(|c| matches!(c, Caveat::Punted { .. }));
-    let pairs = facts.points("engines").iter().filter(is_punted).filter_map(|punted| {
+    let pairs = facts.points(StepKind::Engines).iter().filter(is_punted).filter_map(|punted| {
         let job = &punted.outcome.job;
-        let other = facts.best("engines", |p| {
+        let other = facts.best(StepKind::Engines, |p| {
             p.outcome.job.in_flight() == job.in_flight() && p.outcome.job.engine != job.engine
         })?;
         Some((punted, other, worth(punted, other)?))
@@ -165,7 +165,7 @@ fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
 /// Buffered reads that miss the cache, against direct ones.
 fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
     let small = |p: &&Point| p.outcome.job.block_sizes.smallest().0 <= 4096;
-    let find = |series: &str| facts.points("paths").iter().filter(small).find(|p| p.series == series);
+    let find = |series: &str| facts.points(StepKind::Paths).iter().filter(small).find(|p| p.series == series);
     let (cold, direct) = (find("buffered, cold")?, find("direct")?);
     let gain = worth(cold, direct)?;
     Some(Advice {
@@ -179,7 +179,7 @@ fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
 /// The kernel treats the device as a disk with heads although it answers like an SSD.
 fn rotational(facts: &Facts<'_>) -> Option<Advice> {
     let device = facts.storage.bottom().filter(|device| device.rotational)?;
-    let read = facts.points("latency").iter().find(|p| p.series == "random read")?;
+    let read = facts.points(StepKind::Latency).iter().find(|p| p.series == "random read")?;
     let median = read.outcome.latency().quantile_ns(0.5)?;
     (median < 1_000_000).then(|| Advice {
         act: format!(

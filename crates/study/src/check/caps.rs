@@ -3,7 +3,7 @@
 //! A cap is certain where a file states it and the figures keep to it. Without the file it shows in figures that no
 //! device makes: every load ends at the same rate.
 
-use iostack_model::{Bytes, Caveat, Direction, Limit, Point};
+use iostack_model::{Bytes, Caveat, Direction, Limit, Point, StepKind};
 
 use super::verdict::{Facts, Finding, is_read, thousands};
 
@@ -28,7 +28,7 @@ const LEVEL_RUNS: usize = 3;
 
 /// A cgroup states a cap on reads, and the reads end there.
 pub(super) fn by_stated_cap(facts: &Facts<'_>) -> Option<Finding> {
-    let point = facts.best("depth", is_read)?;
+    let point = facts.best(StepKind::Depth, is_read)?;
     let size = point.outcome.job.block_sizes.largest();
     let reads = facts.io_limits.iter().filter(|limit| limit.direction == Direction::Read);
     let limit = reads.min_by(|a, b| a.iops(size).total_cmp(&b.iops(size)))?;
@@ -43,7 +43,7 @@ pub(super) fn by_stated_cap(facts: &Facts<'_>) -> Option<Finding> {
 fn reached(facts: &Facts<'_>, cap: f64, size: Bytes) -> Option<(f64, f64)> {
     let same = |point: &&Point| is_read(point) && point.outcome.job.block_sizes.largest() == size;
     let mut rates: Vec<f64> =
-        facts.points("depth").iter().filter(same).map(|point| point.outcome.iops.mean).collect();
+        facts.points(StepKind::Depth).iter().filter(same).map(|point| point.outcome.iops.mean).collect();
     rates.sort_by(f64::total_cmp);
     // The upper half of the depths is where a cap is felt; its middle is no burst.
     let middle = *rates.get(rates.len() - rates.len().div_ceil(4))?;
@@ -71,7 +71,7 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
 /// More reads in flight than one leave the rate where it is, below what one at a time would give by its own latency: no device does
 /// that. At first a cap lets a burst through, so that the highest rate says nothing.
 pub(super) fn by_plateau(facts: &Facts<'_>) -> Option<Finding> {
-    let reads = || facts.points("depth").iter().filter(|point| is_read(point));
+    let reads = || facts.points(StepKind::Depth).iter().filter(|point| is_read(point));
     let one = reads().find(|point| point.outcome.job.in_flight() == 1)?.outcome.latency().quantile_ns(0.9)?;
     let rates: Vec<f64> = reads()
         .filter(|point| point.outcome.job.in_flight() >= 8)
@@ -116,7 +116,7 @@ pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
 fn level_of_engines(facts: &Facts<'_>, spread: f64) -> Option<f64> {
     let deep = |point: &&Point| point.outcome.job.in_flight() >= 32;
     let rates: Vec<f64> =
-        facts.points("engines").iter().filter(deep).map(|point| point.outcome.iops.mean).collect();
+        facts.points(StepKind::Engines).iter().filter(deep).map(|point| point.outcome.iops.mean).collect();
     let (low, high) =
         rates.iter().fold((f64::MAX, 0.0f64), |(low, high), &rate| (low.min(rate), high.max(rate)));
     (rates.len() >= LEVEL_RUNS && high <= low * (1.0 + spread)).then(|| f64::midpoint(low, high))

@@ -4,7 +4,7 @@
 //! what half a second cannot show (a cap, a cliff, p99.99) is not claimed of it.
 
 use iostack_doubt::{cache_below, clock, drift, foreign_cpu, io_limit, small_region, steal, unstable};
-use iostack_model::{Access, Bytes, Caveat, CpuUse, Machine, Mix, Nanos, Step, Storage};
+use iostack_model::{Access, Bytes, Caveat, CpuUse, Machine, Mix, Nanos, Step, StepKind, Storage};
 
 /// A change of rate within a shorter run says nothing about caps or caches.
 const LONG_ENOUGH: Nanos = Nanos::secs(2);
@@ -15,7 +15,7 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
     caveats.extend(of_the_time(steps));
     caveats.sort_by_key(|caveat| iostack_doubt::changes(caveat).0);
     for step in steps {
-        let wants_percentiles = step.id == "latency";
+        let wants_percentiles = step.id == StepKind::Latency;
         for outcome in step.points.iter_mut().map(|point| &mut point.outcome) {
             let long = outcome.elapsed >= LONG_ENOUGH;
             outcome.caveats.retain(|caveat| match caveat {
@@ -43,7 +43,7 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
         io_limit::of(machine.virtualisation.io_limit.as_deref()).into_iter().collect();
     let median = steps
         .iter()
-        .find(|step| step.id == "latency")
+        .find(|step| step.id == StepKind::Latency)
         .and_then(|step| step.points.first())
         .and_then(|point| point.outcome.latency().quantile_ns(0.5))
         .map(Nanos);
@@ -79,8 +79,8 @@ fn mean_share(steps: &[Step], share_of: impl Fn(&CpuUse) -> f64) -> f64 {
 /// A check asks for 4 KiB random reads at depth 32 in several steps; that their rates agree is the least to expect.
 fn same_rates(steps: &[Step]) -> Vec<f64> {
     // What was looked at from inside ran with a handicap.
-    let points = || steps.iter().filter(|step| step.id != "places").flat_map(|step| &step.points);
-    let first = steps.iter().find(|step| step.id == "depth").and_then(|step| step.points.first());
+    let points = || steps.iter().filter(|step| step.id != StepKind::Places).flat_map(|step| &step.points);
+    let first = steps.iter().find(|step| step.id == StepKind::Depth).and_then(|step| step.points.first());
     let Some(engine) = first.map(|point| point.outcome.job.engine) else { return Vec::new() };
     points()
         .map(|point| &point.outcome)

@@ -1,6 +1,6 @@
 //! What do the reads that were looked at from inside add to the verdict? Pure.
 
-use iostack_model::{Limit, Part, Point, Stage, Way, WayStages};
+use iostack_model::{Limit, Part, Point, Stage, StepKind, Way, WayStages};
 
 use super::verdict::Facts;
 
@@ -9,7 +9,7 @@ const WAITS: f64 = 0.5;
 
 /// Reads of the step `places`, with the stages of those that went to the device.
 fn seen<'a>(facts: &Facts<'a>) -> impl Iterator<Item = (&'a Point, &'a WayStages)> {
-    facts.points("places").iter().filter_map(|point| {
+    facts.points(StepKind::Places).iter().filter_map(|point| {
         let stages = point.outcome.stages.as_ref()?;
         Some((point, stages.way(Way::Device)?))
     })
@@ -100,9 +100,9 @@ mod tests {
         let mut point = check.steps[0].points[0].clone();
         point.outcome.job.queue_depth = depth;
         point.outcome.stages = Some(stages);
-        check.steps.retain(|step| step.id != "places");
+        check.steps.retain(|step| step.id != StepKind::Places);
         check.steps.push(Step {
-            id: "places".to_owned(),
+            id: StepKind::Places,
             title: String::new(),
             note: None,
             axis: Axis::default(),

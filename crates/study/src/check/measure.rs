@@ -10,7 +10,7 @@ use iostack_model::{Audience, Job, Nanos, Observer, Outcome, Point, Step};
 
 use super::place::Explored;
 use super::plan::{On, Planned, PlannedStep};
-use iostack_targets::trace::{Trace, chain};
+use iostack_targets::tracing::{Tracing, chain};
 
 /// What the measurements share.
 pub(crate) struct Session<'a> {
@@ -111,7 +111,7 @@ fn measure_step(session: &Session<'_>, planned: &PlannedStep, remaining: u64) ->
     }
     notes.dedup();
     Step {
-        id: planned.id.to_owned(),
+        id: planned.id,
         title: planned.title.to_owned(),
         note: (!notes.is_empty()).then(|| notes.join("; ")),
         axis: planned.axis.clone(),
@@ -139,7 +139,7 @@ pub(crate) fn raw_device(explored: &Explored) -> Result<Arc<Held>, String> {
 
 /// Looks from inside as far as that is permitted; an error when it is not at all.
 fn measure_traced(session: &Session<'_>, work: Work, notes: &mut Vec<String>) -> Result<Outcome, String> {
-    let (trace, refused) = Trace::attach_permitted(&session.explored.storage, &session.explored.ladder);
+    let (trace, refused) = Tracing::attach_permitted(&session.explored.storage, &session.explored.ladder);
     if trace.sees_nothing() {
         return Err(format!("{}; `iostack doctor` says how to enable it", refused.join("; ")));
     }

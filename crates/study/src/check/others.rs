@@ -4,7 +4,7 @@
 //! counts is how long its threads were ready without a CPU, which the kernel tells of each thread. So much more, at
 //! most, could the rate have been.
 
-use iostack_model::{Caveat, Limit, Outcome, Point};
+use iostack_model::{Caveat, Limit, Outcome, Point, StepKind};
 
 use super::verdict::{BUSY, Facts, Finding, best_read, is_read, thousands};
 
@@ -49,7 +49,7 @@ pub(super) fn crowds_itself(facts: &Facts<'_>, outcome: &Outcome) -> bool {
 
 /// A thread alone that never sleeps waits for no device: its I/O is work of the processor, whoever else is there.
 pub(super) fn by_processor_alone(facts: &Facts<'_>) -> Option<Finding> {
-    let alone = facts.points("latency").iter().find(|point| is_read(point))?;
+    let alone = facts.points(StepKind::Latency).iter().find(|point| is_read(point))?;
     let cpu = &alone.outcome.cpu;
     if cpu.wanted < BUSY {
         return None;
@@ -73,7 +73,7 @@ pub(super) fn by_processor_alone(facts: &Facts<'_>) -> Option<Finding> {
 
 /// Where the reads lacked a CPU that others had, nothing is said of limits but by how much that matters.
 pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
-    let alone = facts.best("depth", is_read);
+    let alone = facts.best(StepKind::Depth, is_read);
     let (lost, point) = [alone, best_read(facts)]
         .into_iter()
         .flatten()
@@ -101,8 +101,8 @@ const TRAFFIC: f64 = 0.2;
 
 /// Others moved data on the device while the reads were measured that the verdict rests on.
 pub(super) fn by_traffic(facts: &Facts<'_>) -> Option<Finding> {
-    let alone = facts.points("depth").iter().find(|point| is_read(point));
-    let points = [alone, facts.best("depth", is_read)].into_iter().flatten();
+    let alone = facts.points(StepKind::Depth).iter().find(|point| is_read(point));
+    let points = [alone, facts.best(StepKind::Depth, is_read)].into_iter().flatten();
     let (device, share) = points
         .flat_map(|point| &point.outcome.caveats)
         .filter_map(|caveat| match caveat {
@@ -125,7 +125,7 @@ const JUMP: f64 = 0.5;
 /// The rate jumps from point to point, so that no shape of the curve means anything.
 pub(super) fn by_jumps(facts: &Facts<'_>) -> Option<Finding> {
     let mut most = 0.0;
-    for point in facts.points("depth").iter().filter(|point| is_read(point)) {
+    for point in facts.points(StepKind::Depth).iter().filter(|point| is_read(point)) {
         let rate = point.outcome.iops.mean;
         if rate < most * JUMP {
             let text = format!(
@@ -143,7 +143,7 @@ pub(super) fn by_jumps(facts: &Facts<'_>) -> Option<Finding> {
 
 /// That a busy machine did not matter, where it did not.
 pub(super) fn evidence(facts: &Facts<'_>) -> Option<String> {
-    let point = facts.best("depth", is_read)?;
+    let point = facts.best(StepKind::Depth, is_read)?;
     let (taken, lost) = (taken(&point.outcome), missed(facts, point));
     (taken >= TAKEN && lost <= MISSED).then(|| {
         format!(

@@ -4,7 +4,7 @@
 //! that the whole fits the promised time; nothing here touches the world.
 
 use iostack_host::Effort;
-use iostack_model::{Axis, Bytes, Caveat, Engine, Job, Nanos};
+use iostack_model::{Axis, Bytes, Caveat, Engine, Job, Nanos, StepKind};
 
 use super::steps;
 
@@ -142,8 +142,8 @@ impl Planned {
 /// One question with its measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedStep {
-    /// Stable short name.
-    pub(crate) id: &'static str,
+    /// Which it is.
+    pub(crate) id: StepKind,
     /// The question.
     pub(crate) title: &'static str,
     /// How to plot it.
@@ -230,7 +230,7 @@ mod tests {
         let place = Place { writable: false, is_file: false, ..place_for_tests() };
         for step in plan(&place, Effort::Default, 1, None) {
             for point in &step.points {
-                assert!(!point.job.mix.destroys(), "{} {}", step.id, point.series);
+                assert!(!point.job.mix.destroys(), "{} {}", step.id.name(), point.series);
                 assert_eq!(point.job.sync, iostack_model::Sync::default());
             }
         }
@@ -241,7 +241,7 @@ mod tests {
         let place =
             Place { writable: false, is_file: false, schedulers: Err("a test".into()), ..place_for_tests() };
         for step in plan(&place, Effort::Default, 1, None) {
-            assert!(!step.points.is_empty() || step.note.is_some(), "{}", step.id);
+            assert!(!step.points.is_empty() || step.note.is_some(), "{}", step.id.name());
         }
     }
 
@@ -271,7 +271,12 @@ mod tests {
         let place = Place { logical_block: Bytes(4096), ..place_for_tests() };
         for step in plan(&place, Effort::Default, 1, None) {
             for point in step.points.iter().filter(|point| point.job.direct) {
-                assert!(point.job.block_sizes.smallest() >= Bytes(4096), "{} {}", step.id, point.label);
+                assert!(
+                    point.job.block_sizes.smallest() >= Bytes(4096),
+                    "{} {}",
+                    step.id.name(),
+                    point.label
+                );
             }
         }
     }

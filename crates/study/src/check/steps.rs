@@ -2,7 +2,9 @@
 //!
 //! One function a question. A question that cannot be asked here returns no points and says why.
 
-use iostack_model::{Access, Axis, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
+use iostack_model::{
+    Access, Axis, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, StepKind, Sync,
+};
 
 use super::plan::{Intent, On, Place, Planned, PlannedStep};
 
@@ -88,7 +90,7 @@ fn latency(place: &Place, weight: f64) -> PlannedStep {
         points.push(point("random write", 1.0, "write", write, weight * 0.6));
     }
     PlannedStep {
-        id: "latency",
+        id: StepKind::Latency,
         title: "Latency of one 4 KiB I/O at queue depth 1",
         axis: categories("direction"),
         points,
@@ -108,7 +110,7 @@ fn places(place: &Place, weight: f64) -> PlannedStep {
         point.traced = true;
     }
     PlannedStep {
-        id: "places",
+        id: StepKind::Places,
         title: "Where latency and clocks of a 4 KiB read go",
         axis: categories("queue depth"),
         points,
@@ -134,7 +136,7 @@ fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
         }
     }
     PlannedStep {
-        id: "depth",
+        id: StepKind::Depth,
         title: "Throughput and latency over queue depth, 4 KiB random",
         axis: axis("queue depth", true),
         points,
@@ -162,7 +164,7 @@ fn cells(place: &Place, weight: f64) -> PlannedStep {
         }
     }
     PlannedStep {
-        id: "cells",
+        id: StepKind::Cells,
         title: "The cells people compare",
         axis: categories("cell"),
         points,
@@ -194,7 +196,7 @@ fn size(place: &Place, weight: f64) -> PlannedStep {
         }
     }
     PlannedStep {
-        id: "size",
+        id: StepKind::Size,
         title: "Request size at queue depth 8",
         axis: axis("request size (bytes)", true),
         points,
@@ -231,7 +233,7 @@ fn paths(place: &Place) -> PlannedStep {
         }
     }
     PlannedStep {
-        id: "paths",
+        id: StepKind::Paths,
         title: "I/O paths: direct, buffered, raw device; cost per I/O and per byte",
         axis: Axis { log: true, ..axis("request size (bytes)", true) },
         points,
@@ -257,7 +259,7 @@ fn threads(place: &Place) -> PlannedStep {
         }
     }
     PlannedStep {
-        id: "threads",
+        id: StepKind::Threads,
         title: "Threads and cores, 4 KiB random read",
         axis: axis("threads", true),
         points,
@@ -301,7 +303,7 @@ fn engines(place: &Place) -> PlannedStep {
         .filter_map(|(name, usable)| (!usable).then_some(name))
         .collect();
     PlannedStep {
-        id: "engines",
+        id: StepKind::Engines,
         title: "Engines: throughput and CPU cost, 4 KiB random read",
         axis: categories("engine"),
         points,
@@ -323,7 +325,7 @@ fn sync(place: &Place, weight: f64) -> PlannedStep {
         }
     }
     PlannedStep {
-        id: "sync",
+        id: StepKind::Sync,
         title: "Durable writes: 4 KiB random write, then fsync or fdatasync, each time",
         axis: categories("call"),
         points,
@@ -349,7 +351,7 @@ fn schedulers(place: &Place) -> PlannedStep {
         }
     }
     PlannedStep {
-        id: "schedulers",
+        id: StepKind::Schedulers,
         title: "I/O schedulers at queue depth 32, 4 KiB random",
         axis: categories("scheduler"),
         points,
@@ -365,7 +367,7 @@ fn sustained(place: &Place, weight: f64) -> PlannedStep {
         points.push(point("random write", 0.0, "4 KiB, depth 32", job, weight));
     }
     PlannedStep {
-        id: "sustained",
+        id: StepKind::Sustained,
         title: "Sustained 4 KiB random write at queue depth 32",
         axis: axis("time (s)", false),
         points,

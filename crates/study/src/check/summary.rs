@@ -1,7 +1,7 @@
 //! The figures people compare, picked from the steps. Pure.
 
 use iostack_model::{
-    Bins, Cell, Cost, DepthOne, Flow, Interval, Nanos, Outcome, Point, Saturation, Step, Summary,
+    Bins, Cell, Cost, DepthOne, Flow, Interval, Nanos, Outcome, Point, Saturation, Step, StepKind, Summary,
 };
 
 /// Percentiles of the depth-1 latency that the screen shows, in percent.
@@ -12,12 +12,12 @@ const SATURATED_WITHIN: f64 = 0.1;
 
 /// Picks cells, depth-1 latency, saturation and costs.
 pub(crate) fn summarise(steps: &[Step]) -> Summary {
-    let points = |id: &str| steps.iter().find(|step| step.id == id).map_or(&[][..], |step| &step.points);
+    let points = |id: StepKind| steps.iter().find(|step| step.id == id).map_or(&[][..], |step| &step.points);
     Summary {
-        cells: points("cells").iter().map(cell).collect(),
-        depth_one: points("latency").iter().filter_map(depth_one).collect(),
-        saturation: saturation(points("depth")),
-        costs: points("engines").iter().filter_map(cost).collect(),
+        cells: points(StepKind::Cells).iter().map(cell).collect(),
+        depth_one: points(StepKind::Latency).iter().filter_map(depth_one).collect(),
+        saturation: saturation(points(StepKind::Depth)),
+        costs: points(StepKind::Engines).iter().filter_map(cost).collect(),
     }
 }
 

@@ -3,7 +3,8 @@
 //! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
 
 use iostack_model::{
-    BlockDevice, Bytes, Caveat, Check, Engine, IoLimit, Limit, Nanos, TargetKind, TargetName, Verdict,
+    BlockDevice, Bytes, Caveat, Check, Engine, IoLimit, Limit, Nanos, StepKind, TargetKind, TargetName,
+    Verdict,
 };
 use iostack_report::fixture;
 
@@ -29,7 +30,7 @@ fn quiet() -> Check {
     check
 }
 
-fn each_point(check: &mut Check, id: &str, change: impl Fn(&mut iostack_model::Point)) {
+fn each_point(check: &mut Check, id: StepKind, change: impl Fn(&mut iostack_model::Point)) {
     let step = check.steps.iter_mut().find(|step| step.id == id).expect("the fixture has every step");
     step.points.iter_mut().for_each(change);
 }
@@ -94,7 +95,7 @@ fn a_load_that_wants_more_than_others_have_is_limited_by_the_processors() {
     beside_others(&mut check, 0.2, 0.0);
     let cores = f64::from(check.machine.cpu.cores_usable);
     let mut waiting_for = |times: f64| {
-        for id in ["depth", "threads", "engines"] {
+        for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
             each_point(&mut check, id, |point| {
                 let outcome = &mut point.outcome;
                 outcome.cpu.machine_busy = 1.0;
@@ -112,13 +113,13 @@ fn a_read_that_never_sleeps_is_work_of_the_processor_whoever_is_there() {
     let mut check = quiet();
     beside_others(&mut check, 0.5, 0.4);
     let mut wanted = |share| {
-        each_point(&mut check, "latency", |point| point.outcome.cpu.wanted = share);
+        each_point(&mut check, StepKind::Latency, |point| point.outcome.cpu.wanted = share);
         judged(&check).limit
     };
     assert_eq!(wanted(0.9), Limit::AllCores);
     assert_eq!(wanted(0.89), Limit::Unknown);
     check.machine.cpu.cores_usable = 1;
-    each_point(&mut check, "latency", |point| point.outcome.cpu.wanted = 1.0);
+    each_point(&mut check, StepKind::Latency, |point| point.outcome.cpu.wanted = 1.0);
     assert_eq!(judged(&check).limit, Limit::OneCore);
 }
 
@@ -127,7 +128,7 @@ fn others_with_over_a_fifth_of_the_traffic_forbid_a_verdict() {
     let limit_with = |share| {
         let mut check = quiet();
         let foreign = Caveat::ForeignIo { device: "vda".into(), bytes: Bytes::gib(1), share };
-        each_point(&mut check, "depth", |point| point.outcome.caveats.push(foreign.clone()));
+        each_point(&mut check, StepKind::Depth, |point| point.outcome.caveats.push(foreign.clone()));
         judged(&check).limit
     };
     assert_eq!(limit_with(0.2), Limit::Device);
@@ -138,10 +139,10 @@ fn others_with_over_a_fifth_of_the_traffic_forbid_a_verdict() {
 fn a_curve_that_falls_below_half_of_itself_says_nothing() {
     let limit_with = |share: f64| {
         let mut check = quiet();
-        let points = &check.step("depth").expect("the fixture has every step").points;
+        let points = &check.step(StepKind::Depth).expect("the fixture has every step").points;
         let before = points.iter().filter(|point| point.series == "random read" && point.label != "128");
         let most = before.map(|point| point.outcome.iops.mean).fold(0.0, f64::max);
-        each_point(&mut check, "depth", |point| {
+        each_point(&mut check, StepKind::Depth, |point| {
             if point.series == "random read" && point.label == "128" {
                 point.outcome.iops.mean = most * share;
             }
@@ -159,7 +160,7 @@ fn capped(check: &mut Check, cap: u64, bytes: bool, reached: f64) {
     let direction = iostack_model::Direction::Read;
     check.machine.virtualisation.io_limits =
         vec![IoLimit { device, direction, per_second: cap, bytes, file }];
-    each_point(check, "depth", |point| {
+    each_point(check, StepKind::Depth, |point| {
         if point.series == "random read" {
             let iops = &mut point.outcome.iops;
             (iops.mean, iops.low, iops.high) = (reached, reached, reached);
@@ -202,7 +203,7 @@ fn a_stated_cap_that_the_reads_stay_below_or_exceed_is_not_the_limit() {
 fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
     let limit_at = |rate: f64, more: f64| {
         let mut check = quiet();
-        each_point(&mut check, "depth", |point| {
+        each_point(&mut check, StepKind::Depth, |point| {
             if point.series == "random read" {
                 let depth = point.outcome.job.queue_depth;
                 let mut recorder = iostack_stats::Recorder::new();
@@ -247,7 +248,7 @@ fn a_fall_to_one_rate_for_every_engine_is_a_token_bucket() {
             check.caveats.push(Caveat::Drift { low: 4_000.0, high, runs: 3 });
         }
         let mut at = 0;
-        let step = check.steps.iter_mut().find(|step| step.id == "engines").expect("there");
+        let step = check.steps.iter_mut().find(|step| step.id == StepKind::Engines).expect("there");
         for point in &mut step.points {
             if point.outcome.job.queue_depth == 32 {
                 point.outcome.iops.mean = rates[at % 3];
@@ -274,7 +275,7 @@ fn another_scheduler_that_does_clearly_more_is_the_limit_where_the_old_one_did_t
         let device = check.storage.devices.last_mut().expect("the fixture has devices");
         device.queue.schedulers = vec!["kyber".into(), "none".into()];
         device.queue.scheduler = "kyber".into();
-        let step = check.steps.iter_mut().find(|step| step.id == "schedulers").expect("there");
+        let step = check.steps.iter_mut().find(|step| step.id == StepKind::Schedulers).expect("there");
         step.points.retain(|point| point.series == "random read");
         let named = [("kyber", first), ("none", other), ("kyber (again)", again)];
         for (point, (label, rate)) in step.points.iter_mut().zip(named) {
@@ -298,7 +299,7 @@ fn another_scheduler_that_does_clearly_more_is_the_limit_where_the_old_one_did_t
 #[test]
 fn curves_that_all_end_at_one_rate_are_a_cap() {
     let mut check = quiet();
-    let step = check.steps.iter_mut().find(|step| step.id == "depth").expect("there");
+    let step = check.steps.iter_mut().find(|step| step.id == StepKind::Depth).expect("there");
     for point in &mut step.points {
         let rate = 3000.0 * (point.x / 4.0).min(1.0);
         let iops = &mut point.outcome.iops;
@@ -310,7 +311,7 @@ fn curves_that_all_end_at_one_rate_are_a_cap() {
 #[test]
 fn cores_that_are_all_busy_are_the_limit() {
     let mut check = quiet();
-    for id in ["depth", "threads", "engines"] {
+    for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
         each_point(&mut check, id, |point| point.outcome.cpu.machine_busy = 0.97);
     }
     assert_eq!(judged(&check).limit, Limit::AllCores);
@@ -319,10 +320,10 @@ fn cores_that_are_all_busy_are_the_limit() {
 #[test]
 fn an_engine_whose_reads_go_to_workers_is_compared_at_as_many_in_flight_and_is_no_limit() {
     let mut check = quiet();
-    for id in ["depth", "threads", "engines"] {
+    for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
         each_point(&mut check, id, |point| point.outcome.cpu.machine_busy = 0.97);
     }
-    each_point(&mut check, "engines", |point| {
+    each_point(&mut check, StepKind::Engines, |point| {
         let Engine::IoUring { .. } = point.outcome.job.engine else { return };
         point.outcome.caveats.push(Caveat::Punted { workers: 1, cpu_share: 0.5 });
         let iops = &mut point.outcome.iops;
@@ -330,7 +331,7 @@ fn an_engine_whose_reads_go_to_workers_is_compared_at_as_many_in_flight_and_is_n
     });
     // Many threads with one I/O each are as many in flight as one thread with many; one with one is not.
     let threads = |check: &mut Check, threads: u32| {
-        each_point(check, "engines", |point| {
+        each_point(check, StepKind::Engines, |point| {
             let job = &mut point.outcome.job;
             if job.engine == Engine::Libaio && job.queue_depth == 32 {
                 (job.engine, job.threads) = (Engine::Psync, threads);
@@ -357,8 +358,8 @@ fn an_engine_whose_reads_go_to_workers_is_compared_at_as_many_in_flight_and_is_n
 #[test]
 fn one_busy_thread_that_more_threads_outdo_is_one_core() {
     let mut check = quiet();
-    each_point(&mut check, "depth", |point| point.outcome.cpu.busiest_thread = 0.99);
-    each_point(&mut check, "threads", |point| {
+    each_point(&mut check, StepKind::Depth, |point| point.outcome.cpu.busiest_thread = 0.99);
+    each_point(&mut check, StepKind::Threads, |point| {
         point.outcome.iops.mean *= 4.0;
         point.outcome.job.threads = 8;
     });
@@ -479,7 +480,7 @@ fn the_same_job_with_other_rates_is_a_drift() {
     let region = check.machine.memory.total;
     let drifted = |caveats: &[Caveat]| caveats.iter().any(|caveat| matches!(caveat, Caveat::Drift { .. }));
     assert!(!drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
-    each_point(&mut check, "engines", |point| point.outcome.iops.mean /= 2.0);
+    each_point(&mut check, StepKind::Engines, |point| point.outcome.iops.mean /= 2.0);
     assert!(drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
 }
 

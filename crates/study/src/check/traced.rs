@@ -4,7 +4,7 @@ use iostack_engine::Work;
 use iostack_model::{Ladder, Outcome, Wanted};
 
 use super::measure::Session;
-use iostack_targets::trace::Trace;
+use iostack_targets::tracing::Tracing;
 
 /// How to profile here, or why not.
 pub(crate) struct Profiler {
@@ -28,7 +28,7 @@ impl Profiler {
             return session.run(work);
         }
         let wanted = Wanted { layers: true, ..Wanted::default() };
-        let trace = match Trace::attach(wanted, None, &work.storage, &self.ladder) {
+        let trace = match Tracing::attach(wanted, None, &work.storage, &self.ladder) {
             Ok(trace) => trace,
             Err(error) => {
                 self.missing = Some(format!("{error:#}"));

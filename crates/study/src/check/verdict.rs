@@ -5,8 +5,8 @@
 //! make likely. Before the likely comes whether the figures are this platform's own at all ([`others`]).
 
 use iostack_model::{
-    Caveat, IoLimit, Limit, Nanos, Outcome, Point, Queue, Saturation, Step, Storage, Summary, TargetName,
-    Verdict,
+    Caveat, IoLimit, Limit, Nanos, Outcome, Point, Queue, Saturation, Step, StepKind, Storage, Summary,
+    TargetName, Verdict,
 };
 
 use super::{advice, caps, inside, others};
@@ -43,12 +43,12 @@ pub(crate) struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     /// Points of one step; none when it was skipped.
-    pub(crate) fn points(&self, id: &str) -> &'a [Point] {
+    pub(crate) fn points(&self, id: StepKind) -> &'a [Point] {
         self.steps.iter().find(|step| step.id == id).map_or(&[], |step| &step.points)
     }
 
     /// The point with the highest throughput among those of `id` that `wanted` accepts.
-    pub(crate) fn best(&self, id: &str, wanted: impl Fn(&Point) -> bool) -> Option<&'a Point> {
+    pub(crate) fn best(&self, id: StepKind, wanted: impl Fn(&Point) -> bool) -> Option<&'a Point> {
         self.points(id)
             .iter()
             .filter(|point| wanted(point))
@@ -96,7 +96,8 @@ pub(super) fn is_read(point: &Point) -> bool {
 
 /// Another scheduler does clearly more, and the one in use did the same before and after it.
 fn by_scheduler(facts: &Facts<'_>) -> Option<Finding> {
-    let reads: Vec<&Point> = facts.points("schedulers").iter().filter(|point| is_read(point)).collect();
+    let reads: Vec<&Point> =
+        facts.points(StepKind::Schedulers).iter().filter(|point| is_read(point)).collect();
     let (first, again) = (reads.first()?, reads.last()?);
     let best = reads.iter().max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))?;
     let current = &facts.storage.scheduled()?.queue.scheduler;
@@ -119,8 +120,11 @@ fn by_scheduler(facts: &Facts<'_>) -> Option<Finding> {
 
 /// The best random-read point of the whole check.
 pub(super) fn best_read<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
-    let candidates =
-        [facts.best("depth", is_read), facts.best("threads", |_| true), facts.best("engines", |_| true)];
+    let candidates = [
+        facts.best(StepKind::Depth, is_read),
+        facts.best(StepKind::Threads, |_| true),
+        facts.best(StepKind::Engines, |_| true),
+    ];
     candidates.into_iter().flatten().max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
 }
 
@@ -144,11 +148,11 @@ fn by_all_cores(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn by_one_core(facts: &Facts<'_>) -> Option<Finding> {
-    let single = facts.best("depth", is_read)?;
+    let single = facts.best(StepKind::Depth, is_read)?;
     if single.outcome.cpu.busiest_thread < BUSY {
         return None;
     }
-    let many = facts.best("threads", |p| p.outcome.job.threads > 1)?;
+    let many = facts.best(StepKind::Threads, |p| p.outcome.job.threads > 1)?;
     let gain = many.outcome.iops.mean / single.outcome.iops.mean;
     (facts.cores == 1 || gain > CLEARLY).then(|| {
         (
@@ -199,7 +203,7 @@ fn by_queue(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn by_device(facts: &Facts<'_>) -> Finding {
-    let Some((reads, best)) = facts.reads().zip(facts.best("depth", is_read)) else {
+    let Some((reads, best)) = facts.reads().zip(facts.best(StepKind::Depth, is_read)) else {
         return (Limit::Unknown, "Unknown: the check ended before it could tell.".to_owned());
     };
     if facts.storage.devices.is_empty() {
@@ -228,7 +232,7 @@ fn evidence(facts: &Facts<'_>) -> Vec<String> {
             reads.parallelism
         ));
     }
-    if let Some(single) = facts.best("depth", is_read) {
+    if let Some(single) = facts.best(StepKind::Depth, is_read) {
         lines.push(format!(
             "At its best depth ({}), one thread is {:.0} % busy and the machine {:.0} %.",
             single.label,
@@ -236,7 +240,7 @@ fn evidence(facts: &Facts<'_>) -> Vec<String> {
             single.outcome.cpu.machine_busy * 100.0
         ));
     }
-    if let Some(many) = facts.best("threads", |p| p.outcome.job.threads > 1) {
+    if let Some(many) = facts.best(StepKind::Threads, |p| p.outcome.job.threads > 1) {
         lines.push(format!(
             "{} threads ({}): {} IOPS, machine {:.0} % busy.",
             many.outcome.job.threads,
@@ -262,12 +266,12 @@ fn evidence(facts: &Facts<'_>) -> Vec<String> {
 
 /// A write that is on the device when the call returns, beside one that need not be.
 fn durable(facts: &Facts<'_>) -> Option<String> {
-    let median = |id: &str, series: &str, of: fn(&Outcome) -> Option<u64>| {
+    let median = |id: StepKind, series: &str, of: fn(&Outcome) -> Option<u64>| {
         let point = facts.points(id).iter().find(|point| point.series == series)?;
         of(&point.outcome)
     };
-    let flush = median("sync", "fsync", |outcome| outcome.sync.quantile_ns(0.5))?;
-    let write = median("latency", "random write", |outcome| outcome.write.latency.quantile_ns(0.5))?;
+    let flush = median(StepKind::Sync, "fsync", |outcome| outcome.sync.quantile_ns(0.5))?;
+    let write = median(StepKind::Latency, "random write", |outcome| outcome.write.latency.quantile_ns(0.5))?;
     let times = flush as f64 / write.max(1) as f64;
     Some(format!("An fsync after a 4 KiB write takes {}, {times:.1} times a direct write.", Nanos(flush)))
 }

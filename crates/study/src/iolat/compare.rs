@@ -7,7 +7,7 @@ use iostack_model::{
     Interval, Iolat, IolatComparison, IolatTest, LayerChange, LayerMapping, Machine, Moved, PublishedRun,
     PublishedTable, Storage, TestChange,
 };
-use iostack_stats::{ComparisonRow, Verdict, compare_figure, difference, stands_out};
+use iostack_stats::{ComparisonRow, Judgement, compare_figure, difference, stands_out};
 
 use super::gather;
 
@@ -57,9 +57,9 @@ pub(crate) fn with_saved(here: &Iolat, there: &Iolat, name: &str) -> IolatCompar
 /// Beyond the interval of the change, and beyond what so many figures would show by chance.
 fn moved(row: &ComparisonRow, rows: usize) -> Moved {
     match row.verdict {
-        Verdict::Better if stands_out(row, rows) => Moved::Better,
-        Verdict::Worse if stands_out(row, rows) => Moved::Worse,
-        Verdict::Same => Moved::Same,
+        Judgement::Better if stands_out(row, rows) => Moved::Better,
+        Judgement::Worse if stands_out(row, rows) => Moved::Worse,
+        Judgement::Same => Moved::Same,
         _ => Moved::Unclear,
     }
 }

@@ -8,7 +8,7 @@ use iostack_model::{Audience, Reproduced};
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
 use crate::sweep::pool::{Given, Task};
-use iostack_targets::lab::{self, Step};
+use iostack_targets::lab::{self, Round};
 
 /// How a change begins that is no parameter of the driver's but a file of the device's.
 const SYSFS: &str = "sysfs.";
@@ -19,7 +19,7 @@ struct Boot {
     device: String,
     /// `NAME=VALUE` of the driver's.
     set: Vec<String>,
-    steps: Vec<Step>,
+    steps: Vec<Round>,
     /// Which points these are.
     places: Vec<usize>,
 }
@@ -55,7 +55,7 @@ fn boots(tasks: &[&Task]) -> Vec<Boot> {
                 None => set.push(format!("{key}={value}")),
             }
         }
-        let step = Step { settings, jobs: jobs.clone() };
+        let step = Round { settings, jobs: jobs.clone() };
         match boots.iter_mut().find(|boot| boot.device == task.device && boot.set == set) {
             Some(boot) => {
                 boot.steps.push(step);

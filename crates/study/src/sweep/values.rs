@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<String>, String> {
 
 /// How a range goes on.
 #[derive(Clone, Copy)]
-enum Step {
+enum Stride {
     Times(f64),
     Plus(f64),
 }
@@ -55,17 +55,17 @@ fn range(item: &str, first: &str, rest: &str) -> Result<Vec<String>, String> {
     let scale = Scale::of(first, last, added).ok_or_else(help)?;
     let (low, high) = (scale.number(first).ok_or_else(help)?, scale.number(last).ok_or_else(help)?);
     let step = match step {
-        Some((b'*', factor)) => Step::Times(factor.parse().map_err(|_| help())?),
-        Some((_, text)) => Step::Plus(scale.number(text).ok_or_else(help)?),
-        None if scale.is_plain_count(first) => Step::Plus(1.0),
+        Some((b'*', factor)) => Stride::Times(factor.parse().map_err(|_| help())?),
+        Some((_, text)) => Stride::Plus(scale.number(text).ok_or_else(help)?),
+        None if scale.is_plain_count(first) => Stride::Plus(1.0),
         None => return Err(format!("`{item}` says no step; write it like {item}*2 or {item}+STEP")),
     };
     if low > high {
         return Err(format!("`{item}` ends before it begins"));
     }
     let sound = match step {
-        Step::Times(factor) => factor > 1.0 && factor.is_finite() && low > 0.0,
-        Step::Plus(step) => step > 0.0,
+        Stride::Times(factor) => factor > 1.0 && factor.is_finite() && low > 0.0,
+        Stride::Plus(step) => step > 0.0,
     };
     if !sound {
         return Err(format!("`{item}` never arrives: its step must lead upward"));
@@ -73,8 +73,8 @@ fn range(item: &str, first: &str, rest: &str) -> Result<Vec<String>, String> {
     let mut values = Vec::new();
     for index in 0.. {
         let value = match step {
-            Step::Times(factor) => low * factor.powi(index),
-            Step::Plus(step) => low + step * f64::from(index),
+            Stride::Times(factor) => low * factor.powi(index),
+            Stride::Plus(step) => low + step * f64::from(index),
         };
         // A last value that rounding moved by a hair is still the last.
         if value > high * (1.0 + 1e-9) {

@@ -10,12 +10,12 @@ use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome
 
 /// What looks at one load. Dropped, it detaches.
 #[derive(Default)]
-pub struct Trace {
+pub struct Tracing {
     stages: Option<StageTrace>,
     layers: Option<LayerTrace>,
 }
 
-impl Trace {
+impl Tracing {
     /// Attaches what is wanted, or refuses with the reason and the remedy. `rules` give functions their layers; `None`: the
     /// built-in ones.
     pub fn attach(
@@ -23,8 +23,8 @@ impl Trace {
         rules: Option<&'static Rules>,
         storage: &Storage,
         ladder: &Ladder,
-    ) -> anyhow::Result<Trace> {
-        let mut trace = Trace::default();
+    ) -> anyhow::Result<Tracing> {
+        let mut trace = Tracing::default();
         if wanted.stages {
             trace.stages = Some(follow(&stages::Subject::Load, storage, ladder)?);
         }
@@ -35,12 +35,12 @@ impl Trace {
     }
 
     /// Attaches what is permitted, and says why the rest is not.
-    pub fn attach_permitted(storage: &Storage, ladder: &Ladder) -> (Trace, Vec<String>) {
-        let (mut trace, mut refused) = (Trace::default(), Vec::new());
+    pub fn attach_permitted(storage: &Storage, ladder: &Ladder) -> (Tracing, Vec<String>) {
+        let (mut trace, mut refused) = (Tracing::default(), Vec::new());
         let each =
             [Wanted { stages: true, ..Wanted::default() }, Wanted { layers: true, ..Wanted::default() }];
         for wanted in each {
-            match Trace::attach(wanted, None, storage, ladder) {
+            match Tracing::attach(wanted, None, storage, ladder) {
                 Ok(part) => {
                     trace.stages = trace.stages.or(part.stages);
                     trace.layers = trace.layers.or(part.layers);

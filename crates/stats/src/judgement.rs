@@ -25,7 +25,7 @@ const EQUAL: f64 = 0.05;
 /// What a comparison of two figures says about the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum Judgement {
     /// The change, whatever it is, is small: its 95 % interval lies within 5 %, or it is certain but below 1 %.
     Same,
     /// The second is better, by at least 1 %, and the 95 % interval of the change excludes none.
@@ -36,19 +36,19 @@ pub enum Verdict {
     Unclear,
 }
 
-impl Verdict {
+impl Judgement {
     /// True when the two figures differ.
     pub const fn differs(self) -> bool {
-        matches!(self, Verdict::Better | Verdict::Worse)
+        matches!(self, Judgement::Better | Judgement::Worse)
     }
 
     /// `same`, `better`, `worse`, `unclear`.
     pub const fn name(self) -> &'static str {
         match self {
-            Verdict::Same => "same",
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            Verdict::Unclear => "unclear",
+            Judgement::Same => "same",
+            Judgement::Better => "better",
+            Judgement::Worse => "worse",
+            Judgement::Unclear => "unclear",
         }
     }
 }
@@ -70,7 +70,7 @@ pub(crate) struct Change {
     pub(crate) high: f64,
     /// See [`crate::ComparisonRow::confidence`].
     pub(crate) confidence: f64,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: Judgement,
 }
 
 impl Change {
@@ -89,21 +89,21 @@ impl Change {
         let mean = ratio.exp_m1();
         let certain = low > 0.0 || high < 0.0;
         let verdict = match (certain, mean.abs() >= PRACTICAL) {
-            (true, true) if (mean > 0.0) == (aim == Aim::Higher) => Verdict::Better,
-            (true, true) => Verdict::Worse,
-            (true, false) => Verdict::Same,
-            (false, _) if low > -EQUAL && high < EQUAL => Verdict::Same,
-            (false, _) => Verdict::Unclear,
+            (true, true) if (mean > 0.0) == (aim == Aim::Higher) => Judgement::Better,
+            (true, true) => Judgement::Worse,
+            (true, false) => Judgement::Same,
+            (false, _) if low > -EQUAL && high < EQUAL => Judgement::Same,
+            (false, _) => Judgement::Unclear,
         };
         let confidence = match verdict {
-            Verdict::Same => noise.between(-EQUAL - ratio, EQUAL - ratio),
+            Judgement::Same => noise.between(-EQUAL - ratio, EQUAL - ratio),
             _ => noise.between(-ratio.abs(), ratio.abs()),
         };
         Change { mean, low, high, confidence, verdict }
     }
 
     fn unknown(mean: f64) -> Change {
-        Change { mean, low: mean, high: mean, confidence: 0.0, verdict: Verdict::Unclear }
+        Change { mean, low: mean, high: mean, confidence: 0.0, verdict: Judgement::Unclear }
     }
 
     /// True when the runs were long enough for an interval.
@@ -172,22 +172,22 @@ mod tests {
     fn each_verdict_has_its_case() {
         let a = interval(1000.0, 10.0, 30);
         let cases = [
-            (interval(1120.0, 10.0, 30), Aim::Higher, Verdict::Better),
-            (interval(1120.0, 10.0, 30), Aim::Lower, Verdict::Worse),
-            (interval(880.0, 10.0, 30), Aim::Higher, Verdict::Worse),
-            (interval(880.0, 10.0, 30), Aim::Lower, Verdict::Better),
-            (interval(1005.0, 10.0, 30), Aim::Higher, Verdict::Same),
-            (interval(1030.0, 200.0, 30), Aim::Higher, Verdict::Unclear),
-            (interval(1500.0, 0.0, 2), Aim::Higher, Verdict::Unclear),
-            (interval(0.0, 0.0, 30), Aim::Higher, Verdict::Unclear),
+            (interval(1120.0, 10.0, 30), Aim::Higher, Judgement::Better),
+            (interval(1120.0, 10.0, 30), Aim::Lower, Judgement::Worse),
+            (interval(880.0, 10.0, 30), Aim::Higher, Judgement::Worse),
+            (interval(880.0, 10.0, 30), Aim::Lower, Judgement::Better),
+            (interval(1005.0, 10.0, 30), Aim::Higher, Judgement::Same),
+            (interval(1030.0, 200.0, 30), Aim::Higher, Judgement::Unclear),
+            (interval(1500.0, 0.0, 2), Aim::Higher, Judgement::Unclear),
+            (interval(0.0, 0.0, 30), Aim::Higher, Judgement::Unclear),
         ];
         for (b, aim, verdict) in cases {
             assert_eq!(Change::between(a, b, aim).verdict, verdict, "{b:?}");
         }
         let exact = interval(1000.0, 0.0, 30);
-        assert_eq!(Change::between(exact, exact, Aim::Higher).verdict, Verdict::Same);
+        assert_eq!(Change::between(exact, exact, Aim::Higher).verdict, Judgement::Same);
         let tiny = Change::between(exact, interval(1005.0, 0.0, 30), Aim::Higher);
-        assert_eq!((tiny.verdict, tiny.confidence), (Verdict::Same, 1.0), "certain, but below 1 %");
+        assert_eq!((tiny.verdict, tiny.confidence), (Judgement::Same, 1.0), "certain, but below 1 %");
     }
 
     #[test]
