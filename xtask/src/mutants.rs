@@ -13,11 +13,12 @@ use crate::{process, tree};
 
 /// What is changed: a crate, and of large ones the files that count or format.
 const SUBJECTS: &[(&str, &[&str])] = &[
+    ("iostack-doubt", &[]),
     ("iostack-stats", &[]),
     ("iostack-model", &[]),
     ("iostack-workload", &[]),
     ("iostack-host", &[]),
-    ("iostack-engine", &["**/outcome.rs", "**/doubts.rs"]),
+    ("iostack-engine", &["**/outcome.rs", "**/evidence.rs"]),
     ("iostack-report", &["**/text/format.rs", "**/html/figures.rs"]),
 ];
 

@@ -1,6 +1,6 @@
 //! CPU time was counted by samples or by the kernel's tick, not bracketed.
 
-use iostack_model::{Caveat, Layers};
+use iostack_model::{Caveat, Clocks};
 
 use crate::{Doubt, Weight};
 
@@ -21,6 +21,6 @@ fn says(caveat: &Caveat) -> Option<String> {
 }
 
 /// How it was had, where not exactly.
-pub fn of(layers: &Layers) -> Option<Caveat> {
-    (!layers.clocks.exact).then(|| Caveat::InexactClocks { how: layers.clocks.how.clone() })
+pub fn of(clocks: &Clocks) -> Option<Caveat> {
+    (!clocks.exact).then(|| Caveat::InexactClocks { how: clocks.how.clone() })
 }

@@ -203,4 +203,6 @@ fn percent(share: f64) -> String {
 }
 
 #[cfg(test)]
+mod edge_tests;
+#[cfg(test)]
 mod tests;

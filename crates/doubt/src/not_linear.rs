@@ -1,6 +1,6 @@
 //! The time of a command is no line over the requests in it.
 
-use iostack_model::{Caveat, MergeFit};
+use iostack_model::Caveat;
 
 use crate::{Doubt, Weight, percent};
 
@@ -24,7 +24,7 @@ fn says(caveat: &Caveat) -> Option<String> {
     ))
 }
 
-/// What the fit says of itself.
-pub fn of(fit: &MergeFit) -> Option<Caveat> {
-    (!fit.holds).then_some(Caveat::NotLinear { residual: fit.residual, bend: fit.bend })
+/// Whether the line describes its points, by the fit's own judgement, and how far they are off.
+pub fn of(holds: bool, residual: f64, bend: f64) -> Option<Caveat> {
+    (!holds).then_some(Caveat::NotLinear { residual, bend })
 }

@@ -8,14 +8,14 @@ use iostack_model::{
 use super::*;
 
 /// A virtual machine of 8 GiB.
-fn guest() -> Machine {
+pub(crate) fn guest() -> Machine {
     let memory = Memory { total: Bytes::gib(8), ..Memory::default() };
     let virtualisation = Virtualisation { hypervisor: Some("kvm".into()), ..Virtualisation::default() };
     Machine { memory, virtualisation, ..Machine::default() }
 }
 
 /// A quiet second of 10 000 reads on a device that counts the same.
-fn quiet() -> (Outcome, Evidence) {
+pub(crate) fn quiet() -> (Outcome, Evidence) {
     let ios = 10_000u64;
     let counts = vec![(iostack_model::bin_index(100_000) as u32, ios)];
     let latency = Bins {
@@ -63,12 +63,12 @@ fn quiet() -> (Outcome, Evidence) {
 }
 
 /// The doubts beside that of too few samples for p99.99, which 10 000 I/Os always raise.
-fn doubts(outcome: &Outcome, evidence: &Evidence) -> Vec<Caveat> {
+pub(crate) fn doubts(outcome: &Outcome, evidence: &Evidence) -> Vec<Caveat> {
     of(outcome, evidence).into_iter().filter(|caveat| !matches!(caveat, Caveat::FewSamples { .. })).collect()
 }
 
 /// Changes the quiet outcome, and expects just this doubt.
-fn expect(change: impl FnOnce(&mut Outcome, &mut Evidence), expected: fn(&Caveat) -> bool) {
+pub(crate) fn expect(change: impl FnOnce(&mut Outcome, &mut Evidence), expected: fn(&Caveat) -> bool) {
     let (mut outcome, mut evidence) = quiet();
     change(&mut outcome, &mut evidence);
     let doubts = doubts(&outcome, &evidence);
@@ -262,7 +262,7 @@ fn depth_that_is_missing_is_blamed_on_what_took_it() {
 }
 
 /// True when the quiet run, so changed, has this kind of doubt.
-fn has(change: impl FnOnce(&mut Outcome, &mut Evidence), wanted: fn(&Caveat) -> bool) -> bool {
+pub(crate) fn has(change: impl FnOnce(&mut Outcome, &mut Evidence), wanted: fn(&Caveat) -> bool) -> bool {
     let (mut outcome, mut evidence) = quiet();
     change(&mut outcome, &mut evidence);
     doubts(&outcome, &evidence).iter().any(wanted)

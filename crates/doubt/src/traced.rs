@@ -1,6 +1,6 @@
 //! Looking from inside took time of its own.
 
-use iostack_model::{Caveat, Stages};
+use iostack_model::Caveat;
 
 use crate::{Doubt, Weight, percent};
 
@@ -24,8 +24,7 @@ fn says(caveat: &Caveat) -> Option<String> {
     ))
 }
 
-/// What looking cost an I/O of this mean latency.
-pub fn of(stages: &Stages, mean_ns: f64) -> Caveat {
-    let ns_per_io = stages.tracing.ns_per_io;
+/// Looking took so much CPU time of an I/O of this mean latency.
+pub fn of(ns_per_io: f64, mean_ns: f64) -> Caveat {
     Caveat::Traced { ns_per_io, share: if mean_ns > 0.0 { ns_per_io / mean_ns } else { 0.0 } }
 }

@@ -1,6 +1,6 @@
 //! The layer rules do not know some of the kernel's functions.
 
-use iostack_model::{Caveat, Layers};
+use iostack_model::{Caveat, Quality};
 
 use crate::{Doubt, Weight, percent};
 
@@ -24,7 +24,7 @@ fn says(caveat: &Caveat) -> Option<String> {
 const MOST: f64 = 0.01;
 
 /// Samples without a layer, and those with a guessed one.
-pub fn of(layers: &Layers) -> Option<Caveat> {
-    let share = layers.quality.unclassified + layers.quality.inferred;
+pub fn of(quality: &Quality) -> Option<Caveat> {
+    let share = quality.unclassified + quality.inferred;
     (share > MOST).then_some(Caveat::Unclassified { share })
 }

@@ -1,6 +1,6 @@
 //! The way of some I/Os was not seen from end to end.
 
-use iostack_model::{Caveat, Stages};
+use iostack_model::Caveat;
 
 use crate::{Doubt, Weight};
 
@@ -23,8 +23,8 @@ fn says(caveat: &Caveat) -> Option<String> {
 /// Share of the I/Os below which there is nothing to say.
 const MOST: f64 = 0.001;
 
-/// Those of the stages.
-pub fn of(stages: &Stages) -> Option<Caveat> {
-    let unmatched = stages.ios.saturating_sub(stages.matched);
-    (unmatched as f64 > stages.ios as f64 * MOST).then_some(Caveat::Unmatched { unmatched, ios: stages.ios })
+/// Of so many I/Os, so many were seen to the end.
+pub fn of(ios: u64, matched: u64) -> Option<Caveat> {
+    let unmatched = ios.saturating_sub(matched);
+    (unmatched as f64 > ios as f64 * MOST).then_some(Caveat::Unmatched { unmatched, ios })
 }

@@ -81,7 +81,8 @@ fn how(backend: &str) -> String {
 
 /// What the figures say about themselves.
 pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = fit.and_then(not_linear::of).into_iter().collect();
+    let mut caveats: Vec<Caveat> =
+        fit.and_then(|fit| not_linear::of(fit.holds, fit.residual, fit.bend)).into_iter().collect();
     let calls = tables.iter().find(|table| table.ask == MergeAsk::Calls);
     let rate = |column: u32| Some((column, calls?.cell(PLAIN, column)?.iops.mean));
     let columns = calls.map(MergeTable::columns).unwrap_or_default();
