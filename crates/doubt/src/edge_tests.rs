@@ -8,8 +8,8 @@ use iostack_model::{
 use super::tests::{doubts, expect, guest, has, quiet};
 use super::*;
 
-fn found(caveat: Option<Caveat>) -> bool {
-    caveat.is_some()
+fn found(caveat: impl Into<Option<Caveat>>) -> bool {
+    caveat.into().is_some()
 }
 
 fn device_bytes(outcome: &mut Outcome) -> &mut [u64; 3] {
@@ -74,7 +74,7 @@ fn a_disk_with_heads_is_doubted_below_a_millisecond_and_for_direct_random_reads_
 #[test]
 fn what_was_not_done_is_not_doubted() {
     let without_reads = |outcome: &mut Outcome| {
-        outcome.read = Default::default();
+        outcome.read = iostack_model::Flow::default();
         *device_bytes(outcome) = [0; 3];
     };
     let none = |change: fn(&mut Outcome, &mut Evidence)| {
@@ -274,7 +274,7 @@ fn sentences_count_as_people_do() {
     let stalled =
         |waiting| says(&Caveat::Stall { at: Nanos(0), longest: Nanos(100), waiting: Nanos(waiting) });
     assert_eq!((stalled(50).contains("lacked a CPU"), stalled(49).contains("lacked a CPU")), (true, false));
-    assert_eq!(found(drift::of(&[100.0, 100.0])), false);
+    assert!(!found(drift::of(&[100.0, 100.0])));
     let uneven = |widths: &[f64]| {
         let outcome = |&relative: &f64| {
             let mut outcome = quiet().0;
