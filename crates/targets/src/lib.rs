@@ -23,9 +23,9 @@ use anyhow::bail;
 use iostack_attribute::classify::Rules;
 use iostack_host::Held;
 use iostack_model::Target;
+use path::PathTarget;
 
 use lab::{LabFlags, LabTarget};
-use path::PathTarget;
 use simulated::{SimFlags, SimulatedTarget};
 
 /// Kinds of targets.
@@ -116,6 +116,9 @@ pub type AllHeld = Rc<RefCell<Vec<Arc<Held>>>>;
 pub fn open(on: Option<&OsStr>, options: &Options<'_>) -> anyhow::Result<AnyTarget> {
     let (row, rest) = split(on.unwrap_or_default());
     refuse_others(row, options.flags)?;
+    if options.rules.is_some() && row.scheme != Scheme::Path {
+        bail!("`--rules` is for files, directories and block devices; elsewhere the built-in rules sort");
+    }
     match on {
         Some(_) => (row.open)(rest, options),
         None => Ok(Box::new(PathTarget::open(None, options))),
@@ -182,6 +185,17 @@ mod tests {
         }
         assert_eq!((Scheme::Lab.bare("lab:brd"), Scheme::Lab.bare("brd")), ("brd", "brd"));
         assert_eq!(Scheme::Simulated.word("x25e"), "sim:x25e");
+    }
+
+    #[test]
+    fn rules_of_ones_own_are_refused_where_nobody_would_read_them() {
+        let flags = TargetFlags::default();
+        let rules = Some(Rules::built_in());
+        let options = Options { flags: &flags, destroy_data: false, rules, held: AllHeld::default() };
+        for word in ["lab:brd", "sim:x25e"] {
+            let error = open(Some(word.as_ref()), &options).err().map(|error| error.to_string());
+            assert!(error.is_some_and(|said| said.starts_with("`--rules` is for files")), "{word}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use iostack_host::save;
 use iostack_model::{
     Ability, Audience, Bytes, Caveat, Description, Job, Machine, OutcomeFile, Progress, RunClock, SCHEMA,
     Target, TargetKind, TargetName, Wanted,
@@ -18,7 +19,6 @@ use iostack_sim::sheet::Sheet;
 use iostack_workload::trace::{self, Beyond, Disks, TraceFormat, TraceOptions};
 
 use super::Given;
-use iostack_host::save;
 
 /// Requests between two looks at the stop flag and two lines of progress.
 const PROGRESS_EVERY: u64 = 1 << 18;

@@ -1,6 +1,6 @@
 //! Does everything hold? Set-up, check, then every test of the workspace, summed in one line.
 //!
-//!   setup ──► check (6 chores) ──► every test binary, two at a time; what measures time alone; examples in docs
+//!   setup ──► check (6 chores) ──► every test binary, two at a time; examples in docs among them; what measures time alone
 //!                                   └──► benchmarks, rehearsed ──► N passed, N failed, N skipped
 //!
 //! A test says on its own output `SKIPPED name: why` when the machine lacks what it needs; it then counts as skipped, not
@@ -20,7 +20,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::chore::Finished;
-use crate::{bench, check, fuzz, mutants, process, setup, tree};
+use crate::{bench, check, fuzz, mutants, setup, tree};
 use tally::{Skip, Tally};
 
 /// `cargo xtask test [--slow] [--no-setup] [--changed]`; true when nothing failed.
@@ -70,13 +70,9 @@ fn all(root: &Path, slow: bool) -> Result<Tally> {
         Err(error) => return Ok(Tally { failed: vec![format!("{error:#}")], ..Tally::default() }),
     };
     let before = programs::times(root);
-    let (mut sum, times) = lanes::run(&programs, &[], &before)?;
+    let with_examples = [&programs[..], &[programs::Program::examples(root)]].concat();
+    let (mut sum, times) = lanes::run(&with_examples, &[], &before)?;
     programs::keep(root, &times);
-    let mut examples = process::cargo();
-    examples.args(["test", "--workspace", "--doc", "--", "--show-output"]).current_dir(root);
-    let began = Instant::now();
-    let tell = |lines: &[String], one: &Tally| lanes::tell("examples", lines, one, began.elapsed().as_secs());
-    sum.absorb(cargo::heard(&mut examples, &tell)?);
     let is_slow = |skip: &&Skip| skip.why.starts_with("slow");
     let names: Vec<String> = sum.skipped.iter().filter(is_slow).map(|skip| skip.name.clone()).collect();
     if slow && !names.is_empty() {

@@ -19,10 +19,23 @@ pub(super) struct Program {
     file: PathBuf,
 }
 
+/// The examples in docs, which cargo builds and runs by itself.
+const EXAMPLES: &str = "examples";
+
 impl Program {
+    /// The examples of all crates, as if they were one binary.
+    pub(super) fn examples(root: &Path) -> Program {
+        Program { name: EXAMPLES.to_owned(), folder: root.to_owned(), file: PathBuf::new() }
+    }
+
     /// Runs its tests: all but the slow ones, or these slow ones alone.
     /// `alone`: one after the other.
     pub(super) fn command(&self, slow: &[String], alone: bool) -> Command {
+        if self.name == EXAMPLES {
+            let mut command = process::cargo();
+            command.args(["test", "--workspace", "--doc", "--", "--show-output"]).current_dir(&self.folder);
+            return command;
+        }
         let mut command = Command::new(&self.file);
         command.arg("--show-output").current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         if alone {

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use iostack_host::save;
 use iostack_model::{Audience as _, Ladder, Nanos};
 
 use crate::cmd::run::{self, RunArgs};
 use crate::talk::{self, Talk};
-use iostack_host::save;
 
 /// The live view is redrawn this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(500);

@@ -6,12 +6,12 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
+use iostack_host::save;
 use iostack_host::step::{self, CountedBy, PlaceCost, Question, Subject, UserCost};
 use iostack_model::Nanos;
 
 use crate::exit::Ended;
 use crate::talk::{Talk, data};
-use iostack_host::save;
 
 /// No job file is larger.
 const JOB_FILE_MAX: u64 = 1 << 20;

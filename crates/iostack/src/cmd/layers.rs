@@ -6,13 +6,13 @@ use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::Subject;
 use iostack_model::{BlockDevice, Layers, Storage, Wanted};
+use iostack_targets::tracing;
 
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::cmd::stages::has_ended;
 use crate::exit::Ended;
 use crate::talk::Talk;
-use iostack_targets::tracing;
 
 /// Arguments of `iostack layers`.
 #[derive(clap::Args)]

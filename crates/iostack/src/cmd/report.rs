@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use iostack_host::save;
+
 use crate::exit::Ended;
 use crate::stored::{self, Stored};
 use crate::talk::data;
-use iostack_host::save;
 
 /// Arguments of `iostack report`.
 #[derive(clap::Args)]

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use iostack_attribute::classify::Rules;
+use iostack_host::save;
 use iostack_model::{Audience as _, Job, OutcomeFile, Wanted};
+use iostack_targets::gather;
+use iostack_targets::{AllHeld, Options, TargetFlags};
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::{self, Talk};
-use iostack_host::save;
-use iostack_targets::gather;
-use iostack_targets::{AllHeld, Options, TargetFlags};
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

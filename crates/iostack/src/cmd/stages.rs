@@ -2,12 +2,12 @@
 
 use iostack_attribute::stages::Subject;
 use iostack_model::{Stages, Storage, Wanted};
+use iostack_targets::tracing;
 
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
 use crate::talk::Talk;
-use iostack_targets::tracing;
 
 /// Arguments of `iostack stages`.
 #[derive(clap::Args)]

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use iostack_host::{Journal, SettingGuard};
 use iostack_model::{Audience, Nanos, Outcome, Prepared, RunClock, Storage, TargetKind, TargetName, Wanted};
+use iostack_targets::{self as target, AllHeld, AnyTarget, Options, TargetFlags};
 
 use super::sides::Side;
-use iostack_targets::{self as target, AllHeld, AnyTarget, Options, TargetFlags};
 
 /// A side that can be run.
 pub(crate) struct Ready<'a> {

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use iostack_model::{Job, LogRequest, Nanos, VerifyMode};
+use iostack_targets::gather;
+use iostack_targets::{self as target, Scheme};
 
 use crate::sweep::axis::is_parameter;
 use crate::sweep::plan::in_order;
-use iostack_targets::gather;
-use iostack_targets::{self as target, Scheme};
 
 /// What was typed for both.
 #[derive(Clone, Debug, Default)]

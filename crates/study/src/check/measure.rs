@@ -7,10 +7,10 @@ use std::time::Instant;
 use iostack_engine::{Control, Work};
 use iostack_host::{Held, Journal, SettingGuard};
 use iostack_model::{Audience, Job, Nanos, Observer, Outcome, Point, Step};
+use iostack_targets::tracing::{Tracing, chain};
 
 use super::place::Explored;
 use super::plan::{On, Planned, PlannedStep};
-use iostack_targets::tracing::{Tracing, chain};
 
 /// What the measurements share.
 pub(crate) struct Session<'a> {

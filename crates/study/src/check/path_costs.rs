@@ -15,10 +15,10 @@ use iostack_model::{
     PathCost, TargetKind,
 };
 use iostack_stats::{paired_difference, rate_interval};
+use iostack_targets::tracing::chain;
 
 use super::measure::{Session, raw_device};
 use super::traced::Profiler;
-use iostack_targets::tracing::chain;
 
 /// The machine of the published clocks.
 const INTEL: &str = "Intel 2010, section 4.2: Xeon X5570 2.93 GHz, Linux 2.6.28, ext3, SATA SSDs";

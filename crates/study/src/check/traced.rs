@@ -2,9 +2,9 @@
 
 use iostack_engine::Work;
 use iostack_model::{Ladder, Outcome, Wanted};
+use iostack_targets::tracing::Tracing;
 
 use super::measure::Session;
-use iostack_targets::tracing::Tracing;
 
 /// How to profile here, or why not.
 pub(crate) struct Profiler {

@@ -4,7 +4,6 @@ use anyhow::{Context, bail};
 use iostack_lab::Request;
 use iostack_lab::guest::Measure;
 use iostack_model::{Bytes, CostCase, Direction, IoCost};
-
 use iostack_targets::lab::LabFlags;
 
 /// I/Os traced after those counted: enough to meet the modal one again.

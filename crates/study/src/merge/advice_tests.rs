@@ -1,7 +1,8 @@
 //! Does each answer come out where it must, and only there?
 
-use super::*;
 use iostack_model::Interval;
+
+use super::*;
 
 /// IOPS and CPU as ratios to the base, with intervals of so many percent.
 fn cell(policy: &str, column: u32, (iops, cpu): (f64, f64), percent: f64, tail: f64) -> MergeCell {

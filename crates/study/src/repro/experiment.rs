@@ -13,13 +13,14 @@
 
 use std::ops::Range;
 
+use iostack_targets::{self as target, Scheme};
+
 use super::counted;
 use super::lines::{Figure, Over};
 use super::predicate::Test;
 use super::published::{Claim, Kind};
 use super::raw::{self, Options};
 use crate::sweep::axis;
-use iostack_targets::{self as target, Scheme};
 
 /// An experiment, checked.
 #[derive(Clone, Debug)]

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use iostack_model::{Job, ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
+use iostack_targets::gather;
+use iostack_targets::{self as target, Scheme};
 
 use super::experiment::{Curve, Experiment, Plot, Subject, Verdict};
 use super::lines::{self, Over};
@@ -13,8 +15,6 @@ use crate::sweep::axis::is_parameter;
 use crate::sweep::command::{self, Parts};
 use crate::sweep::plan::in_order;
 use crate::sweep::pool::{Given, Task};
-use iostack_targets::gather;
-use iostack_targets::{self as target, Scheme};
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]

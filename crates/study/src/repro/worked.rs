@@ -4,11 +4,11 @@
 //! device (`sysfs.PATH`) are done in one boot. Start reading at [`run`].
 
 use iostack_model::{Audience, Reproduced};
+use iostack_targets::lab::{self, Round};
 
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
 use crate::sweep::pool::{Given, Task};
-use iostack_targets::lab::{self, Round};
 
 /// How a change begins that is no parameter of the driver's but a file of the device's.
 const SYSFS: &str = "sysfs.";

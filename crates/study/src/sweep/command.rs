@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use iostack_model::Outcome;
 use iostack_report::text::quoted;
+use iostack_targets::{self as target, Scheme};
 
 use super::pool::Task;
 use crate::what_if::steady;
-use iostack_targets::{self as target, Scheme};
 
 /// What the command is made of.
 #[derive(Clone, Copy, Debug)]

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Context, bail, ensure};
 use iostack_model::SweepAxis;
 use iostack_sim::sheet::Sheet;
+use iostack_targets::gather;
 
 use super::axis::{self, DEVICE, is_parameter};
 use super::command::{self, Parts};
 use super::pool::Task;
 use crate::what_if::steady;
-use iostack_targets::gather;
 
 /// What was asked for, before anything is varied.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 use anyhow::{bail, ensure};
 use iostack_model::{Bytes, Job, Nanos, WhatIfChange};
 use iostack_sim::sheet::{Entry, Sheet, Unit};
+use iostack_targets::gather;
 use iostack_workload::suggest;
 
 use crate::sweep::axis::is_parameter;
@@ -10,7 +11,6 @@ use crate::sweep::command::{self, Parts};
 use crate::sweep::plan::{Base, in_order};
 use crate::sweep::pool::Task;
 use crate::what_if::steady;
-use iostack_targets::gather;
 
 /// One run of the chain.
 #[derive(Clone, Debug)]

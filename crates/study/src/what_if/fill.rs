@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 use iostack_model::Outcome;
 use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::Sheet;
+use iostack_targets::gather;
 
 use super::steady;
-use iostack_targets::gather;
 
 /// Depths that are tried, each thread's.
 const DEPTHS: [u64; 3] = [32, 128, 512];

@@ -18,13 +18,13 @@ pub(crate) mod typed;
 
 use std::sync::atomic::Ordering;
 
+use chain::Link;
 use iostack_model::{Audience, SCHEMA, WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
 use iostack_sim::sheet::Sheet;
 
 use crate::sweep::command;
 use crate::sweep::pool::{Given, Task};
 use crate::sweep::watch::watched;
-use chain::Link;
 
 pub use answer::{Asked, answer};
 pub use one_run::OneRun;

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use iostack_host::save;
 use iostack_lab::Lab;
 use iostack_lab::devices::DEVICES;
 use iostack_model::{ClockPrices, Direction, IoCost};
 use iostack_report::{html, text};
-
-use crate::exit::Ended;
-use crate::talk::{self, Talk};
-use iostack_host::save;
 use iostack_study::count::Counter;
 use iostack_study::count::spec::Spec;
 use iostack_targets::Scheme;
 use iostack_targets::lab::LabFlags;
+
+use crate::exit::Ended;
+use crate::talk::{self, Talk};
 
 /// Arguments of `iostack lab bench`.
 #[derive(clap::Args)]

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
+use iostack_host::save;
 use iostack_lab::Lab;
 use iostack_lab::cost::budget::{self, Budget};
 use iostack_lab::cost::diff;
 use iostack_lab::host::build;
 use iostack_model::{Bytes, ClockPrices, CostDiff, IoCost};
 use iostack_report::{html, text};
-
-use crate::exit::Ended;
-use crate::talk::{self, Talk};
-use iostack_host::save;
 use iostack_study::count::Counter;
 use iostack_study::count::spec::{self, Spec};
 use iostack_targets::Scheme;
 use iostack_targets::lab::LabFlags;
+
+use crate::exit::Ended;
+use crate::talk::{self, Talk};
 
 /// Arguments of `iostack lab cost`.
 #[derive(clap::Args)]

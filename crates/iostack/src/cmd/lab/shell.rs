@@ -3,10 +3,10 @@
 use iostack_lab::guest::Work;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
+use iostack_targets::lab::LabFlags;
 
 use crate::exit::Ended;
 use crate::talk::Talk;
-use iostack_targets::lab::LabFlags;
 
 /// Arguments of `iostack lab shell`.
 #[derive(clap::Args)]

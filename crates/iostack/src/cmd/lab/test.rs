@@ -7,12 +7,12 @@ use iostack_lab::guest::{Findings, Message, Trial, TrialKind, Work};
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
 use iostack_model::{Audience as _, Bytes};
+use iostack_targets::lab::LabFlags;
+use iostack_targets::merging;
 use serde::Serialize;
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
-use iostack_targets::lab::LabFlags;
-use iostack_targets::merging;
 
 /// Arguments of `iostack lab test`.
 #[derive(clap::Args)]

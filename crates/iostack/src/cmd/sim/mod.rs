@@ -10,10 +10,10 @@ mod what_if;
 use anyhow::Context;
 use iostack_sim::catalogue;
 use iostack_sim::sheet::Sheet;
-
-use crate::exit::Ended;
 use iostack_targets::Scheme;
 use iostack_targets::simulated::{EXAMPLE, changes};
+
+use crate::exit::Ended;
 
 /// Arguments of `iostack sim`.
 #[derive(clap::Args)]
