@@ -8,6 +8,7 @@ mod exit;
 mod flags;
 mod stored;
 mod talk;
+mod written;
 
 use clap::{Parser, Subcommand};
 

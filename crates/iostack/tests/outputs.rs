@@ -263,8 +263,20 @@ fn on_full(room: &Room, arguments: &str) -> Option<Output> {
 fn lost_on_full(room: &Room, rows: &[(&str, &str, How)]) {
     for (command, flag, _) in rows {
         let file = if is_directory(command, flag) { "full" } else { "full/it" };
-        let row = typed(command, flag, file);
+        let mut row = typed(command, flag, file);
+        // What is lost costs no page beside it.
+        let has_page =
+            *flag != "--html" && rows.iter().any(|(other, flag, _)| (other, flag) == (command, &"--html"));
+        if has_page {
+            row += " --html beside.html";
+        }
         let output = on_full(room, &row).expect("it was tried before");
+        if has_page {
+            let page = room.0.join("beside.html");
+            let text = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{row}: the page: {error}"));
+            assert!(text.contains("</html>"), "{row}: half a page");
+            fs::remove_file(page).expect("ours");
+        }
         let said = talk(&output);
         assert_eq!(output.status.code(), Some(2), "{row}: {said}");
         assert!(said.contains("cannot write `full/"), "{row}: {said}");

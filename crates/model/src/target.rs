@@ -23,6 +23,12 @@ pub trait Target {
     /// Runs the jobs, those after a stonewall when all before it have ended. What was prepared for them is undone.
     fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> Result<OutcomeFile, Self::Error>;
 
+    /// Writes what belongs beside the outcomes of the last run, such as a timeline. Asked when they are safe: what cannot be written
+    /// costs no outcome.
+    fn beside(&self, _: &dyn Audience) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// Makes ready what jobs need that run together, so that each run of them is only the run.
     fn prepare<'a>(&'a self, jobs: &[Job], _: &dyn Audience) -> Preparation<'a, Self::Error> {
         Ok(Box::new(Unprepared { target: self, jobs: jobs.to_vec() }))

@@ -2,6 +2,7 @@
 //!
 //! The outcome holds nothing of the machine that simulates, so that the same seed writes the same bytes everywhere.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use anyhow::{Context, bail};
 use iostack_host::save;
 use iostack_model::{
     Ability, Audience, Bytes, Caveat, Description, Job, Machine, OutcomeFile, Progress, RunClock, SCHEMA,
-    Target, TargetKind, TargetName, Wanted,
+    Target, TargetKind, TargetName, TimelineSpan, Wanted,
 };
 use iostack_sim::devices;
 use iostack_sim::engine::World;
@@ -98,6 +99,8 @@ pub struct SimulatedTarget {
     description: Description,
     sheet: Sheet,
     flags: SimFlags,
+    /// Requests of the last run, for `--timeline`.
+    spans: RefCell<Vec<TimelineSpan>>,
 }
 
 impl SimulatedTarget {
@@ -107,7 +110,7 @@ impl SimulatedTarget {
         let name = Some(TargetName { kind: TargetKind::Sim, path: device.into() });
         let cannot = vec![(Ability::Layers, NO_LAYERS)];
         let description = Description { name, clock: RunClock::Virtual, repeats: true, cannot };
-        Ok(SimulatedTarget { description, sheet, flags: flags.clone() })
+        Ok(SimulatedTarget { description, sheet, flags: flags.clone(), spans: RefCell::default() })
     }
 }
 
@@ -133,13 +136,17 @@ impl Target for SimulatedTarget {
             Some(path) => replay(&self.sheet, path, jobs, &self.flags, &options)?,
             None => run::run(&self.sheet, jobs, &options)?,
         };
-        if let Some(path) = &self.flags.timeline {
-            save::new_file(path, &iostack_report::timeline(&ran.timeline))?;
-            audience.say(&format!("timeline: {} (open it at https://ui.perfetto.dev)", path.display()));
-        }
+        *self.spans.borrow_mut() = ran.timeline;
         let iostack = env!("CARGO_PKG_VERSION").to_owned();
         let machine = Machine::default();
         Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms: 0, machine, outcomes: ran.outcomes })
+    }
+
+    fn beside(&self, audience: &dyn Audience) -> anyhow::Result<()> {
+        let Some(path) = &self.flags.timeline else { return Ok(()) };
+        save::new_file(path, &iostack_report::timeline(&self.spans.borrow()))?;
+        audience.say(&format!("timeline: {} (open it at https://ui.perfetto.dev)", path.display()));
+        Ok(())
     }
 }
 

@@ -9,7 +9,8 @@ use iostack_study::ab::{self, Asked, Primary, is_worse};
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
-use crate::talk::{self, Talk};
+use crate::talk::Talk;
+use crate::written;
 
 /// Arguments of `iostack ab`.
 #[derive(clap::Args)]
@@ -97,14 +98,9 @@ pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
     } else {
         iostack_report::text::ab(&report)
     };
-    match &args.output {
-        Some(path) => save::new_file(path, &text)?,
-        None => talk::data(&text),
-    }
-    if let Some(path) = &args.html {
-        save::new_file(path, &iostack_report::html::ab(&report))?;
-        talk.say(&format!("report: {}", path.display()));
-    }
+    let answer = written::answer(args.output.as_ref(), &text);
+    let page = written::page(args.html.as_ref(), || iostack_report::html::ab(&report), &talk);
+    answer.and(page)?;
     let worse = args.fail && is_worse(&report.rows);
     Ok(if failed || worse { Ended::FoundProblem } else { Ended::Done })
 }

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use iostack_host::save;
 use iostack_model::{Audience as _, Ladder, Nanos};
 
 use crate::cmd::run::{self, RunArgs};
-use crate::talk::{self, Talk};
+use crate::talk::Talk;
+use crate::written;
 
 /// The live view is redrawn this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(500);
@@ -84,15 +84,9 @@ pub(crate) fn print<T>(
     } else {
         format!("{}\nnext: {next}\n", (pictures.text)(seen))
     };
-    match &args.output {
-        Some(path) => save::new_file(path, &text)?,
-        None => talk::data(&text),
-    }
-    if let Some(path) = &args.html {
-        save::new_file(path, &(pictures.html)(seen))?;
-        talk.say(&format!("report: {}", path.display()));
-    }
-    Ok(())
+    let answer = written::answer(args.output.as_ref(), &text);
+    let page = written::page(args.html.as_ref(), || (pictures.html)(seen), talk);
+    answer.and(page)
 }
 
 /// What may be measured here.

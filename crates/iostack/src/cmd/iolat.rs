@@ -9,7 +9,8 @@ use iostack_model::{Audience as _, Bytes, Nanos};
 use iostack_study::iolat::{self, Asked};
 
 use crate::exit::Ended;
-use crate::talk::{self, Talk};
+use crate::talk::Talk;
+use crate::written;
 
 /// Arguments of `iostack iolat`.
 #[derive(clap::Args)]
@@ -77,24 +78,18 @@ pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
     talk.clear();
     let json = serde_json::to_string(&iolat).context("a run is plain data")?;
     let text = if args.json { json + "\n" } else { iostack_report::text::iolat(&iolat) };
-    match &args.output {
-        Some(path) => save::new_file(path, &text)?,
-        None => talk::data(&text),
-    }
-    if let Some(path) = &args.html {
-        save::new_file(path, &iostack_report::html::iolat(&iolat))?;
-        talk.say(&format!("report: {}", path.display()));
-    }
-    if let Some(path) = &args.save_reference {
+    let answer = written::answer(args.output.as_ref(), &text);
+    let page = written::page(args.html.as_ref(), || iostack_report::html::iolat(&iolat), &talk);
+    let reference = args.save_reference.as_ref().map_or(Ok(()), |path| {
         ensure!(
             !iolat.interrupted,
             "the reference `{}` is not saved: half a run is no reference",
             path.display()
         );
         let kept = serde_json::to_string(&iolat::to_save(&iolat)).context("a run is plain data")?;
-        save::new_file(path, &kept)?;
-        talk.say(&format!("reference: {}", path.display()));
-    }
+        written::beside("reference", path, &kept, &talk)
+    });
+    answer.and(page).and(reference)?;
     let slower = iolat.comparison.as_ref().is_some_and(|comparison| comparison.slower);
     Ok(if args.fail && slower { Ended::FoundProblem } else { Ended::Done })
 }

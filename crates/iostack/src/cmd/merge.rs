@@ -9,7 +9,8 @@ use iostack_model::{Audience as _, Bytes, Direction};
 use iostack_study::merge::{self, Asked};
 
 use crate::exit::Ended;
-use crate::talk::{self, Talk};
+use crate::talk::Talk;
+use crate::written;
 
 /// Arguments of `iostack merge`.
 #[derive(clap::Args)]
@@ -91,14 +92,9 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
     } else {
         iostack_report::text::merge(&merge)
     };
-    match &args.output {
-        Some(path) => save::new_file(path, &text)?,
-        None => talk::data(&text),
-    }
-    if let Some(path) = &args.html {
-        save::new_file(path, &iostack_report::html::merge(&merge))?;
-        talk.say(&format!("report: {}", path.display()));
-    }
+    let answer = written::answer(args.output.as_ref(), &text);
+    let page = written::page(args.html.as_ref(), || iostack_report::html::merge(&merge), &talk);
+    answer.and(page)?;
     let failed = merge.tables.iter().flat_map(|table| &table.cells).any(|cell| !cell.failures.is_empty());
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }

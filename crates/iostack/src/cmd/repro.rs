@@ -10,6 +10,7 @@ use iostack_study::repro::{Asked, Experiment, Ready};
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
+use crate::written;
 
 /// Arguments of `iostack repro`.
 #[derive(clap::Args)]
@@ -89,17 +90,14 @@ fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {
     } else {
         talk::data(&iostack_report::text::repro(repro));
     }
-    if let Some(folder) = &args.svg {
-        for one in &repro.experiments {
-            for (index, plot) in one.plots.iter().enumerate() {
+    let figures = args.svg.as_ref().map_or(Ok(()), |folder| {
+        repro.experiments.iter().try_for_each(|one| {
+            one.plots.iter().enumerate().try_for_each(|(index, plot)| {
                 let path = folder.join(markdown::file(&one.id, index));
-                save::replace(&path, &iostack_report::html::drawing(plot))?;
-            }
-        }
-    }
-    if let Some(path) = &args.html {
-        save::new_file(path, &iostack_report::html::repro(repro))?;
-        talk.say(&format!("report: {}", path.display()));
-    }
-    Ok(())
+                save::replace(&path, &iostack_report::html::drawing(plot))
+            })
+        })
+    });
+    let page = written::page(args.html.as_ref(), || iostack_report::html::repro(repro), talk);
+    figures.and(page)
 }

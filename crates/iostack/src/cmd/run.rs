@@ -8,11 +8,12 @@ use iostack_attribute::classify::Rules;
 use iostack_host::save;
 use iostack_model::{Audience as _, Job, OutcomeFile, Wanted};
 use iostack_targets::gather;
-use iostack_targets::{AllHeld, Options, TargetFlags};
+use iostack_targets::{AllHeld, AnyTarget, Options, TargetFlags};
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
-use crate::talk::{self, Talk};
+use crate::talk::Talk;
+use crate::written;
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -108,6 +109,7 @@ pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
 
 /// What came of a run, and what was asked: logs belong to jobs that an outcome holds together.
 struct Ran {
+    target: AnyTarget,
     file: OutcomeFile,
     jobs: Vec<Job>,
 }
@@ -123,19 +125,10 @@ fn write(args: &RunArgs, ran: &Ran, talk: &Talk) -> anyhow::Result<Ended> {
         Format::FioJsonPlus => iostack_report::fio::json(file, true),
         Format::Terse => iostack_report::fio::terse(file),
     };
-    let answer: anyhow::Result<()> = if let Some(path) = &args.output {
-        save::new_file(path, &text)
-    } else {
-        talk::data(&text);
-        Ok(())
-    };
-    let page: anyhow::Result<()> = args.html.as_ref().map_or(Ok(()), |path| {
-        save::new_file(path, &iostack_report::html::outcomes(file))?;
-        talk.say(&format!("report: {}", path.display()));
-        Ok(())
-    });
+    let answer = written::answer(args.output.as_ref(), &text);
+    let page = written::page(args.html.as_ref(), || iostack_report::html::outcomes(file), talk);
     let logs = write_logs(ran, args.destroy_data, talk);
-    answer.and(page).and(logs)?;
+    answer.and(page).and(logs).and(ran.target.beside(talk))?;
     let failed = file.outcomes.iter().any(|outcome| !outcome.failures.is_empty());
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }
@@ -155,8 +148,9 @@ fn execute(
     refuse_logs(&jobs, args.destroy_data)?;
     let held = AllHeld::default();
     let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
-    let file = iostack_targets::open(args.on.as_deref(), &options)?.run(&jobs, wanted, talk)?;
-    Ok(Ran { file, jobs })
+    let target = iostack_targets::open(args.on.as_deref(), &options)?;
+    let file = target.run(&jobs, wanted, talk)?;
+    Ok(Ran { target, file, jobs })
 }
 
 /// Refuses logs that exist, before the run: fio writes over them, and nothing is written over here without

@@ -15,6 +15,7 @@ use iostack_targets::lab::LabFlags;
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
+use crate::written;
 
 /// Arguments of `iostack lab bench`.
 #[derive(clap::Args)]
@@ -58,10 +59,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
     } else {
         talk::data(&text::costs_text(&costs));
     }
-    if let Some(path) = &args.html {
-        save::new_file(path, &html::iocost_html(&costs, None))?;
-        talk.say(&format!("report: {}", path.display()));
-    }
+    written::page(args.html.as_ref(), || html::iocost_html(&costs, None), &talk)?;
     Ok(if costs.len() == all { Ended::Done } else { Ended::FoundProblem })
 }
 

@@ -17,6 +17,7 @@ use iostack_targets::lab::LabFlags;
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
+use crate::written;
 
 /// Arguments of `iostack lab cost`.
 #[derive(clap::Args)]
@@ -200,10 +201,7 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
             talk.say(&format!("{} shrank by {by} instructions{most}; write its budget anew", budget.name));
         }
     }
-    if let Some(path) = &args.html {
-        save::new_file(path, &html::iocost_html(&costs, None))?;
-        talk.say(&format!("report: {}", path.display()));
-    }
+    written::page(args.html.as_ref(), || html::iocost_html(&costs, None), talk)?;
     Ok(if verdicts.iter().all(|verdict| verdict.holds) { Ended::Done } else { Ended::FoundProblem })
 }
 
@@ -261,9 +259,6 @@ fn write(args: &CostArgs, costs: &[IoCost], diff: Option<&CostDiff>, talk: &Talk
             talk::data(&format!("\n{}", text::calltree_text(tree, TREE.0, TREE.1)));
         }
     }
-    if let Some(path) = &args.html {
-        save::new_file(path, &html::iocost_html(costs, diff))?;
-        talk.say(&format!("report: {}", path.display()));
-    }
+    written::page(args.html.as_ref(), || html::iocost_html(costs, diff), talk)?;
     Ok(())
 }

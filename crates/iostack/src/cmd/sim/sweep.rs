@@ -1,16 +1,17 @@
 //! `iostack sim sweep DEVICE [JOB] --vary KEY=VALUES`: the same job over many devices that differ in something.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use iostack_host::save;
 use iostack_model::{Sweep, SweepPoint};
-use iostack_report::table;
+use iostack_report::table::{self, Table};
 use iostack_study::sweep::{Asked, Ready};
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::{self, Talk};
+use crate::written;
 
 /// Arguments of `iostack sim sweep`.
 #[derive(clap::Args)]
@@ -93,21 +94,13 @@ fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
     } else {
         talk::data(&iostack_report::text::sweep(sweep));
     }
-    let told = |what: &str, path: &Path| talk.say(&format!("{what}: {}", path.display()));
-    if args.csv.is_some() || args.parquet.is_some() {
-        let table = table::of_sweep(sweep);
-        if let Some(path) = &args.csv {
-            save::new_file(path, &table::csv(&table))?;
-            told("table", path);
-        }
-        if let Some(path) = &args.parquet {
-            save::new_file(path, &table::parquet(&table))?;
-            told("table", path);
-        }
-    }
-    if let Some(path) = &args.html {
-        save::new_file(path, &iostack_report::html::sweep(sweep))?;
-        told("report", path);
-    }
-    Ok(())
+    let table = (args.csv.is_some() || args.parquet.is_some()).then(|| table::of_sweep(sweep));
+    let beside = |path: &Option<PathBuf>, content: fn(&Table) -> Vec<u8>| match (path, &table) {
+        (Some(path), Some(table)) => written::beside("table", path, &content(table), talk),
+        _ => Ok(()),
+    };
+    let csv = beside(&args.csv, |table| table::csv(table).into_bytes());
+    let parquet = beside(&args.parquet, table::parquet);
+    let page = written::page(args.html.as_ref(), || iostack_report::html::sweep(sweep), talk);
+    csv.and(parquet).and(page)
 }

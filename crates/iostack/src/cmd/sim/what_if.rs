@@ -11,6 +11,7 @@ use iostack_study::what_if::{self, Asked};
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::{Talk, data, paragraph};
+use crate::written;
 
 /// Arguments of `iostack sim what-if`.
 #[derive(clap::Args)]
@@ -106,10 +107,7 @@ fn write(args: &WhatIfArgs, results: &[WhatIf], talk: &Talk) -> anyhow::Result<(
             } else {
                 iostack_report::text::what_if(one)
             });
-            if let Some(path) = &args.html {
-                save::new_file(path, &iostack_report::html::what_if(one))?;
-                talk.say(&format!("report: {}", path.display()));
-            }
+            written::page(args.html.as_ref(), || iostack_report::html::what_if(one), talk)?;
         }
         all if args.json => data(&json(serde_json::to_string(all))?),
         all => data(&iostack_report::text::what_ifs_markdown(all)),
