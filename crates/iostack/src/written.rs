@@ -11,13 +11,11 @@ use crate::talk::{self, Talk};
 
 /// The answer: into the file, or to stdout.
 pub(crate) fn answer(file: Option<&PathBuf>, text: &str) -> anyhow::Result<()> {
-    match file {
-        Some(path) => save::new_file(path, text),
-        None => {
-            talk::data(text);
-            Ok(())
-        }
+    if let Some(path) = file {
+        return save::new_file(path, text);
     }
+    talk::data(text);
+    Ok(())
 }
 
 /// The page of `--html`, where one is wanted.
