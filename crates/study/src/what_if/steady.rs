@@ -138,8 +138,12 @@ fn short(time: Nanos) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use iostack_targets::gather;
+
+    use super::*;
 
     fn pairs(options: &[(&str, &str)]) -> Vec<(String, String)> {
         options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -191,16 +195,37 @@ mod tests {
     #[test]
     #[ignore = "slow: every platform with 1 to 16 drives and up to 4 threads a core, twenty times as long each"]
     fn on_every_platform_a_window_has_the_rate_of_one_twenty_times_as_long() {
-        let platforms =
-            iostack_sim::catalogue::names().filter(|name| sheet(name, &[]).kind.name == "platform");
-        for platform in platforms {
-            let cores = sheet(platform, &[]).count("platform.cores").expect("it has cores");
-            for drives in [1, 2, 3, 5, 8, 11, 16] {
-                for threads in [1, cores, cores + 1, 2 * cores, 4 * cores] {
-                    check(platform, drives, threads, 20);
+        let mut points = Vec::new();
+        for drives in [1, 2, 3, 5, 8, 11, 16] {
+            for platform in iostack_sim::catalogue::names() {
+                let sheet = sheet(platform, &[]);
+                if sheet.kind.name == "platform" {
+                    let cores = sheet.count("platform.cores").expect("it has cores");
+                    let threads = [1, cores, cores + 1, 2 * cores, 4 * cores];
+                    points.extend(threads.map(|threads| (platform, drives, threads)));
                 }
             }
         }
+        points.dedup();
+        let next = AtomicUsize::new(0);
+        let off = Mutex::new(Vec::new());
+        let work = || {
+            while let Some(&(platform, drives, threads)) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let sheet = sheet(platform, &[("platform.drives", &drives.to_string())]);
+                let (settled, longer) = settled_and_longer(&sheet, threads, 20);
+                let told = format!("{platform}, {drives} drives, {threads} threads: {:.4}", settled / longer);
+                println!("{told}");
+                if (settled / longer - 1.0).abs() > 0.01 {
+                    off.lock().expect("nothing panics with it").push(told);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            (0..workers).for_each(|_| drop(scope.spawn(work)));
+        });
+        let off = off.into_inner().expect("nothing panics with it");
+        assert!(off.is_empty(), "{} of {} are off: {off:#?}", off.len(), points.len());
     }
 
     #[test]
