@@ -24,15 +24,13 @@ impl Drop for Room {
 
 /// Exit code, stdout and stderr of a command that gets `signal` as soon as a line of its stderr contains `begun`.
 fn ended_by(signal: &str, begun: &str, arguments: &[&str], room: &Room) -> (Option<i32>, String, String) {
-    // Tests that run under `nohup` inherit an ignored SIGHUP, which the program leaves as it is.
-    let mut child = Command::new("env")
-        .args(["--default-signal", env!("CARGO_BIN_EXE_iostack")])
+    let mut child = Command::new(env!("CARGO_BIN_EXE_iostack"))
         .args(arguments)
         .current_dir(&room.0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("every system has env");
+        .expect("the binary was built");
     let mut talk = BufReader::new(child.stderr.take().expect("piped"));
     let mut said = String::new();
     while !said.contains(begun) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -36,7 +37,7 @@ impl Program {
             command.args(["test", "--workspace", "--doc", "--", "--show-output"]).current_dir(&self.folder);
             return command;
         }
-        let mut command = Command::new(&self.file);
+        let mut command = with_signals(&self.file);
         command.arg("--show-output").current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         if alone {
             command.arg("--test-threads=1");
@@ -51,6 +52,20 @@ impl Program {
     pub(super) fn named(name: &str) -> Program {
         Program { name: name.to_owned(), folder: PathBuf::new(), file: PathBuf::new() }
     }
+}
+
+/// Runs a program with no signal ignored: `nohup` and a shell's `&` leave some so, and tests send them.
+fn with_signals(program: &Path) -> Command {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    const DEFAULT: &str = "--default-signal";
+    let can =
+        || Command::new("env").args([DEFAULT, "true"]).output().is_ok_and(|tried| tried.status.success());
+    if !*CAN.get_or_init(can) {
+        return Command::new(program);
+    }
+    let mut command = Command::new("env");
+    command.arg(DEFAULT).arg(program);
+    command
 }
 
 /// Builds every test of the workspace: the binaries, by name.
