@@ -16,6 +16,8 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("iostack-doubt", &[]),
     ("iostack-stats", &[]),
     ("iostack-model", &[]),
+    ("iostack-answers", &[]),
+    ("iostack-batch", &[]),
     ("iostack-workload", &[]),
     ("iostack-host", &[]),
     ("iostack-engine", &["**/outcome.rs", "**/evidence.rs"]),

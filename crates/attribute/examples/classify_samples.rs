@@ -79,13 +79,13 @@ fn measure(files: &[String]) -> Result<(), Box<dyn Error>> {
         let stacks = read(file)?;
         let mut classifier = Classifier::new(Rules::built_in(), &symbols, table);
         for stack in &stacks {
-            let verdict = classifier.classify(stack, false);
-            let leaf = verdict.frames.first().map_or("?", |&leaf| symbols.symbol(leaf).name);
-            let layer = classifier.rules().layer_name(verdict.layer).to_owned();
-            if verdict.inferred || verdict.layer == classifier.rules().unclassified() {
+            let class = classifier.classify(stack, false);
+            let leaf = class.frames.first().map_or("?", |&leaf| symbols.symbol(leaf).name);
+            let layer = classifier.rules().layer_name(class.layer).to_owned();
+            if class.inferred || class.layer == classifier.rules().unclassified() {
                 *doubts.entry(("unknown", format!("{leaf} -> {layer}"))).or_default() += 1;
             }
-            if let Some((owner, true)) = classifier.disagreement(&verdict) {
+            if let Some((owner, true)) = classifier.disagreement(&class) {
                 let path = classifier.path(owner).unwrap_or("module");
                 let said = format!("{} -> {layer}, in {path}", symbols.symbol(owner).name);
                 *doubts.entry(("disagree", said)).or_default() += 1;

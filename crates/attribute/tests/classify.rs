@@ -107,8 +107,8 @@ fn the_time_of_the_rows_adds_up_to_the_time_of_the_groups() {
     let mut classifier = classifier();
     let mut profile = Profile::new();
     for (index, (_, count, stack)) in samples().iter().enumerate() {
-        let verdict = classifier.classify_many(stack, false, *count);
-        profile.add(index % 2, &verdict, *count);
+        let class = classifier.classify_many(stack, false, *count);
+        profile.add(index % 2, &class, *count);
     }
     // The third group has time and no samples.
     let rows = profile.rows(&classifier, &[Nanos(1_000_003), Nanos(77), Nanos(5)]);
@@ -138,9 +138,9 @@ fn drivers_that_are_modules_are_known_by_their_module_and_built_in_by_their_file
         (0xffff_ffff_c000_2000, "scsi"),
         (0xffff_ffff_c000_3000, "libata"),
     ] {
-        let verdict = classifier.classify(&[address], false);
-        assert_eq!(classifier.rules().layer_name(verdict.layer), layer, "{address:x}");
-        assert!(verdict.io);
+        let class = classifier.classify(&[address], false);
+        assert_eq!(classifier.rules().layer_name(class.layer), layer, "{address:x}");
+        assert!(class.io);
     }
 }
 
@@ -151,13 +151,9 @@ fn the_leaf_gives_the_kind_and_the_nearest_opaque_frame_the_layer() {
     let symbols = Symbols::parse(text).expect("well-formed");
     let mut classifier = Classifier::new(Rules::built_in(), &symbols, FunctionTable::built_in());
     let mut said = |stack: &[u64]| {
-        let verdict = classifier.classify(stack, false);
+        let class = classifier.classify(stack, false);
         let rules = classifier.rules();
-        (
-            rules.layer_name(verdict.layer).to_owned(),
-            rules.kind_name(verdict.kind).to_owned(),
-            verdict.inferred,
-        )
+        (rules.layer_name(class.layer).to_owned(), rules.kind_name(class.kind).to_owned(), class.inferred)
     };
     let expect = |layer: &str, kind: &str, inferred| (layer.to_owned(), kind.to_owned(), inferred);
     assert_eq!(said(&[0x1000, 0x3001, 0x4001]), expect("block", "irqoff", false));

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{Helper, Paranoid, spin};
 use iostack_attribute::ladder;
@@ -100,7 +100,10 @@ fn close(layers: &Layers, known: Duration, tolerance: f64) {
     assert!(!(missed && layers.clocks.exact), "what was missed is said, and not called exact");
     // One slice that was missed may be long.
     let tolerance = if missed { 0.25 } else { tolerance };
-    assert!(-tolerance <= more && more <= tolerance + 2.0 * steal, "{found} ns found, {known} ns known");
+    // Interrupts that fall into its slices are long steps to the load, or wake whoever takes its CPU: it counts few.
+    let interrupts = layers.clocks.beside.interrupts.0 as f64 / known;
+    let most = tolerance + 2.0 * steal + interrupts;
+    assert!(-tolerance <= more && more <= most, "{found} ns found, {known} ns known, at most {most} more");
     let sum: u64 = layers.rows.iter().map(|row| row.time.0).sum();
     assert_eq!(sum, layers.clocks.total().0, "rows add up to the total");
 }
@@ -256,12 +259,9 @@ fn a_program_beside_a_busy_neighbour_is_told_its_own_clocks() {
     let Some(ladder) = ladder_with(name, Rung::Tracing) else { return };
     let neighbour = Neighbour::start();
     let storage = iostack_host::storage(&neighbour.path).expect("it is there");
-    let begun = Instant::now();
     let (layers, known) = foreign_doing("helper_few_reads", &storage, &ladder);
     assert!(neighbour.ios() > 100, "the neighbour was busy");
-    // The program takes short interrupts of the neighbour's for its own work: by its own clock it cannot tell them.
-    let interrupts = layers.clocks.beside.interrupts;
-    close(&layers, known, 0.05 + interrupts.as_secs_f64() / begun.elapsed().as_secs_f64());
+    close(&layers, known, 0.05);
     assert!(layers.clocks.how.contains("bracketed"), "{}", layers.clocks.how);
     assert_eq!(layers.clocks.total(), layers.clocks.tasks, "a program of plain calls has no other threads");
     println!("beside: {:?}", layers.clocks.beside);

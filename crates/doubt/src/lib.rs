@@ -157,9 +157,13 @@ const DOUBTS: [&Doubt; 40] = [
 
 /// All reasons to doubt the outcome, those of its series included.
 pub fn of(outcome: &Outcome, evidence: &Evidence) -> Vec<Caveat> {
+    of_run(outcome, evidence).chain(iostack_stats::doubts_of_series(outcome)).collect()
+}
+
+/// All but those of its series.
+pub fn of_run(outcome: &Outcome, evidence: &Evidence) -> impl Iterator<Item = Caveat> {
     let looked_for = DOUBTS.iter().filter(|doubt| doubt.in_simulation || !evidence.simulated);
-    let found = looked_for.filter_map(|doubt| doubt.of_run?(outcome, evidence));
-    found.chain(iostack_stats::doubts_of_series(outcome)).collect()
+    looked_for.filter_map(|doubt| doubt.of_run?(outcome, evidence))
 }
 
 fn find(caveat: &Caveat) -> (&'static Doubt, String) {

@@ -28,19 +28,12 @@ pub(crate) fn quiet() -> (Outcome, Evidence) {
     };
     let queue = Queue { counts_io: true, requests: 256, hardware_queues: 1, ..Queue::default() };
     let device = BlockDevice { name: "d0".to_owned(), queue, ..BlockDevice::default() };
+    let target = TargetName { kind: TargetKind::Block, path: "/dev/d0".into() };
+    let storage = Storage { file_system: None, devices: vec![device] };
     let outcome = Outcome {
-        job: Job::default(),
-        target: TargetName { kind: TargetKind::Block, path: "/dev/d0".into() },
-        storage: Storage { file_system: None, devices: vec![device] },
-        started_unix_ms: 0,
         elapsed: Nanos::secs(1),
-        startup: Nanos(0),
         read: Flow { bytes: Bytes(ios * 4096), latency, ..Flow::default() },
-        write: Flow::default(),
-        trim: Flow::default(),
-        sync: Bins::default(),
         iops: Interval::exact(ios as f64),
-        series: Vec::new(),
         cpu: CpuUse { busiest_thread: 0.2, ..CpuUse::default() },
         depth_achieved: 1.0,
         device: Some(DeviceCount {
@@ -48,16 +41,7 @@ pub(crate) fn quiet() -> (Outcome, Evidence) {
             bytes: [ios * 4096, 0, 0],
             ..DeviceCount::default()
         }),
-        failures: Vec::new(),
-        verified: 0,
-        interrupted: false,
-        log: Vec::new(),
-        log_spans: Vec::new(),
-        stages: None,
-        layers: None,
-        inside: None,
-        app: None,
-        caveats: Vec::new(),
+        ..Outcome::empty(Job::default(), target, storage)
     };
     (outcome, Evidence { alone: true, ..Evidence::default() })
 }

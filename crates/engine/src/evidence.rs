@@ -4,7 +4,7 @@ use iostack_doubt::Evidence;
 use iostack_host::clock::Clock;
 use iostack_model::{Bytes, Outcome};
 
-use crate::stage::Group;
+use crate::group::Group;
 use crate::worker::WorkerReport;
 
 /// Gathers it, after the run. `alone`: no other group of the run used the device.

@@ -27,6 +27,7 @@ mod failures;
 mod files;
 mod foreign;
 mod gate;
+mod group;
 mod lay_out;
 mod meter;
 mod outcome;

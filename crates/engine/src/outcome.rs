@@ -7,7 +7,7 @@ use iostack_model::{CpuUse, Interval, Job, Nanos, Outcome};
 use crate::board::BoardTotals;
 use crate::evidence;
 use crate::failures::Failures;
-use crate::stage::Group;
+use crate::group::Group;
 use crate::worker::WorkerReport;
 
 /// The outcomes of a stage that was called at `called`, in ticks.
@@ -27,10 +27,9 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
     let last = reports.iter().map(|report| report.result.last).max().unwrap_or(border).max(border);
     let elapsed = Nanos(clock.nanos(last - border));
     let totals = group.board.totals(elapsed);
+    let job = Job { slice: totals.slice, ..job_of(&group) };
+    let (target, storage) = (group.first().target.clone(), group.first().storage.clone());
     let mut outcome = Outcome {
-        job: Job { slice: totals.slice, ..job_of(&group) },
-        target: group.first().target.clone(),
-        storage: group.first().storage.clone(),
         started_unix_ms: group.started_unix_ms,
         elapsed,
         startup: startup(&group, &reports, called),
@@ -44,20 +43,12 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
             .map(|(before, after)| counters::difference(before, after)),
         verified: reports.iter().map(|report| report.verified).sum(),
         interrupted: reports.iter().any(|report| report.result.interrupted),
-        iops: Interval::default(),
         read: totals.flows[0].clone(),
         write: totals.flows[1].clone(),
         trim: totals.flows[2].clone(),
         sync: totals.sync,
         series: totals.series,
-        failures: Vec::new(),
-        log: Vec::new(),
-        log_spans: Vec::new(),
-        stages: None,
-        layers: None,
-        inside: None,
-        app: None,
-        caveats: Vec::new(),
+        ..Outcome::empty(job, target, storage)
     };
     outcome.iops = iops(&outcome);
     let evidence = evidence::of(&group, &reports, &outcome, alone);

@@ -4,13 +4,11 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 
 use iostack_host::Held;
-
-use crate::sys::aio::Context;
-use crate::sys::uring::{Ring, RingOptions};
+use iostack_ring::{Context, Ring, RingOptions};
 
 /// A ring can be made: the kernel has `io_uring` and neither sysctl nor seccomp forbids it.
 pub fn io_uring_usable() -> bool {
-    Ring::new(RingOptions { entries: 1, poll: false, submit_poll: false, by_itself: false }).is_ok()
+    Ring::new(RingOptions { entries: 1, ..RingOptions::default() }).is_ok()
 }
 
 /// A context can be made: the kernel has libaio's calls and `aio-max-nr` is not used up.

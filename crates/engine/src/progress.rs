@@ -6,7 +6,7 @@ use iostack_host::clock::Clock;
 use iostack_model::{Nanos, Phase, Progress, VerifyMode};
 
 use crate::Control;
-use crate::stage::Group;
+use crate::group::Group;
 
 /// Asks the boards for what is new, and tells it.
 pub(crate) struct Watcher<'a> {

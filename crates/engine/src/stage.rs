@@ -9,15 +9,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, ScopedJoinHandle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use iostack_host::clock::Clock;
-use iostack_host::counters::{self, CpuCount, WorkerWatch, Workers};
-use iostack_model::{DeviceCount, Engine, Nanos, Phase};
+use iostack_host::counters::WorkerWatch;
+use iostack_model::{Nanos, Phase};
 
-use crate::board::Board;
-use crate::foreign::Others;
 use crate::gate::Gate;
+use crate::group::{Group, groups};
 use crate::meter::Rhythm;
 use crate::progress::Watcher;
 use crate::sys;
@@ -30,105 +29,6 @@ const STACK: usize = 2 << 20;
 
 /// The coordinator looks at the stop flag this often.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// Works that are reported as one.
-pub(crate) struct Group<'a> {
-    pub(crate) works: Vec<&'a Work>,
-    pub(crate) board: Arc<Board>,
-    /// From the start of the stage to the first measured I/O.
-    pub(crate) origin: Nanos,
-    pub(crate) before: Counted,
-    pub(crate) after: Counted,
-    /// Kernel workers of the whole process, from before to after.
-    pub(crate) workers: Workers,
-    pub(crate) reports: Vec<WorkerReport>,
-    pub(crate) started_unix_ms: u64,
-    counted_before: bool,
-    counted_after: bool,
-}
-
-/// What the machine counts, at one moment.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counted {
-    pub(crate) device: Option<DeviceCount>,
-    pub(crate) cpu: CpuCount,
-    /// All other programs and the kernel's threads.
-    pub(crate) others: Others,
-    workers: Workers,
-}
-
-impl<'a> Group<'a> {
-    pub(crate) fn new(works: Vec<&'a Work>, watched: bool) -> Group<'a> {
-        let threads = works.iter().map(|work| work.job.threads as usize).sum();
-        let slice = works.first().map_or(Nanos::secs(1), |work| work.job.slice);
-        let starts = works.iter().map(|work| work.job.start_delay + ramp_of(work));
-        Group {
-            board: Arc::new(Board::new(threads, slice, watched)),
-            origin: starts.min().unwrap_or_default(),
-            works,
-            before: Counted::default(),
-            after: Counted::default(),
-            workers: Workers::default(),
-            reports: Vec::new(),
-            started_unix_ms: 0,
-            counted_before: false,
-            counted_after: false,
-        }
-    }
-
-    /// The group's first job.
-    pub(crate) fn first(&self) -> &'a Work {
-        self.works[0]
-    }
-
-    pub(crate) fn threads(&self) -> usize {
-        self.works.iter().map(|work| work.job.threads as usize).sum()
-    }
-
-    fn count(&self, watch: &mut WorkerWatch) -> Counted {
-        if self.works.iter().any(|work| matches!(work.job.engine, Engine::IoUring { .. })) {
-            watch.sample();
-        }
-        Counted {
-            device: self.first().storage.top().and_then(|device| counters::device(&device.name)),
-            cpu: counters::cpu(),
-            others: Others::now(),
-            workers: watch.total(),
-        }
-    }
-
-    fn count_before(&mut self, watch: &mut WorkerWatch) {
-        self.before = self.count(watch);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.started_unix_ms = now.as_millis() as u64;
-    }
-
-    fn count_after(&mut self, watch: &mut WorkerWatch) {
-        self.after = self.count(watch);
-        self.counted_after = true;
-        self.workers = Workers {
-            count: self.after.workers.count,
-            cpu: self.after.workers.cpu - self.before.workers.cpu,
-        };
-    }
-}
-
-/// A job that proves its writes counts from the first one: what it reads back is what it wrote.
-fn ramp_of(work: &Work) -> Nanos {
-    if work.job.verify.is_some() { Nanos(0) } else { work.job.ramp }
-}
-
-/// Works of a stage, those with the same report group together, in the order of their first.
-fn groups<'a>(works: &[&'a Work], watched: bool) -> Vec<Group<'a>> {
-    let mut lists: Vec<(u32, Vec<&Work>)> = Vec::new();
-    for work in works {
-        match lists.iter_mut().find(|(group, _)| *group == work.job.report_group) {
-            Some((_, list)) => list.push(work),
-            None => lists.push((work.job.report_group, vec![work])),
-        }
-    }
-    lists.into_iter().map(|(_, works)| Group::new(works, watched)).collect()
-}
 
 /// Runs the works together; their groups with all that was counted.
 pub(crate) fn run<'a>(

@@ -4,7 +4,7 @@
 //!
 //! - `call`: system calls without libc's bookkeeping, because psync's whole cost is one of them
 //! - `memory`: aligned buffers that the kernel fills
-//! - `aio`: libaio's ring; `uring`: `io_uring`'s
+//! - `queue`: what sends many requests by one call
 //! - `map`: a mapping that survives a file that shrinks
 //! - this file: the calls made once per thread or file
 
@@ -15,11 +15,10 @@ use std::os::fd::RawFd;
 
 use iostack_model::Nanos;
 
-pub(crate) mod aio;
 pub(crate) mod call;
 pub(crate) mod map;
 pub(crate) mod memory;
-pub(crate) mod uring;
+pub(crate) mod queue;
 
 /// What the kernel accounts to one thread.
 #[derive(Clone, Copy, Debug, Default)]

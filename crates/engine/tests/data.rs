@@ -6,8 +6,9 @@ mod common;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
-use common::{Directory, counted, engines, is_refused, run};
+use common::{counted, engines, is_refused, random, run};
 use iostack_model::{Access, BlockSizes, Bytes, Data, Job, Mix, Sync, Verify, VerifyMode};
+use iostack_testkit::folder;
 
 const MIB: u64 = 1 << 20;
 
@@ -17,8 +18,8 @@ fn verifying(mode: VerifyMode) -> Verify {
 
 #[test]
 fn every_buffer_gets_its_own_block_in_every_engine() {
-    let directory = Directory::new("own-block");
-    let path = directory.file("data", 4 * MIB);
+    let folder = folder!("own-block");
+    let path = random(&folder, "data", 4 * MIB);
     for engine in engines() {
         // Headers name their offset, so a block in another's buffer is a mismatch.
         let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
@@ -43,8 +44,8 @@ fn every_buffer_gets_its_own_block_in_every_engine() {
 
 #[test]
 fn random_overwrites_verify() {
-    let directory = Directory::new("overwrites");
-    let path = directory.file("data", MIB);
+    let folder = folder!("overwrites");
+    let path = random(&folder, "data", MIB);
     for engine in engines() {
         let job = Job {
             mix: Mix::WRITE,
@@ -69,8 +70,8 @@ fn random_overwrites_verify() {
 
 #[test]
 fn a_corrupted_block_is_found_by_its_offset() {
-    let directory = Directory::new("corrupted");
-    let path = directory.file("data", MIB);
+    let folder = folder!("corrupted");
+    let path = random(&folder, "data", MIB);
     let write = Job { mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
     let write = Job { verify: Some(verifying(VerifyMode::WriteOnly)), ..write };
     assert_eq!(run(&write, &path).expect("a plain file").verified, 0);
@@ -94,8 +95,8 @@ fn a_corrupted_block_is_found_by_its_offset() {
 
 #[test]
 fn blocks_written_are_random_and_no_two_alike() {
-    let directory = Directory::new("unlike");
-    let path = directory.file("data", MIB);
+    let folder = folder!("unlike");
+    let path = random(&folder, "data", MIB);
     for engine in engines() {
         let job =
             Job { engine, queue_depth: 4, mix: Mix::WRITE, access: Access::Sequential, ..Job::default() };
@@ -116,8 +117,8 @@ fn blocks_written_are_random_and_no_two_alike() {
 
 #[test]
 fn a_pattern_is_written_as_given() {
-    let directory = Directory::new("pattern");
-    let path = directory.file("data", MIB);
+    let folder = folder!("pattern");
+    let path = random(&folder, "data", MIB);
     for engine in engines() {
         let job = Job { mix: Mix::WRITE, data: Data::Pattern(b"abcd".to_vec()), ..Job::default() };
         let job = Job { engine, access: Access::Sequential, ..job };
@@ -133,8 +134,8 @@ fn a_pattern_is_written_as_given() {
 
 #[test]
 fn flushes_come_after_every_nth_write() {
-    let directory = Directory::new("flushes");
-    let path = directory.file("data", MIB);
+    let folder = folder!("flushes");
+    let path = random(&folder, "data", MIB);
     for engine in engines() {
         let sync = Sync { fsync_every: 10, end_fsync: true, ..Sync::default() };
         let job = Job { mix: Mix::WRITE, sync, ..counted(engine, 4, 97, MIB) };
@@ -149,8 +150,8 @@ fn flushes_come_after_every_nth_write() {
 
 #[test]
 fn a_trimmed_block_reads_as_zeroes() {
-    let directory = Directory::new("trim");
-    let path = directory.file("data", MIB);
+    let folder = folder!("trim");
+    let path = random(&folder, "data", MIB);
     for engine in engines() {
         let trim = Job { mix: Mix::TRIM, access: Access::Sequential, ..counted(engine, 4, 3, MIB) };
         let result = run(&trim, &path);
@@ -167,12 +168,12 @@ fn a_trimmed_block_reads_as_zeroes() {
 
 #[test]
 fn several_files_take_turns() {
-    let directory = Directory::new("files");
-    let files: Vec<_> = (0..3).map(|index| directory.file(&format!("data{index}"), MIB)).collect();
+    let folder = folder!("files");
+    let files: Vec<_> = (0..3).map(|index| random(&folder, &format!("data{index}"), MIB)).collect();
     let job = Job { mix: Mix::WRITE, data: Data::Zeroes, access: Access::Sequential, ..Job::default() };
     let target =
-        iostack_model::TargetName { kind: iostack_model::TargetKind::Directory, path: directory.0.clone() };
-    let storage = iostack_host::storage(&directory.0).expect("it exists");
+        iostack_model::TargetName { kind: iostack_model::TargetKind::Directory, path: folder.to_path_buf() };
+    let storage = iostack_host::storage(&folder).expect("it exists");
     let control = iostack_engine::Control::none();
     let outcome =
         iostack_engine::run_job(&job, &target, &storage, vec![files.clone()], &control).expect("plain files");

@@ -7,18 +7,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{Directory, Loop, Mounted, counted, engines, is_refused, run, run_with};
+use common::{counted, engines, is_refused, mounted, random, run, run_with};
 use iostack_engine::{Control, EngineError, Work, lay_out};
 use iostack_host::Held;
 use iostack_model::{Access, Bytes, Caveat, Data, Engine, Job, Mix, Nanos};
+use iostack_testkit::{Loop, folder, or_skip};
 
 const MIB: u64 = 1 << 20;
 
 #[test]
 fn a_file_that_shrinks_is_a_failure_with_its_offset_and_the_job_ends() {
-    let directory = Directory::new("shrinks");
+    let folder = folder!("shrinks");
     for engine in engines() {
-        let path = directory.file("data", 4 * MIB);
+        let path = random(&folder, "data", 4 * MIB);
         let job = Job { access: Access::Sequential, ..Job::default() };
         let job = Job { engine, queue_depth: 8, runtime: Some(Nanos::secs(30)), time_based: true, ..job };
         let shrunk = AtomicBool::new(false);
@@ -46,13 +47,13 @@ fn a_file_that_shrinks_is_a_failure_with_its_offset_and_the_job_ends() {
 
 #[test]
 fn an_io_error_of_the_device_is_named() {
-    let directory = Directory::new("eio");
-    let image = directory.file("image", 4 * MIB);
-    let Some(device) = Loop::over("an_io_error", &image) else { return };
+    let folder = folder!("eio");
+    let image = random(&folder, "image", 4 * MIB);
+    let Some(device) = or_skip("an_io_error", Loop::over(&image)) else { return };
     OpenOptions::new().write(true).open(&image).expect("ours").set_len(2 * MIB).expect("shrinks");
     for engine in engines().into_iter().filter(|&engine| engine != Engine::Mmap) {
         let job = Job { engine, queue_depth: 4, access: Access::Sequential, ..Job::default() };
-        let result = run(&job, &device.device);
+        let result = run(&job, &device);
         if is_refused("an_io_error", &result) {
             continue;
         }
@@ -66,9 +67,9 @@ fn an_io_error_of_the_device_is_named() {
 
 #[test]
 fn a_full_disk_is_said_before_anything_is_written() {
-    let directory = Directory::new("full");
-    let Some(mounted) = Mounted::new("a_full_disk", &directory, 16 * MIB) else { return };
-    let path = mounted.path.join("data");
+    let folder = folder!("full");
+    let Some(mounted) = mounted("a_full_disk", &folder, 16 * MIB) else { return };
+    let path = mounted.join("data");
     let held = Arc::new(Held::make(&path).expect("the file system is writable"));
     let error =
         lay_out(&held, Bytes::mib(64), &Data::Random, 1, &Control::none()).expect_err("it cannot fit");
@@ -80,9 +81,9 @@ fn a_full_disk_is_said_before_anything_is_written() {
 
 #[test]
 fn writes_that_find_the_disk_full_are_failures() {
-    let directory = Directory::new("full-run");
-    let Some(mounted) = Mounted::new("writes_that_find", &directory, 16 * MIB) else { return };
-    let path = mounted.path.join("data");
+    let folder = folder!("full-run");
+    let Some(mounted) = mounted("writes_that_find", &folder, 16 * MIB) else { return };
+    let path = mounted.join("data");
     fs::write(&path, b"").expect("ours");
     let job = Job {
         mix: Mix::WRITE,
@@ -103,8 +104,8 @@ fn other(outcome: &iostack_model::Outcome) -> u64 {
 
 #[test]
 fn the_stop_flag_ends_every_engine_with_the_outcome_so_far() {
-    let directory = Directory::new("stop");
-    let path = directory.file("data", 4 * MIB);
+    let folder = folder!("stop");
+    let path = random(&folder, "data", 4 * MIB);
     for engine in engines() {
         let stop = AtomicBool::new(false);
         let control = Control { stop: &stop, progress: None, progress_every: Nanos::secs(1), observer: None };
@@ -128,8 +129,8 @@ fn the_stop_flag_ends_every_engine_with_the_outcome_so_far() {
 
 #[test]
 fn a_stop_during_a_start_delay_and_a_slow_schedule_is_heeded() {
-    let directory = Directory::new("stop-waits");
-    let path = directory.file("data", 4 * MIB);
+    let folder = folder!("stop-waits");
+    let path = random(&folder, "data", 4 * MIB);
     let slow = iostack_model::Rate { iops: 0.001, arrival: iostack_model::Arrival::Regular };
     let delayed = Job { start_delay: Nanos::secs(600), ..Job::default() };
     let paced = |engine| Job { engine, queue_depth: 4, rate: Some(slow), ..Job::default() };
@@ -149,8 +150,8 @@ fn a_stop_during_a_start_delay_and_a_slow_schedule_is_heeded() {
 
 #[test]
 fn what_cannot_be_is_refused_with_what_to_do() {
-    let directory = Directory::new("refused");
-    let path = directory.file("data", 4 * MIB);
+    let folder = folder!("refused");
+    let path = random(&folder, "data", 4 * MIB);
     let cases: Vec<(Job, &str)> = vec![
         (Job { threads: 0, ..Job::default() }, "at least one"),
         (Job { cpus: Some(vec![100_000]), ..Job::default() }, "CPUs"),
@@ -168,7 +169,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         let error = run(&job, &path).expect_err(remedy).to_string();
         assert!(error.contains(remedy), "{error}");
     }
-    let gone = directory.0.join("gone");
+    let gone = folder.join("gone");
     let target = iostack_model::TargetName { kind: iostack_model::TargetKind::File, path: gone.clone() };
     let files = vec![vec![gone]];
     let result = iostack_engine::run_job(
@@ -184,12 +185,12 @@ fn what_cannot_be_is_refused_with_what_to_do() {
 
 #[test]
 fn what_is_held_is_written_whatever_has_its_name_by_now() {
-    let directory = Directory::new("renamed");
-    let precious = directory.0.join("precious");
+    let folder = folder!("renamed");
+    let precious = folder.join("precious");
     fs::write(&precious, vec![42; 65536]).expect("ours");
     for engine in engines() {
-        let path = directory.0.join(format!("{engine:?}").replace(|c: char| !c.is_alphanumeric(), ""));
-        let held = Arc::new(Held::make(&path).expect("the build directory is writable"));
+        let path = folder.join(format!("{engine:?}").replace(|c: char| !c.is_alphanumeric(), ""));
+        let held = Arc::new(Held::make(&path).expect("the build folder is writable"));
         fs::remove_file(&path).expect("just made");
         std::os::unix::fs::symlink(&precious, &path).expect("the name is free");
         lay_out(&held, Bytes::mib(1), &Data::Random, 1, &Control::none()).expect("there is room");

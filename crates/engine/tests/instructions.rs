@@ -13,9 +13,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use common::{Directory, run};
+use common::{random, run};
 use iostack_host::step::{Question, StepError, Subject, UserCost, cost};
 use iostack_model::{Job, Nanos};
+use iostack_testkit::folder;
 
 /// Names the file and the options of the job that `the_load` runs.
 const LOAD: &str = "IOSTACK_TEST_LOAD";
@@ -95,8 +96,8 @@ fn dear(path: &Path, drawn: &str, more: f64) -> Option<Vec<String>> {
 
 #[test]
 fn an_io_in_fios_default_order_costs_at_most_100_to_160_instructions() {
-    let directory = Directory::new("instructions");
-    let path = directory.file("data", FILE_BYTES);
+    let folder = folder!("instructions");
+    let path = random(&folder, "data", FILE_BYTES);
     let Some(dear) = dear(&path, DEFAULT_ORDER, 1.0) else { return };
     assert!(dear.is_empty(), "{}", dear.join("\n"));
 }
@@ -104,8 +105,8 @@ fn an_io_in_fios_default_order_costs_at_most_100_to_160_instructions() {
 #[test]
 #[ignore = "slow: some minutes"]
 fn whatever_is_drawn_an_io_costs_at_most_a_third_as_much_again() {
-    let directory = Directory::new("instructions-others");
-    let path = directory.file("data", FILE_BYTES);
+    let folder = folder!("instructions-others");
+    let path = random(&folder, "data", FILE_BYTES);
     let mut all = Vec::new();
     for drawn in OTHERS {
         let Some(dear) = dear(&path, drawn, OTHERS_MORE) else { return };
@@ -117,8 +118,8 @@ fn whatever_is_drawn_an_io_costs_at_most_a_third_as_much_again() {
 /// The time is the real one, and the rate so low that a stepped thread keeps up: it sleeps before each I/O.
 #[test]
 fn an_open_loop_makes_two_calls_an_io_while_it_waits() {
-    let directory = Directory::new("open-loop-calls");
-    let path = directory.file("data", FILE_BYTES);
+    let folder = folder!("open-loop-calls");
+    let path = random(&folder, "data", FILE_BYTES);
     for (engine, most) in [("psync", 2.1), ("io_uring queue_depth=8", 2.1), ("libaio queue_depth=8", 3.1)] {
         let options = format!("engine={engine} rate=25");
         let Some(cost) = count("an_open_loop_makes_two_calls", &path, &options, false) else { return };

@@ -5,15 +5,16 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Directory, Loop, counted, engines, is_refused, run};
+use common::{counted, engines, is_refused, random, run};
 use iostack_model::{Access, Batch, Bytes, Caveat, Engine, Job, LogRequest, Mix, Nanos, Order};
+use iostack_testkit::{Loop, folder, or_skip};
 
 const MIB: u64 = 1 << 20;
 
 #[test]
 fn ninety_seven_ios_are_counted_as_97_by_every_engine() {
-    let directory = Directory::new("known-load");
-    let path = directory.file("data", 8 * MIB);
+    let folder = folder!("known-load");
+    let path = random(&folder, "data", 8 * MIB);
     for engine in engines() {
         for (depth, submit) in [(1, 1), (7, 1), (32, 16), (128, 128)] {
             let batch = Batch { submit, complete_min: submit.min(depth) };
@@ -37,8 +38,8 @@ fn ninety_seven_ios_are_counted_as_97_by_every_engine() {
 
 #[test]
 fn writes_and_mixes_are_counted_exactly_too() {
-    let directory = Directory::new("known-writes");
-    let path = directory.file("data", 8 * MIB);
+    let folder = folder!("known-writes");
+    let path = random(&folder, "data", 8 * MIB);
     for engine in engines() {
         for mix in [Mix::WRITE, Mix::reads(50)] {
             let job = Job { mix, ..counted(engine, 8, 97, 8 * MIB) };
@@ -56,8 +57,8 @@ fn writes_and_mixes_are_counted_exactly_too() {
 
 #[test]
 fn a_job_that_was_split_begins_one_increment_after_the_job_before() {
-    let directory = Directory::new("known-split");
-    let path = directory.file("data", 2 * MIB);
+    let folder = folder!("known-split");
+    let path = random(&folder, "data", 2 * MIB);
     let first = Job {
         access: Access::Sequential,
         offset_increment: Bytes(MIB),
@@ -73,8 +74,8 @@ fn a_job_that_was_split_begins_one_increment_after_the_job_before() {
 
 #[test]
 fn threads_each_do_what_was_asked() {
-    let directory = Directory::new("known-threads");
-    let path = directory.file("data", 8 * MIB);
+    let folder = folder!("known-threads");
+    let path = random(&folder, "data", 8 * MIB);
     let job = Job { threads: 5, ..counted(Engine::Libaio, 4, 97, 8 * MIB) };
     let outcome = run(&job, &path).expect("a plain file");
     assert_eq!(outcome.ios(), 5 * 97);
@@ -83,9 +84,9 @@ fn threads_each_do_what_was_asked() {
 
 #[test]
 fn the_device_counts_what_we_count() {
-    let directory = Directory::new("known-device");
-    let image = directory.file("image", 8 * MIB);
-    let Some(device) = Loop::over("the_device_counts_what_we_count", &image) else { return };
+    let folder = folder!("known-device");
+    let image = random(&folder, "image", 8 * MIB);
+    let Some(device) = or_skip("the_device_counts_what_we_count", Loop::over(&image)) else { return };
     for engine in engines().into_iter().filter(|&engine| engine != Engine::Mmap) {
         for mix in [Mix::READ, Mix::WRITE] {
             let access = Access::Random {
@@ -93,7 +94,7 @@ fn the_device_counts_what_we_count() {
                 distribution: iostack_model::Distribution::Uniform,
             };
             let job = Job { mix, access, ..counted(engine, 4, 97, 8 * MIB) };
-            let result = run(&job, &device.device);
+            let result = run(&job, &device);
             if is_refused("the_device_counts", &result) {
                 continue;
             }
@@ -114,8 +115,8 @@ fn the_device_counts_what_we_count() {
 
 #[test]
 fn a_pass_over_the_region_is_every_block_once() {
-    let directory = Directory::new("known-pass");
-    let path = directory.file("data", 4 * MIB);
+    let folder = folder!("known-pass");
+    let path = random(&folder, "data", 4 * MIB);
     for access in [
         Access::Sequential,
         Access::Random { order: Order::Permutation, distribution: iostack_model::Distribution::Uniform },
@@ -128,8 +129,8 @@ fn a_pass_over_the_region_is_every_block_once() {
 
 #[test]
 fn the_series_covers_the_time_and_holds_every_io() {
-    let directory = Directory::new("known-series");
-    let path = directory.file("data", 8 * MIB);
+    let folder = folder!("known-series");
+    let path = random(&folder, "data", 8 * MIB);
     let job = Job {
         runtime: Some(Nanos::millis(450)),
         ramp: Nanos::millis(100),
@@ -153,8 +154,8 @@ fn the_series_covers_the_time_and_holds_every_io() {
 
 #[test]
 fn a_thread_that_shares_its_cpu_is_told_how_long_it_was_ready_without_it() {
-    let directory = Directory::new("known-waiting");
-    let path = directory.file("data", 8 * MIB);
+    let folder = folder!("known-waiting");
+    let path = random(&folder, "data", 8 * MIB);
     let stop = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         // On every CPU others are always ready, so that the load waits its turn at each wake-up.

@@ -3,8 +3,9 @@
 #[expect(dead_code, reason = "each test file uses its own part")]
 mod common;
 
-use common::{Directory, counted, run};
+use common::{counted, random, run};
 use iostack_model::{Engine, Job};
+use iostack_testkit::folder;
 
 const MIB: u64 = 1 << 20;
 const THREADS: u32 = 64;
@@ -20,8 +21,8 @@ fn peak() -> u64 {
 
 #[test]
 fn threads_64_at_depth_128_take_less_than_64_mib_beside_their_buffers() {
-    let directory = Directory::new("memory");
-    let path = directory.file("data", 64 * MIB);
+    let folder = folder!("memory");
+    let path = random(&folder, "data", 64 * MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::IO_URING] {
         let job = Job { threads: THREADS, ..counted(engine, DEPTH, 300, 64 * MIB) };
         let outcome = run(&job, &path).expect("a plain file");

@@ -7,9 +7,10 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Directory, counted, engines, is_refused, run_with};
+use common::{counted, engines, is_refused, random, run_with};
 use iostack_engine::Control;
 use iostack_model::{Batch, Engine, Job, Lane, LaneRequest, Nanos, Observer};
+use iostack_testkit::folder;
 
 const MIB: u64 = 1 << 20;
 
@@ -74,8 +75,8 @@ impl Drop for CounterLane<'_> {
 
 #[test]
 fn each_io_of_each_engine_begins_once_and_comes_back_once() {
-    let directory = Directory::new("observer");
-    let path = directory.file("data", 8 * MIB);
+    let folder = folder!("observer");
+    let path = random(&folder, "data", 8 * MIB);
     for engine in engines() {
         for (depth, submit) in [(1, 1), (7, 1), (32, 16)] {
             let batch = Batch { submit, complete_min: 1 };
@@ -100,8 +101,8 @@ fn each_io_of_each_engine_begins_once_and_comes_back_once() {
 
 #[test]
 fn a_ramp_ends_before_the_observer_hears_that_measuring_began() {
-    let directory = Directory::new("observer-ramp");
-    let path = directory.file("data", 8 * MIB);
+    let folder = folder!("observer-ramp");
+    let path = random(&folder, "data", 8 * MIB);
     let counter = Counter::default();
     let job = Job {
         ramp: Nanos::millis(30),

@@ -6,8 +6,9 @@ mod common;
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Directory, Mounted, counted, run};
+use common::{counted, mounted, random, run};
 use iostack_model::{Arrival, Caveat, Engine, Job, Mix, Nanos, Rate, Think};
+use iostack_testkit::folder;
 
 const MIB: u64 = 1 << 20;
 
@@ -17,8 +18,8 @@ fn at(iops: f64) -> Rate {
 
 #[test]
 fn no_io_is_submitted_before_it_is_due() {
-    let directory = Directory::new("due");
-    let path = directory.file("data", 4 * MIB);
+    let folder = folder!("due");
+    let path = random(&folder, "data", 4 * MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::IO_URING] {
         let job = Job { rate: Some(at(1000.0)), ..counted(engine, 8, 200, 4 * MIB) };
         let outcome = run(&job, &path).expect("a plain file");
@@ -29,8 +30,8 @@ fn no_io_is_submitted_before_it_is_due() {
 
 #[test]
 fn thinking_is_no_latency_and_no_io_is_lost() {
-    let directory = Directory::new("think");
-    let path = directory.file("data", 4 * MIB);
+    let folder = folder!("think");
+    let path = random(&folder, "data", 4 * MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::IO_URING] {
         let think = Think { time: Nanos::millis(20), every: 10, spin: Nanos::millis(1) };
         let job = Job { think: Some(think), ..counted(engine, 1, 100, 4 * MIB) };
@@ -44,8 +45,8 @@ fn thinking_is_no_latency_and_no_io_is_lost() {
 
 #[test]
 fn a_rate_beyond_reach_is_said() {
-    let directory = Directory::new("beyond");
-    let path = directory.file("data", 4 * MIB);
+    let folder = folder!("beyond");
+    let path = random(&folder, "data", 4 * MIB);
     let job = Job { rate: Some(at(1e9)), ..counted(Engine::Psync, 1, 1000, 4 * MIB) };
     let outcome = run(&job, &path).expect("a plain file");
     assert_eq!(outcome.ios(), 1000);
@@ -55,12 +56,16 @@ fn a_rate_beyond_reach_is_said() {
 /// A file system frozen for 300 ms: a closed loop would see one slow I/O; those that were due meanwhile all waited.
 #[test]
 fn a_stall_costs_every_io_that_was_due_meanwhile() {
-    let directory = Directory::new("stall");
-    let Some(mounted) = Mounted::new("a_stall_costs", &directory, 32 * MIB) else { return };
-    let path = mounted.path.join("data");
+    let folder = folder!("stall");
+    let Some(mounted) = mounted("a_stall_costs", &folder, 32 * MIB) else { return };
+    let path = mounted.join("data");
     std::fs::write(&path, vec![1; 4 << 20]).expect("it has room");
     let freeze = |flag: &str| {
-        Command::new("fsfreeze").arg(flag).arg(&mounted.path).status().is_ok_and(|status| status.success())
+        Command::new("fsfreeze")
+            .arg(flag)
+            .arg(mounted.as_os_str())
+            .status()
+            .is_ok_and(|status| status.success())
     };
     for engine in [Engine::Psync, Engine::Libaio] {
         let job =

@@ -7,10 +7,10 @@
 //! Names only; [`crate::device`] looks closer. Start reading at [`below`].
 
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::mounts::{Mount, holding, mounts};
-use crate::resolve::device_number;
 use crate::roots::{Root, link_name, names, text};
 use crate::sys;
 
@@ -124,6 +124,13 @@ fn btrfs_members(root: &Root, name: String) -> Vec<String> {
     members.retain(|other| *other != name);
     members.insert(0, name);
     members
+}
+
+/// Major and minor number of the device that holds `path`, or of the device it is.
+fn device_number(path: &Path) -> std::io::Result<(u32, u32)> {
+    let data = fs::metadata(path)?;
+    let number = if data.file_type().is_block_device() { data.rdev() } else { data.dev() };
+    Ok((libc::major(number), libc::minor(number)))
 }
 
 #[cfg(test)]

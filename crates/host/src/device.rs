@@ -5,7 +5,6 @@ use std::path::Path;
 use iostack_model::{BlockDevice, Bytes, Nanos, Queue};
 
 use crate::chain;
-use crate::resolve::device_size;
 use crate::roots::{Root, link_name, names, number, text};
 
 /// Devices without hardware below: how their kernel name begins, and their driver.
@@ -41,6 +40,11 @@ pub(crate) fn describe(root: &Root, name: &str) -> BlockDevice {
         queue: describe_queue(&root.block(&disk), &driver, root),
         driver,
     }
+}
+
+/// Capacity in sysfs, which counts in 512 bytes always (`SECTOR_SIZE` of `blk_types.h`).
+pub(crate) fn device_size(root: &Root, name: &str) -> Option<Bytes> {
+    number(&root.block(name).join("size")).map(|sectors| Bytes(sectors * 512))
 }
 
 fn role(root: &Root, name: &str, driver: &str) -> String {

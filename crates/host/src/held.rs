@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use iostack_model::{Storage, TargetKind, TargetName};
 
-use crate::{HostError, marks, scratch};
+use crate::{HostError, marks, own_name};
 
 /// What a file is, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Held {
         let folder = self.path().parent().unwrap_or(Path::new("."));
         // Looked at under a name that nobody else uses and nobody sweeps: under its own it might be another by the time
         // it is removed.
-        let aside = folder.join(scratch::new_name() + ".removed");
+        let aside = folder.join(own_name::new_name() + ".removed");
         fs::rename(self.path(), &aside).map_err(refused)?;
         let is_ours = fs::symlink_metadata(&aside).is_ok_and(|data| Identity::of(&data) == self.identity);
         if !is_ours {

@@ -6,14 +6,13 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use iostack_model::{Bytes, TargetKind, TargetName};
 
 use crate::held::{Held, kind_of};
-use crate::roots::{Root, number};
-use crate::{HostError, chain, sys};
+use crate::roots::Root;
+use crate::{HostError, chain, device, sys};
 
 /// Kind of target, its prefix, and its name with article.
 const KINDS: [(TargetKind, &str, &str); 3] = [
@@ -94,18 +93,13 @@ pub fn target_size(target: &Held) -> Result<Bytes, HostError> {
             let root = Root::live();
             // sysfs tells it to every user, the device itself only to those who may open it.
             let name = chain::name_of_path(&root, &handle);
-            if let Some(bytes) = name.and_then(|name| device_size(&root, &name)) {
+            if let Some(bytes) = name.and_then(|name| device::device_size(&root, &name)) {
                 return Ok(bytes);
             }
             let device = target.reopen(fs::OpenOptions::new().read(true)).map_err(refused)?;
             sys::block_device_size(&device).map(Bytes).map_err(refused)
         }
     }
-}
-
-/// Capacity in sysfs, which counts in 512 bytes always (`SECTOR_SIZE` of `blk_types.h`).
-pub(crate) fn device_size(root: &Root, name: &str) -> Option<Bytes> {
-    number(&root.block(name).join("size")).map(|sectors| Bytes(sectors * 512))
 }
 
 /// What offsets and lengths of direct I/O must be a multiple of. The kernel says so for files and devices since 6.1;
@@ -119,13 +113,6 @@ pub fn logical_block(target: &Held) -> Result<Bytes, HostError> {
     let storage = target.storage()?;
     let blocks = storage.devices.iter().map(|device| device.logical_block);
     Ok(blocks.max().unwrap_or_default().max(Bytes(512)))
-}
-
-/// Major and minor number of the device that holds `path`, or of the device it is.
-pub(crate) fn device_number(path: &Path) -> std::io::Result<(u32, u32)> {
-    let data = fs::metadata(path)?;
-    let number = if data.file_type().is_block_device() { data.rdev() } else { data.dev() };
-    Ok((libc::major(number), libc::minor(number)))
 }
 
 #[cfg(test)]

@@ -14,15 +14,12 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use iostack_model::{Bytes, Memory};
+use iostack_model::{Bytes, Effort, Memory};
 
 use crate::emergency::{self, Act, Ticket};
-use crate::process::Process;
+use crate::own_name::{new_name, owner_of};
 use crate::{Held, HostError, held, marks, sys};
-
-const PREFIX: &str = ".iostack-scratch-";
 
 /// A file of our own, removed when dropped.
 #[derive(Debug)]
@@ -93,14 +90,6 @@ fn make(directory: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// A name that no other process uses, and this one only once.
-pub(crate) fn new_name() -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let owner = Process::current();
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{PREFIX}{}-{}-{number}", owner.pid, owner.start_ticks)
-}
-
 /// Removes what runs that were killed left in `directory`, and returns what it removed.
 pub fn sweep(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
@@ -115,14 +104,6 @@ pub fn sweep(directory: &Path) -> Vec<PathBuf> {
     removed
 }
 
-/// The process that a scratch file's name tells.
-pub(crate) fn owner_of(name: &str) -> Option<Process> {
-    let mut parts = name.strip_prefix(PREFIX)?.split('-').map(str::parse::<u64>);
-    let (pid, start, number) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
-    let whole = parts.next().is_none() && u32::try_from(number).is_ok();
-    whole.then_some(Process { pid: u32::try_from(pid).ok()?, start_ticks: start })
-}
-
 /// True when we made this file and nobody holds its lock, or the file system knows neither marks nor locks.
 fn is_left(path: &Path) -> bool {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
@@ -135,18 +116,6 @@ fn is_left(path: &Path) -> bool {
     // A run that was killed before it could mark its file had not written to it.
     let Ok(clone) = file.try_clone() else { return false };
     data.len() == 0 || Held::hold(clone, path).is_ok_and(|held| !marks::lacks_mark(&held))
-}
-
-/// How thorough a check is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effort {
-    /// Seconds.
-    Quick,
-    /// A minute or so.
-    #[default]
-    Default,
-    /// As long as it needs.
-    Full,
 }
 
 const SCRATCH_MIN: Bytes = Bytes::mib(256);

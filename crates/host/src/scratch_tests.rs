@@ -1,6 +1,8 @@
 //! The scratch file is there while it must be, and nowhere afterwards.
 
 use super::*;
+use crate::own_name::PREFIX;
+use crate::process::Process;
 use crate::testing::Tree;
 
 #[test]

@@ -18,7 +18,7 @@ use crate::device::schedulers;
 use crate::emergency::{self, Act, Ticket};
 use crate::process::Process;
 use crate::roots::{Root, text};
-use crate::{HostError, scratch, sys};
+use crate::{HostError, own_name, sys};
 
 const ENTRY_PREFIX: &str = "scheduler-";
 
@@ -163,7 +163,7 @@ fn write_entry(journal: &Journal, device: &str, path: &Path, before: &str) -> Re
 
 /// Makes a file that nobody ever sees half-written; an error when there is one.
 fn appear(path: &Path, text: &str) -> io::Result<()> {
-    let aside = path.with_file_name(scratch::new_name());
+    let aside = path.with_file_name(own_name::new_name());
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
     let linked = file
         .write_all(text.as_bytes())
@@ -211,7 +211,7 @@ pub fn restore_all(journal: &Journal) -> Vec<String> {
     let _lock = journal.lock();
     let names = crate::roots::names(&journal.directory);
     // What a run that was killed had not yet given its name.
-    let dead = |name: &&String| scratch::owner_of(name).is_some_and(|owner| !owner.is_alive());
+    let dead = |name: &&String| own_name::owner_of(name).is_some_and(|owner| !owner.is_alive());
     for name in names.iter().filter(dead) {
         let _ = fs::remove_file(journal.directory.join(name));
     }

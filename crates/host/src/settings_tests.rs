@@ -124,7 +124,7 @@ fn of_two_runs_at_once_one_changes_the_setting() {
 fn an_entry_that_was_never_whole_is_removed_and_not_read() {
     let (tree, journal) = machine();
     tree.write("state/.iostack-scratch-4194400-1-0", "before mq-dead");
-    let alive = scratch::new_name();
+    let alive = own_name::new_name();
     tree.write(&format!("state/{alive}"), "before mq-dead");
     assert!(restore_all(&journal).is_empty());
     assert_eq!(crate::roots::names(&tree.at("state")), [alive]);

@@ -14,19 +14,9 @@ use iostack_host::{
     supports_nowait, target_size,
 };
 use iostack_model::Bytes;
+use iostack_testkit::tool;
 
 const SIZE: Bytes = Bytes::mib(32);
-
-/// Runs a tool; its output when it succeeded.
-fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(name).args(arguments).output().map_err(|error| format!("{name}: {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if output.status.success() {
-        Ok(text(&output.stdout))
-    } else {
-        Err(format!("{name}: {}", text(&output.stderr)))
-    }
-}
 
 /// A loop device on a file of its own.
 struct Loop {
@@ -89,7 +79,7 @@ struct Mounted(PathBuf);
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = tool("umount", &[&self.0.to_string_lossy()]);
+        let _ = tool("umount", &[&self.0]);
     }
 }
 

@@ -27,17 +27,17 @@ impl Drop for Room {
     }
 }
 
-fn left_in(place: &Path) -> usize {
-    std::fs::read_dir(place).expect("it is there").count()
+fn left_in(room: &Path) -> usize {
+    std::fs::read_dir(room).expect("it is there").count()
 }
 
 /// The run: makes a scratch file, says so, and ends only when told to.
 #[test]
 #[ignore = "helper: the run of the other tests; it ends only by signals"]
 fn the_run_that_is_ended() {
-    let place = std::env::var_os(DIRECTORY).expect("the other tests say where");
+    let room = std::env::var_os(DIRECTORY).expect("the other tests say where");
     let stop = signals::stop_flag();
-    let _scratch = Scratch::create(Path::new(&place), Bytes::mib(1)).expect("1 MiB is free");
+    let _scratch = Scratch::create(Path::new(&room), Bytes::mib(1)).expect("1 MiB is free");
     println!("ready");
     let mut said = false;
     loop {
@@ -53,17 +53,17 @@ fn the_run_that_is_ended() {
 }
 
 /// Starts the run and waits until it has its scratch file.
-fn start(place: &Path, polite: bool) -> (Child, BufReader<std::process::ChildStdout>) {
+fn start(room: &Path, polite: bool) -> (Child, BufReader<std::process::ChildStdout>) {
     let program = std::env::current_exe().expect("this test's own program");
     let mut command = Command::new(program);
-    command.args(["--exact", "the_run_that_is_ended", "--nocapture", "--ignored"]).env(DIRECTORY, place);
+    command.args(["--exact", "the_run_that_is_ended", "--nocapture", "--ignored"]).env(DIRECTORY, room);
     if polite {
         command.env("IOSTACK_TEST_POLITE", "1");
     }
     let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it can be started");
     let mut output = BufReader::new(run.stdout.take().expect("it is piped"));
     wait_for(&mut output, "ready");
-    assert_eq!(left_in(place), 1, "the scratch file is there while the run is");
+    assert_eq!(left_in(room), 1, "the scratch file is there while the run is");
     (run, output)
 }
 
@@ -82,47 +82,47 @@ fn send(run: &Child, signal: &str) {
 
 #[test]
 fn the_first_signal_lets_a_run_end_by_itself() {
-    let place = Room::new("first");
-    let (mut run, mut output) = start(&place.0, true);
+    let room = Room::new("first");
+    let (mut run, mut output) = start(&room.0, true);
     send(&run, "INT");
     wait_for(&mut output, "stopping");
     // The harness still wants to print its result.
     std::io::copy(&mut output, &mut std::io::sink()).expect("it is readable");
     assert!(run.wait().expect("it ends").success());
-    assert_eq!(left_in(&place.0), 0);
+    assert_eq!(left_in(&room.0), 0);
 }
 
 #[test]
 fn the_second_signal_ends_a_run_and_still_removes_its_files() {
-    let place = Room::new("second");
-    let (mut run, mut output) = start(&place.0, false);
+    let room = Room::new("second");
+    let (mut run, mut output) = start(&room.0, false);
     send(&run, "TERM");
     wait_for(&mut output, "stopping");
-    assert_eq!(left_in(&place.0), 1, "the first signal ends nothing");
+    assert_eq!(left_in(&room.0), 1, "the first signal ends nothing");
     send(&run, "TERM");
     assert_eq!(run.wait().expect("it ends").code(), Some(130));
-    assert_eq!(left_in(&place.0), 0);
+    assert_eq!(left_in(&room.0), 0);
 }
 
 #[test]
 fn what_kill_9_leaves_the_next_run_sweeps() {
-    let place = Room::new("kill");
-    let (mut run, _output) = start(&place.0, false);
-    assert!(sweep(&place.0).is_empty(), "a living run keeps its file");
+    let room = Room::new("kill");
+    let (mut run, _output) = start(&room.0, false);
+    assert!(sweep(&room.0).is_empty(), "a living run keeps its file");
     run.kill().expect("it runs");
     run.wait().expect("it ends");
-    let swept = sweep(&place.0);
+    let swept = sweep(&room.0);
     assert_eq!(swept.len(), 1, "{swept:?}");
-    assert_eq!(left_in(&place.0), 0);
+    assert_eq!(left_in(&room.0), 0);
 }
 
 #[test]
 fn an_ignored_hangup_stays_ignored() {
-    let place = Room::new("nohup");
+    let room = Room::new("nohup");
     let program = std::env::current_exe().expect("this test's own program");
     let script = "trap '' HUP; exec \"$0\" --exact the_run_that_is_ended --nocapture --ignored";
     let mut command = Command::new("sh");
-    command.args(["-c", script]).arg(program).env(DIRECTORY, &place.0).env("IOSTACK_TEST_POLITE", "1");
+    command.args(["-c", script]).arg(program).env(DIRECTORY, &room.0).env("IOSTACK_TEST_POLITE", "1");
     let mut run = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a shell");
     let mut output = BufReader::new(run.stdout.take().expect("it is piped"));
     wait_for(&mut output, "ready");

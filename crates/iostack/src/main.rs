@@ -32,6 +32,9 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Run one workload: fio job file, TOML or flags.
     Run(cmd::run::RunArgs),
+    /// fio's command line as it is: alias fio='iostack fio'.
+    #[command(disable_help_flag = true)]
+    Fio(cmd::fio::FioArgs),
     /// Simulated devices: what is there, what they are made of, and sweeps.
     Sim(cmd::sim::SimArgs),
     /// Does what was published come out again? Experiments on simulated devices.
@@ -72,11 +75,18 @@ fn main() -> std::process::ExitCode {
             talk::wrote(|| error.print());
             return exit::code(&Ok(exit::Ended::Done));
         }
-        Err(error) => error.exit(),
+        Err(error) => {
+            let _ = error.print();
+            if let Some(meant) = cmd::fio::meant(&error) {
+                eprintln!("\n  {meant}");
+            }
+            return std::process::ExitCode::from(2);
+        }
     };
     let result = match arguments.command {
         Command::Check(args) => cmd::check::run(&args),
         Command::Run(args) => cmd::run::run(&args),
+        Command::Fio(args) => return cmd::fio::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
         Command::Repro(args) => cmd::repro::run(&args),
         Command::Lab(args) => cmd::lab::run(&args),

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use iostack_model::{Check, OutcomeFile};
+use iostack_answers::Check;
+use iostack_model::OutcomeFile;
 use iostack_stats::AbReport;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};

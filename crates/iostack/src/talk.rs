@@ -10,7 +10,8 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use iostack_model::{Audience, Nanos, Progress};
+use iostack_model::{Nanos, Progress};
+use iostack_targets::Audience;
 
 /// The first failure of stdout. After it nothing more is written there: half a result with a hole is worse than half.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);

@@ -1,20 +1,15 @@
 //! Bad input gets one clear error (what was typed, what is wrong), exit code 2, and nothing is lost or left behind.
 
+#[path = "lab/room.rs"]
+mod room;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A directory of one test, removed at its end.
-struct Room(PathBuf);
+use room::Room;
 
 impl Room {
-    fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("the target directory is ours");
-        Room(path)
-    }
-
     fn file(&self, name: &str, content: &[u8]) -> String {
         let path = self.0.join(name);
         fs::write(&path, content).expect("a new file");
@@ -28,12 +23,6 @@ impl Room {
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("a directory");
         entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect()
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

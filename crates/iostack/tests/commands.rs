@@ -5,11 +5,15 @@
 //!
 //! A command that no row of `KINDS` fits fails the test. Start reading there.
 
+#[path = "lab/room.rs"]
+mod room;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use Kind::{Flags, Run};
+use room::Room;
 
 const IOSTACK: &str = env!("CARGO_BIN_EXE_iostack");
 
@@ -35,6 +39,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("iostack cost", Flags),
     ("iostack repro", Flags),
     ("iostack doctor", Run),
+    ("iostack fio ", Run),
     ("iostack options", Run),
     ("iostack sim ", Run),
     ("iostack compare ", Run),
@@ -110,13 +115,10 @@ fn commands(page: &str, text: &str) -> Vec<Typed> {
     found
 }
 
-/// A folder in which what the pages name exists; removed at the end.
-struct Room(PathBuf);
-
 impl Room {
-    fn new(page: &str, text: &str) -> Room {
-        let name = format!("commands-{}-{}", page.replace('/', "-"), std::process::id());
-        let room = Room(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    /// With what the commands of a page need.
+    fn furnished(page: &str, text: &str) -> Room {
+        let room = Room::new(&page.replace('/', "-"));
         std::fs::create_dir_all(room.0.join("bin")).expect("a folder of our own");
         std::os::unix::fs::symlink(IOSTACK, room.0.join("bin/iostack")).expect("a link of our own");
         for folder in FOLDERS {
@@ -142,12 +144,6 @@ impl Room {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -t 20; {text}")]).current_dir(&self.0).env("PATH", path);
         shell.stdin(Stdio::null()).output().expect("sh is there")
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -214,7 +210,7 @@ fn every_command_of_the_pages_works_as_it_is_typed() {
     let (mut ran, mut looked_up, mut wrong) = (0, 0, Vec::new());
     let mut helps = BTreeMap::new();
     for (page, text) in pages() {
-        let room = Room::new(&page, &text);
+        let room = Room::furnished(&page, &text);
         let mut written = BTreeSet::new();
         for typed in commands(&page, &text) {
             let done = files(&typed, &room, &mut written).and_then(|()| match typed.kind(&page) {

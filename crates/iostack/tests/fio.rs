@@ -16,6 +16,9 @@
 //! Percentiles are not compared. fio spends two thousand instructions more on each I/O, which on fast storage is a real
 //! difference, and not ours to hide.
 
+#[path = "lab/room.rs"]
+mod room;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +26,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 
 use iostack_model::OutcomeFile;
+use room::Room;
 
 /// Pairs that count, at least and at most; one more before them warms up.
 const PAIRS_LEAST: usize = 6;
@@ -81,20 +85,20 @@ fn agree(engine: &str, queue_depth: u32) {
     if Command::new("fio").arg("--version").output().is_err() {
         return skipped("fio is not installed");
     }
-    let folder = Folder::new(engine);
-    let device = match Loop::over(&folder.lay_out()) {
+    let room = Room::new(engine);
+    let device = match Loop::over(&room.lay_out()) {
         Ok(device) => device,
         Err(why) => return skipped(&format!("no loop device can be made: {why}")),
     };
-    folder.write_job(engine, queue_depth, &device);
+    room.write_job(engine, queue_depth, &device);
     let mut pairs = Vec::new();
     for turn in 0..=PAIRS_MOST {
-        let ours_first = (turn % 2 == 1).then(|| folder.iostack(&device));
-        let theirs = match folder.fio(&device) {
+        let ours_first = (turn % 2 == 1).then(|| room.iostack(&device));
+        let theirs = match room.fio(&device) {
             Ok(figures) => figures,
             Err(why) => return skipped(&format!("fio cannot run it here: {why}")),
         };
-        let ours = ours_first.unwrap_or_else(|| folder.iostack(&device));
+        let ours = ours_first.unwrap_or_else(|| room.iostack(&device));
         assert_is_whole(&ours);
         if turn > 0 {
             pairs.push((ours, theirs));
@@ -217,16 +221,8 @@ impl Drop for Loop {
     }
 }
 
-/// Holds the file behind the device, and the job; gone afterwards.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fio-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("cargo made the folder above for tests");
-        Folder(path)
-    }
-
+/// Holds the file behind the device, and the job.
+impl Room {
     /// Lays the file out in full, because reads of holes never reach the medium.
     fn lay_out(&self) -> PathBuf {
         let file = self.0.join("data");
@@ -301,13 +297,6 @@ impl Folder {
             device_reads: after.0 - before.0,
             device_ns: after.1 - before.1,
         })
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A leftover under target/ harms nobody, and a panic in drop would hide the test's own.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,34 +1,21 @@
-//! Does a fio file mean here what it means to fio? Both run the same file, each in a directory of its own.
+//! Does a fio file, or a command line, mean here what it means to fio? Both run the same, each in a directory of its own.
 //!
 //! What fio does follows from the file alone, and is compared: names and groups of jobs, I/Os and bytes by direction,
 //! global options, names of files and logs, and the lines of logs that are not averaged.
 
+#[path = "lab/room.rs"]
+mod room;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
+use room::Room;
+
 const FILES: &str = include_str!("data/fio_files.txt");
-
-/// A directory of one test, removed at its end.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str) -> Room {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fio-files-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("the target directory is ours");
-        Room(path)
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// What one of the two makes of a file.
 #[derive(Debug, PartialEq)]
@@ -43,12 +30,19 @@ struct Meaning {
 fn run(program: &str, arguments: &[&str], text: &str, folder: &Path) -> Result<Meaning, String> {
     fs::create_dir_all(folder).expect("ours");
     fs::write(folder.join("job.fio"), text).expect("ours");
+    run_in(program, arguments, text, folder)
+}
+
+/// `text` is what was asked.
+fn run_in(program: &str, arguments: &[&str], text: &str, folder: &Path) -> Result<Meaning, String> {
     let output = Command::new(program).args(arguments).current_dir(folder).output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    let said: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+    // fio may talk before the report.
+    let report = output.stdout.iter().position(|&letter| letter == b'{').unwrap_or_default();
+    let said: Value = serde_json::from_slice(&output.stdout[report..]).map_err(|error| error.to_string())?;
     let averaged = text.contains("log_avg_msec");
     // fio 3.33 prints an object without a name for reports that `group_reporting` saved.
     let named = said["jobs"].as_array().expect("a list").iter().filter(|job| job["jobname"].is_string());
@@ -91,8 +85,7 @@ fn files(folder: &Path, averaged: bool) -> BTreeMap<String, Option<usize>> {
 
 #[test]
 fn fio_files_mean_what_they_mean_to_fio() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        println!("SKIPPED fio_files_mean_what_they_mean_to_fio: fio is not installed");
+    if !has_fio("fio_files_mean_what_they_mean_to_fio") {
         return;
     }
     let room = Room::new("meaning");
@@ -112,6 +105,162 @@ fn fio_files_mean_what_they_mean_to_fio() {
         }
     }
     assert!(wrong.is_empty(), "{} of {} files differ:\n{}", wrong.len(), all.len(), wrong.join("\n"));
+}
+
+/// Command lines beside `a.fio` and `b.fio`.
+const LINES: &[&str] = &[
+    "--name=a --rw=read --bs=4k --size=64k",
+    "--name a --rw write --bs 8k --size 64k --numjobs 2",
+    "-name=a -rw=randread -bs=4k -size=64k",
+    "--rw=read --size=64k --name=a --bs=8k --name=b --rw=write",
+    "--name=global --rw=write --size=32k --name=a --name=b --stonewall",
+    "--bs=8k a.fio",
+    "a.fio --bs=8k",
+    "a.fio --bs=8k b.fio",
+    "a.fio b.fio --name=c --rw=write --size=16k",
+    "a.fio --section=y",
+    "--name=a --rw=read --size=64k --thread --group_reporting --numjobs=3",
+    "--name=a --rw=randrw --rwmixread=70 --size=128k --eta=never --terse-version=3 --max-jobs=8",
+    "--name=a --filename=f --rw=write --size=64k --ioengine=libaio --iodepth 4 --direct 1",
+    "--name=a --rw=write --size=64k --verify=crc32c --number_ios 4",
+];
+
+fn room_of_a_line(folder: &Path) {
+    fs::create_dir_all(folder).expect("ours");
+    fs::write(folder.join("a.fio"), "[global]\niodepth=3\nsize=32k\n[x]\nrw=write\n[y]\nrw=read\n")
+        .expect("ours");
+    fs::write(folder.join("b.fio"), "[z]\nrw=read\nsize=16k\n").expect("ours");
+}
+
+fn has_fio(test: &str) -> bool {
+    let found = Command::new("fio").arg("--version").output().is_ok();
+    if !found {
+        println!("SKIPPED {test}: fio is not installed");
+    }
+    found
+}
+
+#[test]
+fn command_lines_mean_what_they_mean_to_fio() {
+    if !has_fio("command_lines_mean_what_they_mean_to_fio") {
+        return;
+    }
+    let room = Room::new("lines");
+    let mut wrong = Vec::new();
+    for (number, line) in LINES.iter().enumerate() {
+        let words = || line.split(' ').chain(["--output-format=json"]);
+        let meaning = |program: &str, words: Vec<&str>, name: &str| {
+            let folder = room.0.join(format!("{number}-{name}"));
+            room_of_a_line(&folder);
+            run_in(program, &words, line, &folder)
+        };
+        let ours =
+            meaning(env!("CARGO_BIN_EXE_iostack"), ["fio"].into_iter().chain(words()).collect(), "ours");
+        let theirs = meaning("fio", words().collect(), "theirs");
+        if ours.is_err() || ours != theirs {
+            wrong.push(format!("{line}\n  ours   {ours:?}\n  theirs {theirs:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} lines differ:\n{}", wrong.len(), LINES.len(), wrong.join("\n"));
+}
+
+/// What is left of a report when its figures are taken out: those of fio change from run to run as well.
+fn form(report: &str) -> Vec<String> {
+    // How many of these there are depends on the figures.
+    let counted = ["     |", "  lat (", "   bw (", "   iops", "    slat", "fio-", "Starting"];
+    let fixed = |line: &&str| !line.is_empty() && !counted.iter().any(|begin| line.starts_with(begin));
+    report.lines().filter(fixed).map(without_figures).collect()
+}
+
+fn without_figures(line: &str) -> String {
+    // A pid and a date follow.
+    let line = line.split(": pid=").next().unwrap_or_default();
+    let mut text = String::new();
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if !letter.is_ascii_digit() {
+            text.push(letter);
+            continue;
+        }
+        let mut figure = |more: fn(&char) -> bool| while letters.next_if(more).is_some() {};
+        figure(|letter| letter.is_ascii_digit() || *letter == '.');
+        figure(|letter| "kKMGTi".contains(*letter));
+        text.push('N');
+    }
+    ["usec", "nsec"].iter().fold(text, |text, unit| text.replace(unit, "msec")).replace("= ", "=")
+}
+
+#[test]
+fn the_report_for_people_has_fios_form() {
+    if !has_fio("the_report_for_people_has_fios_form") {
+        return;
+    }
+    let room = Room::new("form");
+    let line = "--size=1m --bs=4k --fsync=16 --name=a --rw=randrw --numjobs=2 --group_reporting --name=b --rw=write --stonewall";
+    let form_of = |program: &str, first: &[&str]| {
+        let folder = room.0.join(first.len().to_string());
+        fs::create_dir_all(&folder).expect("ours");
+        let words = first.iter().copied().chain(line.split(' '));
+        let output =
+            Command::new(program).args(words).current_dir(&folder).output().expect("it is installed");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("text");
+        // What fio says of files that it makes; devices below, which others use too; what we doubt.
+        let skip =
+            |line: &String| ["Laying out", ": ios=N/N", "  caveat "].iter().any(|words| line.contains(words));
+        form(&text).into_iter().filter(|line| !skip(line)).collect::<Vec<_>>()
+    };
+    let (ours, theirs) = (form_of(env!("CARGO_BIN_EXE_iostack"), &["fio"]), form_of("fio", &[]));
+    assert_eq!(ours, theirs);
+    for words in ["  read: IOPS=N", "  write: IOPS=N", "Run status group N (all jobs):", "   READ: bw=NB/s"] {
+        assert!(ours.iter().any(|line| line.starts_with(words)), "{words} is not in {ours:#?}");
+    }
+}
+
+#[test]
+fn a_script_gets_fios_exit_codes_and_files_that_exist_are_kept() {
+    let room = Room::new("scripts");
+    let folder = room.0.join("here");
+    room_of_a_line(&folder);
+    let iostack = |line: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_iostack"))
+            .arg("fio")
+            .args(line.split_whitespace())
+            .current_dir(&folder)
+            .output()
+            .expect("built");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, said, _) = iostack("--version");
+    assert!(code == Some(0) && said.starts_with("fio-3.33-iostack-"), "{said}");
+    let (code, said, _) = iostack("--showcmd a.fio --section=x");
+    assert_eq!((code, said.as_str()), (Some(0), "fio --iodepth=3 --size=32k --name=x --rw=write\n"));
+    assert_eq!(iostack("--parse-only a.fio").0, Some(0));
+    let (code, _, said) = iostack("--parse-only --name=a --iodeph=4");
+    assert!(code == Some(1) && said.contains("did you mean `--iodepth`?"), "{said}");
+    let (code, _, said) = iostack("--readonly a.fio");
+    assert!(code == Some(1) && said.contains("job `x` writes"), "{said}");
+    let (code, _, said) = iostack("");
+    assert!(code == Some(1) && said.contains("no job in it"), "{said}");
+    let entries = || fs::read_dir(&folder).expect("ours").count();
+    assert_eq!(entries(), 2, "nothing was made");
+    fs::write(folder.join("report"), "precious").expect("ours");
+    let (code, _, said) = iostack("a.fio --output=report --eta=never");
+    assert!(code == Some(1) && said.contains("report"), "{said}");
+    assert_eq!(fs::read_to_string(folder.join("report")).expect("it is there"), "precious");
+    let (code, _, said) = iostack("a.fio --output=report --destroy-data --minimal");
+    assert!(code == Some(0) && said.is_empty(), "{said}");
+    assert!(fs::read_to_string(folder.join("report")).expect("it is there").starts_with("3;fio-3.33"));
+    let (code, said, _) = iostack("a.fio --output=new --output-format=terse,json --eta=never");
+    let written = fs::read_to_string(folder.join("new")).expect("it was written");
+    assert!(code == Some(0) && said.is_empty(), "{said}");
+    assert!(written.starts_with("3;fio-3.33") && written.contains("\n{\n  \"fio version\""), "{written}");
+    // An option of fio's at another command.
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_iostack")).args(["run", "--rw=read"]).output().expect("built");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("`iostack fio --name=job1 --rw=..`"), "{said}");
 }
 
 #[test]

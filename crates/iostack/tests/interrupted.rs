@@ -1,48 +1,32 @@
 //! A command that is ended early prints what it has, and exits with 2: what was asked was not done.
 
+#[path = "lab/room.rs"]
+mod room;
+#[path = "lab/started.rs"]
+mod started;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A directory of one test, removed at its end.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str) -> Room {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("the target directory is ours");
-        Room(path)
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use room::Room;
+use started::Started;
 
 /// Exit code, stdout and stderr of a command that gets `signal` as soon as a line of its stderr contains `begun`.
 fn ended_by(signal: &str, begun: &str, arguments: &[&str], room: &Room) -> (Option<i32>, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_iostack"))
-        .args(arguments)
-        .current_dir(&room.0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary was built");
-    let mut talk = BufReader::new(child.stderr.take().expect("piped"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));
+    command.args(arguments).current_dir(&room.0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Started::by(&mut command);
+    let mut talk = BufReader::new(child.0.stderr.take().expect("piped"));
     let mut said = String::new();
     while !said.contains(begun) {
         assert!(talk.read_line(&mut said).expect("text") > 0, "`{begun}` was never said: {said}");
     }
-    let id = child.id().to_string();
-    let sent = Command::new("kill").args([signal, &id]).status().expect("every system has kill");
-    assert!(sent.success());
+    child.signal(signal);
     let mut data = String::new();
-    child.stdout.take().expect("piped").read_to_string(&mut data).expect("text");
+    child.0.stdout.take().expect("piped").read_to_string(&mut data).expect("text");
     talk.read_to_string(&mut said).expect("text");
-    (child.wait().expect("it ends").code(), data, said)
+    (child.0.wait().expect("it ends").code(), data, said)
 }
 
 const SAID: &str = "iostack: interrupted; what is printed is of the part that was done";
@@ -71,7 +55,7 @@ fn a_sweep_that_is_interrupted_prints_its_points_and_exits_with_2() {
     let (code, data, said) = ended_by("-TERM", "io_count=10:", &arguments, &room);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains(SAID), "{said}");
-    let sweep: iostack_model::Sweep = serde_json::from_str(&data).expect("a whole sweep");
+    let sweep: iostack_answers::Sweep = serde_json::from_str(&data).expect("a whole sweep");
     assert!(sweep.interrupted && sweep.points[0].outcomes[0].ios() == 10);
 }
 
@@ -82,7 +66,7 @@ fn a_check_that_is_interrupted_prints_its_report_and_exits_with_2() {
     let (code, data, said) = ended_by("-INT", "checking ", &arguments, &room);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains(SAID), "{said}");
-    assert!(serde_json::from_str::<iostack_model::Check>(&data).expect("a whole check").interrupted);
+    assert!(serde_json::from_str::<iostack_answers::Check>(&data).expect("a whole check").interrupted);
 }
 
 #[test]

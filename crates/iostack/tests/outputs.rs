@@ -4,9 +4,13 @@
 //! What boots a machine (the lab), traces the kernel or takes minutes is only refused here, before it begins; it writes
 //! through the same two functions.
 
+#[path = "lab/room.rs"]
+mod room;
+
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use room::Room;
 
 /// A run of a moment.
 const RUN: &str = "run --on sim:zero --set zero.latency=10us --io-count 10 --quiet";
@@ -19,6 +23,7 @@ const STAGES: &str = "stages --on sim:zero --set zero.latency=10us --io-count 10
 const MERGE: &str = "merge sim:x25e --quick --quiet";
 const IOLAT: &str = "iolat . --runtime 150ms --size 16m --direct-only --quiet";
 const CHECK: &str = "check . --quick --size 16m --quiet";
+const FIO: &str = "fio --name=a --size=40k --on=sim:zero --eta=never";
 const EXPERIMENT: &str = "repro mine.toml --quiet";
 
 /// When a row is carried out.
@@ -86,6 +91,12 @@ const STDOUT: &[&str] = &[
     "sim check optane-class",
     "sim check optane-class --json",
     "sim what-if --list",
+    "fio --help",
+    "fio --version",
+    "fio --cmdhelp=bs",
+    "fio --enghelp",
+    "fio --showcmd --name=a",
+    FIO,
     "options rw",
     "options rw --markdown",
     "doctor",
@@ -97,14 +108,10 @@ const STDOUT: &[&str] = &[
     "compare outcome.json outcome.json --json",
 ];
 
-/// A directory of one test, with an outcome and an experiment in it; removed at its end.
-struct Room(PathBuf);
-
 impl Room {
-    fn new(name: &str) -> Room {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("the target directory is ours");
-        let room = Room(path);
+    /// With an outcome and an experiment in it.
+    fn furnished(name: &str) -> Room {
+        let room = Room::new(name);
         fs::write(room.0.join("mine.toml"), MINE).expect("a new file");
         let made = room.iostack(&format!("{RUN} --json --output outcome.json"), Stdio::piped());
         assert!(made.status.success(), "{}", talk(&made));
@@ -124,12 +131,6 @@ impl Room {
             .collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -187,7 +188,7 @@ fn lost_on_stdout(room: &Room, command: &str) {
 
 #[test]
 fn a_result_that_standard_output_refuses_is_exit_2_with_its_name() {
-    let room = Room::new("outputs-stdout");
+    let room = Room::furnished("outputs-stdout");
     for command in STDOUT {
         lost_on_stdout(&room, command);
     }
@@ -204,7 +205,7 @@ fn a_result_that_standard_output_refuses_is_exit_2_with_its_name() {
 
 #[test]
 fn a_lost_answer_costs_no_file_beside_it() {
-    let room = Room::new("outputs-beside");
+    let room = Room::furnished("outputs-beside");
     let output = room.iostack(&format!("{RUN} --html page.html"), full());
     assert_eq!(output.status.code(), Some(2), "{}", talk(&output));
     assert!(fs::read_to_string(room.0.join("page.html")).expect("written").contains("</html>"));
@@ -212,7 +213,7 @@ fn a_lost_answer_costs_no_file_beside_it() {
 
 #[test]
 fn a_reader_that_went_away_is_no_error() {
-    let room = Room::new("outputs-pipe");
+    let room = Room::furnished("outputs-pipe");
     let mut child = Command::new(env!("CARGO_BIN_EXE_iostack"))
         .args(["options"])
         .current_dir(&room.0)
@@ -227,7 +228,7 @@ fn a_reader_that_went_away_is_no_error() {
 
 #[test]
 fn what_cannot_be_written_is_refused_before_the_run() {
-    let room = Room::new("outputs-refused");
+    let room = Room::furnished("outputs-refused");
     let kept = room.names();
     for (command, flag, _) in FILES {
         let row = format!("{command} {flag}");
@@ -291,7 +292,7 @@ fn rows(how: How) -> Vec<(&'static str, &'static str, How)> {
 
 #[test]
 fn a_file_that_a_full_disk_refuses_is_exit_2_with_its_name() {
-    let room = Room::new("outputs-full");
+    let room = Room::furnished("outputs-full");
     match on_full(&room, "options rw") {
         Some(output) if output.status.success() => lost_on_full(&room, &rows(How::Run)),
         _ => println!(
@@ -303,7 +304,7 @@ fn a_file_that_a_full_disk_refuses_is_exit_2_with_its_name() {
 #[test]
 #[ignore = "slow: two minutes"]
 fn what_measures_this_machine_loses_nothing_in_silence_either() {
-    let room = Room::new("outputs-slow");
+    let room = Room::furnished("outputs-slow");
     for command in [IOLAT.to_owned(), format!("{IOLAT} --json"), format!("{CHECK} --no-files --json")] {
         lost_on_stdout(&room, &command);
     }
@@ -328,7 +329,7 @@ fn commands(room: &Room, path: &str) -> Vec<String> {
 
 #[test]
 fn every_output_of_every_command_is_in_the_tables() {
-    let room = Room::new("outputs-tables");
+    let room = Room::furnished("outputs-tables");
     let mut missing = Vec::new();
     let mut paths = commands(&room, "");
     let nested: Vec<String> = paths.iter().flat_map(|path| commands(&room, path)).collect();

@@ -1,7 +1,12 @@
 //! Does `docs/repro.md` say what the program finds, and does a claim that fails end in exit 1?
 
+#[path = "lab/room.rs"]
+mod room;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use room::Room;
 
 fn iostack(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_iostack"))
@@ -13,24 +18,6 @@ fn iostack(arguments: &[&str]) -> Output {
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
-}
-
-/// A folder of our own, removed at the end.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str) -> Room {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("repro-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder of our own");
-        Room(path)
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 const STALE: &str = "is out of date: iostack repro --markdown --svg docs/images/repro > docs/repro.md";
@@ -90,7 +77,7 @@ fn experiment(test: &str) -> String {
 fn a_claim_that_does_not_hold_ends_in_exit_1() {
     let room = Room::new("own");
     for (test, code, said) in [
-        ("test = \"value\"\nwithin = \"3%\"", 0, "HOLDS    a tenth of a million"),
+        ("test = \"value\"\nwithin = \"3%\"", 0, "HOLDS      a tenth of a million"),
         ("test = \"value\"\nwithin = \"1%\"", 1, "claimed 102k, ours 100k, -2.0 %"),
         ("test = \"rises\"\nby = 2", 1, "FAILS"),
         ("test = \"value\"\nwithin = \"3%\"\nat = \"7\"", 1, "UNKNOWN"),

@@ -1,6 +1,9 @@
 //! Nothing is lost: whatever a name becomes between the look at it and the last write, only what was permitted is
 //! written.
 
+#[path = "lab/room.rs"]
+mod room;
+
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -9,17 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A directory of one test, removed at its end.
-struct Room(PathBuf);
+use iostack_testkit::{Loop, tool};
+use room::Room;
 
 impl Room {
-    fn new(name: &str) -> Self {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("safety-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("the target directory is ours");
-        Room(path)
-    }
-
     fn at(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -31,12 +27,6 @@ impl Room {
 
     fn job(&self, name: &str, body: &str) -> PathBuf {
         self.file(name, format!("[job]\n{body}\n").as_bytes())
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -59,31 +49,6 @@ fn refused(output: &Output, words: &[&str]) {
     assert_eq!(output.status.code(), Some(2), "{talk}");
     for word in words {
         assert!(talk.contains(word), "`{word}` is missing in: {talk}");
-    }
-}
-
-fn tool(name: &str, arguments: &[&Path]) -> Result<String, String> {
-    let output = Command::new(name).args(arguments).output().map_err(|error| format!("{name}: {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if output.status.success() {
-        Ok(text(&output.stdout))
-    } else {
-        Err(format!("{name}: {}", text(&output.stderr)))
-    }
-}
-
-/// A loop device over a file, gone with the test.
-struct Loop(String);
-
-impl Loop {
-    fn over(file: &Path) -> Result<Loop, String> {
-        tool("losetup", &[Path::new("--find"), Path::new("--show"), file]).map(Loop)
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = tool("losetup", &[Path::new("--detach"), Path::new(&self.0)]);
     }
 }
 
@@ -179,7 +144,7 @@ fn the_image_of_a_device_is_refused_by_whatever_name() {
         for body in [WRITE, &growing] {
             let job = room.job("job.fio", &format!("{body}\nfilename={}", path.display()));
             for flags in [&["run"][..], &["run", "--destroy-data"]] {
-                refused(&iostack(flags, &[&job]), &["is in use", &device.0[5..]]);
+                refused(&iostack(flags, &[&job]), &["is in use", &device.to_string_lossy()[5..]]);
             }
         }
         assert!(fs::read(&image).expect("still there") == before, "{name}");

@@ -1,8 +1,11 @@
 //! Is every point of a sweep what the same command alone would give, and does a sweep keep what it has?
 
-use std::path::{Path, PathBuf};
+#[path = "lab/room.rs"]
+mod room;
+
 use std::process::{Command, Output};
 
+use room::Room;
 use serde_json::Value;
 
 fn iostack(arguments: &[&str]) -> Output {
@@ -13,25 +16,9 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-/// A folder of our own, removed at the end.
-struct Room(PathBuf);
-
 impl Room {
-    fn new(name: &str) -> Room {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sweep-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder of our own");
-        Room(path)
-    }
-
     fn file(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -3,15 +3,21 @@
 //! [`ASKED`] is run once on each target of [`Subject`]; each of [`FIGURES`] is a function over what came of it. Each of [`DEEDS`]
 //! is a command of its own. What a target cannot do it must refuse with its reason, and is counted as such.
 
+#[path = "lab/room.rs"]
+mod room;
+#[path = "lab/started.rs"]
+mod started;
 #[path = "lab/turn.rs"]
 mod turn;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::io::Read;
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use iostack_model::{Caveat, Outcome, OutcomeFile};
+use room::Room;
+use started::Started;
 use turn::turn_or_skip;
 
 /// Jobs for every target, each behind a stonewall.
@@ -217,22 +223,8 @@ fn named(subject: &Subject, outcomes: &[Outcome]) -> Holds {
     hold(outcomes.iter().all(|one| one.target.to_string().starts_with(subject.named)), name)
 }
 
-/// A directory of one test, removed at its end.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(test: &str, subject: &Subject) -> Room {
-        let name = format!("{test}-{}-{}", subject.on.replace(':', "-"), std::process::id());
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&path).expect("the target directory is ours");
-        Room(path)
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn room(test: &str, subject: &Subject) -> Room {
+    Room::new(&format!("{test}-{}", subject.on.replace(':', "-")))
 }
 
 /// Where a command is tried.
@@ -324,13 +316,14 @@ fn seeds(to: &Try<'_>) -> Result<(), Refused> {
 fn interrupted(to: &Try<'_>) -> Result<(), Refused> {
     let forever = "--size 8m --io-count 100000000000 --io-limit 1000t --time-based true --runtime 9000h";
     let mut command = to.command(forever);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it was built");
-    wait_until_signals_are_heard(&child);
+    let mut run = Started::by(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    wait_until_signals_are_heard(&run);
     std::thread::sleep(Duration::from_millis(300));
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(sent.expect("every system has kill").success());
-    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&stderr).into_owned();
+    run.signal("-INT");
+    let (mut stdout, mut said) = (Vec::new(), String::new());
+    run.0.stdout.take().expect("piped").read_to_end(&mut stdout).expect("a pipe");
+    run.0.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+    let status = run.0.wait().expect("it ends");
     assert_eq!(status.code(), Some(2), "{}: {said}", to.subject.on);
     if stdout.is_empty() {
         return Err(Refused(said));
@@ -343,8 +336,8 @@ fn interrupted(to: &Try<'_>) -> Result<(), Refused> {
 }
 
 /// Bit 1 of the signals that a process catches is SIGINT (proc(5), `SigCgt`).
-fn wait_until_signals_are_heard(child: &Child) {
-    let path = format!("/proc/{}/status", child.id());
+fn wait_until_signals_are_heard(run: &Started) {
+    let path = format!("/proc/{}/status", run.0.id());
     for _ in 0..3000 {
         let status = fs::read_to_string(&path).expect("it runs");
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("proc(5)");
@@ -358,7 +351,7 @@ fn wait_until_signals_are_heard(child: &Child) {
 
 /// Tries all of both tables, and says what was found.
 fn conforms(subject: &Subject) {
-    let room = Room::new("conforms", subject);
+    let room = room("conforms", subject);
     let to = Try { subject, room: &room };
     let (mut held, mut doubted, mut cannot) = (0, Vec::new(), Vec::new());
     fs::write(room.0.join("asked.toml"), ASKED).expect("the room is ours");
@@ -410,7 +403,7 @@ fn a_device_of_the_lab_does_what_every_target_does() {
 #[test]
 fn every_target_is_asked_the_same() {
     let asked = |subject: &Subject| {
-        let room = Room::new("asked", subject);
+        let room = room("asked", subject);
         fs::write(room.0.join("asked.toml"), ASKED).expect("the room is ours");
         let outcomes = Try { subject, room: &room }.outcomes("asked.toml");
         let outcomes = outcomes.unwrap_or_else(|refused| panic!("{}", refused.0));

@@ -13,8 +13,8 @@ mod measure;
 #[path = "measure/reads.rs"]
 mod reads;
 
+use iostack_batch::BatchCost;
 use iostack_merge::{Buffer, File, Options, Policy, Simulated};
-use iostack_model::BatchCost;
 use measure::{BLOCK, Outcome, measure, threads};
 use reads::{print, read_until};
 

@@ -15,8 +15,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
-use iostack_model::BatchCost;
 
 /// What a way did in its slices.
 #[derive(Clone, Copy, Default)]

@@ -246,7 +246,7 @@ impl fmt::Debug for File {
 mod tests {
     use super::*;
     use crate::Simulated;
-    use iostack_model::BatchCost;
+    use iostack_batch::BatchCost;
 
     #[test]
     fn a_group_reads_what_was_written_and_says_which_failed() {

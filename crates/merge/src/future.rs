@@ -366,7 +366,7 @@ mod tests {
 
     use super::*;
     use crate::{Buffer, Options, Simulated};
-    use iostack_model::BatchCost;
+    use iostack_batch::BatchCost;
 
     fn file() -> File {
         let cost = BatchCost { fixed_ns: 1000.0, each_ns: 100.0 };

@@ -2,8 +2,8 @@
 
 use std::sync::Barrier;
 
+use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
-use iostack_model::BatchCost;
 
 const BLOCK: usize = 4096;
 /// A tenth of the published device's times.

@@ -5,15 +5,17 @@ mod c;
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use iostack_testkit::folder;
+
 #[test]
 fn a_c_program_gets_what_the_header_says_under_every_policy() {
-    let folder = c::Folder::new("capi");
-    let program = folder.file("library");
+    let folder = folder!("capi");
+    let program = folder.join("library");
     if c::compile(&c::own("tests/c/library.c"), &[], &program).is_none() {
         println!("SKIPPED a_c_program_gets_what_the_header_says_under_every_policy: cc is not installed");
         return;
     }
-    let output = Command::new(&program).arg(folder.path()).output().expect("it was just built");
+    let output = Command::new(&program).arg(&*folder).output().expect("it was just built");
     assert!(output.status.success(), "{}\n{}", output.status, c::said(&output));
     println!("{}", c::said(&output));
 }

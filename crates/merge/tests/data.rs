@@ -2,13 +2,12 @@
 
 #[path = "sys/scope.rs"]
 mod coroutines;
-mod loop_device;
 mod pattern;
 
+use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, Options, Policy, Simulated};
-use iostack_model::BatchCost;
-use loop_device::Loop;
-use pattern::{Folder, PAGE, Page, fill, is_right};
+use iostack_testkit::{Loop, folder, or_skip};
+use pattern::{PAGE, Page, fill, is_right, new_file};
 
 /// Pages of a file under test.
 const PAGES: usize = 128;
@@ -123,22 +122,21 @@ fn every_way(test: &str, path: &std::path::Path, backends: &[Backend]) {
 
 #[test]
 fn every_buffer_gets_its_own_block_of_a_file() {
-    let folder = Folder::new("data-file");
-    let path = folder.file("data", &vec![0; PAGES * PAGE]);
+    let folder = folder!("data-file");
+    let path = new_file(&folder, "data", &vec![0; PAGES * PAGE]);
     let backends = [Backend::IoUring, Backend::Libaio, Backend::Pread];
     every_way("every_buffer_gets_its_own_block_of_a_file", &path, &backends);
 }
 
 #[test]
 fn every_buffer_gets_its_own_block_of_a_loop_device() {
-    let folder = Folder::new("data-loop");
-    let path = folder.file("data", &vec![0; PAGES * PAGE]);
-    let Some(device) = Loop::over(&path) else {
-        println!("SKIPPED every_buffer_gets_its_own_block_of_a_loop_device: no loop device is to be had");
+    let folder = folder!("data-loop");
+    let path = new_file(&folder, "data", &vec![0; PAGES * PAGE]);
+    let Some(device) = or_skip("every_buffer_gets_its_own_block_of_a_loop_device", Loop::over(&path)) else {
         return;
     };
     let backends = [Backend::Best, Backend::Libaio];
-    every_way("every_buffer_gets_its_own_block_of_a_loop_device", device.0.as_ref(), &backends);
+    every_way("every_buffer_gets_its_own_block_of_a_loop_device", &device, &backends);
 }
 
 #[test]
@@ -164,10 +162,10 @@ fn every_buffer_gets_its_own_block_of_a_tmerge_device() {
 
 #[test]
 fn a_group_larger_than_any_lane_comes_whole() {
-    let folder = Folder::new("data-large");
+    let folder = folder!("data-large");
     let mut bytes = vec![0; 600 * 512];
     fill(&mut bytes, 0, 7);
-    let path = folder.file("data", &bytes);
+    let path = new_file(&folder, "data", &bytes);
     for backend in [Backend::Best, Backend::Libaio, Backend::Pread] {
         let file = Options { backend, ..Options::default() }.open(&path).expect("the file is there");
         let mut memory = vec![[0_u8; 512]; 600];
@@ -194,8 +192,8 @@ fn one_command_carries_a_group_on_a_device_that_takes_one_at_a_time() {
 
 #[test]
 fn of_writes_that_overlap_each_block_is_of_one_of_them() {
-    let folder = Folder::new("data-overlap");
-    let path = folder.file("data", &[0; 4 * PAGE]);
+    let folder = folder!("data-overlap");
+    let path = new_file(&folder, "data", &[0; 4 * PAGE]);
     let device = Simulated::new(4 * PAGE, CHEAP);
     let options = Options { write: true, direct: true, ..Options::default() };
     for file in [options.open(&path).expect("ext4 has direct I/O"), options.simulated(&device)] {
@@ -228,8 +226,8 @@ fn of_writes_that_overlap_each_block_is_of_one_of_them() {
 
 #[test]
 fn a_handle_knows_its_length_its_policy_and_what_carries_batches() {
-    let folder = Folder::new("data-handle");
-    let path = folder.file("data", &[0; 5000]);
+    let folder = folder!("data-handle");
+    let path = new_file(&folder, "data", &[0; 5000]);
     let file = Options { policy: Policy::Stm, backend: Backend::Pread, write: true, ..Options::default() };
     let file = file.open(&path).expect("the file is there");
     assert_eq!((file.len().ok(), file.is_empty().ok()), (Some(5000), Some(false)));
@@ -241,13 +239,10 @@ fn a_handle_knows_its_length_its_policy_and_what_carries_batches() {
 
 #[test]
 fn a_block_device_knows_its_length() {
-    let folder = Folder::new("data-length");
-    let path = folder.file("data", &vec![0; 8 * PAGE]);
-    let Some(device) = Loop::over(&path) else {
-        println!("SKIPPED a_block_device_knows_its_length: no loop device is to be had");
-        return;
-    };
-    assert_eq!(File::open(&device.0).and_then(|file| file.len()).ok(), Some(8 * PAGE as u64));
+    let folder = folder!("data-length");
+    let path = new_file(&folder, "data", &vec![0; 8 * PAGE]);
+    let Some(device) = or_skip("a_block_device_knows_its_length", Loop::over(&path)) else { return };
+    assert_eq!(File::open(&*device).and_then(|file| file.len()).ok(), Some(8 * PAGE as u64));
 }
 
 #[test]

@@ -1,14 +1,13 @@
 //! What comes back when a request fails, and do the others still come?
 
-mod loop_device;
 mod pattern;
 
 use std::io::{self, ErrorKind};
 
+use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, ManyError, Options, Policy, Simulated};
-use iostack_model::BatchCost;
-use loop_device::Loop;
-use pattern::{Folder, PAGE, Page, fill, is_right};
+use iostack_testkit::{Loop, folder, or_skip};
+use pattern::{PAGE, Page, fill, is_right, new_file};
 
 const CHEAP: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 100.0 };
 const REAL: [Backend; 3] = [Backend::IoUring, Backend::Libaio, Backend::Pread];
@@ -59,12 +58,11 @@ fn a_medium_error_is_its_own_requests_only_under_every_policy() {
 
 #[test]
 fn a_real_medium_error_is_its_own_requests_only() {
-    let folder = Folder::new("faults-loop");
+    let folder = folder!("faults-loop");
     let mut whole = vec![0; 64 * PAGE];
     fill(&mut whole, 0, 5);
-    let path = folder.file("data", &whole);
-    let Some(device) = Loop::over(&path) else {
-        println!("SKIPPED a_real_medium_error_is_its_own_requests_only: no loop device is to be had");
+    let path = new_file(&folder, "data", &whole);
+    let Some(device) = or_skip("a_real_medium_error_is_its_own_requests_only", Loop::over(&path)) else {
         return;
     };
     // The device keeps its length, and has nothing to read where its file now ends.
@@ -73,7 +71,7 @@ fn a_real_medium_error_is_its_own_requests_only() {
     for backend in REAL {
         for policy in [Policy::Auto, Policy::Ring, Policy::Stm] {
             let options = Options { policy, backend, direct: true, ..Options::default() };
-            let Ok(file) = options.open(&device.0) else {
+            let Ok(file) = options.open(&*device) else {
                 println!(
                     "SKIPPED a_real_medium_error_is_its_own_requests_only: {backend} does not work here"
                 );
@@ -89,10 +87,10 @@ fn a_real_medium_error_is_its_own_requests_only() {
 
 #[test]
 fn the_end_of_the_file_is_told_and_what_lies_before_it_has_come() {
-    let folder = Folder::new("faults-end");
+    let folder = folder!("faults-end");
     let mut whole = vec![0; PAGE + 904];
     fill(&mut whole, 0, 3);
-    let path = folder.file("data", &whole);
+    let path = new_file(&folder, "data", &whole);
     for backend in REAL {
         for direct in [false, true] {
             for policy in Policy::ALL {
@@ -117,8 +115,8 @@ fn the_end_of_the_file_is_told_and_what_lies_before_it_has_come() {
 
 #[test]
 fn nothing_is_sent_for_nothing() {
-    let folder = Folder::new("faults-empty");
-    let path = folder.file("data", &[7; 100]);
+    let folder = folder!("faults-empty");
+    let path = new_file(&folder, "data", &[7; 100]);
     for backend in REAL {
         let options = Options { backend, count: true, ..Options::default() };
         let Ok(file) = options.open(&path) else {
@@ -139,8 +137,8 @@ fn nothing_is_sent_for_nothing() {
 
 #[test]
 fn a_file_open_for_reading_refuses_each_write() {
-    let folder = Folder::new("faults-closed");
-    let path = folder.file("data", &[7; 100]);
+    let folder = folder!("faults-closed");
+    let path = new_file(&folder, "data", &[7; 100]);
     for backend in REAL {
         for policy in Policy::ALL {
             let Ok(file) = (Options { backend, policy, ..Options::default() }).open(&path) else { continue };
@@ -158,10 +156,10 @@ fn a_file_open_for_reading_refuses_each_write() {
 
 #[test]
 fn direct_requests_that_are_not_aligned_are_refused_one_by_one() {
-    let folder = Folder::new("faults-aligned");
+    let folder = folder!("faults-aligned");
     let mut whole = vec![0; 4 * PAGE];
     fill(&mut whole, 0, 2);
-    let path = folder.file("data", &whole);
+    let path = new_file(&folder, "data", &whole);
     for backend in REAL {
         let Ok(file) = (Options { backend, direct: true, ..Options::default() }).open(&path) else {
             continue;
@@ -176,8 +174,8 @@ fn direct_requests_that_are_not_aligned_are_refused_one_by_one() {
 
 #[test]
 fn a_backend_that_does_not_work_says_why_and_what_to_do() {
-    let folder = Folder::new("faults-backend");
-    let path = folder.file("data", &[7; 4096]);
+    let folder = folder!("faults-backend");
+    let path = new_file(&folder, "data", &[7; 4096]);
     let tmerge = Options { backend: Backend::Tmerge, direct: true, ..Options::default() };
     let error = tmerge.open(&path).expect_err("a file is no such device");
     let text = "tmerge does not work here: this is no device of the tmerge driver; load the module and open \

@@ -11,10 +11,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
 use coroutines::scope;
+use iostack_batch::BatchCost;
 use iostack_merge::{
     Backend, Buffer, File, Options, Simulated, StableBuffer, Transfer, block_on, join_all, yield_now,
 };
-use iostack_model::BatchCost;
 
 const BLOCK: usize = 4096;
 const QUICK: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 50.0 };

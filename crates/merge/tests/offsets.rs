@@ -9,9 +9,10 @@ use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, ManyError, Options, Policy, Simulated, block_on};
-use iostack_model::BatchCost;
-use pattern::{BLOCK, Folder, PAGE, Page, fill, is_right};
+use iostack_testkit::{Folder, folder};
+use pattern::{BLOCK, PAGE, Page, fill, is_right, new_file};
 
 const SEED: u64 = 15;
 const MAX: u64 = i64::MAX as u64;
@@ -98,7 +99,7 @@ fn in_coroutine<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 /// Every backend that works here under every policy, and a simulated device.
 fn files(folder: &Folder) -> Vec<(String, File)> {
-    let path = folder.file("data", &start().0);
+    let path = new_file(folder, "data", &start().0);
     let mut files = Vec::new();
     for policy in Policy::ALL {
         for backend in [Backend::IoUring, Backend::Libaio, Backend::Pread] {
@@ -118,7 +119,7 @@ fn files(folder: &Folder) -> Vec<(String, File)> {
 
 #[test]
 fn what_ends_behind_the_largest_offset_is_refused_by_every_way_and_the_files_start_is_whole() {
-    let folder = Folder::new("offsets");
+    let folder = folder!("offsets");
     for (name, file) in files(&folder) {
         for (way_name, way) in WAYS {
             for write in [false, true] {

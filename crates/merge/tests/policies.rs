@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
-use iostack_model::BatchCost;
 
 const BLOCK: usize = 4096;
 /// Blocks that each thread writes.

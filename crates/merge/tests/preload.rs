@@ -5,12 +5,14 @@ mod c;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use iostack_testkit::{Folder, folder};
+
 const POLICIES: [&str; 7] = ["auto", "pread", "ring", "stm", "atm", "leader-follower", "hybrid"];
 
 /// A folder with the shim in it, or `None` where it cannot be built.
-fn shim(test: &str) -> Option<(c::Folder, PathBuf)> {
-    let folder = c::Folder::new(test);
-    let shim = folder.file("libiostack_preload.so");
+fn shim(test: &str) -> Option<(Folder, PathBuf)> {
+    let folder = folder!(test);
+    let shim = folder.join("libiostack_preload.so");
     let built = c::compile(&c::own("preload/iostack_preload.c"), &["-std=gnu11", "-shared", "-fPIC"], &shim);
     if built.is_none() {
         println!("SKIPPED {test}: cc is not installed");
@@ -42,12 +44,12 @@ fn count(output: &Output, word: &str) -> u64 {
 fn descriptors_signals_forks_and_appends_are_as_without_the_shim() {
     let test = "descriptors_signals_forks_and_appends_are_as_without_the_shim";
     let Some((folder, shim)) = shim(test) else { return };
-    let program = folder.file("preloaded");
+    let program = folder.join("preloaded");
     c::compile(&c::own("tests/c/preloaded.c"), &[], &program).expect("the shim was built the same way");
-    let plain = Command::new(&program).current_dir(folder.path()).output().expect("it was just built");
+    let plain = Command::new(&program).current_dir(&*folder).output().expect("it was just built");
     assert!(plain.status.success(), "without the shim: {}", c::said(&plain));
     for policy in POLICIES {
-        let output = under(Command::new(&program).current_dir(folder.path()), &shim, policy);
+        let output = under(Command::new(&program).current_dir(&*folder), &shim, policy);
         let output = output.expect("it was just built");
         assert!(count(&output, "reads") > 2_000, "{}", c::said(&output));
         assert_eq!(count(&output, "stale"), 1, "{}", c::said(&output));
@@ -61,7 +63,7 @@ fn fio_finds_what_it_wrote() {
         let mut fio = Command::new("fio");
         fio.args(["--name=verify", "--ioengine=psync", "--thread", "--numjobs=3", "--size=512k", "--bs=4k"]);
         fio.args(["--rw=randwrite", "--verify=crc32c", "--do_verify=1", "--verify_fatal=1", "--direct=1"]);
-        let Some(output) = under(fio.current_dir(folder.path()), &shim, policy) else {
+        let Some(output) = under(fio.current_dir(&*folder), &shim, policy) else {
             println!("SKIPPED fio_finds_what_it_wrote: fio is not installed");
             return;
         };
@@ -82,7 +84,7 @@ fn a_database_made_through_the_shim_is_whole_without_it() {
     for policy in POLICIES {
         let name = format!("{policy}.db");
         let Some(made) =
-            under(Command::new("sqlite3").current_dir(folder.path()).args([&name, fill]), &shim, policy)
+            under(Command::new("sqlite3").current_dir(&*folder).args([&name, fill]), &shim, policy)
         else {
             println!(
                 "SKIPPED a_database_made_through_the_shim_is_whole_without_it: sqlite3 is not installed"
@@ -90,7 +92,7 @@ fn a_database_made_through_the_shim_is_whole_without_it() {
             return;
         };
         assert!(count(&made, "writes") > 100, "{}", c::said(&made));
-        let asked = Command::new("sqlite3").current_dir(folder.path()).args([&name, ask]).output();
+        let asked = Command::new("sqlite3").current_dir(&*folder).args([&name, ask]).output();
         let said = c::said(&asked.expect("it was there a moment ago"));
         // 5000 without every third: 3334 rows.
         assert!(said.starts_with("ok\n3334|8336667|"), "{policy}: {said}");
@@ -100,8 +102,7 @@ fn a_database_made_through_the_shim_is_whole_without_it() {
 #[test]
 fn an_unknown_policy_leaves_all_calls_plain_and_says_so() {
     let Some((folder, shim)) = shim("an_unknown_policy_leaves_all_calls_plain_and_says_so") else { return };
-    let output =
-        under(Command::new("true").current_dir(folder.path()), &shim, "fastest").expect("of coreutils");
+    let output = under(Command::new("true").current_dir(&*folder), &shim, "fastest").expect("of coreutils");
     assert!(c::said(&output).contains("no policy `fastest`"), "{}", c::said(&output));
     assert_eq!(count(&output, "reads"), 0);
 }

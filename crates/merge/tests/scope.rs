@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ThreadId;
 
 use coroutines::scope;
+use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Scope, ScopeOptions, Simulated, yield_now};
-use iostack_model::BatchCost;
 
 const BLOCK: usize = 4096;
 const QUICK: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 50.0 };

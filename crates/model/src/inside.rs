@@ -199,11 +199,20 @@ impl FlashUse {
     }
 }
 
-/// A value over time.
+/// A value over time. Parts name theirs; those of flash explain falls of the rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gauge {
-    /// `free blocks`, `buffered pages`.
+    /// [`Gauge::FREE_BLOCKS`], `dirty pages`.
     pub name: String,
     /// At the end of each element of the outcome's series.
     pub values: Vec<f64>,
+}
+
+impl Gauge {
+    /// Blocks of flash that hold nothing.
+    pub const FREE_BLOCKS: &str = "free blocks";
+    /// Pages of flash that are written as single-level cells.
+    pub const SLC_PAGES: &str = "slc pages";
+    /// Pages in the write buffer.
+    pub const BUFFERED_PAGES: &str = "buffered pages";
 }

@@ -136,7 +136,7 @@ impl Storage {
     /// The device whose scheduler orders our I/O: the first from the top that has a choice of schedulers. A partition
     /// has none of its own.
     pub fn scheduled(&self) -> Option<&BlockDevice> {
-        self.devices.iter().find(|device| device.role != "partition" && device.queue.schedulers.len() > 1)
+        self.devices.iter().find(|device| !device.is_partition() && device.queue.schedulers.len() > 1)
     }
 
     /// The device at the bottom of the chain, the nearest thing to hardware.
@@ -192,6 +192,13 @@ pub struct BlockDevice {
     pub compresses: bool,
     /// Its request queue; a bio-based device has none of its own to speak of.
     pub queue: Queue,
+}
+
+impl BlockDevice {
+    /// A part of the device below it, which has the queue.
+    pub fn is_partition(&self) -> bool {
+        self.role == "partition"
+    }
 }
 
 /// Settings of a request queue.

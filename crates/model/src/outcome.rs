@@ -8,13 +8,10 @@ use crate::{
     AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, TargetName,
 };
 
-/// Version of the JSON layout; raised when a field changes its meaning.
-pub const SCHEMA: u32 = 1;
-
 /// What a run writes to a file: its outcomes and the conditions they share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeFile {
-    /// [`SCHEMA`].
+    /// [`crate::SCHEMA`].
     #[serde(deserialize_with = "possible::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
@@ -28,7 +25,7 @@ pub struct OutcomeFile {
 }
 
 /// What came of one job on one target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Outcome {
     /// What was asked, after defaults.
@@ -132,6 +129,11 @@ impl Possible for CpuUse {
 }
 
 impl Outcome {
+    /// Of a job that has done nothing yet.
+    pub fn empty(job: Job, target: TargetName, storage: Storage) -> Outcome {
+        Outcome { job, target, storage, ..Outcome::default() }
+    }
+
     /// The flow of one direction.
     pub fn flow(&self, direction: Direction) -> &Flow {
         match direction {

@@ -8,7 +8,8 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::outcome::SCHEMA;
+/// Version of the JSON layout; raised when a field changes its meaning.
+pub const SCHEMA: u32 = 1;
 
 /// Figures that can contradict themselves.
 pub(crate) trait Possible {
@@ -42,7 +43,7 @@ macro_rules! guarded {
 pub(crate) use guarded;
 
 /// A layout that this version reads.
-pub(crate) fn schema<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+pub fn schema<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {
         0 => Err(serde::de::Error::custom("there is no schema 0; schemas count from 1")),
         newer if newer > SCHEMA => Err(serde::de::Error::custom(format!(

@@ -124,83 +124,47 @@ impl Stage {
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
-        match self {
-            Stage::Late => "late",
-            Stage::Submit => "submit",
-            Stage::Queue => "queue",
-            Stage::Schedule => "schedule",
-            Stage::Doorbell => "doorbell",
-            Stage::Adapter => "adapter",
-            Stage::Device => "device",
-            Stage::Complete => "complete",
-            Stage::Wake => "wake",
-            Stage::Switch => "switch",
-            Stage::Return => "return",
-            Stage::Preempted => "preempted",
-            Stage::Journal => "journal",
-            Stage::Admit => "admit",
-            Stage::Link => "link",
-            Stage::Controller => "controller",
-            Stage::Buffer => "buffer",
-            Stage::Collect => "collect",
-            Stage::DieWait => "die wait",
-            Stage::Die => "die",
-            Stage::Channel => "channel",
-            Stage::ArmWait => "arm wait",
-            Stage::Seek => "seek",
-            Stage::Rotate => "rotate",
-            Stage::Medium => "medium",
-            Stage::Throttle => "throttle",
-        }
+        self.row().0
     }
 
     /// What happens in it, for a reader who does not know the block layer.
     pub const fn meaning(self) -> &'static str {
-        match self {
-            Stage::Late => "meant to start, not started yet",
-            Stage::Submit => "system call, VFS, file system",
-            Stage::Queue => "bio to request: split, merge, tag",
-            Stage::Schedule => "I/O scheduler",
-            Stage::Doorbell => "driver, telling the device",
-            Stage::Adapter => "the adapter's firmware and ports",
-            Stage::Device => "device, until its interrupt",
-            Stage::Complete => "interrupt to end of request",
-            Stage::Wake => "end of request to wake-up",
-            Stage::Switch => "wake-up to running",
-            Stage::Return => "back to the caller",
-            Stage::Preempted => "ready, while others had its CPU",
-            Stage::Journal => "waiting for the journal",
-            Stage::Admit => "waiting for a place in the command queue",
-            Stage::Link => "command and data on the link",
-            Stage::Controller => "the controller's firmware",
-            Stage::Buffer => "waiting for room in the write buffer",
-            Stage::Collect => "waiting for garbage collection",
-            Stage::DieWait => "waiting for a die that serves others",
-            Stage::Die => "sensing, programming or erasing cells",
-            Stage::Channel => "between die and controller",
-            Stage::ArmWait => "waiting for the arm",
-            Stage::Seek => "moving the arm",
-            Stage::Rotate => "waiting for the sector",
-            Stage::Medium => "on the medium",
-            Stage::Throttle => "held back by a limit of rate",
-        }
+        self.row().1
     }
 
     /// The part it belongs to.
     pub const fn part(self) -> Part {
+        self.row().2
+    }
+
+    const fn row(self) -> (&'static str, &'static str, Part) {
         match self {
-            Stage::Doorbell | Stage::Adapter | Stage::Link => Part::Transport,
-            Stage::Late
-            | Stage::Submit
-            | Stage::Queue
-            | Stage::Schedule
-            | Stage::Complete
-            | Stage::Wake
-            | Stage::Switch
-            | Stage::Return
-            | Stage::Preempted => Part::Platform,
-            Stage::Journal => Part::Journal,
-            _ => Part::Device,
+            Stage::Late => ("late", "meant to start, not started yet", Part::Platform),
+            Stage::Submit => ("submit", "system call, VFS, file system", Part::Platform),
+            Stage::Queue => ("queue", "bio to request: split, merge, tag", Part::Platform),
+            Stage::Schedule => ("schedule", "I/O scheduler", Part::Platform),
+            Stage::Doorbell => ("doorbell", "driver, telling the device", Part::Transport),
+            Stage::Adapter => ("adapter", "the adapter's firmware and ports", Part::Transport),
+            Stage::Device => ("device", "device, until its interrupt", Part::Device),
+            Stage::Admit => ("admit", "waiting for a place in the command queue", Part::Device),
+            Stage::Link => ("link", "command and data on the link", Part::Transport),
+            Stage::Controller => ("controller", "the controller's firmware", Part::Device),
+            Stage::Buffer => ("buffer", "waiting for room in the write buffer", Part::Device),
+            Stage::Throttle => ("throttle", "held back by a limit of rate", Part::Device),
+            Stage::Collect => ("collect", "waiting for garbage collection", Part::Device),
+            Stage::DieWait => ("die wait", "waiting for a die that serves others", Part::Device),
+            Stage::Die => ("die", "sensing, programming or erasing cells", Part::Device),
+            Stage::Channel => ("channel", "between die and controller", Part::Device),
+            Stage::ArmWait => ("arm wait", "waiting for the arm", Part::Device),
+            Stage::Seek => ("seek", "moving the arm", Part::Device),
+            Stage::Rotate => ("rotate", "waiting for the sector", Part::Device),
+            Stage::Medium => ("medium", "on the medium", Part::Device),
+            Stage::Complete => ("complete", "interrupt to end of request", Part::Platform),
+            Stage::Journal => ("journal", "waiting for the journal", Part::Journal),
+            Stage::Wake => ("wake", "end of request to wake-up", Part::Platform),
+            Stage::Switch => ("switch", "wake-up to running", Part::Platform),
+            Stage::Return => ("return", "back to the caller", Part::Platform),
+            Stage::Preempted => ("preempted", "ready, while others had its CPU", Part::Platform),
         }
     }
 }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// What kind of thing a path turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
     /// A directory: files are made in it.
     Directory,
     /// A regular file.
+    #[default]
     File,
     /// A block device.
     Block,
@@ -23,7 +24,7 @@ pub enum TargetKind {
 
 /// How what answers is called, and what it is. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`,
 /// `lab:NAME`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetName {
     /// What it is.
     pub kind: TargetKind,

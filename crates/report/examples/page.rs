@@ -3,34 +3,35 @@
 
 use std::path::PathBuf;
 
-use iostack_report::{fixture, html};
+use iostack_report::{CostDetail, fixture};
 
 fn main() -> std::io::Result<()> {
     let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
     let pages = [
-        ("check.html", html::check(&fixture::check())),
-        ("quick.html", html::check(&fixture::check_quick())),
-        ("interrupted.html", html::check(&fixture::check_interrupted())),
+        ("check.html", iostack_report::check(&fixture::check()).html()),
+        ("quick.html", iostack_report::check(&fixture::check_quick()).html()),
+        ("interrupted.html", iostack_report::check(&fixture::check_interrupted()).html()),
         (
             "attribution.html",
-            html::attribution(
-                "iostack stages and layers",
+            iostack_report::attribution(
                 Some(&fixture::stages_of_process()),
                 Some(&fixture::layers_of_process()),
-                Some(&fixture::ladder()),
-            ),
+            )
+            .html(),
         ),
-        ("stages.html", html::attribution("iostack stages", Some(&fixture::stages()), None, None)),
-        ("layers.html", html::attribution("iostack layers", None, Some(&fixture::layers()), None)),
+        ("ladder.html", iostack_report::ladder(&fixture::layers_of_process().ladder).html()),
+        ("iocost.html", iostack_report::iocost(&fixture::iocosts()[4..], None, CostDetail::default()).html()),
+        ("iocosts.html", iostack_report::iocost(&fixture::iocosts(), None, CostDetail::default()).html()),
         (
-            "ladder.html",
-            html::attribution("iostack doctor", None, None, Some(&fixture::layers_of_process().ladder)),
+            "costdiff.html",
+            iostack_report::iocost(&[], Some(&fixture::costdiff()), CostDetail::default()).html(),
         ),
-        ("iocost.html", html::iocost_html(&[fixture::iocosts().swap_remove(4)], None)),
-        ("iocosts.html", html::iocost_html(&fixture::iocosts(), None)),
-        ("costdiff.html", html::iocost_html(&[], Some(&fixture::costdiff()))),
-        ("run.html", html::outcomes(&fixture::outcome_file())),
-        ("simulated.html", html::outcomes(&fixture::simulated_file())),
+        ("iolat.html", iostack_report::iolat(&fixture::iolat_slower()).html()),
+        ("published.html", iostack_report::iolat(&fixture::iolat_published()).html()),
+        ("ab.html", iostack_report::ab(&fixture::ab()).html()),
+        ("merge.html", iostack_report::merge(&fixture::merge()).html()),
+        ("run.html", iostack_report::run(&fixture::outcome_file()).html()),
+        ("simulated.html", iostack_report::run(&fixture::simulated_file()).html()),
     ];
     for (name, page) in pages {
         std::fs::write(directory.join(name), &page)?;

@@ -2,41 +2,46 @@
 //! `cargo run -p iostack-report --features fixture --example screen -- check`.
 //!
 //! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `simulated`, `live`,
-//! `compare`, `stages`, `process`, `watch`, `layers`, `clocks`, `ladder`, `costs`, `iocost`, `ahci`, `iocosts`,
-//! `costdiff`, `budgets`, `calltree`. `ascii` after it shows what a terminal
+//! `compare`, `stages`, `process`, `watch`, `layers`, `clocks`, `ladder`, `iocost`, `ahci`, `iocosts`,
+//! `costdiff`, `budgets`, `calltree`, `ab`, `merge`, `iolat`. `ascii` after it shows what a terminal
 //! without Unicode gets.
 
+use iostack_answers::IoCost;
 use iostack_model::{Nanos, Phase, Progress};
-use iostack_report::{fixture, text};
+use iostack_report::{CostDetail, fixture, text};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let screen = match words.first().map_or("check", String::as_str) {
-        "quick" => text::check(&fixture::check_quick()),
-        "interrupted" => text::check(&fixture::check_interrupted()),
-        "run" => text::outcome(&fixture::outcome_file()),
-        "simulated" => text::outcome(&fixture::simulated_file()),
+        "quick" => iostack_report::check(&fixture::check_quick()).text(),
+        "interrupted" => iostack_report::check(&fixture::check_interrupted()).text(),
+        "run" => iostack_report::run(&fixture::outcome_file()).text(),
+        "simulated" => iostack_report::run(&fixture::simulated_file()).text(),
         "live" => live(),
         "compare" => comparison(),
-        "stages" => text::stages(&fixture::stages()),
-        "process" => text::stages(&fixture::stages_of_process()),
+        "stages" => iostack_report::attribution(Some(&fixture::stages()), None).text(),
+        "process" => iostack_report::attribution(Some(&fixture::stages_of_process()), None).text(),
         "watch" => text::live_stages(&fixture::stages_of_process()),
-        "layers" => text::layers(&fixture::layers()),
-        "clocks" => text::layers(&fixture::layers_of_process()),
-        "ladder" => text::ladder(&fixture::ladder()),
-        "costs" => text::path_costs(&fixture::path_costs()),
-        "iocost" => text::iocost_text(&fixture::iocost(), false),
-        "ahci" => text::iocost_text(&fixture::iocosts()[4], true),
-        "iocosts" => text::costs_text(&fixture::iocosts()),
-        "costdiff" => text::costdiff_text(&fixture::costdiff()),
-        "budgets" => text::budget_text(&fixture::budgets()),
-        "calltree" => {
-            fixture::iocost().tree.map_or_else(String::new, |tree| text::calltree_text(&tree, 12, 50))
-        }
-        _ => text::check(&fixture::check()),
+        "layers" => iostack_report::attribution(None, Some(&fixture::layers())).text(),
+        "clocks" => iostack_report::attribution(None, Some(&fixture::layers_of_process())).text(),
+        "ladder" => iostack_report::ladder(&fixture::ladder()).text(),
+        "iocost" => cost(&[fixture::iocost()], CostDetail::default()),
+        "ahci" => cost(&fixture::iocosts()[4..], CostDetail { full: true, tree: false }),
+        "iocosts" => cost(&fixture::iocosts(), CostDetail::default()),
+        "costdiff" => iostack_report::iocost(&[], Some(&fixture::costdiff()), CostDetail::default()).text(),
+        "budgets" => iostack_report::budgets(&fixture::budgets()).text(),
+        "calltree" => cost(&[fixture::iocost()], CostDetail { full: false, tree: true }),
+        "ab" => iostack_report::ab(&fixture::ab()).text(),
+        "merge" => iostack_report::merge(&fixture::merge()).text(),
+        "iolat" => iostack_report::iolat(&fixture::iolat()).text(),
+        _ => iostack_report::check(&fixture::check()).text(),
     };
     let plain = words.iter().any(|word| word == "ascii");
     print!("{}", if plain { text::ascii(&screen) } else { screen });
+}
+
+fn cost(costs: &[IoCost], detail: CostDetail) -> String {
+    iostack_report::iocost(costs, None, detail).text()
 }
 
 fn live() -> String {
@@ -59,9 +64,10 @@ fn comparison() -> String {
     let mut outcomes = fixture::outcome_file().outcomes;
     let (a, b) = (outcomes.remove(0), outcomes.remove(0));
     let machine = fixture::machine();
-    text::comparison(
+    iostack_report::comparison(
         &iostack_stats::compare(&a, &b, (&machine, &machine), iostack_doubt::says),
-        "before.json",
-        "after.json",
+        "random-read",
+        ["before.json", "after.json"],
     )
+    .text()
 }

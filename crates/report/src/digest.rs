@@ -2,7 +2,7 @@
 //!
 //! Words and rows that the terminal, the page and the manual share. Start reading at [`digest`].
 
-use iostack_model::{Repro, ReproVerdict};
+use iostack_answers::{Repro, ReproVerdict};
 
 /// A head and rows of cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn sentence(repro: &Repro) -> String {
 }
 
 /// `claimed 0.26, ours 0.11, -57.7 %`.
-fn figures(verdict: &ReproVerdict) -> String {
+pub(crate) fn figures(verdict: &ReproVerdict) -> String {
     let claimed =
         if verdict.claimed == "-" { String::new() } else { format!("claimed {}, ", verdict.claimed) };
     let difference = verdict.difference.map_or(String::new(), |share| format!(", {:+.1} %", share * 100.0));
@@ -136,7 +136,7 @@ fn off(repro: &Repro) -> Vec<Off> {
 
 fn platforms(repro: &Repro) -> Rows {
     let heads = vec!["platform", "cited", "fitted", "assumed", "input", "fitted", "predicted"];
-    let row = |one: &iostack_model::ReproPlatform| {
+    let row = |one: &iostack_answers::ReproPlatform| {
         let fitted = one.fitted.len() as u32;
         let counts =
             [one.cited, fitted, one.assumed, one.claims_input, one.claims_fitted, one.claims_predicted];
@@ -146,7 +146,7 @@ fn platforms(repro: &Repro) -> Rows {
 }
 
 fn fitted(repro: &Repro) -> Vec<(String, String)> {
-    let claim = |one: &iostack_model::ReproFitted| {
+    let claim = |one: &iostack_answers::ReproFitted| {
         if one.judged { one.claim.clone() } else { format!("{} (data sheet)", one.claim) }
     };
     repro.fitted().into_iter().map(|one| (format!("{}: {}", one.sheet, one.key), claim(one))).collect()
@@ -182,7 +182,7 @@ fn missing(repro: &Repro) -> Vec<(String, Vec<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{ReproDocument, ReproFitted, ReproMissing, ReproPlatform};
+    use iostack_answers::{ReproDocument, ReproFitted, ReproMissing, ReproPlatform};
 
     #[test]
     fn figures_that_nothing_judges_are_told_by_their_reason() {

@@ -160,7 +160,7 @@ pub(crate) fn falls(outcome: &Outcome, inside: &Inside) -> Vec<Fall> {
 
 /// A write buffer fills because something behind it has become slow.
 fn consequence(gauge: &str) -> bool {
-    gauge == "buffered pages"
+    gauge == Gauge::BUFFERED_PAGES
 }
 
 /// The element that begins with the largest fall of the rate near `index`.
@@ -175,9 +175,9 @@ impl Fall {
     /// What came to its end, in some words.
     pub(crate) fn what(&self) -> String {
         match self.gauge.as_str() {
-            "free blocks" => "free blocks used up".to_owned(),
-            "slc pages" => "SLC cache full".to_owned(),
-            "buffered pages" => "write buffer full".to_owned(),
+            Gauge::FREE_BLOCKS => "free blocks used up".to_owned(),
+            Gauge::SLC_PAGES => "SLC cache full".to_owned(),
+            Gauge::BUFFERED_PAGES => "write buffer full".to_owned(),
             other => format!("{other} at its end"),
         }
     }
@@ -216,7 +216,7 @@ fn over_time(outcome: &Outcome, inside: &Inside) -> Vec<String> {
     if !falls.is_empty() {
         return falls.iter().map(fall).collect();
     }
-    let free = inside.gauges.iter().find(|gauge| gauge.name == "free blocks");
+    let free = inside.gauges.iter().find(|gauge| gauge.name == Gauge::FREE_BLOCKS);
     let ends = free.and_then(|gauge| Some((*gauge.values.first()?, *gauge.values.last()?)));
     let Some((first, last)) = ends.filter(|_| outcome.write.latency.count > 0) else { return Vec::new() };
     let sentence = if last < first * (1.0 - LEVEL) && last > 0.0 {
@@ -238,16 +238,18 @@ fn over_time(outcome: &Outcome, inside: &Inside) -> Vec<String> {
 
 fn fall(fall: &Fall) -> String {
     let (what, then) = match fall.gauge.as_str() {
-        "free blocks" => (
+        Gauge::FREE_BLOCKS => (
             "the free blocks were used up",
             "Since then a write waits until garbage collection has emptied a block, by moving what is still valid \
              in it.",
         ),
-        "slc pages" => (
+        Gauge::SLC_PAGES => (
             "the fast SLC cache was full",
             "Since then writes go to the slow cells, or wait until the cache has been moved there.",
         ),
-        "buffered pages" => ("the write buffer was full", "Since then a write waits for the flash itself."),
+        Gauge::BUFFERED_PAGES => {
+            ("the write buffer was full", "Since then a write waits for the flash itself.")
+        }
         _ => return other_fall(fall),
     };
     format!(

@@ -15,7 +15,8 @@
 
 use std::fmt::Write as _;
 
-use iostack_model::{Bytes, TimelineSpan};
+use iostack_answers::TimelineSpan;
+use iostack_model::Bytes;
 
 use crate::html::json_text;
 

@@ -13,12 +13,12 @@
 //! Start reading at [`engine`], then at `devices/zero.rs`, the smallest part.
 
 mod adapter;
-pub mod card;
-pub mod catalogue;
+mod build;
 pub mod claims;
 pub mod devices;
 pub mod engine;
 pub mod ftl;
 mod host;
 pub mod run;
-pub mod sheet;
+
+pub use build::build;

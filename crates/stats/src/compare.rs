@@ -14,6 +14,8 @@ use crate::Judgement;
 use crate::conditions::{Difference, differences};
 use crate::figures::{Figure, directions, figures};
 use crate::judgement::{Aim, Change};
+use crate::row::ComparisonRow;
+use crate::unit::Unit;
 use crate::wording;
 
 /// Two outcomes side by side.
@@ -33,30 +35,6 @@ pub struct Comparison {
     pub note: Option<&'static str>,
     /// A figure differs so clearly that the number of rows does not explain it.
     pub differs: bool,
-}
-
-/// One figure of two outcomes.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct ComparisonRow {
-    /// `IOPS`, `read p99 latency`, ...
-    pub name: String,
-    /// `/s`, `B/s`, `ns`, or nothing for the depth.
-    pub unit: &'static str,
-    /// In the first outcome.
-    pub a: Interval,
-    /// In the second.
-    pub b: Interval,
-    /// From the first to the second, in percent of the first.
-    pub change_percent: f64,
-    /// Lower end of its 95 % interval; equal to the change when it could not be had.
-    pub change_percent_low: f64,
-    /// Upper end.
-    pub change_percent_high: f64,
-    /// 0..=1. Same: that the change is within 5 %. Otherwise: that the two differ at all. 0 when a run was too short
-    /// to know.
-    pub confidence: f64,
-    /// What it means for the second.
-    pub verdict: Judgement,
 }
 
 /// Compares `b` against `a`; the machines are those they ran on.
@@ -100,7 +78,7 @@ fn simulated_by(outcome: &Outcome) -> Option<String> {
 /// Compares one figure that both runs have, with the rules of [`compare`].
 pub fn compare_figure(
     name: &str,
-    unit: &'static str,
+    unit: Unit,
     a: Interval,
     b: Interval,
     higher_is_better: bool,
@@ -120,7 +98,7 @@ fn row(figure: Figure, b: Interval) -> (ComparisonRow, Change) {
         change_percent_low: change.low * 100.0,
         change_percent_high: change.high * 100.0,
         confidence: change.confidence,
-        verdict: change.verdict,
+        verdict: change.judgement,
     };
     (row, change)
 }
@@ -158,8 +136,7 @@ pub(crate) mod tests {
     use crate::Recorder;
     use crate::sample::Samples;
     use iostack_model::{
-        Arrival, Bins, BlockSizes, Bytes, CpuUse, Flow, IntervalFlow, Job, Nanos, Rate, TargetKind,
-        TargetName,
+        Arrival, BlockSizes, Bytes, CpuUse, Flow, IntervalFlow, Job, Nanos, Rate, TargetKind, TargetName,
     };
 
     /// Thirty seconds of random reads at this mean rate and 8 % noise between seconds.
@@ -188,32 +165,16 @@ pub(crate) mod tests {
             });
         }
         let bytes = Bytes(total.count() * 4096);
+        let target = TargetName { kind: TargetKind::File, path: "/data/file".into() };
         Outcome {
-            job: Job::default(),
-            target: TargetName { kind: TargetKind::File, path: "/data/file".into() },
-            storage: iostack_model::Storage::default(),
-            started_unix_ms: 0,
             elapsed: Nanos::secs(30),
             startup: Nanos::millis(1),
             depth_achieved: total.sum_ns() as f64 / 30e9,
             read: Flow { bytes, latency: total.bins(), ..Flow::default() },
-            write: Flow::default(),
-            trim: Flow::default(),
-            sync: Bins::default(),
             iops: crate::series_interval(&series),
             series,
             cpu: CpuUse { user: Nanos::secs(3), system: Nanos::secs(9), ..CpuUse::default() },
-            device: None,
-            failures: Vec::new(),
-            verified: 0,
-            interrupted: false,
-            log: Vec::new(),
-            log_spans: Vec::new(),
-            stages: None,
-            layers: None,
-            inside: None,
-            app: None,
-            caveats: Vec::new(),
+            ..Outcome::empty(Job::default(), target, iostack_model::Storage::default())
         }
     }
 
@@ -282,7 +243,7 @@ pub(crate) mod tests {
     fn the_clearest_row_must_stand_out_among_all_and_the_next_among_the_others() {
         let row = |confidence: f64, verdict| ComparisonRow {
             name: confidence.to_string(),
-            unit: "/s",
+            unit: Unit::PerSecond,
             a: Interval::exact(1.0),
             b: Interval::exact(1.0),
             change_percent: 2.0,

@@ -14,11 +14,12 @@ use iostack_model::{Bins, Direction, Flow, Interval, IntervalFlow, Nanos, Outcom
 use crate::interval::{rate_interval, whole};
 use crate::judgement::Aim;
 use crate::quantile::{quantile_interval, samples_needed};
+use crate::unit::Unit;
 
 /// One figure of one outcome.
 pub(crate) struct Figure {
     pub(crate) name: String,
-    pub(crate) unit: &'static str,
+    pub(crate) unit: Unit,
     pub(crate) aim: Aim,
     pub(crate) value: Interval,
 }
@@ -32,38 +33,38 @@ pub(crate) fn directions(outcome: &Outcome) -> Vec<Direction> {
 pub(crate) fn figures(outcome: &Outcome, by_direction: bool) -> Vec<Figure> {
     let all = Part::all(outcome);
     let mut figures = vec![
-        figure("", "IOPS", "/s", Aim::Higher, all.iops()),
-        figure("", "bandwidth", "B/s", Aim::Higher, all.bandwidth()),
+        figure("", "IOPS", Unit::PerSecond, Aim::Higher, all.iops()),
+        figure("", "bandwidth", Unit::BytesPerSecond, Aim::Higher, all.bandwidth()),
     ];
     if by_direction {
         for direction in directions(outcome) {
             let part = Part::of(outcome, direction);
             let name = direction.name();
-            figures.push(figure(name, "IOPS", "/s", Aim::Higher, part.iops()));
-            figures.push(figure(name, "bandwidth", "B/s", Aim::Higher, part.bandwidth()));
+            figures.push(figure(name, "IOPS", Unit::PerSecond, Aim::Higher, part.iops()));
+            figures.push(figure(name, "bandwidth", Unit::BytesPerSecond, Aim::Higher, part.bandwidth()));
             figures.extend(latencies(name, &part));
         }
     } else {
         figures.extend(latencies("", &all));
     }
     if let Some(cost) = outcome.cpu_ns_per_io() {
-        figures.push(figure("", "CPU per I/O", "ns", Aim::Lower, around(cost, all.iops())));
+        figures.push(figure("", "CPU per I/O", Unit::Nanos, Aim::Lower, around(cost, all.iops())));
     }
     // In a closed loop depth is what was asked for; in an open loop it is what piled up.
     let aim = if outcome.job.rate.is_some() { Aim::Lower } else { Aim::Higher };
-    figures.push(figure("", "depth", "", aim, all.depth(outcome.depth_achieved)));
+    figures.push(figure("", "depth", Unit::Count, aim, all.depth(outcome.depth_achieved)));
     figures.retain(|figure| figure.value.mean > 0.0);
     figures
 }
 
-fn figure(direction: &str, name: &str, unit: &'static str, aim: Aim, value: Interval) -> Figure {
+fn figure(direction: &str, name: &str, unit: Unit, aim: Aim, value: Interval) -> Figure {
     let name = if direction.is_empty() { name.to_owned() } else { format!("{direction} {name}") };
     Figure { name, unit, aim, value }
 }
 
 /// Mean latency, and those percentiles that the samples support.
 fn latencies(direction: &str, part: &Part) -> Vec<Figure> {
-    let lower = |name: &str, value| figure(direction, name, "ns", Aim::Lower, value);
+    let lower = |name: &str, value| figure(direction, name, Unit::Nanos, Aim::Lower, value);
     let percentiles = [("p50 latency", 0.5), ("p99 latency", 0.99), ("p99.9 latency", 0.999)];
     let mut figures = vec![lower("mean latency", part.latency_mean())];
     for (name, fraction) in percentiles {

@@ -70,7 +70,7 @@ pub(crate) struct Change {
     pub(crate) high: f64,
     /// See [`crate::ComparisonRow::confidence`].
     pub(crate) confidence: f64,
-    pub(crate) verdict: Judgement,
+    pub(crate) judgement: Judgement,
 }
 
 impl Change {
@@ -88,22 +88,22 @@ impl Change {
         let (low, high) = ((ratio - reach).exp_m1(), (ratio + reach).exp_m1());
         let mean = ratio.exp_m1();
         let certain = low > 0.0 || high < 0.0;
-        let verdict = match (certain, mean.abs() >= PRACTICAL) {
+        let judgement = match (certain, mean.abs() >= PRACTICAL) {
             (true, true) if (mean > 0.0) == (aim == Aim::Higher) => Judgement::Better,
             (true, true) => Judgement::Worse,
             (true, false) => Judgement::Same,
             (false, _) if low > -EQUAL && high < EQUAL => Judgement::Same,
             (false, _) => Judgement::Unclear,
         };
-        let confidence = match verdict {
+        let confidence = match judgement {
             Judgement::Same => noise.between(-EQUAL - ratio, EQUAL - ratio),
             _ => noise.between(-ratio.abs(), ratio.abs()),
         };
-        Change { mean, low, high, confidence, verdict }
+        Change { mean, low, high, confidence, judgement }
     }
 
     fn unknown(mean: f64) -> Change {
-        Change { mean, low: mean, high: mean, confidence: 0.0, verdict: Judgement::Unclear }
+        Change { mean, low: mean, high: mean, confidence: 0.0, judgement: Judgement::Unclear }
     }
 
     /// True when the runs were long enough for an interval.
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_verdict_has_its_case() {
+    fn each_judgement_has_its_case() {
         let a = interval(1000.0, 10.0, 30);
         let cases = [
             (interval(1120.0, 10.0, 30), Aim::Higher, Judgement::Better),
@@ -181,13 +181,13 @@ mod tests {
             (interval(1500.0, 0.0, 2), Aim::Higher, Judgement::Unclear),
             (interval(0.0, 0.0, 30), Aim::Higher, Judgement::Unclear),
         ];
-        for (b, aim, verdict) in cases {
-            assert_eq!(Change::between(a, b, aim).verdict, verdict, "{b:?}");
+        for (b, aim, judgement) in cases {
+            assert_eq!(Change::between(a, b, aim).judgement, judgement, "{b:?}");
         }
         let exact = interval(1000.0, 0.0, 30);
-        assert_eq!(Change::between(exact, exact, Aim::Higher).verdict, Judgement::Same);
+        assert_eq!(Change::between(exact, exact, Aim::Higher).judgement, Judgement::Same);
         let tiny = Change::between(exact, interval(1005.0, 0.0, 30), Aim::Higher);
-        assert_eq!((tiny.verdict, tiny.confidence), (Judgement::Same, 1.0), "certain, but below 1 %");
+        assert_eq!((tiny.judgement, tiny.confidence), (Judgement::Same, 1.0), "certain, but below 1 %");
     }
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
             let mut samples = Samples::new(seed);
             let a = rate_interval(&samples.series(30, 1e4, 0.08, memory));
             let b = rate_interval(&samples.series(30, 1e4 * factor, 0.08, memory));
-            Change::between(a, b, Aim::Higher).verdict.differs()
+            Change::between(a, b, Aim::Higher).judgement.differs()
         };
         (1..=1_000).filter(differs).count() as f64 / 10.0
     }

@@ -27,10 +27,12 @@ mod knee;
 mod quantile;
 mod random;
 mod recorder;
+mod row;
 #[cfg(test)]
 mod sample;
 mod segment;
 mod series;
+mod unit;
 mod wording;
 
 pub use ab::{
@@ -38,7 +40,7 @@ pub use ab::{
     AbTest, ab_looks, ab_order, ab_seed,
 };
 pub use change::{Shape, shape};
-pub use compare::{Comparison, ComparisonRow, compare, compare_figure, stands_out};
+pub use compare::{Comparison, compare, compare_figure, stands_out};
 pub use conditions::Difference;
 pub use difference::{difference, paired_difference};
 pub use doubts::doubts_of_series;
@@ -47,4 +49,6 @@ pub use judgement::Judgement;
 pub use knee::knee;
 pub use quantile::{quantile_interval, samples_needed, supported_percentiles};
 pub use recorder::Recorder;
+pub use row::ComparisonRow;
 pub use series::{SERIES_MOST, halve_series};
+pub use unit::Unit;

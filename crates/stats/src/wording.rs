@@ -1,8 +1,9 @@
 //! How is a comparison said in a few sentences?
 
-use crate::compare::ComparisonRow;
 use crate::conditions::Difference;
 use crate::judgement::{Change, Judgement};
+use crate::row::ComparisonRow;
+use crate::unit::Unit;
 
 /// What two runs cannot know.
 pub(crate) const DRIFT: &str = "One run of each cannot exclude that the machine drifted between the two; `iostack ab` runs them in turns, to know.";
@@ -15,7 +16,7 @@ pub(crate) fn answer(headline: Option<&(ComparisonRow, Change)>, name: &str) -> 
     if !change.is_known() {
         return format!("The runs are too short to say whether their {name} differs: run longer.");
     }
-    let faster = (change.mean > 0.0) == (row.unit != "ns");
+    let faster = (change.mean > 0.0) == (row.unit != Unit::Nanos);
     let word = if faster { "faster" } else { "slower" };
     let by = percent(change.mean.abs());
     let subject = if name == "IOPS" { String::new() } else { format!(" in {name}") };

@@ -39,9 +39,7 @@ pub fn gather(
     if files.is_empty() {
         jobs.push(Job::default());
     }
-    if !sections.is_empty() {
-        jobs = pick(jobs, sections)?;
-    }
+    let mut jobs = of_sections(jobs, sections)?;
     apply(&mut jobs, flags)?;
     Ok(Gathered { jobs, skipped })
 }
@@ -74,7 +72,11 @@ fn slice(job: &Job) -> Nanos {
     }
 }
 
-fn pick(jobs: Vec<Job>, sections: &[String]) -> anyhow::Result<Vec<Job>> {
+/// Those of the sections that were asked for; of all, where none was.
+pub fn of_sections(jobs: Vec<Job>, sections: &[String]) -> anyhow::Result<Vec<Job>> {
+    if sections.is_empty() {
+        return Ok(jobs);
+    }
     for section in sections {
         if !jobs.iter().any(|job| job.section() == section) {
             let names: Vec<&str> = jobs.iter().map(Job::section).collect();
@@ -153,7 +155,8 @@ mod tests {
 
     #[test]
     fn a_missing_section_is_named_with_those_there_are() {
-        let error = pick(vec![Job::default()], &["x".into()]).expect_err("no such section").to_string();
+        let error =
+            of_sections(vec![Job::default()], &["x".into()]).expect_err("no such section").to_string();
         assert!(error.contains("`x`") && error.contains("job"), "{error}");
     }
 }

@@ -9,24 +9,22 @@ use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
-use iostack_model::{
-    Audience, Caveat, Description, Job, OutcomeFile, Progress, RunClock, Target, TargetKind, TargetName,
-    Wanted,
-};
+use iostack_model::{Caveat, Job, OutcomeFile, Progress, TargetKind, TargetName};
 use serde::{Deserialize, Serialize};
 
 use super::path::{NO_APPS, PathTarget};
 use super::simulated::changes;
 use super::{AllHeld, Given, Options, Scheme, TargetFlags};
 use crate::merging;
+use crate::{Audience, Description, RunClock, Target, Wanted};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
 /// Schedulers of today's kernels.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// A boot that does many steps may take so long.
-const STEPS_LIMIT_SECONDS: u64 = 3600;
+/// A boot that goes many legs may take so long.
+const LEGS_LIMIT_SECONDS: u64 = 3600;
 
 /// Flags of everything that boots.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -146,8 +144,8 @@ impl Target for LabTarget {
             request.accelerator = Accelerator::Kvm;
             request.processors = 2;
         }
-        let steps = vec![Round { settings: Vec::new(), jobs: jobs.to_vec() }];
-        let mut files = travel(&lab, &request, steps, wanted, audience)?;
+        let legs = vec![Leg { settings: Vec::new(), jobs: jobs.to_vec() }];
+        let mut files = travel(&lab, &request, legs, wanted, audience)?;
         files.pop().context("the guest ended without an outcome")
     }
 }
@@ -155,45 +153,45 @@ impl Target for LabTarget {
 /// What travels to the far side.
 #[derive(Serialize, Deserialize)]
 struct Order {
-    steps: Vec<Round>,
+    legs: Vec<Leg>,
     wanted: Wanted,
 }
 
 /// Jobs, after these settings of the device: path below `/sys/block/DISK`, value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Round {
+pub struct Leg {
     /// What is set before, each a name and its value.
     pub settings: Vec<(String, String)>,
     /// What is run then.
     pub jobs: Vec<Job>,
 }
 
-/// The near side: does the steps in one boot, in virtual time. One file of outcomes a step.
-pub fn execute_steps(
+/// The near side: goes the legs in one boot, in virtual time. One file of outcomes a leg.
+pub fn execute_legs(
     device: &str,
     set: &[String],
-    steps: Vec<Round>,
+    legs: Vec<Leg>,
     audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
-    let flags = LabFlags { time_limit: Some(STEPS_LIMIT_SECONDS), ..LabFlags::default() };
+    let flags = LabFlags { time_limit: Some(LEGS_LIMIT_SECONDS), ..LabFlags::default() };
     let request = flags.request(device, set)?;
     let say = |text: &str| audience.say(text);
     let lab = Lab::open(&say, audience.stop())?;
-    let count = steps.len();
-    let files = travel(&lab, &request, steps, Wanted::default(), audience)?;
-    ensure!(files.len() == count, "the guest did {} steps of {count}", files.len());
+    let count = legs.len();
+    let files = travel(&lab, &request, legs, Wanted::default(), audience)?;
+    ensure!(files.len() == count, "the guest went {} legs of {count}", files.len());
     Ok(files)
 }
 
-/// Boots, sends the steps, and brings the outcomes back.
+/// Boots, sends the legs, and brings the outcomes back.
 fn travel(
     lab: &Lab<'_>,
     request: &Request,
-    steps: Vec<Round>,
+    legs: Vec<Leg>,
     wanted: Wanted,
     audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
-    let order = serde_json::to_value(Order { steps, wanted })?;
+    let order = serde_json::to_value(Order { legs, wanted })?;
     let mut given = Vec::new();
     let booted = lab.boot(request, Work::Job(order), &mut |message| match message {
         Message::Hello { release } => audience.say(&format!("Linux {release} is up")),
@@ -242,7 +240,7 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
     // All there is in the guest was made for this.
     let flags = TargetFlags::default();
     let options = Options { flags: &flags, destroy_data: true, rules: None, held: AllHeld::default() };
-    for Round { settings, jobs } in order.steps {
+    for Leg { settings, jobs } in order.legs {
         for (path, text) in settings {
             let path = format!("/sys/block/{}/{path}", ready.disk);
             std::fs::write(&path, &text)

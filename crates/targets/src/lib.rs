@@ -2,7 +2,7 @@
 //!
 //!   word ──► row ──► refuse others' flags ──► open ──► dyn Target
 //!
-//! Nobody else looks at how a word begins. Start reading at [`ROWS`].
+//! What a target can do says [`Target`]. Nobody else looks at how a word begins. Start reading at [`ROWS`].
 
 pub(crate) mod files;
 pub mod gather;
@@ -11,6 +11,7 @@ pub mod left;
 pub mod merging;
 pub(crate) mod path;
 pub mod simulated;
+mod target;
 pub mod tracing;
 
 use std::cell::RefCell;
@@ -22,11 +23,11 @@ use std::sync::Arc;
 use anyhow::bail;
 use iostack_attribute::classify::Rules;
 use iostack_host::Held;
-use iostack_model::Target;
-use path::PathTarget;
 
 use lab::{LabFlags, LabTarget};
+use path::PathTarget;
 use simulated::{SimFlags, SimulatedTarget};
+pub use target::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
 
 /// Kinds of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

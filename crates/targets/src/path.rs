@@ -10,14 +10,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use iostack_attribute::classify::Rules;
 use iostack_engine::{Control, Work};
 use iostack_model::{
-    Ability, Audience, Description, Job, Ladder, Nanos, Outcome, OutcomeFile, Preparation, Prepared,
-    Progress, RunClock, SCHEMA, Storage, Target, TargetKind, TargetName, Wanted, reseeded,
+    Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Storage, TargetKind, TargetName,
 };
 
 use crate::files::{self, Ground};
 use crate::gather;
 use crate::left;
 use crate::tracing::Tracing;
+use crate::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
 use crate::{AllHeld, Options};
 
 /// Programs are simulated with the time they compute.
@@ -151,10 +151,10 @@ impl Prepared for Laid<'_> {
             return Ok(iostack_engine::run(&works, &control)?);
         };
         let ladder = self.target.ladder.get_or_init(iostack_attribute::ladder::probe);
-        let trace = Tracing::attach(wanted, self.target.rules, &first.storage, ladder)?;
-        let observer = trace.observer();
+        let tracing = Tracing::attach(wanted, self.target.rules, &first.storage, ladder)?;
+        let observer = tracing.observer();
         let mut outcomes = iostack_engine::run(&works, &Control { observer: Some(&observer), ..control })?;
-        trace.finish(&mut outcomes);
+        tracing.finish(&mut outcomes);
         Ok(outcomes)
     }
 }

@@ -8,18 +8,16 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use iostack_answers::TimelineSpan;
 use iostack_host::save;
-use iostack_model::{
-    Ability, Audience, Bytes, Caveat, Description, Job, Machine, OutcomeFile, Progress, RunClock, SCHEMA,
-    Target, TargetKind, TargetName, TimelineSpan, Wanted,
-};
-use iostack_sim::devices;
+use iostack_model::{Bytes, Caveat, Job, Machine, OutcomeFile, Progress, SCHEMA, TargetKind, TargetName};
+use iostack_sheet::Sheet;
 use iostack_sim::engine::World;
 use iostack_sim::run::{self, Ran, Replay, RunOptions};
-use iostack_sim::sheet::Sheet;
 use iostack_workload::trace::{self, Beyond, Disks, TraceFormat, TraceOptions};
 
 use super::Given;
+use crate::{Ability, Audience, Description, RunClock, Target, Wanted};
 
 /// Requests between two looks at the stop flag and two lines of progress.
 const PROGRESS_EVERY: u64 = 1 << 18;
@@ -212,7 +210,7 @@ fn speed(typed: Option<&str>) -> anyhow::Result<Option<f64>> {
 
 fn capacity(sheet: &Sheet, seed: u64) -> anyhow::Result<Bytes> {
     let mut world = World::new();
-    let root = devices::build(sheet, &mut world, seed)?;
+    let root = iostack_sim::build(sheet, &mut world, seed)?;
     world.set_root(root);
     Ok(world.shape().context("a device says its capacity")?.capacity)
 }

@@ -6,7 +6,9 @@ use iostack_attribute::layers::{self, LayerTrace};
 use iostack_attribute::stages::{self, StageTrace};
 use iostack_doubt::{events_lost, inexact_clocks, traced, unclassified, unmatched};
 use iostack_host::clock::Clock;
-use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome, Stages, Storage, Wanted};
+use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome, Stages, Storage};
+
+use crate::Wanted;
 
 /// What looks at one load. Dropped, it detaches.
 #[derive(Default)]
@@ -24,31 +26,31 @@ impl Tracing {
         storage: &Storage,
         ladder: &Ladder,
     ) -> anyhow::Result<Tracing> {
-        let mut trace = Tracing::default();
+        let mut tracing = Tracing::default();
         if wanted.stages {
-            trace.stages = Some(follow(&stages::Subject::Load, storage, ladder)?);
+            tracing.stages = Some(follow(&stages::Subject::Load, storage, ladder)?);
         }
         if wanted.layers {
-            trace.layers = Some(sample(layers::Subject::Load, storage, ladder, wanted.sample_rate, rules)?);
+            tracing.layers = Some(sample(layers::Subject::Load, storage, ladder, wanted.sample_rate, rules)?);
         }
-        Ok(trace)
+        Ok(tracing)
     }
 
     /// Attaches what is permitted, and says why the rest is not.
     pub fn attach_permitted(storage: &Storage, ladder: &Ladder) -> (Tracing, Vec<String>) {
-        let (mut trace, mut refused) = (Tracing::default(), Vec::new());
+        let (mut tracing, mut refused) = (Tracing::default(), Vec::new());
         let each =
             [Wanted { stages: true, ..Wanted::default() }, Wanted { layers: true, ..Wanted::default() }];
         for wanted in each {
             match Tracing::attach(wanted, None, storage, ladder) {
                 Ok(part) => {
-                    trace.stages = trace.stages.or(part.stages);
-                    trace.layers = trace.layers.or(part.layers);
+                    tracing.stages = tracing.stages.or(part.stages);
+                    tracing.layers = tracing.layers.or(part.layers);
                 }
                 Err(error) => refused.push(format!("{error:#}")),
             }
         }
-        (trace, refused)
+        (tracing, refused)
     }
 
     /// True when nothing could be attached.

@@ -11,7 +11,6 @@
 //!
 //! Start reading at [`Plan`], then [`set_option`].
 
-pub mod app;
 mod buffer;
 mod fio;
 mod op;
@@ -27,7 +26,10 @@ mod validate;
 pub mod verify;
 
 pub use buffer::fill_buffer;
-pub use fio::{JobFile, JobFileError, ParseContext, Problem, Skipped, parse_fio};
+pub use fio::{
+    FioAsked, FioCommand, FioFormat, FioInstead, JobFile, JobFileError, ParseContext, Problem, Skipped,
+    fio_command_options, parse_fio, parse_fio_command,
+};
 pub use op::{Filled, Op, Region, file_names, region};
 pub use options::{
     Dialect, OptionDoc, OptionError, Status, choose_engine, native_options, options_reference, set_option,

@@ -2,7 +2,7 @@
 //! block less).
 #![expect(unsafe_code, reason = "what the processor has is found out while it runs")]
 
-use crate::plan::shuffle::{Lanes, Steps, scatter_each};
+use crate::plan::scatter::{Lanes, Steps, scatter_each};
 
 /// Scatters each of the lanes.
 pub(crate) fn scatter(steps: &Steps, lanes: &mut Lanes) {

@@ -1,4 +1,4 @@
-//! From a stack to a verdict.
+//! From a stack to a layer.
 //!
 //! Cost of a warm stack: look-ups in a table of addresses seen before (against a binary search over 64,000 symbols), then
 //! flags of symbols judged before. Name patterns run once per function. Measured on a shared machine, built for tests:
@@ -150,9 +150,9 @@ impl Classifier {
             .into_iter()
             .chain(stack[1..].iter().filter_map(|&address| self.find_return(address)))
             .collect();
-        let verdict = self.judge_stack(leaf, frames);
-        self.count(&verdict, count);
-        verdict
+        let class = self.judge_stack(leaf, frames);
+        self.count(&class, count);
+        class
     }
 
     fn judge_stack(&mut self, leaf: Option<SymbolId>, frames: Vec<SymbolId>) -> Classified {
@@ -184,7 +184,7 @@ impl Classifier {
         Classified { layer, kind, inferred, io, frames }
     }
 
-    /// The layer of each of a verdict's frames, leaf first: a frame without one of its own has that of its caller.
+    /// The layer of each of a stack's frames, leaf first: a frame without one of its own has that of its caller.
     pub fn layers_of(&mut self, frames: &[SymbolId]) -> Vec<LayerId> {
         let mut above = self.rules.unclassified();
         let mut layers: Vec<LayerId> = frames
@@ -238,17 +238,17 @@ impl Classifier {
         format!("{all} functions of /proc/kallsyms, {known} of them by source file{beside}")
     }
 
-    /// The function whose layer a verdict took, and whether its name rule and its path rule disagree; `None` where not
+    /// The function whose layer a stack took, and whether its name rule and its path rule disagree; `None` where not
     /// both speak.
-    pub fn disagreement(&mut self, verdict: &Classified) -> Option<(SymbolId, bool)> {
+    pub fn disagreement(&mut self, class: &Classified) -> Option<(SymbolId, bool)> {
         let owned = |judged: Judged| matches!(judged.owner, Some(Owner::Layer(_)));
-        let decider = verdict.frames.iter().copied().find(|&frame| owned(self.judge(frame)))?;
+        let decider = class.frames.iter().copied().find(|&frame| owned(self.judge(frame)))?;
         self.judge(decider).disagrees.map(|disagrees| (decider, disagrees))
     }
 
-    fn count(&mut self, verdict: &Classified, count: u64) {
-        let disagrees = self.disagreement(verdict).map(|(_, disagrees)| disagrees);
-        self.tally.add(verdict, &self.rules, disagrees, count);
+    fn count(&mut self, class: &Classified, count: u64) {
+        let disagrees = self.disagreement(class).map(|(_, disagrees)| disagrees);
+        self.tally.add(class, &self.rules, disagrees, count);
     }
 
     fn is_io(&mut self, frame: SymbolId) -> bool {
@@ -310,10 +310,10 @@ impl Classifier {
 }
 
 impl Tally {
-    fn add(&mut self, verdict: &Classified, rules: &Rules, disagrees: Option<bool>, count: u64) {
+    fn add(&mut self, class: &Classified, rules: &Rules, disagrees: Option<bool>, count: u64) {
         self.kernel += count;
-        self.unclassified += if verdict.layer == rules.unclassified() { count } else { 0 };
-        self.inferred += if verdict.inferred { count } else { 0 };
+        self.unclassified += if class.layer == rules.unclassified() { count } else { 0 };
+        self.inferred += if class.inferred { count } else { 0 };
         self.both += if disagrees.is_some() { count } else { 0 };
         self.disagreed += if disagrees == Some(true) { count } else { 0 };
     }

@@ -7,7 +7,7 @@
 //!                           Neighbours ───► [path] ───┤
 //!                           addresses ────► [path] ───┘   (exact counts only)
 //!   stack ──► Classifier: the leaf gives the kind, the nearest frame that is not transparent the layer ──► Classified
-//!   verdicts ──► Profile: rows by layer, by function, by stack
+//!   classes ──► Profile: rows by layer, by function, by stack
 //! ```
 //!
 //! Pure: what is stored classifies like what was just sampled, without privileges. Start reading at [`Classifier`].

@@ -34,17 +34,17 @@ impl Profile {
     }
 
     /// Adds `count` samples of a stack to a group; groups are numbered as the caller likes.
-    pub fn add(&mut self, group: usize, verdict: &Classified, count: u64) {
-        let what = (verdict.layer, verdict.kind);
-        *self.layers.entry((group, verdict.layer)).or_default() += count;
+    pub fn add(&mut self, group: usize, class: &Classified, count: u64) {
+        let what = (class.layer, class.kind);
+        *self.layers.entry((group, class.layer)).or_default() += count;
         *self.kinds.entry(what).or_default() += count;
-        if let Some(&leaf) = verdict.frames.first() {
+        if let Some(&leaf) = class.frames.first() {
             *self.functions.entry(leaf).or_default().entry(what).or_default() += count;
         }
-        match self.stacks.get_mut(&verdict.frames) {
+        match self.stacks.get_mut(&class.frames) {
             Some(samples) => *samples += count,
             None => {
-                self.stacks.insert(verdict.frames.clone(), count);
+                self.stacks.insert(class.frames.clone(), count);
             }
         }
     }

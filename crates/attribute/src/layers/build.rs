@@ -37,9 +37,9 @@ pub(crate) struct Seen {
 pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios_meaning: &str) -> Layers {
     let mut classifier = conditions.classifier.lock().unwrap_or_else(PoisonError::into_inner);
     let keys = seen.store.counts.iter();
-    let verdicts: HashMap<&Key, Classified> =
+    let classes: HashMap<&Key, Classified> =
         keys.map(|(key, &count)| (key, classifier.classify_many(&key.stack, key.user, count))).collect();
-    let counts = Counts::of(&seen.store, |key| verdicts[key].io);
+    let counts = Counts::of(&seen.store, |key| classes[key].io);
     let facts = Facts {
         subject: conditions.subject,
         scope: seen.scope,
@@ -48,7 +48,7 @@ pub(crate) fn layers(conditions: &Conditions, seen: &Seen, ios: Option<u64>, ios
         readings: &seen.readings,
     };
     let account = account(&facts, &counts, |thread| thread_name(u64::from(thread)).unwrap_or_default());
-    let (profile, quality) = counted(conditions.subject, seen, &verdicts, &account, &classifier);
+    let (profile, quality) = counted(conditions.subject, seen, &classes, &account, &classifier);
     let mut times = vec![account.subject, account.interrupt];
     times.extend(account.clocks.kernel_thread_names.iter().map(|(_, time)| *time));
     let mut rows = profile.rows(&classifier, &times);
@@ -84,7 +84,7 @@ const GROUP_FAMILY: usize = 2;
 fn counted(
     subject: Subject,
     seen: &Seen,
-    verdicts: &HashMap<&Key, Classified>,
+    classes: &HashMap<&Key, Classified>,
     account: &Account,
     classifier: &Classifier,
 ) -> (Profile, Quality) {
@@ -92,18 +92,18 @@ fn counted(
     let mut profile = Profile::new();
     let (mut kernel, mut unclassified, mut inferred) = (0, 0, 0);
     for (key, &count) in &seen.store.counts {
-        let verdict = &verdicts[key];
+        let stack = &classes[key];
         let group = match key.owner {
             Owner::Subject => Some(GROUP_SUBJECT),
             Owner::OwnWorker(thread) => account.families.get(&thread).map(|family| GROUP_FAMILY + family),
-            Owner::Interrupt if verdict.io && subject == Subject::Machine => Some(GROUP_INTERRUPT),
+            Owner::Interrupt if stack.io && subject == Subject::Machine => Some(GROUP_INTERRUPT),
             Owner::Worker(_) | Owner::Interrupt => None,
         };
         let Some(group) = group else { continue };
-        profile.add(group, verdict, count);
+        profile.add(group, stack, count);
         kernel += if key.user { 0 } else { count };
-        unclassified += if verdict.layer == unknown { count } else { 0 };
-        inferred += if verdict.inferred { count } else { 0 };
+        unclassified += if stack.layer == unknown { count } else { 0 };
+        inferred += if stack.inferred { count } else { 0 };
     }
     let share = |part: u64| if kernel == 0 { 0.0 } else { part as f64 / kernel as f64 };
     let quality =

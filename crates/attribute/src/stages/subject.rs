@@ -68,7 +68,7 @@ pub(crate) fn devices(
     let chain: Vec<&str> = storage
         .devices
         .iter()
-        .filter(|device| device.role != "partition")
+        .filter(|device| !device.is_partition())
         .map(|device| device.name.as_str())
         .take(DEVICES_MAX)
         .collect();

@@ -2,27 +2,49 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Works for about `span` and tells how long the calling thread was at it: the sum of the steps of a clock, without
-/// the steps so long that somebody else must have had the CPU. The reading does not depend on the scheduler's accounts.
+/// what it waited for its CPU in a step (the kernel tells, where it can), and without the steps still so long that a
+/// hypervisor must have had the CPU.
 pub(crate) fn spin(span: Duration, mut step: impl FnMut()) -> Duration {
-    let preempted = Duration::from_micros(100);
+    let (maybe_waited, taken) = (Duration::from_micros(5), Duration::from_micros(100));
+    let mut waited = waited_so_far();
     let begun = Instant::now();
     let mut last = begun;
     let mut at_work = Duration::ZERO;
     while last - begun < span {
         step();
         let now = Instant::now();
-        let gap = now - last;
-        if gap < preempted {
+        let mut gap = now - last;
+        if gap > maybe_waited {
+            let before = std::mem::replace(&mut waited, waited_so_far());
+            gap = gap.saturating_sub(waited.saturating_sub(before));
+        }
+        if gap < taken {
             at_work += gap;
         }
         last = now;
     }
     at_work
+}
+
+thread_local! {
+    /// Opened once: that work is in no step.
+    static SCHEDSTAT: Option<File> = File::open("/proc/thread-self/schedstat").ok();
+}
+
+/// How long the calling thread was ready without a CPU: the second number of its `schedstat`, where there is one.
+fn waited_so_far() -> Duration {
+    let read = |file: &File| {
+        let mut text = [0; 80];
+        let length = file.read_at(&mut text, 0).ok()?;
+        str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+    };
+    Duration::from_nanos(SCHEDSTAT.with(|file| file.as_ref().and_then(read)).unwrap_or(0))
 }
 
 /// Another run of this test program, doing one test that only helps.

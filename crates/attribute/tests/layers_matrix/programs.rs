@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use iostack_attribute::layers::{LayerTrace, Subject};
 use iostack_model::{Ladder, Layers};
+use iostack_testkit::folder;
 
-use crate::places::Directory;
 use crate::work::{RATE_HZ, gather, ladder};
 
 /// Runs a command of the shell's and watches it from its first instruction: the shell waits until we are attached, and
@@ -46,9 +46,9 @@ fn check(test: &str, program: &str, user: Option<u32>, command: &str, prepare: i
     }
     let Some(ladder) = ladder(test) else { return };
     let pool = gather(|| {
-        let directory = Directory::new(&format!("layers-{program}"));
-        prepare(&directory.0);
-        watch(&ladder, &directory.0, command, user)
+        let directory = folder!(&format!("layers-{program}"));
+        prepare(&directory);
+        watch(&ladder, &directory, command, user)
     });
     let pool = pool.expect("the program succeeds");
     assert!(pool.tell(program), "not classified well enough, or too few samples");
@@ -111,8 +111,8 @@ fn kernel_samples_of_postgresql_are_classified() {
     let row = |row| format!("insert into t values({row}, repeat('x', 500));");
     let rows = (0..300).map(row).collect::<Vec<_>>().join("\n");
     let script = format!("drop table if exists t;\ncreate table t(a int, b text);\n{rows}\n");
-    let probe = Directory::new("layers-postgres-reach");
-    let reached = Command::new("sh").args(["-c", "cd \"$0\""]).arg(&probe.0).uid(user).gid(user).status();
+    let probe = folder!("layers-postgres-reach");
+    let reached = Command::new("sh").args(["-c", "cd \"$0\""]).arg(&*probe).uid(user).gid(user).status();
     if !reached.is_ok_and(|status| status.success()) {
         println!("SKIPPED {name}: an ordinary user cannot be had, or not reach the build directory");
         return;

@@ -9,8 +9,9 @@ use iostack_engine::{Control, EngineError, run_job};
 use iostack_model::{
     Amount, Bytes, Data, Engine, Job, Ladder, Layers, Mix, Nanos, Rung, TargetKind, TargetName,
 };
+use iostack_testkit::{Zram, folder};
 
-use crate::places::{Directory, Loop, Mounted, Zram};
+use crate::places::{Image, mounted};
 
 /// Faster than by default, to gather samples quickly.
 pub(crate) const RATE_HZ: u32 = 9973;
@@ -154,25 +155,25 @@ fn places(test: &str, span: Nanos) {
     let Some(ladder) = ladder(test) else { return };
     let mut bad = Vec::new();
     for kind in ["ext4", "xfs", "btrfs"] {
-        match Mounted::new(kind) {
+        match mounted(kind) {
             Ok(mounted) => {
-                bad.extend(matrix(&ladder, &format!("{kind} on loop"), &file(mounted.path()), span));
+                bad.extend(matrix(&ladder, &format!("{kind} on loop"), &file(&mounted), span));
             }
             Err(why) => println!("SKIPPED {test} on {kind}: {why}"),
         }
     }
-    match Loop::new("layers-loop", SIZE.0) {
-        Ok(device) => bad.extend(matrix(&ladder, "loop", &device.device, span)),
+    match Image::new("layers-loop", SIZE.0) {
+        Ok(device) => bad.extend(matrix(&ladder, "loop", &device, span)),
         Err(why) => println!("SKIPPED {test} on loop: {why}"),
     }
     match Zram::new(SIZE.0) {
-        Ok(device) => bad.extend(matrix(&ladder, "zram", &device.device, span)),
+        Ok(device) => bad.extend(matrix(&ladder, "zram", &device, span)),
         Err(why) => println!("SKIPPED {test} on zram: {why}"),
     }
     // The disk below is never written and often not readable: what lies on it is.
     println!("SKIPPED {test} on the raw disk: the machine's own disk is not written");
-    let directory = Directory::new("layers-disk");
-    bad.extend(matrix(&ladder, "the disk's file system", &file(&directory.0), span));
+    let folder = folder!("layers-disk");
+    bad.extend(matrix(&ladder, "the disk's file system", &file(&folder), span));
     assert!(bad.is_empty(), "not classified well enough, or too few samples: {bad:?}");
 }
 

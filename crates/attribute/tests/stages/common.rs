@@ -1,82 +1,21 @@
 //! What the live tests of stages share: scratch files, devices of our own, traced loads.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use iostack_attribute::bpf::BpfError;
 use iostack_attribute::stages::{StageTrace, Subject, TraceError};
 use iostack_engine::{Control, EngineError, run_job};
 use iostack_model::{
-    Amount, Bytes, Engine, Job, Ladder, Outcome, Part, Stages, Storage, TargetKind, TargetName, Way,
+    Amount, Bytes, Data, Engine, Job, Ladder, Outcome, Part, Stages, Storage, TargetKind, TargetName, Way,
 };
 
-/// A directory that goes away with the test, on a real file system.
-pub(crate) struct Directory(pub(crate) PathBuf);
-
-impl Directory {
-    pub(crate) fn new(name: &str) -> Directory {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("the build directory is writable");
-        Directory(path)
-    }
-
-    /// A file of `size` random bytes.
-    pub(crate) fn file(&self, name: &str, size: u64) -> PathBuf {
-        let path = self.0.join(name);
-        let held = Arc::new(
-            iostack_host::Held::open(&path)
-                .or_else(|_| iostack_host::Held::make(&path))
-                .expect("the build directory is writable"),
-        );
-        iostack_engine::lay_out(&held, Bytes(size), &iostack_model::Data::Random, 1, &Control::none())
-            .expect("the build directory has room");
-        path
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _gone_already = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A loop device over a file, gone with the test.
-pub(crate) struct Loop(pub(crate) PathBuf);
-
-impl Loop {
-    pub(crate) fn new(file: &Path) -> Option<Loop> {
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
-        let name = String::from_utf8(made.stdout).ok()?;
-        made.status.success().then(|| Loop(PathBuf::from(name.trim())))
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _gone_already = Command::new("losetup").arg("--detach").arg(&self.0).status();
-    }
-}
-
-/// A zram of our own, gone with the test.
-pub(crate) struct Zram(pub(crate) PathBuf);
-
-impl Zram {
-    pub(crate) fn new(bytes: u64) -> Option<Zram> {
-        let number = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
-        let zram = Zram(PathBuf::from(format!("/dev/zram{}", number.trim())));
-        let size = format!("/sys/block/zram{}/disksize", number.trim());
-        fs::write(size, bytes.to_string()).ok().map(|()| zram)
-    }
-}
-
-impl Drop for Zram {
-    fn drop(&mut self) {
-        let number = self.0.display().to_string().replace("/dev/zram", "");
-        let _gone_already = fs::write(format!("/sys/block/zram{number}/reset"), "1");
-        let _gone_already = fs::write("/sys/class/zram-control/hot_remove", number);
-    }
+/// A new file of `size` random bytes.
+pub(crate) fn random(folder: &Path, name: &str, size: u64) -> PathBuf {
+    let path = folder.join(name);
+    let held = Arc::new(iostack_host::Held::make(&path).expect("the folder is writable"));
+    iostack_engine::lay_out(&held, Bytes(size), &Data::Random, 1, &Control::none()).expect("there is room");
+    path
 }
 
 /// Attaches; says why the test is skipped where that is not permitted.

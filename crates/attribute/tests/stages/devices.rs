@@ -6,9 +6,10 @@ use std::path::Path;
 
 use iostack_attribute::stages::Subject;
 use iostack_model::{Bytes, Engine, Job, Storage, Way};
+use iostack_testkit::{Loop, Zram, folder, or_skip};
 
 use crate::common::{
-    Directory, ENGINES, IO_URING, Loop, MATCHED, Zram, assert_complete, attach, counted, ios, show, traced,
+    ENGINES, IO_URING, MATCHED, assert_complete, attach, counted, ios, random, show, traced,
 };
 
 const MIB: u64 = 1 << 20;
@@ -16,20 +17,16 @@ const MIB: u64 = 1 << 20;
 #[test]
 fn a_loop_device_shows_the_device_below_it() {
     let test = "a_loop_device_shows_the_device_below_it";
-    let directory = Directory::new("stages-loop");
-    let Some(device) = Loop::new(&directory.file("image", 64 * MIB)) else {
-        println!("SKIPPED {test}: no loop device is to be had");
-        return;
-    };
+    let folder = folder!("stages-loop");
+    let Some(device) = or_skip(test, Loop::over(&random(&folder, "image", 64 * MIB))) else { return };
     for (engine, depth) in [(Engine::Psync, 1), (IO_URING, 16)] {
-        let Some((outcome, stages)) = traced(test, &counted(engine, depth, 20_000, 64 * MIB), &device.0)
-        else {
+        let Some((outcome, stages)) = traced(test, &counted(engine, depth, 20_000, 64 * MIB), &device) else {
             return;
         };
         assert_complete(&outcome, &stages);
         assert!(stages.matched as f64 >= MATCHED * stages.ios as f64, "{} of {}", stages.matched, stages.ios);
         let names: Vec<&str> = stages.devices.iter().map(|device| device.name.as_str()).collect();
-        assert_eq!(format!("/dev/{}", names[0]), device.0.display().to_string());
+        assert_eq!(format!("/dev/{}", names[0]), device.display().to_string());
         assert_eq!(stages.devices[1].above.as_deref(), Some(names[0]));
         // io_uring's first try may be refused for want of room; that is no bio of the device's. Of some no end is seen ([`MATCHED`]).
         let bios = stages.devices[0].whole.count;
@@ -40,14 +37,11 @@ fn a_loop_device_shows_the_device_below_it() {
 #[test]
 fn nothing_is_lost_on_a_device_as_fast_as_memory() {
     let test = "nothing_is_lost_on_a_device_as_fast_as_memory";
-    let Some(device) = Zram::new(64 * MIB) else {
-        println!("SKIPPED {test}: no zram device is to be had");
-        return;
-    };
-    write_buffered(&device.0, 64 * MIB);
+    let Some(device) = or_skip(test, Zram::new(64 * MIB)) else { return };
+    write_buffered(&device, 64 * MIB);
     // io_uring hands I/Os of a device that may sleep to worker threads.
     for engine in ENGINES {
-        let Some((outcome, stages)) = traced(test, &counted(engine, 4, 16_000, 64 * MIB), &device.0) else {
+        let Some((outcome, stages)) = traced(test, &counted(engine, 4, 16_000, 64 * MIB), &device) else {
             return;
         };
         assert_eq!((stages.ios, stages.matched, stages.lost), (outcome.ios(), outcome.ios(), 0));
@@ -58,13 +52,10 @@ fn nothing_is_lost_on_a_device_as_fast_as_memory() {
 #[test]
 fn a_large_read_that_is_split_is_one_io() {
     let test = "a_large_read_that_is_split_is_one_io";
-    let directory = Directory::new("stages-split");
-    let image = directory.file("image", 64 * MIB);
-    let Some(device) = Loop::new(&image) else {
-        println!("SKIPPED {test}: no loop device is to be had");
-        return;
-    };
-    let name = device.0.file_name().expect("a device has a name").to_string_lossy().into_owned();
+    let folder = folder!("stages-split");
+    let image = random(&folder, "image", 64 * MIB);
+    let Some(device) = or_skip(test, Loop::over(&image)) else { return };
+    let name = device.file_name().expect("a device has a name").to_string_lossy().into_owned();
     let limit = format!("/sys/block/{name}/queue/max_sectors_kb");
     if std::fs::write(&limit, "64").is_err() {
         println!("SKIPPED {test}: cannot lower {limit}");
@@ -74,7 +65,7 @@ fn a_large_read_that_is_split_is_one_io() {
         block_sizes: iostack_model::BlockSizes::all(Bytes(MIB)),
         ..counted(Engine::Psync, 1, 200, 64 * MIB)
     };
-    let Some((outcome, stages)) = traced(test, &job, &device.0) else { return };
+    let Some((outcome, stages)) = traced(test, &job, &device) else { return };
     assert_complete(&outcome, &stages);
     assert!(stages.matched as f64 >= MATCHED * stages.ios as f64, "{} of {}", stages.matched, stages.ios);
     assert!(stages.devices[0].split > 0, "64 KiB at a time");
@@ -83,8 +74,8 @@ fn a_large_read_that_is_split_is_one_io() {
 #[test]
 fn buffered_reads_are_hits_once_they_are_cached() {
     let test = "buffered_reads_are_hits_once_they_are_cached";
-    let directory = Directory::new("stages-buffered");
-    let path = directory.file("data", 16 * MIB);
+    let folder = folder!("stages-buffered");
+    let path = random(&folder, "data", 16 * MIB);
     let job = Job { direct: false, ..counted(Engine::Psync, 1, 2_000, 16 * MIB) };
     let _warm = std::fs::read(&path).expect("ours");
     let Some((outcome, stages)) = traced(test, &job, &path) else { return };
@@ -96,15 +87,12 @@ fn buffered_reads_are_hits_once_they_are_cached() {
 #[test]
 fn a_device_counts_whoever_writes_and_merges_are_seen() {
     let test = "a_device_counts_whoever_writes_and_merges_are_seen";
-    let directory = Directory::new("stages-device");
-    let Some(device) = Loop::new(&directory.file("image", 64 * MIB)) else {
-        println!("SKIPPED {test}: no loop device is to be had");
-        return;
-    };
-    let name = device.0.file_name().expect("a device has a name").to_string_lossy().into_owned();
+    let folder = folder!("stages-device");
+    let Some(device) = or_skip(test, Loop::over(&random(&folder, "image", 64 * MIB))) else { return };
+    let name = device.file_name().expect("a device has a name").to_string_lossy().into_owned();
     let subject = Subject::Device { name: &name };
     let Some(trace) = attach(test, &subject, &Storage::default()) else { return };
-    write_buffered(&device.0, 32 * MIB);
+    write_buffered(&device, 32 * MIB);
     std::thread::sleep(std::time::Duration::from_millis(30));
     let stages = trace.finish();
     show(test, &stages, None);

@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use iostack_attribute::stages::Subject;
 use iostack_model::{Part, Stage, Stages, Storage};
+use iostack_testkit::{Folder, Mounted, Zram, folder, or_skip};
 
-use crate::common::{Directory, Zram, attach, show};
+use crate::common::{attach, random, show};
 
 const KIB: usize = 1 << 10;
 
@@ -72,8 +73,8 @@ fn when_told(work: impl FnOnce(&Path) -> Vec<u64>) {
 }
 
 /// A file that is in the page cache.
-fn cached(directory: &Directory) -> PathBuf {
-    let path = directory.file("data", 1 << 20);
+fn cached(folder: &Folder) -> PathBuf {
+    let path = random(folder, "data", 1 << 20);
     let _warm = std::fs::read(&path).expect("ours");
     path
 }
@@ -119,8 +120,8 @@ fn helper_reads_in_a_crowd() {
 #[test]
 fn a_thread_that_loses_its_cpu_on_the_way_back_has_waited_for_it() {
     let test = "a_thread_that_loses_its_cpu_on_the_way_back_has_waited_for_it";
-    let directory = Directory::new("stages-crowd");
-    let Some(program) = Program::start("helper_reads_in_a_crowd", &cached(&directory), Some(0)) else {
+    let folder = folder!("stages-crowd");
+    let Some(program) = Program::start("helper_reads_in_a_crowd", &cached(&folder), Some(0)) else {
         println!("SKIPPED {test}: taskset is not installed");
         return;
     };
@@ -158,8 +159,8 @@ fn helper_many_threads() {
 #[test]
 fn threads_that_end_make_room_for_others() {
     let test = "threads_that_end_make_room_for_others";
-    let directory = Directory::new("stages-threads");
-    let Some(program) = Program::start("helper_many_threads", &cached(&directory), None) else { return };
+    let folder = folder!("stages-threads");
+    let Some(program) = Program::start("helper_many_threads", &cached(&folder), None) else { return };
     let Some((stages, known)) = program.traced(test) else { return };
     assert_eq!((stages.ios, stages.lost), (known[0], 0), "1,500 threads, of which 1,024 at a time have room");
     assert_sums(&stages);
@@ -180,38 +181,17 @@ fn helper_syncs() {
 }
 
 /// A file system of our own on a zram of our own, gone with the test.
-struct Mounted {
-    place: Directory,
-    _device: Zram,
-}
-
-impl Mounted {
-    fn new(kind: &str) -> Option<Mounted> {
-        // XFS refuses less than 300 MB; what is never written takes no memory.
-        let device = Zram::new(512 << 20)?;
-        let place = Directory::new(&format!("stages-{kind}"));
-        let force = if kind == "ext4" { "-F" } else { "-f" };
-        let made = Command::new(format!("mkfs.{kind}")).args([force, "-q"]).arg(&device.0).status().ok()?;
-        let mounted = Command::new("mount").arg(&device.0).arg(&place.0).status().ok()?;
-        (made.success() && mounted.success()).then_some(Mounted { place, _device: device })
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _gone_already = Command::new("umount").arg(&self.place.0).status();
-    }
+fn mounted(kind: &str) -> Result<Mounted<Zram>, String> {
+    // XFS refuses less than 300 MB; what is never written takes no memory.
+    Mounted::new(kind, Zram::new(512 << 20)?, folder!(&format!("stages-{kind}")))
 }
 
 #[test]
 fn a_sync_that_waits_for_the_journal_says_so() {
     let test = "a_sync_that_waits_for_the_journal_says_so";
     for kind in ["ext4", "xfs"] {
-        let Some(mounted) = Mounted::new(kind) else {
-            println!("SKIPPED {test}: no {kind} on a zram is to be had");
-            continue;
-        };
-        let path = mounted.place.file("data", 4096);
+        let Some(mounted) = or_skip(test, mounted(kind)) else { continue };
+        let path = random(&mounted, "data", 4096);
         let Some(program) = Program::start("helper_syncs", &path, None) else { return };
         let Some((stages, known)) = program.traced(&format!("{test} {kind}")) else { return };
         assert_eq!((stages.ios, stages.lost), (known[0], 0));

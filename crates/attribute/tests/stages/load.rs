@@ -1,15 +1,16 @@
 //! Our own load: every engine, direct and buffered.
 
 use iostack_model::{Part, Stage, Way};
+use iostack_testkit::folder;
 
-use crate::common::{Directory, ENGINES, MATCHED, assert_complete, counted, ios, traced};
+use crate::common::{ENGINES, MATCHED, assert_complete, counted, ios, random, traced};
 
 const MIB: u64 = 1 << 20;
 
 #[test]
 fn ninety_seven_reads_are_counted_as_97() {
-    let directory = Directory::new("stages-97");
-    let path = directory.file("data", 16 * MIB);
+    let folder = folder!("stages-97");
+    let path = random(&folder, "data", 16 * MIB);
     for engine in ENGINES {
         let job = counted(engine, 1, 97, 16 * MIB);
         let Some((outcome, stages)) = traced("ninety_seven_reads_are_counted_as_97", &job, &path) else {
@@ -23,8 +24,8 @@ fn ninety_seven_reads_are_counted_as_97() {
 
 #[test]
 fn the_stages_of_direct_reads_add_up_to_what_the_engine_measured() {
-    let directory = Directory::new("stages-direct");
-    let path = directory.file("data", 64 * MIB);
+    let folder = folder!("stages-direct");
+    let path = random(&folder, "data", 64 * MIB);
     for engine in ENGINES {
         for depth in [1, 4, 32] {
             let job = counted(engine, depth, 5_000, 64 * MIB);

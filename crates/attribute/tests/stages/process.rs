@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use iostack_attribute::stages::Subject;
 use iostack_model::{Stages, Way};
+use iostack_testkit::folder;
 
-use crate::common::{Directory, MATCHED, attach, ios, show};
+use crate::common::{MATCHED, attach, ios, random, show};
 
 const MIB: u64 = 1 << 20;
 
@@ -53,8 +54,8 @@ fn traced(test: &str, path: &Path, engine: &str, depth: u32) -> Option<(f64, f64
 #[test]
 fn a_foreign_programs_ios_are_those_it_counts_itself() {
     let test = "a_foreign_programs_ios_are_those_it_counts_itself";
-    let directory = Directory::new("stages-fio");
-    let path = directory.file("data", 16 * MIB);
+    let folder = folder!("stages-fio");
+    let path = random(&folder, "data", 16 * MIB);
     for (engine, depth) in [("psync", 1), ("libaio", 1), ("libaio", 16), ("io_uring", 1), ("io_uring", 16)] {
         let Some((count, mean, stages)) = traced(test, &path, engine, depth) else { return };
         assert_eq!(stages.lost, 0);
@@ -65,8 +66,9 @@ fn a_foreign_programs_ios_are_those_it_counts_itself() {
         assert!((seen / count - 1.0).abs() < 0.01, "{engine}: {seen} I/Os seen, fio counts {count}");
         assert!(matched >= MATCHED * seen, "{engine}: {matched} of {seen} to the end");
         let own = device.whole.mean_ns();
-        // An I/O of io_uring ends for us when its completion is posted; fio picks many up later, one after the other.
-        let least = if engine == "io_uring" && depth > 1 { 0.4 } else { 0.75 };
+        // An I/O of io_uring ends for us when its completion is posted; fio picks many up later, one after the other, and
+        // when is the machine's business: it has the CPUs for both, or not.
+        let least = if engine == "io_uring" && depth > 1 { 0.2 } else { 0.75 };
         let ratio = own / mean;
         assert!((least..1.25).contains(&ratio), "{engine}: {own:.0} ns, fio says {mean:.0} ns");
         assert!(stages.notes.iter().any(|note| note.contains("has ended")), "{:?}", stages.notes);

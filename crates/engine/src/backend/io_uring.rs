@@ -3,13 +3,14 @@
 //! One `io_uring_enter` both submits and waits, so at depth 1 there is one system call per I/O.
 
 use iostack_model::{Bytes, Carrier, Job};
+use iostack_ring::{Request, Ring, RingOptions, WRITE, head_word};
 use iostack_workload::Op;
 
 use crate::EngineError;
 use crate::backend::{Entered, Patience, Queue};
 use crate::files::Files;
 use crate::payload::Payload;
-use crate::sys::uring::{Request, Ring, RingOptions, WRITE, head_word};
+use crate::sys::queue;
 
 /// How a job asks for its ring.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +46,7 @@ impl<const REGISTERED: bool> IoUring<REGISTERED> {
             submit_poll: options.submit_poll,
             // A loop that waits for its schedule looks at the ring without a call.
             by_itself: job.rate.is_some() || job.think.is_some(),
+            ..RingOptions::default()
         };
         let ring = Ring::new(ring_options).map_err(|source| unavailable(source, job))?;
         if ring.entries() < depth {
@@ -62,9 +64,9 @@ impl<const REGISTERED: bool> IoUring<REGISTERED> {
             ring.register_files(files.descriptors()).map_err(failed)?;
         }
         if REGISTERED {
-            let asked = (payload.reads.count() * payload.reads.stride()
-                + payload.writes.count() * payload.writes.stride()) as u64;
-            ring.register_buffers(&payload.reads, &payload.writes).map_err(|source| {
+            let buffers: Vec<_> = payload.reads.vectors().chain(payload.writes.vectors()).collect();
+            let asked = buffers.iter().map(|buffer| buffer.iov_len as u64).sum();
+            ring.register_buffers(&buffers).map_err(|source| {
                 if source.raw_os_error() == Some(libc::ENOMEM) {
                     EngineError::LockedMemory { asked: Bytes(asked), source }
                 } else {
@@ -124,17 +126,20 @@ impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
         let (heads, reads) = (&*self.heads, self.reads);
         // Most jobs have one file: a flag in a register is cheaper than a look into the table.
         let only = if let [only] = heads { Some(*only) } else { None };
-        self.pending += self.ring.push_all::<REGISTERED>(batch.map(|(slot, op, buffer)| {
-            let write = op.direction != 0;
-            Request {
-                head: only.unwrap_or_else(|| heads[usize::from(op.file)]) + if write { WRITE } else { 0 },
-                offset: op.offset,
-                address: buffer,
-                length: op.length,
-                slot,
-                buffer_index: if REGISTERED { slot as u16 + if write { reads } else { 0 } } else { 0 },
-            }
-        }));
+        self.pending += queue::push_all::<REGISTERED>(
+            &mut self.ring,
+            batch.map(|(slot, op, buffer)| {
+                let write = op.direction != 0;
+                Request {
+                    head: only.unwrap_or_else(|| heads[usize::from(op.file)]) + if write { WRITE } else { 0 },
+                    offset: op.offset,
+                    address: buffer,
+                    length: op.length,
+                    slot,
+                    buffer_index: if REGISTERED { slot as u16 + if write { reads } else { 0 } } else { 0 },
+                }
+            }),
+        );
     }
 
     #[inline(always)]
@@ -151,13 +156,13 @@ impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
     fn submit_and_wait(&mut self, least: u32, patience: Patience) -> Entered {
         let result = match patience {
             Patience::Forever => self.ring.enter(self.pending, least),
-            Patience::Nanos(0) => self.ring.enter_and_collect(self.pending),
+            Patience::Nanos(0) => self.ring.enter_and_collect(self.pending, 0),
             Patience::Nanos(ns) if self.ring.waits_with_timeout() => {
                 self.ring.enter_for(self.pending, least, ns)
             }
             Patience::Nanos(ns) => {
                 std::thread::sleep(std::time::Duration::from_nanos(ns.min(50_000)));
-                self.ring.enter_and_collect(self.pending)
+                self.ring.enter_and_collect(self.pending, 0)
             }
         };
         self.entered(result)

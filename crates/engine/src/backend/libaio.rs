@@ -3,12 +3,13 @@
 use std::os::fd::RawFd;
 
 use iostack_model::{Carrier, Job};
+use iostack_ring::{Context, ControlBlock};
 use iostack_workload::Op;
 
 use crate::EngineError;
 use crate::backend::{Entered, Patience, Queue, is_passing};
 use crate::files::Files;
-use crate::sys::aio::{Context, ControlBlock};
+use crate::sys::queue;
 
 /// A context with its control blocks, one per slot.
 pub(crate) struct Libaio {
@@ -76,7 +77,7 @@ impl Queue for Libaio {
         }
         self.pointers.clear();
         self.pointers.extend(self.pending.iter().map(|&slot| &raw const self.blocks[slot as usize]));
-        let result = self.context.submit(&self.pointers);
+        let result = queue::submit(&mut self.context, &self.pointers);
         if result.cast_unsigned() == self.pending.len() {
             self.pending.clear();
         } else if result > 0 {

@@ -49,6 +49,12 @@ impl Buffers {
         self.start.wrapping_add(index * self.stride)
     }
 
+    /// All of them, to be registered with a ring in this order.
+    pub(crate) fn vectors(&self) -> impl Iterator<Item = libc::iovec> {
+        (0..self.count)
+            .map(|index| libc::iovec { iov_base: self.address(index).cast(), iov_len: self.stride })
+    }
+
     /// Length of each buffer.
     pub(crate) fn stride(&self) -> usize {
         self.stride

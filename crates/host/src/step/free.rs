@@ -5,12 +5,12 @@
 //! was is part of the answer, and without one there is no answer.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::time::{Duration, Instant};
 
 use iostack_model::Nanos;
 use serde::Serialize;
 
+use super::counters::{counters, file, sum};
 use super::rings;
 use super::summary::Counted;
 use super::threads;
@@ -72,29 +72,6 @@ pub(super) struct Delta {
     calls: u64,
     bytes: u64,
     completions: BTreeMap<u64, u32>,
-}
-
-/// Sum of the values of `key: value` lines.
-pub(super) fn sum(text: &str, keys: &[&str]) -> u64 {
-    let pairs = text.lines().filter_map(|line| line.split_once(':'));
-    pairs
-        .filter(|(key, _)| keys.contains(key))
-        .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
-        .sum()
-}
-
-fn file(pid: i32, tid: i32, name: &str) -> Option<String> {
-    fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok()
-}
-
-/// The lines of a file of counters; none where the kernel does not tell.
-pub(super) fn counters(pid: i32, tid: i32, name: &str) -> String {
-    file(pid, tid, name).unwrap_or_default()
-}
-
-/// Bytes that a thread has moved at the block layer; `None` where the kernel does not count or tell them.
-pub(super) fn thread_bytes(pid: i32, tid: i32) -> Option<u64> {
-    Some(sum(&file(pid, tid, "io")?, &["read_bytes", "write_bytes"]))
 }
 
 fn snapshot(pid: i32, tid: i32) -> Option<Snapshot> {

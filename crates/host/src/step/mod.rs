@@ -17,11 +17,13 @@
 
 mod beat;
 mod calls;
+mod counters;
 mod error;
 mod free;
 mod intent;
 mod objects;
 mod program;
+mod record;
 mod result;
 mod rings;
 mod summary;
@@ -45,8 +47,9 @@ pub use intent::reads;
 pub use result::{AddressCost, CallCost, Doubt, FileCost, PlaceCost, UserCost};
 
 use program::Program;
+use record::{Ended, Trace};
 use threads::Thread;
-use trace::{Ended, Limits, Trace, Tracee};
+use trace::{Limits, Tracee};
 
 /// Time over which the busiest thread is looked for.
 const SEARCH: Duration = Duration::from_millis(200);

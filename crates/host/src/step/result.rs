@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::calls;
 use super::free::FreeRun;
 use super::objects::Place;
+use super::record::{Ended, Trace};
 use super::summary::Counted;
 use super::threads::Thread;
-use super::trace::{Ended, Trace};
 
 /// What one I/O costs a program in user space.
 #[derive(Clone, Debug, PartialEq, Serialize)]

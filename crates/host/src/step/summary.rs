@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use super::beat::{self, Mark};
 use super::calls::{self, Carries};
-use super::trace::{Call, Trace};
+use super::record::{Call, Trace};
 
 /// Beats, and the largest spread of parts without one, that make a window long enough.
 const BEATS_ENOUGH: usize = 4;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{free, sys};
+use super::{counters, sys};
 
 const PAGE: u64 = 4096;
 
@@ -120,9 +120,9 @@ fn threads(processes: &[Process]) -> Vec<Thread> {
                 continue;
             }
             if let Some(cpu_ns) = cpu_ns(pid, tid) {
-                let io = free::counters(pid, tid, "io");
-                let reads = free::sum(&io, &["syscr"]) + free::sum(&io, &["read_bytes"]) / PAGE;
-                let writes = free::sum(&io, &["syscw"]);
+                let io = counters::counters(pid, tid, "io");
+                let reads = counters::sum(&io, &["syscr"]) + counters::sum(&io, &["read_bytes"]) / PAGE;
+                let writes = counters::sum(&io, &["syscw"]);
                 found.push(Thread { pid, tid, name: name.trim_end().to_owned(), cpu_ns, reads, writes });
             }
         }

@@ -8,26 +8,27 @@ use std::os::fd::AsRawFd;
 /// Instructions per turn of [`reads`]: two for the call, 93 of nothing, two for the loop.
 pub(crate) const READ_TURN: u64 = 97;
 
+/// Turns for ever, from `2:` on: `pread64` (17) of 4 KiB at offset 0, and other lines. The file is in rdi and r12.
+macro_rules! turns {
+    ($file:expr, $($line:literal),+ $(,)?) => {{
+        let mut buffer = vec![0_u8; 4096];
+        // SAFETY: pread64 writes at most 4096 bytes at `buffer`, which lives as long as the loop; rax, rcx and r11 are
+        // what the kernel changes. Other lines write what they set before, and at `buffer` no more than 4096 bytes.
+        unsafe {
+            asm!(
+                "2:",
+                $($line,)+
+                in("rdi") $file.as_raw_fd(), in("r12") $file.as_raw_fd(), in("rsi") buffer.as_mut_ptr(),
+                in("rdx") 4096, in("r10") 0, in("r8") 0,
+                options(noreturn)
+            )
+        }
+    }};
+}
+
 /// Reads 4 KiB at offset 0 for ever, one call per turn.
 pub(crate) fn reads(file: &File) -> ! {
-    let mut buffer = vec![0_u8; 4096];
-    // SAFETY: pread64 writes at most 4096 bytes at `buffer`, which lives as long as the loop; rax, rcx and r11 are
-    // what the kernel changes.
-    unsafe {
-        asm!(
-            "2:",
-            "mov eax, 17",
-            "syscall",
-            ".rept 93",
-            "nop",
-            ".endr",
-            "inc r8",
-            "jmp 2b",
-            in("rdi") file.as_raw_fd(), in("rsi") buffer.as_mut_ptr(), in("rdx") 4096, in("r10") 0,
-            in("r8") 0,
-            options(noreturn)
-        )
-    }
+    turns!(file, "mov eax, 17", "syscall", ".rept 93", "nop", ".endr", "inc r8", "jmp 2b")
 }
 
 /// Turns of [`plans`] from one plan to the next, and instructions of all of them with their plan: 75 a turn and 5,120.
@@ -37,29 +38,22 @@ pub(crate) const PLAN_TURNS: u64 = PLAN_EVERY * 75 + 5_120;
 
 /// As [`reads`], with a long pause of counting down after each 256 reads, as a generator plans in batches.
 pub(crate) fn plans(file: &File) -> ! {
-    let mut buffer = vec![0_u8; 4096];
-    // SAFETY: as in `reads`; rcx is set before it is counted down.
-    unsafe {
-        asm!(
-            "2:",
-            "mov eax, 17",
-            "syscall",
-            ".rept 70",
-            "nop",
-            ".endr",
-            "inc r8",
-            "test r8b, r8b",
-            "jnz 2b",
-            "mov ecx, 2559",
-            "3:",
-            "dec ecx",
-            "jnz 3b",
-            "jmp 2b",
-            in("rdi") file.as_raw_fd(), in("rsi") buffer.as_mut_ptr(), in("rdx") 4096, in("r10") 0,
-            in("r8") 0,
-            options(noreturn)
-        )
-    }
+    turns!(
+        file,
+        "mov eax, 17",
+        "syscall",
+        ".rept 70",
+        "nop",
+        ".endr",
+        "inc r8",
+        "test r8b, r8b",
+        "jnz 2b",
+        "mov ecx, 2559",
+        "3:",
+        "dec ecx",
+        "jnz 3b",
+        "jmp 2b",
+    )
 }
 
 /// Instructions per turn of [`reads_and_clears`], the string instruction counting as one.
@@ -69,25 +63,19 @@ pub(crate) const CLEAR_BYTES: u64 = 64;
 
 /// As [`reads`], and clears 64 bytes with one repeated string instruction per turn.
 pub(crate) fn reads_and_clears(file: &File) -> ! {
-    let mut buffer = vec![0_u8; 4096];
-    // SAFETY: as in `reads`; `rep stosb` writes 64 bytes at `buffer`, upwards because the direction flag is clear.
-    unsafe {
-        asm!(
-            "2:",
-            "mov edi, r12d",
-            "mov eax, 17",
-            "syscall",
-            "mov rdi, rsi",
-            "mov ecx, 64",
-            "rep stosb",
-            "xor eax, eax",
-            "inc r8",
-            "jmp 2b",
-            in("r12") file.as_raw_fd(), in("rsi") buffer.as_mut_ptr(), in("rdx") 4096, in("r10") 0,
-            in("r8") 0,
-            options(noreturn)
-        )
-    }
+    // `rep stosb` writes upwards because the direction flag is clear.
+    turns!(
+        file,
+        "mov edi, r12d",
+        "mov eax, 17",
+        "syscall",
+        "mov rdi, rsi",
+        "mov ecx, 64",
+        "rep stosb",
+        "xor eax, eax",
+        "inc r8",
+        "jmp 2b",
+    )
 }
 
 /// I/Os per call of [`submits`].

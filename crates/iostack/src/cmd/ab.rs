@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use iostack_host::save;
-use iostack_model::{Audience as _, Nanos};
+use iostack_model::Nanos;
 use iostack_study::ab::{self, Asked, Primary, is_worse};
+use iostack_targets::Audience as _;
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
-use crate::talk::Talk;
-use crate::written;
+use crate::written::AnswerArgs;
 
 /// Arguments of `iostack ab`.
 #[derive(clap::Args)]
@@ -53,18 +52,8 @@ pub(crate) struct AbArgs {
     /// Exit with 1 when B is worse than A in any figure.
     #[arg(long)]
     fail: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    /// Write stdout's content to a new file instead.
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Write an HTML report to a new file.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// No progress on stderr.
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    answer: AnswerArgs,
     #[command(flatten)]
     flags: JobFlags,
 }
@@ -89,18 +78,11 @@ impl AbArgs {
 
 /// Runs the turns and prints. Exit 1 when I/Os failed, or when B is worse and that was asked for.
 pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
-    save::refuse(args.output.iter().chain(&args.html))?;
-    let talk = Talk::new(args.quiet);
+    save::refuse(args.answer.files())?;
+    let talk = args.answer.talk();
     let (report, failed) = ab::answer(&args.asked(), &talk)?;
     talk.clear();
-    let text = if args.json {
-        serde_json::to_string(&report).context("a report is plain data")? + "\n"
-    } else {
-        iostack_report::text::ab(&report)
-    };
-    let answer = written::answer(args.output.as_ref(), &text);
-    let page = written::page(args.html.as_ref(), || iostack_report::html::ab(&report), &talk);
-    answer.and(page)?;
+    args.answer.tell(&report, &iostack_report::ab(&report), &talk)?;
     let worse = args.fail && is_worse(&report.rows);
     Ok(if failed || worse { Ended::FoundProblem } else { Ended::Done })
 }

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use iostack_model::{Audience as _, Ladder, Nanos};
+use iostack_model::{Ladder, Nanos};
+use iostack_report::Document;
+use iostack_targets::Audience as _;
 
 use crate::cmd::run::{self, RunArgs};
 use crate::talk::Talk;
@@ -18,12 +20,10 @@ const RUNTIME: Nanos = Nanos::secs(10);
 
 /// How a picture of either kind is drawn.
 pub(crate) struct Pictures<T> {
-    /// The whole, for the terminal.
-    pub(crate) text: fn(&T) -> String,
+    /// The whole.
+    pub(crate) told: fn(&T) -> Document,
     /// A block that is redrawn in place.
     pub(crate) live: fn(&T) -> String,
-    /// A page.
-    pub(crate) html: fn(&T) -> String,
     /// Every figure.
     pub(crate) json: fn(&T) -> serde_json::Result<String>,
 }
@@ -82,10 +82,10 @@ pub(crate) fn print<T>(
     let text = if args.json {
         (pictures.json)(seen).context("a picture is plain data")? + "\n"
     } else {
-        format!("{}\nnext: {next}\n", (pictures.text)(seen))
+        format!("{}\nnext: {next}\n", (pictures.told)(seen).text())
     };
     let answer = written::answer(args.output.as_ref(), &text);
-    let page = written::page(args.html.as_ref(), || (pictures.html)(seen), talk);
+    let page = written::page(args.html.as_ref(), || (pictures.told)(seen).html(), talk);
     answer.and(page)
 }
 

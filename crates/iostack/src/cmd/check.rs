@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iostack_host::{Effort, save};
-use iostack_model::{Audience as _, Bytes, Check};
+use iostack_answers::Check;
+use iostack_host::save;
+use iostack_model::{Bytes, Effort};
 use iostack_study::check::{self, Asked};
+use iostack_targets::Audience as _;
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
@@ -77,7 +79,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     if args.json {
         talk::data(&(json.clone() + "\n"));
     } else {
-        talk::data(&iostack_report::text::check(&check));
+        talk::data(&iostack_report::check(&check).text());
     }
     if let Some(directory) = directory {
         let (html, data) = write_files(&directory, &check, &json)?;
@@ -105,7 +107,8 @@ fn write_files(directory: &Path, check: &Check, json: &str) -> anyhow::Result<(P
     let html = save::free_name(directory, "iostack-check", "html");
     let data = html.with_extension("json");
     let data = if data.exists() { save::free_name(directory, "iostack-check", "json") } else { data };
-    save::new_file(&html, &iostack_report::html::check(check))?;
-    save::new_file(&data, json)?;
+    // What cannot be written does not keep the other from being so.
+    let page = save::new_file(&html, &iostack_report::check(check).html());
+    save::new_file(&data, json).and(page)?;
     Ok((html, data))
 }

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Ended> {
         data(&format!("{}\n", serde_json::Value::from(list)));
     } else {
         for (name, comparison) in &pairs {
-            data(&format!("{name}\n{}", iostack_report::text::comparison(comparison, &a_name, &b_name)));
+            data(&iostack_report::comparison(comparison, name, [&a_name, &b_name]).text());
         }
     }
     let worse = pairs.iter().any(|(_, comparison)| {

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Ended> {
     if args.json {
         data(&(serde_json::to_string(&ladder).context("a ladder is plain data")? + "\n"));
     } else {
-        data(&iostack_report::text::ladder(&ladder));
+        data(&iostack_report::ladder(&ladder).text());
     }
     Ok(Ended::Done)
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use iostack_host::save;
-use iostack_model::{Audience as _, Bytes, Nanos};
+use iostack_model::{Bytes, Nanos};
 use iostack_study::iolat::{self, Asked};
+use iostack_targets::Audience as _;
 
 use crate::exit::Ended;
-use crate::talk::Talk;
-use crate::written;
+use crate::written::{self, AnswerArgs};
 
 /// Arguments of `iostack iolat`.
 #[derive(clap::Args)]
@@ -45,24 +45,14 @@ pub(crate) struct IolatArgs {
     /// intervals.
     #[arg(long, requires = "against")]
     fail: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    /// Write stdout's content to a new file instead.
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Write an HTML report to a new file.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// No progress on stderr.
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    answer: AnswerArgs,
 }
 
 /// Tests, compares and prints. Exit 1 when it is slower and that was asked for.
 pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
-    save::refuse(args.output.iter().chain(&args.html).chain(&args.save_reference))?;
-    let talk = Talk::new(args.quiet);
+    save::refuse(args.answer.files().chain(&args.save_reference))?;
+    let talk = args.answer.talk();
     let iolat = iolat::answer(
         &Asked {
             target: &args.target,
@@ -76,10 +66,7 @@ pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
         &talk,
     )?;
     talk.clear();
-    let json = serde_json::to_string(&iolat).context("a run is plain data")?;
-    let text = if args.json { json + "\n" } else { iostack_report::text::iolat(&iolat) };
-    let answer = written::answer(args.output.as_ref(), &text);
-    let page = written::page(args.html.as_ref(), || iostack_report::html::iolat(&iolat), &talk);
+    let answer = args.answer.tell(&iolat, &iostack_report::iolat(&iolat), &talk);
     let reference = args.save_reference.as_ref().map_or(Ok(()), |path| {
         ensure!(
             !iolat.interrupted,
@@ -89,7 +76,7 @@ pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
         let kept = serde_json::to_string(&iolat::to_save(&iolat)).context("a run is plain data")?;
         written::beside("reference", path, &kept, &talk)
     });
-    answer.and(page).and(reference)?;
+    answer.and(reference)?;
     let slower = iolat.comparison.as_ref().is_some_and(|comparison| comparison.slower);
     Ok(if args.fail && slower { Ended::FoundProblem } else { Ended::Done })
 }

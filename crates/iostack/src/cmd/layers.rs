@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::Subject;
-use iostack_model::{BlockDevice, Layers, Storage, Wanted};
+use iostack_model::{BlockDevice, Layers, Storage};
+use iostack_targets::Wanted;
 use iostack_targets::tracing;
 
 use crate::cmd::attach::{self, Pictures};
@@ -31,11 +32,8 @@ pub(crate) struct LayersArgs {
 }
 
 const PICTURES: Pictures<Layers> = Pictures {
-    text: iostack_report::text::layers,
+    told: |layers| iostack_report::attribution(None, Some(layers)),
     live: |layers| format!("{}: {} samples\n", layers.subject, layers.samples),
-    html: |layers| {
-        iostack_report::html::attribution(&layers.subject, None, Some(layers), Some(&layers.ladder))
-    },
     json: |layers| serde_json::to_string(layers),
 };
 

@@ -1,16 +1,14 @@
 //! `iostack merge [TARGET]`: does temporal merging pay on this device?
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-use anyhow::Context;
-use iostack_host::{Effort, save};
-use iostack_model::{Audience as _, Bytes, Direction};
+use iostack_host::save;
+use iostack_model::{Bytes, Direction, Effort};
 use iostack_study::merge::{self, Asked};
+use iostack_targets::Audience as _;
 
 use crate::exit::Ended;
-use crate::talk::Talk;
-use crate::written;
+use crate::written::AnswerArgs;
 
 /// Arguments of `iostack merge`.
 #[derive(clap::Args)]
@@ -41,18 +39,8 @@ pub(crate) struct MergeArgs {
     /// `platform.cores=4`; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    /// Write stdout's content to a new file instead.
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Write an HTML report to a new file.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// No progress on stderr.
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    answer: AnswerArgs,
 }
 
 impl MergeArgs {
@@ -83,18 +71,11 @@ impl MergeArgs {
 
 /// Measures and prints. Exit 1 when a request failed or brought wrong data.
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
-    save::refuse(args.output.iter().chain(&args.html))?;
-    let talk = Talk::new(args.quiet);
+    save::refuse(args.answer.files())?;
+    let talk = args.answer.talk();
     let merge = merge::answer(&args.asked(), &talk)?;
     talk.clear();
-    let text = if args.json {
-        serde_json::to_string(&merge).context("a report is plain data")? + "\n"
-    } else {
-        iostack_report::text::merge(&merge)
-    };
-    let answer = written::answer(args.output.as_ref(), &text);
-    let page = written::page(args.html.as_ref(), || iostack_report::html::merge(&merge), &talk);
-    answer.and(page)?;
+    args.answer.tell(&merge, &iostack_report::merge(&merge), &talk)?;
     let failed = merge.tables.iter().flat_map(|table| &table.cells).any(|cell| !cell.failures.is_empty());
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }

@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod doctor;
+pub(crate) mod fio;
 pub(crate) mod iolat;
 pub(crate) mod lab;
 pub(crate) mod layers;

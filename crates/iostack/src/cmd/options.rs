@@ -42,6 +42,18 @@ pub(crate) fn run(args: &OptionsArgs) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
+/// One option of job files by its name, or all: fio's `--cmdhelp`.
+pub(crate) fn of_fio(name: &str) -> anyhow::Result<Ended> {
+    let all = matches!(name, "" | "all");
+    let mut rows = iostack_workload::options_reference();
+    rows.retain(|option| option.dialect == Dialect::Fio && (all || option.is_called(name)));
+    anyhow::ensure!(!rows.is_empty(), "no option `{name}`; `--cmdhelp` lists all");
+    for option in &rows {
+        data(&row(option, false));
+    }
+    Ok(Ended::Done)
+}
+
 fn row(option: &OptionDoc, markdown: bool) -> String {
     let meaning = match option.status {
         Status::Supported => option.meaning.to_owned(),

@@ -16,22 +16,26 @@ pub(crate) struct ReportArgs {
     /// Write an HTML page there instead of text.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Print Markdown instead of text, for an issue or a page.
+    #[arg(long, conflicts_with = "html")]
+    markdown: bool,
 }
 
 /// Renders.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
     save::refuse(&args.html)?;
-    let (page, screen) = match stored::read(&args.file)? {
-        Stored::Check(check) => (iostack_report::html::check(&check), iostack_report::text::check(&check)),
-        Stored::Run(file) => (iostack_report::html::outcomes(&file), iostack_report::text::outcome(&file)),
-        Stored::Ab(ab) => (iostack_report::html::ab(&ab), iostack_report::text::ab(&ab)),
+    let told = match stored::read(&args.file)? {
+        Stored::Check(check) => iostack_report::check(&check),
+        Stored::Run(file) => iostack_report::run(&file),
+        Stored::Ab(ab) => iostack_report::ab(&ab),
     };
     match &args.html {
         Some(path) => {
-            save::new_file(path, &page)?;
+            save::new_file(path, &told.html())?;
             data(&format!("{}\n", path.display()));
         }
-        None => data(&screen),
+        None if args.markdown => data(&told.markdown()),
+        None => data(&told.text()),
     }
     Ok(Ended::Done)
 }

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
+use iostack_answers::Repro;
 use iostack_host::save;
-use iostack_model::Repro;
-use iostack_report::markdown;
 use iostack_study::repro::{Asked, Experiment, Ready};
 
 use crate::exit::Ended;
@@ -86,18 +85,18 @@ fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {
     if args.json {
         talk::data(&(serde_json::to_string(repro).context("a reproduction is plain data")? + "\n"));
     } else if args.markdown {
-        talk::data(&markdown::page(repro));
+        talk::data(&iostack_report::manual(repro).markdown());
     } else {
-        talk::data(&iostack_report::text::repro(repro));
+        talk::data(&iostack_report::repro(repro).text());
     }
     let figures = args.svg.as_ref().map_or(Ok(()), |folder| {
         repro.experiments.iter().try_for_each(|one| {
             one.plots.iter().enumerate().try_for_each(|(index, plot)| {
-                let path = folder.join(markdown::file(&one.id, index));
+                let path = folder.join(iostack_report::figure_file(&one.id, index));
                 save::replace(&path, &iostack_report::html::drawing(plot))
             })
         })
     });
-    let page = written::page(args.html.as_ref(), || iostack_report::html::repro(repro), talk);
+    let page = written::page(args.html.as_ref(), || iostack_report::repro(repro).html(), talk);
     figures.and(page)
 }

@@ -1,14 +1,15 @@
 //! `iostack run JOB --on TARGET`: one workload.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_host::save;
-use iostack_model::{Audience as _, Job, OutcomeFile, Wanted};
+use iostack_model::{Job, OutcomeFile};
 use iostack_targets::gather;
 use iostack_targets::{AllHeld, AnyTarget, Options, TargetFlags};
+use iostack_targets::{Audience as _, Wanted};
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
@@ -97,8 +98,14 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
 pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     refuse_existing(args)?;
-    let ran = execute(args, wanted, rules, &talk)?;
-    talk.clear();
+    let cpus = iostack_host::machine().cpu.cores_online;
+    let gathered = gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, cpus)?;
+    for line in &gathered.skipped {
+        talk.warn(&format!("skipped {line}"));
+    }
+    let held = AllHeld::default();
+    let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
+    let ran = Ran::of(gathered.jobs, args.on.as_deref(), &options, wanted, &talk)?;
     write(args, &ran, &talk)
 }
 
@@ -108,49 +115,58 @@ pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
 }
 
 /// What came of a run, and what was asked: logs belong to jobs that an outcome holds together.
-struct Ran {
+pub(crate) struct Ran {
     target: AnyTarget,
-    file: OutcomeFile,
+    pub(crate) file: OutcomeFile,
     jobs: Vec<Job>,
+    destroy_data: bool,
 }
 
-/// Writes what was asked for. What cannot be written does not keep the rest from being so.
+impl Ran {
+    /// Runs all jobs, looked at as `wanted`.
+    pub(crate) fn of(
+        jobs: Vec<Job>,
+        on: Option<&OsStr>,
+        options: &Options,
+        wanted: Wanted,
+        talk: &Talk,
+    ) -> anyhow::Result<Ran> {
+        let destroy_data = options.destroy_data;
+        refuse_logs(&jobs, destroy_data)?;
+        let target = iostack_targets::open(on, options)?;
+        let file = target.run(&jobs, wanted, talk)?;
+        talk.clear();
+        Ok(Ran { target, file, jobs, destroy_data })
+    }
+
+    /// The answer was told, or not; writes what goes beside it. What cannot be written does not keep the rest from being
+    /// so.
+    pub(crate) fn end(
+        &self,
+        answer: anyhow::Result<()>,
+        html: Option<&PathBuf>,
+        talk: &Talk,
+    ) -> anyhow::Result<Ended> {
+        let page = written::page(html, || iostack_report::run(&self.file).html(), talk);
+        let logs = write_logs(self, talk);
+        answer.and(page).and(logs).and(self.target.beside(talk))?;
+        let failed = self.file.outcomes.iter().any(|outcome| !outcome.failures.is_empty());
+        Ok(if failed { Ended::FoundProblem } else { Ended::Done })
+    }
+}
+
+/// Writes what was asked for.
 fn write(args: &RunArgs, ran: &Ran, talk: &Talk) -> anyhow::Result<Ended> {
     let file = &ran.file;
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
-        Format::Text => iostack_report::text::outcome(file),
+        Format::Text => iostack_report::run(file).text(),
         Format::Json => serde_json::to_string(file).context("an outcome is plain data")? + "\n",
         Format::FioJson => iostack_report::fio::json(file, false),
         Format::FioJsonPlus => iostack_report::fio::json(file, true),
         Format::Terse => iostack_report::fio::terse(file),
     };
-    let answer = written::answer(args.output.as_ref(), &text);
-    let page = written::page(args.html.as_ref(), || iostack_report::html::outcomes(file), talk);
-    let logs = write_logs(ran, args.destroy_data, talk);
-    answer.and(page).and(logs).and(ran.target.beside(talk))?;
-    let failed = file.outcomes.iter().any(|outcome| !outcome.failures.is_empty());
-    Ok(if failed { Ended::FoundProblem } else { Ended::Done })
-}
-
-fn execute(
-    args: &RunArgs,
-    wanted: Wanted,
-    rules: Option<&'static Rules>,
-    talk: &Talk,
-) -> anyhow::Result<Ran> {
-    let cpus = iostack_host::machine().cpu.cores_online;
-    let gathered = gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, cpus)?;
-    for line in &gathered.skipped {
-        talk.warn(&format!("skipped {line}"));
-    }
-    let jobs = gathered.jobs;
-    refuse_logs(&jobs, args.destroy_data)?;
-    let held = AllHeld::default();
-    let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
-    let target = iostack_targets::open(args.on.as_deref(), &options)?;
-    let file = target.run(&jobs, wanted, talk)?;
-    Ok(Ran { target, file, jobs })
+    ran.end(written::answer(args.output.as_ref(), &text), args.html.as_ref(), talk)
 }
 
 /// Refuses logs that exist, before the run: fio writes over them, and nothing is written over here without
@@ -168,9 +184,9 @@ fn refuse_logs(jobs: &[Job], destroy_data: bool) -> anyhow::Result<()> {
 }
 
 /// fio-style logs, where jobs ask for them.
-fn write_logs(ran: &Ran, destroy_data: bool, talk: &Talk) -> anyhow::Result<()> {
+fn write_logs(ran: &Ran, talk: &Talk) -> anyhow::Result<()> {
     for (path, content) in iostack_report::fio::logs(&ran.jobs, &ran.file.outcomes) {
-        if destroy_data {
+        if ran.destroy_data {
             save::replace(&path, &content)?;
         } else {
             save::new_file(&path, &content)?;

@@ -1,7 +1,8 @@
 //! `iostack stages`: where the latency of an I/O goes, for a load of our own or for what runs already.
 
 use iostack_attribute::stages::Subject;
-use iostack_model::{Stages, Storage, Wanted};
+use iostack_model::{Stages, Storage};
+use iostack_targets::Wanted;
 use iostack_targets::tracing;
 
 use crate::cmd::attach::{self, Pictures};
@@ -23,11 +24,8 @@ pub(crate) struct StagesArgs {
 }
 
 const PICTURES: Pictures<Stages> = Pictures {
-    text: iostack_report::text::stages,
+    told: |stages| iostack_report::attribution(Some(stages), None),
     live: iostack_report::text::live_stages,
-    html: |stages| {
-        iostack_report::html::attribution(&stages.subject, Some(stages), None, Some(&stages.ladder))
-    },
     json: |stages| serde_json::to_string(stages),
 };
 

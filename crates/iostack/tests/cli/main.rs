@@ -7,11 +7,14 @@
 
 mod expected;
 mod page;
+#[path = "../lab/room.rs"]
+mod room;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use page::{Page, Shown};
+use room::Room;
 
 /// One test for each page; a new page adds its name here.
 macro_rules! pages {
@@ -98,16 +101,7 @@ fn is_here(thing: &str) -> bool {
     answer.status.success()
 }
 
-/// An empty folder, gone afterwards.
-struct Room(PathBuf);
-
 impl Room {
-    fn new(name: &str) -> Room {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("cargo made the folder above for tests");
-        Room(path)
-    }
-
     /// Exit status and both streams of a shell command, as a terminal would show them.
     fn run(&self, command: &str) -> (i32, String) {
         let programs = Path::new(env!("CARGO_BIN_EXE_iostack")).parent().expect("a program lies in a folder");
@@ -131,12 +125,5 @@ impl Room {
         let entries = std::fs::read_dir(&self.0).expect("the folder was made above");
         let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
         names.filter(|name| name.starts_with(".iostack-")).collect()
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        // A leftover under target/ harms nobody, and a panic in drop would hide the test's own.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

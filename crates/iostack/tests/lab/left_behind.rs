@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::started::Started;
 use crate::{Room, command, refused, turn_or_skip};
 
 /// What is started with this folder for temporary files names it on the emulator's command line.
@@ -34,20 +35,11 @@ fn within(patience: Duration, holds: impl Fn() -> bool) -> bool {
 }
 
 /// Booted, and busy for long.
-fn busy(folder: &Path) -> Child {
+fn busy(folder: &Path) -> Started {
     let mut run = command(&["lab", "test", "scsi_ram", "--emulate", "--bytes", "1t", "--trial", "integrity"]);
-    let child = run.env("TMPDIR", folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let mut child = child.expect("the binary was built");
-    if !within(Duration::from_mins(1), || !machines_of(folder).is_empty()) {
-        let _ = child.kill();
-        panic!("no machine was started");
-    }
-    child
-}
-
-fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([name, &child.id().to_string()]).status();
-    assert!(sent.expect("kill is everywhere").success());
+    let run = Started::by(run.env("TMPDIR", folder).stdout(Stdio::null()).stderr(Stdio::null()));
+    assert!(within(Duration::from_mins(1), || !machines_of(folder).is_empty()), "no machine was started");
+    run
 }
 
 #[test]
@@ -64,9 +56,9 @@ fn a_guest_over_its_time_is_ended() {
 fn after_ctrl_c_nothing_is_left() {
     let _turn = turn_or_skip!("after_ctrl_c_nothing_is_left", "6.1");
     let room = Room::new("interrupted");
-    let mut child = busy(&room.0);
-    signal(&child, "-INT");
-    let status = child.wait().expect("our child");
+    let mut run = busy(&room.0);
+    run.signal("-INT");
+    let status = run.0.wait().expect("our child");
     assert_eq!(status.code(), Some(2));
     nothing_left(&room.0);
 }
@@ -75,9 +67,9 @@ fn after_ctrl_c_nothing_is_left() {
 fn a_killed_run_takes_its_machine_with_it() {
     let _turn = turn_or_skip!("a_killed_run_takes_its_machine_with_it", "6.1");
     let room = Room::new("killed");
-    let mut child = busy(&room.0);
-    signal(&child, "-KILL");
-    child.wait().expect("our child");
+    let mut run = busy(&room.0);
+    run.signal("-KILL");
+    run.0.wait().expect("our child");
     assert!(within(Duration::from_secs(10), || machines_of(&room.0).is_empty()), "the machine runs on");
 }
 

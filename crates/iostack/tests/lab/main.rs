@@ -6,35 +6,23 @@ mod costs;
 mod drivers;
 mod errors;
 mod left_behind;
+mod room;
 mod stages;
+mod started;
 mod turn;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use room::Room;
 use turn::turn_or_skip;
 
-/// A directory of one test, removed at its end.
-struct Room(PathBuf);
-
 impl Room {
-    fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lab-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("the target directory is ours");
-        Room(path)
-    }
-
     fn folder(&self, name: &str) -> PathBuf {
         let path = self.0.join(name);
         fs::create_dir_all(&path).expect("a new folder");
         path
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostack_model::CostMode;
+use iostack_answers::CostMode;
 
 use crate::counts::{Io, Round, Trace, Vector};
 

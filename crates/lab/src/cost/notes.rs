@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostack_model::CostMode;
+use iostack_answers::CostMode;
 
 use super::Names;
 use super::atlas::{Atlas, FunctionId};

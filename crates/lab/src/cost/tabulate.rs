@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use iostack_model::{ClockPrices, CostCase, IoCost, MmioUse, SCHEMA};
+use iostack_answers::{ClockPrices, CostCase, IoCost, MmioUse};
+use iostack_model::SCHEMA;
 
 use super::Names;
 use super::atlas::{Atlas, FunctionId, Known};

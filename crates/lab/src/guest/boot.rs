@@ -1,11 +1,10 @@
 //! From nothing to a device that answers.
 
 use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::path::Path;
 
-use super::{MODULES, Message, PLAN, Plan, Ready, Work, device, measure, trial};
+use super::near_side::{failed, tell};
+use super::{Message, PLAN, Plan, Ready, Work, device, measure, trial};
 use crate::sys::guest as sys;
 
 /// What the caller makes of a job: told what to run and where, it tells its outcome with [`tell`].
@@ -27,23 +26,6 @@ pub fn run(job: RunJob<'_>) -> ! {
     std::process::exit(0)
 }
 
-/// Sends a message to the near side.
-pub fn tell(message: &Message) {
-    /// Messages of several threads must not mix.
-    static TELLING: Mutex<()> = Mutex::new(());
-    let mut line = serde_json::to_vec(message).expect("a message is plain data");
-    line.push(b'\n');
-    let _telling = TELLING.lock();
-    // Who cannot be told learns it from the console, where this ends as a panic.
-    sys::write_port(&line).expect("the port to the near side opens");
-}
-
-/// For `map_err`: what was tried on what.
-pub(super) fn failed(act: &str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> String {
-    let text = format!("cannot {act} `{}`", path.as_ref().display());
-    move |source| format!("{text}: {source}")
-}
-
 fn prepare() -> Result<Plan, String> {
     for (kind, at) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")] {
         sys::mount(kind, Path::new(at), kind, "").map_err(failed("mount", at))?;
@@ -60,7 +42,7 @@ fn prepare() -> Result<Plan, String> {
 
 fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
     for (name, parameters) in &plan.modules {
-        load(name, parameters)?;
+        device::load(name, parameters)?;
     }
     let ready = device::ready(plan)?;
     match &plan.work {
@@ -86,19 +68,6 @@ fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
     }
     tell(&Message::Complaints { lines: device::complaints() });
     Ok(())
-}
-
-/// Loads a module of the image.
-pub(super) fn load(name: &str, parameters: &str) -> Result<(), String> {
-    let path = PathBuf::from(MODULES).join(format!("{name}.ko"));
-    let file = File::open(&path).map_err(failed("open", &path))?;
-    match sys::load_module(&file, parameters) {
-        Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
-        other => other.map_err(|source| {
-            let with = if parameters.is_empty() { String::new() } else { format!(" with `{parameters}`") };
-            format!("the module {name} does not load{with}: {source}")
-        }),
-    }
 }
 
 /// The kernel's own functions; modules' have their module behind them.

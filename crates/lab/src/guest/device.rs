@@ -6,8 +6,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::boot::failed;
-use super::{FILE_SYSTEM, Find, Place, Plan, Ready};
+use super::near_side::failed;
+use super::{FILE_SYSTEM, Find, MODULES, Place, Plan, Ready};
 use crate::sys::guest as sys;
 
 /// Looks for a device that has not appeared yet; after the last it will not.
@@ -37,6 +37,19 @@ pub(super) fn ready(plan: &Plan) -> Result<Ready, String> {
     sys::mount(&device.to_string_lossy(), &folder, &place.kind, "")
         .map_err(failed(&format!("mount {} on", place.kind), &folder))?;
     Ok(Ready { disk, path: folder.join("file"), folder: Some(folder) })
+}
+
+/// Loads a module of the image.
+pub(super) fn load(name: &str, parameters: &str) -> Result<(), String> {
+    let path = PathBuf::from(MODULES).join(format!("{name}.ko"));
+    let file = File::open(&path).map_err(failed("open", &path))?;
+    match sys::load_module(&file, parameters) {
+        Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
+        other => other.map_err(|source| {
+            let with = if parameters.is_empty() { String::new() } else { format!(" with `{parameters}`") };
+            format!("the module {name} does not load{with}: {source}")
+        }),
+    }
 }
 
 /// The name of the device, once it is there.
@@ -138,10 +151,13 @@ const NORMAL: [&str; 15] = [
 /// The message of a record of the log, if it is of level warning or worse and not [`NORMAL`].
 pub(super) fn complaint(record: &str) -> Option<String> {
     let (head, message) = record.split_once(';')?;
-    let level = head.split(',').next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(6) & 7;
+    let mut words = head.split(',');
+    let level = words.next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(6) & 7;
+    // The end of a message that another processor's cut in two: it has the level of those that name none.
+    let continues = words.nth(2) == Some("c");
     let line = message.lines().next().unwrap_or_default();
     let normal = NORMAL.iter().any(|normal| line.contains(normal));
-    (level <= 4 && !normal).then(|| line.to_owned())
+    (level <= 4 && !normal && !continues).then(|| line.to_owned())
 }
 
 #[cfg(test)]
@@ -156,5 +172,6 @@ mod tests {
         assert_eq!(complaint("4,513,2790002,-;scsi_ram: loading out-of-tree module taints kernel."), None);
         assert_eq!(complaint("4,90,1200,-;mtrr: your CPUs had inconsistent MTRRdefType settings"), None);
         assert_eq!(complaint("continuation without a head"), None);
+        assert_eq!(complaint("4,82,301000,c; #3"), None, "of the count of processors");
     }
 }

@@ -10,8 +10,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use io_uring::IoUring;
 use iostack_model::Direction;
 
-use super::boot::failed;
 use super::device::{REGION_BYTES, fill};
+use super::near_side::failed;
 use super::{Measure, Ready};
 use crate::sys::guest as sys;
 

@@ -9,6 +9,7 @@
 mod boot;
 mod device;
 mod measure;
+mod near_side;
 mod trial;
 
 use std::path::PathBuf;
@@ -16,7 +17,8 @@ use std::path::PathBuf;
 use iostack_model::Direction;
 use serde::{Deserialize, Serialize};
 
-pub use boot::{RunJob, is_here, run, tell};
+pub use boot::{RunJob, is_here, run};
+pub use near_side::tell;
 pub use trial::{Findings, Trial, TrialKind};
 
 /// Where the plan is in the guest.

@@ -1,7 +1,7 @@
 //! Reads that cost only what the library costs.
 
+use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
-use iostack_model::BatchCost;
 
 const BLOCK: usize = 64;
 const BLOCKS: u64 = 1024;

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::Simulated;
     use crate::policy::write;
-    use iostack_model::BatchCost;
+    use iostack_batch::BatchCost;
 
     #[test]
     fn the_worker_ends_with_the_file() {

@@ -280,7 +280,7 @@ impl Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::BatchCost;
+    use iostack_batch::BatchCost;
 
     /// A load in virtual time: callers that come back at once.
     struct Load {

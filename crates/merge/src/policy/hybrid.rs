@@ -1,7 +1,7 @@
 //! When is it worth waiting for one more?
 //!
 //! Hybrid temporal merge. A winner goes at once when nobody else is expected. Else it holds its batch back for those who were just
-//! served, while they come back sooner than what a batch less would save (`iostack_model::Gathering`); c, the cost of a batch,
+//! served, while they come back sooner than what a batch less would save (`iostack_batch::Gathering`); c, the cost of a batch,
 //! is fitted on the way. It never holds back for longer than c, and not at all while batches overlap, where c is hidden.
 //!
 //! How many batches may overlap is learnt as well (`policy/learn.rs`): on a device that serves one command at a time one, as with
@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use iostack_model::{Gathering, Returns};
+use iostack_batch::{Gathering, Returns};
 
 use crate::sys::{Device, Pending, Request};
 

@@ -10,7 +10,7 @@
 //!   overlap shows in how long requests stay: now and then another number is tried beside the present one, in turns, so that a
 //!   change of the load meets both.
 
-use iostack_model::BatchCost;
+use iostack_batch::BatchCost;
 
 /// Usual time of batches by size.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use iostack_model::BatchCost;
+use iostack_batch::BatchCost;
 
 use super::{Carry, of, read};
 use crate::sys::{Device, Finished, Lane, Request};

@@ -10,48 +10,14 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
+use iostack_ring::{ControlBlock, told};
+
 use super::idle::{self, Idle};
 use super::pread::call;
-use super::{Device, Finished, Lane, Op, Pread, Request, generation};
+use super::{Device, Finished, Lane, Op, Pread, Request, Slots, generation};
 
 /// Requests that a context has room for. The system's contexts share `fs.aio-max-nr`, by default 65,536.
-const ENTRIES: usize = 128;
-
-/// `struct iocb` of `linux/aio_abi.h`, little-endian layout.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct ControlBlock {
-    data: u64,
-    key: u32,
-    flags: u32,
-    opcode: u16,
-    priority: i16,
-    file: u32,
-    buffer: u64,
-    length: u64,
-    offset: i64,
-    reserved: u64,
-    block_flags: u32,
-    event_file: u32,
-}
-
-const _: () = assert!(size_of::<ControlBlock>() == 64);
-
-/// `IOCB_CMD_PREAD` and `IOCB_CMD_PWRITE`.
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-
-/// `struct io_event` of `linux/aio_abi.h`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Event {
-    data: u64,
-    block: u64,
-    result: i64,
-    result2: i64,
-}
-
-const _: () = assert!(size_of::<Event>() == 32);
+const ENTRIES: u32 = 128;
 
 /// A file by libaio.
 #[derive(Debug)]
@@ -82,7 +48,7 @@ impl Device for Aio {
         let calls = Pread::new(self.file.clone());
         match take() {
             Ok(context) => {
-                let depth = depth.clamp(1, ENTRIES);
+                let depth = depth.clamp(1, ENTRIES as usize);
                 Ok(Box::new(AioLane { context: Some(context), depth, file: self.file.clone(), calls }))
             }
             Err(_) => calls.lane(depth),
@@ -90,7 +56,7 @@ impl Device for Aio {
     }
 
     fn batch_max(&self) -> usize {
-        ENTRIES
+        ENTRIES as usize
     }
 
     fn name(&self) -> &'static str {
@@ -115,86 +81,56 @@ fn take() -> io::Result<Box<Context>> {
     idle::take(&IDLE).map_or_else(|| Context::new().map(Box::new), Ok)
 }
 
-/// An asynchronous context, which no child inherits.
+/// An asynchronous context, which no child inherits, and the requests in it.
 struct Context {
-    id: usize,
+    kernel: iostack_ring::Context,
     generation: u64,
-    /// By the number that the kernel gives back; filled while a request is queued or in flight.
-    slots: Vec<Option<Request>>,
-    free: Vec<u32>,
+    slots: Slots,
     /// What the kernel has not taken yet.
     queued: Vec<ControlBlock>,
-    events: Vec<Event>,
-    in_flight: usize,
 }
 
 impl Context {
     fn new() -> io::Result<Context> {
-        let mut id = 0_usize;
-        // SAFETY: io_setup writes one word, the context, to the pointer.
-        let status = unsafe { libc::syscall(libc::SYS_io_setup, ENTRIES, &raw mut id) };
-        if status != 0 {
-            return Err(io::Error::last_os_error());
-        }
         Ok(Context {
-            id,
+            kernel: iostack_ring::Context::new(ENTRIES)?,
             generation: generation(),
-            slots: (0..ENTRIES).map(|_| None).collect(),
-            free: (0..ENTRIES as u32).rev().collect(),
-            queued: Vec::with_capacity(ENTRIES),
-            events: vec![Event::default(); ENTRIES],
-            in_flight: 0,
+            slots: Slots::new(ENTRIES),
+            queued: Vec::with_capacity(ENTRIES as usize),
         })
     }
 
     fn push(&mut self, request: Request, file: RawFd) {
-        let slot = self.free.pop().expect("a lane is not pushed to beyond its depth");
-        self.queued.push(ControlBlock {
-            data: u64::from(slot),
-            opcode: if request.op() == Op::Read { READ } else { WRITE },
-            file: file.cast_unsigned(),
-            buffer: request.address() as u64,
-            length: request.length() as u64,
-            offset: request.offset().cast_signed(),
-            ..ControlBlock::default()
-        });
-        self.slots[slot as usize] = Some(request);
+        let (write, address, offset) = (request.op() == Op::Write, request.address(), request.offset());
+        let length = request.length() as u32;
+        let slot = self.slots.put(request);
+        self.queued.push(ControlBlock::new(slot, write, file, address, length, offset));
     }
 
-    fn free(&mut self, slot: u64) -> Request {
-        self.free.push(slot as u32);
-        self.slots[slot as usize].take().expect("a completion has its request")
+    /// Requests that the kernel has.
+    fn in_flight(&self) -> usize {
+        self.slots.held() - self.queued.len()
     }
 
     /// Hands what is queued to the kernel, which may take a part of it; an error is that of the first.
     fn submit(&mut self) -> io::Result<()> {
         let blocks: Vec<*const ControlBlock> = self.queued.iter().map(std::ptr::from_ref).collect();
-        // SAFETY: the control blocks live for the call, which copies them; the memory they name is that of requests that lie in
-        // their slots until their events have come.
-        let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.id, blocks.len(), blocks.as_ptr()) };
-        let taken = usize::try_from(taken).map_err(|_| io::Error::last_os_error())?;
+        // SAFETY: the control blocks live for the call; the memory they name is that of requests that lie in their slots until
+        // their events have come.
+        let taken = told(unsafe { self.kernel.submit(&blocks) })?;
         self.queued.drain(..taken);
-        self.in_flight += taken;
         Ok(())
     }
 
     /// Waits for `least` events; how many came.
     fn reap(&mut self, least: usize, finished: &mut Vec<Finished>) -> usize {
-        let room = self.events.len();
-        let events = self.events.as_mut_ptr();
-        let no_limit = std::ptr::null::<libc::timespec>();
-        // SAFETY: the kernel writes at most `room` events where that many fit.
-        let came = unsafe { libc::syscall(libc::SYS_io_getevents, self.id, least, room, events, no_limit) };
-        let Ok(came) = usize::try_from(came) else {
-            passing(&io::Error::last_os_error());
-            return 0;
-        };
-        for index in 0..came {
-            let Event { data, result, .. } = self.events[index];
-            finished.push(Finished::of_call(self.free(data), result as i32));
+        let before = finished.len();
+        if let Err(errno) = self.kernel.wait(least as u32, None) {
+            passing(&io::Error::from_raw_os_error(errno));
         }
-        self.in_flight -= came;
-        came
+        let Context { kernel, slots, .. } = self;
+        kernel.reap(u32::MAX, |slot, result| finished.push(Finished::of_call(slots.take(slot), result)));
+        finished.len() - before
     }
 }
 
@@ -204,15 +140,6 @@ fn passing(error: &io::Error) {
     if error.kind() != io::ErrorKind::Interrupted {
         eprintln!("iostack-merge: cannot wait for libaio, which has requests in flight: {error}");
         std::process::abort();
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        if self.generation == generation() {
-            // SAFETY: the context came from io_setup; io_destroy waits for what is in flight.
-            unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
-        }
     }
 }
 
@@ -238,7 +165,7 @@ impl AioLane {
                 continue;
             }
             let first = self.context().queued.remove(0);
-            let request = self.context().free(first.data);
+            let request = self.context().slots.take(first.slot());
             let result = match error.raw_os_error() {
                 Some(libc::EAGAIN | libc::ENOMEM) => call(&self.calls, &request),
                 _ => Err(error),
@@ -256,7 +183,7 @@ impl Lane for AioLane {
     }
 
     fn held(&self) -> usize {
-        self.context.as_ref().map_or(0, |context| context.in_flight + context.queued.len())
+        self.context.as_ref().map_or(0, |context| context.slots.held())
     }
 
     fn push(&mut self, request: Request) {
@@ -269,7 +196,7 @@ impl Lane for AioLane {
         let mut came = self.send(finished);
         loop {
             let wanted = least.saturating_sub(came);
-            if self.context().in_flight > 0 {
+            if self.context().in_flight() > 0 {
                 came += self.context().reap(wanted, finished);
             }
             if came >= least {
@@ -287,15 +214,11 @@ impl Drop for AioLane {
             return std::mem::forget(context);
         }
         let mut finished = Vec::new();
-        while context.in_flight > 0 {
-            context.reap(context.in_flight, &mut finished);
+        while context.in_flight() > 0 {
+            context.reap(context.in_flight(), &mut finished);
         }
         context.queued.clear();
-        for slot in 0..ENTRIES as u32 {
-            if context.slots[slot as usize].is_some() {
-                drop(context.free(u64::from(slot)));
-            }
-        }
+        drop(context.slots.take_all());
         idle::give_back(&IDLE, context);
         finished.into_iter().for_each(Finished::deliver);
     }

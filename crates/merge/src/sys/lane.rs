@@ -49,6 +49,43 @@ pub(crate) trait Lane {
     fn enter(&mut self, least: usize, finished: &mut Vec<Finished>);
 }
 
+/// What does all that is queued before it returns, so that nothing is in flight in between.
+pub(crate) trait AtOnce {
+    /// Empties `queued`, and appends all of it to `finished`.
+    fn carry(&mut self, queued: &mut Vec<Request>, finished: &mut Vec<Finished>);
+}
+
+/// The lane of such a one.
+pub(crate) struct AtOnceLane<C> {
+    carrier: C,
+    depth: usize,
+    queued: Vec<Request>,
+}
+
+impl<C: AtOnce> AtOnceLane<C> {
+    pub(crate) fn new(carrier: C, depth: usize) -> AtOnceLane<C> {
+        AtOnceLane { carrier, depth, queued: Vec::new() }
+    }
+}
+
+impl<C: AtOnce> Lane for AtOnceLane<C> {
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn held(&self) -> usize {
+        self.queued.len()
+    }
+
+    fn push(&mut self, request: Request) {
+        self.queued.push(request);
+    }
+
+    fn enter(&mut self, _least: usize, finished: &mut Vec<Finished>) {
+        self.carrier.carry(&mut self.queued, finished);
+    }
+}
+
 /// A request with its result, which its owner does not know yet: [`Finished::deliver`] tells.
 #[derive(Debug)]
 pub(crate) struct Finished {

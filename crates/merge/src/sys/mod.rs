@@ -19,6 +19,7 @@ mod request;
 mod scope;
 mod signals;
 mod simulated;
+mod slots;
 mod tmerge;
 mod uring;
 
@@ -38,3 +39,4 @@ pub(crate) use request::{Loans, Op, Pending, Request, end_or, lend_read, lend_wr
 pub use scope::scope;
 pub(crate) use signals::block_signals;
 pub use simulated::Simulated;
+pub(crate) use slots::Slots;

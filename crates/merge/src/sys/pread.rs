@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 
+use super::lane::{AtOnce, AtOnceLane};
 use super::{Device, Finished, Lane, Op, Request};
 
 /// `pread` and `pwrite`; a batch is one call after another.
@@ -29,7 +30,7 @@ impl Device for Pread {
     }
 
     fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
-        Ok(Box::new(CallLane::new(Pread::new(self.file.clone()), depth)))
+        Ok(Box::new(AtOnceLane::new(Pread::new(self.file.clone()), depth)))
     }
 
     fn batch_max(&self) -> usize {
@@ -73,34 +74,10 @@ fn again(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-pub(crate) struct CallLane {
-    device: Pread,
-    depth: usize,
-    queued: Vec<Request>,
-}
-
-impl CallLane {
-    pub(crate) fn new(device: Pread, depth: usize) -> CallLane {
-        CallLane { device, depth, queued: Vec::new() }
-    }
-}
-
-impl Lane for CallLane {
-    fn depth(&self) -> usize {
-        self.depth
-    }
-
-    fn held(&self) -> usize {
-        self.queued.len()
-    }
-
-    fn push(&mut self, request: Request) {
-        self.queued.push(request);
-    }
-
-    fn enter(&mut self, _least: usize, finished: &mut Vec<Finished>) {
-        for request in self.queued.drain(..) {
-            let result = call(&self.device, &request);
+impl AtOnce for Pread {
+    fn carry(&mut self, queued: &mut Vec<Request>, finished: &mut Vec<Finished>) {
+        for request in queued.drain(..) {
+            let result = call(self, &request);
             finished.push(Finished::new(request, result));
         }
     }

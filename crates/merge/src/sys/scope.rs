@@ -14,7 +14,7 @@ use crate::scope::run;
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {
-/// # let cost = iostack_model::BatchCost { fixed_ns: 100.0, each_ns: 100.0 };
+/// # let cost = iostack_batch::BatchCost { fixed_ns: 100.0, each_ns: 100.0 };
 /// # let file = iostack_merge::Options::default().simulated(&iostack_merge::Simulated::new(1 << 20, cost));
 /// let mut blocks = vec![[0_u8; 4096]; 32];
 /// // SAFETY: a coroutine only reads; no initialiser of a thread-local does.

@@ -4,8 +4,9 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use iostack_model::BatchCost;
+use iostack_batch::BatchCost;
 
+use super::lane::{AtOnce, AtOnceLane};
 use super::pread::perform;
 use super::{Device, Finished, Lane, Request};
 use crate::place::Place;
@@ -104,7 +105,7 @@ impl Device for Simulated {
     }
 
     fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
-        Ok(Box::new(SimulatedLane { device: self.clone(), depth, queued: Vec::new() }))
+        Ok(Box::new(AtOnceLane::new(self.clone(), depth)))
     }
 
     fn batch_max(&self) -> usize {
@@ -124,36 +125,17 @@ impl Device for Simulated {
     }
 }
 
-struct SimulatedLane {
-    device: Simulated,
-    depth: usize,
-    queued: Vec<Request>,
-}
-
-impl Lane for SimulatedLane {
-    fn depth(&self) -> usize {
-        self.depth
-    }
-
-    fn held(&self) -> usize {
-        self.queued.len()
-    }
-
-    fn push(&mut self, request: Request) {
-        self.queued.push(request);
-    }
-
-    fn enter(&mut self, _least: usize, finished: &mut Vec<Finished>) {
-        let limit = self.device.batch_max();
-        while !self.queued.is_empty() {
-            let batch: Vec<Request> = self.queued.drain(..self.queued.len().min(limit)).collect();
-            self.device.serve(batch.len());
+impl AtOnce for Simulated {
+    fn carry(&mut self, queued: &mut Vec<Request>, finished: &mut Vec<Finished>) {
+        let limit = self.batch_max();
+        while !queued.is_empty() {
+            let batch: Vec<Request> = queued.drain(..queued.len().min(limit)).collect();
+            self.serve(batch.len());
             for request in batch {
-                let device = &self.device;
                 let result = perform(
                     &request,
-                    |buffer, offset| device.copy_out(buffer, offset),
-                    |buffer, offset| device.copy_in(buffer, offset),
+                    |buffer, offset| self.copy_out(buffer, offset),
+                    |buffer, offset| self.copy_in(buffer, offset),
                 );
                 finished.push(Finished::new(request, result));
             }

@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::lane::{AtOnce, AtOnceLane};
 use super::{Device, Finished, Lane, Op, Pread, Request};
 
 /// `TMERGE_ENTRIES_MAX`; the module's `batch_max` may allow fewer.
@@ -97,12 +98,8 @@ impl Device for Tmerge {
     }
 
     fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
-        Ok(Box::new(TmergeLane {
-            shared: self.shared.clone(),
-            depth,
-            queued: Vec::new(),
-            entries: Vec::new(),
-        }))
+        let commands = Commands { shared: self.shared.clone(), entries: Vec::new() };
+        Ok(Box::new(AtOnceLane::new(commands, depth)))
     }
 
     fn batch_max(&self) -> usize {
@@ -122,22 +119,19 @@ impl Device for Tmerge {
     }
 }
 
-struct TmergeLane {
+struct Commands {
     shared: Arc<Shared>,
-    depth: usize,
-    queued: Vec<Request>,
     entries: Vec<Entry>,
 }
 
-impl TmergeLane {
+impl Commands {
     /// Runs the first of what is queued as one command, which gets smaller until the module takes it.
-    fn command(&mut self) -> (usize, io::Result<()>) {
+    fn run(&mut self, queued: &[Request]) -> (usize, io::Result<()>) {
         loop {
             let limit = self.shared.batch_max.load(Ordering::Relaxed);
-            let count = self.queued.len().min(limit);
+            let count = queued.len().min(limit);
             self.entries.clear();
-            self.entries
-                .extend(self.queued[..count].iter().map(|request| entry(request, self.shared.capacity)));
+            self.entries.extend(queued[..count].iter().map(|request| entry(request, self.shared.capacity)));
             match run(&self.shared.file, &mut self.entries) {
                 Err(error) if error.raw_os_error() == Some(libc::E2BIG) && count > 1 => {
                     self.shared.batch_max.fetch_min(count / 2, Ordering::Relaxed);
@@ -161,30 +155,18 @@ fn entry(request: &Request, capacity: u64) -> Entry {
     }
 }
 
-impl Lane for TmergeLane {
-    fn depth(&self) -> usize {
-        self.depth
-    }
-
-    fn held(&self) -> usize {
-        self.queued.len()
-    }
-
-    fn push(&mut self, request: Request) {
-        self.queued.push(request);
-    }
-
-    fn enter(&mut self, _least: usize, finished: &mut Vec<Finished>) {
+impl AtOnce for Commands {
+    fn carry(&mut self, queued: &mut Vec<Request>, finished: &mut Vec<Finished>) {
         // Nothing moves for what lies behind the end; the module would call it malformed.
         let capacity = self.shared.capacity;
         let beyond = |request: &mut Request| request.offset() >= capacity || request.length() == 0;
-        finished.extend(self.queued.extract_if(.., beyond).map(|request| {
+        finished.extend(queued.extract_if(.., beyond).map(|request| {
             let full = request.op() == Op::Write && request.length() > 0;
             Finished::of_call(request, if full { -libc::ENOSPC } else { 0 })
         }));
-        while !self.queued.is_empty() {
-            let (count, result) = self.command();
-            for (request, entry) in self.queued.drain(..count).zip(&self.entries) {
+        while !queued.is_empty() {
+            let (count, result) = self.run(queued);
+            for (request, entry) in queued.drain(..count).zip(&self.entries) {
                 let returned = match &result {
                     Ok(()) => entry.result,
                     Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),

@@ -13,17 +13,16 @@
 //! Never more are in flight than the completion ring holds: it cannot overflow.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
-use io_uring::{EnterFlags, IoUring, opcode, squeue, types};
+use iostack_ring::{RingOptions, WRITE, head_word, told};
 
 use super::idle::{self, Idle};
-use super::pread::CallLane;
-use super::{Device, Finished, Lane, Op, Pread, Request, generation};
+use super::lane::AtOnceLane;
+use super::{Device, Finished, Lane, Op, Pread, Request, Slots, generation};
 
 /// Requests that a ring has room for: 8 KiB of the kernel's memory for each thread that sends batches.
 const ENTRIES: u32 = 128;
@@ -57,7 +56,7 @@ impl Device for Uring {
         let depth = depth.clamp(1, ENTRIES as usize);
         match take() {
             Ok(ring) => Ok(Box::new(UringLane::new(ring, depth, self.file.clone()))),
-            Err(_) => Ok(Box::new(CallLane::new(Pread::new(self.file.clone()), depth))),
+            Err(_) => self.calls.lane(depth),
         }
     }
 
@@ -87,74 +86,56 @@ fn take() -> io::Result<Box<Ring>> {
     idle::take(&IDLE).map_or_else(|| Ring::new().map(Box::new), Ok)
 }
 
+/// A ring, and the requests in it.
 struct Ring {
-    uring: IoUring,
+    kernel: iostack_ring::Ring,
     generation: u64,
-    /// By the number that the kernel gives back; filled while a request is queued or in flight.
-    slots: Vec<Option<Request>>,
-    free: Vec<u32>,
-    /// Slots of what the kernel has not taken yet, in the order of the submission ring.
-    queued: VecDeque<u32>,
-    /// Queued and in flight.
-    held: usize,
+    slots: Slots,
+    /// What the kernel has not taken yet.
+    queued: u32,
 }
 
 impl Ring {
+    /// The best ring that this kernel makes.
     fn new() -> io::Result<Ring> {
-        Ok(Ring {
-            uring: build()?,
-            generation: generation(),
-            slots: (0..ENTRIES).map(|_| None).collect(),
-            free: (0..ENTRIES).rev().collect(),
-            queued: VecDeque::with_capacity(ENTRIES as usize),
-            held: 0,
-        })
+        let options = RingOptions {
+            entries: ENTRIES,
+            submit_all: true,
+            keep_from_children: true,
+            ..RingOptions::default()
+        };
+        let kernel = iostack_ring::Ring::new(options)?;
+        Ok(Ring { kernel, generation: generation(), slots: Slots::new(ENTRIES), queued: 0 })
     }
 
     fn push(&mut self, request: Request, file: RawFd) {
-        let slot = self.free.pop().expect("a lane is not pushed to beyond its depth");
-        let entry = entry(&request, file).user_data(u64::from(slot));
+        let head = head_word(file.cast_unsigned(), false, false);
+        let head = if request.op() == Op::Write { head + WRITE } else { head };
+        let (offset, address, length) = (request.offset(), request.address(), request.length() as u32);
+        let slot = self.slots.put(request);
+        let entry = iostack_ring::Request { head, offset, address, length, slot, buffer_index: 0 };
         // SAFETY: the request stays in its slot, and so its memory is the kernel's, until the completion has come or the ring
-        // is closed.
-        let pushed = unsafe { self.uring.submission().push(&entry) };
-        pushed.expect("the ring has an entry for each slot");
-        self.slots[slot as usize] = Some(request);
-        self.queued.push_back(slot);
-        self.held += 1;
+        // is closed; the ring has an entry for each slot.
+        self.queued += unsafe { self.kernel.push_all::<false>(std::iter::once(entry)) };
     }
 
     /// Requests that the kernel has.
-    fn in_flight(&self) -> usize {
-        self.held - self.queued.len()
+    fn in_flight(&self) -> u32 {
+        self.slots.held() as u32 - self.queued
     }
 
     /// One call: sends `send` of what is queued, waits for `least` completions.
-    fn enter(&mut self, send: usize, least: usize) -> io::Result<()> {
-        // SAFETY: every entry in the ring names memory of a request that lies in its slot.
-        let taken = unsafe {
-            self.uring.submitter().enter::<libc::sigset_t>(
-                send as u32,
-                least as u32,
-                EnterFlags::GETEVENTS.bits(),
-                None,
-            )
-        }?;
-        self.queued.drain(..taken);
+    fn enter(&mut self, send: u32, least: u32) -> io::Result<()> {
+        self.queued -= told(self.kernel.enter_and_collect(send, least))? as u32;
         Ok(())
     }
 
     /// What has completed; how many.
     fn reap(&mut self, finished: &mut Vec<Finished>) -> usize {
         let before = finished.len();
-        for completion in self.uring.completion() {
-            let slot = completion.user_data() as u32;
-            let request = self.slots[slot as usize].take().expect("a completion has its request");
-            self.free.push(slot);
-            finished.push(Finished::of_call(request, completion.result()));
-        }
-        let count = finished.len() - before;
-        self.held -= count;
-        count
+        let Ring { kernel, slots, .. } = self;
+        kernel.reap(u32::MAX, |slot, result| finished.push(Finished::of_call(slots.take(slot), result)));
+        finished.len() - before
     }
 
     /// Waits for one of what the kernel has, or a moment, and sends nothing; how many came.
@@ -170,7 +151,7 @@ impl Ring {
     /// Closes the ring; what the kernel has not taken.
     fn close(mut self: Box<Self>) -> Vec<Request> {
         assert_eq!(self.in_flight(), 0, "the ring was drained");
-        let unsent = self.slots.iter_mut().filter_map(Option::take).collect();
+        let unsent = self.slots.take_all();
         drop(self);
         unsent
     }
@@ -201,47 +182,17 @@ fn transient(error: &io::Error) {
     }
 }
 
-fn entry(request: &Request, file: RawFd) -> squeue::Entry {
-    let (file, address, length) = (types::Fd(file), request.address(), request.length() as u32);
-    match request.op() {
-        Op::Read => opcode::Read::new(file, address, length).offset(request.offset()).build(),
-        Op::Write => opcode::Write::new(file, address, length).offset(request.offset()).build(),
-    }
-}
-
-/// The best ring that this kernel makes.
-fn build() -> io::Result<IoUring> {
-    let best = IoUring::builder()
-        .setup_single_issuer()
-        .setup_defer_taskrun()
-        .setup_coop_taskrun()
-        .setup_submit_all()
-        .dontfork()
-        .build(ENTRIES);
-    match best {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
-        result => return result,
-    }
-    // 5.19, and older.
-    match IoUring::builder().setup_coop_taskrun().setup_submit_all().dontfork().build(ENTRIES) {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            IoUring::builder().dontfork().build(ENTRIES)
-        }
-        result => result,
-    }
-}
-
 struct UringLane {
     /// None after the kernel has refused requests: plain calls from then on.
     ring: Option<Box<Ring>>,
-    calls: CallLane,
+    calls: AtOnceLane<Pread>,
     depth: usize,
     file: Arc<File>,
 }
 
 impl UringLane {
     fn new(ring: Box<Ring>, depth: usize, file: Arc<File>) -> UringLane {
-        let calls = CallLane::new(Pread::new(file.clone()), depth);
+        let calls = AtOnceLane::new(Pread::new(file.clone()), depth);
         UringLane { ring: Some(ring), calls, depth, file }
     }
 
@@ -264,7 +215,7 @@ impl Lane for UringLane {
     }
 
     fn held(&self) -> usize {
-        self.ring.as_ref().map_or(0, |ring| ring.held) + self.calls.held()
+        self.ring.as_ref().map_or(0, |ring| ring.slots.held()) + self.calls.held()
     }
 
     fn push(&mut self, request: Request) {
@@ -276,22 +227,22 @@ impl Lane for UringLane {
 
     fn enter(&mut self, least: usize, finished: &mut Vec<Finished>) {
         let Some(ring) = &mut self.ring else { return self.calls.enter(least, finished) };
-        let least = least.min(ring.held);
+        let least = least.min(ring.slots.held());
         let mut came = 0;
         let mut refusals = 0;
         loop {
-            let result = ring.enter(ring.queued.len(), least.saturating_sub(came));
+            let result = ring.enter(ring.queued, least.saturating_sub(came) as u32);
             came += ring.reap(finished);
             match result {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Memory may come back when something is through, or after a moment.
-                Err(error) if ring.queued.is_empty() => transient(&error),
+                Err(error) if ring.queued == 0 => transient(&error),
                 Err(_) if refusals < REFUSALS_MAX => {
                     refusals += 1;
                     came += ring.wait_for_one(finished);
                 }
                 Err(_) => return self.give_up(finished),
-                Ok(()) if ring.queued.is_empty() && came >= least => return,
+                Ok(()) if ring.queued == 0 && came >= least => return,
                 Ok(()) => {}
             }
         }
@@ -310,7 +261,7 @@ impl Drop for UringLane {
         }
         let mut finished = Vec::new();
         ring.drain(&mut finished);
-        if ring.queued.is_empty() {
+        if ring.queued == 0 {
             idle::give_back(&IDLE, ring);
         } else {
             drop(ring.close());

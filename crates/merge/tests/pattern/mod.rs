@@ -50,26 +50,9 @@ pub(crate) fn is_right(buffer: &[u8], offset: u64, seed: u64) -> bool {
     parts.into_iter().all(|(index, part)| *part == block(offset + (index * BLOCK) as u64, seed)[..part.len()])
 }
 
-/// A folder of one test on a real file system, gone at its end.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new(test: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the target folder can be written");
-        Folder(path)
-    }
-
-    /// A new file of some bytes.
-    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).expect("the target folder can be written");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _best_effort = std::fs::remove_dir_all(&self.0);
-    }
+/// A new file of some bytes.
+pub(crate) fn new_file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).expect("the folder can be written");
+    path
 }

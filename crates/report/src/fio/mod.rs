@@ -3,13 +3,14 @@
 //! fio-plot, CBT, kubestr, YABS and `fio_jsonplus_clat2csv` parse fio's output, so ours has the same keys, types and
 //! units: the forms of fio 3.33, whose own output the tests compare with key by key.
 //!
+//!   normal the report for people
 //!   json   the report, and with `plus` the whole histogram
 //!   terse  one line of fields for each job, version 3
 //!   logs   one line for each I/O or each span
 //!
 //! What an outcome does not hold is not made up: our latency includes the submission, so `clat_ns` equals `lat_ns`;
 //! the depth levels show the mean depth only; the device's `read_ticks`, `write_ticks` and `in_queue` are 0.
-//! Start reading at `report`.
+//! Start reading at `report`, then `normal`.
 
 #![expect(
     clippy::format_push_string,
@@ -17,6 +18,7 @@
 )]
 
 mod logs;
+mod normal;
 mod report;
 mod shares;
 mod spread;
@@ -24,11 +26,12 @@ mod terse;
 mod value;
 
 pub use logs::{log_names, logs};
+pub use normal::normal;
 pub use report::json;
 pub use terse::terse;
 
 /// fio's version whose forms these are, and ours; it parses like one of fio's development versions.
-fn version(iostack: &str) -> String {
+pub fn version(iostack: &str) -> String {
     format!("fio-3.33-iostack-{iostack}")
 }
 

@@ -28,9 +28,9 @@ pub(super) fn groups(file: &OutcomeFile) -> impl Iterator<Item = u64> {
     })
 }
 
-/// What the global sections of a fio file said, where there were any.
+/// What the global sections said that held last, where there were any: as fio, those of the last of several files.
 fn global_options(file: &OutcomeFile) -> Option<(String, Value)> {
-    let typed = typed(file.outcomes.iter().flat_map(|outcome| &outcome.job.options_global));
+    let typed = typed(file.outcomes.last().iter().flat_map(|outcome| &outcome.job.options_global));
     let all = typed.into_iter().map(|(name, value)| (name, Value::Text(value))).collect::<Vec<_>>();
     (!all.is_empty()).then(|| ("global options".to_owned(), Value::Object(all)))
 }
@@ -156,7 +156,15 @@ fn job(part: &Part) -> Value {
     let latencies =
         names.into_iter().zip(latencies).map(|(name, shares)| (name.to_owned(), of_shares(shares)));
     let end = job_fields_last().map(|(key, value)| (key.to_owned(), value(part)));
-    Value::object(&job_fields(), part).with(latencies).with(end)
+    // Ours, behind all of fio's: readers pass over keys that they do not know.
+    let doubts: Vec<Value> = caveats(part.outcome).map(Value::Text).collect();
+    let doubts = (!doubts.is_empty()).then(|| ("caveats".to_owned(), Value::List(doubts)));
+    Value::object(&job_fields(), part).with(latencies).with(end).with(doubts)
+}
+
+/// Why not to believe it.
+pub(super) fn caveats(outcome: &Outcome) -> impl Iterator<Item = String> {
+    outcome.caveats.iter().map(iostack_doubt::says)
 }
 
 fn side(part: &Part, direction: Direction) -> Value {
@@ -350,13 +358,13 @@ pub(super) fn disks(outcomes: &[Outcome]) -> Vec<Disk> {
     disks
 }
 
-fn ended_unix_ms(file: &OutcomeFile) -> u64 {
+pub(super) fn ended_unix_ms(file: &OutcomeFile) -> u64 {
     let ends = file.outcomes.iter().map(|outcome| outcome.started_unix_ms + millis(outcome.elapsed));
     ends.max().unwrap_or(file.started_unix_ms)
 }
 
 /// `Thu Jan  1 00:00:00 1970`: C's `ctime`, in UTC so that a report does not depend on where it is made.
-fn calendar(unix: u64) -> String {
+pub(super) fn calendar(unix: u64) -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];

@@ -47,7 +47,7 @@ fn shown(test: &str, page: &str) -> Option<String> {
 
 /// A page with everything that has a script.
 fn page() -> String {
-    super::check(&fixture::check())
+    crate::check(&fixture::check()).html()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// HTML text or a quoted attribute. Control and direction-changing characters, which could hide or reorder what is
 /// read, become visible replacement characters.
-pub(super) fn text(raw: &str) -> String {
+pub(crate) fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for character in raw.chars() {
         match character {
@@ -44,12 +44,12 @@ pub(crate) fn json(raw: &str) -> String {
 }
 
 /// A JSON number with five significant digits; `null` when it is none.
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     rounded(value, 4)
 }
 
 /// The same with nine digits, for values that differ late: 99.999 and 99.9991 percent.
-pub(super) fn precise(value: f64) -> String {
+pub(crate) fn precise(value: f64) -> String {
     rounded(value, 8)
 }
 

@@ -3,7 +3,8 @@
 //! Turns outcomes into plots: anything over a step's axis, latency over throughput, percentiles, histogram, time.
 //! A latency is a percentile with its interval from order statistics, a rate is the outcome's own interval.
 
-use iostack_model::{Bins, Interval, Outcome, Point};
+use iostack_answers::Point;
+use iostack_model::{Bins, Interval, Outcome};
 use iostack_stats::quantile_interval;
 
 use super::numbers::Quantity;
@@ -11,24 +12,24 @@ use super::plot::{Axis, Look, Plot, Series, Spot, slots};
 use super::scale::Scale;
 
 /// What the bands mean where rates are shown.
-pub(super) const RATE_BAND: &str = "band: 95 % interval of the mean";
+pub(crate) const RATE_BAND: &str = "band: 95 % interval of the mean";
 /// What the bands mean where percentiles are shown.
-pub(super) const RANK_BAND: &str = "band: 95 % interval from order statistics";
+pub(crate) const RANK_BAND: &str = "band: 95 % interval from order statistics";
 
 /// The points of one curve.
-pub(super) struct Curve<'a> {
-    pub(super) name: &'a str,
-    pub(super) slot: usize,
-    pub(super) points: Vec<&'a Point>,
+pub(crate) struct Curve<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) slot: usize,
+    pub(crate) points: Vec<&'a Point>,
 }
 
 /// The points by series, each series in order of x.
-pub(super) fn curves(points: &[Point]) -> Vec<Curve<'_>> {
+pub(crate) fn curves(points: &[Point]) -> Vec<Curve<'_>> {
     let mut curves: Vec<Curve<'_>> = Vec::new();
     for point in points {
-        match curves.iter_mut().find(|curve| curve.name == point.series) {
+        match curves.iter_mut().find(|curve| curve.name == point.series.name()) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { name: &point.series, slot: 0, points: vec![point] }),
+            None => curves.push(Curve { name: point.series.name(), slot: 0, points: vec![point] }),
         }
     }
     let names: Vec<&str> = curves.iter().map(|curve| curve.name).collect();
@@ -40,12 +41,12 @@ pub(super) fn curves(points: &[Point]) -> Vec<Curve<'_>> {
 }
 
 /// I/Os per second.
-pub(super) fn iops(outcome: &Outcome) -> Interval {
+pub(crate) fn iops(outcome: &Outcome) -> Interval {
     if outcome.iops == Interval::default() { Interval::exact(outcome.rate()) } else { outcome.iops }
 }
 
 /// Bytes per second: the interval of the I/O rate, times the mean size.
-pub(super) fn bandwidth(outcome: &Outcome) -> Interval {
+pub(crate) fn bandwidth(outcome: &Outcome) -> Interval {
     let rate = iops(outcome);
     let size = outcome.bytes().0 as f64 / outcome.ios() as f64;
     if !size.is_finite() {
@@ -55,7 +56,7 @@ pub(super) fn bandwidth(outcome: &Outcome) -> Interval {
 }
 
 /// A percentile with its interval where the samples allow one; not a number when nothing was measured.
-pub(super) fn quantile(bins: &Bins, fraction: f64) -> Interval {
+pub(crate) fn quantile(bins: &Bins, fraction: f64) -> Interval {
     let alone = || Interval::exact(bins.quantile_ns(fraction).map_or(f64::NAN, |ns| ns as f64));
     quantile_interval(bins, fraction).unwrap_or_else(alone)
 }
@@ -91,20 +92,11 @@ fn ring_the_few(series: &mut [Series]) {
 
 fn plot(heading: &str, x: Axis, y: Axis, mut series: Vec<Series>) -> Plot {
     ring_the_few(&mut series);
-    Plot {
-        heading: heading.to_owned(),
-        x,
-        y,
-        series,
-        marks: Vec::new(),
-        caption: String::new(),
-        label_spots: false,
-        wide: false,
-    }
+    Plot { heading: heading.to_owned(), x, y, series, marks: Vec::new(), label_spots: false, wide: false }
 }
 
 /// A figure of each outcome over the step's axis.
-pub(super) fn over(
+pub(crate) fn over(
     curves: &[Curve<'_>],
     x: &Axis,
     y: Axis,
@@ -145,19 +137,19 @@ fn latency_pairs(curves: &[Curve<'_>], x: impl Fn(&Point) -> f64) -> Vec<Series>
 }
 
 /// Median and 99th percentile over the step's axis.
-pub(super) fn latency_over(curves: &[Curve<'_>], x: &Axis, heading: &str) -> Plot {
+pub(crate) fn latency_over(curves: &[Curve<'_>], x: &Axis, heading: &str) -> Plot {
     plot(heading, x.clone(), latency_axis(), latency_pairs(curves, |point| point.x))
 }
 
 /// Latency against throughput as depth grows: the price of each further I/O in flight.
-pub(super) fn latency_over_throughput(curves: &[Curve<'_>], heading: &str) -> Plot {
+pub(crate) fn latency_over_throughput(curves: &[Curve<'_>], heading: &str) -> Plot {
     let x = Axis::new("throughput (I/Os per second)", Quantity::Count, Scale::Linear);
     let series = latency_pairs(curves, |point| iops(&point.outcome).mean);
     Plot { label_spots: true, ..plot(heading, x, latency_axis(), series) }
 }
 
 /// Latency in decades.
-pub(super) fn latency_axis() -> Axis {
+pub(crate) fn latency_axis() -> Axis {
     Axis::new("latency (time per I/O)", Quantity::Nanos, Scale::Log10)
 }
 
@@ -171,7 +163,7 @@ fn of_bins(each: &[(&str, &Bins)], look: Look, spots: fn(&Bins) -> Vec<Spot>) ->
 }
 
 /// Latency over percentiles, as far as ten samples lie beyond.
-pub(super) fn percentiles(each: &[(&str, &Bins)], heading: &str) -> Plot {
+pub(crate) fn percentiles(each: &[(&str, &Bins)], heading: &str) -> Plot {
     let series = of_bins(each, Look::Plain, percentile_spots);
     let x = Axis::new("percentile of I/Os (%)", Quantity::Percentile, Scale::Nines);
     plot(heading, x, latency_axis(), series)
@@ -197,7 +189,7 @@ fn percentile_spots(bins: &Bins) -> Vec<Spot> {
 }
 
 /// Share of the I/Os by latency, eight buckets to the octave.
-pub(super) fn histogram(each: &[(&str, &Bins)], heading: &str) -> Plot {
+pub(crate) fn histogram(each: &[(&str, &Bins)], heading: &str) -> Plot {
     let series = of_bins(each, Look::Area, histogram_spots);
     let x = Axis::new("latency (time per I/O)", Quantity::Nanos, Scale::Log10);
     let y = Axis::new("share of I/Os in 1/8 octave (%)", Quantity::Percent, Scale::Linear);

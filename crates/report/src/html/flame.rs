@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 
 use iostack_model::{Layers, StackRow};
 
+use super::colours::Colours;
 use super::escape;
-use super::layers::{Colours, measured};
 use super::numbers::grouped;
-use super::sheet::Sheet;
-use super::stages::percent;
+use crate::document::Block;
+use crate::text::format::percent;
 
 /// Height of a row.
 const ROW: usize = 18;
@@ -73,13 +73,14 @@ fn least(root: &Call) -> u64 {
     least
 }
 
-/// The picture, or nothing without stacks.
-pub(super) fn figure(layers: &Layers, colours: &Colours<'_>, sheet: &Sheet) -> String {
+/// The picture and what was folded; nothing without stacks.
+pub(crate) fn figure(layers: &Layers, colours: &Colours<'_>, measured: &str) -> Option<Block> {
     let root = tree(&layers.stacks);
     if root.samples == 0 {
-        return String::new();
+        return None;
     }
     let least = least(&root);
+    let counted = format!("{measured}; calls of fewer than {} samples are folded", grouped(least));
     let mut drawing = Drawing { out: String::new(), least, whole: root.samples as f64, colours };
     drawing.calls(&root, 0.0, 0);
     let legend: String = colours
@@ -90,18 +91,17 @@ pub(super) fn figure(layers: &Layers, colours: &Colours<'_>, sheet: &Sheet) -> S
         })
         .chain(["<span class=\"swatch s6\">other</span>".to_owned()])
         .collect();
-    let caption = format!("{}; calls of fewer than {} samples are folded", measured(layers), grouped(least));
-    format!(
-        "<figure class=\"wide flame\"><button type=\"button\" class=\"tool back\" hidden=\"hidden\">Show all</button>\
+    let drawn = format!(
+        "<button type=\"button\" class=\"tool back\" hidden=\"hidden\">Show all</button>\
          <h4>Calls, from the entry of the kernel down: wide is costly</h4><div class=\"swatches\">{legend}</div>\
          <p class=\"took\">A rectangle is a function, below the one that called it; its width is its share of the \
          samples, its colour its layer. Point at one to read it, click it to enlarge it.</p>\
          <svg class=\"calls\" width=\"100%\" height=\"{height}\" role=\"img\" aria-label=\"stacks\">{drawn}</svg>\
-         <p class=\"said\"></p><figcaption>{caption}</figcaption></figure>",
+         <p class=\"said\"></p>",
         height = root.depth(least) * ROW,
         drawn = drawing.out,
-        caption = sheet.note(&caption),
-    )
+    );
+    Some(Block::Figure("flame", drawn, counted))
 }
 
 struct Drawing<'a> {
@@ -140,7 +140,7 @@ impl Drawing<'_> {
         };
         write!(
             self.out,
-            "<svg class=\"s{}\" x=\"{:.3}%\" y=\"{}\" width=\"{:.3}%\" height=\"{ROW}\"><title>{}{of}: {}, {} samples\
+            "<svg class=\"s{}\" x=\"{:.3}%\" y=\"{}\" width=\"{:.3}%\" height=\"{ROW}\"><title>{}{of}: {} %, {} samples\
              </title><rect width=\"100%\" height=\"{}\"/>{label}</svg>",
             self.colours.slot(layer),
             at / self.whole * 100.0,
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_callers_width_is_that_of_its_calls_and_its_own() {
         let (svg, _) = drawn(&[stack(&["a", "b"], 30), stack(&["a", "c"], 50), stack(&["a"], 20)]);
-        assert!(svg.contains("<title>a (block): 100.0\u{202f}%, 100 samples"), "{svg}");
+        assert!(svg.contains("<title>a (block): 100.0 %, 100 samples"), "{svg}");
         // The largest stands first.
         assert!(
             svg.contains("x=\"0.000%\" y=\"18\" width=\"50.000%\"")

@@ -6,22 +6,11 @@ use iostack_model::{BlockDevice, FileSystem, Machine, Queue, Storage, TargetName
 
 use super::escape;
 use super::numbers::Quantity;
-use super::table::pairs;
 
-/// Machine and storage chain side by side.
-pub(super) fn section(machine: &Machine, storage: &Storage, target: &TargetName) -> String {
-    format!(
-        "<div class=\"two\"><div><h3>Machine</h3>{}</div><div><h3>The way of an I/O</h3>{}</div></div>",
-        machine_list(machine),
-        chain(storage, target)
-    )
-}
-
-/// The machine alone.
-pub(super) fn machine_list(machine: &Machine) -> String {
+/// The machine: names and values, those that say nothing left out.
+pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     let (cpu, kernel, around) = (&machine.cpu, &machine.kernel, &machine.virtualisation);
-    let or_none =
-        |text: &Option<String>, none: &str| text.as_ref().map_or(none.to_owned(), |text| escape::text(text));
+    let or_none = |text: &Option<String>, none: &str| text.clone().unwrap_or_else(|| none.to_owned());
     let rings = match kernel.io_uring_disabled {
         Some(0) | None => "open to all",
         Some(1) => "privileged only",
@@ -37,8 +26,8 @@ pub(super) fn machine_list(machine: &Machine) -> String {
             )
         }
     };
-    let list = pairs(&[
-        ("Processor", escape::text(&cpu.model)),
+    let all = vec![
+        ("Processor", cpu.model.clone()),
         (
             "CPUs",
             format!(
@@ -53,28 +42,19 @@ pub(super) fn machine_list(machine: &Machine) -> String {
         ("Governor", or_none(&cpu.governor, "not visible")),
         ("Counter", clock),
         ("Memory", format!("{} of {} available", machine.memory.available, machine.memory.total)),
-        ("Kernel", escape::text(&format!("{} {}", kernel.release, kernel.version))),
-        ("Distribution", escape::text(&kernel.distribution)),
-        ("Clock source", escape::text(&kernel.clock_source)),
+        ("Kernel", format!("{} {}", kernel.release, kernel.version)),
+        ("Distribution", kernel.distribution.clone()),
+        ("Clock source", kernel.clock_source.clone()),
         ("io_uring", rings.to_owned()),
         ("Hypervisor", or_none(&around.hypervisor, "none: bare metal")),
         ("Container", or_none(&around.container, "none seen")),
         ("I/O limit", or_none(&around.io_limit, "none")),
-    ]);
-    format!("{list}{}", mitigations(&kernel.mitigations))
+    ];
+    all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
-fn mitigations(all: &[(String, String)]) -> String {
-    if all.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<(String, String)> =
-        all.iter().map(|(name, state)| (escape::text(name), escape::text(state))).collect();
-    let rows: Vec<(&str, String)> = rows.iter().map(|(name, state)| (name.as_str(), state.clone())).collect();
-    format!("<details><summary>CPU mitigations ({})</summary>{}</details>", all.len(), pairs(&rows))
-}
-
-fn chain(storage: &Storage, target: &TargetName) -> String {
+/// The way of an I/O from the target down, as boxes.
+pub(crate) fn chain(storage: &Storage, target: &TargetName) -> String {
     let mut boxes = vec![boxed("target", &target.to_string(), &[])];
     if let Some(system) = &storage.file_system {
         boxes.push(file_system(system));
@@ -129,7 +109,7 @@ fn device(device: &BlockDevice) -> String {
         ("blocks", format!("{} logical, {} physical", device.logical_block, device.physical_block)),
     ];
     // A partition shares the queue of its disk, which is the next box.
-    if device.role != "partition" {
+    if !device.is_partition() {
         settings.push(("medium", if device.rotational { "rotational" } else { "not rotational" }.to_owned()));
         settings.push(("write cache", device.write_cache.clone()));
         settings.push(("discard", discard));

@@ -3,13 +3,16 @@
 //! Three significant digits with a unit that keeps them short: `212 k`, `21.3 µs`, `1.25 GB/s`, `4 KiB`. `plot.js`
 //! formats in the same way, so that a zoomed axis looks like the printed one.
 
+use crate::text::format;
+
 /// What stands where there is no number.
-pub(super) const NOTHING: &str = "–";
+pub(crate) const NOTHING: &str = "–";
 
 /// What an axis or a column counts; decides the unit shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Quantity {
     /// A bare count, or a rate of I/Os: `97`, `212 k`.
+    #[default]
     Count,
     /// Nanoseconds: `780 ns`, `21.3 µs`.
     Nanos,
@@ -27,7 +30,7 @@ pub(super) enum Quantity {
 
 impl Quantity {
     /// The word by which `plot.js` knows it.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Quantity::Count => "count",
             Quantity::Nanos => "nanos",
@@ -39,8 +42,22 @@ impl Quantity {
         }
     }
 
-    /// The value with its unit.
-    pub(super) fn show(self, value: f64) -> String {
+    /// The value with its unit as screens and tables write it: four digits of a rate.
+    pub(crate) fn say(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "-".to_owned();
+        }
+        match self {
+            Quantity::Count => format::rate(value),
+            Quantity::Nanos => format::time(value),
+            Quantity::Bandwidth => format::megabytes(value) + " MB/s",
+            Quantity::Bytes => iostack_model::Bytes(value as u64).to_string(),
+            Quantity::Seconds | Quantity::Percent | Quantity::Percentile => self.show(value),
+        }
+    }
+
+    /// The value with its unit as axes write it, where room is short.
+    pub(crate) fn show(self, value: f64) -> String {
         if !value.is_finite() {
             return NOTHING.to_owned();
         }
@@ -70,7 +87,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 }
 
 /// Three significant digits without trailing zeroes: `4`, `12.5`, `127`, `0.0021`.
-pub(super) fn significant(value: f64) -> String {
+pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
         return NOTHING.to_owned();
     }
@@ -84,7 +101,7 @@ pub(super) fn significant(value: f64) -> String {
 }
 
 /// An exact count with thin spaces between groups of three: `1 234 567`.
-pub(super) fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3 * 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -97,7 +114,7 @@ pub(super) fn grouped(count: u64) -> String {
 }
 
 /// `2026-03-01 14:05:09 UTC` of milliseconds since 1970.
-pub(super) fn date(unix_ms: u64) -> String {
+pub(crate) fn date(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
     let (year, month, day) = civil(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);

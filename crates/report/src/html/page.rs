@@ -5,7 +5,6 @@
 
 use super::digest::source_hash;
 use super::escape;
-use super::sheet::Sheet;
 
 const STYLE: &str = concat!(
     include_str!("style.css"),
@@ -16,25 +15,31 @@ const STYLE: &str = concat!(
 const SCRIPT: &str = concat!(include_str!("plot.js"), include_str!("flame.js"));
 
 /// A section of the page: where it is found, what it is called, what it holds (HTML).
-pub(super) struct Section {
+pub(crate) struct Section {
     /// Anchor; letters and dashes.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Entry in the navigation; empty for a section that needs none.
-    pub(super) short: String,
+    pub(crate) short: String,
     /// Heading; plain text, empty for none.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// HTML.
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Section {
-    pub(super) fn new(id: &str, short: &str, title: &str, body: String) -> Section {
+    pub(crate) fn new(id: &str, short: &str, title: &str, body: String) -> Section {
         Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), body }
     }
 }
 
 /// The finished document. `header` is HTML, `raw` is JSON.
-pub(super) fn document(title: &str, header: &str, sections: &[Section], sheet: &Sheet, raw: &str) -> String {
+pub(crate) fn document(
+    title: &str,
+    header: &str,
+    sections: &[Section],
+    plots: &[String],
+    raw: &str,
+) -> String {
     let navigation: String = sections
         .iter()
         .filter(|section| !section.short.is_empty())
@@ -55,7 +60,7 @@ pub(super) fn document(title: &str, header: &str, sections: &[Section], sheet: &
         title = escape::text(title),
         style_hash = source_hash(STYLE),
         script_hash = source_hash(SCRIPT),
-        plots = sheet.plots.join(",\n"),
+        plots = plots.join(",\n"),
     )
 }
 

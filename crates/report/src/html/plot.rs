@@ -6,51 +6,50 @@
 //! A series is told apart by colour *and* marker, a percentile of the same series by its dash; so a plot can be read
 //! in grey. The band is the 95 % interval. Start reading at [`Plot`].
 
-use super::escape;
+use iostack_answers::{ReproLine, ReproPlot};
+
 use super::numbers::Quantity;
 use super::scale::Scale;
-use super::svg;
 
 /// A figure with axes.
-pub(super) struct Plot {
+#[derive(Default)]
+pub(crate) struct Plot {
     /// What it shows, as a sentence where there is something to say.
-    pub(super) heading: String,
+    pub(crate) heading: String,
     /// Horizontal axis.
-    pub(super) x: Axis,
+    pub(crate) x: Axis,
     /// Vertical axis.
-    pub(super) y: Axis,
+    pub(crate) y: Axis,
     /// The curves.
-    pub(super) series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
     /// Vertical lines: knees, change points.
-    pub(super) marks: Vec<Mark>,
-    /// Count, interval, clock, machine; HTML.
-    pub(super) caption: String,
+    pub(crate) marks: Vec<Mark>,
     /// Write each spot's label beside it (latency over throughput: the depth).
-    pub(super) label_spots: bool,
+    pub(crate) label_spots: bool,
     /// Takes the whole width of the page.
-    pub(super) wide: bool,
+    pub(crate) wide: bool,
 }
 
 /// One axis.
-#[derive(Clone)]
-pub(super) struct Axis {
+#[derive(Clone, Default)]
+pub(crate) struct Axis {
     /// What it counts, with the unit where the ticks do not carry it.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// How ticks and tooltips are written.
-    pub(super) quantity: Quantity,
+    pub(crate) quantity: Quantity,
     /// How it is divided at first.
-    pub(super) scale: Scale,
+    pub(crate) scale: Scale,
 }
 
 impl Axis {
-    pub(super) fn new(label: impl Into<String>, quantity: Quantity, scale: Scale) -> Axis {
+    pub(crate) fn new(label: impl Into<String>, quantity: Quantity, scale: Scale) -> Axis {
         Axis { label: label.into(), quantity, scale }
     }
 }
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(crate) enum Look {
     /// Line, markers, band.
     Line,
     /// Dashed line with hollow markers: a higher percentile of the series of the same colour.
@@ -66,7 +65,7 @@ pub(super) enum Look {
 }
 
 impl Look {
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Look::Line => "line",
             Look::Dashed => "dashed",
@@ -77,71 +76,71 @@ impl Look {
         }
     }
 
-    pub(super) const fn has_markers(self) -> bool {
+    pub(crate) const fn has_markers(self) -> bool {
         matches!(self, Look::Line | Look::Dashed)
     }
 }
 
 /// One curve.
-pub(super) struct Series {
+pub(crate) struct Series {
     /// Name in the legend.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Colour and marker, 0..8.
-    pub(super) slot: usize,
+    pub(crate) slot: usize,
     /// How it is drawn.
-    pub(super) look: Look,
+    pub(crate) look: Look,
     /// Its points, in order of x.
-    pub(super) spots: Vec<Spot>,
+    pub(crate) spots: Vec<Spot>,
 }
 
 /// One point of a curve.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spot {
+pub(crate) struct Spot {
     /// Horizontal value.
-    pub(super) x: f64,
+    pub(crate) x: f64,
     /// Vertical value.
-    pub(super) y: f64,
+    pub(crate) y: f64,
     /// Lower end of the 95 % interval; equal to `y` without one.
-    pub(super) low: f64,
+    pub(crate) low: f64,
     /// Upper end.
-    pub(super) high: f64,
+    pub(crate) high: f64,
     /// I/Os it rests on; 0 when that is said elsewhere.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// What the tooltip calls it; empty for the x value.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Some caveat concerns it.
-    pub(super) doubtful: bool,
+    pub(crate) doubtful: bool,
 }
 
 impl Spot {
     /// A point without interval.
-    pub(super) fn at(x: f64, y: f64) -> Spot {
+    pub(crate) fn at(x: f64, y: f64) -> Spot {
         Spot { x, y, low: y, high: y, ..Spot::default() }
     }
 
     /// True when there is an interval to draw.
-    pub(super) fn has_interval(&self) -> bool {
+    pub(crate) fn has_interval(&self) -> bool {
         self.low.is_finite() && self.high.is_finite() && self.low < self.high
     }
 }
 
 /// A vertical line with a word.
-pub(super) struct Mark {
+pub(crate) struct Mark {
     /// Where.
-    pub(super) x: f64,
+    pub(crate) x: f64,
     /// What happened there.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// Colour of the series it belongs to.
-    pub(super) slot: Option<usize>,
+    pub(crate) slot: Option<usize>,
     /// The word stands at the left: a curve that rises to its knee leaves the room there, one that falls does not.
-    pub(super) leftward: bool,
+    pub(crate) leftward: bool,
 }
 
 /// Number of colours and markers.
-pub(super) const SLOTS: usize = 8;
+pub(crate) const SLOTS: usize = 8;
 
 /// Gives each name its colour: reads, writes and mixes have the same on every figure, others what is left.
-pub(super) fn slots(names: &[&str]) -> Vec<usize> {
+pub(crate) fn slots(names: &[&str]) -> Vec<usize> {
     let mut taken = [false; SLOTS];
     let mut given = vec![None; names.len()];
     let preferred = |name: &str| {
@@ -171,106 +170,26 @@ pub(super) fn slots(names: &[&str]) -> Vec<usize> {
 
 impl Plot {
     /// True when some point has a place on both axes; else there is nothing to draw.
-    pub(super) fn has_points(&self) -> bool {
+    pub(crate) fn has_points(&self) -> bool {
         self.series
             .iter()
             .flat_map(|series| &series.spots)
             .any(|spot| self.x.scale.position(spot.x).is_some() && spot.y.is_finite())
     }
 
-    /// The whole figure as HTML.
-    pub(super) fn figure(&self, id: &str) -> String {
-        let legend: String =
-            self.series.iter().enumerate().map(|(index, series)| legend_key(index, series)).collect();
-        let wide = if self.wide { " wide" } else { "" };
-        format!(
-            "<figure class=\"plot{wide}\" id=\"{id}\" data-plot=\"{id}\"><h4>{heading}</h4>\
-             <div class=\"legend\">{legend}</div><div class=\"canvas\">{svg}</div>\
-             <figcaption>{caption}</figcaption></figure>\n",
-            heading = escape::text(&self.heading),
-            svg = svg::draw(self, id),
-            caption = self.caption,
-        )
+    /// The curves alone, for a plot of letters.
+    pub(crate) fn lines(&self) -> ReproPlot {
+        let line = |series: &Series| ReproLine {
+            name: series.name.clone(),
+            points: series.spots.iter().map(|spot| (spot.x, spot.y)).collect(),
+        };
+        ReproPlot {
+            heading: self.heading.clone(),
+            over: self.x.label.clone(),
+            figure: self.y.label.clone(),
+            lines: self.series.iter().map(line).collect(),
+        }
     }
-
-    /// The same for `plot.js`: `[x, y, low, high, count, label, doubtful]` per point, trailing defaults left out.
-    pub(super) fn json(&self) -> String {
-        let series: Vec<String> = self.series.iter().map(series_json).collect();
-        let marks: Vec<String> = self
-            .marks
-            .iter()
-            .map(|mark| {
-                let slot = mark.slot.map_or("null".to_owned(), |slot| slot.to_string());
-                format!(
-                    "[{},{},{slot},{}]",
-                    escape::precise(mark.x),
-                    escape::json(&mark.label),
-                    mark.leftward
-                )
-            })
-            .collect();
-        format!(
-            "{{\"heading\":{},\"x\":{},\"y\":{},\"label_spots\":{},\"series\":[{}],\"marks\":[{}]}}",
-            escape::json(&self.heading),
-            axis_json(&self.x),
-            axis_json(&self.y),
-            self.label_spots,
-            series.join(","),
-            marks.join(",")
-        )
-    }
-}
-
-fn axis_json(axis: &Axis) -> String {
-    format!(
-        "{{\"label\":{},\"quantity\":\"{}\",\"scale\":\"{}\"}}",
-        escape::json(&axis.label),
-        axis.quantity.name(),
-        axis.scale.name()
-    )
-}
-
-fn series_json(series: &Series) -> String {
-    let spots: Vec<String> = series.spots.iter().map(spot_json).collect();
-    format!(
-        "{{\"name\":{},\"slot\":{},\"look\":\"{}\",\"spots\":[{}]}}",
-        escape::json(&series.name),
-        series.slot,
-        series.look.name(),
-        spots.join(",")
-    )
-}
-
-fn spot_json(spot: &Spot) -> String {
-    let mut fields = vec![escape::precise(spot.x), escape::number(spot.y)];
-    let interval = spot.has_interval();
-    if interval || spot.count > 0 || !spot.label.is_empty() || spot.doubtful {
-        let end = |value: f64| if interval { escape::number(value) } else { "null".to_owned() };
-        fields.extend([end(spot.low), end(spot.high), spot.count.to_string()]);
-    }
-    if !spot.label.is_empty() || spot.doubtful {
-        fields.push(escape::json(&spot.label));
-    }
-    if spot.doubtful {
-        fields.push("1".to_owned());
-    }
-    format!("[{}]", fields.join(","))
-}
-
-fn legend_key(index: usize, series: &Series) -> String {
-    let marker = if series.look.has_markers() {
-        format!("<path class=\"marker\" d=\"{}\"/>", svg::marker(series.slot, 14.0, 7.0))
-    } else {
-        String::new()
-    };
-    format!(
-        "<button type=\"button\" class=\"key s{slot} {look}\" data-series=\"{index}\" aria-pressed=\"true\">\
-         <svg width=\"28\" height=\"14\" aria-hidden=\"true\"><path class=\"line\" d=\"M1 7H27\"/>{marker}</svg>{name}\
-         </button>",
-        slot = series.slot,
-        look = series.look.name(),
-        name = escape::text(&series.name),
-    )
 }
 
 #[cfg(test)]
@@ -285,14 +204,5 @@ mod tests {
         let many: Vec<String> = (0..20).map(|index| format!("engine {index}")).collect();
         let names: Vec<&str> = many.iter().map(String::as_str).collect();
         assert!(slots(&names).iter().all(|&slot| slot < SLOTS));
-    }
-
-    #[test]
-    fn a_spot_says_no_more_than_it_knows() {
-        assert_eq!(spot_json(&Spot::at(1.0, f64::NAN)), "[1,null]");
-        let spot = Spot { low: 1.5, high: 2.5, count: 97, ..Spot::at(1.0, 2.0) };
-        assert_eq!(spot_json(&spot), "[1,2,1.5,2.5,97]");
-        let doubtful = Spot { doubtful: true, ..spot };
-        assert_eq!(spot_json(&doubtful), "[1,2,1.5,2.5,97,\"\",1]");
     }
 }

@@ -4,13 +4,12 @@
 //! and its CPU time. `bins` is a flat list of `step, count`: the bucket is the one before plus the step, which keeps
 //! a page of a hundred histograms small. Time series and whatever else is drawn is in `plots` already.
 
-use iostack_model::{Bins, Direction, Inside, IoCost, Layers, Outcome, Stages};
+use iostack_model::{Bins, Direction, Inside, Layers, Outcome, Stages};
 
 use super::escape;
-use crate::iocost::{circumstances, place, subject};
 
 /// A JSON array of named outcomes.
-pub(super) fn outcomes<'a>(named: impl Iterator<Item = (String, &'a Outcome)>) -> String {
+pub(crate) fn outcomes<'a>(named: impl Iterator<Item = (String, &'a Outcome)>) -> String {
     let all: Vec<String> = named.map(|(name, outcome)| one(&name, outcome)).collect();
     format!("[{}]", all.join(",\n"))
 }
@@ -88,7 +87,7 @@ fn of_inside(inside: &Inside) -> String {
 }
 
 /// What a trace and a profile counted: each way's whole and stages, each layer's time.
-pub(super) fn attribution(stages: Option<&Stages>, layers: Option<&Layers>) -> String {
+fn attribution(stages: Option<&Stages>, layers: Option<&Layers>) -> String {
     let ways = stages.into_iter().flat_map(|stages| &stages.ways).map(|way| {
         let each = way.stages.iter().map(|(stage, own)| format!("\"{}\":{{{}}}", stage.name(), bins(own)));
         let each: Vec<String> = each.collect();
@@ -124,41 +123,5 @@ fn bins(bins: &Bins) -> String {
         bins.min_ns,
         bins.max_ns,
         counts.join(",")
-    )
-}
-
-/// Exact costs but for the calls.
-pub(super) fn costs(costs: &[&IoCost]) -> String {
-    let all: Vec<String> = costs.iter().map(|cost| one_cost(cost)).collect();
-    format!("[{}]", all.join(",\n"))
-}
-
-fn one_cost(cost: &IoCost) -> String {
-    let list = |items: Vec<String>| items.join(",");
-    let name = format!("{}, {}", subject(&cost.case), circumstances(&cost.case));
-    let layers = cost.layers.iter().map(|row| format!("[{},{}]", escape::json(&row.layer), row.instructions));
-    let functions = cost.functions.iter().map(|one| {
-        let calls = one.calls.map_or("null".to_owned(), |calls| calls.to_string());
-        let words = [&one.name, &one.layer, place(one)].map(escape::json).join(",");
-        format!("[{words},{},{calls}]", one.instructions)
-    });
-    let modes = cost.modes.iter().map(|mode| format!("[{},{}]", mode.instructions, mode.ios));
-    let registers = cost.mmio.as_ref().map(|uses| {
-        let each = uses.iter().map(|one| {
-            let words = [&one.function, &one.region].map(|word| escape::json(word)).join(",");
-            format!("[{words},{},{},{}]", one.address, one.reads, one.writes)
-        });
-        format!("[{}]", list(each.collect()))
-    });
-    format!(
-        "{{\"case\":{},\"ios\":{},\"instructions\":{},\"modes\":[{}],\"layers\":[{}],\"functions\":[{}],\
-         \"registers\":{}}}",
-        escape::json(&name),
-        cost.ios,
-        cost.instructions,
-        list(modes.collect()),
-        list(layers.collect()),
-        list(functions.collect()),
-        registers.unwrap_or_else(|| "null".to_owned()),
     )
 }

@@ -1,9 +1,10 @@
 //! Where on an axis does a value stand, and which values get a tick?
 
 /// How an axis is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Scale {
     /// Equal steps.
+    #[default]
     Linear,
     /// Doublings: queue depth, request size, threads.
     Log2,
@@ -15,7 +16,7 @@ pub(super) enum Scale {
 
 impl Scale {
     /// The word by which `plot.js` knows it.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Scale::Linear => "linear",
             Scale::Log2 => "log2",
@@ -24,13 +25,20 @@ impl Scale {
         }
     }
 
+    /// Doublings where the values are spread by factors.
+    pub(crate) fn of(values: &[f64]) -> Scale {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(0.0, f64::max);
+        if low > 0.0 && high / low >= 8.0 { Scale::Log2 } else { Scale::Linear }
+    }
+
     /// True when 0 and below have no place on it.
-    pub(super) const fn is_log(self) -> bool {
+    pub(crate) const fn is_log(self) -> bool {
         matches!(self, Scale::Log2 | Scale::Log10)
     }
 
     /// The value where equal distances look equal; `None` for values that have no place.
-    pub(super) fn position(self, value: f64) -> Option<f64> {
+    pub(crate) fn position(self, value: f64) -> Option<f64> {
         let position = match self {
             Scale::Linear => value,
             Scale::Log2 => value.log2(),
@@ -41,7 +49,7 @@ impl Scale {
     }
 
     /// Values for ticks within `low..=high`, about `wanted` of them.
-    pub(super) fn ticks(self, low: f64, high: f64, wanted: usize) -> Vec<f64> {
+    pub(crate) fn ticks(self, low: f64, high: f64, wanted: usize) -> Vec<f64> {
         match self {
             Scale::Linear => linear_ticks(low, high, wanted),
             Scale::Log2 => powers(2.0, low, high, wanted),

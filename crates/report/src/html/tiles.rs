@@ -3,7 +3,7 @@
 use super::escape;
 
 /// A list of tiles; plain text. Nothing for none.
-pub(super) fn tiles<What: AsRef<str>>(items: &[(What, String, String)]) -> String {
+pub(crate) fn tiles<What: AsRef<str>>(items: &[(What, String, String)]) -> String {
     if items.is_empty() {
         return String::new();
     }
@@ -11,12 +11,12 @@ pub(super) fn tiles<What: AsRef<str>>(items: &[(What, String, String)]) -> Strin
 }
 
 /// Tiles made one by one with [`tile`].
-pub(super) fn list(tiles: impl Iterator<Item = String>) -> String {
+pub(crate) fn list(tiles: impl Iterator<Item = String>) -> String {
     format!("<ul class=\"tiles\">{}</ul>", tiles.collect::<String>())
 }
 
 /// One tile, of a class (none: empty); plain text.
-pub(super) fn tile(class: &str, what: &str, value: &str, detail: &str) -> String {
+pub(crate) fn tile(class: &str, what: &str, value: &str, detail: &str) -> String {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     let [what, value, detail] = [what, value, detail].map(escape::text);
     format!("<li{class}><span>{what}</span><b>{value}</b><small>{detail}</small></li>")

@@ -15,7 +15,7 @@ use crate::inside::falls;
 const ELEMENTS: usize = 400;
 
 /// Rates and latency over time, and what a point covers; `None` when the series is too short to be one.
-pub(super) fn over_time(outcome: &Outcome, what: &str) -> Option<(Plot, Plot, String)> {
+pub(crate) fn over_time(outcome: &Outcome, what: &str) -> Option<(Plot, Plot, String)> {
     let (whole, length_ns) = elements(outcome)?;
     let each = format!("each point covers {}", Quantity::Nanos.show(length_ns as f64));
     let rates = Plot { series: rates(&whole), ..empty(outcome, what, rate_axis()) };
@@ -39,7 +39,7 @@ fn elements(outcome: &Outcome) -> Option<(Vec<IntervalFlow>, u64)> {
 }
 
 /// Bandwidth over time; `None` where all requests have one size, for then it is the rate in another unit.
-pub(super) fn bandwidth_over_time(outcome: &Outcome) -> Option<Plot> {
+pub(crate) fn bandwidth_over_time(outcome: &Outcome) -> Option<Plot> {
     if outcome.job.block_sizes.smallest() == outcome.job.block_sizes.largest() {
         return None;
     }
@@ -66,14 +66,13 @@ fn empty(outcome: &Outcome, heading: &str, y: Axis) -> Plot {
         y,
         series: Vec::new(),
         marks: marks(outcome),
-        caption: String::new(),
         label_spots: false,
         wide: false,
     }
 }
 
 /// Values of a simulated device over the same time; those that never change are left out.
-pub(super) fn gauges(outcome: &Outcome) -> Vec<Plot> {
+pub(crate) fn gauges(outcome: &Outcome) -> Vec<Plot> {
     let Some((whole, _)) = elements(outcome) else { return Vec::new() };
     let stride = outcome.series.len().div_ceil(whole.len());
     let gauges = outcome.inside.iter().flat_map(|inside| &inside.gauges);

@@ -1,6 +1,7 @@
 //! Which columns does a sweep have?
 
-use iostack_model::{Bins, Direction, Outcome, Sweep, SweepPoint};
+use iostack_answers::{Sweep, SweepAxis, SweepPoint};
+use iostack_model::{Bins, Direction, Outcome};
 
 use super::quantity::measure;
 use super::{Cells, Column, Table};
@@ -18,7 +19,7 @@ pub fn of_sweep(sweep: &Sweep) -> Table {
     let rows: Vec<Row<'_>> =
         sweep.points.iter().enumerate().flat_map(|(number, point)| rows(number, point)).collect();
     let mut columns = vec![counts("point", &rows, |row| Some(row.number as u64))];
-    if sweep.axes.iter().all(|axis| axis.key != "device") {
+    if sweep.axes.iter().all(|axis| axis.key != SweepAxis::DEVICE) {
         columns.push(text("device", &rows, |_| Some(sweep.device.clone())));
     }
     columns.extend(sweep.axes.iter().enumerate().flat_map(|(index, axis)| varied(index, &axis.key, &rows)));

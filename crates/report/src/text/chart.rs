@@ -10,7 +10,8 @@
 //!
 //! Each curve is a letter; where two meet, the later one is on top. Zero-based, so that level looks level.
 
-use iostack_model::{Bytes, ReproPlot};
+use iostack_answers::ReproPlot;
+use iostack_model::Bytes;
 
 use super::format::{cut, rate};
 
@@ -18,25 +19,20 @@ const HEIGHT: usize = 9;
 const WIDTH: usize = 62;
 const LABEL: usize = 7;
 
-/// The plot, its axes, and which letter is what.
-pub(super) fn chart(plot: &ReproPlot) -> String {
-    drawn(plot, Place::of)
-}
-
-/// The same with equal steps along the bottom, so that a line looks like one.
-pub(super) fn linear_chart(plot: &ReproPlot) -> String {
-    drawn(plot, |xs| Place { log: false, ..Place::of(xs) })
-}
-
-fn drawn(plot: &ReproPlot, place: impl Fn(&[f64]) -> Place) -> String {
+/// The plot, its axes, and which letter is what. With `linear` steps along the bottom are equal, so that a line looks like
+/// one.
+pub(crate) fn chart(plot: &ReproPlot, linear: bool, show: impl Fn(f64) -> String) -> String {
     let points = || plot.lines.iter().flat_map(|line| &line.points);
     let finite = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
     if points().filter(finite).count() == 0 {
         return String::new();
     }
     let xs: Vec<f64> = points().filter(finite).map(|&(x, _)| x).collect();
-    let place = place(&xs);
+    let mut place = Place::of(&xs);
+    place.log &= !linear;
     let most = points().filter(finite).map(|&(_, y)| y).fold(0.0, f64::max);
+    let most_said = show(most);
+    let label = LABEL.max(most_said.chars().count());
     let mut cells = vec![[' '; WIDTH]; HEIGHT];
     for (index, line) in plot.lines.iter().enumerate() {
         let letter = char::from(b'a' + (index % 26) as u8);
@@ -47,22 +43,22 @@ fn drawn(plot: &ReproPlot, place: impl Fn(&[f64]) -> Place) -> String {
     }
     let mut text = format!("  {}: {}\n", plot.heading, plot.figure);
     for (row, line) in cells.iter().enumerate() {
-        let label = match row {
-            0 => rate(most),
-            row if row == HEIGHT - 1 => "0".to_owned(),
-            _ => String::new(),
+        let said = match row {
+            0 => most_said.as_str(),
+            row if row == HEIGHT - 1 => "0",
+            _ => "",
         };
         let line: String = line.iter().collect();
-        text += &format!("  {label:>LABEL$} |{}\n", line.trim_end());
+        text += &format!("  {said:>label$} |{}\n", line.trim_end());
     }
-    let over = if plot.over == "time" { "time, s" } else { &plot.over };
+    let over = plot.over.as_str();
     let shown = |x: f64| if over.ends_with("block_size") { Bytes(x as u64).to_string() } else { short(x) };
     let (first, last) = (shown(place.low), shown(place.high));
     let room = WIDTH.saturating_sub(first.chars().count() + last.chars().count());
-    text += &format!("  {:>LABEL$} +{}\n", "", "-".repeat(WIDTH));
-    text += &format!("  {:>LABEL$}  {first}{}{last}\n", "", middle(over, room));
+    text += &format!("  {:>label$} +{}\n", "", "-".repeat(WIDTH));
+    text += &format!("  {:>label$}  {first}{}{last}\n", "", middle(over, room));
     let names = plot.lines.iter().enumerate().map(|(index, line)| {
-        format!("  {:>LABEL$}  {} {}\n", "", char::from(b'a' + (index % 26) as u8), cut(&line.name, 60))
+        format!("  {:>label$}  {} {}\n", "", char::from(b'a' + (index % 26) as u8), cut(&line.name, 60))
     });
     if plot.lines.len() > 1 { text + &names.collect::<String>() } else { text }
 }
@@ -104,7 +100,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::ReproLine;
+    use iostack_answers::ReproLine;
 
     fn plot(points: &[(f64, f64)]) -> ReproPlot {
         let line = |name: &str, factor: f64| ReproLine {
@@ -121,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_highest_stands_on_top_and_every_line_fits() {
-        let text = chart(&plot(&[(1.0, 10.0), (2.0, 20.0), (32.0, 40.0)]));
+        let text = chart(&plot(&[(1.0, 10.0), (2.0, 20.0), (32.0, 40.0)]), false, rate);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].contains("40") && lines[1].ends_with('a'), "{text}");
         assert!(lines[5].ends_with('b'), "half as high: {text}");
@@ -130,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_line_is_straight_over_equal_steps() {
-        let text = linear_chart(&plot(&[(1.0, 1.0), (32.0, 32.0), (64.0, 64.0)]));
+        let text = chart(&plot(&[(1.0, 1.0), (32.0, 32.0), (64.0, 64.0)]), true, rate);
         let at = |row: usize| text.lines().nth(row).and_then(|line| line.find('a'));
         assert!(
             at(1) == Some(10 + WIDTH) && at(5).is_some_and(|at| at.abs_diff(10 + WIDTH / 2) <= 1),
@@ -140,8 +136,8 @@ mod tests {
 
     #[test]
     fn one_point_or_none_is_no_reason_to_panic() {
-        assert_eq!(chart(&plot(&[])), "");
-        assert_eq!(chart(&plot(&[(f64::NAN, 1.0)])), "");
-        assert!(chart(&plot(&[(4.0, 0.0)])).contains('b'));
+        assert_eq!(chart(&plot(&[]), false, rate), "");
+        assert_eq!(chart(&plot(&[(f64::NAN, 1.0)]), false, rate), "");
+        assert!(chart(&plot(&[(4.0, 0.0)]), false, rate).contains('b'));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn rate(value: f64) -> String {
 }
 
 /// Bytes per second in MB/s (powers of 1000, as the field compares them), four significant digits.
-pub(super) fn megabytes(bytes_per_second: f64) -> String {
+pub(crate) fn megabytes(bytes_per_second: f64) -> String {
     significant(bytes_per_second / 1e6, 4)
 }
 
@@ -30,21 +30,21 @@ pub(crate) fn significant(value: f64, digits: i32) -> String {
 }
 
 /// `±1.0%`, or `-` where no interval could be had.
-pub(super) fn plus_minus(interval: Interval) -> String {
-    if interval.samples < 3 {
+pub(crate) fn plus_minus(interval: Interval) -> String {
+    let percent = interval.relative() * 100.0;
+    if interval.samples < 3 || !percent.is_finite() {
         return "-".to_owned();
     }
-    let percent = interval.relative() * 100.0;
     if percent >= 9.95 { format!("±{percent:.0}%") } else { format!("±{percent:.1}%") }
 }
 
 /// `+24 %`, `-7.5 %`.
-pub(super) fn change(percent: f64) -> String {
+pub(crate) fn change(percent: f64) -> String {
     if percent.abs() >= 9.95 { format!("{percent:+.0} %") } else { format!("{percent:+.1} %") }
 }
 
 /// A latency, or `-` where there is none.
-pub(super) fn latency(nanos: Option<Nanos>) -> String {
+pub(crate) fn latency(nanos: Option<Nanos>) -> String {
     nanos.map_or_else(|| "-".to_owned(), |nanos| nanos.to_string())
 }
 
@@ -66,7 +66,7 @@ const THOUSANDS: [(&str, f64); 6] =
     [("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)];
 
 /// A count in at most ten characters: `12,345,678` as it is, beyond that with a factor of 1000 as `1.234G`.
-pub(super) fn brief(value: f64) -> String {
+pub(crate) fn brief(value: f64) -> String {
     if !value.is_finite() || value < 0.5 {
         return if value > 0.0 && value.is_finite() { significant(value, 2) } else { "0".to_owned() };
     }
@@ -77,7 +77,7 @@ pub(super) fn brief(value: f64) -> String {
 }
 
 /// A count of any size in at most six characters, four significant digits: `812`, `12.35k`, `18.45E`.
-pub(super) fn rate_of_any(value: f64) -> String {
+pub(crate) fn rate_of_any(value: f64) -> String {
     match THOUSANDS.iter().find(|(_, factor)| value >= factor * 0.999_95) {
         Some((unit, factor)) if value < 1e21 => significant(value / factor, 4) + unit,
         Some(_) => "huge".to_owned(),
@@ -101,18 +101,18 @@ pub(crate) fn time(ns: f64) -> String {
 }
 
 /// A share of 0..=1 as a bare percentage: `15.3`, `100.0`.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.1}", (share * 100.0).clamp(0.0, 999.9)) } else { "-".to_owned() }
 }
 
 /// A percentile that ten samples exceed, else `-`.
-pub(super) fn supported(bins: &Bins, fraction: f64) -> String {
+pub(crate) fn supported(bins: &Bins, fraction: f64) -> String {
     let enough = bins.count >= iostack_stats::samples_needed(fraction);
     bins.quantile_ns(fraction).filter(|_| enough).map_or_else(|| "-".to_owned(), |ns| time(ns as f64))
 }
 
 /// A percentile's name: `p50`, `p99.9`.
-pub(super) fn percentile_name(percent: f64) -> String {
+pub(crate) fn percentile_name(percent: f64) -> String {
     format!("p{percent}")
 }
 
@@ -122,7 +122,7 @@ const UNITS: [&str; 15] =
 
 /// The paragraph in lines of at most [`WIDTH`]: the first begins with `first`, the others with as many spaces.
 /// A word longer than a line stays in one piece.
-pub(super) fn paragraph(first: &str, text: &str) -> String {
+pub(crate) fn paragraph(first: &str, text: &str) -> String {
     let indent = first.chars().count();
     let mut lines = String::new();
     let mut line = first.to_owned();
@@ -163,7 +163,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// `left` and `right` at the two ends of a line, on two lines when they do not fit.
-pub(super) fn both_ends(left: &str, right: &str) -> String {
+pub(crate) fn both_ends(left: &str, right: &str) -> String {
     let used = left.chars().count() + right.chars().count();
     if used + 2 > WIDTH {
         return format!("{left}\n{right:>WIDTH$}\n");
@@ -172,7 +172,7 @@ pub(super) fn both_ends(left: &str, right: &str) -> String {
 }
 
 /// At most `width` characters, the last one `…` when something was cut.
-pub(super) fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
@@ -192,7 +192,7 @@ pub fn quoted(word: &str) -> String {
 
 /// The text without trailing blanks and without control characters, which a job's or device's name could carry
 /// into the terminal.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for line in text.lines() {
         cleaned.extend(line.trim_end().chars().map(|c| if c.is_control() { '?' } else { c }));

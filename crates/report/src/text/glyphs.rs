@@ -37,7 +37,7 @@ pub fn ascii(text: &str) -> String {
 
 /// At most `cells` characters, each the mean of its share of `values`, from 0 to the largest of them. Zero-based, so
 /// that a level rate looks level.
-pub(super) fn sparkline(values: &[f64], cells: usize) -> String {
+pub(crate) fn sparkline(values: &[f64], cells: usize) -> String {
     let cells = cells.min(values.len());
     let part = |cell: usize| {
         let share = &values[cell * values.len() / cells..(cell + 1) * values.len() / cells];
@@ -49,7 +49,7 @@ pub(super) fn sparkline(values: &[f64], cells: usize) -> String {
 }
 
 /// A bar of at most `cells` characters for `value` of `most`, padded to `cells`.
-pub(super) fn bar(value: f64, most: f64, cells: usize) -> String {
+pub(crate) fn bar(value: f64, most: f64, cells: usize) -> String {
     let eighths = eighth(value, most, cells * 8);
     let mut text = "█".repeat(eighths / 8);
     if let Some(rest) = (eighths % 8).checked_sub(1) {

@@ -14,40 +14,10 @@
 use std::collections::VecDeque;
 
 use iostack_model::{Bytes, ResourceUse, Stage};
+use iostack_sheet::{Sheet, SheetError};
 
-use super::DeviceKind;
-use super::parameter::{Pace, count_within, needs, time_or, whole_bytes, with};
+use super::parameter::{Pace, count_within, time_or, whole_bytes};
 use crate::engine::{Kind, Part, PartId, RequestId, Server, Shape, Sim, Stamps, Time, World, token, usage};
-use crate::sheet::{Sheet, SheetError, Unit};
-
-pub(super) const KIND: DeviceKind = DeviceKind {
-    name: "dram",
-    about: "memory behind commands: a fixed time per command, then the data; several requests may share a command",
-    parameters: &[
-        needs("dram.capacity", Unit::Bytes, "what the host sees"),
-        needs("dram.command", Unit::Time, "fixed time of each command, whatever it carries"),
-        needs("dram.rate", Unit::Rate, "data between memory and host, all together"),
-        with("dram.page", Unit::Bytes, "4KiB", "data moves in whole pages"),
-        with("dram.queue_depth", Unit::Count, "1", "commands in the device at once; with 1 nothing overlaps"),
-        with("dram.batch", Unit::Count, "1", "requests that one (extended) command may carry"),
-        with(
-            "dram.gather",
-            Unit::Word(&["host", "device"]),
-            "host",
-            "who puts requests into one command: the host, or the device with all that waits when it is free",
-        ),
-        with(
-            "dram.completes",
-            Unit::Word(&["command", "request"]),
-            "command",
-            "requests of a command end together, or each when its data are through",
-        ),
-        with("dram.banks", Unit::Count, "1", "units of the medium that work side by side, page by page"),
-        with("dram.access", Unit::Time, "0", "time a bank takes per page, before its data moves"),
-        with("dram.write_access", Unit::Time, "none", "the same for writes, if it differs"),
-    ],
-    build,
-};
 
 /// A command's controller time is over; all its data have moved; a request's bank is through; a request's data have moved.
 const COMMAND: u8 = 0;
@@ -83,7 +53,7 @@ struct Dram {
     stamps: Option<Stamps>,
 }
 
-fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
+pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
     let page = whole_bytes(sheet, "dram.page", 512)?;
     let queue_depth = count_within(sheet, "dram.queue_depth", 1, 65_536)? as u32;
     let banks = count_within(sheet, "dram.banks", 1, 4096)? as usize;

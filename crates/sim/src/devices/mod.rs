@@ -1,4 +1,4 @@
-//! Which kinds of device are there? One line each; a new kind adds one file and one line.
+//! Which part is made for which kind of device? One line each; a new kind adds one file and one line, and its table in `iostack_sheet`.
 
 mod bucket;
 mod dram;
@@ -8,54 +8,31 @@ pub(crate) mod parameter;
 mod raid0;
 mod zero;
 
+use iostack_sheet::{Sheet, SheetError};
+
 use crate::engine::{PartId, World};
-use crate::sheet::{Parameter, Sheet, SheetError};
-use crate::{adapter, host};
 
-/// A kind of device.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceKind {
-    /// `kind = "flash"` in the file.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub about: &'static str,
-    /// The numbers it has.
-    pub parameters: &'static [Parameter],
-    /// Makes the device, in its state at the start, and adds its parts to the world.
-    pub build: fn(&Sheet, &mut World, u64) -> Result<PartId, SheetError>,
-}
+/// Makes the device, in its state at the start, and adds its parts to the world.
+type Build = fn(&Sheet, &mut World, u64) -> Result<PartId, SheetError>;
 
-/// Kinds that are parts of platforms.
-const PARTS: [&str; 4] = ["os", "adapter", "fs", "scheduler"];
-
-impl DeviceKind {
-    /// It is part of a platform, and answers no I/O by itself.
-    pub fn is_part(&self) -> bool {
-        PARTS.contains(&self.name)
-    }
-
-    /// It may stand at the end of a platform or behind a controller.
-    pub(crate) fn is_drive(&self) -> bool {
-        !self.is_part() && self.name != host::KIND.name
-    }
-}
-
-/// All kinds.
-pub const KINDS: &[DeviceKind] = &[
-    host::KIND,
-    host::SYSTEM_KIND,
-    host::SCHEDULER_KIND,
-    host::FILE_SYSTEM_KIND,
-    adapter::KIND,
-    zero::KIND,
-    flash::KIND,
-    dram::KIND,
-    hdd::KIND,
-    raid0::KIND,
-    bucket::KIND,
+/// By the name of the kind. Other kinds are parts of platforms.
+const BUILDS: &[(&str, Build)] = &[
+    ("zero", zero::build),
+    ("flash", flash::build),
+    ("dram", dram::build),
+    ("hdd", hdd::build),
+    ("raid0", raid0::build),
+    ("cloud", bucket::build),
 ];
 
-/// Adds the device of a sheet to the world; `seed` decides whatever chance does in it.
+/// Adds the device of a sheet, which is no platform, to the world; `seed` decides whatever chance does in it.
 pub fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
-    (sheet.kind.build)(sheet, world, seed)
+    let kind = sheet.kind.name;
+    let found = BUILDS.iter().find(|(name, _)| *name == kind);
+    let (_, build) = found.ok_or_else(|| SheetError {
+        place: format!("sim:{}", sheet.name),
+        what: format!("a sheet of kind `{kind}` is part of a platform and answers no I/O"),
+        remedy: "name a platform or a drive of `iostack sim list`".to_owned(),
+    })?;
+    build(sheet, world, seed)
 }

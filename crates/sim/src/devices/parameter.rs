@@ -1,21 +1,6 @@
-//! How is a table of parameters written, and how are its numbers checked? One line each.
+//! How are numbers of a sheet checked that a part is made of?
 
-use crate::sheet::{Parameter, Sheet, SheetError, Unit};
-
-/// A number that the file must give.
-pub(crate) const fn needs(key: &'static str, unit: Unit, meaning: &'static str) -> Parameter {
-    Parameter { key, unit, default: None, meaning }
-}
-
-/// A number that is `default` when the file does not say; `none` when there is no such thing.
-pub(crate) const fn with(
-    key: &'static str,
-    unit: Unit,
-    default: &'static str,
-    meaning: &'static str,
-) -> Parameter {
-    Parameter { key, unit, default: Some(default), meaning }
-}
+use iostack_sheet::{Sheet, SheetError};
 
 /// A count within a range.
 pub(crate) fn count_within(sheet: &Sheet, key: &str, least: u64, most: u64) -> Result<u64, SheetError> {

@@ -1,25 +1,9 @@
 //! What does everything but the device cost? This one answers at once.
 
 use iostack_model::{Bytes, Stage};
+use iostack_sheet::{Sheet, SheetError};
 
-use super::DeviceKind;
 use crate::engine::{Part, PartId, RequestId, Shape, Sim, Stamps, World};
-use crate::sheet::{Parameter, Sheet, SheetError, Unit};
-
-pub(super) const KIND: DeviceKind = DeviceKind {
-    name: "zero",
-    about: "answers at once, or after a fixed time",
-    parameters: &[
-        Parameter {
-            key: "zero.capacity",
-            unit: Unit::Bytes,
-            default: Some("1TiB"),
-            meaning: "what the host sees",
-        },
-        Parameter { key: "zero.latency", unit: Unit::Time, default: Some("0"), meaning: "of every request" },
-    ],
-    build,
-};
 
 struct Zero {
     capacity: Bytes,
@@ -27,7 +11,7 @@ struct Zero {
     stamps: Option<Stamps>,
 }
 
-fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
+pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
     let zero = Zero {
         capacity: sheet.bytes("zero.capacity")?,
         latency: sheet.time("zero.latency")?.0,

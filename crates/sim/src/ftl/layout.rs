@@ -4,8 +4,7 @@
 //!   logical page ──► plane, index in the plane ──► (steady: class of blocks, block, slot) ──► place
 //! ```
 
-use super::divide::Divisor;
-use super::spec::{Geometry, Stripe};
+use super::rows::Rows;
 use super::steady::Classes;
 
 /// What the flash was made to hold at the start.
@@ -36,100 +35,5 @@ impl Layout {
             Layout::Filled(rows) => rows.page(place),
             Layout::Steady(rows, classes) => classes.page(rows, place),
         }
-    }
-}
-
-/// Pages in order: units of a few pages, row by row over the planes of the stripe.
-#[derive(Clone, Debug)]
-pub(super) struct Rows {
-    unit: Divisor,
-    planes: Divisor,
-    in_plane: Divisor,
-    /// Plane of a column, and back.
-    order: Vec<u32>,
-    column: Vec<u32>,
-    logical: u32,
-}
-
-impl Rows {
-    pub(super) fn new(geometry: &Geometry, stripe: &Stripe) -> Rows {
-        let mut column = vec![0; stripe.planes.len()];
-        stripe.planes.iter().zip(0..).for_each(|(&plane, at)| column[plane as usize] = at);
-        Rows {
-            unit: Divisor::new(stripe.unit),
-            planes: Divisor::new(geometry.planes),
-            in_plane: Divisor::new(geometry.blocks_per_plane * geometry.pages_per_block),
-            order: stripe.planes.clone(),
-            column,
-            logical: geometry.logical_pages as u32,
-        }
-    }
-
-    /// The plane of a page, and its place in the order of the plane.
-    #[inline]
-    pub(super) fn split(&self, lpn: u32) -> (u32, u32) {
-        let (unit, within) = self.unit.split(lpn);
-        let (row, column) = self.planes.split(unit);
-        (self.order[column as usize], row * self.unit.get() + within)
-    }
-
-    /// The page at a place in the order of a plane; `None` beyond the last.
-    #[inline]
-    pub(super) fn join(&self, plane: u32, index: u32) -> Option<u32> {
-        let (row, within) = self.unit.split(index);
-        let unit = u64::from(row) * u64::from(self.planes.get()) + u64::from(self.column[plane as usize]);
-        let lpn = unit * u64::from(self.unit.get()) + u64::from(within);
-        (lpn < u64::from(self.logical)).then_some(lpn as u32)
-    }
-
-    /// Pages of a plane.
-    pub(super) fn count(&self, plane: u32) -> u32 {
-        let row = u64::from(self.planes.get()) * u64::from(self.unit.get());
-        let rows = u64::from(self.logical) / row * u64::from(self.unit.get());
-        let before = u64::from(self.column[plane as usize]) * u64::from(self.unit.get());
-        let rest = (u64::from(self.logical) % row).saturating_sub(before).min(u64::from(self.unit.get()));
-        (rows + rest) as u32
-    }
-
-    pub(super) fn logical(&self) -> u32 {
-        self.logical
-    }
-
-    pub(super) fn planes(&self) -> u32 {
-        self.planes.get()
-    }
-
-    pub(super) fn unit(&self) -> u32 {
-        self.unit.get()
-    }
-
-    /// Number of a plane's page, and the plane, when pages go to the planes in turn.
-    #[inline]
-    pub(super) fn by_planes(&self, number: u32) -> (u32, u32) {
-        self.planes.split(number)
-    }
-
-    /// First place of a plane.
-    #[inline]
-    pub(super) fn first(&self, plane: u32) -> u32 {
-        plane * self.in_plane.get()
-    }
-
-    /// Plane of a place, and how far in it lies.
-    #[inline]
-    pub(super) fn within(&self, place: u32) -> (u32, u32) {
-        self.in_plane.split(place)
-    }
-
-    #[inline]
-    fn place(&self, lpn: u32) -> u32 {
-        let (plane, index) = self.split(lpn);
-        self.first(plane) + index
-    }
-
-    #[inline]
-    fn page(&self, at: u32) -> Option<u32> {
-        let (plane, index) = self.within(at);
-        self.join(plane, index)
     }
 }

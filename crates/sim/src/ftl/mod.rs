@@ -45,6 +45,7 @@ mod divide;
 mod layout;
 mod map;
 mod precondition;
+mod rows;
 mod shuffle;
 mod spec;
 mod steady;
@@ -56,9 +57,10 @@ use std::collections::VecDeque;
 use iostack_model::{Bytes, FlashUse};
 
 use divide::Divisor;
-use layout::{Layout, Rows};
+use layout::Layout;
 use map::Map;
 pub use precondition::{Made, Making};
+use rows::Rows;
 pub use spec::{FtlError, FtlSpec, Geometry, State, Stream, Streams, Stripe, Victim};
 use victims::{APART, Victims};
 

@@ -15,7 +15,7 @@
 //! Blocks of a plane lie in order of v. The pages of a plane, shuffled, fill them one after the other.
 
 use super::divide::Divisor;
-use super::layout::Rows;
+use super::rows::Rows;
 use super::shuffle::Shuffle;
 use super::spec::Victim;
 

@@ -5,28 +5,11 @@
 
 use iostack_model::Stage;
 
-use super::part::{Host, LINE};
+use super::line::Line;
+use super::machine::LINE;
+use super::part::Host;
 use super::thread::State;
 use crate::engine::{CALLER_SHIFT, RequestId, Sim, token};
-
-/// A source of interrupts: an adapter, or a queue of one.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Line {
-    /// Came since the handler looked last.
-    pub(crate) pending: Vec<RequestId>,
-    /// Being handled.
-    pub(crate) batch: Vec<RequestId>,
-    /// The handler runs, or waits to.
-    pub(crate) raised: bool,
-    pub(crate) core: u32,
-}
-
-/// What came of all lines.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Count {
-    pub(crate) interrupts: u64,
-    pub(crate) completions: u64,
-}
 
 impl Host {
     /// An interrupt for what is pending on the line.

@@ -19,7 +19,9 @@ mod elevator;
 mod filesystem;
 mod interrupt;
 mod layer;
+mod line;
 mod lock;
+mod machine;
 mod merge;
 mod part;
 mod paths;
@@ -28,117 +30,18 @@ mod system;
 mod thread;
 mod turns;
 
+use iostack_sheet::{Sheet, SheetError};
 use iostack_workload::Rng;
 
 use crate::adapter::{Adapter, Driver, Hardware};
-use crate::devices::parameter::{count_within, needs, with};
-use crate::devices::{self, DeviceKind};
+use crate::devices;
+use crate::devices::parameter::count_within;
 use crate::engine::{Part, PartId, World};
-use crate::sheet::{Sheet, SheetError, Unit};
-use merge::Subsystem;
-use part::{Drives, Host};
+use machine::{Drives, Machine};
+use merge::subsystem::Subsystem;
+use part::Host;
 use system::System;
 use thread::Wait;
-
-pub(crate) use elevator::KIND as SCHEDULER_KIND;
-pub(crate) use filesystem::KIND as FILE_SYSTEM_KIND;
-pub(crate) use system::KIND as SYSTEM_KIND;
-
-pub(crate) const KIND: DeviceKind = DeviceKind {
-    name: "platform",
-    about: "a whole machine: cores, an operating system, adapters, drives",
-    parameters: &[
-        needs("platform.cores", Unit::Count, "cores that run threads and interrupts"),
-        needs("platform.ghz", Unit::Number, "clocks of a core in a nanosecond"),
-        needs("platform.os", Unit::Device(Some("os")), "the operating system: clocks of each step"),
-        needs("platform.adapter", Unit::Device(Some("adapter")), "the kind of adapter, with its driver"),
-        with("platform.adapters", Unit::Count, "1", "how many; drives take turns at them"),
-        needs("platform.drive", Unit::Device(None), "the kind of drive"),
-        with("platform.drives", Unit::Count, "1", "how many, in all"),
-        with(
-            "platform.spread",
-            Unit::Word(&["threads", "offsets"]),
-            "threads",
-            "threads take turns at the drives, each thread stays at its own; or the drives follow each other in one space",
-        ),
-        with(
-            "platform.scheduler",
-            Unit::Device(Some("scheduler")),
-            "none",
-            "the I/O scheduler before each drive",
-        ),
-        with(
-            "platform.drive_depth",
-            Unit::Count,
-            "none",
-            "I/Os that the scheduler lets into a drive; as many as the drive takes if none",
-        ),
-        with("platform.fs", Unit::Device(Some("fs")), "none", "the file system that I/Os go through"),
-        with(
-            "platform.memory",
-            Unit::Bytes,
-            "none",
-            "memory for the page cache; without, buffered I/O is as direct I/O",
-        ),
-        with(
-            "platform.replacement",
-            Unit::Word(&["lru", "cflru"]),
-            "lru",
-            "which page goes: the oldest, or the oldest clean one among the oldest (CFLRU)",
-        ),
-        with("platform.clean_first", Unit::Share, "25%", "CFLRU's window: so much of memory"),
-        with("platform.read_ahead", Unit::Bytes, "128KiB", "largest window of read-ahead; 0B: none"),
-        with(
-            "platform.dirty_background",
-            Unit::Share,
-            "10%",
-            "dirty share of memory at which write-back begins",
-        ),
-        with("platform.dirty", Unit::Share, "20%", "dirty share of memory at which writers wait"),
-        with("platform.flush_depth", Unit::Count, "128", "requests that write-back keeps in flight"),
-        with(
-            "platform.file",
-            Unit::Word(&["written", "new"]),
-            "written",
-            "the file is there, or begins empty: then pages are given places, and nothing is read to write part of one",
-        ),
-        with(
-            "platform.subsystem",
-            Unit::Word(Subsystem::WORDS),
-            "async",
-            "how requests reach a drive: interrupts, threads poll, merge in time, in a plugged queue, or ahead",
-        ),
-        with(
-            "platform.outstanding",
-            Unit::Count,
-            "none",
-            "commands that the host leaves in a drive before it has handled a completion; 1 when threads poll",
-        ),
-        with("platform.register_read", Unit::Number, "2100", "clocks of an uncacheable read of a register"),
-        with(
-            "platform.interrupts",
-            Unit::Word(&["adapter", "one"]),
-            "adapter",
-            "adapters take turns at the cores, or one core takes all; queues for each core interrupt the caller's",
-        ),
-        with(
-            "platform.completion",
-            Unit::Word(&["interrupt", "poll", "hybrid"]),
-            "interrupt",
-            "how a thread learns that its I/O is through, unless the job polls; `hybrid` sleeps half the mean time first",
-        ),
-    ],
-    build,
-};
-
-/// For sheets that are not devices by themselves.
-pub(crate) fn part_of_a_platform(sheet: &Sheet, _: &mut World, _: u64) -> Result<PartId, SheetError> {
-    Err(SheetError {
-        place: format!("sim:{}", sheet.name),
-        what: format!("a sheet of kind `{}` is part of a platform and answers no I/O", sheet.kind.name),
-        remedy: "name a platform or a drive of `iostack sim list`".to_owned(),
-    })
-}
 
 /// The scheduler, and how many I/Os it lets into a drive.
 fn scheduler_of(sheet: &Sheet, drive: &Sheet) -> Result<Scheduler, SheetError> {
@@ -205,7 +108,7 @@ fn machine_of(
     sheet: &Sheet,
     (system, driver): (&System, &Driver),
     scheduler: &Scheduler,
-) -> Result<part::Machine, SheetError> {
+) -> Result<Machine, SheetError> {
     let ghz = sheet.number("platform.ghz")?;
     if !(0.001..=1000.0).contains(&ghz) {
         return Err(sheet.refuse("platform.ghz", "no core has such a clock", "write it like 2.93"));
@@ -215,7 +118,7 @@ fn machine_of(
     } else {
         None
     };
-    Ok(part::Machine {
+    Ok(Machine {
         cores: count_within(sheet, "platform.cores", 1, 1024)? as usize,
         ns_per_clock: 1.0 / ghz,
         contention: scheduler.as_ref().map_or(0.0, |(spec, _)| spec.contention),
@@ -231,7 +134,7 @@ fn machine_of(
     })
 }
 
-fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
+pub(crate) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
     let os = sheet.device("platform.os")?;
     let driver = Driver::of(&sheet.device("platform.adapter")?)?;
     let drive = sheet.device("platform.drive")?;

@@ -6,63 +6,16 @@ use std::collections::VecDeque;
 use iostack_model::{Bytes, Engine, HostUse, ResourceUse};
 
 use super::crew::{Core, Crew};
-use super::interrupt::{Count, Line};
 use super::layer::{Layer, Work};
+use super::line::{Count, Line};
 use super::lock::Locks;
-use super::merge::{DOORBELL, Merge, PLUG, SOFTIRQ, Subsystem};
+use super::machine::{Drives, Flight, LINE, Machine, NAP, STEP, TICK};
+use super::merge::{DOORBELL, Merge, PLUG, SOFTIRQ};
 use super::paths::{Paths, Way};
 use super::system::System;
 use super::thread::{State, Thread, Wait};
 use crate::adapter::Driver;
-use crate::engine::{Account, CALLER_SHIFT, Caller, Part, PartId, RequestId, Shape, Sim, Time, usage};
-
-/// A step of a thread ends; an interrupt is through; a slice is; a nap is; and the interrupt that ends it.
-pub(super) const STEP: u8 = 0;
-pub(super) const LINE: u8 = 1;
-pub(super) const TICK: u8 = 2;
-pub(super) const NAP: u8 = 3;
-pub(super) const WOKEN: u8 = 4;
-
-/// The machine's own numbers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Machine {
-    pub(crate) cores: usize,
-    pub(crate) ns_per_clock: f64,
-    /// Clocks more under the scheduler's lock for each core that waits for it.
-    pub(crate) contention: f64,
-    /// Clocks of an uncacheable read.
-    pub(crate) register_read: f64,
-    /// One core takes all interrupts.
-    pub(crate) one_for_all: bool,
-    /// How threads wait that do not ask for polling themselves; and those that do.
-    pub(crate) wait: Wait,
-    pub(crate) subsystem: Subsystem,
-    /// Commands that the host leaves in a drive.
-    pub(crate) outstanding: Option<u32>,
-}
-
-/// The drives and how to reach them.
-#[derive(Clone, Debug)]
-pub(crate) struct Drives {
-    pub(crate) adapters: Vec<PartId>,
-    pub(crate) count: usize,
-    /// Of one drive.
-    pub(crate) shape: Shape,
-    /// Of each: its scheduler, or its adapter where none orders.
-    pub(crate) doors: Vec<PartId>,
-    /// They follow each other in one space; else threads take turns at them.
-    pub(crate) in_a_row: bool,
-}
-
-/// Where a request went.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flight {
-    pub(super) drive: u16,
-    pub(super) line: u16,
-    /// It is part of a request for several drives.
-    pub(super) is_part: bool,
-    pub(super) issued: Time,
-}
+use crate::engine::{Account, CALLER_SHIFT, Caller, Part, RequestId, Shape, Sim, Time, usage};
 
 pub(crate) struct Host {
     pub(super) machine: Machine,

@@ -2,11 +2,13 @@
 
 use iostack_model::Stage;
 
+use super::lock::Locks;
+use super::machine::{Flight, STEP};
 use super::merge::Merge;
-use super::part::{Flight, Host, STEP};
+use super::part::Host;
 use super::paths::Way;
 use super::thread::{State, Step, Thread, Wait};
-use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
+use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, Time, token};
 
 /// Bits of a core's number in a token; above it is the epoch.
 pub(super) const CORE_BITS: u32 = 12;
@@ -288,5 +290,27 @@ impl Host {
             request.offset -= drive as u64 * self.drives.shape.capacity.0;
         }
         sim.send(self.drives.doors[drive], id);
+    }
+
+    /// The thread takes the locks of its drive for each I/O of its batch, one after the other; when the last is through.
+    pub(super) fn take_lock(&mut self, index: u32, sim: &mut Sim) -> Time {
+        let mut at = sim.now();
+        for place in 0..self.threads[index as usize].batch.len() {
+            let id = self.threads[index as usize].batch[place];
+            sim.spend(id, Stage::Submit);
+            let drive = self.drive_of(id, sim);
+            let adapter = drive % self.drives.adapters.len();
+            let Locks { schedulers, drivers, contention, has } = &mut self.locks;
+            let mut lost = 0;
+            if has[0] {
+                (at, lost) = schedulers[drive].take(at, self.paths.hold.once(), *contention);
+            }
+            self.lock_ns += lost;
+            if has[1] {
+                (at, lost) = drivers[adapter].take(at, self.paths.driver_hold.once(), 0);
+                self.lock_ns += lost;
+            }
+        }
+        at
     }
 }

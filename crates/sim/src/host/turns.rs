@@ -3,7 +3,8 @@
 //! A thread that something woke takes a free core, or the core of a thread that only looks for completions; else it waits in
 //! one queue. Who never sleeps leaves its core for the next in the queue after a slice of time.
 
-use super::part::{Host, NAP, TICK, WOKEN};
+use super::machine::{NAP, TICK, WOKEN};
+use super::part::Host;
 use super::thread::{State, Thread, Wait};
 use crate::engine::{Sim, Time, token};
 

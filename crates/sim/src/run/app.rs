@@ -15,9 +15,9 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
+use iostack_apps::{Application, Manner, Part, Step};
 use iostack_model::{AppKind, AppPart, AppUse, Engine, Job, Mix, Nanos, Phase};
 use iostack_stats::Recorder;
-use iostack_workload::app::{Application, Manner, Part, Step};
 
 use super::group::{Group, looks_every, unserved};
 use super::stage::Bench;
@@ -54,7 +54,7 @@ pub(super) struct Run<'b, 'a> {
     bench: &'b mut Bench<'a>,
     group: Group<'a>,
     job: &'a Job,
-    application: Application,
+    application: Box<dyn Application>,
     actors: Vec<Actor>,
     ready: VecDeque<u32>,
     in_flight: u64,
@@ -86,16 +86,16 @@ pub(super) fn run<'a>(bench: &mut Bench<'a>, job: &'a Job) -> Result<Group<'a>, 
     }
     let shape = bench.world.shape().expect("the first part of a device says its shape");
     let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
-    let mut application = Application::new(job, shape.capacity, shape.block).map_err(refuse)?;
+    let application = iostack_apps::application(job, shape.capacity, shape.block).map_err(refuse)?;
     bench.stages += 1;
     let now = bench.world.now();
     let mut group = Group::new(job, now, bench.options.progress.is_some());
     group.add(job, now);
     let begins = now + job.start_delay.0;
     let border = begins + ramp_of(job).0;
-    let machine = application.actors();
-    let (count, kinds) = (machine.actors(), machine.kinds().len());
-    let callers: Vec<Caller> = (0..count).map(|actor| caller(job, actor, machine.manner(actor))).collect();
+    let (count, kinds) = (application.actors(), application.kinds().len());
+    let callers: Vec<Caller> =
+        (0..count).map(|actor| caller(job, actor, application.manner(actor))).collect();
     bench.world.meet(&callers);
     let actor = |_| Actor {
         posted: 0,
@@ -208,7 +208,7 @@ impl<'a> Run<'_, 'a> {
         self.measuring = true;
         self.bench.world.begin();
         self.bench.keep_spans();
-        self.application.actors().begin();
+        self.application.begin();
         (self.group.open, self.group.looked, self.group.board.last) = (true, now, now);
         self.group.begins_whole(now);
         self.next_slice(now);
@@ -227,7 +227,7 @@ impl<'a> Run<'_, 'a> {
                 continue;
             }
             self.next(actor);
-            while let Some(other) = self.application.actors().woken() {
+            while let Some(other) = self.application.woken() {
                 self.ready.push_back(other);
             }
         }
@@ -375,7 +375,7 @@ impl<'a> Run<'_, 'a> {
         board.last = board.last.max(now.min(self.until));
         self.group.end(&self.bench.world, self.measuring, 0);
         let elapsed = Nanos(now.min(self.until).saturating_sub(self.border));
-        self.group.app = Some(self.counts.told(self.job, &mut self.application, elapsed));
+        self.group.app = Some(self.counts.told(self.job, &*self.application, elapsed));
         self.group
     }
 }
@@ -384,17 +384,16 @@ impl<'a> Run<'_, 'a> {
 const COUNTED: u32 = 2;
 
 impl Counts {
-    fn told(&self, job: &Job, application: &mut Application, elapsed: Nanos) -> AppUse {
+    fn told(&self, job: &Job, application: &dyn Application, elapsed: Nanos) -> AppUse {
         let latency = self.latency.bins();
         let each = latency.count.max(1) as f64;
-        let machine = application.actors();
-        let kinds = machine.kinds().iter().zip(&self.kinds);
+        let kinds = application.kinds().iter().zip(&self.kinds);
         let mut parts: Vec<AppPart> = (Part::ALL.iter().zip(self.parts))
             .filter(|&(_, ns)| ns > 0)
             .map(|(part, ns)| AppPart { name: part.name().to_owned(), mean_ns: ns as f64 / each })
             .collect();
         parts.sort_by(|a, b| b.mean_ns.total_cmp(&a.mean_ns));
-        let hits = machine.hits();
+        let hits = application.hits();
         AppUse {
             name: job.app.as_ref().map_or("", |app| app.name()).to_owned(),
             transactions: latency.count,

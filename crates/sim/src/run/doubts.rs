@@ -46,8 +46,7 @@ const LEFT_OUT: &[(Asks, &str)] = &[
 /// All reasons to doubt the outcome; `formulas` say how states were made that were not written.
 pub(super) fn of(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<Caveat> {
     let evidence = Evidence { simulated: true, ..Evidence::default() };
-    let mut caveats = iostack_doubt::of(outcome, &evidence);
-    let of_series = caveats.split_off(caveats.len() - iostack_stats::doubts_of_series(outcome).len());
+    let mut caveats: Vec<Caveat> = iostack_doubt::of_run(outcome, &evidence).collect();
     caveats.push(Caveat::Simulated {
         device: about.device.clone(),
         sourced: about.tally.sourced,
@@ -59,7 +58,7 @@ pub(super) fn of(outcome: &Outcome, about: &About, formulas: &[String]) -> Vec<C
     let mut formulas = formulas.to_vec();
     formulas.dedup();
     caveats.extend(formulas.into_iter().map(|how| Caveat::StateByFormula { how }));
-    caveats.extend(of_series);
+    caveats.extend(iostack_stats::doubts_of_series(outcome));
     caveats
 }
 

@@ -33,11 +33,11 @@ mod worker;
 
 use std::sync::atomic::AtomicBool;
 
-use iostack_model::{Job, Nanos, Outcome, Progress, TimelineSpan};
+use iostack_answers::TimelineSpan;
+use iostack_model::{Job, Nanos, Outcome, Progress};
+use iostack_sheet::Sheet;
 
-use crate::devices;
 use crate::engine::{Kind, World};
-use crate::sheet::Sheet;
 use proof::Proof;
 use stage::{Bench, Stage};
 
@@ -84,7 +84,7 @@ pub fn run(sheet: &Sheet, jobs: &[Job], options: &RunOptions<'_>) -> Result<Ran,
     if jobs.iter().any(|job| job.verify.is_some()) {
         world.sim.keep_stamps();
     }
-    let root = devices::build(sheet, &mut world, options.seed)?;
+    let root = crate::build(sheet, &mut world, options.seed)?;
     world.set_root(root);
     run_world(world, &About::of(sheet), jobs, options)
 }
@@ -118,6 +118,9 @@ pub fn run_world(
         }
         let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
         iostack_workload::validate(job, shape.capacity, shape.block).map_err(refuse)?;
+        if let Some(app) = &job.app {
+            iostack_apps::validate(app, job, shape.capacity).map_err(refuse)?;
+        }
     }
     let together = |jobs: &Vec<&Job>| {
         jobs.iter().find(|job| job.app.is_some() && jobs.len() > 1).map(|job| job.name.clone())

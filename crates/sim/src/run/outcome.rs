@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind,
-    TargetName,
+    Caveat, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind, TargetName,
 };
+use iostack_sheet::{Sheet, Tally};
 
 use super::SimError;
 use super::group::{Ended, Group};
 use super::{doubts, limit};
 use crate::engine::{Part, World};
-use crate::sheet::{Sheet, Tally};
 
 /// Who answered, as the outcome says it.
 #[derive(Clone, Debug, Default)]
@@ -75,32 +74,23 @@ pub(super) fn assemble(
     let (threads, slice) = (group.jobs.iter().map(|job| job.threads).sum(), group.board.slice());
     let load = group.load(elapsed, totals.flown);
     let [read, write, trim] = totals.flows;
+    let job = Job { threads, slice, ..group.jobs[0].clone() };
+    let target = TargetName { kind: TargetKind::Sim, path: PathBuf::from(&about.device) };
     let mut outcome = Outcome {
-        job: Job { threads, slice, ..group.jobs[0].clone() },
-        target: TargetName { kind: TargetKind::Sim, path: PathBuf::from(&about.device) },
-        storage: Storage { file_system: None, devices: Vec::new() },
-        started_unix_ms: 0,
         elapsed,
-        startup: Nanos(0),
         read,
         write,
         trim,
         sync: totals.sync,
-        iops: Interval::default(),
         series: totals.series,
-        cpu: CpuUse::default(),
         depth_achieved: if elapsed.0 == 0 { 0.0 } else { totals.flown as f64 / elapsed.0 as f64 },
-        device: None,
         failures: group.failures,
         verified: group.verified,
         interrupted: group.interrupted,
         log: group.log,
         log_spans: group.log_spans,
-        stages: None,
-        layers: None,
-        inside: None,
         app: group.app,
-        caveats: Vec::new(),
+        ..Outcome::empty(job, target, Storage::default())
     };
     outcome.job.mix = outcome.app.as_ref().map_or(outcome.job.mix, super::app::mix);
     outcome.iops = iops(&outcome);

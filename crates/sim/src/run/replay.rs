@@ -8,14 +8,13 @@ use std::iter::Peekable;
 use std::sync::atomic::Ordering;
 
 use iostack_model::{Caveat, Direction, Engine, Job, LogEntry, Mix, Nanos, Phase};
+use iostack_sheet::Sheet;
 use iostack_workload::trace::{TraceError, TraceIo};
 
 use super::group::{Group, looks_every};
 use super::stage::Bench;
 use super::{About, Ran, RunOptions, SimError, outcome, progress};
-use crate::devices;
 use crate::engine::{Caller, Happened, Kind, RequestId, Shape, Time, World};
-use crate::sheet::Sheet;
 
 /// So many in flight: the device does not keep up, and never will.
 const IN_FLIGHT_MAX: u64 = 1 << 20;
@@ -39,7 +38,7 @@ pub fn replay(
     options: &RunOptions<'_>,
 ) -> Result<Ran, SimError> {
     let mut world = World::new();
-    let root = devices::build(sheet, &mut world, options.seed)?;
+    let root = crate::build(sheet, &mut world, options.seed)?;
     world.set_root(root);
     if how.speed.is_some_and(|speed| !speed.is_finite() || speed <= 0.0) {
         return Err(SimError::Speed);

@@ -2,7 +2,6 @@
 //! of whatever distribution, the cores are an M/M/c//N queue, whose throughput is known.
 
 use iostack_model::Engine;
-use iostack_sim::devices;
 use iostack_sim::engine::{CALLER_SHIFT, Caller, Happened, Kind, World};
 use iostack_workload::Rng;
 
@@ -38,7 +37,7 @@ fn cycles(cores: u32, programs: u32, slice: &str, [compute, read, think]: [f64; 
         ("platform.drive.zero.latency", &read),
     ];
     let mut world = World::new();
-    let root = devices::build(&sheet(&[FREE, &own].concat()), &mut world, 1).expect("complete");
+    let root = iostack_sim::build(&sheet(&[FREE, &own].concat()), &mut world, 1).expect("complete");
     world.set_root(root);
     let caller = |number| Caller {
         engine: Engine::Psync,

@@ -3,7 +3,7 @@
 use iostack_model::{Caveat, Interval, Job, Machine, Nanos, Storage, TargetName};
 use serde::{Deserialize, Serialize};
 
-use crate::Judgement;
+use crate::{Judgement, Unit};
 
 /// Everything `iostack ab` found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,8 +112,8 @@ pub struct AbDesign {
 pub struct AbFigure {
     /// `IOPS`, `p99 latency`, ...
     pub name: String,
-    /// `/s`, `B/s` or `ns`.
-    pub unit: String,
+    /// What it is counted in.
+    pub unit: Unit,
     /// More of it is better.
     pub higher_is_better: bool,
 }

@@ -6,6 +6,7 @@
 
 use super::test::{AbTest, ab_looks};
 use super::{AbAnswer, AbBlock, AbFigure, AbRun, AbSide, ab_order};
+use crate::Unit;
 use crate::sample::Samples;
 
 const REPLICATIONS: u64 = 2_000;
@@ -70,12 +71,13 @@ impl World {
 }
 
 fn figures() -> Vec<AbFigure> {
-    let figure = |name: &str, unit: &str, higher_is_better| AbFigure {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        higher_is_better,
-    };
-    vec![figure("IOPS", "/s", true), figure("p99 latency", "ns", false), figure("CPU per I/O", "ns", false)]
+    let figure =
+        |name: &str, unit, higher_is_better| AbFigure { name: name.to_owned(), unit, higher_is_better };
+    vec![
+        figure("IOPS", Unit::PerSecond, true),
+        figure("p99 latency", Unit::Nanos, false),
+        figure("CPU per I/O", Unit::Nanos, false),
+    ]
 }
 
 /// One whole use of the design: did any figure "differ", and what was the answer?

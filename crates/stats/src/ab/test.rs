@@ -72,7 +72,7 @@ impl AbTest {
             .map(|at| {
                 let sure = exceeds(scores[at].iter().sum::<f64>().abs(), critical);
                 let change = percent(&changes[at], critical);
-                row(columns[at].0, &columns[at].1, change, self.verdict(columns[at].0, change, sure))
+                row(columns[at].0, &columns[at].1, change, self.judgement(columns[at].0, change, sure))
             })
             .collect();
         let primary = rows.first().filter(|row| Some(&row.figure) == self.figures.first());
@@ -80,7 +80,7 @@ impl AbTest {
         (rows, answer)
     }
 
-    fn verdict(&self, figure: &AbFigure, change: Interval, sure: bool) -> Judgement {
+    fn judgement(&self, figure: &AbFigure, change: Interval, sure: bool) -> Judgement {
         match sure {
             true if (change.mean > 0.0) == figure.higher_is_better => Judgement::Better,
             true => Judgement::Worse,
@@ -149,7 +149,7 @@ fn turned(change: Interval) -> Interval {
     Interval { mean: turn(change.mean), low: turn(change.high), high: turn(change.low), ..change }
 }
 
-fn row(figure: &AbFigure, column: &[[f64; 4]], change_percent: Interval, verdict: Judgement) -> AbRow {
+fn row(figure: &AbFigure, column: &[[f64; 4]], change_percent: Interval, judgement: Judgement) -> AbRow {
     let of = |sides: std::ops::Range<usize>| {
         let values: Vec<f64> =
             column.iter().flat_map(|values| values[sides.clone()].iter().copied()).collect();
@@ -161,7 +161,7 @@ fn row(figure: &AbFigure, column: &[[f64; 4]], change_percent: Interval, verdict
         b: of(2..4),
         change_percent,
         noise_percent: noise(column).exp_m1() * 100.0,
-        verdict,
+        verdict: judgement,
     }
 }
 
@@ -182,10 +182,11 @@ fn most(change: Interval) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Unit;
     use crate::ab::{AbRun, ab_order};
 
     fn figure(name: &str, higher_is_better: bool) -> AbFigure {
-        AbFigure { name: name.to_owned(), unit: "/s".to_owned(), higher_is_better }
+        AbFigure { name: name.to_owned(), unit: Unit::PerSecond, higher_is_better }
     }
 
     /// Blocks whose runs have these values, by block, side and number.

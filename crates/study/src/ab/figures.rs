@@ -1,7 +1,7 @@
 //! What is compared? Figures are named before the first run, the one that gives the answer first.
 
 use iostack_model::{Bins, Job, Outcome};
-use iostack_stats::{AbFigure, samples_needed};
+use iostack_stats::{AbFigure, Unit, samples_needed};
 
 use super::sides::Side;
 
@@ -24,7 +24,7 @@ pub enum Primary {
 struct Known {
     primary: Option<Primary>,
     name: &'static str,
-    unit: &'static str,
+    unit: Unit,
     higher_is_better: bool,
     of: fn(&[Outcome]) -> Option<f64>,
 }
@@ -33,39 +33,45 @@ const KNOWN: [Known; 6] = [
     Known {
         primary: Some(Primary::Iops),
         name: "IOPS",
-        unit: "/s",
+        unit: Unit::PerSecond,
         higher_is_better: true,
         of: |outcomes| Some(outcomes.iter().map(Outcome::rate).sum()),
     },
     Known {
         primary: Some(Primary::Bandwidth),
         name: "bandwidth",
-        unit: "B/s",
+        unit: Unit::BytesPerSecond,
         higher_is_better: true,
         of: |outcomes| Some(outcomes.iter().map(Outcome::bandwidth).sum()),
     },
     Known {
         primary: Some(Primary::Latency),
         name: "mean latency",
-        unit: "ns",
+        unit: Unit::Nanos,
         higher_is_better: false,
         of: |outcomes| Some(latency(outcomes)).filter(|bins| bins.count > 0).map(|bins| bins.mean_ns()),
     },
     Known {
         primary: None,
         name: "p50 latency",
-        unit: "ns",
+        unit: Unit::Nanos,
         higher_is_better: false,
         of: |outcomes| quantile(outcomes, 0.5),
     },
     Known {
         primary: Some(Primary::P99),
         name: "p99 latency",
-        unit: "ns",
+        unit: Unit::Nanos,
         higher_is_better: false,
         of: |outcomes| quantile(outcomes, 0.99),
     },
-    Known { primary: Some(Primary::Cpu), name: "CPU per I/O", unit: "ns", higher_is_better: false, of: cpu },
+    Known {
+        primary: Some(Primary::Cpu),
+        name: "CPU per I/O",
+        unit: Unit::Nanos,
+        higher_is_better: false,
+        of: cpu,
+    },
 ];
 
 fn latency(outcomes: &[Outcome]) -> Bins {
@@ -111,7 +117,7 @@ pub(crate) fn figures(primary: Primary) -> Vec<AbFigure> {
     known.sort_by_key(|known| known.primary != Some(primary));
     let figure = |known: &Known| AbFigure {
         name: known.name.to_owned(),
-        unit: known.unit.to_owned(),
+        unit: known.unit,
         higher_is_better: known.higher_is_better,
     };
     known.into_iter().map(figure).collect()

@@ -4,8 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use iostack_host::{Journal, SettingGuard};
-use iostack_model::{Audience, Nanos, Outcome, Prepared, RunClock, Storage, TargetKind, TargetName, Wanted};
+use iostack_model::{Nanos, Outcome, Storage, TargetKind, TargetName};
 use iostack_targets::{self as target, AllHeld, AnyTarget, Options, TargetFlags};
+use iostack_targets::{Audience, Prepared, RunClock, Wanted};
 
 use super::sides::Side;
 

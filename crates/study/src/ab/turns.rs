@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use iostack_host::Journal;
-use iostack_model::{Audience, Nanos, Outcome};
+use iostack_model::{Nanos, Outcome};
 use iostack_stats::{
     AB_BLOCKS_LEAST, AbAnswer, AbBlock, AbDesign, AbDoubt, AbRow, AbRun, AbTest, ab_looks, ab_order, ab_seed,
 };
+use iostack_targets::Audience;
 
 use super::ready::{Ready, since};
 use super::{doubts, figures};

@@ -1,10 +1,11 @@
 //! What would a change give? Only gains that this check measured, most first. Pure.
 
-use iostack_model::{Advice, Amount, Caveat, Nanos, Point, StepKind, Storage, TargetKind};
+use iostack_answers::{Advice, Point, Series, StepKind};
+use iostack_model::{Amount, Caveat, Nanos, Storage, TargetKind};
 use iostack_report::text::quoted;
 
+use super::facts::{Facts, thousands};
 use super::summary::by_series;
-use super::verdict::{Facts, thousands};
 
 /// Smaller gains than this are noise on a shared machine.
 const WORTH_PERCENT: f64 = 8.0;
@@ -60,8 +61,8 @@ fn basis(before: &Point, after: &Point) -> String {
 
 fn deeper(facts: &Facts<'_>) -> Option<Advice> {
     let curves = by_series(facts.points(StepKind::Depth));
-    let (_, reads) = curves.into_iter().find(|(series, _)| *series == "random read")?;
-    let saturation = facts.summary.saturation.iter().find(|curve| curve.series == "random read")?;
+    let (_, reads) = curves.into_iter().find(|(series, _)| **series == Series::RandomRead)?;
+    let saturation = facts.summary.saturation.iter().find(|curve| curve.series == Series::RandomRead)?;
     let first = reads.first()?;
     let knee = match saturation.depth {
         Some(depth) => reads.iter().find(|point| point.x as u32 == depth)?,
@@ -95,7 +96,7 @@ fn more_threads(facts: &Facts<'_>) -> Option<Advice> {
 
 fn batches(facts: &Facts<'_>) -> Option<Advice> {
     let single = facts.best(StepKind::Engines, |p| {
-        p.outcome.job.queue_depth == 32 && p.outcome.job.batch.submit == 1 && p.series != "psync, 32 threads"
+        p.outcome.job.queue_depth == 32 && p.outcome.job.batch.submit == 1 && p.outcome.job.threads == 1
     })?;
     let batched = facts.best(StepKind::Engines, |p| p.outcome.job.batch.submit == 16)?;
     let gain = worth(single, batched)?;
@@ -116,14 +117,14 @@ fn batches(facts: &Facts<'_>) -> Option<Advice> {
 fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
     // The current one was measured first and last. What another gains must be more than what the two differ by.
     let name = facts.points(StepKind::Schedulers).first()?.label.clone();
-    let reads = || facts.points(StepKind::Schedulers).iter().filter(|p| p.series == "random read");
+    let reads = || facts.points(StepKind::Schedulers).iter().filter(|p| p.series == Series::RandomRead);
     let (worst, current) =
         reads().filter(|p| p.label.starts_with(&name)).fold(None, |seen, point| match seen {
             None => Some((point, point)),
             Some((worst, best)) if gain_percent(best, point) > 0.0 => Some((worst, point)),
             Some((_, best)) => Some((point, best)),
         })?;
-    let best = facts.best(StepKind::Schedulers, |p| p.series == "random read")?;
+    let best = facts.best(StepKind::Schedulers, |p| p.series == Series::RandomRead)?;
     let gain = worth(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
     let device = &facts.storage.scheduled()?.name;
     let whose = whose(facts.storage, device);
@@ -137,7 +138,7 @@ fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
 
 /// ` on vda, below loop0`: a setting of a lower device concerns all who use it.
 pub(super) fn whose(storage: &Storage, device: &str) -> String {
-    match storage.top().filter(|top| top.name != device && top.role != "partition") {
+    match storage.top().filter(|top| top.name != device && !top.is_partition()) {
         Some(top) => format!(" on {device}, which lies below {} and serves others too", top.name),
         None => format!(" on {device}"),
     }
@@ -165,8 +166,9 @@ fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
 /// Buffered reads that miss the cache, against direct ones.
 fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
     let small = |p: &&Point| p.outcome.job.block_sizes.smallest().0 <= 4096;
-    let find = |series: &str| facts.points(StepKind::Paths).iter().filter(small).find(|p| p.series == series);
-    let (cold, direct) = (find("buffered, cold")?, find("direct")?);
+    let find =
+        |series: Series| facts.points(StepKind::Paths).iter().filter(small).find(|p| p.series == series);
+    let (cold, direct) = (find(Series::BufferedCold)?, find(Series::Direct)?);
     let gain = worth(cold, direct)?;
     Some(Advice {
         act: "Read with O_DIRECT what will not be read again.".to_owned(),
@@ -179,7 +181,7 @@ fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
 /// The kernel treats the device as a disk with heads although it answers like an SSD.
 fn rotational(facts: &Facts<'_>) -> Option<Advice> {
     let device = facts.storage.bottom().filter(|device| device.rotational)?;
-    let read = facts.points(StepKind::Latency).iter().find(|p| p.series == "random read")?;
+    let read = facts.points(StepKind::Latency).iter().find(|p| p.series == Series::RandomRead)?;
     let median = read.outcome.latency().quantile_ns(0.5)?;
     (median < 1_000_000).then(|| Advice {
         act: format!(

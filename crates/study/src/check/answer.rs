@@ -4,15 +4,17 @@ use std::ffi::OsStr;
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use iostack_host::{Effort, Journal};
-use iostack_model::{
-    Audience, Bytes, Check, Machine, Nanos, PathCost, SCHEMA, Scratch, Step, Summary, Verdict,
-};
+use iostack_answers::{Check, PathCost, Scratch, Step, Summary, Verdict};
+use iostack_host::Journal;
+use iostack_model::{Bytes, Effort, Machine, Nanos, SCHEMA};
+use iostack_targets::Audience;
 use iostack_targets::left;
 
+use super::facts::Facts;
 use super::measure::{self, Session};
 use super::place::{self, Explored, Wishes};
-use super::plan::{self, PlannedStep};
+use super::plan;
+use super::planned::PlannedStep;
 use super::{doubts, fill, path_costs, summary, verdict};
 
 /// What is asked.
@@ -92,7 +94,7 @@ fn judge(asked: &Asked<'_>, found: Found, started_unix_ms: u64, started: Instant
     let Found { explored, machine, scratch, mut steps, path_costs, interrupted } = found;
     let caveats = doubts::lift(&mut steps, &explored.storage, &machine, explored.place.region);
     let summary: Summary = summary::summarise(&steps);
-    let verdict: Verdict = verdict::decide(&verdict::Facts {
+    let verdict: Verdict = verdict::decide(&Facts {
         target: &explored.target,
         steps: &steps,
         summary: &summary,
@@ -106,7 +108,7 @@ fn judge(asked: &Asked<'_>, found: Found, started_unix_ms: u64, started: Instant
         iostack: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms,
         elapsed: Nanos(started.elapsed().as_nanos() as u64),
-        effort: plan::name(asked.effort).to_owned(),
+        effort: asked.effort,
         seed: asked.seed,
         target: explored.target,
         storage: explored.storage,

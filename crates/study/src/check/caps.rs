@@ -3,9 +3,10 @@
 //! A cap is certain where a file states it and the figures keep to it. Without the file it shows in figures that no
 //! device makes: every load ends at the same rate.
 
-use iostack_model::{Bytes, Caveat, Direction, Limit, Point, StepKind};
+use iostack_answers::{Limit, Point, StepKind};
+use iostack_model::{Bytes, Caveat, Direction};
 
-use super::verdict::{Facts, Finding, is_read, thousands};
+use super::facts::{Facts, Finding, is_read, thousands};
 
 /// Of a stated cap, so much is reached when the cap is what holds the rate; a load that stays below has another limit.
 const REACHED: f64 = 0.85;

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use iostack_model::{
-    Access, Amount, Audience, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Scratch, Verify, VerifyMode,
-};
+use iostack_answers::Scratch;
+use iostack_model::{Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Verify, VerifyMode};
+use iostack_targets::Audience;
 
 use super::measure::Session;
 use super::place::Explored;
@@ -40,8 +40,7 @@ fn fill_with(
     let Some((size, reason)) = explored.scratch_plan.clone() else { return Ok(None) };
     talk.say(&format!("scratch file: {size} of random data, {reason}"));
     let before = Instant::now();
-    let stop = iostack_host::signals::stop_flag();
-    let session = Session { explored, stop, talk, started, deadline: None, journal: None };
+    let session = Session { explored, stop: talk.stop(), talk, started, deadline: None, journal: None };
     let filled = write(&session, (size, limit), verify)?;
     let filled = Bytes(filled.0 & !((1 << 20) - 1));
     anyhow::ensure!(filled >= Bytes::mib(1), "interrupted before the scratch file held anything");

@@ -1,8 +1,9 @@
 //! What do the reads that were looked at from inside add to the verdict? Pure.
 
-use iostack_model::{Limit, Part, Point, Stage, StepKind, Way, WayStages};
+use iostack_answers::{Limit, Point, StepKind};
+use iostack_model::{Part, Stage, Way, WayStages};
 
-use super::verdict::Facts;
+use super::facts::Facts;
 
 /// With more than this share of its time spent before the driver, a read waits for the queue, not for the device.
 const WAITS: f64 = 0.5;
@@ -63,7 +64,8 @@ pub(crate) fn evidence(facts: &Facts<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use iostack_model::{Axis, Bins, Ladder, Nanos, Stages, Step, TracingCost};
+    use iostack_answers::{Axis, Step};
+    use iostack_model::{Bins, Ladder, Nanos, Stages, TracingCost};
     use iostack_report::fixture;
 
     use super::*;

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use iostack_answers::{Point, Step};
 use iostack_engine::{Control, Work};
 use iostack_host::{Held, Journal, SettingGuard};
-use iostack_model::{Audience, Job, Nanos, Observer, Outcome, Point, Step};
+use iostack_model::{Job, Nanos, Observer, Outcome};
+use iostack_targets::Audience;
 use iostack_targets::tracing::{Tracing, chain};
 
 use super::place::Explored;
-use super::plan::{On, Planned, PlannedStep};
+use super::planned::{On, Planned, PlannedStep};
 
 /// What the measurements share.
 pub(crate) struct Session<'a> {
@@ -97,7 +99,12 @@ fn measure_step(session: &Session<'_>, planned: &PlannedStep, remaining: u64) ->
             ));
             break;
         }
-        session.talk.point(&point.series, &point.label, session.elapsed(), session.elapsed() + Nanos(left));
+        session.talk.point(
+            point.series.name(),
+            &point.label,
+            session.elapsed(),
+            session.elapsed() + Nanos(left),
+        );
         match measure_point(session, point, &mut notes) {
             Ok(outcome) => points.push(Point {
                 series: point.series.clone(),
@@ -139,14 +146,14 @@ pub(crate) fn raw_device(explored: &Explored) -> Result<Arc<Held>, String> {
 
 /// Looks from inside as far as that is permitted; an error when it is not at all.
 fn measure_traced(session: &Session<'_>, work: Work, notes: &mut Vec<String>) -> Result<Outcome, String> {
-    let (trace, refused) = Tracing::attach_permitted(&session.explored.storage, &session.explored.ladder);
-    if trace.sees_nothing() {
+    let (tracing, refused) = Tracing::attach_permitted(&session.explored.storage, &session.explored.ladder);
+    if tracing.sees_nothing() {
         return Err(format!("{}; `iostack doctor` says how to enable it", refused.join("; ")));
     }
     notes.extend(refused);
-    let observer = trace.observer();
+    let observer = tracing.observer();
     let mut outcome = session.run_watched(work, Some(&observer))?;
-    trace.finish(std::slice::from_mut(&mut outcome));
+    tracing.finish(std::slice::from_mut(&mut outcome));
     Ok(outcome)
 }
 

@@ -4,9 +4,10 @@
 //! counts is how long its threads were ready without a CPU, which the kernel tells of each thread. So much more, at
 //! most, could the rate have been.
 
-use iostack_model::{Caveat, Limit, Outcome, Point, StepKind};
+use iostack_answers::{Limit, Point, StepKind};
+use iostack_model::{Caveat, Outcome};
 
-use super::verdict::{BUSY, Facts, Finding, best_read, is_read, thousands};
+use super::facts::{BUSY, Facts, Finding, best_read, is_read, thousands};
 
 /// Threads that lack a CPU for this share of their time lose as much of their rate at most: less is no reason to be
 /// silent.

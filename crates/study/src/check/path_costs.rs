@@ -8,11 +8,12 @@
 //! All in clocks of the time-stamp counter. CPU time of a load is that of its thread, as the scheduler accounts it;
 //! interrupts and kernel threads beside it are seen by a profile only. Start reading at [`measure`].
 
+use iostack_answers::{PathCost, PathPart};
 use iostack_host::clock::Clock;
-use iostack_host::{Effort, path};
+use iostack_host::path;
 use iostack_model::{
-    Access, Amount, BlockSizes, Bytes, Distribution, Engine, Interval, Job, Layers, Nanos, Order, Outcome,
-    PathCost, TargetKind,
+    Access, Amount, BlockSizes, Bytes, Distribution, Effort, Engine, Interval, Job, Layers, Nanos, Order,
+    Outcome, TargetKind,
 };
 use iostack_stats::{paired_difference, rate_interval};
 use iostack_targets::tracing::chain;
@@ -25,7 +26,7 @@ const INTEL: &str = "Intel 2010, section 4.2: Xeon X5570 2.93 GHz, Linux 2.6.28,
 
 /// One part of the path.
 struct Part {
-    id: &'static str,
+    id: PathPart,
     name: &'static str,
     unit: &'static str,
     published: Option<f64>,
@@ -40,7 +41,7 @@ const CLOCKS: &str = "clocks";
 /// The cheap ones first: they fit a quick check.
 const PARTS: [Part; 5] = [
     Part {
-        id: "syscall",
+        id: PathPart::SystemCall,
         name: "system call and return",
         unit: CLOCKS,
         published: Some(924.0),
@@ -49,7 +50,7 @@ const PARTS: [Part; 5] = [
         measure: system_call,
     },
     Part {
-        id: "switch",
+        id: PathPart::Switch,
         name: "wake-up and context switch",
         unit: CLOCKS,
         published: None,
@@ -58,7 +59,7 @@ const PARTS: [Part; 5] = [
         measure: switch,
     },
     Part {
-        id: "file_system",
+        id: PathPart::FileSystem,
         name: "file system",
         unit: CLOCKS,
         published: Some(3_400.0),
@@ -67,7 +68,7 @@ const PARTS: [Part; 5] = [
         measure: file_system,
     },
     Part {
-        id: "interrupt",
+        id: PathPart::Interrupt,
         name: "interrupt, per I/O",
         unit: CLOCKS,
         published: Some(5_250.0),
@@ -76,7 +77,7 @@ const PARTS: [Part; 5] = [
         measure: interrupt,
     },
     Part {
-        id: "buffering",
+        id: PathPart::Buffering,
         name: "buffering",
         unit: "clocks/byte",
         published: Some(2.1),
@@ -128,7 +129,8 @@ pub(crate) fn measure(session: &Session<'_>, budget: Nanos) -> Vec<PathCost> {
     for part in &PARTS {
         let spent = session.elapsed() - begin;
         // A profile that was made for one part is there for the next.
-        let needs = if part.id == "interrupt" && bench.profiles.is_some() { Nanos(0) } else { part.needs };
+        let needs =
+            if part.id == PathPart::Interrupt && bench.profiles.is_some() { Nanos(0) } else { part.needs };
         let found = if session.stopped() {
             Found::nothing("", "interrupted before it was measured")
         } else if spent + needs > budget {
@@ -149,7 +151,7 @@ pub(crate) fn measure(session: &Session<'_>, budget: Nanos) -> Vec<PathCost> {
 
 fn cost(part: &Part, found: Found) -> PathCost {
     PathCost {
-        id: part.id.to_owned(),
+        id: part.id.clone(),
         name: part.name.to_owned(),
         how: found.how,
         unit: part.unit.to_owned(),

@@ -41,8 +41,8 @@ fn with_session<T>(name: &str, test: impl FnOnce(&Session<'_>) -> T) -> T {
     test(&session)
 }
 
-fn find<'a>(costs: &'a [PathCost], id: &str) -> &'a PathCost {
-    costs.iter().find(|cost| cost.id == id).expect("every part has its row")
+fn find<'a>(costs: &'a [PathCost], id: &PathPart) -> &'a PathCost {
+    costs.iter().find(|cost| cost.id == *id).expect("every part has its row")
 }
 
 #[test]
@@ -55,7 +55,8 @@ fn a_switch_costs_more_than_a_system_call_and_both_have_intervals() {
     }
     let costs = with_session("path-costs-cheap", |session| measure(session, Nanos::secs(2)));
     assert_eq!(costs.len(), PARTS.len());
-    let [call, switch] = ["syscall", "switch"].map(|id| find(&costs, id).measured.expect("it needs nothing"));
+    let [call, switch] = [PathPart::SystemCall, PathPart::Switch]
+        .map(|id| find(&costs, &id).measured.expect("it needs nothing"));
     assert!(call.samples >= 3 && call.low <= call.mean && call.mean <= call.high, "{call:?}");
     assert!(switch.samples >= 3, "{switch:?}");
     assert!(switch.mean > call.mean, "a switch of {switch:?} contains at least the work of a call, {call:?}");
@@ -81,16 +82,18 @@ fn what_was_not_measured_says_why_and_what_was_has_an_interval() {
 
 #[test]
 fn the_published_figures_are_those_of_the_paper() {
-    let published: Vec<(&str, Option<f64>)> = PARTS.iter().map(|part| (part.id, part.published)).collect();
+    let published: Vec<(PathPart, Option<f64>)> =
+        PARTS.iter().map(|part| (part.id.clone(), part.published)).collect();
     let expected = [
-        ("syscall", Some(924.0)),
-        ("switch", None),
-        ("file_system", Some(3_400.0)),
-        ("interrupt", Some(5_250.0)),
-        ("buffering", Some(2.1)),
+        (PathPart::SystemCall, Some(924.0)),
+        (PathPart::Switch, None),
+        (PathPart::FileSystem, Some(3_400.0)),
+        (PathPart::Interrupt, Some(5_250.0)),
+        (PathPart::Buffering, Some(2.1)),
     ];
     assert_eq!(published, expected);
-    let whole: u64 = PARTS.iter().filter(|part| part.id != "interrupt").map(|part| part.needs.0).sum();
+    let whole: u64 =
+        PARTS.iter().filter(|part| part.id != PathPart::Interrupt).map(|part| part.needs.0).sum();
     assert!(
         whole <= allowed(Effort::Default).0 - Nanos::secs(1).0,
         "file system and interrupt share their profiles: {}",

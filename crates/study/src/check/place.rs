@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use iostack_host::{Effort, Held, Scratch, scratch_size};
-use iostack_model::{Bytes, Ladder, Machine, Nanos, Storage, TargetKind, TargetName};
+use iostack_host::{Held, Scratch, scratch_size};
+use iostack_model::{Bytes, Effort, Ladder, Machine, Nanos, Storage, TargetKind, TargetName};
 
 use super::advice;
-use super::plan::{self, Place};
+use super::plan;
+use super::planned::Place;
 
 /// A place, explored: what [`super::plan`] wants to know and what [`super::measure`] needs to run.
 pub(crate) struct Explored {

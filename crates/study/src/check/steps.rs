@@ -2,11 +2,10 @@
 //!
 //! One function a question. A question that cannot be asked here returns no points and says why.
 
-use iostack_model::{
-    Access, Axis, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, StepKind, Sync,
-};
+use iostack_answers::{Axis, AxisName, CellName, Series, StepKind};
+use iostack_model::{Access, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
 
-use super::plan::{Intent, On, Place, Planned, PlannedStep};
+use super::planned::{Intent, On, Place, Planned, PlannedStep};
 
 const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 const READ_ONLY: &str = "writes are skipped: this target is only read (--destroy-data would allow them)";
@@ -55,9 +54,9 @@ fn random_read(place: &Place, engine: Engine, queue_depth: u32) -> Job {
     }
 }
 
-fn point(series: &str, x: f64, label: impl Into<String>, job: Job, weight: f64) -> Planned {
+fn point(series: Series, x: f64, label: impl Into<String>, job: Job, weight: f64) -> Planned {
     Planned {
-        series: series.to_owned(),
+        series,
         x,
         label: label.into(),
         job,
@@ -69,12 +68,12 @@ fn point(series: &str, x: f64, label: impl Into<String>, job: Job, weight: f64) 
     }
 }
 
-fn axis(label: &str, log: bool) -> Axis {
-    Axis { label: label.to_owned(), log, categories: false }
+fn axis(label: AxisName, log: bool) -> Axis {
+    Axis { label, log, categories: false }
 }
 
-fn categories(label: &str) -> Axis {
-    Axis { label: label.to_owned(), log: false, categories: true }
+fn categories(label: AxisName) -> Axis {
+    Axis { label, log: false, categories: true }
 }
 
 fn write_note(place: &Place) -> Option<String> {
@@ -85,14 +84,14 @@ fn write_note(place: &Place) -> Option<String> {
 fn latency(place: &Place, weight: f64) -> PlannedStep {
     let read = random_read(place, Engine::Psync, 1);
     let write = Job { mix: Mix::WRITE, ..read.clone() };
-    let mut points = vec![point("random read", 0.0, "read", read, weight)];
+    let mut points = vec![point(Series::RandomRead, 0.0, "read", read, weight)];
     if place.writable {
-        points.push(point("random write", 1.0, "write", write, weight * 0.6));
+        points.push(point(Series::RandomWrite, 1.0, "write", write, weight * 0.6));
     }
     PlannedStep {
         id: StepKind::Latency,
         title: "Latency of one 4 KiB I/O at queue depth 1",
-        axis: categories("direction"),
+        axis: categories(AxisName::Direction),
         points,
         note: write_note(place),
     }
@@ -101,10 +100,10 @@ fn latency(place: &Place, weight: f64) -> PlannedStep {
 /// Where do the latency and the clocks of a read go?
 fn places(place: &Place, weight: f64) -> PlannedStep {
     let alone = random_read(place, Engine::Psync, 1);
-    let mut points = vec![point("random read", 1.0, "depth 1", alone, weight)];
+    let mut points = vec![point(Series::RandomRead, 1.0, "depth 1", alone, weight)];
     if place.engine() != Engine::Psync {
         let deep = random_read(place, place.engine(), 32);
-        points.push(point("random read", 32.0, "depth 32", deep, weight * 0.5));
+        points.push(point(Series::RandomRead, 32.0, "depth 32", deep, weight * 0.5));
     }
     for point in &mut points {
         point.traced = true;
@@ -112,7 +111,7 @@ fn places(place: &Place, weight: f64) -> PlannedStep {
     PlannedStep {
         id: StepKind::Places,
         title: "Where latency and clocks of a 4 KiB read go",
-        axis: categories("queue depth"),
+        axis: categories(AxisName::QueueDepth),
         points,
         note: None,
     }
@@ -120,7 +119,11 @@ fn places(place: &Place, weight: f64) -> PlannedStep {
 
 /// How does throughput grow with the number of I/Os in flight?
 fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
-    let mixes = [("random read", Mix::READ), ("random write", Mix::WRITE), ("random 50/50", Mix::reads(50))];
+    let mixes = [
+        (Series::RandomRead, Mix::READ),
+        (Series::RandomWrite, Mix::WRITE),
+        (Series::RandomHalf, Mix::reads(50)),
+    ];
     let mut points = Vec::new();
     for (series, mix) in mixes {
         if mix.destroys() && !place.writable {
@@ -132,13 +135,19 @@ fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
                 Engine::Psync => Job { threads: depth, ..random_read(place, Engine::Psync, 1) },
                 engine => random_read(place, engine, depth),
             };
-            points.push(point(series, f64::from(depth), depth.to_string(), Job { mix, ..job }, weight));
+            points.push(point(
+                series.clone(),
+                f64::from(depth),
+                depth.to_string(),
+                Job { mix, ..job },
+                weight,
+            ));
         }
     }
     PlannedStep {
         id: StepKind::Depth,
         title: "Throughput and latency over queue depth, 4 KiB random",
-        axis: axis("queue depth", true),
+        axis: axis(AxisName::QueueDepth, true),
         points,
         note: write_note(place),
     }
@@ -148,10 +157,14 @@ fn depth(place: &Place, depths: &[u32], weight: f64) -> PlannedStep {
 fn cells(place: &Place, weight: f64) -> PlannedStep {
     let engine = place.engine();
     let mut points = Vec::new();
-    let names =
-        [("SEQ1M Q8", 8, true), ("SEQ1M Q1", 1, true), ("RND4K Q32", 32, false), ("RND4K Q1", 1, false)];
+    let names = [
+        (CellName::Sequential8, 8, true),
+        (CellName::Sequential1, 1, true),
+        (CellName::Random32, 32, false),
+        (CellName::Random1, 1, false),
+    ];
     for (order, (name, queue_depth, sequential)) in names.into_iter().enumerate() {
-        for (series, mix) in [("read", Mix::READ), ("write", Mix::WRITE)] {
+        for (series, mix) in [(Series::Read, Mix::READ), (Series::Write, Mix::WRITE)] {
             if mix.destroys() && !place.writable {
                 continue;
             }
@@ -160,13 +173,13 @@ fn cells(place: &Place, weight: f64) -> PlannedStep {
                 job.access = Access::Sequential;
                 job.block_sizes = BlockSizes::all(Bytes::mib(1));
             }
-            points.push(point(series, order as f64, name, job, weight));
+            points.push(point(series, order as f64, name.name(), job, weight));
         }
     }
     PlannedStep {
         id: StepKind::Cells,
         title: "The cells people compare",
-        axis: categories("cell"),
+        axis: categories(AxisName::Cell),
         points,
         note: write_note(place),
     }
@@ -175,10 +188,10 @@ fn cells(place: &Place, weight: f64) -> PlannedStep {
 /// How do bandwidth and IOPS depend on the request size?
 fn size(place: &Place, weight: f64) -> PlannedStep {
     let kinds = [
-        ("sequential read", Mix::READ, true),
-        ("random read", Mix::READ, false),
-        ("sequential write", Mix::WRITE, true),
-        ("random write", Mix::WRITE, false),
+        (Series::SequentialRead, Mix::READ, true),
+        (Series::RandomRead, Mix::READ, false),
+        (Series::SequentialWrite, Mix::WRITE, true),
+        (Series::RandomWrite, Mix::WRITE, false),
     ];
     let sizes = [512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20].map(Bytes);
     let mut points = Vec::new();
@@ -192,13 +205,13 @@ fn size(place: &Place, weight: f64) -> PlannedStep {
             if sequential {
                 job.access = Access::Sequential;
             }
-            points.push(point(series, size.0 as f64, size.to_string(), job, weight));
+            points.push(point(series.clone(), size.0 as f64, size.to_string(), job, weight));
         }
     }
     PlannedStep {
         id: StepKind::Size,
         title: "Request size at queue depth 8",
-        axis: axis("request size (bytes)", true),
+        axis: axis(AxisName::RequestSize, true),
         points,
         note: write_note(place),
     }
@@ -210,14 +223,14 @@ fn paths(place: &Place) -> PlannedStep {
     for size in [Bytes(4096).max(place.logical_block), Bytes::kib(128)] {
         let base = Job { block_sizes: BlockSizes::all(size), ..random_read(place, Engine::Psync, 1) };
         let label = size.to_string();
-        let series = |name: &str, job: Job, x: f64| point(name, x, label.clone(), job, 0.5);
-        points.push(series("direct", base.clone(), size.0 as f64));
+        let curve = |series: Series, job: Job| point(series, size.0 as f64, label.clone(), job, 0.5);
+        points.push(curve(Series::Direct, base.clone()));
         if place.raw_device.is_ok() {
-            points.push(Planned { on: On::RawDevice, ..series("raw device", base.clone(), size.0 as f64) });
+            points.push(Planned { on: On::RawDevice, ..curve(Series::RawDevice, base.clone()) });
         }
         if place.is_file {
             let buffered = Job { direct: false, ..base.clone() };
-            points.push(series("buffered, cold", buffered.clone(), size.0 as f64));
+            points.push(curve(Series::BufferedCold, buffered.clone()));
             // A region that is certainly cached after the cold run would not be honest; 16 MiB is read through
             // once in the ramp and then hit.
             let region = Bytes::mib(16).0.min(place.region.0);
@@ -229,13 +242,13 @@ fn paths(place: &Place) -> PlannedStep {
                 ..buffered
             };
             let intends = &[Intent::PageCache, Intent::BusyThread];
-            points.push(Planned { intends, ..series("buffered, cached", cached, size.0 as f64) });
+            points.push(Planned { intends, ..curve(Series::BufferedCached, cached) });
         }
     }
     PlannedStep {
         id: StepKind::Paths,
         title: "I/O paths: direct, buffered, raw device; cost per I/O and per byte",
-        axis: Axis { log: true, ..axis("request size (bytes)", true) },
+        axis: axis(AxisName::RequestSize, true),
         points,
         note: place.raw_device.as_ref().err().cloned(),
     }
@@ -246,7 +259,8 @@ fn threads(place: &Place) -> PlannedStep {
     let mut points = Vec::new();
     for threads in [1, 2, 4, 8, 16, 32] {
         let job = Job { threads, ..random_read(place, Engine::Psync, 1) };
-        points.push(point("psync, depth 1 each", f64::from(threads), threads.to_string(), job, 0.35));
+        let series = Series::Other("psync, depth 1 each".to_owned());
+        points.push(point(series, f64::from(threads), threads.to_string(), job, 0.35));
     }
     if place.engine() != Engine::Psync {
         let mut counts: Vec<u32> =
@@ -254,14 +268,14 @@ fn threads(place: &Place) -> PlannedStep {
         counts.push(place.cores);
         for threads in counts {
             let job = Job { threads, ..batched(place, 64, 16) };
-            let series = format!("{}, depth 64 each", place.engine().name());
-            points.push(point(&series, f64::from(threads), threads.to_string(), job, 0.5));
+            let series = Series::Other(format!("{}, depth 64 each", place.engine().name()));
+            points.push(point(series, f64::from(threads), threads.to_string(), job, 0.5));
         }
     }
     PlannedStep {
         id: StepKind::Threads,
         title: "Threads and cores, 4 KiB random read",
-        axis: axis("threads", true),
+        axis: axis(AxisName::Threads, true),
         points,
         note: None,
     }
@@ -293,11 +307,12 @@ fn engines(place: &Place) -> PlannedStep {
     for (order, (series, engine, queue_depth, batch, usable)) in candidates.into_iter().enumerate() {
         if usable {
             let job = Job { batch, ..random_read(place, engine, queue_depth) };
+            let series = Series::Other(series.to_owned());
             points.push(point(series, order as f64, format!("depth {queue_depth}"), job, 0.5));
         }
     }
     let job = Job { threads: 32, ..random_read(place, Engine::Psync, 1) };
-    points.push(point("psync, 32 threads", 8.0, "depth 32", job, 0.5));
+    points.push(point(Series::Other("psync, 32 threads".to_owned()), 8.0, "depth 32", job, 0.5));
     let missing: Vec<&str> = [("io_uring", place.io_uring), ("libaio", place.libaio)]
         .into_iter()
         .filter_map(|(name, usable)| (!usable).then_some(name))
@@ -305,7 +320,7 @@ fn engines(place: &Place) -> PlannedStep {
     PlannedStep {
         id: StepKind::Engines,
         title: "Engines: throughput and CPU cost, 4 KiB random read",
-        axis: categories("engine"),
+        axis: categories(AxisName::Engine),
         points,
         note: (!missing.is_empty()).then(|| format!("not permitted here: {}", missing.join(", "))),
     }
@@ -317,17 +332,18 @@ fn sync(place: &Place, weight: f64) -> PlannedStep {
     if place.writable {
         let write = Job { mix: Mix::WRITE, direct: false, ..random_read(place, Engine::Psync, 1) };
         let every = [
-            ("fsync", Sync { fsync_every: 1, ..Sync::default() }),
-            ("fdatasync", Sync { fdatasync_every: 1, ..Sync::default() }),
+            (Series::Fsync, Sync { fsync_every: 1, ..Sync::default() }),
+            (Series::Fdatasync, Sync { fdatasync_every: 1, ..Sync::default() }),
         ];
-        for (order, (name, sync)) in every.into_iter().enumerate() {
-            points.push(point(name, order as f64, name, Job { sync, ..write.clone() }, weight));
+        for (order, (series, sync)) in every.into_iter().enumerate() {
+            let label = series.name().to_owned();
+            points.push(point(series, order as f64, label, Job { sync, ..write.clone() }, weight));
         }
     }
     PlannedStep {
         id: StepKind::Sync,
         title: "Durable writes: 4 KiB random write, then fsync or fdatasync, each time",
-        axis: categories("call"),
+        axis: categories(AxisName::Call),
         points,
         note: write_note(place),
     }
@@ -341,7 +357,7 @@ fn schedulers(place: &Place) -> PlannedStep {
     let again = schedulers.first().map(|name| (name, format!("{name} (again)")));
     let tried = schedulers.iter().map(|name| (name, name.clone())).chain(again);
     for (order, (scheduler, label)) in tried.enumerate() {
-        for (series, mix) in [("random read", Mix::READ), ("random 50/50", Mix::reads(50))] {
+        for (series, mix) in [(Series::RandomRead, Mix::READ), (Series::RandomHalf, Mix::reads(50))] {
             if mix.destroys() && !place.writable {
                 continue;
             }
@@ -353,7 +369,7 @@ fn schedulers(place: &Place) -> PlannedStep {
     PlannedStep {
         id: StepKind::Schedulers,
         title: "I/O schedulers at queue depth 32, 4 KiB random",
-        axis: categories("scheduler"),
+        axis: categories(AxisName::Scheduler),
         points,
         note: Some(place.schedulers.as_ref().err().unwrap_or(&place.schedulers_whose).clone()),
     }
@@ -364,12 +380,12 @@ fn sustained(place: &Place, weight: f64) -> PlannedStep {
     let mut points = Vec::new();
     if place.writable {
         let job = Job { mix: Mix::WRITE, ..random_read(place, place.engine(), 32) };
-        points.push(point("random write", 0.0, "4 KiB, depth 32", job, weight));
+        points.push(point(Series::RandomWrite, 0.0, "4 KiB, depth 32", job, weight));
     }
     PlannedStep {
         id: StepKind::Sustained,
         title: "Sustained 4 KiB random write at queue depth 32",
-        axis: axis("time (s)", false),
+        axis: axis(AxisName::Time, false),
         points,
         note: write_note(place),
     }

@@ -1,8 +1,7 @@
 //! The figures people compare, picked from the steps. Pure.
 
-use iostack_model::{
-    Bins, Cell, Cost, DepthOne, Flow, Interval, Nanos, Outcome, Point, Saturation, Step, StepKind, Summary,
-};
+use iostack_answers::{Cell, CellName, Cost, DepthOne, Point, Saturation, Series, Step, StepKind, Summary};
+use iostack_model::{Bins, Direction, Flow, Interval, Nanos, Outcome};
 
 /// Percentiles of the depth-1 latency that the screen shows, in percent.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
@@ -35,12 +34,17 @@ fn scaled(interval: Interval, factor: f64) -> Interval {
     }
 }
 
+/// What the point's job does, which has one direction.
+fn direction(outcome: &Outcome) -> Direction {
+    if outcome.job.mix.read > 0 { Direction::Read } else { Direction::Write }
+}
+
 fn cell(point: &Point) -> Cell {
     let outcome = &point.outcome;
     let ios = outcome.ios().max(1);
     Cell {
-        name: point.label.clone(),
-        direction: point.series.clone(),
+        name: CellName::from(point.label.clone()),
+        direction: direction(outcome),
         bandwidth: scaled(outcome.iops, outcome.bytes().0 as f64 / ios as f64),
         iops: outcome.iops,
         latency_mean: Nanos(main_flow(outcome).latency.mean_ns() as u64),
@@ -52,7 +56,7 @@ fn depth_one(point: &Point) -> Option<DepthOne> {
     let bins: &Bins = &main_flow(&point.outcome).latency;
     let (percentiles, _) = iostack_stats::supported_percentiles(bins, &PERCENTILES);
     (bins.count > 0).then(|| DepthOne {
-        direction: point.label.clone(),
+        direction: direction(&point.outcome),
         samples: bins.count,
         mean: Nanos(bins.mean_ns() as u64),
         percentiles,
@@ -61,10 +65,10 @@ fn depth_one(point: &Point) -> Option<DepthOne> {
 }
 
 /// The points of each series, in the order in which the series first appear.
-pub(crate) fn by_series(points: &[Point]) -> Vec<(&str, Vec<&Point>)> {
-    let mut curves: Vec<(&str, Vec<&Point>)> = Vec::new();
+pub(crate) fn by_series(points: &[Point]) -> Vec<(&Series, Vec<&Point>)> {
+    let mut curves: Vec<(&Series, Vec<&Point>)> = Vec::new();
     for point in points {
-        match curves.iter_mut().find(|(series, _)| *series == point.series) {
+        match curves.iter_mut().find(|(series, _)| **series == point.series) {
             Some((_, curve)) => curve.push(point),
             None => curves.push((&point.series, vec![point])),
         }
@@ -85,7 +89,7 @@ fn saturation(points: &[Point]) -> Vec<Saturation> {
                 .find(|point| (point.x - 1.0).abs() < f64::EPSILON)
                 .map_or(0.0, |point| served_ns(&point.outcome));
             Saturation {
-                series: series.to_owned(),
+                series: series.clone(),
                 depth: knee.map(|index| curve[index].x as u32),
                 iops_max,
                 parallelism: iops_max * latency_one / 1e9,

@@ -2,17 +2,16 @@
 //!
 //! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
 
-use iostack_model::{
-    BlockDevice, Bytes, Caveat, Check, Engine, IoLimit, Limit, Nanos, StepKind, TargetKind, TargetName,
-    Verdict,
-};
+use iostack_answers::{CellName, Check, Limit, Series, StepKind, Verdict};
+use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos, TargetKind, TargetName};
 use iostack_report::fixture;
 
+use super::facts::Facts;
 use super::{advice, doubts, summary, verdict};
 
 fn judged(check: &Check) -> Verdict {
     let summary = summary::summarise(&check.steps);
-    verdict::decide(&verdict::Facts {
+    verdict::decide(&Facts {
         target: &check.target,
         steps: &check.steps,
         summary: &summary,
@@ -30,7 +29,7 @@ fn quiet() -> Check {
     check
 }
 
-fn each_point(check: &mut Check, id: StepKind, change: impl Fn(&mut iostack_model::Point)) {
+fn each_point(check: &mut Check, id: StepKind, change: impl Fn(&mut iostack_answers::Point)) {
     let step = check.steps.iter_mut().find(|step| step.id == id).expect("the fixture has every step");
     step.points.iter_mut().for_each(change);
 }
@@ -140,10 +139,10 @@ fn a_curve_that_falls_below_half_of_itself_says_nothing() {
     let limit_with = |share: f64| {
         let mut check = quiet();
         let points = &check.step(StepKind::Depth).expect("the fixture has every step").points;
-        let before = points.iter().filter(|point| point.series == "random read" && point.label != "128");
+        let before = points.iter().filter(|point| point.series == Series::RandomRead && point.label != "128");
         let most = before.map(|point| point.outcome.iops.mean).fold(0.0, f64::max);
         each_point(&mut check, StepKind::Depth, |point| {
-            if point.series == "random read" && point.label == "128" {
+            if point.series == Series::RandomRead && point.label == "128" {
                 point.outcome.iops.mean = most * share;
             }
         });
@@ -161,7 +160,7 @@ fn capped(check: &mut Check, cap: u64, bytes: bool, reached: f64) {
     check.machine.virtualisation.io_limits =
         vec![IoLimit { device, direction, per_second: cap, bytes, file }];
     each_point(check, StepKind::Depth, |point| {
-        if point.series == "random read" {
+        if point.series == Series::RandomRead {
             let iops = &mut point.outcome.iops;
             (iops.mean, iops.low, iops.high) = (reached, reached, reached);
         }
@@ -204,7 +203,7 @@ fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
     let limit_at = |rate: f64, more: f64| {
         let mut check = quiet();
         each_point(&mut check, StepKind::Depth, |point| {
-            if point.series == "random read" {
+            if point.series == Series::RandomRead {
                 let depth = point.outcome.job.queue_depth;
                 let mut recorder = iostack_stats::Recorder::new();
                 (0..100).for_each(|_| recorder.record(20_000));
@@ -276,7 +275,7 @@ fn another_scheduler_that_does_clearly_more_is_the_limit_where_the_old_one_did_t
         device.queue.schedulers = vec!["kyber".into(), "none".into()];
         device.queue.scheduler = "kyber".into();
         let step = check.steps.iter_mut().find(|step| step.id == StepKind::Schedulers).expect("there");
-        step.points.retain(|point| point.series == "random read");
+        step.points.retain(|point| point.series == Series::RandomRead);
         let named = [("kyber", first), ("none", other), ("kyber (again)", again)];
         for (point, (label, rate)) in step.points.iter_mut().zip(named) {
             label.clone_into(&mut point.label);
@@ -487,7 +486,7 @@ fn the_same_job_with_other_rates_is_a_drift() {
 #[test]
 fn the_summary_has_the_cells_people_compare() {
     let summary = summary::summarise(&quiet().steps);
-    for name in ["SEQ1M Q8", "SEQ1M Q1", "RND4K Q32", "RND4K Q1"] {
+    for name in [CellName::Sequential8, CellName::Sequential1, CellName::Random32, CellName::Random1] {
         assert_eq!(summary.cells.iter().filter(|cell| cell.name == name).count(), 2, "{name}");
     }
     let cell = &summary.cells[0];

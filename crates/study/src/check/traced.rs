@@ -1,7 +1,8 @@
 //! A measurement under a profile: what came of the job, and where its clocks went.
 
 use iostack_engine::Work;
-use iostack_model::{Ladder, Outcome, Wanted};
+use iostack_model::{Ladder, Outcome};
+use iostack_targets::Wanted;
 use iostack_targets::tracing::Tracing;
 
 use super::measure::Session;
@@ -28,17 +29,17 @@ impl Profiler {
             return session.run(work);
         }
         let wanted = Wanted { layers: true, ..Wanted::default() };
-        let trace = match Tracing::attach(wanted, None, &work.storage, &self.ladder) {
-            Ok(trace) => trace,
+        let tracing = match Tracing::attach(wanted, None, &work.storage, &self.ladder) {
+            Ok(tracing) => tracing,
             Err(error) => {
                 self.missing = Some(format!("{error:#}"));
                 return session.run(work);
             }
         };
         self.worked = true;
-        let observer = trace.observer();
+        let observer = tracing.observer();
         let mut outcome = session.run_watched(work, Some(&observer))?;
-        trace.finish(std::slice::from_mut(&mut outcome));
+        tracing.finish(std::slice::from_mut(&mut outcome));
         Ok(outcome)
     }
 }

@@ -4,15 +4,11 @@
 //! a file states and the figures keep to, then what one measurement against another shows, then what shares and shapes
 //! make likely. Before the likely comes whether the figures are this platform's own at all ([`others`]).
 
-use iostack_model::{
-    Caveat, IoLimit, Limit, Nanos, Outcome, Point, Queue, Saturation, Step, StepKind, Storage, Summary,
-    TargetName, Verdict,
-};
+use iostack_answers::{Limit, Point, Series, StepKind, Verdict};
+use iostack_model::{Nanos, Outcome, Queue};
 
+use super::facts::{BUSY, Facts, Finding, best_read, is_read, thousands};
 use super::{advice, caps, inside, others};
-
-/// A CPU this busy is the limit.
-pub(super) const BUSY: f64 = 0.9;
 
 /// Little's law from means is good to about this.
 const ALL_TAGS: f64 = 0.7;
@@ -22,46 +18,6 @@ const MORE_THAN_ALL: f64 = 1.5;
 
 /// A rate this many times another is no chance.
 const CLEARLY: f64 = 1.1;
-
-/// What the rules look at.
-pub(crate) struct Facts<'a> {
-    /// What was asked.
-    pub(crate) target: &'a TargetName,
-    /// Every step.
-    pub(crate) steps: &'a [Step],
-    /// The picked figures.
-    pub(crate) summary: &'a Summary,
-    /// The storage behind the target.
-    pub(crate) storage: &'a Storage,
-    /// What cgroups allow on it.
-    pub(crate) io_limits: &'a [IoLimit],
-    /// CPUs usable.
-    pub(crate) cores: u32,
-    /// Doubts of the whole check.
-    pub(crate) caveats: &'a [Caveat],
-}
-
-impl<'a> Facts<'a> {
-    /// Points of one step; none when it was skipped.
-    pub(crate) fn points(&self, id: StepKind) -> &'a [Point] {
-        self.steps.iter().find(|step| step.id == id).map_or(&[], |step| &step.points)
-    }
-
-    /// The point with the highest throughput among those of `id` that `wanted` accepts.
-    pub(crate) fn best(&self, id: StepKind, wanted: impl Fn(&Point) -> bool) -> Option<&'a Point> {
-        self.points(id)
-            .iter()
-            .filter(|point| wanted(point))
-            .max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
-    }
-
-    pub(super) fn reads(&self) -> Option<&'a Saturation> {
-        self.summary.saturation.iter().find(|curve| curve.series == "random read")
-    }
-}
-
-/// What is found, and the sentence that says so.
-pub(super) type Finding = (Limit, String);
 
 /// One way to be limited; `None` when it does not apply.
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
@@ -90,10 +46,6 @@ pub(crate) fn decide(facts: &Facts<'_>) -> Verdict {
     Verdict { limit, answer, evidence: evidence(facts), advice: advice::advise(facts) }
 }
 
-pub(super) fn is_read(point: &Point) -> bool {
-    point.series == "random read"
-}
-
 /// Another scheduler does clearly more, and the one in use did the same before and after it.
 fn by_scheduler(facts: &Facts<'_>) -> Option<Finding> {
     let reads: Vec<&Point> =
@@ -116,16 +68,6 @@ fn by_scheduler(facts: &Facts<'_>) -> Option<Finding> {
             ),
         )
     })
-}
-
-/// The best random-read point of the whole check.
-pub(super) fn best_read<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
-    let candidates = [
-        facts.best(StepKind::Depth, is_read),
-        facts.best(StepKind::Threads, |_| true),
-        facts.best(StepKind::Engines, |_| true),
-    ];
-    candidates.into_iter().flatten().max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
 }
 
 fn by_all_cores(facts: &Facts<'_>) -> Option<Finding> {
@@ -266,22 +208,13 @@ fn evidence(facts: &Facts<'_>) -> Vec<String> {
 
 /// A write that is on the device when the call returns, beside one that need not be.
 fn durable(facts: &Facts<'_>) -> Option<String> {
-    let median = |id: StepKind, series: &str, of: fn(&Outcome) -> Option<u64>| {
+    let median = |id: StepKind, series: Series, of: fn(&Outcome) -> Option<u64>| {
         let point = facts.points(id).iter().find(|point| point.series == series)?;
         of(&point.outcome)
     };
-    let flush = median(StepKind::Sync, "fsync", |outcome| outcome.sync.quantile_ns(0.5))?;
-    let write = median(StepKind::Latency, "random write", |outcome| outcome.write.latency.quantile_ns(0.5))?;
+    let flush = median(StepKind::Sync, Series::Fsync, |outcome| outcome.sync.quantile_ns(0.5))?;
+    let write =
+        median(StepKind::Latency, Series::RandomWrite, |outcome| outcome.write.latency.quantile_ns(0.5))?;
     let times = flush as f64 / write.max(1) as f64;
     Some(format!("An fsync after a 4 KiB write takes {}, {times:.1} times a direct write.", Nanos(flush)))
-}
-
-/// `88.9 k`, `1.25 M`, `640`.
-pub(crate) fn thousands(value: f64) -> String {
-    match value {
-        v if v >= 1e6 => format!("{:.2} M", v / 1e6),
-        v if v >= 1e4 => format!("{:.1} k", v / 1e3),
-        v if v >= 1e3 => format!("{:.2} k", v / 1e3),
-        v => format!("{v:.0}"),
-    }
 }

@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
+use iostack_answers::{ClockPrices, IoCost};
 use iostack_lab::cost::{Counted, tabulate};
 use iostack_lab::counts::Round;
 use iostack_lab::guest::{Message, Work};
 use iostack_lab::{Booted, Lab, Request};
-use iostack_model::{Audience, ClockPrices, IoCost};
+use iostack_targets::Audience;
 
 use names::GuestNames;
 use spec::Spec;
@@ -50,7 +51,7 @@ impl Counter<'_> {
             let done = number as u32 * self.boots;
             let booted: anyhow::Result<Vec<Booted>> =
                 (0..self.boots).map(|boot| self.boot(group, done + boot, all, begun)).collect();
-            if iostack_host::signals::stop_flag().load(Ordering::Relaxed) || !go_on {
+            if self.talk.stop().load(Ordering::Relaxed) || !go_on {
                 costs.extend(self.of_group(group, &booted?)?);
                 continue;
             }

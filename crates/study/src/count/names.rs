@@ -29,8 +29,8 @@ impl Names for GuestNames {
         // The classifier takes callers' addresses for return addresses, which may lie behind their function.
         let address = |(place, &pc): (usize, &u64)| if place == 0 { pc } else { pc + 1 };
         let stack: Vec<u64> = stack.iter().enumerate().map(address).collect();
-        let verdict = self.classifier.classify(&stack, false);
-        self.classifier.rules().layer_name(verdict.layer).to_owned()
+        let class = self.classifier.classify(&stack, false);
+        self.classifier.rules().layer_name(class.layer).to_owned()
     }
 
     fn meaning(&self, layer: &str) -> String {

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::ensure;
-use iostack_host::Effort;
-use iostack_model::{Audience, Bytes, Iolat, Machine, Nanos, SCHEMA, Scratch};
+use iostack_answers::{Iolat, Scratch};
+use iostack_model::{Bytes, Effort, Machine, Nanos, SCHEMA};
+use iostack_targets::Audience;
 use iostack_targets::left;
 
 use super::measure::{self, Rounds};

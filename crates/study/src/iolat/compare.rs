@@ -3,11 +3,12 @@
 //! A saved run has clocks per I/O with intervals, so that a change of a kernel or a driver shows in the layer it was
 //! made in. A published table has only shares, of all its direct tests together, and it is of another machine.
 
-use iostack_model::{
-    Interval, Iolat, IolatComparison, IolatTest, LayerChange, LayerMapping, Machine, Moved, PublishedRun,
-    PublishedTable, Storage, TestChange,
+use iostack_answers::{
+    Iolat, IolatComparison, IolatTest, LayerChange, LayerMapping, Moved, PublishedRun, PublishedTable,
+    TestChange,
 };
-use iostack_stats::{ComparisonRow, Judgement, compare_figure, difference, stands_out};
+use iostack_model::{Interval, Machine, Storage};
+use iostack_stats::{ComparisonRow, Judgement, Unit, compare_figure, difference, stands_out};
 
 use super::gather;
 
@@ -20,7 +21,7 @@ pub(crate) fn with_saved(here: &Iolat, there: &Iolat, name: &str) -> IolatCompar
         here.tests.iter().filter_map(|test| there.test(&test.name).map(|other| (test, other))).collect();
     let rates: Vec<ComparisonRow> = pairs
         .iter()
-        .map(|(test, other)| compare_figure(&test.name, "/s", other.iops, test.iops, true))
+        .map(|(test, other)| compare_figure(&test.name, Unit::PerSecond, other.iops, test.iops, true))
         .collect();
     let tests: Vec<TestChange> = pairs
         .iter()
@@ -80,7 +81,7 @@ fn saved_layers(pairs: &[(&IolatTest, &IolatTest)]) -> Vec<LayerChange> {
             if share.mean.max(share_before.mean) < SMALLEST_SHARE {
                 continue;
             }
-            let row = compare_figure(&cost.layer, "", before, clocks, false);
+            let row = compare_figure(&cost.layer, Unit::Count, before, clocks, false);
             let change = LayerChange {
                 test: test.name.clone(),
                 layer: cost.layer.clone(),

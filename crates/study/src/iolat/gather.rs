@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::mem::discriminant;
 
+use iostack_answers::{IolatProfile, IolatRound, IolatTest, LayerCost};
 use iostack_model::{
-    Beside, Bins, Caveat, Clocks, Direction, FunctionRow, Hardware, Interval, IolatProfile, IolatRound,
-    IolatTest, LayerCost, LayerRow, Layers, Nanos, Outcome, Quality, StackRow,
+    Beside, Bins, Caveat, Clocks, Direction, FunctionRow, Hardware, Interval, LayerRow, Layers, Nanos,
+    Outcome, Quality, StackRow,
 };
 use iostack_stats::rate_interval;
 

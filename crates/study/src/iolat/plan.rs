@@ -9,7 +9,7 @@
 
 use iostack_model::{Access, Amount, BlockSizes, Bytes, Direction, Engine, Job, Mix, Nanos, Sync};
 
-use crate::check::plan::Place;
+use crate::check::planned::Place;
 
 /// One test of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ pub(crate) fn round_time(runtime: Nanos) -> Nanos {
 #[cfg(test)]
 mod unit {
     use super::*;
-    use crate::check::plan::place_for_tests;
+    use crate::check::planned::place_for_tests;
 
     #[test]
     fn the_tests_are_those_of_2008_and_their_cached_variants() {

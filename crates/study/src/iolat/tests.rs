@@ -1,8 +1,9 @@
 //! Do the shipped references hold what was printed, and does a comparison say what it may and no more?
 
+use iostack_answers::{Iolat, IolatRound, IolatTest, LayerCost, Moved};
 use iostack_model::{
-    Bins, Bytes, Clocks, Direction, FunctionRow, Interval, Iolat, IolatRound, IolatTest, Ladder, LayerCost,
-    LayerRow, Layers, Machine, Moved, Nanos, Quality, SCHEMA, StackRow, Storage, TargetKind, TargetName,
+    Bins, Bytes, Clocks, Direction, FunctionRow, Interval, Ladder, LayerRow, Layers, Machine, Nanos, Quality,
+    SCHEMA, StackRow, Storage, TargetKind, TargetName,
 };
 
 use super::reference::{self, Reference};

@@ -6,9 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
-use iostack_host::Effort;
+use iostack_answers::MergeReport;
 use iostack_merge::Policy;
-use iostack_model::{Audience, Bytes, Direction, MergeReport, Nanos, TargetKind, TargetName};
+use iostack_model::{Bytes, Direction, Effort, Nanos, TargetKind, TargetName};
+use iostack_targets::Audience;
 use iostack_targets::simulated::changes;
 use iostack_targets::{self as target, Scheme, left};
 
@@ -16,8 +17,8 @@ use super::content::Content;
 use super::load::Bench;
 use super::plan::Plan;
 use super::{measure, report, simulated};
+use crate::check::fill;
 use crate::check::place::{self, Explored, Wishes};
-use crate::check::{fill, plan};
 
 /// What is asked.
 pub struct Asked<'a> {
@@ -63,9 +64,9 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeRep
         changes: changes(asked.set, "platform.cores=4")?,
         direction: asked.direction,
         seed: asked.seed,
-        effort: plan::name(asked.effort),
+        effort: asked.effort,
     };
-    simulated::simulate(&simulated, talk.stop(), talk)
+    simulated::simulate(&simulated, talk)
 }
 
 fn real(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {

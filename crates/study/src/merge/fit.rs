@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use iostack_answers::{BatchCost, MergeFit, MergePoint};
 use iostack_merge::Policy;
-use iostack_model::{BatchCost, Direction, Interval, MergeFit, MergePoint};
+use iostack_model::{Direction, Interval};
 use iostack_stats::rate_interval;
 use iostack_workload::Rng;
 

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use iostack_host::counters::WorkerWatch;
-use iostack_model::{Audience, Nanos};
+use iostack_model::Nanos;
+use iostack_targets::Audience;
 use iostack_workload::Rng;
 
 use super::fit::{self, FitRound};

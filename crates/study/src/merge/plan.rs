@@ -1,8 +1,8 @@
 //! Which cells are measured, how often, and for how long? Pure.
 
-use iostack_host::Effort;
+use iostack_answers::MergeAsk;
 use iostack_merge::Policy;
-use iostack_model::{MergeAsk, Nanos};
+use iostack_model::{Effort, Nanos};
 use iostack_workload::Rng;
 
 /// Every policy; the first is what programs do without merging.

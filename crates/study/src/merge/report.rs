@@ -1,17 +1,14 @@
 //! From what was measured to the report: the fit, the tables, the verdicts, and why to doubt them. Pure.
 
+use iostack_answers::{MergeAsk, MergeFit, MergeReport, MergeTable, Scratch};
 use iostack_doubt::{clock, cost_overlapped, io_limit, not_linear, punted, small_region, steal};
-use iostack_host::Effort;
 use iostack_host::counters::CpuCount;
-use iostack_model::{
-    Bytes, Caveat, Direction, Machine, MergeAsk, MergeFit, MergeReport, MergeTable, Nanos, SCHEMA, Scratch,
-};
+use iostack_model::{Bytes, Caveat, Direction, Effort, Machine, Nanos, SCHEMA};
 
 use super::measure::Found;
 use super::plan::PLAIN;
 use super::{advice, fit, gather};
 use crate::check::place::Explored;
-use crate::check::plan::name;
 
 /// What is known beside the figures.
 pub(crate) struct Facts {
@@ -56,7 +53,7 @@ pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
         iostack: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms: facts.started_unix_ms,
         elapsed: facts.elapsed,
-        effort: name(facts.effort).to_owned(),
+        effort: facts.effort,
         seed: facts.seed,
         direct: facts.explored.place.direct,
         target: facts.explored.target.clone(),

@@ -3,17 +3,17 @@
 //! c and x are fitted to commands of 4 to 64 KiB, one at a time, through the platform as it stands. The subsystems are those that
 //! the simulator knows; what they reach is held against the peak, large sequential requests of the drive alone.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, bail};
+use iostack_answers::{MergeAsk, MergeCell, MergePoint, MergeReport, MergeRound, MergeTable, MergeVerdict};
 use iostack_model::{
-    Access, Audience, BlockSizes, Bytes, Caveat, Direction, Engine, HostUse, Interval, Job, Machine,
-    MergeAsk, MergeCell, MergePoint, MergeReport, MergeRound, MergeTable, MergeVerdict, Mix, Nanos, Outcome,
-    SCHEMA, Storage, TargetKind, TargetName,
+    Access, BlockSizes, Bytes, Caveat, Direction, Effort, Engine, HostUse, Interval, Job, Machine, Mix,
+    Nanos, Outcome, SCHEMA, Storage, TargetKind, TargetName,
 };
-use iostack_sim::devices::KINDS;
+use iostack_sheet::{SUBSYSTEMS, Sheet};
 use iostack_sim::run::{self, RunOptions};
-use iostack_sim::sheet::{Sheet, Unit};
+use iostack_targets::Audience;
 
 use super::plan::SIZES;
 use super::{advice, fit, gather, report};
@@ -39,17 +39,13 @@ pub(crate) struct Asked<'a> {
     pub(crate) changes: Vec<(String, String)>,
     pub(crate) direction: Direction,
     pub(crate) seed: u64,
-    pub(crate) effort: &'static str,
+    pub(crate) effort: Effort,
 }
 
 /// Simulates all of it.
-pub(crate) fn simulate(
-    asked: &Asked<'_>,
-    stop: &AtomicBool,
-    talk: &dyn Audience,
-) -> anyhow::Result<MergeReport> {
+pub(crate) fn simulate(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {
     let sheet = Sheet::load(asked.name, &asked.changes)?;
-    let words = if merges(&sheet) { words() } else { &[] };
+    let words = if merges(&sheet) { SUBSYSTEMS } else { &[] };
     let sizes: Vec<u32> = SIZES.into_iter().filter(|&size| size <= LARGEST).collect();
     let of_fit = sizes.iter().map(|&size| task(asked, None, 1, Bytes(REQUEST.0 * u64::from(size))));
     let cells: Vec<(&str, u32)> =
@@ -58,7 +54,7 @@ pub(crate) fn simulate(
     let tasks: Vec<Task> = of_fit.chain(of_cells).collect();
     talk.say(&format!("{} runs in virtual time, some seconds", tasks.len()));
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-    let given = pool::run(&tasks, parallel, stop, &mut |watched, _| {
+    let given = pool::run(&tasks, parallel, talk.stop(), &mut |watched, _| {
         talk.live(&format!("{} of {} runs", watched.done, tasks.len()));
     });
     let outcomes: Vec<Option<Outcome>> = given.into_iter().map(outcome).collect::<anyhow::Result<_>>()?;
@@ -83,7 +79,7 @@ pub(crate) fn simulate(
         iostack: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms: 0,
         elapsed: Nanos(0),
-        effort: asked.effort.to_owned(),
+        effort: asked.effort,
         seed: asked.seed,
         target: TargetName { kind: TargetKind::Sim, path: asked.name.into() },
         changes: asked.changes.clone(),
@@ -98,19 +94,8 @@ pub(crate) fn simulate(
         verdicts,
         caveats,
         notes: Vec::new(),
-        interrupted: stop.load(std::sync::atomic::Ordering::Relaxed),
+        interrupted: talk.stop().load(Ordering::Relaxed),
     })
-}
-
-/// The subsystems that the simulator knows.
-fn words() -> &'static [&'static str] {
-    let parameters = KINDS.iter().flat_map(|kind| kind.parameters.iter());
-    let found =
-        parameters.filter(|parameter| parameter.key == KEY).find_map(|parameter| match parameter.unit {
-            Unit::Word(words) => Some(words),
-            _ => None,
-        });
-    found.expect("a platform has subsystems to choose from")
 }
 
 /// A platform, not a drive alone.

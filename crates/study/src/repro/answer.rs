@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, ensure};
+use iostack_answers::{ClockPrices, IoCost, Repro, ReproDocument, Reproduced};
 use iostack_lab::Lab;
-use iostack_model::{Audience, ClockPrices, IoCost, Repro, ReproDocument, Reproduced, SCHEMA};
+use iostack_model::SCHEMA;
+use iostack_targets::Audience;
 
 use super::asked::Asked;
 use super::counted::{self, Case};
@@ -117,7 +119,9 @@ fn counted(
     known: &[IoCost],
     talk: &dyn Audience,
 ) -> anyhow::Result<Vec<Reproduced>> {
-    let planned: Vec<Vec<Case>> = experiments.iter().map(|one| counted::cases(one)).collect();
+    let cases = |curve| counted::plan(curve).expect("checked when the file was read");
+    let planned: Vec<Vec<Case>> =
+        experiments.iter().map(|one| one.curves.iter().flat_map(cases).collect()).collect();
     let mut missing: Vec<Spec> = Vec::new();
     for Case { spec, .. } in planned.iter().flatten() {
         let asked = missing.iter().any(|other| other.command() == spec.command());

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use iostack_model::ReproMissing;
+use iostack_answers::ReproMissing;
 
 use super::experiment::Experiment;
 use super::published::{Claim, Published};

@@ -10,10 +10,11 @@
 
 use std::collections::BTreeMap;
 
-use iostack_model::{ReproBasis, ReproFitted, ReproPlatform, Reproduced, judged_claims};
-use iostack_sim::sheet::{Sheet, Source};
+use iostack_answers::{ReproBasis, ReproFitted, ReproPlatform, Reproduced, judged_claims};
+use iostack_sheet::{Sheet, Source};
 
-use super::experiment::{Curve, Experiment, Verdict};
+use super::curve::Curve;
+use super::experiment::{Experiment, Verdict};
 use crate::sweep::axis::is_parameter;
 
 /// A number of a sheet, and where it comes from.
@@ -244,7 +245,7 @@ mod tests {
             };
             claims.iter().any(|claim| claim.id == name || fields(claim))
         };
-        for device in iostack_sim::catalogue::names() {
+        for device in iostack_sheet::catalogue::names() {
             let sheet = Sheet::load(device, &[]).expect("built in");
             let mut all = Vec::new();
             origins_of(&sheet, true, &mut all);

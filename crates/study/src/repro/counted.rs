@@ -3,9 +3,9 @@
 //! A case is written as `iostack lab cost --diff` takes it: changes of the plain case, a 4 KiB direct read by psync on
 //! `null_blk`. What is varied is one more change.
 
-use iostack_model::{IoCost, ReproPoint};
+use iostack_answers::{IoCost, ReproPoint};
 
-use super::experiment::{Curve, Experiment};
+use super::curve::Curve;
 use crate::count::spec::Spec;
 
 /// A case of an experiment.
@@ -30,11 +30,6 @@ pub(crate) fn plan(curve: &Curve) -> Result<Vec<Case>, String> {
             values.iter().map(|value| case(value, &format!("{changes},{key}={value}"))).collect()
         }
     }
-}
-
-/// All cases of an experiment, in the order of its curves.
-pub(crate) fn cases(experiment: &Experiment) -> Vec<Case> {
-    experiment.curves.iter().flat_map(|curve| plan(curve).expect("checked when the file was read")).collect()
 }
 
 /// What came of a case. Calls and functions are left out: the command beside it gives them.

@@ -16,10 +16,11 @@ use std::ops::Range;
 use iostack_targets::{self as target, Scheme};
 
 use super::counted;
+use super::curve::Curve;
 use super::lines::{Figure, Over};
 use super::predicate::Test;
 use super::published::{Claim, Kind};
-use super::raw::{self, Options};
+use super::raw::{self, Options, line, said};
 use crate::sweep::axis;
 
 /// An experiment, checked.
@@ -35,34 +36,6 @@ pub struct Experiment {
     pub(crate) curves: Vec<Curve>,
     pub(crate) plots: Vec<Plot>,
     pub(crate) verdicts: Vec<Verdict>,
-}
-
-/// Runs that belong together.
-#[derive(Clone, Debug)]
-pub(crate) struct Curve {
-    pub(crate) name: String,
-    pub(crate) device: String,
-    /// What the lab counts, as changes of the plain case; none for what is simulated.
-    pub(crate) cost: Option<String>,
-    /// A job file in `experiments/`; none for one job of options.
-    pub(crate) jobs: Option<String>,
-    pub(crate) options: Vec<(String, String)>,
-    pub(crate) changes: Vec<(String, String)>,
-    /// Key and values.
-    pub(crate) vary: Option<(String, Vec<String>)>,
-    /// Keys that change along with it, with as many values each.
-    pub(crate) along: Vec<(String, Vec<String>)>,
-}
-
-impl Curve {
-    /// What is changed at a value of what is varied: keys and values, the varied one first.
-    pub(crate) fn varied_at(&self, value: &str) -> Vec<(String, String)> {
-        let Some((key, values)) = &self.vary else { return Vec::new() };
-        let place = values.iter().position(|other| other == value);
-        let along =
-            self.along.iter().filter_map(|(key, values)| Some((key.clone(), values.get(place?)?.clone())));
-        std::iter::once((key.clone(), value.to_owned())).chain(along).collect()
-    }
 }
 
 /// What is drawn.
@@ -113,16 +86,6 @@ pub(crate) struct Subject {
     /// Only between these x.
     pub(crate) from: f64,
     pub(crate) to: f64,
-}
-
-/// `path:line: message` of an error of TOML's.
-pub(crate) fn said(text: &str, path: &str, error: &toml::de::Error) -> String {
-    let message = error.message().replace('\n', "; ");
-    format!("{path}:{}: {message}", line(text, error.span().unwrap_or(0..0)))
-}
-
-fn line(text: &str, span: Range<usize>) -> usize {
-    text.bytes().take(span.start).filter(|&byte| byte == b'\n').count() + 1
 }
 
 /// A value as it would be typed behind a flag.

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use iostack_model::{Job, ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
+use iostack_answers::{ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
+use iostack_model::Job;
 use iostack_targets::gather;
 use iostack_targets::{self as target, Scheme};
 
-use super::experiment::{Curve, Experiment, Plot, Subject, Verdict};
+use super::curve::Curve;
+use super::experiment::{Experiment, Plot, Subject, Verdict};
 use super::lines::{self, Over};
 use super::predicate::{self, Test, judge, percent};
 use super::published::Claim;

@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use iostack_model::{Inside, IoCost, Nanos, Outcome, Part, ReproCurve, ReproPoint, Stage};
+use iostack_answers::{IoCost, ReproCurve, ReproPoint};
+use iostack_model::{Inside, Nanos, Outcome, Part, Stage};
 use iostack_report::table;
 
 /// What is read off an outcome.

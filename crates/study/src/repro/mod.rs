@@ -15,6 +15,7 @@ pub(crate) mod asked;
 pub(crate) mod basis;
 pub(crate) mod builtin;
 pub(crate) mod counted;
+pub(crate) mod curve;
 pub(crate) mod experiment;
 pub(crate) mod gather;
 pub(crate) mod lines;

@@ -133,7 +133,7 @@ fn figures(table: &BTreeMap<String, toml::Value>) -> Vec<(String, Option<f64>)> 
 
 /// The claims of a file; `path` names it in errors.
 pub(crate) fn parse(text: &str, path: &str) -> Result<Published, String> {
-    toml::from_str(text).map_err(|error| super::experiment::said(text, path, &error))
+    toml::from_str(text).map_err(|error| super::raw::said(text, path, &error))
 }
 
 #[cfg(test)]

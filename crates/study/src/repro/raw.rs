@@ -1,6 +1,7 @@
 //! How an experiment is written.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -101,4 +102,14 @@ pub(super) struct Verdict {
     /// Numbers of the device that are this claim, though its sheet names another source.
     #[serde(default)]
     pub(super) input: Vec<String>,
+}
+
+/// `path:line: message` of an error of TOML's.
+pub(super) fn said(text: &str, path: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', "; ");
+    format!("{path}:{}: {message}", line(text, error.span().unwrap_or(0..0)))
+}
+
+pub(super) fn line(text: &str, span: Range<usize>) -> usize {
+    text.bytes().take(span.start).filter(|&byte| byte == b'\n').count() + 1
 }

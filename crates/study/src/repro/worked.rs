@@ -3,8 +3,9 @@
 //! A point is a job on a device of the lab, in virtual time. Points that differ in nothing but their jobs and in settings of the
 //! device (`sysfs.PATH`) are done in one boot. Start reading at [`run`].
 
-use iostack_model::{Audience, Reproduced};
-use iostack_targets::lab::{self, Round};
+use iostack_answers::Reproduced;
+use iostack_targets::Audience;
+use iostack_targets::lab::{self, Leg};
 
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
@@ -19,7 +20,7 @@ struct Boot {
     device: String,
     /// `NAME=VALUE` of the driver's.
     set: Vec<String>,
-    steps: Vec<Round>,
+    legs: Vec<Leg>,
     /// Which points these are.
     places: Vec<usize>,
 }
@@ -34,8 +35,8 @@ pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Resul
             given[index] = Some(Err(error.clone()));
         }
     }
-    for Boot { device, set, steps, places } in boots(&tasks) {
-        let files = lab::execute_steps(&device, &set, steps, talk)?;
+    for Boot { device, set, legs, places } in boots(&tasks) {
+        let files = lab::execute_legs(&device, &set, legs, talk)?;
         for (place, file) in places.into_iter().zip(files) {
             given[place] = Some(Ok(file.outcomes));
         }
@@ -55,14 +56,14 @@ fn boots(tasks: &[&Task]) -> Vec<Boot> {
                 None => set.push(format!("{key}={value}")),
             }
         }
-        let step = Round { settings, jobs: jobs.clone() };
+        let leg = Leg { settings, jobs: jobs.clone() };
         match boots.iter_mut().find(|boot| boot.device == task.device && boot.set == set) {
             Some(boot) => {
-                boot.steps.push(step);
+                boot.legs.push(leg);
                 boot.places.push(place);
             }
             None => {
-                boots.push(Boot { device: task.device.clone(), set, steps: vec![step], places: vec![place] });
+                boots.push(Boot { device: task.device.clone(), set, legs: vec![leg], places: vec![place] });
             }
         }
     }
@@ -89,6 +90,6 @@ mod tests {
         let boots = boots(&tasks);
         assert_eq!(boots.iter().map(|boot| &boot.places[..]).collect::<Vec<_>>(), [&[0, 2][..], &[1]]);
         assert_eq!(boots[0].set, ["fixed_ns=7"]);
-        assert_eq!(boots[0].steps[1].settings, [("tmerge/subsystem".to_owned(), "atm".to_owned())]);
+        assert_eq!(boots[0].legs[1].settings, [("tmerge/subsystem".to_owned(), "atm".to_owned())]);
     }
 }

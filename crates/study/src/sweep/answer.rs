@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use iostack_model::{Audience, SCHEMA, Sweep, SweepAxis, SweepPoint};
+use iostack_answers::{Sweep, SweepAxis, SweepPoint};
+use iostack_model::SCHEMA;
+use iostack_targets::Audience;
 use iostack_targets::simulated::{EXAMPLE, changes};
 
 use super::command;

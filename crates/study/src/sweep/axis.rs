@@ -3,15 +3,12 @@
 //! Each `--vary KEY=VALUES` is an axis; the points are the product of all axes, the first one slowest. A key with a dot is
 //! a number of the device (`flash.over_provisioning`), one without is an option of the job (`queue_depth`).
 
-use iostack_model::SweepAxis;
+use iostack_answers::SweepAxis;
 
 use super::values;
 
 /// More points than this would run for days.
 const MOST: usize = 100_000;
-
-/// The axis of devices, when several are named.
-pub(crate) const DEVICE: &str = "device";
 
 /// True when the key names a number of the device.
 pub(crate) fn is_parameter(key: &str) -> bool {
@@ -23,7 +20,7 @@ pub(crate) fn axes(devices: &str, vary: &[String]) -> Result<Vec<SweepAxis>, Str
     let mut axes: Vec<SweepAxis> = Vec::new();
     let devices = values::parse(devices).map_err(|what| format!("`{devices}`: {what}"))?;
     if devices.len() > 1 {
-        axes.push(SweepAxis { key: DEVICE.to_owned(), values: devices });
+        axes.push(SweepAxis { key: SweepAxis::DEVICE.to_owned(), values: devices });
     }
     for text in vary {
         let new = axis("--vary", text)?;
@@ -47,7 +44,7 @@ pub(crate) fn axis(word: &str, text: &str) -> Result<SweepAxis, String> {
     let key = key.trim().trim_start_matches('-');
     // A flag's spelling is as good as the option's name.
     let key = if is_parameter(key) { key.to_owned() } else { key.replace('-', "_") };
-    if key.is_empty() || key == DEVICE {
+    if key.is_empty() || key == SweepAxis::DEVICE {
         return Err(format!(
             "`{word} {text}` names no key; devices are named at the front: iostack sim sweep A,B"
         ));

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use iostack_model::SweepAxis;
-use iostack_sim::sheet::Sheet;
+use iostack_answers::SweepAxis;
+use iostack_sheet::Sheet;
 use iostack_targets::gather;
 
-use super::axis::{self, DEVICE, is_parameter};
+use super::axis::{self, is_parameter};
 use super::command::{self, Parts};
 use super::pool::Task;
 use crate::what_if::steady;
@@ -42,7 +42,7 @@ pub(crate) struct Planned {
 pub(crate) fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
     let axes = axis::axes(base.device, vary).map_err(anyhow::Error::msg)?;
     let devices = match axes.first() {
-        Some(first) if first.key == DEVICE => first.values.clone(),
+        Some(first) if first.key == SweepAxis::DEVICE => first.values.clone(),
         _ => vec![base.device.to_owned()],
     };
     check_keys(&axes, base, &devices)?;
@@ -55,7 +55,7 @@ pub(crate) fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<Swee
 /// A misspelt key would fail every point: it is said before any of them runs.
 fn check_keys(axes: &[SweepAxis], base: &Base<'_>, devices: &[String]) -> anyhow::Result<()> {
     let options = iostack_workload::native_options();
-    for axis in axes.iter().filter(|axis| axis.key != DEVICE) {
+    for axis in axes.iter().filter(|axis| axis.key != SweepAxis::DEVICE) {
         if is_parameter(&axis.key) {
             for device in devices {
                 let sheet =
@@ -80,10 +80,14 @@ fn check_keys(axes: &[SweepAxis], base: &Base<'_>, devices: &[String]) -> anyhow
 }
 
 fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Planned {
-    let device = settings.iter().find(|(key, _)| key == DEVICE).map_or(device, |(_, value)| value).to_owned();
+    let device = settings
+        .iter()
+        .find(|(key, _)| key == SweepAxis::DEVICE)
+        .map_or(device, |(_, value)| value)
+        .to_owned();
     let mut changes = base.changes.to_vec();
     let mut options = base.options.to_vec();
-    for (key, value) in settings.iter().filter(|(key, _)| key != DEVICE) {
+    for (key, value) in settings.iter().filter(|(key, _)| key != SweepAxis::DEVICE) {
         let list = if is_parameter(key) { &mut changes } else { &mut options };
         list.retain(|(other, _)| other != key);
         list.push((key.clone(), value.clone()));

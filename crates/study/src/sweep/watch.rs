@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use iostack_model::{Audience, Nanos, Outcome};
+use iostack_model::{Nanos, Outcome};
+use iostack_targets::Audience;
 
 use super::pool::{self, Given, Task, Watched};
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use iostack_model::{Audience, WhatIf};
+use iostack_answers::WhatIf;
+use iostack_targets::Audience;
 use iostack_targets::Scheme;
 use iostack_targets::simulated::{EXAMPLE, changes};
 

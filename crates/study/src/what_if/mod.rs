@@ -19,8 +19,10 @@ pub(crate) mod typed;
 use std::sync::atomic::Ordering;
 
 use chain::Link;
-use iostack_model::{Audience, SCHEMA, WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
-use iostack_sim::sheet::Sheet;
+use iostack_answers::{WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
+use iostack_model::SCHEMA;
+use iostack_sheet::Sheet;
+use iostack_targets::Audience;
 
 use crate::sweep::command;
 use crate::sweep::pool::{Given, Task};

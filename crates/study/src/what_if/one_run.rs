@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use iostack_model::Outcome;
-use iostack_sim::sheet::Sheet;
+use iostack_sheet::Sheet;
+use iostack_targets::Audience;
 use iostack_targets::gather;
 
 use super::{fill, steady};
@@ -26,10 +27,10 @@ pub struct OneRun<'a> {
 
 impl OneRun<'_> {
     /// What the last job gave, and the command that does the same alone.
-    pub fn run(self, sheet: &Sheet) -> anyhow::Result<(Outcome, String)> {
+    pub fn run(self, sheet: &Sheet, audience: &dyn Audience) -> anyhow::Result<(Outcome, String)> {
         let OneRun { files, options: given, device, changes } = self;
-        let stop = iostack_host::signals::stop_flag();
         let asked = !files.is_empty() || given.iter().any(|(key, _)| key != "seed");
+        let stop = audience.stop();
         let options =
             if asked { given.to_vec() } else { fill::options(std::slice::from_ref(sheet), given, stop) };
         let jobs =
@@ -38,7 +39,7 @@ impl OneRun<'_> {
             command::of(&Parts { jobs: files, sections: &[], device, changes: &changes, options: &options });
         let steady = files.is_empty() && !steady::ends(&options);
         let task = Task { device: device.to_owned(), changes, jobs: Ok(jobs), steady };
-        match watched(std::slice::from_ref(&task), &[device.to_owned()], 1, stop).pop().flatten() {
+        match watched(std::slice::from_ref(&task), &[device.to_owned()], 1, audience).pop().flatten() {
             Some(Ok(outcomes)) => {
                 let last = outcomes.into_iter().last().context("a job has an outcome")?;
                 let command = command::in_window(command, &task, Some(&last));

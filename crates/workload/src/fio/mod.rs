@@ -14,6 +14,7 @@
 //!
 //! Start reading at [`parse_fio`].
 
+mod command;
 mod draft;
 mod expand;
 mod jobs;
@@ -31,8 +32,9 @@ use std::path::{Path, PathBuf};
 
 use iostack_model::Job;
 
+use crate::options::option::{Dialect, OptionDoc, OptionError, Status, suggest};
 use crate::options::value::{Set, ValueError, bad, refused};
-use crate::options::{Dialect, OptionDoc, OptionError, Status, suggest};
+pub use command::{FioAsked, FioCommand, FioFormat, FioInstead, fio_command_options, parse_fio_command};
 use draft::Draft;
 use lexer::{Section, Typed};
 
@@ -117,32 +119,10 @@ fn lines(problems: &[Problem]) -> String {
 /// The jobs of a fio job file. `path` names it in errors and is where relative includes start.
 pub fn parse_fio(text: &str, path: &Path, context: &ParseContext) -> Result<JobFile, JobFileError> {
     let (sections, problems) = lexer::sections(text, path, context);
-    let mut parser = Parser { context, problems, skipped: Vec::new() };
-    let mut global: Vec<Typed> = Vec::new();
-    let mut drafts = Vec::new();
-    for mut section in sections {
-        parser.expand(&mut section);
-        if section.name == "global" {
-            // A global section holds for the sections behind it; it is checked even when there is none.
-            let mut own = Draft::fio_default();
-            parser.apply(&mut own, &section.options);
-            global.extend(section.options);
-        } else {
-            drafts.push(parser.section(&global, &section));
-        }
-    }
-    if drafts.is_empty() {
-        let what = "no job in it; add a section like [job1]".to_owned();
-        parser.problems.push(Problem { path: path.to_owned(), line: 0, what });
-    }
-    let jobs = jobs::jobs(drafts, &mut parser.problems);
-    if parser.problems.is_empty() {
-        return Ok(JobFile { jobs, skipped: parser.skipped });
-    }
-    let mut problems = parser.problems;
-    problems.sort_by(|a, b| (&a.path, a.line, &a.what).cmp(&(&b.path, b.line, &b.what)));
-    problems.dedup();
-    Err(JobFileError { problems })
+    let mut parser = Parser::new(context, problems);
+    let drafts = parser.sections(sections, &mut Vec::new());
+    let what = "no job in it; add a section like [job1]".to_owned();
+    parser.file(drafts, Problem { path: path.to_owned(), line: 0, what })
 }
 
 struct Parser<'a> {
@@ -157,7 +137,48 @@ struct Drafted {
     place: lexer::Place,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    fn new(context: &'a ParseContext<'a>, problems: Vec<Problem>) -> Parser<'a> {
+        Parser { context, problems, skipped: Vec::new() }
+    }
+
+    /// The drafts of all jobs. A global section holds for the sections behind it: `global` grows.
+    fn sections(&mut self, sections: Vec<Section>, global: &mut Vec<Typed>) -> Vec<Drafted> {
+        let mut drafts = Vec::new();
+        let mut holds_for_nobody = false;
+        for mut section in sections {
+            self.expand(&mut section);
+            holds_for_nobody = section.name == "global";
+            if holds_for_nobody {
+                global.extend(section.options);
+            } else {
+                drafts.push(self.section(global, &section));
+            }
+        }
+        if holds_for_nobody {
+            // What refines an option waits for one; all else is checked.
+            let alone: Vec<_> =
+                global.iter().filter(|typed| leader(&typed.name).is_none()).cloned().collect();
+            self.apply(&mut Draft::fio_default(), &alone, &[]);
+        }
+        drafts
+    }
+
+    /// The jobs that the drafts stand for, or all that is wrong: `nothing`, where there is none.
+    fn file(mut self, drafts: Vec<Drafted>, nothing: Problem) -> Result<JobFile, JobFileError> {
+        if drafts.is_empty() {
+            self.problems.push(nothing);
+        }
+        let jobs = jobs::jobs(drafts, &mut self.problems);
+        if self.problems.is_empty() {
+            return Ok(JobFile { jobs, skipped: self.skipped });
+        }
+        let mut problems = self.problems;
+        problems.sort_by(|a, b| (&a.path, a.line, &a.what).cmp(&(&b.path, b.line, &b.what)));
+        problems.dedup();
+        Err(JobFileError { problems })
+    }
+
     fn expand(&mut self, section: &mut Section) {
         section.options.retain_mut(|typed| {
             let Some(value) = &typed.value else { return true };
@@ -176,11 +197,8 @@ impl Parser<'_> {
 
     fn section(&mut self, global: &[Typed], section: &Section) -> Drafted {
         let mut draft = Draft::fio_default();
-        self.apply(&mut draft, global);
-        draft.job.options_global = std::mem::take(&mut draft.job.options);
-        // A name in a global section is nobody's: fio gives each job that of its section.
         draft.job.name.clone_from(&section.name);
-        self.apply(&mut draft, &section.options);
+        self.apply(&mut draft, global, &section.options);
         draft.job.section = Some(section.name.clone()).filter(|section| *section != draft.job.name);
         if let Err(ValueError::Bad(what) | ValueError::Refused(what)) = draft.finish() {
             self.problems.push(section.place.problem(format!("[{}]: {what}", section.name)));
@@ -188,31 +206,51 @@ impl Parser<'_> {
         Drafted { draft, place: section.place.clone() }
     }
 
-    fn apply(&mut self, draft: &mut Draft, options: &[Typed]) {
+    /// Options that others refine come first, whatever was typed first; the job keeps them as typed.
+    fn apply(&mut self, draft: &mut Draft, global: &[Typed], own: &[Typed]) {
+        let all: Vec<&Typed> = global.iter().chain(own).collect();
         // Units hold for the whole section, wherever they are set.
-        for typed in options.iter().filter(|typed| typed.name == "kb_base") {
+        for typed in all.iter().filter(|typed| typed.name == "kb_base") {
             draft.kb_base = if typed.value.as_deref() == Some("1000") { 1000 } else { 1024 };
         }
-        for typed in options {
-            let value = typed.value.as_deref().unwrap_or_default();
-            match set(draft, &typed.name, typed.value.as_deref()) {
-                Ok(()) => draft.job.options.push((typed.name.clone(), value.to_owned())),
-                Err(error) if self.context.lenient && error.may_be_skipped() => {
-                    let skipped = Skipped {
-                        path: typed.place.path.clone(),
-                        line: typed.place.line,
-                        option: typed.name.clone(),
-                        value: value.to_owned(),
-                        why: why(&error),
-                    };
-                    if !self.skipped.contains(&skipped) {
-                        self.skipped.push(skipped);
-                    }
-                }
-                Err(error) => self.problems.push(typed.place.problem(error.to_string())),
-            }
+        // A name in a global section is nobody's: fio gives each job that of its section.
+        let nobodys = |index: usize| index < global.len() && all[index].name == "name";
+        let mut left_out: Vec<usize> = (0..all.len()).collect();
+        left_out.sort_by_key(|&index| leader(&all[index].name).is_some());
+        left_out.retain(|&index| !nobodys(index) && !self.apply_one(draft, all[index]));
+        for (index, typed) in all.iter().enumerate().filter(|(index, _)| !left_out.contains(index)) {
+            let options =
+                if index < global.len() { &mut draft.job.options_global } else { &mut draft.job.options };
+            // As fio keeps it: by the option's first name.
+            let name = table::find(&typed.name).map_or(typed.name.as_str(), |row| row.name);
+            options.push((name.to_owned(), typed.value.clone().unwrap_or_default()));
         }
     }
+
+    /// True when it was done.
+    fn apply_one(&mut self, draft: &mut Draft, typed: &Typed) -> bool {
+        let Err(error) = set(draft, &typed.name, typed.value.as_deref()) else { return true };
+        if !(self.context.lenient && error.may_be_skipped()) {
+            self.problems.push(typed.place.problem(error.to_string()));
+            return false;
+        }
+        let skipped = Skipped {
+            path: typed.place.path.clone(),
+            line: typed.place.line,
+            option: typed.name.clone(),
+            value: typed.value.clone().unwrap_or_default(),
+            why: why(&error),
+        };
+        if !self.skipped.contains(&skipped) {
+            self.skipped.push(skipped);
+        }
+        false
+    }
+}
+
+/// The option that this one refines.
+fn leader(name: &str) -> Option<&'static str> {
+    table::find(name).map(|row| row.leans_on).filter(|leader| !leader.is_empty())
 }
 
 fn why(error: &OptionError) -> String {
@@ -255,20 +293,13 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     supported.copied().chain(others::names())
 }
 
-/// Options that wait for one that may come later, and which.
-const WAITING: &[(&str, &[&str])] = &[
-    ("rw", &["rwmixread", "rwmixwrite", "norandommap", "random_distribution"]),
-    ("readwrite", &["rwmixread", "rwmixwrite", "norandommap", "random_distribution"]),
-    ("ioengine", &["hipri", "fixedbufs", "registerfiles", "sqthread_poll"]),
-];
-
-/// Sets one option of a finished job, and once more those typed before that were waiting for it.
+/// Sets one option of a finished job, and once more those typed before that refine it.
 pub(crate) fn set_one(job: &mut Job, name: &str, value: &str) -> Set {
-    let waiting = WAITING.iter().find(|(leader, _)| *leader == name).map_or(&[][..], |(_, waiting)| *waiting);
-    let before =
-        job.options_global.iter().chain(&job.options).filter(|(name, _)| waiting.contains(&name.as_str()));
+    let row = table::find(name).map(|row| row.name);
+    let before = job.options_global.iter().chain(&job.options);
+    let before = before.filter(|(refines, _)| row.is_some() && leader(refines) == row);
     let mut draft = Draft::new(job.clone());
-    for (name, value) in before.map(|(n, v)| (n.as_str(), v.as_str())).chain([(name, value)]) {
+    for (name, value) in [(name, value)].into_iter().chain(before.map(|(n, v)| (n.as_str(), v.as_str()))) {
         set(&mut draft, name, Some(value)).map_err(|error| match error {
             OptionError::Refused { why, .. } => ValueError::Refused(why),
             OptionError::BadValue { problem, .. } => ValueError::Bad(problem),

@@ -1,6 +1,6 @@
 //! fio's options that change nothing here, or that are refused; each with its reason.
 
-use crate::options::{Dialect, OptionDoc, Status};
+use crate::options::option::{Dialect, OptionDoc, Status};
 
 /// One option that has no code.
 pub(super) struct Other {
@@ -23,6 +23,19 @@ impl Other {
 /// The row of a name.
 pub(super) fn find(name: &str) -> Option<&'static Other> {
     OTHERS.iter().find(|other| other.name == name)
+}
+
+/// True when fio takes it without a value: `fio --cmdhelp` calls such an option "empty or boolean".
+pub(super) fn may_stand_alone(name: &str) -> bool {
+    matches!(
+        name,
+        "thread"
+            | "bs_unaligned"
+            | "blocksize_unaligned"
+            | "exitall_on_error"
+            | "refill_buffers"
+            | "userspace_reap"
+    )
 }
 
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -61,7 +74,8 @@ const fn only(name: &'static str, harmless_values: &'static [&'static str], why:
 const OFF: &[&str] = &["0", "none", "false"];
 const MEASURED: &str = "every I/O is timed; it costs a few ns";
 const CLOCK: &str = "the clock is the time-stamp counter where it is invariant";
-const LATER: &str = "traces are not replayed or written in this version";
+const TRACES: &str =
+    "a trace is replayed by itself, without a job file: iostack run --replay FILE; none is written";
 const PRIORITY: &str = "start iostack under nice, ionice, numactl or in a cgroup instead";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
 const ZONES: &str = "zoned devices are not driven zone by zone";
@@ -234,18 +248,18 @@ const OTHERS: &[Other] = &[
     only("unified_rw_reporting", OFF, "reads and writes are reported apart, and their sum"),
     harmless("block_error_percentiles", "failures are counted and listed"),
     // Traces.
-    refused("write_iolog", LATER),
-    refused("read_iolog", LATER),
-    refused("read_iolog_chunked", LATER),
-    refused("merge_blktrace_file", LATER),
-    refused("merge_blktrace_scalars", LATER),
-    refused("merge_blktrace_iters", LATER),
-    refused("replay_no_stall", LATER),
-    refused("replay_redirect", LATER),
-    refused("replay_scale", LATER),
-    refused("replay_align", LATER),
-    refused("replay_time_scale", LATER),
-    refused("replay_skip", LATER),
+    refused("write_iolog", TRACES),
+    refused("read_iolog", TRACES),
+    refused("read_iolog_chunked", TRACES),
+    refused("merge_blktrace_file", TRACES),
+    refused("merge_blktrace_scalars", TRACES),
+    refused("merge_blktrace_iters", TRACES),
+    refused("replay_no_stall", TRACES),
+    refused("replay_redirect", TRACES),
+    refused("replay_scale", TRACES),
+    refused("replay_align", TRACES),
+    refused("replay_time_scale", TRACES),
+    refused("replay_skip", TRACES),
     // Priorities and limits.
     refused("nice", PRIORITY),
     refused("prio", PRIORITY),

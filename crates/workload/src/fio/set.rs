@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{BlockSizes, Bytes, Direction, Distribution, Mix};
+use iostack_model::{Access, BlockSizes, Bytes, Direction, Distribution, Engine, Mix, Nanos, Order, Think};
 
-use super::draft::{Draft, EngineName, Pattern};
+use super::draft::Draft;
 use super::units::size;
-use crate::options::value::{Set, ValueError, bad, distribution, refused, size_shares, whole, whole_u32};
+use crate::options::value::{
+    Set, ValueError, bad, distribution, refused, size_shares, switch, whole, whole_u32,
+};
 
 /// The values of `ioengine` that are done.
 pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, io_uring, mmap";
@@ -53,7 +55,29 @@ pub(super) fn set_rw(draft: &mut Draft, text: &str) -> Set {
             );
         }
     };
-    draft.pattern = Some(Pattern { mix, random, gap });
+    draft.job.mix = mix;
+    draft.job.access = match (random, gap) {
+        (true, 0) => Access::Random { order: Order::Permutation, distribution: Distribution::Uniform },
+        (true, _) => return bad("runs of sequential I/O at random places are not made; leave `:N` out"),
+        (false, 0) => Access::Sequential,
+        (false, gap) => Access::Strided { gap: Bytes(gap) },
+    };
+    Ok(())
+}
+
+/// Holds for jobs that do both.
+pub(super) fn set_reads(draft: &mut Draft, percent: u64) {
+    let mix = &mut draft.job.mix;
+    if mix.read > 0 && mix.write > 0 {
+        *mix = Mix::reads(percent as u8);
+    }
+}
+
+pub(super) fn set_norandommap(draft: &mut Draft, text: &str) -> Set {
+    let drawn = if switch(text)? { Order::Independent } else { Order::Permutation };
+    if let Access::Random { order, distribution: Distribution::Uniform } = &mut draft.job.access {
+        *order = drawn;
+    }
     Ok(())
 }
 
@@ -132,20 +156,47 @@ pub(super) fn set_bsrange(draft: &mut Draft, text: &str) -> Set {
 }
 
 pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
-    draft.engine = Some(match text {
-        "psync" | "sync" => EngineName::Psync,
-        "pvsync" | "pvsync2" => EngineName::Pvsync2,
-        "libaio" => EngineName::Libaio,
-        "io_uring" => EngineName::IoUring,
-        "mmap" => EngineName::Mmap,
+    draft.job.engine = match text {
+        "psync" | "sync" => Engine::Psync,
+        "pvsync" | "pvsync2" => Engine::Pvsync2 { hipri: false },
+        "libaio" => Engine::Libaio,
+        "io_uring" => Engine::IO_URING,
+        "mmap" => Engine::Mmap,
         "posixaio" | "solarisaio" | "windowsaio" | "io_uring_cmd" => {
             return refused("use io_uring, or libaio on old kernels");
         }
         "vsync" => return refused("use pvsync2, which takes offsets"),
         "null" => return refused("it moves no data; `iostack cost` measures the generator itself"),
         _ => return refused(format!("use one of {ENGINES}")),
-    });
+    };
     Ok(())
+}
+
+pub(super) fn set_hipri(draft: &mut Draft, text: &str) -> Set {
+    let on = switch(text)?;
+    match &mut draft.job.engine {
+        Engine::IoUring { poll, .. } | Engine::Pvsync2 { hipri: poll } => *poll = on,
+        other if on => return bad(format!("needs ioengine=io_uring or pvsync2, not {}", other.name())),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A switch of `io_uring`, which says so with other engines.
+pub(super) fn set_ring(draft: &mut Draft, text: &str, pick: fn(&mut Engine) -> Option<&mut bool>) -> Set {
+    let on = switch(text)?;
+    match pick(&mut draft.job.engine) {
+        Some(switch) => *switch = on,
+        None if on => return bad(format!("needs ioengine=io_uring, not {}", draft.job.engine.name())),
+        None => {}
+    }
+    Ok(())
+}
+
+pub(super) fn set_think_time(draft: &mut Draft, time: Nanos) {
+    let think = draft.job.think.unwrap_or(Think { time, every: 1, spin: Nanos(0) });
+    let think = Think { time, spin: think.spin.min(time), ..think };
+    draft.job.think = (time.0 > 0).then_some(think);
 }
 
 pub(super) fn set_distribution(draft: &mut Draft, text: &str) -> Set {
@@ -153,7 +204,7 @@ pub(super) fn set_distribution(draft: &mut Draft, text: &str) -> Set {
     if text.contains(',') {
         return refused("reads, writes and trims share one distribution; give one");
     }
-    draft.distribution = Some(match kind {
+    let typed = match kind {
         "random" => Distribution::Uniform,
         "zoned_abs" => return refused("give the zones in percent, with zoned"),
         "zoned" => distribution(kind, rest)?,
@@ -167,7 +218,13 @@ pub(super) fn set_distribution(draft: &mut Draft, text: &str) -> Set {
             distribution(kind, number)?
         }
         _ => return bad("give random, zipf:1.2, pareto:0.2, normal:20 or zoned:60/10:40/90"),
-    });
+    };
+    if let Access::Random { order, distribution } = &mut draft.job.access {
+        if typed != Distribution::Uniform {
+            *order = Order::Independent;
+        }
+        *distribution = typed;
+    }
     Ok(())
 }
 
@@ -182,11 +239,32 @@ pub(super) fn set_sync(draft: &mut Draft, text: &str) -> Set {
     Ok(())
 }
 
+/// Checksums of fio's. Which one does not change what is asked of the storage: ours is crc32c.
+const CHECKSUMS: &[&str] = &[
+    "crc32c",
+    "crc32c-intel",
+    "crc7",
+    "crc16",
+    "crc32",
+    "crc64",
+    "md5",
+    "sha1",
+    "sha256",
+    "sha512",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "xxhash",
+    "meta",
+];
+
 pub(super) fn set_verify(draft: &mut Draft, text: &str) -> Set {
     draft.verify = Some(match text {
-        "crc32c" | "crc32c-intel" => true,
         "0" | "none" => false,
-        _ => return refused("use crc32c"),
+        "pattern" | "pattern_hdr" | "null" => return refused("use crc32c, which proves more"),
+        checksum if CHECKSUMS.contains(&checksum) => true,
+        _ => return bad(format!("give one of {}", CHECKSUMS.join(", "))),
     });
     Ok(())
 }

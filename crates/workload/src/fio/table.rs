@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{Arrival, Data, Nanos, Order};
+use iostack_model::{Arrival, Data, Engine, Nanos};
 
 use super::draft::Draft;
 use super::set::{
     ENGINES, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange, set_bssplit,
-    set_distribution, set_ioengine, set_kb_base, set_rw, set_sync, set_verify,
+    set_distribution, set_hipri, set_ioengine, set_kb_base, set_norandommap, set_reads, set_ring, set_rw,
+    set_sync, set_think_time, set_verify,
 };
 use super::units::{amount, size, time};
 use crate::options::value::{Set, bad, cpu_list, pattern, percentiles, refused, switch, whole, whole_u32};
@@ -20,10 +21,17 @@ pub(super) struct Row {
     pub(super) example: &'static str,
     /// `time_based` for `time_based=1`.
     pub(super) may_stand_alone: bool,
+    /// The option that this one refines, and so is applied before it, whichever was typed first.
+    pub(super) leans_on: &'static str,
     pub(super) set: fn(&mut Draft, &str) -> Set,
 }
 
 impl Row {
+    const fn leaning_on(mut self, leader: &'static str) -> Row {
+        self.leans_on = leader;
+        self
+    }
+
     const fn or(mut self, aliases: &'static [&'static str]) -> Row {
         self.aliases = aliases;
         self
@@ -36,11 +44,11 @@ const fn value(
     example: &'static str,
     set: fn(&mut Draft, &str) -> Set,
 ) -> Row {
-    Row { name, aliases: &[], meaning, example, may_stand_alone: false, set }
+    Row { name, aliases: &[], meaning, example, may_stand_alone: false, leans_on: "", set }
 }
 
 const fn flag(name: &'static str, meaning: &'static str, set: fn(&mut Draft, &str) -> Set) -> Row {
-    Row { name, aliases: &[], meaning, example: "1", may_stand_alone: true, set }
+    Row { name, aliases: &[], meaning, example: "1", may_stand_alone: true, leans_on: "", set }
 }
 
 /// The row of a name.
@@ -77,13 +85,15 @@ pub(super) const ROWS: &[Row] = &[
     value("rw", "Direction and order; `read:8k` leaves gaps of 8k", "randread, rw, write, read:8k", set_rw)
         .or(&["readwrite"]),
     value("rwmixread", "Percent of reads in a mixed job", "70", |draft, text| {
-        draft.read_percent = Some(whole(text, 0, 100)? as u8);
+        set_reads(draft, whole(text, 0, 100)?);
         Ok(())
-    }),
+    })
+    .leaning_on("rw"),
     value("rwmixwrite", "Percent of writes in a mixed job", "30", |draft, text| {
-        draft.read_percent = Some(100 - whole(text, 0, 100)? as u8);
+        set_reads(draft, 100 - whole(text, 0, 100)?);
         Ok(())
-    }),
+    })
+    .leaning_on("rw"),
     value("bs", "Bytes of each I/O; for reads, writes, trims", "4k", set_bs).or(&["blocksize"]),
     value("bssplit", "Block sizes with shares; for reads, writes, trims", "4k/60:64k/40", set_bssplit),
     value("bsrange", "Block sizes from a range, in steps of the smallest", "4k-16k", set_bsrange)
@@ -140,10 +150,28 @@ pub(super) const ROWS: &[Row] = &[
         },
     )
     .or(&["iodepth_batch_complete"]),
-    flag("hipri", "Poll for completions; with io_uring or pvsync2", put!(switches.poll, switch)),
-    flag("fixedbufs", "Register the buffers with io_uring once", put!(switches.fixed_buffers, switch)),
-    flag("registerfiles", "Register the files with io_uring once", put!(switches.registered_files, switch)),
-    flag("sqthread_poll", "Let a kernel thread submit; with io_uring", put!(switches.submit_poll, switch)),
+    flag("hipri", "Poll for completions; with io_uring or pvsync2", set_hipri).leaning_on("ioengine"),
+    flag("fixedbufs", "Register the buffers with io_uring once", |draft, text| {
+        set_ring(draft, text, |engine| match engine {
+            Engine::IoUring { fixed_buffers, .. } => Some(fixed_buffers),
+            _ => None,
+        })
+    })
+    .leaning_on("ioengine"),
+    flag("registerfiles", "Register the files with io_uring once", |draft, text| {
+        set_ring(draft, text, |engine| match engine {
+            Engine::IoUring { registered_files, .. } => Some(registered_files),
+            _ => None,
+        })
+    })
+    .leaning_on("ioengine"),
+    flag("sqthread_poll", "Let a kernel thread submit; with io_uring", |draft, text| {
+        set_ring(draft, text, |engine| match engine {
+            Engine::IoUring { submit_poll, .. } => Some(submit_poll),
+            _ => None,
+        })
+    })
+    .leaning_on("ioengine"),
     value("direct", "Bypass the page cache", "1", put!(job.direct, switch)),
     value("buffered", "The opposite of `direct`", "0", |draft, text| {
         draft.job.direct = !switch(text)?;
@@ -200,31 +228,42 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     value("thinktime", "Pause between I/Os; a bare number is microseconds", "100, 10ms", |draft, text| {
-        draft.think_time = Some(time(text, MICROSECOND)?);
+        set_think_time(draft, time(text, MICROSECOND)?);
         Ok(())
     }),
     value("thinktime_spin", "Part of the pause that burns CPU", "10", |draft, text| {
-        draft.think_spin = Some(time(text, MICROSECOND)?);
+        let spin = time(text, MICROSECOND)?;
+        draft.job.think.iter_mut().for_each(|think| think.spin = spin.min(think.time));
         Ok(())
-    }),
-    value("thinktime_blocks", "I/Os between two pauses", "8", put!(think_every, positive)),
-    flag("norandommap", "Independent random draws, instead of each block once", |draft, text| {
-        draft.order = Some(if switch(text)? { Order::Independent } else { Order::Permutation });
+    })
+    .leaning_on("thinktime"),
+    value("thinktime_blocks", "I/Os between two pauses", "8", |draft, text| {
+        let every = positive(text)?;
+        draft.job.think.iter_mut().for_each(|think| think.every = every);
         Ok(())
-    }),
+    })
+    .leaning_on("thinktime"),
+    flag("norandommap", "Independent random draws, instead of each block once", set_norandommap)
+        .leaning_on("rw"),
     value(
         "random_distribution",
         "Which blocks are likelier",
         "random, zipf:1.2, zoned:60/10:40/90",
         set_distribution,
-    ),
+    )
+    .leaning_on("rw"),
     value("randseed", "Reproduces offsets, mix and content", "42", put!(job.seed, any)),
     value("fsync", "fsync after so many writes", "32", put!(job.sync.fsync_every, count)),
     value("fdatasync", "fdatasync after so many writes", "32", put!(job.sync.fdatasync_every, count)),
     value("end_fsync", "fsync once when the job ends", "1", put!(job.sync.end_fsync, switch)),
     value("fsync_on_close", "fsync once when the job ends", "1", put!(job.sync.end_fsync, switch)),
     value("sync", "Each write is on the medium before it returns", "0, 1, dsync", set_sync),
-    value("verify", "Prove that data comes back; only crc32c", "crc32c", set_verify),
+    value(
+        "verify",
+        "Prove that data comes back; crc32c does it, whatever checksum is named",
+        "crc32c, md5",
+        set_verify,
+    ),
     value("do_verify", "Read back what was written", "1", put!(do_verify, switch)),
     flag("verify_only", "Check what an earlier job wrote", put!(verify_only, switch)),
     value("verify_fatal", "Stop at the first block that does not verify", "1", put!(verify_fatal, switch)),
@@ -307,5 +346,5 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 const fn log(name: &'static str, meaning: &'static str, set: fn(&mut Draft, &str) -> Set) -> Row {
-    Row { name, aliases: &[], meaning, example: "run1", may_stand_alone: true, set }
+    Row { name, aliases: &[], meaning, example: "run1", may_stand_alone: true, leans_on: "", set }
 }

@@ -173,7 +173,7 @@ fn verification_says_when() {
     assert_eq!(mode("rw=write verify=0"), None);
     let only = job("rw=randwrite verify=crc32c verify_only");
     assert_eq!((only.mix, only.verify.map(|verify| verify.mode)), (Mix::READ, Some(VerifyMode::ReadOnly)));
-    assert!(problem("rw=write verify=md5").contains("use crc32c"));
+    assert!(problem("rw=write verify=pattern").contains("use crc32c"));
     assert!(problem("verify_only").contains("needs verify=crc32c"));
 }
 
@@ -264,8 +264,40 @@ fn logs_without_a_prefix_have_the_jobs_name() {
 }
 
 #[test]
+fn what_refines_an_option_waits_for_it_whatever_section_it_stands_in() {
+    let text =
+        "[global]\nrwmixread=70\nhipri\nthinktime_blocks=8\n[a]\nrw=randrw\nthinktime=5\nioengine=io_uring\n";
+    let job = jobs(text).remove(0);
+    assert_eq!(job.mix, Mix::reads(70));
+    assert!(matches!(job.engine, Engine::IoUring { poll: true, .. }), "{:?}", job.engine);
+    assert_eq!(job.think.map(|think| (think.time, think.every)), Some((Nanos::micros(5), 8)));
+    // Typed at a command, one after the other.
+    let mut job = Job::default();
+    for (name, value) in [("thinktime", "5"), ("thinktime_blocks", "8"), ("thinktime", "7")] {
+        set_one(&mut job, name, value).expect("it is done");
+        job.options.push((name.to_owned(), value.to_owned()));
+    }
+    assert_eq!(job.think.map(|think| (think.time, think.every)), Some((Nanos::micros(7), 8)));
+    assert_eq!(
+        problems("[global]\nfixedbufs\n[a]\n[b]\nioengine=libaio\n"),
+        [
+            "dir/a.fio:2: `fixedbufs=`: needs ioengine=io_uring, not libaio",
+            "dir/a.fio:2: `fixedbufs=`: needs ioengine=io_uring, not psync",
+        ]
+    );
+}
+
+#[test]
+fn what_an_option_refines_is_an_option_that_refines_none() {
+    for row in table::ROWS.iter().filter(|row| !row.leans_on.is_empty()) {
+        let leader = table::ROWS.iter().find(|other| other.name == row.leans_on);
+        assert!(leader.is_some_and(|leader| leader.leans_on.is_empty()), "{}: {}", row.name, row.leans_on);
+    }
+}
+
+#[test]
 fn all_problems_are_said_at_once_each_with_its_line() {
-    let text = "bs=1\n[global]\niodeph=4\nbs=4x\n[a]\nioengine=rbd\nrw\nnice=5\n[b]\nverify=md5\n[\n";
+    let text = "bs=1\n[global]\niodeph=4\nbs=4x\n[a]\nioengine=rbd\nrw\nnice=5\n[b]\nverify=pattern\n[\n";
     let all = problems(text);
     let starts = [
         "dir/a.fio:1: `bs=1` stands before the first section",
@@ -274,7 +306,7 @@ fn all_problems_are_said_at_once_each_with_its_line() {
         "dir/a.fio:6: `ioengine=rbd` is not supported: use one of psync",
         "dir/a.fio:7: `rw=`: a value is missing, like rw=randread",
         "dir/a.fio:8: `nice=5` is not supported: start iostack under nice",
-        "dir/a.fio:10: `verify=md5` is not supported: use crc32c",
+        "dir/a.fio:10: `verify=pattern` is not supported: use crc32c",
         "dir/a.fio:11: `[` is no section",
     ];
     assert_eq!(all.len(), starts.len(), "{all:#?}");
@@ -285,7 +317,7 @@ fn all_problems_are_said_at_once_each_with_its_line() {
 
 #[test]
 fn lenient_leaves_out_what_is_refused_but_not_nonsense() {
-    let text = "[global]\nnice=5\n[a]\nfoo=1\nsize=1m\nclocksource=cpu\n[b]\nverify=md5\n";
+    let text = "[global]\nnice=5\n[a]\nfoo=1\nsize=1m\nclocksource=cpu\n[b]\nverify=pattern\n";
     let file = parse_with(text, true).expect("lenient");
     let skipped: Vec<String> = file.skipped.iter().map(Skipped::to_string).collect();
     assert_eq!(skipped.len(), 3, "{skipped:?}");

@@ -25,7 +25,8 @@
 mod chooser;
 mod envelope;
 mod offsets;
-pub(crate) mod shuffle;
+pub(crate) mod scatter;
+mod shuffle;
 #[cfg(test)]
 mod tests;
 

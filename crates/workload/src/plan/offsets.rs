@@ -3,7 +3,8 @@
 use iostack_model::Distribution;
 
 use super::envelope::Envelope;
-use super::shuffle::{LANES, Shuffle};
+use super::scatter::LANES;
+use super::shuffle::Shuffle;
 use crate::rng::stir;
 use crate::{Op, Rng, WorkloadError};
 

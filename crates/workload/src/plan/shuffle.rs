@@ -8,6 +8,7 @@
 //! Flood 2014). fio uses a shift register for the same purpose (`random_generator=lfsr`); there, each block number is the last
 //! one halved or halved and mixed, an order that a drive with read-ahead can see.
 
+use super::scatter::{LANES, Lanes, ODD, Steps};
 use crate::Rng;
 use crate::rng::stir;
 use crate::sys;
@@ -25,12 +26,6 @@ pub(super) struct Shuffle {
     given: usize,
     ready: usize,
 }
-
-/// Blocks scattered together.
-pub(crate) const LANES: usize = 64;
-
-const ODD: [u64; 3] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0x9e37_79b9_7f4a_7c15];
-const _: () = assert!(ODD[0] & ODD[1] & ODD[2] & 1 == 1);
 
 impl Shuffle {
     /// An order of 0..count that depends on `key`. `count` must not be 0.
@@ -136,30 +131,6 @@ impl Shuffle {
             x ^= x >> self.shift;
         }
         x
-    }
-}
-
-/// Blocks that are scattered together.
-pub(crate) type Lanes = [u32; LANES];
-
-/// What scatters them, by a mask of at most 32 bits.
-pub(crate) struct Steps {
-    pub(crate) keys: [u64; 3],
-    pub(crate) mask: u32,
-    pub(crate) shift: u32,
-}
-
-/// [`Shuffle::scatter_in_range`] of many.
-#[inline]
-pub(crate) fn scatter_each(steps: &Steps, lanes: &mut Lanes) {
-    let &Steps { keys, mask, shift } = steps;
-    for lane in lanes {
-        let mut x = *lane;
-        for (key, odd) in keys.into_iter().zip(ODD) {
-            x = (x ^ key as u32).wrapping_mul(odd as u32) & mask;
-            x ^= x >> shift;
-        }
-        *lane = x;
     }
 }
 

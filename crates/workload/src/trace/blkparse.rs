@@ -15,7 +15,7 @@ use iostack_model::Direction;
 use super::TraceFormat;
 use super::error::{Wrong, shown};
 use super::number;
-use super::parser::{Action, Event, Found, NOTHING, Parsed, wrong_fields};
+use super::parsed::{Action, Event, Found, NOTHING, Parsed, wrong_fields};
 
 /// How lines begin that blkparse prints besides events: the summary at the end, and what it reads.
 const REMARKS: &[&str] = &["CPU", "Total (", "Events (", "Skips:", "Throughput (", "Input file "];

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use super::TraceFormat;
 use super::blkparse::is_device;
 use super::error::{TraceError, Wrong, shown};
-use super::parser::direction;
+use super::parsed::direction;
 
 /// Lines that are looked at: a few remarks may stand in front.
 const LINES: usize = 20;
@@ -45,7 +45,7 @@ pub(super) fn detect_in(reader: &mut dyn BufRead, name: &str) -> Result<TraceFor
         Wrong::new(format!("cannot be read: {error}"), "see whether it is there and may be read").at(name, 0)
     })?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        let remedy = "unpack it with gunzip, or pipe it in with zcat";
+        let remedy = "unpack it first (gunzip -k keeps the packed one)";
         return Err(Wrong::new("it is compressed", remedy).at(name, 1));
     }
     let text = String::from_utf8_lossy(bytes);

@@ -6,7 +6,7 @@
 use super::TraceFormat;
 use super::error::{Wrong, shown};
 use super::number;
-use super::parser::{Action, Event, Found, NOTHING, Parsed, wrong_fields};
+use super::parsed::{Action, Event, Found, NOTHING, Parsed, wrong_fields};
 use iostack_model::Direction;
 
 pub(super) fn line(line: &str) -> Result<Found<'_>, Wrong> {

@@ -18,7 +18,7 @@
 use iostack_model::Direction;
 
 use super::error::{Wrong, shown};
-use super::parser::{Action, Event, Found, NOTHING, Parsed};
+use super::parsed::{Action, Event, Found, NOTHING, Parsed};
 
 const EXAMPLES: [&str; 2] = ["/dev/sdx read 8192 4096", "1500 /dev/sdx read 8192 4096"];
 

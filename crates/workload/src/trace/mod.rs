@@ -19,6 +19,7 @@ mod error;
 mod fio;
 mod msr;
 mod number;
+mod parsed;
 mod parser;
 mod reader;
 mod spc;

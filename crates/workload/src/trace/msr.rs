@@ -6,7 +6,7 @@
 use super::TraceFormat;
 use super::error::{Wrong, shown};
 use super::number;
-use super::parser::{Event, Found, NOTHING, Parsed, direction, wrong_fields};
+use super::parsed::{Event, Found, NOTHING, Parsed, direction, wrong_fields};
 
 /// Length of a tick of a Windows file time, ns.
 const TICK: u64 = 100;

@@ -9,7 +9,8 @@ use std::io::{BufRead, Read};
 use iostack_model::{Direction, Nanos};
 
 use super::error::{TraceError, Wrong, shown};
-use super::parser::{Action, Event, Parsed, Parser};
+use super::parsed::{Action, Event, Parsed};
+use super::parser::Parser;
 use super::{Beyond, Disks, TraceFormat, TraceIo, TraceOptions};
 
 /// I/Os that are held to be put in order.

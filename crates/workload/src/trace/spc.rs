@@ -6,7 +6,7 @@
 use super::TraceFormat;
 use super::error::Wrong;
 use super::number;
-use super::parser::{Event, Found, NOTHING, Parsed, direction, wrong_fields};
+use super::parsed::{Event, Found, NOTHING, Parsed, direction, wrong_fields};
 
 pub(super) fn line(line: &str) -> Result<Found<'_>, Wrong> {
     if line.trim().is_empty() {

@@ -109,7 +109,7 @@ fn a_file_that_is_no_trace_is_refused_without_reading_all_of_it() {
     assert!(!said.contains('\u{1b}'), "the terminal would obey: {said:?}");
     let mut packed: &[u8] = b"\x1f\x8b\x08\x00";
     let said = TraceFormat::detect_in(&mut packed, "usr_0.csv.gz").expect_err("packed").to_string();
-    assert!(said.contains("it is compressed; unpack it with gunzip"), "{said}");
+    assert!(said.contains("it is compressed; unpack it first (gunzip"), "{said}");
     let mut empty: &[u8] = b"";
     let said = TraceFormat::detect_in(&mut empty, "e").expect_err("empty").to_string();
     assert_eq!(said, "e:1: it is empty; name the format: fio, msr, blkparse, spc, disksim");

@@ -1,22 +1,19 @@
 //! fio itself, in both directions: what it writes is read here, and what is read here it replays the same.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use iostack_testkit::folder;
 use iostack_workload::trace::{TraceOptions, survey};
 use iostack_workload::{TraceFormat, TraceIo};
 
 use super::trace;
 
 /// A folder of its own, removed at the end.
-struct Folder(PathBuf);
+struct Folder(iostack_testkit::Folder);
 
 impl Folder {
     fn new(name: &str) -> Folder {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("trace-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder can be made");
-        Folder(path)
+        Folder(folder!(&format!("trace-{name}")))
     }
 
     fn text(&self, name: &str) -> String {
@@ -26,16 +23,10 @@ impl Folder {
     /// What fio says; `None` where it is not installed.
     fn fio(&self, arguments: &[&str]) -> Option<serde_json::Value> {
         let mut command = Command::new("fio");
-        command.args(["--output-format=json", "--output=said.json"]).args(arguments).current_dir(&self.0);
+        command.args(["--output-format=json", "--output=said.json"]).args(arguments).current_dir(&*self.0);
         let Ok(output) = command.output() else { return None };
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Some(serde_json::from_str(&self.text("said.json")).expect("fio says JSON"))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
     }
 }
 

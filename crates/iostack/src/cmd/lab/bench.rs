@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use iostack_answers::{ClockPrices, IoCost};
 use iostack_host::save;
 use iostack_lab::Lab;
 use iostack_lab::devices::DEVICES;
-use iostack_model::{ClockPrices, Direction, IoCost};
-use iostack_report::{html, text};
+use iostack_model::Direction;
+use iostack_report::{CostDetail, iocost};
 use iostack_study::count::Counter;
 use iostack_study::count::spec::Spec;
 use iostack_targets::Scheme;
@@ -54,12 +55,13 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
     if costs.is_empty() {
         bail!("not one device could be counted; `iostack lab cost DEVICE` shows one alone");
     }
+    let told = iocost(&costs, None, CostDetail::default());
     if args.json {
         talk::data(&(serde_json::to_string(&costs).context("plain data")? + "\n"));
     } else {
-        talk::data(&text::costs_text(&costs));
+        talk::data(&told.text());
     }
-    written::page(args.html.as_ref(), || html::iocost_html(&costs, None), &talk)?;
+    written::page(args.html.as_ref(), || told.html(), &talk)?;
     Ok(if costs.len() == all { Ended::Done } else { Ended::FoundProblem })
 }
 

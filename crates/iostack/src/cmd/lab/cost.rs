@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
+use iostack_answers::{ClockPrices, CostDiff, IoCost};
 use iostack_host::save;
 use iostack_lab::Lab;
 use iostack_lab::cost::budget::{self, Budget};
 use iostack_lab::cost::diff;
 use iostack_lab::host::build;
-use iostack_model::{Bytes, ClockPrices, CostDiff, IoCost};
-use iostack_report::{html, text};
+use iostack_model::Bytes;
+use iostack_report::{CostDetail, iocost};
 use iostack_study::count::Counter;
 use iostack_study::count::spec::{self, Spec};
 use iostack_targets::Scheme;
@@ -102,11 +103,13 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
         spec.request()?;
     }
     let costs = count(args, &specs, &talk)?;
-    if let Some(path) = &args.write {
+    // What cannot be written does not keep the rest from being so.
+    let kept = args.write.as_ref().map_or(Ok(()), |path| {
         save::new_file(path, &budget::write(&costs, args.driver_only))?;
         talk.say(&format!("costs: {} (hold later runs to it with --assert)", path.display()));
-    }
-    write(args, &costs, None, &talk)?;
+        Ok(())
+    });
+    write(args, &costs, None, &talk).and(kept)?;
     Ok(Ended::Done)
 }
 
@@ -191,7 +194,7 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
     let costs = count(args, &specs, talk)?;
     let verdicts: Vec<_> =
         budgets.iter().zip(&costs).map(|(budget, cost)| budget::check(budget, cost)).collect();
-    talk::data(&text::budget_text(&verdicts));
+    talk::data(&iostack_report::budgets(&verdicts).text());
     for (budget, cost) in budgets.iter().zip(&costs) {
         let counted = budget::counted(budget, cost);
         if counted + budget.tolerance < budget.instructions {
@@ -201,7 +204,7 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
             talk.say(&format!("{} shrank by {by} instructions{most}; write its budget anew", budget.name));
         }
     }
-    written::page(args.html.as_ref(), || html::iocost_html(&costs, None), talk)?;
+    written::page(args.html.as_ref(), || iocost(&costs, None, CostDetail::default()).html(), talk)?;
     Ok(if verdicts.iter().all(|verdict| verdict.holds) { Ended::Done } else { Ended::FoundProblem })
 }
 
@@ -242,23 +245,14 @@ fn of_budget(args: &CostArgs, budget: &Budget, whose: Option<&str>) -> Spec {
     }
 }
 
-/// Levels of the call tree on the screen, and the smallest call that is shown.
-const TREE: (usize, u64) = (30, 20);
-
 fn write(args: &CostArgs, costs: &[IoCost], diff: Option<&CostDiff>, talk: &Talk) -> anyhow::Result<()> {
+    let told = iocost(costs, diff, CostDetail { full: args.full, tree: args.tree });
     let out = match (args.json, diff, costs) {
         (true, Some(diff), _) => serde_json::to_string(diff).context("plain data")? + "\n",
         (true, None, costs) => serde_json::to_string(costs).context("plain data")? + "\n",
-        (false, Some(diff), _) => text::costdiff_text(diff),
-        (false, None, [cost]) => text::iocost_text(cost, args.full),
-        (false, None, costs) => text::costs_text(costs),
+        (false, ..) => told.text(),
     };
     talk::data(&out);
-    if args.tree && !args.json {
-        for tree in costs.iter().filter_map(|cost| cost.tree.as_ref()) {
-            talk::data(&format!("\n{}", text::calltree_text(tree, TREE.0, TREE.1)));
-        }
-    }
-    written::page(args.html.as_ref(), || html::iocost_html(costs, diff), talk)?;
+    written::page(args.html.as_ref(), || told.html(), talk)?;
     Ok(())
 }

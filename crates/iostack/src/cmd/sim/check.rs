@@ -1,10 +1,10 @@
 //! `iostack sim check DEVICE`: does it reach what its file claims?
 
 use anyhow::Context;
-use iostack_model::Audience as _;
-use iostack_sim::card;
+use iostack_sheet::card;
 use iostack_sim::claims;
 use iostack_sim::run::RunOptions;
+use iostack_targets::Audience as _;
 
 use super::Chosen;
 use crate::exit::Ended;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     if args.json {
         data(&(serde_json::to_string_pretty(&card).context("a card is plain data")? + "\n"));
     } else {
-        data(&iostack_report::text::device_claims(&card));
+        data(&iostack_report::claims(&card).text());
     }
     let hold = card.claims.iter().all(|claim| claim.holds == Some(true));
     Ok(if hold { Ended::Done } else { Ended::FoundProblem })

@@ -1,7 +1,7 @@
 //! `iostack sim list`: which platforms and devices are built in?
 
 use anyhow::Context;
-use iostack_sim::catalogue::{Summary, catalogue};
+use iostack_sheet::card::{Summary, summaries};
 use serde_json::json;
 
 use crate::exit::Ended;
@@ -32,7 +32,7 @@ pub(crate) struct ListArgs {
 
 /// Prints one line for each, under headings: platforms, devices, parts.
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Ended> {
-    let mut all = catalogue();
+    let mut all = summaries();
     if let Some(word) = &args.word {
         let wanted = word.to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&wanted);

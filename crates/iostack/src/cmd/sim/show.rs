@@ -4,16 +4,15 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
+use iostack_answers::DevicePicture;
 use iostack_host::save;
-use iostack_model::DevicePicture;
-use iostack_sim::card;
-use iostack_sim::sheet::Sheet;
+use iostack_sheet::{Sheet, card};
 use iostack_study::what_if::OneRun;
 
 use super::{Chosen, file_text};
 use crate::exit::Ended;
 use crate::flags::JobFlags;
-use crate::talk::data;
+use crate::talk::{Talk, data};
 
 /// Arguments of `iostack sim show`.
 #[derive(clap::Args)]
@@ -51,10 +50,10 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
     if args.json {
         data(&(serde_json::to_string_pretty(&picture).context("a card is plain data")? + "\n"));
     } else if let Some(path) = &args.html {
-        save::new_file(path, &iostack_report::html::picture(&picture))?;
+        save::new_file(path, &iostack_report::show(&picture).html())?;
         data(&format!("{}\n", path.display()));
     } else {
-        data(&iostack_report::text::picture(&picture));
+        data(&iostack_report::show(&picture).text());
         data(&format!("\nnext: {}\n", next(args, &sheet, &picture)));
     }
     Ok(Ended::Done)
@@ -92,7 +91,7 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
             device: args.chosen.name(),
             changes: args.chosen.changes()?,
         };
-        let (outcome, alone) = asked.run(sheet)?;
+        let (outcome, alone) = asked.run(sheet, &Talk::new(true))?;
         (run, command) = (Some(outcome), alone);
     }
     Ok(DevicePicture { card, roles, run, command })

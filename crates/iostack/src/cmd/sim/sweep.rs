@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use iostack_answers::{Sweep, SweepPoint};
 use iostack_host::save;
-use iostack_model::{Sweep, SweepPoint};
 use iostack_report::table::{self, Table};
 use iostack_study::sweep::{Asked, Ready};
 
@@ -92,7 +92,7 @@ fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
     if args.json {
         talk::data(&(serde_json::to_string(sweep).context("a sweep is plain data")? + "\n"));
     } else {
-        talk::data(&iostack_report::text::sweep(sweep));
+        talk::data(&iostack_report::sweep(sweep).text());
     }
     let table = (args.csv.is_some() || args.parquet.is_some()).then(|| table::of_sweep(sweep));
     let beside = |path: &Option<PathBuf>, content: fn(&Table) -> Vec<u8>| match (path, &table) {
@@ -101,6 +101,6 @@ fn write(args: &SweepArgs, sweep: &Sweep, talk: &Talk) -> anyhow::Result<()> {
     };
     let csv = beside(&args.csv, |table| table::csv(table).into_bytes());
     let parquet = beside(&args.parquet, table::parquet);
-    let page = written::page(args.html.as_ref(), || iostack_report::html::sweep(sweep), talk);
+    let page = written::page(args.html.as_ref(), || iostack_report::sweep(sweep).html(), talk);
     csv.and(parquet).and(page)
 }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use iostack_answers::WhatIf;
 use iostack_host::save;
-use iostack_model::{Audience as _, WhatIf};
 use iostack_study::what_if::named::{self, Named};
 use iostack_study::what_if::{self, Asked};
+use iostack_targets::Audience as _;
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
@@ -105,12 +106,12 @@ fn write(args: &WhatIfArgs, results: &[WhatIf], talk: &Talk) -> anyhow::Result<(
             data(&if args.json {
                 json(serde_json::to_string(one))?
             } else {
-                iostack_report::text::what_if(one)
+                iostack_report::what_if(one).text()
             });
-            written::page(args.html.as_ref(), || iostack_report::html::what_if(one), talk)?;
+            written::page(args.html.as_ref(), || iostack_report::what_if(one).html(), talk)?;
         }
         all if args.json => data(&json(serde_json::to_string(all))?),
-        all => data(&iostack_report::text::what_ifs_markdown(all)),
+        all => data(&iostack_report::what_ifs_markdown(all)),
     }
     Ok(())
 }

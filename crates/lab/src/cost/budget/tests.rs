@@ -1,6 +1,7 @@
 //! Files of budgets, good and bad, and costs on both sides of them.
 
-use iostack_model::{ClockPrices, CostFunction, CostLayer, CostMode, SCHEMA};
+use iostack_answers::{ClockPrices, CostFunction, CostLayer, CostMode};
+use iostack_model::SCHEMA;
 
 use super::super::tests::case;
 use super::*;

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use super::super::Ready;
-use super::super::boot::failed;
-use super::{Findings, overlap};
+use super::super::near_side::failed;
+use super::asked::Findings;
 use crate::sys::guest as sys;
 
 /// Sectors of a chunk; no I/O crosses its border.
@@ -305,6 +305,11 @@ fn mixed(seed: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)
+}
+
+/// True when the two share a sector.
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
 }
 
 #[cfg(test)]

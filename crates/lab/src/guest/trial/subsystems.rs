@@ -4,8 +4,11 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::asked::{Findings, Trial};
+use super::crew::{churn, each, gathered, lanes};
 use super::lane::{Device, Lane};
-use super::{Findings, Ready, Trial, churn, each, failed, gathered, lanes};
+use crate::guest::Ready;
+use crate::guest::near_side::failed;
 
 /// How long a subsystem serves: a few hundred I/Os.
 const TURN: Duration = Duration::from_millis(20);

@@ -353,7 +353,8 @@ fn reads_that_verify_are_reads_and_groups_count_stonewalls_as_in_fio() {
     file.outcomes[0].job.stonewall = true;
     file.outcomes[2].job.stonewall = true;
     file.outcomes[3].job.new_group = true;
-    file.outcomes[2].job.options_global = vec![("bs".into(), "4k".into()), ("thread".into(), String::new())];
+    let last = file.outcomes.last_mut().expect("there are some");
+    last.job.options_global = vec![("bs".into(), "4k".into()), ("thread".into(), String::new())];
     let wrote = &mut file.outcomes[1];
     wrote.job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false });
     std::mem::swap(&mut wrote.read, &mut wrote.write);

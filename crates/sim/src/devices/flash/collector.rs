@@ -17,63 +17,9 @@
 use super::die::Phase;
 use super::spec::ReadsTogether;
 use super::ssd::{DIE, Ssd};
+use super::work::{Collector, PAGE, Work};
 use crate::engine::{Sim, token};
-use crate::ftl::{Block, Place, Urgency};
-
-/// Collection in one plane.
-#[derive(Clone, Debug, Default)]
-struct Work {
-    victim: Option<Block>,
-    cursor: u32,
-    /// Nothing valid is behind the cursor.
-    drained: bool,
-    /// Pages that were read: number and place.
-    held: Vec<(u32, Place)>,
-    /// What the host may write for each page that is moved, in parts of [`PAGE`].
-    gain: u64,
-}
-
-/// A page that the host may write, as it is counted.
-const PAGE: u64 = 1 << 16;
-
-/// Collection in one die.
-#[derive(Clone, Debug)]
-pub(super) struct Collector {
-    planes: Vec<Work>,
-    /// Pages that are leaving.
-    sensed: u64,
-    /// Places that are being programmed: the controller still has what belongs there.
-    programming: Vec<u32>,
-    /// What the host may write before more is collected, in parts of [`PAGE`].
-    earned: u64,
-}
-
-impl Collector {
-    pub(super) fn new(planes: usize) -> Collector {
-        Collector { planes: vec![Work::default(); planes], sensed: 0, programming: Vec::new(), earned: 0 }
-    }
-
-    /// A place is being programmed.
-    pub(super) fn programs(&mut self, place: u32) {
-        self.programming.push(place);
-    }
-
-    /// The host may write.
-    pub(super) fn has_earned(&self) -> bool {
-        self.earned >= PAGE
-    }
-
-    /// The host has written.
-    pub(super) fn spend(&mut self, pages: usize) {
-        self.earned = self.earned.saturating_sub(pages as u64 * PAGE);
-    }
-
-    /// The page that belongs to a place is in the controller, since it is being programmed.
-    #[inline]
-    pub(super) fn holds(&self, place: u32) -> bool {
-        !self.programming.is_empty() && self.programming.contains(&place)
-    }
-}
+use crate::ftl::Urgency;
 
 impl Ssd {
     /// Goes on collecting in a die; false when there is nothing to do.

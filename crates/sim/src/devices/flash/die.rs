@@ -9,8 +9,7 @@
 //! A die does one thing at a time and is busy until its data has left the page register.
 
 use super::buffer::NONE;
-use super::collector::Collector;
-use super::fold::Fold;
+use super::work::Collector;
 use crate::engine::{Account, Time};
 
 /// What a die is doing.
@@ -260,4 +259,15 @@ impl Meter {
             (self.working, self.collecting) = (self.working - working, self.collecting - collecting);
         }
     }
+}
+
+/// How far a die's log is folded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fold {
+    /// Pages that were read: number, and place in the log.
+    pub(super) held: Vec<(u32, u32)>,
+    /// Pages of the log that these were among.
+    pub(super) taken: u32,
+    /// Pages of the log that are folded and not yet erased.
+    pub(super) folded: u32,
 }

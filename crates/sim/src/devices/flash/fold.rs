@@ -12,17 +12,6 @@ use super::ssd::{DIE, Ssd};
 use crate::engine::{Sim, token};
 use crate::ftl::Stream;
 
-/// How far a die's log is folded.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Fold {
-    /// Pages that were read: number, and place in the log.
-    held: Vec<(u32, u32)>,
-    /// Pages of the log that these were among.
-    taken: u32,
-    /// Pages of the log that are folded and not yet erased.
-    folded: u32,
-}
-
 impl Ssd {
     /// Writes wait for the die's log.
     pub(super) fn must_fold(&self, number: u32) -> bool {

@@ -78,13 +78,12 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::flash::parameters::ORDERS;
 
     const COUNTS: Counts = Counts { channels: 3, chips: 2, dies: 4, planes: 2 };
 
     #[test]
     fn each_order_numbers_each_plane_once() {
-        for letters in ORDERS {
+        for letters in iostack_sheet::PAGE_ORDERS {
             let layout = Layout::new(COUNTS, letters);
             let mut planes = layout.planes.clone();
             planes.sort_unstable();

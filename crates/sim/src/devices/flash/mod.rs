@@ -10,30 +10,23 @@ mod fold;
 mod index;
 mod layout;
 mod mixed;
-mod parameters;
 mod read;
 mod schedule;
 mod slc;
 mod spec;
 mod ssd;
 mod way;
+mod work;
 mod write;
 
-use super::DeviceKind;
+use iostack_sheet::{Sheet, SheetError};
+
 use crate::engine::{PartId, World};
 use crate::ftl::{Ftl, Made};
-use crate::sheet::{Sheet, SheetError};
 use spec::Spec;
 use ssd::Ssd;
 
-pub(super) const KIND: DeviceKind = DeviceKind {
-    name: "flash",
-    about: "an SSD: link, controller, channels and dies under a page-mapped translation layer",
-    parameters: parameters::PARAMETERS,
-    build,
-};
-
-fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
+pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
     let spec = Spec::of(sheet, seed, world.sim.keeps_stamps())?;
     let impossible = |error: &dyn std::fmt::Display| {
         sheet.refuse("flash.over_provisioning", "this flash cannot work", &error.to_string())

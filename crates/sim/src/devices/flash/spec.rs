@@ -1,10 +1,11 @@
 //! What do the numbers of the sheet amount to? Checked once, here; everything else takes them as they are.
 
+use iostack_sheet::{Sheet, SheetError};
+
 use super::layout::{Counts, Layout};
 use super::way::{Cores, Link, Transfer};
 use crate::devices::parameter::{Pace, count_within, whole_bytes};
 use crate::ftl::{FtlSpec, Geometry, State, Streams, Stripe, Victim};
-use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
 
 /// Core time of a kind of command.

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use iostack_model::{Bytes, FlashUse, ResourceUse, Stage};
+use iostack_model::{Bytes, FlashUse, Gauge, ResourceUse, Stage};
 
 use super::buffer::{Buffer, NONE};
 use super::die::{Die, Idle, Meter, Slot};
@@ -356,12 +356,12 @@ impl Part for Ssd {
     }
 
     fn gauges(&self, list: &mut Vec<(&'static str, f64)>) {
-        list.push(("free blocks", self.ftl.free_blocks_total() as f64));
+        list.push((Gauge::FREE_BLOCKS, self.ftl.free_blocks_total() as f64));
         if self.spec.buffer.is_some() {
-            list.push(("buffered pages", f64::from(self.buffer.used())));
+            list.push((Gauge::BUFFERED_PAGES, f64::from(self.buffer.used())));
         }
         if let Some(slc) = &self.slc {
-            list.push(("slc pages", f64::from(slc.used())));
+            list.push((Gauge::SLC_PAGES, f64::from(slc.used())));
         }
     }
 

@@ -21,54 +21,18 @@ mod raid;
 use std::collections::VecDeque;
 
 use iostack_model::Bytes;
+use iostack_sheet::{Sheet, SheetError};
 use iostack_workload::Rng;
 
-use super::DeviceKind;
-use super::parameter::{Pace, count_within, needs, whole_bytes, with};
+use super::parameter::{Pace, count_within, whole_bytes};
 use crate::engine::{PartId, Server, Stamps, World};
-use crate::sheet::{Sheet, SheetError, Unit};
 use cache::Cache;
 use layout::Layout;
 use raid::Raid;
 
-pub(super) const KIND: DeviceKind = DeviceKind {
-    name: "raid0",
-    about: "drives striped behind a controller with limits and a cache of its own",
-    parameters: &[
-        needs("raid0.member", Unit::Device(None), "the device of which there are several"),
-        needs("raid0.members", Unit::Count, "how many"),
-        with("raid0.stripe", Unit::Bytes, "64KiB", "bytes on one member before the next takes over"),
-        with(
-            "raid0.controller",
-            Unit::Time,
-            "0",
-            "time of the controller per command; its inverse caps IOPS",
-        ),
-        with("raid0.member_command", Unit::Time, "0", "more of its time per command to a member"),
-        with("raid0.queue_depth", Unit::Count, "none", "commands the controller takes at once"),
-        with("raid0.rate", Unit::Rate, "none", "data between host and controller, all together"),
-        with("raid0.cache", Unit::Bytes, "0", "memory of the controller for data"),
-        with("raid0.cache_page", Unit::Bytes, "4KiB", "unit of the cache"),
-        with(
-            "raid0.write",
-            Unit::Word(&["through", "back"]),
-            "through",
-            "writes are acknowledged by the members, or by the cache",
-        ),
-        with(
-            "raid0.read_cache",
-            Unit::Word(&["off", "on"]),
-            "on",
-            "whether what passed through stays to be read",
-        ),
-        with("raid0.destage", Unit::Count, "32", "writes from the cache to members under way at once"),
-    ],
-    build,
-};
-
-fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
+pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
     let member = sheet.device("raid0.member")?;
-    if member.kind.name == KIND.name {
+    if member.kind.name == "raid0" {
         return Err(sheet.refuse("raid0.member", "a RAID-0 of RAID-0s is one RAID-0", "name the drives"));
     }
     let count = count_within(sheet, "raid0.members", 1, 256)?;

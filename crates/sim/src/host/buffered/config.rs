@@ -1,11 +1,11 @@
 //! What must be known of the machine?
 
 use iostack_model::Bytes;
+use iostack_sheet::{Sheet, SheetError};
 
 use super::PAGE;
 use crate::engine::Shape;
 use crate::host::system::System;
-use crate::sheet::{Sheet, SheetError};
 
 /// Sizes and limits.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Buffered I/O against what must hold.
 
 use iostack_model::{Job, Outcome};
+use iostack_sheet::Sheet;
 use iostack_workload::parse_toml;
 
 use crate::run::{RunOptions, run};
-use crate::sheet::Sheet;
 
 /// The X5570's host with a drive whose answers take 100 us, and this memory.
 fn sheet(changes: &[(&str, &str)]) -> Sheet {

@@ -7,7 +7,7 @@
 //!
 //! A scheduler is a data structure without time of its own: it is given I/Os and the present moment, and says which goes,
 //! or until when it would rather wait for a better one. Its clocks are spent by the thread that submits; what it does under
-//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a line in [`ORDERS`], and one in `order`.
+//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a line in [`iostack_sheet::SCHEDULERS`], and one in `order`.
 
 mod anticipatory;
 mod bfq;
@@ -25,63 +25,13 @@ mod sorted;
 mod tests;
 
 use iostack_model::Nanos;
+use iostack_sheet::{Sheet, SheetError};
 
-use super::part_of_a_platform;
-use crate::devices::DeviceKind;
-use crate::devices::parameter::{count_within, needs, whole_bytes, with};
+use crate::devices::parameter::{count_within, whole_bytes};
 use crate::engine::Time;
-use crate::sheet::{Sheet, SheetError, Unit};
 
 pub(crate) use lock::Lock;
 pub(crate) use part::Elevator;
-
-/// Names of the orders there are.
-const ORDERS: &[&str] = &["noop", "anticipatory", "cfq", "mq-deadline", "kyber", "bfq"];
-
-pub(crate) const KIND: DeviceKind = DeviceKind {
-    name: "scheduler",
-    about: "an I/O scheduler: its order, its clocks and its lock, part of a platform",
-    parameters: &[
-        needs("scheduler.order", Unit::Word(ORDERS), "which I/O goes next"),
-        with("scheduler.clocks", Unit::Number, "0", "clocks for each I/O, outside its lock"),
-        with(
-            "scheduler.hold",
-            Unit::Number,
-            "0",
-            "clocks under its lock for each I/O, when nobody waits for it",
-        ),
-        with(
-            "scheduler.contention",
-            Unit::Number,
-            "0",
-            "clocks more under the lock for each core that waits for it: its cache line moves",
-        ),
-        with("scheduler.merge", Unit::Bytes, "512KiB", "adjacent I/Os become one up to this size"),
-        with("scheduler.read_expire", Unit::Time, "500ms", "a read that waited so long goes first"),
-        with(
-            "scheduler.write_expire",
-            Unit::Time,
-            "5s",
-            "a write that waited so long goes before other writes",
-        ),
-        with("scheduler.batch", Unit::Count, "16", "mq-deadline: I/Os of one direction in a row"),
-        with("scheduler.starved", Unit::Count, "2", "mq-deadline: batches of reads that go before a write's"),
-        with("scheduler.read_batch", Unit::Time, "500ms", "anticipatory: reads go for so long before writes"),
-        with(
-            "scheduler.write_batch",
-            Unit::Time,
-            "125ms",
-            "anticipatory: writes go for so long before reads",
-        ),
-        with("scheduler.idle", Unit::Time, "8ms", "the drive is kept idle so long for the same process"),
-        with("scheduler.slice", Unit::Time, "100ms", "cfq, bfq: a process has the drive so long at most"),
-        with("scheduler.slice_async", Unit::Time, "40ms", "cfq: the same for writes that nobody waits for"),
-        with("scheduler.budget", Unit::Bytes, "8MiB", "bfq: a process has the drive for so much at most"),
-        with("scheduler.read_target", Unit::Time, "2ms", "kyber: latency of reads that it aims at"),
-        with("scheduler.write_target", Unit::Time, "10ms", "kyber: the same of writes"),
-    ],
-    build: part_of_a_platform,
-};
 
 /// An I/O in a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

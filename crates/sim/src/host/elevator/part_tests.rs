@@ -1,10 +1,10 @@
 //! Do requests come back from plug, scheduler and drive, each once, with all their time?
 
 use iostack_model::Stage;
+use iostack_sheet::Sheet;
 
 use super::{Elevator, Spec};
 use crate::engine::{Happened, Kind, RequestId, World};
-use crate::sheet::Sheet;
 
 /// An elevator above a drive that answers after 10 us.
 fn world(depth: u64) -> World {

@@ -9,12 +9,12 @@
 //! The first that comes while a command is in the drive is the *heir*: it prepares the next command, waits awake, and takes all
 //! that came by then the moment the drive is free. So what the host does for a command is hidden behind the one before it, and
 //! gathering costs the drive nothing. When it is free and callers are expected back sooner than another command would cost,
-//! the heir holds the doorbell for them: [`iostack_model::Gathering::hold_ns`]. Else it leaves half of the callers to the next
+//! the heir holds the doorbell for them: [`iostack_batch::Gathering::hold_ns`]. Else it leaves half of the callers to the next
 //! command, so that the drive works for one half while the other is on its way back. Callers who have nothing else to do are winners
 //! and heirs themselves, as in `stm`; for those who go on with their program, such as delayed writes, two threads of the
 //! kernel take turns, and no threshold and no timer plugs them, as they do in `atm`.
 
-use super::gather::{Gather, Limits, Manner, Turn, Waits, all_like, moves_data};
+use super::policy::{Gather, Limits, Manner, Turn, Waits, all_like, moves_data};
 
 /// See above.
 pub(super) struct Hybrid {

@@ -21,73 +21,29 @@
 
 mod gather;
 mod hybrid;
+mod lore;
+mod policy;
 mod staged;
 mod steps;
+pub(super) mod subsystem;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
 use super::layer::{Layer, Path, Work};
-use super::part::{Host, Machine};
-use super::paths::Way;
+use super::machine::Machine;
 use super::system::System;
-use super::thread::Thread;
 use crate::adapter::{Copies, Driver};
 use crate::engine::{Kind, RequestId, Time};
-pub(super) use gather::{Gather, Limits, Waiting, Waits};
-use staged::Lore;
+use lore::Lore;
+pub(super) use policy::{Gather, Limits, Waiting, Waits};
+use subsystem::Subsystem;
 
 /// The queue's timer; an interrupt rings a doorbell; a completion is handed out in the softirq of its thread's core.
 pub(super) const PLUG: u8 = 40;
 pub(super) const DOORBELL: u8 = 41;
 pub(super) const SOFTIRQ: u8 = 42;
-
-/// How requests reach the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subsystem {
-    Async,
-    Sync,
-    Stm,
-    Atm,
-    Hybrid,
-    /// The driver copies in the caller's context.
-    Caller,
-    /// A thread of the driver's copies.
-    Worker,
-}
-
-impl Subsystem {
-    /// Words of `platform.subsystem`.
-    pub(crate) const WORDS: &[&str] = &["async", "sync", "stm", "atm", "hybrid"];
-
-    pub(crate) fn of(word: &str, copies: Copies) -> Subsystem {
-        match (copies, word) {
-            (Copies::Caller, _) => Subsystem::Caller,
-            (Copies::Worker, _) => Subsystem::Worker,
-            (_, "sync") => Subsystem::Sync,
-            (_, "stm") => Subsystem::Stm,
-            (_, "atm") => Subsystem::Atm,
-            (_, "hybrid") => Subsystem::Hybrid,
-            _ => Subsystem::Async,
-        }
-    }
-
-    /// Requests pass a queue, and its scheduler.
-    pub(crate) fn queues(self) -> bool {
-        matches!(self, Subsystem::Async | Subsystem::Atm | Subsystem::Worker)
-    }
-
-    /// Threads of the kernel's own that dispatch, for each drive.
-    fn workers(self) -> usize {
-        match self {
-            Subsystem::Atm | Subsystem::Worker => 1,
-            // While one polls, the other prepares.
-            Subsystem::Hybrid => 2,
-            _ => 0,
-        }
-    }
-}
 
 /// What a thread is about between submission and result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,20 +165,6 @@ impl Machine {
             (system.scheduler, system.scheduler_hold) = (0.0, 0.0);
         }
         (system, driver)
-    }
-}
-
-impl Host {
-    /// The subsystem has threads of its own behind the callers'.
-    pub(super) fn meet_subsystem(&mut self) {
-        let Some(merge) = &mut self.merge else { return };
-        let workers = merge.meet(self.threads.len());
-        self.polls |= merge.polls();
-        let way = self.paths.way(Way::Kernel);
-        for number in 0..workers {
-            let core = (self.machine.cores - 1 - number % self.machine.cores) as u32;
-            self.threads.push(Thread::of_kernel(core, way));
-        }
     }
 }
 

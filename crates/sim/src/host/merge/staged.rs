@@ -4,30 +4,14 @@
 //! and for as long as the rule holds the command back. What waits at the doorbell rides: to add a request to a command that
 //! is open costs no clocks of its own, as it costs none in the other subsystems.
 
+use iostack_batch::Gathering;
+
+use super::lore::Lore;
 use super::steps::Asker;
 use super::{Duty, Merge, PLUG};
 use crate::engine::{CALLER_SHIFT, RequestId, Sim, Time, token};
 use crate::host::part::Host;
 use crate::host::thread::State;
-use iostack_model::{BatchFit, Gathering, Returns};
-
-/// What a gate knows of its drive and its callers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Lore {
-    returns: Returns,
-    fit: BatchFit,
-    /// The last doorbell, and the pages it was for.
-    rung: Time,
-    pages: u32,
-    /// Requests in the drive.
-    inside: usize,
-    /// The drive ends the requests of a command one after another; the last was ended at this moment.
-    streams: bool,
-    ended: Time,
-    /// The drive is free since then; the command that is prepared is ready since then.
-    free_since: Time,
-    ready_since: Time,
-}
 
 impl Merge {
     /// So many share the next command at most. When all that come back were in one command, the drive waits for them.

@@ -2,11 +2,13 @@
 
 use iostack_model::Stage;
 
-use super::gather::{Manner, Turn, Waiting, Waits};
+use super::policy::{Manner, Turn, Waiting, Waits};
 use super::{DOORBELL, Duty, FREES, Gate, Merge, NOBODY, PLUG, SOFTIRQ, Subsystem};
 use crate::engine::{CALLER_SHIFT, Kind, RequestId, Sim, token};
-use crate::host::part::{Flight, Host};
-use crate::host::thread::{State, Step};
+use crate::host::machine::Flight;
+use crate::host::part::Host;
+use crate::host::paths::Way;
+use crate::host::thread::{State, Step, Thread};
 
 /// Who found that the drive has room?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,18 @@ pub(super) enum Asker {
 }
 
 impl Host {
+    /// The subsystem has threads of its own behind the callers'.
+    pub(in crate::host) fn meet_subsystem(&mut self) {
+        let Some(merge) = &mut self.merge else { return };
+        let workers = merge.meet(self.threads.len());
+        self.polls |= merge.polls();
+        let way = self.paths.way(Way::Kernel);
+        for number in 0..workers {
+            let core = (self.machine.cores - 1 - number % self.machine.cores) as u32;
+            self.threads.push(Thread::of_kernel(core, way));
+        }
+    }
+
     pub(super) fn merging(&mut self) -> &mut Merge {
         self.merge.as_mut().expect("only a host with a subsystem comes here")
     }

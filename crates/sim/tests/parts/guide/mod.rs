@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use iostack_model::{Amount, Bytes, Job, Stage};
+use iostack_sheet::Sheet;
 use iostack_sim::engine::{Kind, World};
-use iostack_sim::run::{RunOptions, run};
-use iostack_sim::sheet::Sheet;
+use iostack_sim::run::{About, RunOptions, run_world};
 
-use crate::closed::{Mixed, closed_loop, world_of};
+use crate::closed::{Mixed, closed_loop};
 
 pub(crate) mod gatherer;
 mod tape;
@@ -15,6 +15,14 @@ mod tape;
 fn tape() -> Sheet {
     let numbers = [("tape.capacity", "1GiB"), ("tape.rate", "100MB/s"), ("tape.wind", "60s")];
     Sheet::of_kind(&tape::KIND, &numbers).expect("complete")
+}
+
+fn world() -> World {
+    let mut world = World::new();
+    world.sim.keep_stamps();
+    let device = tape::build(&tape(), &mut world, 1).expect("complete");
+    world.set_root(device);
+    world
 }
 
 #[test]
@@ -34,7 +42,7 @@ fn the_guide_shows_the_parts_as_they_are() {
 
 #[test]
 fn a_tape_winds_and_streams() {
-    let mut world = world_of(&tape());
+    let mut world = world();
     let seen = closed_loop(&mut world, 1, 2, |index| (Kind::Read, (512 << 20) * index, 1 << 20));
     // The first megabyte streams at once; from there to the middle, less that megabyte, is just under half of the reel.
     let share = 511.0 / 1024.0;
@@ -45,14 +53,14 @@ fn a_tape_winds_and_streams() {
 #[test]
 fn a_tape_loses_nothing() {
     for seed in 0..20 {
-        Mixed::new(world_of(&tape()), seed).run(500);
+        Mixed::new(world(), seed).run(500);
     }
 }
 
 #[test]
 fn a_job_runs_on_a_tape() {
     let job = Job { io_count: Some(100), size: Some(Amount::Bytes(Bytes::mib(64))), ..Job::default() };
-    let ran = run(&tape(), &[job], &RunOptions::seeded(1)).expect("it runs");
+    let ran = run_world(world(), &About::of(&tape()), &[job], &RunOptions::seeded(1)).expect("it runs");
     let inside = ran.outcomes[0].inside.as_ref().expect("simulated");
     assert_eq!(inside.resources[0].name, "motor");
 }

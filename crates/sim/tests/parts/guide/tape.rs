@@ -1,9 +1,8 @@
 //! What does a tape do? It winds to the place, then it streams.
 
 use iostack_model::{Bytes, ResourceUse, Stage};
-use iostack_sim::devices::DeviceKind;
+use iostack_sheet::{DeviceKind, Parameter, Sheet, SheetError, Unit};
 use iostack_sim::engine::{Kind, Part, PartId, RequestId, Server, Shape, Sim, Stamps, Time, World, usage};
-use iostack_sim::sheet::{Parameter, Sheet, SheetError, Unit};
 
 pub(crate) const KIND: DeviceKind = DeviceKind {
     name: "tape",
@@ -14,7 +13,6 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
         Parameter { key: "tape.wind", unit: Unit::Time, default: None, meaning: "from end to end" },
         Parameter { key: "tape.start", unit: Unit::Time, default: Some("2s"), meaning: "until it winds" },
     ],
-    build,
 };
 
 struct Tape {
@@ -28,7 +26,7 @@ struct Tape {
     stamps: Option<Stamps>,
 }
 
-fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
+pub(crate) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
     let tape = Tape {
         capacity: sheet.bytes("tape.capacity")?.0,
         bytes_per_second: sheet.rate("tape.rate")?,

@@ -1,0 +1,168 @@
+//! `iostack fio ...`: fio's command line, so that a script runs with `alias fio='iostack fio'`.
+//!
+//! What is typed means what it means to fio, and what is printed has fio's forms; what is measured, and what nobody may
+//! write over, is as for `iostack run`.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::ensure;
+use iostack_host::save;
+use iostack_model::Job;
+use iostack_report::fio;
+use iostack_targets::{AllHeld, Options, TargetFlags, Wanted, gather};
+use iostack_workload::{Dialect, FioAsked, FioFormat, FioInstead, ParseContext};
+
+use crate::cmd::options;
+use crate::cmd::run::Ran;
+use crate::exit::{self, Ended};
+use crate::talk::{Talk, data, paragraph};
+use crate::written;
+
+/// Arguments of `iostack fio`.
+#[derive(clap::Args)]
+pub(crate) struct FioArgs {
+    /// As fio takes them: `iostack fio --help` lists them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FIO_ARGUMENTS")]
+    words: Vec<String>,
+}
+
+/// What was done, told or not.
+type Told = anyhow::Result<Ended>;
+
+/// Does what the command line asks. Exit codes are fio's, and 2 for what cannot be written.
+pub(crate) fn run(args: &FioArgs) -> ExitCode {
+    match asked(&args.words) {
+        Ok(told) => exit::code(&told),
+        Err(error) => {
+            exit::code(&Err(error));
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Which command was meant, where an option of fio's was typed at another.
+pub(crate) fn meant(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+    let name = typed.trim_start_matches('-').split('=').next().unwrap_or_default();
+    let known = iostack_workload::options_reference();
+    known.iter().find(|option| option.dialect == Dialect::Fio && option.is_called(name))?;
+    Some(format!(
+        "`--{name}` is fio's: `iostack fio --name=job1 --{name}=..` takes fio's command line as it is"
+    ))
+}
+
+/// An error: it was refused, or failed.
+fn asked(words: &[String]) -> anyhow::Result<Told> {
+    let context = ParseContext {
+        env: &|name| std::env::var(name).ok(),
+        include: &|path| std::fs::read_to_string(path),
+        lenient: false,
+        cpus: iostack_host::machine().cpu.cores_online,
+    };
+    let iostack_workload::FioCommand { file, asked } =
+        iostack_workload::parse_fio_command(words, &context, &job_file)?;
+    let jobs = gather::of_sections(file.jobs, &asked.sections)?;
+    let said = match &asked.instead {
+        None => return load(jobs, &asked),
+        Some(FioInstead::Help) => say(&help()),
+        Some(FioInstead::Version) => say(&format!("{}\n", fio::version(env!("CARGO_PKG_VERSION")))),
+        Some(FioInstead::OptionHelp(name)) => options::of_fio(name)?,
+        Some(FioInstead::Engines) => say(&engines()),
+        Some(FioInstead::Parse) => Ended::Done,
+        Some(FioInstead::Show) => say(&show(&jobs)),
+    };
+    Ok(Ok(said))
+}
+
+/// `-` is stdin, as for fio.
+fn job_file(path: &Path) -> std::io::Result<String> {
+    if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(path)
+    }
+}
+
+fn say(text: &str) -> Ended {
+    data(text);
+    Ended::Done
+}
+
+fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
+    // Scripts take a word on stderr for a failure.
+    let talk = Talk::new(asked.quiet || !std::io::stderr().is_terminal());
+    for note in &asked.notes {
+        talk.say(note);
+    }
+    for job in jobs.iter().filter(|_| asked.readonly) {
+        let writes = job.mix.write > 0 || job.mix.trim > 0;
+        ensure!(!writes, "job `{}` writes or trims, and --readonly was given", job.name);
+    }
+    match &asked.output {
+        Some(path) if asked.destroy_data => save::refuse_unwritable(path)?,
+        output => save::refuse(output)?,
+    }
+    save::refuse(&asked.html)?;
+    gather::apply(&mut jobs, &[])?;
+    // Jobs that name nothing make their files where they are started.
+    for job in jobs.iter_mut().filter(|job| job.files.is_empty() && job.directory.is_none()) {
+        job.directory = Some(".".into());
+    }
+    let flags = TargetFlags::default();
+    let options =
+        Options { flags: &flags, destroy_data: asked.destroy_data, rules: None, held: AllHeld::default() };
+    let ran = Ran::of(jobs, asked.on.as_ref().map(AsRef::as_ref), &options, Wanted::default(), &talk)?;
+    let text = report(&ran, &asked.formats);
+    let answer = match &asked.output {
+        Some(path) if asked.destroy_data => save::replace(path, &text),
+        output => written::answer(output.as_ref(), &text),
+    };
+    Ok(ran.end(answer, asked.html.as_ref(), &talk))
+}
+
+fn report(ran: &Ran, formats: &[FioFormat]) -> String {
+    let formats = if formats.is_empty() { &[FioFormat::Normal][..] } else { formats };
+    formats
+        .iter()
+        .map(|format| match format {
+            FioFormat::Normal => fio::normal(&ran.file, std::process::id()),
+            FioFormat::Terse => fio::terse(&ran.file),
+            FioFormat::Json => fio::json(&ran.file, false),
+            FioFormat::JsonPlus => fio::json(&ran.file, true),
+        })
+        .collect()
+}
+
+/// `fio --bs=4k --name=a --rw=randread`: the jobs as they were typed, each section once.
+fn show(jobs: &[Job]) -> String {
+    let mut words = vec!["fio".to_owned()];
+    for (index, job) in jobs.iter().enumerate().filter(|(_, job)| job.thread_first == 0) {
+        let global = if index == 0 { &job.options_global[..] } else { &[] };
+        words.extend(global.iter().map(word));
+        words.push(format!("--name={}", job.section()));
+        words.extend(job.options.iter().map(word));
+    }
+    words.join(" ") + "\n"
+}
+
+fn word((name, value): &(String, String)) -> String {
+    if value.is_empty() { format!("--{name}") } else { format!("--{name}={value}") }
+}
+
+fn help() -> String {
+    let mut text = "iostack fio [options] [job options] <job file(s)>\n".to_owned();
+    for (name, takes_value, meaning) in iostack_workload::fio_command_options() {
+        let name = format!("  --{name}{}", if takes_value { "=.." } else { "" });
+        text += &paragraph(&format!("{name:<24}"), meaning, 24);
+    }
+    text + "\n`iostack fio --cmdhelp` lists the job options. Exit 0: done; 1: it failed\nor was refused; 2: the result could not be written.\n"
+}
+
+fn engines() -> String {
+    let names = iostack_workload::options_reference();
+    let row = names.iter().find(|option| option.name == "ioengine").expect("it is in the table");
+    row.example.replace(", ", "\n") + "\n"
+}

@@ -1,0 +1,215 @@
+//! What is told of a result, whoever reads it?
+//!
+//! ```text
+//!   a report's figures ──► pages/ ──► Document ──┬─► text       the screen
+//!   (pure data)            said once             ├─► html       the page
+//!                                                └─► markdown   the manual
+//! ```
+//!
+//! A document is a title, an answer, sections of blocks, doubts and a next command. What only one reader can be shown is
+//! put for that reader alone ([`Section::screen`], [`Section::page`]). Start reading at [`Document`].
+
+#![expect(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "a document is drawn once, from pieces that read like what they become"
+)]
+
+mod doubts;
+mod html;
+mod markdown;
+mod table;
+mod text;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub(crate) use doubts::{Doubts, Marks};
+pub(crate) use table::{Bar, Cell, Column, Row, Table};
+
+use crate::html::plot::Plot;
+
+/// What a command found.
+#[derive(Default)]
+pub struct Document {
+    /// What was typed: `iostack ab`.
+    pub(crate) title: String,
+    /// Beside it: `SIMULATED`, how long, which seed. On a page also the date and the version.
+    pub(crate) beside: Vec<String>,
+    /// The same, for the page alone.
+    pub(crate) origin: Vec<String>,
+    /// It was cut short: of what the figures are.
+    pub(crate) interrupted: Option<&'static str>,
+    /// What goes before the answer on a screen: `ANSWER`, `VERDICT`; none: the answer is for the page alone.
+    pub(crate) answers: &'static str,
+    /// The heading of the page; what ends a screen.
+    pub(crate) answer: String,
+    /// What the answer rests on, and what to do.
+    pub(crate) because: Section,
+    /// Between the title and the first section.
+    pub(crate) head: Section,
+    pub(crate) sections: Vec<Section>,
+    /// Nobody looked for doubts.
+    pub(crate) unjudged: bool,
+    /// All doubts that were met.
+    pub(crate) doubts: Doubts,
+    /// Those of every figure.
+    pub(crate) of_all: Marks,
+    /// Clock and machine, for the captions of plots.
+    pub(crate) conditions: String,
+    /// A command, and what it does.
+    pub(crate) next: Option<(String, &'static str)>,
+    /// The report as JSON.
+    pub(crate) raw: String,
+}
+
+/// Who is shown a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum To {
+    #[default]
+    All,
+    Screen,
+    Page,
+}
+
+/// A part of a document.
+#[derive(Default)]
+pub(crate) struct Section {
+    /// Where a page finds it: letters and dashes.
+    pub(crate) id: String,
+    /// Its entry in the navigation of a page.
+    pub(crate) short: String,
+    /// Its heading on a page.
+    pub(crate) title: String,
+    pub(crate) blocks: Vec<(To, Block)>,
+}
+
+/// What can be told.
+pub(crate) enum Block {
+    /// Something and what is to say of it.
+    Fact(String, String),
+    /// The same with its doubts.
+    Doubted(String, String, Marks),
+    /// What to do, in this order, each with a command where there is one.
+    Numbered(Vec<(String, Option<String>)>),
+    /// What the section is about, its doubts, and how it was come by.
+    Headline(String, Marks, String),
+    /// An empty line on a screen.
+    Gap,
+    /// A heading inside a section.
+    Heading(String),
+    /// Sentences.
+    Words(String),
+    /// A remark that stands out on a page.
+    Note(String),
+    /// What can be typed.
+    Command(String),
+    List(Vec<String>),
+    Table(Table),
+    /// Curves, with what was counted, and the doubts of it.
+    Plots(Vec<Drawn>),
+    /// The figures to remember: what, how much, what to know of it.
+    Tiles(Vec<(String, String, String)>),
+    /// Behind a fold on a page; a screen has no room for it.
+    Fold(String, Section),
+    /// A drawing of a page: its class, its HTML, what was counted.
+    Figure(&'static str, String, String),
+    /// Ready: HTML on a page, lines on a screen.
+    Ready(String),
+}
+
+/// A plot with what stands below it.
+pub(crate) struct Drawn {
+    pub(crate) plot: Plot,
+    /// What was counted, and what a band means.
+    pub(crate) counted: String,
+    pub(crate) marks: Marks,
+    /// A plot of letters on the screen.
+    pub(crate) letters: bool,
+}
+
+impl Drawn {
+    pub(crate) fn new(plot: Plot, counted: impl Into<String>) -> Drawn {
+        Drawn { plot, counted: counted.into(), marks: Marks::default(), letters: false }
+    }
+}
+
+impl Section {
+    pub(crate) fn new(id: &str, short: &str, title: &str) -> Section {
+        Section { id: id.to_owned(), short: short.to_owned(), title: title.to_owned(), blocks: Vec::new() }
+    }
+
+    pub(crate) fn put(&mut self, block: Block) -> &mut Section {
+        self.to(To::All, block)
+    }
+
+    /// For the screen alone.
+    pub(crate) fn screen(&mut self, block: Block) -> &mut Section {
+        self.to(To::Screen, block)
+    }
+
+    /// For the page alone.
+    pub(crate) fn page(&mut self, block: Block) -> &mut Section {
+        self.to(To::Page, block)
+    }
+
+    pub(crate) fn to(&mut self, to: To, block: Block) -> &mut Section {
+        self.blocks.push((to, block));
+        self
+    }
+
+    pub(crate) fn fact(&mut self, label: impl Into<String>, words: impl Into<String>) -> &mut Section {
+        self.put(Block::Fact(label.into(), words.into()))
+    }
+
+    pub(crate) fn words(&mut self, words: impl Into<String>) -> &mut Section {
+        self.put(Block::Words(words.into()))
+    }
+
+    pub(crate) fn list(&mut self, items: Vec<String>) -> &mut Section {
+        if !items.is_empty() {
+            self.put(Block::List(items));
+        }
+        self
+    }
+
+    /// The same for the page alone, where a screen has no room for it.
+    pub(crate) fn on_page(mut self) -> Section {
+        self.blocks.retain(|(to, _)| *to != To::Screen);
+        self.blocks.iter_mut().for_each(|(to, _)| *to = To::Page);
+        self
+    }
+
+    /// What `to` is shown.
+    fn of(&self, to: To) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().filter(move |(each, _)| *each == To::All || *each == to).map(|(_, block)| block)
+    }
+}
+
+impl Document {
+    pub(crate) fn new(title: impl Into<String>) -> Document {
+        Document { title: title.into(), raw: "null".to_owned(), ..Document::default() }
+    }
+
+    /// What a page lets its reader keep: the report itself, as `--json` writes it.
+    pub(crate) fn data(&mut self, report: &impl serde::Serialize) {
+        // Only strings have this letter, which could end a `<script>` element early.
+        self.raw =
+            serde_json::to_string(report).unwrap_or_else(|_| "null".to_owned()).replace('<', "\\u003c");
+    }
+
+    /// The screen: at most 80 columns, the same without colour.
+    pub fn text(&self) -> String {
+        text::screen(self)
+    }
+
+    /// The page: one HTML file that fetches nothing.
+    pub fn html(&self) -> String {
+        html::page(self)
+    }
+
+    /// A page of the manual.
+    pub fn markdown(&self) -> String {
+        markdown::page(self)
+    }
+}

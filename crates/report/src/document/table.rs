@@ -1,0 +1,200 @@
+//! Rows and columns, whoever draws them.
+
+use iostack_model::Interval;
+
+use super::{Marks, To};
+use crate::html::numbers::Quantity;
+use crate::text::format::plus_minus;
+
+/// A table. The first column names the row.
+#[derive(Default)]
+pub(crate) struct Table {
+    /// Above it on a page that draws bars in it.
+    pub(crate) heading: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+    /// Rows before the fold of a page, and on a screen; 0 for all.
+    pub(crate) shown: usize,
+    /// What a screen says in place of the rows that are not shown.
+    pub(crate) rest: Option<Row>,
+    /// Sums, below all others.
+    pub(crate) sums: Vec<Row>,
+    /// Below it.
+    pub(crate) caption: String,
+    /// Below it on a page, with the clock and the machine: what was counted.
+    pub(crate) page_caption: String,
+}
+
+/// Bars say again what a number says: a narrow screen leaves them out first.
+const LIGHT_BARS: u8 = 9;
+
+/// A column.
+#[derive(Clone, Default)]
+pub(crate) struct Column {
+    pub(crate) head: String,
+    pub(crate) draws: Draws,
+    pub(crate) to: To,
+    /// A screen that is too narrow leaves out the lightest first, by this order; 0 is never left out.
+    pub(crate) light: u8,
+}
+
+/// What stands in the cells of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Draws {
+    #[default]
+    Words,
+    Number,
+    /// Bars from a common zero.
+    Bars,
+    /// Bars to the left and to the right of it.
+    Changes,
+}
+
+/// A row.
+#[derive(Default)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Cell>,
+    /// Lines below it.
+    pub(crate) below: Vec<String>,
+    /// What can be typed about it.
+    pub(crate) command: Option<String>,
+    /// It is the heading of those that follow.
+    pub(crate) group: bool,
+    /// It sums up others.
+    pub(crate) sum: bool,
+}
+
+/// What stands in a row and a column.
+#[derive(Clone, Default)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    /// Beside it: an interval.
+    pub(crate) small: String,
+    pub(crate) marks: Marks,
+    pub(crate) bar: Option<Bar>,
+    /// The colour of what is named.
+    pub(crate) slot: Option<usize>,
+    /// How far it lies below another.
+    pub(crate) indent: usize,
+}
+
+/// A bar: its parts with colour, length and name, and what fills the cell.
+#[derive(Clone)]
+pub(crate) struct Bar {
+    pub(crate) parts: Vec<(usize, f64, String)>,
+    pub(crate) most: f64,
+}
+
+impl Bar {
+    /// In one piece; of a change it may be less than nothing.
+    pub(crate) fn whole(value: f64, most: f64, slot: usize) -> Bar {
+        Bar { parts: vec![(slot, value, String::new())], most }
+    }
+
+    pub(super) fn length(&self) -> f64 {
+        self.parts.iter().map(|(_, length, _)| length).sum()
+    }
+}
+
+impl Column {
+    pub(crate) fn words(head: impl Into<String>) -> Column {
+        Column { head: head.into(), ..Column::default() }
+    }
+
+    pub(crate) fn number(head: impl Into<String>) -> Column {
+        Column { head: head.into(), draws: Draws::Number, ..Column::default() }
+    }
+
+    pub(crate) fn bars(head: impl Into<String>) -> Column {
+        Column { head: head.into(), draws: Draws::Bars, light: LIGHT_BARS, ..Column::default() }
+    }
+
+    pub(crate) fn changes() -> Column {
+        Column { head: "fewer | more".to_owned(), draws: Draws::Changes, ..Column::default() }
+    }
+
+    /// For the page alone.
+    pub(crate) fn page(self) -> Column {
+        Column { to: To::Page, ..self }
+    }
+
+    /// For the screen alone.
+    pub(crate) fn screen(self) -> Column {
+        Column { to: To::Screen, ..self }
+    }
+
+    /// May be left out of a narrow screen; the larger `light`, the sooner.
+    pub(crate) fn light(self, light: u8) -> Column {
+        Column { light, ..self }
+    }
+}
+
+impl Table {
+    pub(crate) fn new(columns: Vec<Column>) -> Table {
+        Table { columns, ..Table::default() }
+    }
+
+    /// Numbers with these heads; the first column names the row.
+    pub(crate) fn of(heads: &[&str]) -> Table {
+        let (first, others) = heads.split_first().unwrap_or((&"", &[]));
+        let others = others.iter().map(|head| Column::number(*head));
+        Table::new(std::iter::once(Column::words(*first)).chain(others).collect())
+    }
+
+    pub(crate) fn row<Each: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = Each>) -> &mut Row {
+        self.rows.push(Row::of(cells));
+        self.rows.last_mut().expect("it was just put there")
+    }
+
+    /// The row as far as it is shown, and the rest.
+    pub(super) fn split(&self) -> (&[Row], &[Row]) {
+        let shown = if self.shown == 0 { self.rows.len() } else { self.shown.min(self.rows.len()) };
+        self.rows.split_at(shown)
+    }
+}
+
+impl Row {
+    pub(crate) fn of<Each: Into<Cell>>(cells: impl IntoIterator<Item = Each>) -> Row {
+        Row { cells: cells.into_iter().map(Into::into).collect(), ..Row::default() }
+    }
+}
+
+impl Row {
+    /// A row that sums up others.
+    pub(crate) fn sum<Each: Into<Cell>>(cells: impl IntoIterator<Item = Each>) -> Row {
+        Row { sum: true, ..Row::of(cells) }
+    }
+}
+
+impl<Text: Into<String>> From<Text> for Cell {
+    fn from(text: Text) -> Cell {
+        Cell { text: text.into(), ..Cell::default() }
+    }
+}
+
+impl Cell {
+    /// `212k ±1.4%`; the interval only where there is one.
+    pub(crate) fn interval(quantity: Quantity, value: Interval) -> Cell {
+        let mut cell = Cell::from(quantity.say(value.mean));
+        if value.samples >= 3 && value.low <= value.high && value.mean > 0.0 {
+            cell.small = plus_minus(value);
+        }
+        cell
+    }
+
+    pub(crate) fn of_bar(bar: Bar) -> Cell {
+        Cell { bar: Some(bar), ..Cell::default() }
+    }
+
+    pub(crate) fn small(self, small: impl Into<String>) -> Cell {
+        Cell { small: small.into(), ..self }
+    }
+
+    pub(crate) fn marked(self, marks: Marks) -> Cell {
+        Cell { marks, ..self }
+    }
+
+    pub(crate) fn coloured(self, slot: usize) -> Cell {
+        Cell { slot: Some(slot), ..self }
+    }
+}

@@ -1,0 +1,206 @@
+//! What must hold for every document.
+
+use iostack_model::Caveat;
+
+use super::*;
+
+/// A screen: at most 80 columns, the same without colour, no number that is none.
+pub(crate) fn fits(text: &str) {
+    for line in text.lines() {
+        let whole = line.starts_with("next: ") || line.trim_start().starts_with("$ ");
+        assert!(line.chars().count() <= crate::text::WIDTH || whole, "{line}");
+    }
+    assert!(!text.contains('\u{1b}') && !text.contains("NaN") && !text.contains("inf "), "{text}");
+}
+
+/// A page: one file that fetches nothing, no number that is none.
+pub(crate) fn sound(page: &str) {
+    crate::pages::tests::sound::assert_sound(page);
+    assert!(!page.contains("NaN") && !page.contains(">inf"), "{page}");
+}
+
+/// A document with everything that a block can be.
+fn example() -> Document {
+    let mut all = Document::new("iostack <thing>");
+    all.beside = vec!["SIMULATED".into(), "seed 7".into()];
+    (all.answers, all.answer) = ("ANSWER", "It is <so>.".into());
+    let (steal, uneven) = (Caveat::Steal { share: 0.02 }, Caveat::Unstable { relative: 0.2 });
+    let mut section = Section::new("rows", "Rows", "All rows");
+    let marks = all.doubts.note([&uneven], "row 1");
+    let mut table = Table::new(vec![Column::words("name"), Column::number("IOPS"), Column::bars("")]);
+    let cells = [
+        Cell::from("a|b").marked(marks),
+        Cell::from("212k").small("±1.0%"),
+        Cell::of_bar(Bar::whole(2.0, 4.0, 0)),
+    ];
+    table.row(cells).below.push("said below".into());
+    table.row([Cell::from("half"), Cell::from("106k"), Cell::of_bar(Bar::whole(1.0, 4.0, 1))]);
+    table.shown = 1;
+    table.rest = Some(Row::of(["... 1 more", "106k"]));
+    table.sums.push(Row::of(["SUM", "318k"]));
+    section.fact("label", "words").put(Block::Table(table)).list(vec!["an item".into()]);
+    section.screen(Block::Words("screen only".into())).page(Block::Words("page only".into()));
+    all.of_all = all.doubts.note([&steal], "everything");
+    all.sections.push(section);
+    all.next = Some(("iostack check".into(), "what limits"));
+    all
+}
+
+#[test]
+fn a_screen_has_every_block_that_is_for_it() {
+    let text = example().text();
+    fits(&text);
+    let wanted = [
+        "iostack <thing>                                                SIMULATED, seed 7",
+        "doubts     [2] concern every figure below",
+        "label      words",
+        "NAME              IOPS",
+        "a|b [1]     212k ±1.0%  █████████\n    said below",
+        "... 1 more",
+        "SUM",
+        "  - an item",
+        "screen only",
+        "ANSWER     It is <so>.",
+        "[2] The hypervisor took 2.0 %",
+        "next: iostack check    # what limits",
+    ];
+    for words in wanted {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    assert!(!text.contains("page only") && !text.contains("half"), "{text}");
+}
+
+#[test]
+fn a_page_has_every_block_that_is_for_it_and_nothing_of_it_is_markup() {
+    let page = example().html();
+    sound(&page);
+    let wanted = [
+        "<h1>It is &lt;so&gt;.</h1>",
+        "<dt>label</dt><dd>words</dd>",
+        "212k <small>±1.0%</small>",
+        "width=\"50.000%\"",
+        "<summary>1 more</summary>",
+        "page only",
+        "href=\"#doubt-1\"",
+        "id=\"doubt-2\"",
+    ];
+    for words in wanted {
+        assert!(page.contains(words), "{words} is not in\n{page}");
+    }
+    assert!(!page.contains("screen only") && !page.contains("<thing>"), "{page}");
+}
+
+#[test]
+fn the_manual_has_what_is_for_all() {
+    let text = example().markdown();
+    assert!(text.contains("| name | IOPS |") && text.contains("| a\\|b | 212k ±1.0% |"), "{text}");
+    assert!(text.contains("- label: words") && !text.contains("screen only"), "{text}");
+}
+
+#[test]
+fn a_verdict_is_told_what_changes_it_the_heaviest_first_and_nothing_else() {
+    let (uneven, steal) = (Caveat::Unstable { relative: 0.2 }, Caveat::Steal { share: 0.2 });
+    let drift = Caveat::Drift { low: 1.0, high: 2.0, runs: 3 };
+    let mut doubts = Doubts::default();
+    doubts.of_verdict = true;
+    let all = doubts.note([&uneven, &drift, &steal], "a");
+    let heavy = doubts.note([&steal], "a");
+    assert_eq!(doubts.numbers(&all, false), [1, 2], "what changes nothing is not on a screen");
+    assert_eq!(doubts.numbers(&all, true), [1, 2, 3]);
+    assert_eq!(doubts.numbers(&heavy, false), [1]);
+    let of_run = Doubts::default().note([&uneven], "a");
+    assert!(!of_run.is_empty(), "a run tells all of them");
+}
+
+#[test]
+fn one_kind_has_one_number_and_what_is_seen_often_is_counted() {
+    let mut all = Document::new("iostack");
+    for percent in 1..=5 {
+        all.doubts.note([&Caveat::Steal { share: f64::from(percent) / 100.0 }], "a");
+        all.doubts.note([&Caveat::Steal { share: 0.01 }], "b");
+    }
+    let words = all.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("[1] The hypervisor took 1.0 % of the CPU time. The hypervisor took 2.0 %"),
+        "{words}"
+    );
+    assert!(words.contains("(And 3 times more.)") && words.matches("quieter").count() == 1, "{words}");
+    let page = all.html();
+    assert!(page.contains("<b>b</b>") && page.contains("<summary>2 more</summary>"), "{page}");
+}
+
+#[test]
+fn a_narrow_screen_leaves_out_the_light_and_cuts_words_not_numbers() {
+    let mut all = Document::new("iostack");
+    let mut section = Section::default();
+    let columns = vec![
+        Column::words("name"),
+        Column::number("number"),
+        Column::number("lighter").light(2),
+        Column::number("light").light(1),
+        Column::words("what"),
+    ];
+    let mut table = Table::new(columns);
+    table.row(["x".repeat(30), "1".repeat(20), "2".repeat(20), "3".repeat(20), "y".repeat(20)]);
+    section.put(Block::Table(table));
+    all.sections.push(section);
+    let text = all.text();
+    fits(&text);
+    assert!(text.contains(&"1".repeat(20)) && !text.contains("22") && !text.contains("33"), "{text}");
+}
+
+#[test]
+fn words_are_cut_behind_a_word() {
+    let mut all = Document::new("iostack");
+    let mut section = Section::default();
+    let columns = vec![Column::words("name"), Column::words("what"), Column::number("number")];
+    let mut table = Table::new(columns);
+    table.row(["a", "waiting for a die that serves others", &"1".repeat(45)]);
+    section.put(Block::Table(table));
+    all.sections.push(section);
+    assert!(all.text().contains("waiting for a die that…  "), "{}", all.text());
+}
+
+#[test]
+fn words_in_the_last_column_go_on_below_each_other() {
+    let mut all = Document::new("iostack");
+    let mut section = Section::default();
+    let mut table = Table::new(["number", "what it means"].map(Column::words).to_vec());
+    table.row(["key".to_owned(), "many words ".repeat(20) + "end"]);
+    section.put(Block::Table(table));
+    all.sections.push(section);
+    let text = all.text();
+    fits(&text);
+    assert!(text.contains("key") && text.contains(" end") && !text.contains('…'), "{text}");
+    assert!(
+        text.lines().any(|line| line.starts_with("        words") || line.starts_with("        many")),
+        "below its column: {text}"
+    );
+}
+
+#[test]
+fn a_name_that_its_column_would_cut_has_lines_of_its_own() {
+    let mut all = Document::new("iostack");
+    let mut section = Section::default();
+    let mut table = Table::of(&["name", "number"]);
+    table.row(["short".to_owned(), "1".repeat(40)]);
+    table.row(["word ".repeat(20) + "last", "2".repeat(40)]);
+    table.row(["x".repeat(99), "3".repeat(40)]);
+    section.put(Block::Table(table));
+    all.sections.push(section);
+    let text = all.text();
+    fits(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.iter().any(|line| line.starts_with("short") && line.contains("11")), "{text}");
+    let last = lines.iter().position(|line| line.ends_with("word last")).expect("the whole name");
+    assert!(lines[last + 1].trim_start().starts_with("22") && text.contains("xx…"), "{text}");
+}
+
+#[test]
+fn what_is_for_the_page_alone_is_not_on_a_screen_and_what_was_counted_has_no_list_of_doubts() {
+    let mut all = example();
+    all.sections = all.sections.into_iter().map(Section::on_page).collect();
+    all.unjudged = true;
+    assert!(!all.text().contains("212k") && all.html().contains("212k"));
+    assert!(!all.html().contains("screen only") && !all.html().contains("id=\"doubts\""));
+}

@@ -1,0 +1,288 @@
+//! Which of two did better, and how do we know?
+
+use iostack_stats::{AbAnswer, AbReport, AbRow, AbRun, AbSide, Unit};
+
+use super::ab_words::{METHOD, answer, more_time, percent, plain, signed};
+use crate::document::{Block, Column, Document, Drawn, Section, Table};
+use crate::html::numbers::Quantity;
+use crate::html::plot::{Axis, Look, Plot, Series, Spot};
+use crate::html::scale::Scale;
+use crate::text::format::{count, significant};
+
+/// What `iostack ab` tells, also of a comparison that was cut short.
+pub fn ab(report: &AbReport) -> Document {
+    let mut all = Document::new("iostack ab");
+    all.data(report);
+    let seed = format!("seed {}", report.design.seed);
+    let how = if report.is_simulated() { "SIMULATED".to_owned() } else { report.elapsed.to_string() };
+    all.beside = vec![how, seed];
+    all.origin = vec![format!("iostack {}", report.iostack)];
+    all.interrupted = report.interrupted.then_some("the blocks");
+    (all.answers, all.answer) = ("ANSWER", answer(report));
+    for (side, arm) in [AbSide::A, AbSide::B].into_iter().zip(&report.arms) {
+        all.head.fact(side.letter().to_string(), format!("{}, on {}", arm.name, arm.target));
+    }
+    all.of_all = all.doubts.note(report.doubts.iter().map(|doubt| &doubt.caveat), "every figure");
+    all.sections.push(figures(report));
+    all.sections.push(runs(report));
+    if !report.is_simulated() {
+        let [a, b] = &report.arms;
+        all.measured_on(
+            report.started_unix_ms,
+            &report.machine,
+            &[(&a.storage, &a.target), (&b.storage, &b.target)],
+        );
+    }
+    all.head.screen(Block::Fact("order".to_owned(), order(report)));
+    all.sections.push(method(report));
+    all.next = Some((next(report), ""));
+    all
+}
+
+fn order(report: &AbReport) -> String {
+    let design = &report.design;
+    let ios: u64 = report.blocks.iter().flat_map(|block| &block.runs).map(|run| run.ios).sum();
+    let looks =
+        if design.looks.len() == 1 { "once".to_owned() } else { format!("{} times", design.looks.len()) };
+    format!(
+        "{} blocks of four runs of {}, A B B A or B A A B by a coin; {} I/Os; looked at {looks}",
+        report.blocks.len(),
+        design.run,
+        count(ios)
+    )
+}
+
+fn figures(report: &AbReport) -> Section {
+    let mut section = Section::new("figures", "Figures", "Every figure of both");
+    if report.rows.is_empty() {
+        return section;
+    }
+    let simulated = if report.is_simulated() { ", SIM" } else { "" };
+    let [a, b] = ["A", "B"].map(|side| Column::number(format!("{side}{simulated}")));
+    let change = Column::number("B against A");
+    let mut table = Table::new(vec![
+        Column::words("figure"),
+        a,
+        b,
+        change,
+        Column::words("95 % ends"),
+        Column::words("B is"),
+        Column::number("run to run"),
+    ]);
+    for one in &report.rows {
+        table.row(row(one));
+    }
+    section.put(Block::Table(table));
+    if report.rows.iter().any(|row| row.change_percent.samples > 0) {
+        section.words(METHOD);
+    }
+    section
+}
+
+fn row(row: &AbRow) -> [String; 7] {
+    let show = |value| quantity(row.figure.unit).say(value);
+    let change = row.change_percent;
+    let ends = match change.samples {
+        0 => "-".to_owned(),
+        _ => format!("{} to {} %", signed(change.low), signed(change.high)),
+    };
+    [
+        row.figure.name.clone(),
+        show(row.a),
+        show(row.b),
+        format!("{} %", signed(change.mean)),
+        ends,
+        row.verdict.name().to_owned(),
+        format!("±{} %", percent(row.noise_percent)),
+    ]
+}
+
+pub(super) fn quantity(unit: Unit) -> Quantity {
+    match unit {
+        Unit::Nanos => Quantity::Nanos,
+        Unit::BytesPerSecond => Quantity::Bandwidth,
+        Unit::PerSecond | Unit::Count => Quantity::Count,
+    }
+}
+
+fn runs(report: &AbReport) -> Section {
+    let mut section = Section::new("runs", "Runs", "Every run");
+    let figures = report.design.figures.iter().enumerate();
+    let shown = figures.filter(|(_, figure)| report.rows.iter().any(|row| row.figure == **figure));
+    let plots = shown.map(|(at, _)| Drawn::new(plot(report, at), "one point a run")).collect();
+    section.page(Block::Plots(plots));
+    let mut heads = vec!["block", "side", "seed", "I/Os"];
+    heads.extend(report.design.figures.iter().map(|figure| figure.name.as_str()));
+    let mut table = Table::of(&heads);
+    for (number, block) in (1..).zip(&report.blocks) {
+        for (side, run) in block.order.iter().zip(&block.runs) {
+            let what = [number.to_string(), side.letter().to_string(), run.seed.to_string(), count(run.ios)];
+            let values = run.figures.iter().zip(&report.design.figures);
+            let values = values.map(|(value, figure)| quantity(figure.unit).say(value.unwrap_or(f64::NAN)));
+            table.row(what.into_iter().chain(values));
+        }
+    }
+    let mut all = Section::default();
+    let summary = format!("All runs ({})", table.rows.len());
+    all.put(Block::Table(table));
+    section.page(Block::Fold(summary, all));
+    section
+}
+
+fn plot(report: &AbReport, at: usize) -> Plot {
+    let figure = &report.design.figures[at];
+    let series = [AbSide::A, AbSide::B].into_iter().enumerate().map(|(slot, side)| Series {
+        name: side.letter().to_string(),
+        slot,
+        look: Look::Line,
+        spots: spots(report, at, side),
+    });
+    let unit = if figure.unit == Unit::PerSecond {
+        format!("{} (per second)", figure.name)
+    } else {
+        figure.name.clone()
+    };
+    Plot {
+        heading: format!("{}, run by run", figure.name),
+        x: Axis::new("run", Quantity::Count, Scale::Linear),
+        y: Axis::new(unit, quantity(figure.unit), Scale::Linear),
+        series: series.collect(),
+        wide: at == 0,
+        ..Plot::default()
+    }
+}
+
+fn spots(report: &AbReport, at: usize, side: AbSide) -> Vec<Spot> {
+    let runs = report.blocks.iter().flat_map(|block| block.order.iter().zip(&block.runs)).zip(1_u32..);
+    let of_side = runs.filter(|((of, _), _)| **of == side);
+    let spot = |((_, run), number): ((&AbSide, &AbRun), u32)| {
+        let value = run.figures.get(at).copied().flatten()?;
+        Some(Spot { count: run.ios, ..Spot::at(f64::from(number), value) })
+    };
+    of_side.filter_map(spot).collect()
+}
+
+fn method(report: &AbReport) -> Section {
+    let mut section = Section::new("method", "Method", "How it was measured");
+    let design = &report.design;
+    let looks: Vec<String> = design.looks.iter().map(u32::to_string).collect();
+    let (blocks, asked) = (report.blocks.len(), plain(design.difference_percent));
+    let mut items = vec![
+        format!(
+            "Blocks of four runs of {}, in the order A B B A or B A A B: a coin decides for each block, and a drift within a \
+             block cancels. Seed {}.",
+            design.run, design.seed
+        ),
+        format!("Each run has a seed of its own. {blocks} blocks were complete."),
+        "A block's value is the logarithm of B over A; signed ranks of these values are held against those that other coins \
+         would have given, the largest of all figures together."
+            .to_owned(),
+        format!(
+            "It looked after {} blocks; each look may spend a part of the 5 %, so that looking often finds no more that is not \
+             there.",
+            looks.join(", ")
+        ),
+        format!("The difference that matters was said to be {asked} %."),
+    ];
+    items.extend(report.rows.iter().map(|row| {
+        let noise = significant(row.noise_percent, 3);
+        format!("{}: two runs of one side in a block lie ±{noise} % apart.", row.figure.name)
+    }));
+    section.page(Block::List(items));
+    let runs = report.blocks.len() * 2;
+    let counted = report.doubts.iter().map(|doubt| {
+        let ([a, b], what) = (doubt.runs, iostack_doubt::says(&doubt.caveat));
+        format!("In {a} of {runs} runs of A and {b} of {runs} of B: {what}")
+    });
+    section.list(report.notes.iter().cloned().chain(counted).collect());
+    section
+}
+
+fn next(report: &AbReport) -> String {
+    match (&report.answer, more_time(report)) {
+        _ if report.interrupted => "the same again, to the end".to_owned(),
+        (AbAnswer::Undecided { .. }, Some(time)) => {
+            format!("the same with --time {:.0}s", time.as_secs_f64())
+        }
+        (AbAnswer::Undecided { blocks: Some(blocks) }, None) => format!("the same with --blocks {blocks}"),
+        (AbAnswer::Undecided { .. }, None) => "the same with a longer --time".to_owned(),
+        _ => "the same with --html FILE draws every run".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::tests::{fits, sound};
+    use crate::fixture;
+
+    #[test]
+    fn screen_and_page_have_the_answer_the_rows_the_runs_and_the_doubts() {
+        for report in
+            [fixture::ab(), fixture::ab_interrupted(), fixture::ab_undecided(), fixture::ab_simulated()]
+        {
+            let (text, page) = (ab(&report).text(), ab(&report).html());
+            fits(&text);
+            sound(&page);
+            assert!(page.contains(&crate::html::escape::text(&answer(&report))));
+            assert!(
+                report
+                    .rows
+                    .iter()
+                    .all(|row| page.contains(&row.figure.name) && text.contains(&row.figure.name))
+            );
+            let last = report.blocks.last().expect("it has some").runs[3].seed;
+            assert!(page.contains(&last.to_string()));
+            for told in [&text, &page] {
+                assert_eq!(told.contains("SIMULATED"), report.is_simulated(), "{told}");
+            }
+            assert_eq!(text.contains("INTERRUPTED"), report.interrupted);
+        }
+        let text = ab(&fixture::ab()).text();
+        let row = text.lines().find(|line| line.starts_with("IOPS")).unwrap_or_default();
+        assert!(row.contains("+4.7 %") && row.contains("better"), "{text}");
+        assert!(text.contains("ANSWER     B is better: IOPS 4.7 % higher"), "{text}");
+        assert!(text.contains("In 3 of 24 runs of A and 5 of 24 of B: "), "{text}");
+    }
+
+    #[test]
+    fn two_devices_are_told_apart() {
+        let mut report = fixture::ab();
+        assert_eq!(ab(&report).text().matches("\ndevice ").count(), 1);
+        report.arms[1].target.path = "/other".into();
+        report.arms[1].storage.devices.clear();
+        let text = ab(&report).text();
+        fits(&text);
+        assert!(text.contains("device     of directory:/fixture: nvme0n1p2"), "{text}");
+        assert!(text.contains("device     of directory:/other: none behind"), "{text}");
+    }
+
+    #[test]
+    fn what_to_do_next_follows_from_the_answer() {
+        let early = ab(&fixture::ab_interrupted()).text();
+        assert!(early.contains("4 blocks are too few") && !early.contains("other coins"), "{early}");
+        let noisy = ab(&fixture::ab_undecided()).text();
+        assert!(noisy.contains("Undecided: the change of IOPS"), "{noisy}");
+        assert!(noisy.contains("next: the same with --time 168s"), "{noisy}");
+    }
+
+    #[test]
+    fn text_from_outside_cannot_become_markup() {
+        let mut report = fixture::ab();
+        report.notes.push("<script>1</script>".to_owned());
+        "<i>name".clone_into(&mut report.arms[0].name);
+        "<u>figure".clone_into(&mut report.design.figures[0].name);
+        "<u>figure".clone_into(&mut report.rows[0].figure.name);
+        let page = ab(&report).html();
+        assert!(!page.contains("<script>1") && !page.contains("<i>name") && !page.contains("<u>figure"));
+    }
+
+    #[test]
+    fn a_report_survives_json() {
+        for report in [fixture::ab(), fixture::ab_interrupted(), fixture::ab_simulated()] {
+            let json = serde_json::to_string(&report).expect("plain data");
+            let back: AbReport = serde_json::from_str(&json).expect("what it wrote");
+            assert!(ab(&back).text() == ab(&report).text() && back.blocks.len() == report.blocks.len());
+        }
+    }
+}

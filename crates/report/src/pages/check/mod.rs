@@ -1,0 +1,194 @@
+//! Is this platform SSD-ready, and how do we know?
+
+mod compared;
+mod digest;
+mod drawings;
+mod drawn;
+mod summary;
+mod told;
+
+pub(crate) use told::rate_of;
+
+use iostack_answers::{Advice, Check, Limit, Point};
+use iostack_model::{Caveat, Effort, Storage};
+
+use super::{METHOD, layers, path_costs, stages};
+use crate::document::{Block, Document, Section, Table};
+use crate::html::raw;
+use crate::text::format::{change, count, quoted, time};
+
+/// What `iostack check` tells, also of one that was cut short: what was not measured is said, not shown as zero.
+pub fn check(check: &Check) -> Document {
+    let mut all = Document::new(format!("iostack check {}", check.target));
+    all.beside = vec![
+        format!("{} effort", check.effort.name()),
+        check.elapsed.to_string(),
+        format!("seed {}", check.seed),
+    ];
+    all.origin = vec![format!("iostack {}", check.iostack)];
+    all.interrupted = check.interrupted.then_some("the time");
+    all.doubts.of_verdict = true;
+    (all.answers, all.answer) = ("VERDICT", check.verdict.answer.clone());
+    all.of_all =
+        all.doubts.note(check.caveats.iter().filter(|caveat| !has_its_own_place(caveat)), "the whole check");
+    because(check, &mut all.because);
+    all.head.page(Block::Tiles(summary::tiles(check)));
+    let on = [(&check.storage, &check.target)];
+    summary::sections(check, &mut all);
+    digest::section(check, &mut all);
+    all.sections.extend(path_costs::of_check(&check.path_costs));
+    looked_into(check, &mut all);
+    told::section(check, &mut all);
+    for step in &check.steps {
+        let section = drawings::section(check, step, &mut all.doubts);
+        all.sections.push(section);
+    }
+    all.measured_on(check.started_unix_ms, &check.machine, &on);
+    if let Some(system) = system(&check.storage, check) {
+        let place = all.head.blocks.len() - 1;
+        all.head.screen(Block::Fact("system".to_owned(), system));
+        // Between the device and the host.
+        all.head.blocks[place..].rotate_right(1);
+    }
+    all.sections.push(method(check));
+    all.next = next(check);
+    let named = check.steps.iter().flat_map(|step| {
+        step.points
+            .iter()
+            .map(move |point| (format!("{}: {}", step.id.name(), point_name(point)), &point.outcome))
+    });
+    all.raw = raw::outcomes(named);
+    all
+}
+
+/// Caveats of the whole check that are marked beside one figure rather than above all of them.
+fn has_its_own_place(caveat: &Caveat) -> bool {
+    of_latency(caveat) || of_rate(caveat)
+}
+
+/// A doubt of a percentile.
+fn of_latency(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::FewSamples { .. })
+}
+
+/// A doubt of the shape of a rate over time.
+fn of_rate(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::RateStep { .. } | Caveat::Cliff { .. } | Caveat::Slope { .. })
+}
+
+/// The series and the place on the axis, once where they are the same.
+fn point_name(point: &Point) -> String {
+    if point.series.name() == point.label || point.label.is_empty() {
+        return point.series.to_string();
+    }
+    format!("{}, {}", point.series, point.label)
+}
+
+const fn limit_words(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Device => "the device",
+        Limit::OneCore => "one processor core",
+        Limit::AllCores => "all processor cores",
+        Limit::OneQueue => "one queue",
+        Limit::Scheduler => "the I/O scheduler",
+        Limit::Engine => "the engine in use",
+        Limit::Cap => "a cap",
+        Limit::Generator => "the load generator",
+        Limit::Unknown => "not known",
+    }
+}
+
+/// What the answer rests on, and what to do.
+fn because(check: &Check, section: &mut Section) {
+    let verdict = &check.verdict;
+    section.page(Block::Fact("limit".to_owned(), limit_words(verdict.limit).to_owned()));
+    section.list(verdict.evidence.clone());
+    if verdict.advice.is_empty() {
+        section.page(Block::Note("Nothing was found that would help.".to_owned()));
+        return;
+    }
+    section.page(Block::Heading("What to do, most gain first".to_owned()));
+    section.put(Block::Numbered(verdict.advice.iter().map(advised).collect()));
+}
+
+fn advised(advice: &Advice) -> (String, Option<String>) {
+    let gain = advice.gain_percent.filter(|gain| gain.is_finite());
+    let gain = gain.map_or_else(String::new, |percent| format!(": {}", change(percent)));
+    let basis = if advice.basis.is_empty() { String::new() } else { format!(" ({})", advice.basis) };
+    (format!("{}{gain}{basis}", advice.act.trim_end_matches('.')), advice.command.clone())
+}
+
+fn system(storage: &Storage, check: &Check) -> Option<String> {
+    let system = storage.file_system.as_ref()?;
+    let (kind, place) = (&system.kind, system.mount_point.display());
+    let scratch = check.scratch.as_ref();
+    let scratch = scratch.map_or_else(String::new, |scratch| format!("; scratch file {}", scratch.size));
+    Some(format!("{kind} on {place}, {} of {} free{scratch}", system.free, system.total))
+}
+
+/// Each point that was looked into from inside, for a page; and what parts of the path cost.
+fn looked_into(check: &Check, all: &mut Document) {
+    let points = || check.steps.iter().flat_map(|step| &step.points);
+    let traced = points().filter_map(|point| Some((point, stages::section(point.outcome.stages.as_ref()?))));
+    let sampled = points().filter_map(|point| Some((point, layers::section(point.outcome.layers.as_ref()?))));
+    let named = [("stages", "Where the latency of one I/O goes"), ("layers", "Where its clocks go")];
+    for ((id, title), found) in named.into_iter().zip([traced.collect::<Vec<_>>(), sampled.collect()]) {
+        let several = found.len() > 1;
+        let mut each = found.into_iter();
+        let Some((first, mut section)) = each.next() else { continue };
+        (section.id, section.title) = (id.to_owned(), title.to_owned());
+        if several {
+            let heading = Block::Heading(point_name(first));
+            section.blocks.insert(0, (crate::document::To::Page, heading));
+        }
+        for (point, other) in each {
+            section.page(Block::Heading(point_name(point)));
+            section.blocks.extend(other.blocks);
+        }
+        all.sections.push(section.on_page());
+    }
+}
+
+fn method(check: &Check) -> Section {
+    let mut section = Section::new("method", "Method", "How it was measured");
+    let ios = |points: &[Point]| -> u64 { points.iter().map(|point| point.outcome.ios()).sum() };
+    let all: u64 = check.steps.iter().map(|step| ios(&step.points)).sum();
+    let scratch = check.scratch.as_ref().map_or("none: the target itself was read".to_owned(), |scratch| {
+        format!("{}, because {}; written in {}", scratch.size, scratch.reason, scratch.fill)
+    });
+    let facts = [
+        ("I/Os", count(all)),
+        ("seed", format!("{} (reproduces offsets and content)", check.seed)),
+        ("scratch file", scratch),
+        ("schema", check.schema.to_string()),
+    ];
+    for (label, words) in facts {
+        section.page(Block::Fact(label.to_owned(), words));
+    }
+    let mut table = Table::of(&["step", "measurements", "I/Os", "time"]);
+    for step in &check.steps {
+        let row = table.row([
+            step.title.clone(),
+            step.points.len().to_string(),
+            count(ios(&step.points)),
+            time(step.elapsed.0 as f64),
+        ]);
+        row.below.extend(step.note.clone());
+    }
+    section.page(Block::Table(table)).page(Block::Words(METHOD.to_owned()));
+    section
+}
+
+/// The next command, which depends on how much this check has asked.
+fn next(check: &Check) -> Option<(String, &'static str)> {
+    let path = quoted(&check.target.path.display().to_string());
+    if check.interrupted || check.effort == Effort::Quick {
+        return Some((format!("iostack check {path}"), "every step"));
+    }
+    if check.effort == Effort::Full {
+        let advised = check.verdict.advice.iter().filter_map(|advice| advice.command.as_deref());
+        let run = advised.into_iter().find(|command| command.starts_with("iostack run"));
+        return run.map(|command| (command.to_owned(), ""));
+    }
+    Some((format!("iostack check --full {path}"), "narrower intervals"))
+}

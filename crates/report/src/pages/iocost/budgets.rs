@@ -1,0 +1,53 @@
+//! Which budgets hold, and what grew where one does not?
+
+use iostack_answers::{BudgetVerdict, CostChange};
+
+use super::words::change;
+use crate::document::{Block, Column, Document, Section, Table};
+use crate::text::format::count;
+
+/// What `iostack lab cost --assert` tells.
+pub fn budgets(verdicts: &[BudgetVerdict]) -> Document {
+    let broken = verdicts.iter().filter(|verdict| !verdict.holds).count();
+    let mut all = Document::new("iostack lab cost --assert");
+    all.beside = vec!["instructions of one I/O".to_owned()];
+    all.unjudged = true;
+    all.answers = "BUDGETS";
+    all.answer = match (verdicts.len(), broken) {
+        (0, _) => "Nothing was held against a budget.".to_owned(),
+        (count, 0) => format!("All {count} hold."),
+        (count, broken) => format!("{broken} of {count} DO NOT HOLD."),
+    };
+    let mut table = Table::of(&["case", "counted", "allowed", "change"]);
+    table.columns.push(Column::words("holds"));
+    for verdict in verdicts {
+        let holds = if verdict.holds { "yes" } else { "NO" };
+        let (allowed, counted) = (verdict.allowed, verdict.counted);
+        let cells = [&count(counted), &count(allowed), &change(allowed, counted), holds];
+        table.row(std::iter::once(verdict.name.as_str()).chain(cells));
+        for one in &verdict.grown {
+            table.row([grown(one), count(one.after), count(one.before), change(one.before, one.after)]);
+        }
+    }
+    if !verdicts.is_empty() {
+        let mut section = Section::new("budgets", "Budgets", "What each I/O may cost");
+        section.put(Block::Table(table));
+        all.sections.push(section);
+    }
+    all.next = Some(if broken > 0 {
+        ("iostack lab cost scsi_ram --diff . source=DIR".to_owned(), "what changed")
+    } else {
+        ("iostack lab cost scsi_ram".to_owned(), "functions of one case")
+    });
+    all
+}
+
+/// A layer or a function that grew beyond the file's own figure.
+fn grown(one: &CostChange) -> String {
+    match one.layer.as_str() {
+        "" => format!("  layer {}", one.name),
+        // A module's function says by its name where it belongs.
+        _ if one.name.contains(':') => format!("    {}", one.name),
+        layer => format!("    {} ({layer})", one.name),
+    }
+}

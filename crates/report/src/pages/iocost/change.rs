@@ -1,0 +1,117 @@
+//! What changed between two exact costs?
+
+use iostack_answers::{CostChange, CostDiff};
+
+use super::survey::side_by_side;
+use super::words::{change, change_percent, circumstances, clocks, share, sum};
+use crate::document::{Bar, Block, Cell, Column, Row, Section, Table};
+use crate::html::colours::Colours;
+use crate::text::format::count;
+
+/// Functions before the fold.
+const FUNCTIONS: usize = 24;
+
+/// The change in one sentence.
+pub(super) fn answer(diff: &CostDiff) -> String {
+    let (before, after) = (diff.before.instructions, diff.after.instructions);
+    if before == after && diff.functions.is_empty() {
+        return format!("Nothing changed: {} instructions before and after.", count(after));
+    }
+    let most = diff.layers.first().map_or_else(String::new, |layer| {
+        format!(", most of it in {}: {}", layer.name, change(layer.before, layer.after))
+    });
+    format!("{} instructions ({}){most}.", change(before, after), change_percent(before, after))
+}
+
+/// What was varied; then the whole, and the layers and the functions that differ.
+pub(super) fn sections(diff: &CostDiff, colours: &Colours<'_>) -> Vec<Section> {
+    let mut head = Section::default();
+    for one in &diff.varied {
+        head.fact("varied", one);
+    }
+    if diff.varied.is_empty() {
+        head.fact("varied", "nothing: the same case twice");
+    }
+    head.fact("before", circumstances(&diff.before.case)).fact("after", circumstances(&diff.after.case));
+    let mut whole = Section::new("changed", "What changed", "What changed");
+    whole.put(Block::Table(figures(diff)));
+    let names = ["before", "after"].map(str::to_owned);
+    let mut bars = Section::default();
+    side_by_side(&mut bars, &[&diff.before, &diff.after], &names, colours);
+    whole.blocks.extend(bars.on_page().blocks);
+    vec![head, whole, layers(diff, colours), functions(diff, colours)]
+}
+
+/// Before, after, and what lies between.
+fn cells(before: u64, after: u64) -> [Cell; 4] {
+    [count(before), count(after), change(before, after), change_percent(before, after)].map(Cell::from)
+}
+
+const HEADS: [&str; 4] = ["before", "after", "change", "%"];
+
+fn figures(diff: &CostDiff) -> Table {
+    let mut table = Table::new(vec![Column::words("of one I/O")]);
+    table.columns.extend(HEADS.map(Column::number));
+    let CostDiff { before, after, .. } = diff;
+    let registers = before.registers().zip(after.registers());
+    let rows = [
+        ("instructions", Some((before.instructions, after.instructions))),
+        ("register reads", registers.map(|(before, after)| (before.0, after.0))),
+        ("register writes", registers.map(|(before, after)| (before.1, after.1))),
+        ("modelled clocks", clocks(before).zip(clocks(after))),
+    ];
+    for (name, figures) in rows {
+        if let Some((before, after)) = figures {
+            table.row(std::iter::once(Cell::from(name)).chain(cells(before, after)));
+        }
+    }
+    let modal = [before, after]
+        .map(|cost| cost.modes.first().map_or_else(|| "-".to_owned(), |mode| share(mode.ios, cost.ios)));
+    table.row(std::iter::once("I/Os that had it, %".to_owned()).chain(modal));
+    table
+}
+
+/// Each layer with a bar to the left for fewer, to the right for more.
+fn layers(diff: &CostDiff, colours: &Colours<'_>) -> Section {
+    let mut section = Section::new("layers", "Layers", "Which layers changed");
+    if diff.layers.is_empty() {
+        section.put(Block::Note("No layer changed.".to_owned()));
+        return section;
+    }
+    let most = diff.layers.iter().map(|one| one.after.abs_diff(one.before)).max().unwrap_or(0).max(1) as f64;
+    let mut table = Table::new(vec![Column::words("layer")]);
+    table.columns.extend(HEADS.map(Column::number));
+    table.columns.push(Column::changes());
+    for one in &diff.layers {
+        let bar = Bar::whole(one.after as f64 - one.before as f64, most, colours.slot(&one.name));
+        let figures = cells(one.before, one.after);
+        table.row(std::iter::once(Cell::from(&one.name)).chain(figures).chain([Cell::of_bar(bar)]));
+    }
+    "Layers without a change are left out; the changes add up to that of the whole."
+        .clone_into(&mut table.caption);
+    section.put(Block::Table(table));
+    section
+}
+
+fn functions(diff: &CostDiff, colours: &Colours<'_>) -> Section {
+    let mut section = Section::new("functions", "Functions", "Which functions changed");
+    if diff.functions.is_empty() {
+        return section;
+    }
+    let mut table = Table::new(["function", "layer"].map(Column::words).to_vec());
+    table.columns.extend(HEADS.map(Column::number));
+    for one in &diff.functions {
+        let name = Cell::from(&one.name).coloured(colours.slot(&one.layer));
+        table.row([name, Cell::from(&one.layer)].into_iter().chain(cells(one.before, one.after)));
+    }
+    let sums = |name: String, rows: &[CostChange]| {
+        let (before, after) = (sum(rows.iter().map(|one| one.before)), sum(rows.iter().map(|one| one.after)));
+        Row::of([Cell::from(name), Cell::default()].into_iter().chain(cells(before, after)))
+    };
+    let rest = &diff.functions[diff.functions.len().min(FUNCTIONS)..];
+    table.shown = FUNCTIONS;
+    table.rest = Some(sums(format!("... {} more", count(rest.len() as u64)), rest));
+    table.sums.push(sums("SUM of what changed".to_owned(), &diff.functions));
+    section.put(Block::Table(table));
+    section
+}

@@ -1,0 +1,219 @@
+//! What does the tool of 2008 say of this path today: which layer takes the time, and what did a change move?
+//!
+//! The tests, the clocks of an I/O by layer, the comparison, and for each test its functions and stacks. Start reading
+//! at [`iolat`].
+
+mod against;
+mod layers;
+#[cfg(test)]
+mod tests;
+
+use std::mem::discriminant;
+
+use iostack_answers::{Iolat, IolatTest, Moved, TestChange};
+use iostack_model::{Caveat, Direction, Interval, Layers};
+
+use super::ladder;
+use crate::document::{Bar, Block, Cell, Column, Document, Doubts, Marks, Row, Section, Table, To};
+use crate::html::numbers::Quantity;
+use crate::text::format::{brief, change, count, percent, plus_minus, time};
+
+/// What `iostack iolat` tells, also of a run that was cut short.
+pub fn iolat(iolat: &Iolat) -> Document {
+    let mut all = Document::new(format!("iostack iolat {}", iolat.target));
+    all.beside = vec![iolat.elapsed.to_string(), format!("seed {}", iolat.seed)];
+    all.origin = vec![format!("iostack {}, schema {}", iolat.iostack, iolat.schema)];
+    all.interrupted = iolat.interrupted.then_some("the rounds");
+    (all.answers, all.answer) = ("ANSWER", answer(iolat));
+    all.of_all = of_all(&iolat.tests, &mut all.doubts);
+    let everything = layers::everything(iolat);
+    // But for the stacks, of which there may be thousands.
+    all.data(&everything.as_ref().map(|layers| Layers { stacks: Vec::new(), ..layers.clone() }));
+    all.sections.push(tests(iolat, &mut all.doubts));
+    all.sections.extend(iolat.comparison.as_ref().map(against::section));
+    all.sections.extend(layers::sections(iolat, everything.as_ref()));
+    all.measured_on(iolat.started_unix_ms, &iolat.machine, &[(&iolat.storage, &iolat.target)]);
+    if let Some(system) = &iolat.storage.file_system {
+        let scratch = iolat.scratch.as_ref();
+        let scratch = scratch.map_or_else(String::new, |scratch| format!("; scratch file {}", scratch.size));
+        let words = format!("{} on {}{scratch}", system.kind, system.mount_point.display());
+        all.head.screen(Block::Fact("system".to_owned(), words));
+    }
+    let mut foot = Section::default();
+    ladder::line(&iolat.ladder, &mut foot);
+    let mut rungs = ladder::section(&iolat.ladder).on_page();
+    rungs.blocks.extend(foot.blocks.into_iter().map(|(_, block)| (To::Screen, block)));
+    all.sections.push(rungs);
+    all.sections.push(method(iolat));
+    let path = iolat.target.path.display();
+    all.next = Some(match &iolat.comparison {
+        None => (format!("iostack iolat {path} --save-reference before.json"), "then change something"),
+        Some(against) if against.published => {
+            (format!("iostack iolat {path} --save-reference before.json"), "")
+        }
+        Some(against) => (format!("iostack iolat {path} --against {}", against.name), "does it repeat?"),
+    });
+    all
+}
+
+/// What was found, in a sentence or two.
+fn answer(iolat: &Iolat) -> String {
+    let Some(first) = iolat.tests.first() else { return "No test was made.".to_owned() };
+    let mut text = format!("{}: {} IOPS", plain(&first.name), Quantity::Count.say(first.iops.mean));
+    if let Some((layer, share)) = iolat.profiles.first().and_then(|profile| profile.shares.first()) {
+        text = format!("{text}; most clocks go into {layer}: {} %", percent(share.mean));
+    }
+    let Some(against) = iolat.comparison.as_ref().filter(|against| !against.another_machine) else {
+        return text + ".";
+    };
+    match against.tests.iter().find(|test| test.moved == Moved::Worse) {
+        Some(worst) => {
+            let by = change(worst.change_percent.mean);
+            format!("Slower than {}: {} {by}.", against.name, plain(&worst.name))
+        }
+        None => format!("{text}. Not slower than {} beyond the intervals.", against.name),
+    }
+}
+
+/// `Small direct read`.
+fn plain(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// `-`, where there is none.
+fn or_dash<Of>(figure: Option<Of>, say: impl FnOnce(Of) -> String) -> String {
+    figure.map_or_else(|| "-".to_owned(), say)
+}
+
+/// Clocks with their interval.
+fn clocks(figure: Interval) -> Cell {
+    Cell::from(brief(figure.mean.round())).small(plus_minus(figure).trim_start_matches('-'))
+}
+
+/// `28.35 ±0.51`, in percent.
+fn share(share: Interval) -> Cell {
+    let around = format!("±{:.2}", (share.high - share.low) / 2.0 * 100.0);
+    Cell::from(format!("{:.2}", share.mean * 100.0)).small(if share.samples < 3 {
+        String::new()
+    } else {
+        around
+    })
+}
+
+/// A doubt of a kind that every test has: told once, not in every row.
+fn everywhere(tests: &[IolatTest], doubt: &Caveat) -> bool {
+    let has = |test: &IolatTest| test.caveats.iter().any(|other| discriminant(other) == discriminant(doubt));
+    tests.len() > 1 && tests.iter().all(has)
+}
+
+fn of_all(tests: &[IolatTest], doubts: &mut Doubts) -> Marks {
+    let mut marks = Marks::default();
+    for test in tests {
+        marks = doubts.note(test.caveats.iter().filter(|doubt| everywhere(tests, doubt)), &test.name);
+    }
+    marks
+}
+
+fn tests(iolat: &Iolat, doubts: &mut Doubts) -> Section {
+    let mut section = Section::new("tests", "Tests", "The tests");
+    if iolat.tests.is_empty() {
+        section.words("no test was made");
+        return section;
+    }
+    let number = Column::number;
+    let mut table = Table::new(vec![
+        Column::words("test"),
+        number("bytes").light(1),
+        number("IOPS"),
+        Column::bars("").page(),
+        number("spread"),
+        number("ms"),
+        number("95 %").page(),
+        Column::bars("").page(),
+        number("clocks"),
+        number("+/-"),
+    ]);
+    for (name, direct) in [("Direct", true), ("Through the page cache", false)] {
+        let of_kind: Vec<&IolatTest> = iolat.tests.iter().filter(|test| test.direct == direct).collect();
+        if !of_kind.is_empty() {
+            table.rows.push(Row { group: true, ..Row::of([name]) });
+        }
+        let most = |of: fn(&IolatTest) -> f64| of_kind.iter().map(|test| of(test)).fold(0.0, f64::max);
+        let most = [most(|test| test.iops.mean), most(|test| test.request.mean)];
+        for test in &of_kind {
+            let own = test.caveats.iter().filter(|doubt| !everywhere(&iolat.tests, doubt));
+            let marks = doubts.note(own, &test.name);
+            table.rows.push(row(iolat, test, marks, most));
+        }
+    }
+    let rounds = iolat.tests.iter().map(|test| test.rounds.len()).max().unwrap_or(0);
+    let ios: u64 = iolat.tests.iter().map(|test| test.ios).fold(0, u64::saturating_add);
+    table.caption = format!(
+        "{} I/Os, one in flight, in {rounds} rounds of each test; ±: 95 % interval of the mean over the rounds; spread: \
+         from the slowest round to the fastest; ms: mean time of a request; clocks: of an I/O.",
+        count(ios)
+    );
+    section.put(Block::Table(table));
+    if let Some(against) = &iolat.comparison {
+        let machine = if against.another_machine {
+            ": ANOTHER MACHINE, so this is the difference of two machines, not of a change"
+        } else {
+            ""
+        };
+        section.fact("+/-", format!("IOPS against {}{machine}", against.name));
+    }
+    let syncs = iolat.tests.iter().filter(|test| test.sync.count > 0).map(|test| {
+        format!("{} after {} writes of {}", time(test.sync.mean_ns()), test.sync_every, test.bytes)
+    });
+    let syncs: Vec<String> = syncs.collect();
+    if !syncs.is_empty() {
+        section.fact("fdatasync", format!("{}; counted in IOPS, not in the request", syncs.join(", ")));
+    }
+    section
+}
+
+fn row(iolat: &Iolat, test: &IolatTest, marks: Marks, [most_iops, most_request]: [f64; 2]) -> Row {
+    let slot = usize::from(test.direction == Direction::Write);
+    let bar = |value: f64, most: f64| {
+        let value = if value.is_finite() { value } else { 0.0 };
+        Cell::of_bar(Bar::whole(value, most, slot))
+    };
+    let changes = iolat.comparison.iter().flat_map(|against| &against.tests);
+    let against: Option<&TestChange> = changes.into_iter().find(|change| change.name == test.name);
+    let difference = against.map_or_else(String::new, |one| match one.change_percent.mean.round() {
+        0.0 => "0 %".to_owned(),
+        rounded => format!("{rounded:+.0} %"),
+    });
+    Row::of([
+        Cell::from(&test.name).marked(marks),
+        test.bytes.0.to_string().into(),
+        Cell::interval(Quantity::Count, test.iops),
+        bar(test.iops.mean, most_iops),
+        or_dash(Some(test.spread()).filter(|_| test.rounds.len() > 1), |one| format!("{:.0} %", one * 100.0))
+            .into(),
+        // As in 2008, five digits after the point.
+        or_dash(Some(test.request.mean).filter(|ns| ns.is_finite()), |ns| format!("{:.5}", ns / 1e6)).into(),
+        plus_minus(test.request).into(),
+        bar(test.request.mean, most_request),
+        or_dash(Some(test.clocks.mean).filter(|clocks| *clocks > 0.0), brief).into(),
+        difference.into(),
+    ])
+}
+
+fn method(iolat: &Iolat) -> Section {
+    let mut section = Section::new("method", "Method", "How it was measured");
+    let scratch = iolat.scratch.as_ref().map_or_else(
+        || "none: the target itself was used".to_owned(),
+        |scratch| format!("{}, {}", scratch.size, scratch.reason),
+    );
+    section.page(Block::Fact("scratch file".to_owned(), scratch));
+    section.page(Block::Words(METHOD.to_owned()));
+    section.list(iolat.notes.clone());
+    section
+}
+
+/// How the figures come about.
+const METHOD: &str = "Random requests of 4,096 and 131,072 bytes through psync, one thread, each waits for the one before it: \
+    nothing is batched or merged. Each round makes every test once, so that what drifts shows in the intervals rather than in \
+    one test. Clocks are the time-stamp counter's. CPU time is bracketed where it may be, and samples only split it by layer. \
+    The seed reproduces offsets and content.";

@@ -1,0 +1,402 @@
+//! Does temporal merging pay, and where?
+
+use iostack_answers::{MergeAsk, MergeCell, MergeFit, MergeRatio, MergeReport, MergeTable};
+use iostack_model::{Effort, Interval};
+use iostack_stats::samples_needed;
+
+use crate::document::{Block, Cell, Column, Document, Drawn, Row, Section, Table};
+use crate::html::numbers::Quantity;
+use crate::html::plot::{Axis, Look, Plot, SLOTS, Series, Spot};
+use crate::html::scale::Scale;
+use crate::text::format::{count, plus_minus};
+
+/// What `iostack merge` tells, also of a run that was cut short.
+pub fn merge(report: &MergeReport) -> Document {
+    let mut all = Document::new(format!("iostack merge {}", report.target));
+    all.data(report);
+    all.beside = vec!["SIMULATED".to_owned()];
+    if !report.is_simulated() {
+        all.beside = vec![format!("{} effort", report.effort.name()), report.elapsed.to_string()];
+    }
+    all.beside.push(format!("seed {}", report.seed));
+    all.origin = vec![format!("iostack {}", report.iostack)];
+    all.interrupted = report.interrupted.then_some("the rounds");
+    (all.answers, all.answer) = ("VERDICT", answer(report));
+    for verdict in &report.verdicts {
+        all.because.fact(verdict.ask.name(), &verdict.text);
+    }
+    all.of_all = all.doubts.note(&report.caveats, "every figure");
+    all.sections.extend(report.fit.as_ref().map(cost));
+    all.sections.extend(report.tables.iter().map(|table| asked(report, table)));
+    if !report.is_simulated() {
+        all.measured_on(report.started_unix_ms, &report.machine, &[(&report.storage, &report.target)]);
+    }
+    let direct = if report.direct { "direct" } else { "through the page cache" };
+    all.head.fact("asked", format!("random {}s of {}, {direct}", report.direction.name(), report.request));
+    if let Some(scratch) = &report.scratch {
+        all.head.fact("scratch", format!("a file of {}: {}", scratch.size, scratch.reason));
+    }
+    for (key, value) in &report.changes {
+        all.head.fact("changed", format!("{key}={value}"));
+    }
+    all.sections.push(method(report));
+    all.next = Some(next(report));
+    all
+}
+
+fn answer(report: &MergeReport) -> String {
+    let paying = report
+        .verdicts
+        .iter()
+        .filter_map(|verdict| Some(format!("{} for {}", verdict.policy.as_ref()?, verdict.ask.name())));
+    match paying.collect::<Vec<_>>() {
+        _ if report.verdicts.is_empty() => "Nothing was judged.".to_owned(),
+        none if none.is_empty() => "Merging does not pay here.".to_owned(),
+        paying => format!("Merging pays here: {}.", paying.join(", ")),
+    }
+}
+
+fn cost(fit: &MergeFit) -> Section {
+    let mut section = Section::new("cost", "c + b x", "What a command costs");
+    let said = |ns: f64, interval: Interval| {
+        let width = plus_minus(interval);
+        format!("{} {}", Quantity::Nanos.say(ns), if width == "-" { "" } else { &width }).trim().to_owned()
+    };
+    let (fixed, each) = (said(fit.cost.fixed_ns, fit.fixed), said(fit.cost.each_ns, fit.each));
+    section.fact(
+        "C + B X",
+        format!("a command of b requests takes c + b x: c = {fixed}, x = {each} ({})", fit.how),
+    );
+    let measured =
+        fit.points.iter().map(|point| Spot { count: point.commands, ..spot(point.requests, point.time) });
+    // From 0 on, where the line meets c.
+    let line = std::iter::once(0.0).chain(fit.points.iter().map(|point| f64::from(point.requests)));
+    let line = line.map(|requests| Spot::at(requests, fit.cost.time_ns(requests)));
+    let series = |name: &str, slot, look, spots| Series { name: name.to_owned(), slot, look, spots };
+    let plot = Plot {
+        heading: "Time of a command".to_owned(),
+        x: Axis::new("requests in a command", Quantity::Count, Scale::Linear),
+        y: Axis::new("time until all of it is there", Quantity::Nanos, Scale::Linear),
+        series: vec![
+            series("c + b x", 1, Look::Ideal, line.collect()),
+            series("measured", 0, Look::Line, measured.collect()),
+        ],
+        ..Plot::default()
+    };
+    let drawn = Drawn::new(plot, format!("{}; band: 95 % interval over the rounds", fit.how));
+    section.put(Block::Plots(vec![Drawn { letters: true, ..drawn }]));
+    let holds = if fit.holds { "The line holds" } else { "THE LINE DOES NOT HOLD" };
+    section.words(format!(
+        "{holds}: no point is further than {:.0} % from it; a request more costs {:.2} times as much in large commands as in \
+         small ones.",
+        fit.residual_percent(),
+        fit.bend
+    ));
+    section.words(gain(fit));
+    section
+}
+
+/// What merging can gain at most.
+fn gain(fit: &MergeFit) -> String {
+    let most = fit.cost.gain_max();
+    if !most.is_finite() {
+        return "Merging can gain at most (c + x) / x here: x could not be told from nothing.".to_owned();
+    }
+    format!(
+        "Merging can gain at most (c + x) / x here: {most:.1} times. That is of a device that serves one command at a time; \
+         where commands overlap in the device, c is hidden by others, and what merging gains is CPU time."
+    )
+}
+
+/// A figure of a cell: its value, and its ratio to the base with what is better of it.
+struct Figure {
+    heading: &'static str,
+    quantity: Quantity,
+    scale: Scale,
+    value: fn(&MergeCell) -> Interval,
+    /// None: it is absolute for all.
+    ratio: Option<fn(&MergeRatio) -> Option<Interval>>,
+    /// More is better.
+    more: bool,
+}
+
+const ABSOLUTE: Figure = Figure {
+    heading: "context switches per I/O",
+    quantity: Quantity::Count,
+    scale: Scale::Linear,
+    value: |cell| cell.switches,
+    ratio: None,
+    more: false,
+};
+
+const FIGURES: [Figure; 5] = [
+    Figure {
+        heading: "IOPS",
+        value: |cell| cell.iops,
+        ratio: Some(|ratio| Some(ratio.iops)),
+        more: true,
+        ..ABSOLUTE
+    },
+    Figure {
+        heading: "CPU time per I/O",
+        quantity: Quantity::Nanos,
+        value: |cell| cell.cpu_ns,
+        ratio: Some(|ratio| Some(ratio.cpu)),
+        ..ABSOLUTE
+    },
+    Figure {
+        heading: "p99 of a call",
+        quantity: Quantity::Nanos,
+        scale: Scale::Log10,
+        value: |cell| Interval::exact(quantile(cell, 0.99)),
+        // Percentiles are of all rounds together and have no interval here.
+        ratio: Some(|ratio| ratio.tail.map(Interval::exact)),
+        ..ABSOLUTE
+    },
+    ABSOLUTE,
+    Figure {
+        heading: "percent of the drive's peak",
+        quantity: Quantity::Percent,
+        value: |cell| Interval::exact(cell.share_of_peak.map_or(f64::NAN, |share| share * 100.0)),
+        ..ABSOLUTE
+    },
+];
+
+/// Not a number where too few calls were timed.
+fn quantile(cell: &MergeCell, fraction: f64) -> f64 {
+    let enough = cell.latency.count >= samples_needed(fraction);
+    cell.latency.quantile_ns(fraction).filter(|_| enough).map_or(f64::NAN, |ns| ns as f64)
+}
+
+fn asked(report: &MergeReport, of: &MergeTable) -> Section {
+    let others = of.cells.iter().filter(|cell| cell.policy != of.base);
+    let threads = others.map(|cell| cell.threads).max().unwrap_or(0);
+    let (id, title) = match of.ask {
+        MergeAsk::Calls => ("calls", "Single calls: a thread for each caller".to_owned()),
+        MergeAsk::Groups => {
+            ("groups", format!("Groups: {threads} threads, each with several requests at once"))
+        }
+        MergeAsk::Scope => {
+            ("scope", format!("Coroutines: so many callers on {threads} threads, against a thread for each"))
+        }
+    };
+    let mut section = Section::new(id, of.ask.name(), &title);
+    let known = |figure: &&Figure| of.cells.iter().any(|cell| (figure.value)(cell).mean.is_finite());
+    let figures: Vec<&Figure> = FIGURES.iter().filter(known).collect();
+    let rounds = of.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
+    let (counted, how) = if report.is_simulated() {
+        ("simulated: one run each in virtual time", "one run each in virtual time.".to_owned())
+    } else {
+        let how = format!(
+            "round by round, in {rounds} rounds; + better, - worse, beyond the 95 % interval over them."
+        );
+        ("band: 95 % interval of the mean over the rounds", how)
+    };
+    let plots = figures.iter().map(|figure| Drawn::new(plot(of, figure), counted)).collect();
+    section.page(Block::Plots(plots)).screen(Block::Heading(title));
+    let mut table = against(of, &figures);
+    table.caption = format!("The first row of each block is absolute, the others are times it, {how}");
+    section.put(Block::Table(table));
+    let numbers = numbers(of);
+    let summary = format!("All numbers ({}); times: over {}, round by round", numbers.rows.len(), of.base);
+    let mut all = Section::default();
+    all.put(Block::Table(numbers));
+    section.page(Block::Fold(summary, all));
+    section
+}
+
+fn plot(of: &MergeTable, figure: &Figure) -> Plot {
+    let spots = |policy| {
+        let cells = of.columns().into_iter().filter_map(move |column| of.cell(policy, column));
+        cells.map(|cell| Spot {
+            count: cell.ios,
+            doubtful: !cell.failures.is_empty(),
+            ..spot(cell.column, (figure.value)(cell))
+        })
+    };
+    let series = of.policies().into_iter().enumerate().map(|(slot, policy)| Series {
+        name: policy.to_owned(),
+        slot: slot % SLOTS,
+        look: Look::Line,
+        spots: spots(policy).collect(),
+    });
+    Plot {
+        heading: format!("{} over {}", figure.heading, of.ask.over()),
+        x: Axis::new(of.ask.over(), Quantity::Count, Scale::Log2),
+        y: Axis::new(figure.heading, figure.quantity, figure.scale),
+        series: series.collect(),
+        ..Plot::default()
+    }
+}
+
+fn spot(x: u32, value: Interval) -> Spot {
+    Spot { low: value.low, high: value.high, ..Spot::at(f64::from(x), value.mean) }
+}
+
+/// A block for each figure, a row for each policy.
+fn against(of: &MergeTable, figures: &[&Figure]) -> Table {
+    let columns = of.columns();
+    let heads = columns.iter().map(|column| Column::number(column.to_string()));
+    let over = if of.ask == MergeAsk::Groups { "requests" } else { of.ask.over() };
+    let mut table = Table::new(std::iter::once(Column::words(over)).chain(heads).collect());
+    for figure in figures {
+        table.rows.push(Row { group: true, ..Row::of([figure.heading]) });
+        for policy in of.policies() {
+            let cells = columns.iter().map(|&column| of.cell(policy, column));
+            let cells =
+                cells.map(|cell| cell.map_or_else(|| "-".to_owned(), |cell| with_ratio(cell, figure)));
+            table.row(std::iter::once(format!(" {policy}")).chain(cells));
+        }
+    }
+    table
+}
+
+/// A ratio has room for the mark of what is better.
+fn with_ratio(cell: &MergeCell, figure: &Figure) -> String {
+    if !cell.failures.is_empty() {
+        return "failed".to_owned();
+    }
+    let (Some(against), Some(ratio)) = (&cell.against, figure.ratio) else {
+        return figure.quantity.say((figure.value)(cell).mean);
+    };
+    let Some(ratio) = ratio(against) else { return "-".to_owned() };
+    let above = ratio.samples >= 3 && ratio.low > 1.0;
+    let below = ratio.samples >= 3 && ratio.high < 1.0;
+    let mark = match (above, below, figure.more) {
+        (true, _, true) | (_, true, false) => '+',
+        (true, _, false) | (_, true, true) => '-',
+        _ => ' ',
+    };
+    format!("{}{mark}", times(ratio.mean))
+}
+
+/// A ratio in at most five characters.
+fn times(value: f64) -> String {
+    match value {
+        value if !value.is_finite() => "-".to_owned(),
+        value if value < 9.995 => format!("{value:.2}"),
+        value if value < 99.95 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+fn numbers(of: &MergeTable) -> Table {
+    let heads = ["IOPS", "times", "CPU per I/O", "times", "switches per I/O", "p50", "p99", "I/Os"];
+    let mut table = Table::of(&[&["policy", of.ask.over()], &heads[..]].concat());
+    let ratio = |ratio: Option<Interval>| match ratio {
+        Some(ratio) if ratio.samples >= 3 => {
+            Cell::from(times(ratio.mean)).small(format!("{} to {}", times(ratio.low), times(ratio.high)))
+        }
+        ratio => Cell::from(times(ratio.map_or(f64::NAN, |ratio| ratio.mean))),
+    };
+    for cell in &of.cells {
+        let row = table.row([
+            Cell::from(&cell.policy),
+            Cell::from(cell.column.to_string()),
+            Cell::interval(Quantity::Count, cell.iops),
+            ratio(cell.against.as_ref().map(|ratio| ratio.iops)),
+            Cell::interval(Quantity::Nanos, cell.cpu_ns),
+            ratio(cell.against.as_ref().map(|ratio| ratio.cpu)),
+            Cell::from(Quantity::Count.say(cell.switches.mean)),
+            Cell::from(Quantity::Nanos.say(quantile(cell, 0.5))),
+            Cell::from(Quantity::Nanos.say(quantile(cell, 0.99))),
+            Cell::from(count(cell.ios)),
+        ]);
+        row.below = cell.failures.iter().take(1).map(|what| format!("failed: {what}")).collect();
+    }
+    table
+}
+
+fn method(report: &MergeReport) -> Section {
+    let mut section = Section::new("method", "Method", "How it was measured");
+    let how: &[&str] = if report.is_simulated() {
+        &["Each figure is one run in virtual time; CPU time is that of the simulated host."]
+    } else {
+        &[
+            "All cells were measured in turns, in another order each round; a ratio is taken within a round. CPU time and \
+             context switches are those of the whole process; threads of the kernel are not in them.",
+            "Every buffer was held against what is known of its block.",
+        ]
+    };
+    section.page(Block::List(how.iter().map(|&item| item.to_owned()).collect()));
+    section.list(report.notes.clone());
+    section
+}
+
+fn next(report: &MergeReport) -> (String, &'static str) {
+    let target = report.target.path.display();
+    match report.effort {
+        _ if report.is_simulated() => (format!("iostack sim show {target}"), "what it is made of"),
+        _ if report.interrupted => (format!("iostack merge {target}"), "to the end"),
+        Effort::Quick => (format!("iostack merge {target}"), "every number of callers"),
+        Effort::Default => (format!("iostack merge --full {target}"), "narrower intervals"),
+        Effort::Full => (format!("iostack merge --write {target}"), "writes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::tests::{fits, sound};
+    use crate::fixture;
+
+    #[test]
+    fn screen_and_page_have_every_policy_and_verdict_and_say_whose_figures_they_are() {
+        for made in [fixture::merge(), fixture::merge_simulated(), fixture::merge_interrupted()] {
+            let (text, page) = (merge(&made).text(), merge(&made).html());
+            fits(&text);
+            sound(&page);
+            for policy in made.tables.iter().flat_map(MergeTable::policies) {
+                assert!(page.contains(policy) && text.contains(policy), "{policy}");
+            }
+            for verdict in &made.verdicts {
+                assert!(page.contains(&verdict.text) && text.contains(&verdict.text), "{}", verdict.text);
+            }
+            assert_eq!(page.contains("SIMULATED"), made.is_simulated());
+            assert_eq!(text.contains("SIMULATED, seed 1"), made.is_simulated());
+            assert_eq!(text.contains("host  "), !made.is_simulated());
+            assert_eq!(text.contains("percent of the drive's peak"), made.is_simulated());
+            assert_eq!(text.contains("changed    platform.cores=4"), made.is_simulated());
+            assert!(text.lines().last().is_some_and(|line| line.starts_with("next: iostack ")), "{text}");
+        }
+    }
+
+    #[test]
+    fn winners_are_marked_and_the_base_is_absolute() {
+        let text = merge(&fixture::merge()).text();
+        let row =
+            |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+        assert!(row(" pread").contains("38.46k") && !row(" pread").contains('+'), "{}", row(" pread"));
+        assert!(row(" hybrid").contains("1.62+") && row(" hybrid").contains("4.12+"), "{}", row(" hybrid"));
+        assert!(row(" ring").contains("1.00 ") && !row(" ring").contains('+'), "{}", row(" ring"));
+        assert!(text.contains("Merging can gain at most (c + x) / x here: 4.3 times."), "{text}");
+        assert!(text.contains("VERDICT    Merging pays here: hybrid for single calls, read_many"), "{text}");
+    }
+
+    #[test]
+    fn a_line_that_does_not_hold_and_a_wrong_block_are_said_and_nothing_becomes_markup() {
+        let mut made = fixture::merge();
+        made.notes.push("<script>1</script>".to_owned());
+        made.changes.push(("<u>key".to_owned(), "1".to_owned()));
+        let fit = made.fit.as_mut().expect("it has one");
+        (fit.holds, fit.residual, fit.bend) = (false, 0.31, 2.2);
+        "<i>how".clone_into(&mut fit.how);
+        made.tables[0].cells[1].failures.push("<b>wrong".to_owned());
+        let (text, page) = (merge(&made).text(), merge(&made).html());
+        assert!(text.contains("THE LINE DOES NOT HOLD: no point is further than 31 %"), "{text}");
+        assert!(text.contains("failed") && page.contains("failed: &lt;b&gt;wrong"), "{text}");
+        for markup in ["<script>1", "<i>how", "<b>wrong", "<u>key"] {
+            assert!(!page.contains(markup), "{markup}");
+        }
+    }
+
+    #[test]
+    fn a_report_survives_json() {
+        for made in [fixture::merge(), fixture::merge_simulated(), fixture::merge_interrupted()] {
+            let json = serde_json::to_string(&made).expect("plain data");
+            let back: MergeReport = serde_json::from_str(&json).expect("what it wrote");
+            // The last bit of a fraction may differ; what people see does not.
+            assert!(merge(&back).text() == merge(&made).text() && back.tables.len() == made.tables.len());
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What was claimed, what came of it, and what does it look like?
+
+use iostack_answers::{Repro, ReproBasis, ReproCurve, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
+use iostack_model::Outcome;
+
+use super::simulated::own;
+use crate::digest::{self, Digest, NO_REASON, Rows, digest, figure_name};
+use crate::document::{Block, Cell, Column, Document, Drawn, Section, Table, To};
+use crate::html::numbers::Quantity;
+use crate::html::plot::{Axis, Look, Plot, Series, Spot, slots};
+use crate::html::scale::Scale;
+
+/// What `iostack repro` tells, also of one that was cut short.
+pub fn repro(report: &Repro) -> Document {
+    let mut all = Document::new("iostack repro");
+    let count = counted(report.experiments.len(), "experiment");
+    all.beside = vec![if report.is_counted() { "COUNTED" } else { "SIMULATED" }.to_owned(), count];
+    all.origin = vec![format!("iostack {}", report.iostack)];
+    all.interrupted = report.interrupted.then_some("the runs");
+    let tally = report.tally(None);
+    all.answer = format!("{} of {} published claims hold", tally.hold, tally.claims);
+    all.because.words(summary(report));
+    all.simulated(outcomes(report), "every figure");
+    // Of one experiment a screen has no use for an overview.
+    let to = if report.experiments.len() > 1 { To::All } else { To::Page };
+    overview(report, to, &mut all.sections);
+    for one in &report.experiments {
+        let section = experiment(one, &mut all);
+        all.sections.push(section);
+    }
+    let first = report.experiments.iter().find(|one| !one.holds()).or(report.experiments.first());
+    let point = first.and_then(|one| one.curves.first()).and_then(|curve| curve.points.last());
+    all.next = point.map(|point| (point.command.clone(), "one of its runs alone"));
+    all
+}
+
+fn outcomes(report: &Repro) -> impl Iterator<Item = &Outcome> {
+    let curves = report.experiments.iter().flat_map(|one| &one.curves);
+    curves.flat_map(|curve| &curve.points).filter_map(|point| point.outcome.as_ref())
+}
+
+/// All experiments at one look.
+fn overview(report: &Repro, to: To, sections: &mut Vec<Section>) {
+    let Digest { documents, sentence, off, platforms, fitted, missing } = digest(report);
+    let mut whole = Section::new("whole", "Whole", "How much comes out");
+    whole.to(to, table(&documents)).to(to, Block::Words(sentence));
+    for one in report.documents.iter().filter(|one| report.tally(Some(&one.id)).claims > 0) {
+        whole.page(Block::Fact(one.id.clone(), one.title.clone()));
+    }
+    let heading = |words: &str| Block::Heading(words.to_owned());
+    let part = |id, short, title, screen, items: Vec<String>| {
+        let mut section = Section::new(id, short, title);
+        if !items.is_empty() {
+            if to == To::All {
+                section.screen(heading(screen));
+            }
+            section.to(to, Block::List(items));
+        }
+        section
+    };
+    let items = off
+        .iter()
+        .map(|one| format!("{} ({}): {}; why: {}", one.claim, one.experiment, one.figures, one.why));
+    let off = part("off", "Off", "Where it is off", "OFF", items.collect());
+    let items = missing.iter().map(|(reason, claims)| format!("{reason}: {}", claims.join(", ")));
+    let missing = part("left-out", "Left out", "What nothing judges", "LEFT OUT", items.collect());
+    let mut numbers = Section::new("numbers", "Numbers", "What it rests on");
+    if !platforms.rows.is_empty() {
+        if to == To::All {
+            numbers.screen(heading("NUMBERS of each platform, and the claims judged on it"));
+        }
+        numbers.page(Block::Words(
+            "Numbers of each platform and of the sheets inside it: cited from a document, fitted so that a claim comes \
+             out, or assumed. Then the claims judged on it: input, fitted, predicted."
+                .to_owned(),
+        ));
+        numbers.to(to, table(&platforms));
+        let items = fitted.iter().map(|(number, claim)| format!("{number} was fitted to {claim}"));
+        numbers.to(to, Block::List(items.collect()));
+    }
+    let mut verdicts = Section::new("verdicts", "Verdicts", "All verdicts");
+    verdicts.page(Block::Table(judged(report)));
+    sections.extend([whole, off, missing, numbers, verdicts]);
+}
+
+/// Rows of the digest.
+pub(super) fn table(rows: &Rows) -> Block {
+    let mut table = Table::of(&rows.heads);
+    for row in &rows.rows {
+        table.row(row);
+    }
+    Block::Table(table)
+}
+
+/// Every verdict of every experiment in a row.
+fn judged(report: &Repro) -> Table {
+    let words = Column::words;
+    let difference = Column::number("difference");
+    let mut table = Table::new(vec![
+        words("claim"),
+        words("claimed"),
+        words("ours"),
+        difference,
+        words("verdict"),
+        words("rests on"),
+    ]);
+    for (one, verdict) in
+        report.experiments.iter().flat_map(|one| one.verdicts.iter().map(move |verdict| (one, verdict)))
+    {
+        let basis = match (verdict.basis, verdict.fitted.is_empty()) {
+            (ReproBasis::Predicted, true) => ReproBasis::Predicted.word().to_owned(),
+            (ReproBasis::Input, _) => format!("input: {}", verdict.fitted.join(", ")),
+            _ => format!("fitted: {}", verdict.fitted.join(", ")),
+        };
+        let difference =
+            verdict.difference.map_or("-".to_owned(), |share| format!("{:+.1} %", share * 100.0));
+        let says = says(verdict);
+        let row = table.row([
+            &says,
+            &verdict.claimed,
+            &verdict.ours,
+            &difference,
+            &word(verdict).to_lowercase(),
+            &basis,
+        ]);
+        row.below.push(format!(
+            "{}; {}: {}",
+            figure_name(&verdict.claim, &verdict.field),
+            one.id,
+            verdict.test
+        ));
+    }
+    table
+}
+
+/// The verdict in a word.
+fn word(verdict: &ReproVerdict) -> &'static str {
+    match verdict.holds {
+        Some(true) => "HOLDS",
+        Some(false) => "FAILS",
+        None => "UNKNOWN",
+    }
+}
+
+fn says(verdict: &ReproVerdict) -> String {
+    match verdict.reading.as_str() {
+        "" => verdict.says.clone(),
+        reading => format!("{} Reading: {reading}.", verdict.says),
+    }
+}
+
+fn experiment(one: &Reproduced, all: &mut Document) -> Section {
+    let mut section = Section::new(&one.id, &one.id, &one.title);
+    section.screen(Block::Heading(format!("{}: {}", one.id.to_uppercase(), one.title)));
+    section.fact("source", &one.source).fact("measured", &one.measured);
+    section.fact(if one.is_counted() { "counted" } else { "simulated" }, &one.simulated);
+    let counted = if one.is_counted() { "counted" } else { "simulated" };
+    let drawn = |plot| Drawn { letters: true, ..Drawn::new(figure(plot), counted) };
+    if !one.plots.is_empty() {
+        section.put(Block::Plots(one.plots.iter().map(drawn).collect()));
+    }
+    for verdict in &one.verdicts {
+        judge(verdict, &mut section);
+    }
+    failures(one, &mut section);
+    let runs = runs(one, all);
+    let summary = format!("All runs ({})", runs.rows.len());
+    let mut folded = Section::default();
+    folded.put(Block::Table(runs));
+    section.page(Block::Fold(summary, folded));
+    section
+}
+
+fn judge(verdict: &ReproVerdict, section: &mut Section) {
+    section.fact(word(verdict), says(verdict));
+    section.fact("", format!("{}; asked: {}", digest::figures(verdict), verdict.test));
+    // Why agreement proves nothing; outcomes of before the word existed have the list only.
+    let fitted = verdict.fitted.join(", ");
+    if verdict.basis == ReproBasis::Input {
+        section.fact("", format!("no prediction: it is an input, {fitted}"));
+    } else if !fitted.is_empty() {
+        section.fact("", format!("no prediction: {fitted} was fitted to it"));
+    }
+    if !verdict.why.is_empty() {
+        section.fact("", format!("why: {}", verdict.why));
+    } else if verdict.holds == Some(false) {
+        section.fact("", NO_REASON);
+    }
+}
+
+/// What failed, alike failures of a curve together.
+fn failures(one: &Reproduced, section: &mut Section) {
+    for curve in &one.curves {
+        let mut errors: Vec<&str> = curve.points.iter().filter_map(|point| point.error.as_deref()).collect();
+        errors.dedup();
+        for error in errors {
+            let alike = curve.points.iter().filter(|point| point.error.as_deref() == Some(error));
+            let at: Vec<&str> = alike.map(|point| point.at.as_str()).filter(|at| !at.is_empty()).collect();
+            let at =
+                if at.is_empty() { String::new() } else { format!(", {} {}", curve.varied, at.join(" ")) };
+            section.fact("FAILED", format!("{}{at}: {error}", curve.name));
+        }
+    }
+}
+
+fn runs(one: &Reproduced, all: &mut Document) -> Table {
+    let mut table = Table::of(if one.is_counted() {
+        &["case", "instructions", "modelled clocks"]
+    } else {
+        &["run", "IOPS", "mean latency"]
+    });
+    table.columns.push(Column::words("alone"));
+    for (curve, point) in
+        one.curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
+    {
+        table.row(run(one, curve, point, all)).below.extend(point.error.clone());
+    }
+    table
+}
+
+fn run(one: &Reproduced, curve: &ReproCurve, point: &ReproPoint, all: &mut Document) -> [Cell; 4] {
+    let at = if point.at.is_empty() { String::new() } else { format!(", {} {}", curve.varied, point.at) };
+    let mut name = Cell::from(format!("{}{at}", curve.name));
+    let mut figures = ["-".to_owned(), "-".to_owned()];
+    if let Some(outcome) = &point.outcome {
+        name.marks = all.doubts.note(own(outcome), &format!("{}: {}", one.id, name.text));
+        let mean = Quantity::Nanos.say(outcome.latency().mean_ns());
+        figures = [Quantity::Count.say(outcome.rate()), mean];
+    }
+    if let Some(cost) = &point.cost {
+        let clocks = cost.modelled_clocks().unwrap_or(f64::NAN);
+        figures = [cost.instructions.to_string(), Quantity::Count.say(clocks)];
+    }
+    let [first, second] = figures.map(Cell::from);
+    [name, first, second, Cell::from(&point.command)]
+}
+
+/// A figure of a reproduction.
+pub(crate) fn figure(plot: &ReproPlot) -> Plot {
+    let xs: Vec<f64> = plot.lines.iter().flat_map(|line| &line.points).map(|&(x, _)| x).collect();
+    let x = if plot.over == "time" {
+        Axis::new("time (s)", Quantity::Seconds, Scale::Linear)
+    } else {
+        let quantity = if plot.over.ends_with("block_size") { Quantity::Bytes } else { Quantity::Count };
+        Axis::new(plot.over.clone(), quantity, Scale::of(&xs))
+    };
+    let bandwidth = plot.figure.starts_with("bytes per second");
+    let quantity = if bandwidth { Quantity::Bandwidth } else { Quantity::Count };
+    let names: Vec<&str> = plot.lines.iter().map(|line| line.name.as_str()).collect();
+    let series = plot.lines.iter().zip(slots(&names)).map(|(line, slot)| Series {
+        name: line.name.clone(),
+        slot,
+        look: Look::Line,
+        spots: line.points.iter().map(|&(x, y)| Spot::at(x, y)).collect(),
+    });
+    Plot {
+        heading: plot.heading.clone(),
+        x,
+        y: Axis::new(plot.figure.clone(), quantity, Scale::Linear),
+        series: series.collect(),
+        ..Plot::default()
+    }
+}
+
+fn summary(report: &Repro) -> String {
+    let all = || report.experiments.iter().flat_map(|one| &one.verdicts);
+    let count = |holds| all().filter(|verdict| verdict.holds == holds).count();
+    format!(
+        "{} on {}: {} hold, {} fail, {} could not be judged",
+        counted(all().count(), "verdict"),
+        counted(report.tally(None).claims, "claim"),
+        count(Some(true)),
+        count(Some(false)),
+        count(None)
+    )
+}
+
+/// `1 claim`, `2 claims`.
+fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::tests::{fits, sound};
+    use iostack_answers::ReproLine;
+
+    fn plot(heading: &str) -> ReproPlot {
+        let line = ReproLine { name: "a & b".into(), points: vec![(1.0, 10.0), (2.0, 20.0)] };
+        let (over, figure) = ("queue_depth".to_owned(), "I/Os per second".to_owned());
+        ReproPlot { heading: heading.into(), over, figure, lines: vec![line] }
+    }
+
+    fn example(experiments: usize) -> Repro {
+        let verdict = |holds| ReproVerdict {
+            claim: "c".into(),
+            says: "<b>".into(),
+            test: "at most".into(),
+            claimed: "1".into(),
+            ours: "2".into(),
+            difference: Some(1.0),
+            holds,
+            fitted: vec!["link.rate".into()],
+            basis: ReproBasis::Fitted,
+            field: String::new(),
+            reading: String::new(),
+            why: String::new(),
+        };
+        let point = |at: &str, error: Option<&str>| ReproPoint {
+            at: at.to_owned(),
+            command: format!("iostack run --queue-depth {at}"),
+            outcome: error.is_none().then(|| crate::fixture::simulated_file().outcomes.swap_remove(1)),
+            cost: None,
+            error: error.map(str::to_owned),
+        };
+        let points = vec![point("1", Some("no <such>")), point("2", Some("no <such>")), point("4", None)];
+        let (name, varied) = ("reads".to_owned(), "queue_depth".to_owned());
+        let curve = ReproCurve { name, varied, device: "fixture".to_owned(), points };
+        let one = Reproduced {
+            id: "x".into(),
+            title: "T".into(),
+            source: "S".into(),
+            measured: "M".into(),
+            simulated: "I".into(),
+            curves: vec![curve],
+            plots: vec![plot("<i>")],
+            verdicts: vec![verdict(Some(true)), verdict(Some(false)), verdict(None)],
+        };
+        Repro {
+            schema: 1,
+            iostack: "0".into(),
+            experiments: vec![one; experiments],
+            documents: Vec::new(),
+            platforms: Vec::new(),
+            missing: Vec::new(),
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn screen_and_page_say_how_many_claims_hold_and_why_not() {
+        for made in [example(0), example(1), example(2)] {
+            let (text, page) = (repro(&made).text(), repro(&made).html());
+            fits(&text);
+            sound(&page);
+            assert!(text.contains("SIMULATED, ") && page.contains("SIMULATED"), "{text}");
+            assert_eq!(text.contains("DOCUMENT"), made.experiments.len() > 1, "an overview: {text}");
+            assert!(!page.contains("<i>") && !page.contains("<b><") && !page.contains("<such>"));
+        }
+        let (text, page) = (repro(&example(1)).text(), repro(&example(1)).html());
+        for told in [&text, &page] {
+            assert!(told.contains("claimed 1, ours 2, +100.0 %; asked: at most"), "{told}");
+            assert!(told.contains(NO_REASON) && told.contains("link.rate was fitted to it"), "{told}");
+            assert!(told.contains("reads, queue_depth 1 2: no "), "alike failures together: {told}");
+        }
+        assert!(page.contains("0 of 1 published claims hold") && page.contains("&lt;b&gt;"));
+        assert!(text.contains("HOLDS      <b>\n") && text.contains("1 hold, 1 fail, 1 could not"), "{text}");
+        assert!(text.contains("next: iostack run --queue-depth 4    # one of its runs alone"), "{text}");
+    }
+
+    #[test]
+    fn a_drawing_stands_alone() {
+        let text = crate::html::drawing(&plot("H"));
+        assert!(text.starts_with("<svg xmlns=") && text.ends_with("</svg>\n"));
+        assert_eq!((text.matches("<svg").count(), text.matches("<style>").count()), (1, 1));
+    }
+}

@@ -1,0 +1,334 @@
+//! What came of each job?
+
+use iostack_model::{Bins, Bytes, Direction, Nanos, Outcome, OutcomeFile, TargetKind, TargetName};
+
+use super::job_words::{asked, asked_short};
+use super::numbers::{all_numbers, captioned, latency_row, per_io};
+use super::{inside, layers, stages};
+use crate::document::{Block, Cell, Column, Document, Doubts, Drawn, Section, Table, To};
+use crate::html::figures::{self, RANK_BAND, bandwidth, iops};
+use crate::html::numbers::Quantity;
+use crate::html::plot::Plot;
+use crate::html::raw;
+use crate::html::time::{bandwidth_over_time, gauges, over_time};
+use crate::text::format::{count, cut, megabytes, percent, plus_minus, quoted, rate, supported, time};
+use crate::text::sparks::sparks;
+
+/// What `iostack run` tells, and whatever else gives outcomes.
+pub fn run(file: &OutcomeFile) -> Document {
+    let mut all = Document::new("iostack run");
+    all.origin = vec![format!("iostack {}", file.iostack)];
+    all.answer = answer(file);
+    let mut targets: Vec<String> = file.outcomes.iter().map(|outcome| outcome.target.to_string()).collect();
+    targets.dedup();
+    all.beside = vec![targets.join(", ")];
+    // A simulation has no host and happens at no date, and its device is not that of this machine.
+    let simulated = file.outcomes.first().and_then(|outcome| outcome.inside.as_ref());
+    if let Some(inside) = simulated {
+        inside::conditions(inside, &mut all);
+    }
+    if file.outcomes.len() != 1 {
+        let overview = overview(file, &mut all.doubts);
+        all.sections.push(overview);
+    }
+    for (index, outcome) in file.outcomes.iter().enumerate() {
+        let job = job(index, outcome, &mut all.doubts);
+        all.sections.push(job);
+        for (part, mut section) in (outcome.stages.as_ref().map(stages::section).into_iter())
+            .chain(outcome.layers.as_ref().map(layers::section))
+            .enumerate()
+        {
+            section.id = format!("job-{}-{}", index + 1, part + 1);
+            all.sections.push(section);
+        }
+    }
+    let mut method = Section::new("method", "Method", "How it was measured");
+    if simulated.is_some() {
+        let hosts = file.outcomes.iter().filter_map(|outcome| outcome.inside.as_ref());
+        let with_host = hosts.into_iter().any(|inside| inside.host.is_some());
+        "How it was simulated".clone_into(&mut method.title);
+        method.page(Block::Words(inside::method(with_host)));
+    } else {
+        let first = file.outcomes.first().map(|outcome| (&outcome.storage, &outcome.target));
+        let on: Vec<_> = first.into_iter().collect();
+        all.measured_on(file.started_unix_ms, &file.machine, &on);
+        method.page(Block::Words(super::METHOD.to_owned()));
+    }
+    all.sections.push(method);
+    all.next = Some(next(file));
+    all.raw = raw::outcomes(file.outcomes.iter().map(|outcome| (outcome.job.name.clone(), outcome)));
+    all
+}
+
+fn answer(file: &OutcomeFile) -> String {
+    match file.outcomes.as_slice() {
+        [one] => {
+            let rate = rate(iops(one).mean);
+            format!("{}: {rate} IOPS, {}", one.job.name, Quantity::Bandwidth.say(bandwidth(one).mean))
+        }
+        [] => "No job ran".to_owned(),
+        many => format!("{} jobs", many.len()),
+    }
+}
+
+fn overview(file: &OutcomeFile, doubts: &mut Doubts) -> Section {
+    let mut section = Section::new("overview", "Overview", "All jobs");
+    let simulated = file.outcomes.iter().any(|outcome| outcome.inside.is_some());
+    let last = if simulated { "busiest part" } else { "CPU per I/O" };
+    let mut table = Table::of(&["job", "asked", "IOPS", "bandwidth", "p50", "p99", "p99.9", last]);
+    for outcome in &file.outcomes {
+        let latency = outcome.latency();
+        let marks = doubts.note(&outcome.caveats, &outcome.job.name);
+        let limit = outcome.inside.as_ref().and_then(|inside| inside.limit.as_ref());
+        let limit = limit.map(|limit| format!("{}, {} %", limit.name, percent(limit.busy)));
+        let cost = outcome.cpu_ns_per_io().filter(|_| outcome.inside.is_none()).map(time);
+        let [median, tail, far] = [0.5, 0.99, 0.999].map(|fraction| supported(&latency, fraction).into());
+        table.row([
+            Cell::from(&outcome.job.name).marked(marks),
+            asked_short(outcome).into(),
+            Cell::interval(Quantity::Count, iops(outcome)),
+            Quantity::Bandwidth.say(bandwidth(outcome).mean).into(),
+            median,
+            tail,
+            far,
+            limit.or(cost).unwrap_or_else(|| "-".to_owned()).into(),
+        ]);
+    }
+    section.page(Block::Table(table));
+    section
+}
+
+/// The directions in which something moved.
+fn moving(outcome: &Outcome) -> impl Iterator<Item = Direction> + Clone + '_ {
+    Direction::ALL.into_iter().filter(|&direction| outcome.flow(direction).latency.count > 0)
+}
+
+fn job(index: usize, outcome: &Outcome, doubts: &mut Doubts) -> Section {
+    let name = &outcome.job.name;
+    let mut section = Section::new(&format!("job-{}", index + 1), name, name);
+    let marks = doubts.note(&outcome.caveats, name);
+    let when = match (outcome.interrupted, &outcome.inside) {
+        (true, _) => "INTERRUPTED after",
+        (false, Some(_)) => "simulated",
+        (false, None) => "measured",
+    };
+    section.put(Block::Headline(cut(name, 40), marks, format!("{when} {}", outcome.elapsed)));
+    section.page(Block::Tiles(tiles(outcome))).fact("asked", asked(outcome));
+    for (label, words) in outcome.app.iter().flat_map(crate::app::told) {
+        section.fact(label, words);
+    }
+    throughput(outcome, &mut section);
+    if outcome.ios() > 0 {
+        section.put(Block::Table(latencies(outcome)));
+    }
+    if outcome.ios() > 0 && outcome.inside.is_none() {
+        cost(outcome, &mut section);
+    }
+    let asked = outcome.job.depth() * outcome.job.threads;
+    section.fact("depth", format!("{:.1} of {asked} asked", outcome.depth_achieved));
+    if outcome.inside.is_none() {
+        section.fact("device", device(outcome));
+    }
+    section.screen(Block::Ready(sparks(outcome)));
+    failures(outcome, &mut section);
+    if let Some(inside) = &outcome.inside {
+        section.page(Block::Heading("Why it is as fast as it is".to_owned()));
+        inside::why(outcome, inside, &mut section, To::Page);
+    }
+    section.page(Block::Plots(drawings(outcome, doubts)));
+    if let Some(inside) = &outcome.inside {
+        inside::account(outcome, inside, &mut section);
+    }
+    section.page(all_numbers(&[(name.clone(), outcome)], "", doubts));
+    section
+}
+
+fn tiles(outcome: &Outcome) -> Vec<(String, String, String)> {
+    let latency = outcome.latency();
+    let tail =
+        [("p99", 0.99), ("p99.9", 0.999)].map(|(name, at)| format!("{name} {}", supported(&latency, at)));
+    let words: Vec<&str> = moving(outcome).map(Direction::name).collect();
+    let asked = u64::from(outcome.job.depth()) * u64::from(outcome.job.threads);
+    let busiest = format!("busiest thread {:.0} %", outcome.cpu.busiest_thread * 100.0);
+    let moved = format!("{} moved", outcome.bytes());
+    let tile = |what: &str, value: String, detail: String| (what.to_owned(), value, detail);
+    let mut tiles = vec![
+        tile("throughput", format!("{} IOPS", rate(iops(outcome).mean)), words.join(" and ")),
+        tile("bandwidth", Quantity::Bandwidth.say(bandwidth(outcome).mean), moved),
+        tile("median latency", supported(&latency, 0.5), tail.join(", ")),
+        tile("in flight", rate(outcome.depth_achieved), format!("asked: {asked}")),
+    ];
+    if let Some(inside) = &outcome.inside {
+        tiles.extend(inside::tiles(inside));
+    } else {
+        let cost = outcome.cpu_ns_per_io().map_or_else(|| "-".to_owned(), time);
+        tiles.push(tile("CPU time per I/O", cost, busiest));
+    }
+    tiles
+}
+
+/// All directions with the interval, then each when there are several.
+fn throughput(outcome: &Outcome, section: &mut Section) {
+    if outcome.ios() == 0 {
+        section.fact("IOPS", "none: no I/O completed in the measured time");
+        return;
+    }
+    if outcome.elapsed.0 == 0 {
+        section.fact("IOPS", "no rate: no time passed");
+        return;
+    }
+    let iops = outcome.iops;
+    let interval = if iops.samples < 3 {
+        "(too short for an interval)".to_owned()
+    } else {
+        format!("{} (95 %: {} to {})", plus_minus(iops), rate(iops.low), rate(iops.high))
+    };
+    section.fact("IOPS", format!("{} {interval}, {} MB/s", rate(iops.mean), megabytes(outcome.bandwidth())));
+    if moving(outcome).count() > 1 {
+        let seconds = outcome.elapsed.as_secs_f64().max(1e-9);
+        let each = moving(outcome).map(|each| {
+            let flow = outcome.flow(each);
+            let per_second = rate(flow.latency.count as f64 / seconds);
+            format!("{} {per_second} ({} MB/s)", each.name(), megabytes(flow.bytes.0 as f64 / seconds))
+        });
+        section.fact("", each.collect::<Vec<_>>().join(", "));
+    }
+}
+
+fn latencies(outcome: &Outcome) -> Table {
+    let mut table =
+        Table::of(&["latency", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "I/Os"]);
+    table.columns[4] = Column::number("p90").page();
+    table.columns[1].light = 2;
+    table.columns.push(Column::number("moved").page());
+    let mut submit = outcome.read.submit.clone();
+    submit.merge(&outcome.write.submit);
+    submit.merge(&outcome.trim.submit);
+    let of =
+        |each: Direction| (each.name(), &outcome.flow(each).latency, outcome.flow(each).bytes.to_string());
+    let others = [("flush", &outcome.sync, String::new()), ("submit", &submit, String::new())];
+    for (name, bins, moved) in Direction::ALL.into_iter().map(of).chain(others) {
+        if bins.count > 0 {
+            let mut row = latency_row(name, bins);
+            row.push(moved);
+            table.row(row);
+        }
+    }
+    table
+}
+
+/// CPU time that makes a split into user and system mean something, ticks being 1 to 10 ms long.
+const TICKS_ENOUGH: Nanos = Nanos::millis(100);
+
+fn cost(outcome: &Outcome, section: &mut Section) {
+    let cpu = &outcome.cpu;
+    let ns = outcome.cpu_ns_per_io().unwrap_or_default();
+    let share = |part: Nanos| 100.0 * part.0 as f64 / cpu.total().0.max(1) as f64;
+    let workers = match cpu.workers.0 {
+        0 => String::new(),
+        _ => format!(", {:.0} % in kernel workers", share(cpu.workers)),
+    };
+    // The kernel splits CPU time by sampling at timer ticks: of a few ticks nothing follows.
+    let split = if cpu.total() >= TICKS_ENOUGH {
+        format!("; {:.0} % user, {:.0} % system{workers}", share(cpu.user), share(cpu.system))
+    } else {
+        String::new()
+    };
+    let per_core = if ns > 0.0 { format!("; {} IOPS per core", rate(1e9 / ns)) } else { String::new() };
+    let switches = cpu.switches_voluntary + cpu.switches_involuntary;
+    section.fact(
+        "cost",
+        format!(
+            "each I/O costs {ns:.0} ns CPU ({:.0} clocks{split}), {} system calls, {} context switches{per_core}; \
+             busiest thread {:.0} % busy",
+            cpu.clocks_per_io,
+            per_io(cpu.syscalls as f64, outcome),
+            per_io(switches as f64, outcome),
+            cpu.busiest_thread * 100.0
+        ),
+    );
+    let (user, system, workers) = (cpu.user, cpu.system, cpu.workers);
+    section.page(Block::Fact(
+        "CPU time".to_owned(),
+        format!("{user} user, {system} system, {workers} in kernel workers"),
+    ));
+    let busy = format!("{:.0} % busy, {:.1} % stolen", cpu.machine_busy * 100.0, cpu.steal * 100.0);
+    section.page(Block::Fact("machine".to_owned(), busy));
+}
+
+/// What the device's own counters say, beside ours.
+fn device(outcome: &Outcome) -> String {
+    let Some(device) = &outcome.device else { return "no counters of its own".to_owned() };
+    let told = Direction::ALL.into_iter().filter_map(|each| {
+        let (ours, theirs) = (outcome.flow(each).latency.count, device.ios[each as usize]);
+        let merged = device.merges[each as usize];
+        let merged = if merged > 0 { format!(" after {} merges", count(merged)) } else { String::new() };
+        (ours > 0 || theirs > 0)
+            .then(|| format!("{} {}s{merged} (ours: {})", count(theirs), each.name(), count(ours)))
+    });
+    let told: Vec<String> = told.collect();
+    let told = if told.is_empty() { "no I/O".to_owned() } else { told.join(", ") };
+    let flushes =
+        if device.flushes > 0 { format!(", {} flushes", count(device.flushes)) } else { String::new() };
+    let bytes = Bytes(device.bytes.iter().sum());
+    format!("{} counts {told}{flushes}, {bytes} (ours: {})", device.name, outcome.bytes())
+}
+
+fn failures(outcome: &Outcome, section: &mut Section) {
+    for failure in &outcome.failures {
+        let (many, direction) = (count(failure.count), failure.direction.name());
+        let (what, at) = (&failure.message, failure.offset_first);
+        section.fact("FAILED", format!("{many} {direction}s failed: {what} (first at byte {at})"));
+    }
+    if outcome.verified > 0 {
+        section.fact("verified", format!("{} blocks", count(outcome.verified)));
+    }
+}
+
+fn drawings(outcome: &Outcome, doubts: &mut Doubts) -> Vec<Drawn> {
+    let mut named: Vec<(&str, &Bins)> =
+        moving(outcome).map(|direction| (direction.name(), &outcome.flow(direction).latency)).collect();
+    if outcome.sync.count > 0 {
+        named.push(("fsync", &outcome.sync));
+    }
+    let until = format!("{RANK_BAND}; curves end where ten I/Os remain");
+    let mut drawn = vec![
+        captioned(figures::percentiles(&named, "Latency by percentile"), &[outcome], &until, doubts),
+        captioned(
+            figures::histogram(&named, "How often each latency came"),
+            &[outcome],
+            "exact counts",
+            doubts,
+        ),
+    ];
+    let Some((rates, mut latency, each)) = over_time(outcome, "IOPS over time") else { return drawn };
+    "p50 and p99 over time".clone_into(&mut latency.heading);
+    let mut gauges = gauges(outcome);
+    let mut curves: Vec<Plot> =
+        [Some(rates), bandwidth_over_time(outcome), Some(latency)].into_iter().flatten().collect();
+    if !gauges.is_empty() {
+        // Below each other and of one width, so that what ran out stands under what fell.
+        for plot in &mut curves {
+            plot.wide = true;
+        }
+        let rest = curves.split_off(1);
+        curves.append(&mut gauges);
+        curves.extend(rest);
+    }
+    drawn.extend(curves.into_iter().map(|plot| captioned(plot, &[outcome], &each, doubts)));
+    drawn
+}
+
+fn next(file: &OutcomeFile) -> (String, &'static str) {
+    let path = |outcome: &Outcome| quoted(&outcome.target.path.display().to_string());
+    match file.outcomes.first() {
+        Some(outcome) if outcome.inside.is_some() => {
+            (format!("iostack sim show {}", path(outcome)), "its parts, its numbers, their sources")
+        }
+        Some(outcome @ Outcome { target: TargetName { kind: TargetKind::Lab, .. }, .. }) => {
+            (format!("iostack lab cost {}", path(outcome)), "the exact instructions of one I/O")
+        }
+        Some(outcome) => (format!("iostack check {}", path(outcome)), "what limits this platform"),
+        None => ("iostack check".to_owned(), "what limits this platform"),
+    }
+}

@@ -1,0 +1,232 @@
+//! What is a simulated drive or platform made of, why should its numbers be believed, and what is full in it?
+
+#![expect(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "a drawing is made once, from pieces that read like what they become"
+)]
+
+mod part_letters;
+mod parts;
+#[cfg(test)]
+mod tests;
+mod way;
+mod way_letters;
+
+use iostack_answers::{Basis, DeviceCard, DeviceClaim, DeviceNumber, DevicePicture};
+use iostack_model::{Inside, Outcome};
+
+use super::inside;
+use crate::document::{Block, Column, Document, Section, Table};
+use crate::html::numbers::Quantity;
+use crate::inside::reasons;
+use crate::text::format::{count, percent, rate, significant, time};
+use crate::what_if::limiting;
+
+/// What `iostack sim show` tells: of a platform the way of an I/O and what is full, of a drive its parts.
+pub fn show(picture: &DevicePicture) -> Document {
+    let card = &picture.card;
+    let mut all = head(card);
+    all.sections.push(drawing(picture));
+    if let Some((outcome, inside)) = picture.run.as_ref().and_then(|run| Some((run, run.inside.as_ref()?))) {
+        all.unjudged = false;
+        all.doubts.note(&outcome.caveats, &card.name);
+        all.sections.push(full(picture, outcome, inside));
+    }
+    all.sections.push(numbers(card, "", "numbers"));
+    for (at, member) in card.members.iter().enumerate() {
+        all.sections.push(of_member(member, picture.roles.get(at).map(String::as_str)));
+    }
+    if !card.claims.is_empty() {
+        let mut section = Section::new("claims", "Claims", "What it must reach");
+        section.put(Block::Table(claims_of(card)));
+        all.sections.push(section);
+    }
+    all.sections.extend(sources(card));
+    all.data(picture);
+    all
+}
+
+/// Only the claims, with what was found.
+pub fn claims(card: &DeviceCard) -> Document {
+    let mut all = Document::new(format!("iostack sim check {}", card.name));
+    all.unjudged = true;
+    all.beside = vec![card.title.clone()];
+    let mut section = Section::new("claims", "Claims", "What it must reach");
+    section.put(Block::Table(claims_of(card)));
+    all.sections.push(section);
+    let held = card.claims.iter().filter(|claim| claim.holds == Some(true)).count();
+    (all.answers, all.answer) = ("CLAIMS", format!("{held} of {} claims hold.", card.claims.len()));
+    all
+}
+
+fn head(card: &DeviceCard) -> Document {
+    let mut all = Document::new(format!("iostack sim show {}", card.name));
+    all.unjudged = true;
+    let year = card.year.map_or(String::new(), |year| format!(", {year}"));
+    all.beside = vec!["SIMULATED".to_owned(), format!("{}{year}", card.kind)];
+    all.answer.clone_from(&card.title);
+    all.head.screen(Block::Fact("is".to_owned(), card.title.clone()));
+    all.head.fact("origin", card.origin.clone());
+    let changed: Vec<String> = card.changed.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if !changed.is_empty() {
+        all.head.fact("changed", changed.join(" "));
+    }
+    all.head.fact("numbers", tally(card));
+    if !card.about.is_empty() {
+        all.head.screen(Block::Gap).words(card.about.clone());
+    }
+    all
+}
+
+fn tally(card: &DeviceCard) -> String {
+    let (sourced, fitted, assumed) = (card.sourced, card.fitted, card.assumed);
+    format!("{sourced} have a source, {fitted} are fitted to a claim, {assumed} are assumed")
+}
+
+/// Its parts from top to bottom.
+fn drawing(picture: &DevicePicture) -> Section {
+    let mut section = Section::new("drawing", "Drawing", "What it is made of");
+    let (letters, drawn, most) = if picture.roles.is_empty() {
+        (
+            part_letters::drawing(&picture.card.levels),
+            parts::figure(&picture.card),
+            "Parts that are alike stand side by side",
+        )
+    } else {
+        "The path of an I/O, and what is full".clone_into(&mut section.title);
+        let filled = "Each box is filled by the busy share of its busiest resource, mean over those alike; orange limits";
+        (way_letters::path(picture), way::figure(picture), filled)
+    };
+    section.screen(Block::Ready(letters));
+    section.page(Block::Figure("", drawn, format!("{most}, sixteen at most")));
+    section
+}
+
+/// What a job showed in it.
+fn full(picture: &DevicePicture, outcome: &Outcome, inside: &Inside) -> Section {
+    let mut section = Section::new("full", "Full", "What is full");
+    section.page(Block::Tiles(tiles(outcome, inside)));
+    for (_, sentence) in reasons(outcome, inside).into_iter().filter(|(label, _)| *label == "limit") {
+        section.fact(if limiting(outcome).is_some() { "FULL" } else { "busiest" }, sentence);
+    }
+    section.page(Block::Command(picture.command.clone()));
+    if let Some(host) = &inside.host {
+        section.screen(Block::Gap).put(inside::clocks_heading(host)).put(Block::Table(inside::clocks(host)));
+    }
+    section.page(Block::Table(inside::resources(outcome, inside)));
+    section
+}
+
+fn tiles(outcome: &Outcome, inside: &Inside) -> Vec<(String, String, String)> {
+    let latency = outcome.latency();
+    let tile = |what: &str, value: String, detail: String| (what.to_owned(), value, detail);
+    let mut tiles = vec![
+        tile("IOPS", rate(outcome.rate()), Quantity::Bandwidth.say(outcome.bandwidth())),
+        tile("mean latency", time(latency.mean_ns()), format!("{} I/Os", count(latency.count))),
+    ];
+    if let Some(host) = &inside.host {
+        let each = significant(host.interrupts as f64 / latency.count.max(1) as f64, 3);
+        let clocks = count(host.clocks_per_io.round() as u64);
+        tiles.push(tile("clocks per I/O", clocks, format!("{each} interrupts per I/O")));
+    }
+    if let Some(limit) = &inside.limit {
+        let what = if limiting(outcome).is_some() { "full" } else { "busiest" };
+        tiles.push(tile(what, limit.name.clone(), format!("{} % busy", percent(limit.busy))));
+    }
+    tiles
+}
+
+/// A part of a platform, or a drive inside another.
+fn of_member(member: &DeviceCard, role: Option<&str>) -> Section {
+    let Some(role) = role else {
+        let mut section = Section::new("inside", "Inside", "What is inside");
+        section.fact("inside", format!("{}: `iostack sim show {}`", member.title, member.name));
+        return section;
+    };
+    let short = role.rsplit('.').next().unwrap_or(role);
+    let mut section = numbers(member, &format!("{short}: {}", member.title), &format!("member-{short}"));
+    short.clone_into(&mut section.short);
+    section.title = format!("Numbers of the {short}");
+    let about = Block::Fact(role.to_owned(), format!("{}: {}", member.name, tally(member)));
+    section.blocks.insert(1, (crate::document::To::All, about));
+    section
+}
+
+/// Each number with its meaning and its reason; usual values in one line on a screen, behind a fold on a page.
+fn numbers(card: &DeviceCard, heading: &str, id: &str) -> Section {
+    let mut section = Section::new(id, "Numbers", "Its numbers, and why to believe them");
+    if !heading.is_empty() {
+        section.screen(Block::Heading(heading.to_owned()));
+    }
+    let (usual, told): (Vec<_>, Vec<_>) =
+        card.numbers.iter().partition(|number| number.basis == Basis::Usual);
+    section.put(Block::Table(table(&told)));
+    let (absent, usual_values): (Vec<&DeviceNumber>, Vec<&DeviceNumber>) =
+        usual.iter().partition(|number| number.value == "none");
+    if !usual_values.is_empty() {
+        let each = usual_values.iter().map(|number| format!("{}={}", number.key, number.value));
+        section.screen(Block::Fact("usual".to_owned(), each.collect::<Vec<_>>().join(", ")));
+    }
+    if !absent.is_empty() {
+        let each: Vec<&str> = absent.iter().map(|number| number.key.as_str()).collect();
+        section.screen(Block::Fact("without".to_owned(), each.join(", ")));
+    }
+    if !usual.is_empty() {
+        let mut folded = Section::default();
+        folded.put(Block::Table(table(&usual)));
+        section.page(Block::Fold(format!("{} more have the usual value of the kind", usual.len()), folded));
+    }
+    section
+}
+
+fn table(numbers: &[&DeviceNumber]) -> Table {
+    let mut table = Table::new(["number", "value", "what it means"].map(Column::words).to_vec());
+    for number in numbers {
+        let why = match number.source.as_str() {
+            "" => number.basis.name().to_owned(),
+            source => format!("{}: {source}", number.basis.name()),
+        };
+        table.row([&number.key, &number.value, &number.meaning]).below.push(why);
+    }
+    table
+}
+
+fn claims_of(card: &DeviceCard) -> Table {
+    let mut table = Table::new(["claim", "must be", "found", "verdict"].map(Column::words).to_vec());
+    for claim in &card.claims {
+        let row = table.row([claim.name.clone(), claim.expected.clone(), found(claim), verdict(claim)]);
+        row.below = vec![format!("{}: {}", claim.figure.replace('_', " "), claim.what), claim.source.clone()];
+    }
+    table
+}
+
+fn found(claim: &DeviceClaim) -> String {
+    let found = claim.found.as_ref().zip(claim.difference.as_ref());
+    found.map_or("not tried".to_owned(), |(found, by)| format!("{found} ({by})"))
+}
+
+fn verdict(claim: &DeviceClaim) -> String {
+    let word = match claim.holds {
+        Some(true) => "holds",
+        Some(false) => "FAILS",
+        None => "",
+    };
+    word.to_owned()
+}
+
+/// Documents that the device or one inside it cites, each once.
+fn sources(card: &DeviceCard) -> Option<Section> {
+    let mut all: Vec<&(String, String)> = Vec::new();
+    for source in card.sources.iter().chain(card.members.iter().flat_map(|member| &member.sources)) {
+        if !all.contains(&source) {
+            all.push(source);
+        }
+    }
+    let mut section = Section::new("sources", "Sources", "Sources");
+    section.screen(Block::Heading("Sources".to_owned()));
+    for (short, title) in &all {
+        section.fact(short, title);
+    }
+    (!all.is_empty()).then_some(section)
+}

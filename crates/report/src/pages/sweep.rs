@@ -1,0 +1,348 @@
+//! What does varying it show?
+//!
+//! Each figure over the axis with the most numbers, one curve for each combination of the others, then every point.
+
+use iostack_answers::{Sweep, SweepAxis, SweepPoint};
+use iostack_model::{Interval, Outcome};
+
+use super::simulated::{limit, own};
+use crate::document::{Bar, Block, Cell, Column, Document, Drawn, Section, Table};
+use crate::html::figures::{iops, latency_axis, quantile};
+use crate::html::numbers::Quantity;
+use crate::html::plot::{Axis, Look, Plot, SLOTS, Series, Spot};
+use crate::html::scale::Scale;
+use crate::table::{Measure, measure};
+use crate::text::format::{cut, megabytes, plus_minus, rate, significant};
+
+/// More curves than this cannot be told apart.
+const CURVES: usize = 3 * SLOTS;
+/// Columns of a varied value on a screen, and of a key before its last word is enough: the command below has the whole.
+const AXIS: usize = 20;
+const KEY: usize = 14;
+
+/// What `iostack sim sweep` tells, also of one that was cut short.
+pub fn sweep(report: &Sweep) -> Document {
+    let mut all = Document::new(format!("iostack sim sweep {}", report.device));
+    let (count, plural) = (report.points.len(), if report.points.len() == 1 { "point" } else { "points" });
+    all.beside = vec!["SIMULATED".to_owned(), format!("{count} {plural}")];
+    all.origin = vec![format!("sim:{}", report.device), format!("iostack {}", report.iostack)];
+    all.interrupted = report.interrupted.then_some("the points");
+    let axes: Vec<String> =
+        report.axes.iter().map(|axis| format!("{} ({})", axis.key, axis.values.len())).collect();
+    all.answer = if axes.is_empty() { "nothing varied".to_owned() } else { axes.join(" × ") };
+    all.simulated(outcomes(report), "every point");
+    let points = points(report, &mut all);
+    all.sections.extend([figures(report), points, failures(report)]);
+    all.next = next(report);
+    all
+}
+
+fn outcomes(report: &Sweep) -> impl Iterator<Item = &Outcome> {
+    report.points.iter().flat_map(|point| &point.outcomes)
+}
+
+fn has_jobs(report: &Sweep) -> bool {
+    report.points.iter().any(|point| point.outcomes.len() > 1)
+}
+
+/// The axis that is drawn along: most numbers first.
+fn along(sweep: &Sweep) -> Option<(usize, Axis, Vec<f64>)> {
+    let axes = sweep.axes.iter().enumerate().filter(|(_, axis)| axis.values.len() > 1);
+    let numbered = axes.filter_map(|(index, axis)| {
+        let values: Vec<&str> = axis.values.iter().map(String::as_str).collect();
+        measure(&values).map(|(kind, numbers)| (index, kind, numbers))
+    });
+    let (index, kind, numbers) =
+        numbered.max_by_key(|(index, _, numbers)| (numbers.len(), usize::MAX - index))?;
+    let unit = if kind == Measure::Percent { " (%)" } else { "" };
+    let label = format!("{}{unit}", sweep.axes[index].key);
+    Some((index, Axis::new(label, quantity(kind), Scale::of(&numbers)), numbers))
+}
+
+fn quantity(kind: Measure) -> Quantity {
+    match kind {
+        Measure::Plain | Measure::PerSecond => Quantity::Count,
+        Measure::Bytes => Quantity::Bytes,
+        Measure::Nanos => Quantity::Nanos,
+        Measure::Percent => Quantity::Percent,
+        Measure::BytesPerSecond => Quantity::Bandwidth,
+    }
+}
+
+/// One curve: its name, and its points in order of x.
+struct Curve<'a> {
+    name: String,
+    points: Vec<(f64, &'a SweepPoint, &'a Outcome)>,
+}
+
+fn curves<'a>(sweep: &'a Sweep, axis: usize, numbers: &[f64]) -> Vec<Curve<'a>> {
+    let mut curves: Vec<Curve<'a>> = Vec::new();
+    for point in &sweep.points {
+        let place = sweep.axes[axis].values.iter().position(|value| *value == point.settings[axis].1);
+        let Some(place) = place else { continue };
+        for outcome in &point.outcomes {
+            let name = name(sweep, axis, point, outcome);
+            let spot = (numbers[place], point, outcome);
+            match curves.iter_mut().find(|curve| curve.name == name) {
+                Some(curve) => curve.points.push(spot),
+                None => curves.push(Curve { name, points: vec![spot] }),
+            }
+        }
+    }
+    for curve in &mut curves {
+        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    curves
+}
+
+/// What tells this curve from the others.
+fn name(sweep: &Sweep, axis: usize, point: &SweepPoint, outcome: &Outcome) -> String {
+    let others = point.settings.iter().enumerate().filter(|&(index, _)| index != axis);
+    let others = others.map(|(_, (key, value))| {
+        if key == SweepAxis::DEVICE {
+            value.clone()
+        } else {
+            format!("{} {value}", key.rsplit('.').next().unwrap_or(key))
+        }
+    });
+    let job = has_jobs(sweep).then(|| outcome.job.name.clone());
+    let words: Vec<String> = others.chain(job).collect();
+    if words.is_empty() { sweep.device.clone() } else { words.join(", ") }
+}
+
+fn figures(report: &Sweep) -> Section {
+    let mut section = Section::new("figures", "Figures", "What varying it shows");
+    let Some((axis, x, numbers)) = along(report) else {
+        section.page(Block::Note("No axis of several numbers to draw along: see the table.".to_owned()));
+        return section;
+    };
+    let mut curves = curves(report, axis, &numbers);
+    if curves.len() > CURVES {
+        let note = format!("{CURVES} of {} curves are drawn; the table has all.", curves.len());
+        section.page(Block::Note(note));
+        curves.truncate(CURVES);
+    }
+    let key = &report.axes[axis].key;
+    let rate = Axis::new("I/Os per second", Quantity::Count, Scale::Linear);
+    let tail = |outcome: &Outcome| quantile(&outcome.latency(), 0.99);
+    let median = |outcome: &Outcome| quantile(&outcome.latency(), 0.5);
+    let mut plots = vec![
+        plot(&format!("Throughput over {key}"), &x, rate, &curves, iops),
+        plot(&format!("Median latency over {key}"), &x, latency_axis(), &curves, median),
+        plot(&format!("99th percentile over {key}"), &x, latency_axis(), &curves, tail),
+    ];
+    if curves.iter().flat_map(|curve| &curve.points).any(|(.., outcome)| amplification(outcome) > 0.0) {
+        let y = Axis::new("pages written per page the host wrote", Quantity::Percent, Scale::Linear);
+        // Not a number where nothing was written.
+        let wa = |outcome: &Outcome| {
+            Interval::exact(Some(amplification(outcome)).filter(|&wa| wa > 0.0).unwrap_or(f64::NAN))
+        };
+        plots.push(plot(&format!("Write amplification over {key}"), &x, y, &curves, wa));
+    }
+    let drawn = |plot| Drawn::new(plot, "simulated; band: 95 % interval over virtual time");
+    section.page(Block::Plots(plots.into_iter().map(drawn).collect()));
+    section
+}
+
+fn plot(
+    heading: &str,
+    x: &Axis,
+    y: Axis,
+    curves: &[Curve<'_>],
+    value: impl Fn(&Outcome) -> Interval,
+) -> Plot {
+    let spot = |x: f64, point: &SweepPoint, outcome: &Outcome| {
+        let Interval { mean, low, high, .. } = value(outcome);
+        Spot { low, high, count: outcome.ios(), label: point.name(), ..Spot::at(x, mean) }
+    };
+    let series = curves.iter().enumerate().map(|(slot, curve)| Series {
+        name: curve.name.clone(),
+        slot: slot % SLOTS,
+        look: if slot < SLOTS { Look::Line } else { Look::Dashed },
+        spots: curve.points.iter().map(|&(x, point, outcome)| spot(x, point, outcome)).collect(),
+    });
+    Plot { heading: heading.to_owned(), x: x.clone(), y, series: series.collect(), ..Plot::default() }
+}
+
+fn amplification(outcome: &Outcome) -> f64 {
+    let flash = outcome.inside.as_ref().and_then(|inside| inside.flash.as_ref());
+    flash.map_or(0.0, |flash| flash.write_amplification)
+}
+
+/// A page names a point in one column, a screen has one for each key; then the figures, those that weigh least to be left
+/// out first.
+fn points(report: &Sweep, all: &mut Document) -> Section {
+    let mut section = Section::new("points", "Points", "Every point");
+    if outcomes(report).next().is_none() {
+        return section;
+    }
+    let mut columns = vec![Column::words("point").page()];
+    columns.extend(report.axes.iter().map(|axis| {
+        let short = axis.key.chars().count() <= KEY;
+        let head = if short { &axis.key } else { axis.key.rsplit('.').next().unwrap_or(&axis.key) };
+        Column::words(cut(&head.to_uppercase(), AXIS)).screen()
+    }));
+    let only = |column: Column, wanted| if wanted { column } else { column.page() };
+    let written = outcomes(report).any(|outcome| amplification(outcome) > 0.0);
+    columns.extend([
+        only(Column::words("job"), has_jobs(report)),
+        Column::number("IOPS"),
+        Column::number("±").page(),
+        Column::bars("").light(4),
+        Column::number("MB/s").light(5),
+        Column::number("p50").light(6),
+        Column::number("p99").light(1),
+        only(Column::number("WA"), written).light(2),
+        Column::words("limit").light(3),
+    ]);
+    let mut table = Table::new(columns);
+    let most = outcomes(report).map(Outcome::rate).fold(0.0, f64::max);
+    let mut commands = Section::default();
+    for point in &report.points {
+        for outcome in &point.outcomes {
+            let row = table.row(cells(point, outcome, most, all));
+            if outcome.interrupted {
+                row.below.push("interrupted".to_owned());
+            }
+        }
+        commands.fact(point.name(), &point.command);
+    }
+    section.put(Block::Table(table));
+    section.page(Block::Fold(format!("Each point alone ({})", report.points.len()), commands));
+    section
+}
+
+fn cells(point: &SweepPoint, outcome: &Outcome, most: f64, all: &mut Document) -> Vec<Cell> {
+    let name = point.name();
+    let marks = all.doubts.note(own(outcome), &format!("{name}, {}", outcome.job.name));
+    let wa = amplification(outcome);
+    let latency = outcome.latency();
+    let time = |fraction| latency.quantile_ns(fraction).map_or(f64::NAN, |ns| ns as f64);
+    let time = |fraction| Cell::from(Quantity::Nanos.say(time(fraction)));
+    let mut cells = vec![Cell::from(name)];
+    cells.extend(point.settings.iter().map(|(_, value)| Cell::from(cut(value, AXIS))));
+    cells.extend([
+        Cell::from(&outcome.job.name),
+        Cell::from(rate(outcome.rate())).marked(marks),
+        Cell::from(plus_minus(iops(outcome))),
+        Cell::of_bar(Bar::whole(outcome.rate(), most, 0)),
+        Cell::from(megabytes(outcome.bandwidth())),
+        time(0.5),
+        time(0.99),
+        Cell::from(if wa > 0.0 { significant(wa, 3) } else { "-".to_owned() }),
+        Cell::from(limit(outcome)),
+    ]);
+    cells
+}
+
+fn failures(report: &Sweep) -> Section {
+    let mut section = Section::new("failed", "Failed", "What failed or was not run");
+    let count = report.points.len();
+    let failed = report
+        .failed()
+        .map(|point| format!("{}: {}", point.name(), point.error.as_deref().unwrap_or_default()));
+    let missing = report.points.iter().filter(|point| point.is_missing()).map(SweepPoint::name);
+    let (failed, missing): (Vec<_>, Vec<_>) = (failed.collect(), missing.collect());
+    if !failed.is_empty() {
+        section.fact("FAILED", format!("{} of {count}", failed.len())).list(failed);
+    }
+    if !missing.is_empty() {
+        section.fact("NOT RUN", format!("{} of {count}", missing.len())).page(Block::List(missing));
+    }
+    section
+}
+
+/// The fastest point alone: what to look at more closely.
+fn next(report: &Sweep) -> Option<(String, &'static str)> {
+    let rate = |point: &SweepPoint| point.outcomes.iter().map(Outcome::rate).sum::<f64>();
+    // A point that was cut short may only look fast.
+    let whole = |point: &&SweepPoint| point.outcomes.iter().all(|outcome| !outcome.interrupted);
+    let run = report.points.iter().filter(|point| !point.outcomes.is_empty()).filter(whole);
+    let best = run.max_by(|a, b| rate(a).total_cmp(&rate(b))).or(report.points.first())?;
+    let what = if best.outcomes.is_empty() { "the first point alone" } else { "the fastest point alone" };
+    Some((best.command.clone(), what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::tests::{fits, sound};
+    use crate::fixture;
+    use iostack_answers::SweepAxis;
+
+    fn example(key: &str, values: &[&str]) -> Sweep {
+        let values: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
+        let point = |value: &String| SweepPoint {
+            settings: vec![(key.to_owned(), value.clone())],
+            command: format!("iostack run --on sim:tlc-1t --{key} {value}"),
+            outcomes: fixture::outcome_file().outcomes[..1].to_vec(),
+            error: None,
+        };
+        let points = values.iter().map(point).collect();
+        let axes = vec![SweepAxis { key: key.to_owned(), values }];
+        let (iostack, device) = ("0.1.0".to_owned(), "tlc-1t".to_owned());
+        Sweep { schema: 1, iostack, device, axes, points, interrupted: false }
+    }
+
+    fn drawn(report: &Sweep) -> [String; 2] {
+        let (text, page) = (sweep(report).text(), sweep(report).html());
+        fits(&text);
+        sound(&page);
+        [text, page]
+    }
+
+    #[test]
+    fn a_failed_point_is_named_and_a_point_that_was_cut_short_marked() {
+        let mut made = example("queue_depth", &["0", "1", "2"]);
+        made.points[0].outcomes.clear();
+        made.points[0].error = Some("`queue_depth=0`: give a whole number from 1".to_owned());
+        made.points[2].outcomes[0].interrupted = true;
+        let [text, page] = drawn(&made);
+        assert!(text.contains("QUEUE_DEPTH") && text.contains("SIMULATED, 3 points"), "{text}");
+        assert!(text.contains("FAILED     1 of 3\n  - queue_depth=0: `queue_depth=0`"), "{text}");
+        assert!(text.contains("    interrupted\n") && page.contains("<small>interrupted"), "{text}");
+        assert!(page.contains("queue_depth=0: `queue_depth=0`"), "{page}");
+        let next = "next: iostack run --on sim:tlc-1t --queue_depth 1    # the fastest point alone\n";
+        assert!(text.ends_with(next), "{text}");
+    }
+
+    #[test]
+    fn many_long_axes_push_out_the_lighter_figures_only() {
+        let mut wide = example("k", &["x".repeat(100).as_str()]);
+        for index in 0..4 {
+            let key = format!("flash.over_provisioning_{index}");
+            wide.axes.push(SweepAxis { key: key.clone(), values: vec!["28%".into()] });
+            wide.points.iter_mut().for_each(|point| point.settings.push((key.clone(), "28%".into())));
+        }
+        let [text, page] = drawn(&wide);
+        assert!(text.contains("  IOPS") && text.contains("367.1k") && !text.contains("p50"), "{text}");
+        assert!(page.contains(&"x".repeat(100)), "a page has room");
+    }
+
+    #[test]
+    fn a_sweep_that_was_cut_short_says_what_was_not_run() {
+        let mut made = example("k", &["a", "b"]);
+        made.interrupted = true;
+        made.points[1].outcomes.clear();
+        let [text, page] = drawn(&made);
+        assert!(text.contains("INTERRUPTED") && text.contains("NOT RUN    1 of 2"), "{text}");
+        assert!(page.contains("Interrupted: ") && page.contains("<li>k=b</li>"), "{page}");
+        // Percentiles of any length, and a rate of nothing.
+        let extreme = &mut made.points[0].outcomes[0];
+        let last = iostack_model::BIN_COUNT as u32 - 1;
+        extreme.read.latency.counts = vec![(last, u64::MAX)];
+        (extreme.read.latency.count, extreme.read.latency.max_ns) = (u64::MAX, u64::MAX);
+        extreme.iops = Interval { mean: 0.0, low: 0.0, high: 0.0, samples: 9 };
+        drawn(&made);
+        made.points.clear();
+        assert!(drawn(&made)[0].contains("0 points"));
+    }
+
+    #[test]
+    fn numbers_are_drawn_along_and_words_are_only_in_the_table() {
+        let [_, page] = drawn(&example("k", &["4k", "8k", "64k"]));
+        assert!(page.contains("Throughput over k") && page.contains("64 KiB"));
+        let [_, page] = drawn(&example("k", &["greedy", "<b>"]));
+        assert!(!page.contains("Throughput over k") && page.contains("k=&lt;b&gt;"));
+    }
+}

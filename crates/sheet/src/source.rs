@@ -1,0 +1,16 @@
+//! Why should a number be believed?
+
+/// Where a number comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A document says so: its short name and the place in it.
+    Cited(String),
+    /// Chosen so that a claim of the same file holds: its name.
+    Fitted(String),
+    /// Nobody says so: why it is likely.
+    Assumed(String),
+    /// Changed for this run.
+    Changed,
+    /// The file is silent, and the kind has a usual value.
+    Default,
+}

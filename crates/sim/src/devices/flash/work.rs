@@ -1,0 +1,58 @@
+//! How far is a die with winning back blocks?
+
+use crate::ftl::{Block, Place};
+
+/// Collection in one plane.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    pub(super) victim: Option<Block>,
+    pub(super) cursor: u32,
+    /// Nothing valid is behind the cursor.
+    pub(super) drained: bool,
+    /// Pages that were read: number and place.
+    pub(super) held: Vec<(u32, Place)>,
+    /// What the host may write for each page that is moved, in parts of [`PAGE`].
+    pub(super) gain: u64,
+}
+
+/// A page that the host may write, as it is counted.
+pub(super) const PAGE: u64 = 1 << 16;
+
+/// Collection in one die.
+#[derive(Clone, Debug)]
+pub(super) struct Collector {
+    pub(super) planes: Vec<Work>,
+    /// Pages that are leaving.
+    pub(super) sensed: u64,
+    /// Places that are being programmed: the controller still has what belongs there.
+    pub(super) programming: Vec<u32>,
+    /// What the host may write before more is collected, in parts of [`PAGE`].
+    pub(super) earned: u64,
+}
+
+impl Collector {
+    pub(super) fn new(planes: usize) -> Collector {
+        Collector { planes: vec![Work::default(); planes], sensed: 0, programming: Vec::new(), earned: 0 }
+    }
+
+    /// A place is being programmed.
+    pub(super) fn programs(&mut self, place: u32) {
+        self.programming.push(place);
+    }
+
+    /// The host may write.
+    pub(super) fn has_earned(&self) -> bool {
+        self.earned >= PAGE
+    }
+
+    /// The host has written.
+    pub(super) fn spend(&mut self, pages: usize) {
+        self.earned = self.earned.saturating_sub(pages as u64 * PAGE);
+    }
+
+    /// The page that belongs to a place is in the controller, since it is being programmed.
+    #[inline]
+    pub(super) fn holds(&self, place: u32) -> bool {
+        !self.programming.is_empty() && self.programming.contains(&place)
+    }
+}

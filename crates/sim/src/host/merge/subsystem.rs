@@ -1,0 +1,46 @@
+//! How do requests reach a drive?
+
+use crate::adapter::Copies;
+
+/// How requests reach the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subsystem {
+    Async,
+    Sync,
+    Stm,
+    Atm,
+    Hybrid,
+    /// The driver copies in the caller's context.
+    Caller,
+    /// A thread of the driver's copies.
+    Worker,
+}
+
+impl Subsystem {
+    pub(crate) fn of(word: &str, copies: Copies) -> Subsystem {
+        match (copies, word) {
+            (Copies::Caller, _) => Subsystem::Caller,
+            (Copies::Worker, _) => Subsystem::Worker,
+            (_, "sync") => Subsystem::Sync,
+            (_, "stm") => Subsystem::Stm,
+            (_, "atm") => Subsystem::Atm,
+            (_, "hybrid") => Subsystem::Hybrid,
+            _ => Subsystem::Async,
+        }
+    }
+
+    /// Requests pass a queue, and its scheduler.
+    pub(crate) fn queues(self) -> bool {
+        matches!(self, Subsystem::Async | Subsystem::Atm | Subsystem::Worker)
+    }
+
+    /// Threads of the kernel's own that dispatch, for each drive.
+    pub(super) fn workers(self) -> usize {
+        match self {
+            Subsystem::Atm | Subsystem::Worker => 1,
+            // While one polls, the other prepares.
+            Subsystem::Hybrid => 2,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What is one figure of two outcomes?
+
+use iostack_model::Interval;
+
+use crate::judgement::Judgement;
+use crate::unit::Unit;
+
+/// One figure of two outcomes.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ComparisonRow {
+    /// `IOPS`, `read p99 latency`, ...
+    pub name: String,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// In the first outcome.
+    pub a: Interval,
+    /// In the second.
+    pub b: Interval,
+    /// From the first to the second, in percent of the first.
+    pub change_percent: f64,
+    /// Lower end of its 95 % interval; equal to the change when it could not be had.
+    pub change_percent_low: f64,
+    /// Upper end.
+    pub change_percent_high: f64,
+    /// 0..=1. Same: that the change is within 5 %. Otherwise: that the two differ at all. 0 when a run was too short
+    /// to know.
+    pub confidence: f64,
+    /// What it means for the second.
+    pub verdict: Judgement,
+}

@@ -1,0 +1,20 @@
+//! In what is a figure counted?
+
+use serde::{Deserialize, Serialize};
+
+/// The unit of a figure, as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// I/Os or writes per second.
+    #[serde(rename = "/s")]
+    PerSecond,
+    /// Bytes per second.
+    #[serde(rename = "B/s")]
+    BytesPerSecond,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanos,
+    /// I/Os in flight, which have none.
+    #[serde(rename = "")]
+    Count,
+}

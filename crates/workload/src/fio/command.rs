@@ -1,0 +1,509 @@
+//! What does a fio command line ask?
+//!
+//! ```text
+//!   --output-format=json --bs=4k --name=a --rw=randread --name=b job.fio
+//!   └ of fio itself      └ global └ [a]   └ its option  └ [b]    └ after them, behind the globals
+//! ```
+//!
+//! As fio reads it (`parse_cmd_line` in fio's `init.c`): `--name` begins a job; what stands before the first holds for
+//! all, and for the first job file; words without a dash are job files; a value follows `=` or is the next word. Start
+//! reading at [`parse_fio_command`].
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::lexer::{Place, Section, Typed};
+use super::{JobFile, JobFileError, ParseContext, Parser, Problem, lexer, others, table};
+use crate::options::option::suggest;
+use crate::options::value::{Set, ValueError, bad, refused};
+
+/// What a command line asks: jobs, and something of fio itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FioCommand {
+    /// Those of the command line, then those of the files.
+    pub file: JobFile,
+    /// Of fio itself.
+    pub asked: FioAsked,
+}
+
+/// What a command line asks of fio itself, not of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FioAsked {
+    /// What is printed, in this order; normal, where nothing was asked.
+    pub formats: Vec<FioFormat>,
+    /// Where to, instead of stdout.
+    pub output: Option<PathBuf>,
+    /// Run only these.
+    pub sections: Vec<String>,
+    /// Instead of a run.
+    pub instead: Option<FioInstead>,
+    /// Refuse jobs that write.
+    pub readonly: bool,
+    /// No progress.
+    pub quiet: bool,
+    /// What answers; not fio's.
+    pub on: Option<String>,
+    /// What exists may be overwritten; not fio's.
+    pub destroy_data: bool,
+    /// A report as a page; not fio's.
+    pub html: Option<PathBuf>,
+    /// Options that change nothing here and that a script may count on, with the reason.
+    pub notes: Vec<String>,
+    files: Vec<PathBuf>,
+}
+
+/// `--output-format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FioFormat {
+    /// For people.
+    Normal,
+    /// Version 3, one line a job.
+    Terse,
+    /// The report.
+    Json,
+    /// With histograms.
+    JsonPlus,
+}
+
+/// What is answered instead of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FioInstead {
+    /// `--help`
+    Help,
+    /// `--version`
+    Version,
+    /// `--cmdhelp`, of an option, or of all.
+    OptionHelp(String),
+    /// `--enghelp`
+    Engines,
+    /// `--parse-only`
+    Parse,
+    /// `--showcmd`
+    Show,
+}
+
+/// How an option of fio itself gets its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    /// Only behind `=`.
+    Maybe,
+    Value,
+}
+
+/// An option of fio itself.
+struct Own {
+    name: &'static str,
+    takes: Takes,
+    meaning: &'static str,
+    set: fn(&mut FioAsked, &str) -> Set,
+}
+
+const fn own(
+    name: &'static str,
+    takes: Takes,
+    meaning: &'static str,
+    set: fn(&mut FioAsked, &str) -> Set,
+) -> Own {
+    Own { name, takes, meaning, set }
+}
+
+const NOTHING: fn(&mut FioAsked, &str) -> Set = |_, _| Ok(());
+
+/// Options of fio itself, and three of ours.
+const OWN: &[Own] = &[
+    own("output", Takes::Value, "Write the report to a new file", |asked, text| {
+        asked.output = Some(PathBuf::from(text));
+        Ok(())
+    }),
+    own("output-format", Takes::Value, "normal, terse, json, json+; several by commas", set_formats),
+    own("minimal", Takes::Nothing, "The same as --output-format=terse", |asked, _| {
+        set_formats(asked, "terse")
+    }),
+    own("append-terse", Takes::Nothing, "Print the terse lines too", |asked, _| {
+        if asked.formats.is_empty() {
+            asked.formats.push(FioFormat::Normal);
+        }
+        asked.formats.push(FioFormat::Terse);
+        Ok(())
+    }),
+    own("terse-version", Takes::Value, "Version of the terse lines: 3", |_, text| match text {
+        "3" => Ok(()),
+        _ => refused("terse lines are of version 3"),
+    }),
+    own("section", Takes::Value, "Run only this section; may be repeated", |asked, text| {
+        asked.sections.push(text.to_owned());
+        Ok(())
+    }),
+    own("eta", Takes::Value, "Show progress: auto, always, never", |asked, text| {
+        asked.quiet = text == "never";
+        if matches!(text, "auto" | "always" | "never") { Ok(()) } else { bad("give auto, always or never") }
+    }),
+    own("eta-newline", Takes::Value, "Changes nothing: progress is one line", NOTHING),
+    own("eta-interval", Takes::Value, "Changes nothing: progress is shown as it comes", NOTHING),
+    own("status-interval", Takes::Value, "Changes nothing: the report comes at the end", |asked, _| {
+        asked.notes.push("--status-interval: the report comes once, at the end".to_owned());
+        Ok(())
+    }),
+    own("parse-only", Takes::Nothing, "Only look whether the jobs can be read", |asked, _| {
+        asked.instead = Some(FioInstead::Parse);
+        Ok(())
+    }),
+    own("showcmd", Takes::Nothing, "Print the jobs as a command line", |asked, _| {
+        asked.instead = Some(FioInstead::Show);
+        Ok(())
+    }),
+    own("readonly", Takes::Nothing, "Refuse jobs that write or trim", |asked, _| {
+        asked.readonly = true;
+        Ok(())
+    }),
+    own("warnings-fatal", Takes::Nothing, "Changes nothing: what cannot be done is an error", NOTHING),
+    own("version", Takes::Nothing, "Whose forms these are, and which iostack", |asked, _| {
+        asked.instead = Some(FioInstead::Version);
+        Ok(())
+    }),
+    own("help", Takes::Nothing, "This page", |asked, _| {
+        asked.instead = Some(FioInstead::Help);
+        Ok(())
+    }),
+    own("cmdhelp", Takes::Maybe, "What a job's option does here; all: of all", |asked, text| {
+        asked.instead = Some(FioInstead::OptionHelp(text.to_owned()));
+        Ok(())
+    }),
+    own("enghelp", Takes::Maybe, "Engines", |asked, _| {
+        asked.instead = Some(FioInstead::Engines);
+        Ok(())
+    }),
+    own("max-jobs", Takes::Value, "Changes nothing: threads are made as needed", NOTHING),
+    own("alloc-size", Takes::Value, "Changes nothing: memory is taken as needed", NOTHING),
+    own("aux-path", Takes::Value, "Changes nothing: no state files are made", NOTHING),
+    own("debug", Takes::Value, "Changes nothing: strace and perf tell what runs", NOTHING),
+    own("on", Takes::Value, "What answers, as for `iostack run`", |asked, text| {
+        asked.on = Some(text.to_owned());
+        Ok(())
+    }),
+    own("html", Takes::Value, "Write iostack's report to a new file", |asked, text| {
+        asked.html = Some(PathBuf::from(text));
+        Ok(())
+    }),
+    own("destroy-data", Takes::Nothing, "Allow writing over what exists: ITS DATA IS LOST", |asked, _| {
+        asked.destroy_data = true;
+        Ok(())
+    }),
+];
+
+const ONE_MACHINE: &str = "jobs run on this machine; start iostack on each, by ssh";
+const TRIGGER: &str = "no command runs beside the load";
+
+/// Options of fio itself that are refused, and why.
+const REFUSED: &[(&str, Takes, &str)] = &[
+    ("bandwidth-log", Takes::Nothing, "use write_bw_log in the job"),
+    ("idle-prof", Takes::Value, "`iostack run --layers` says where clocks go"),
+    ("inflate-log", Takes::Value, "logs are not compressed"),
+    ("merge-blktrace-only", Takes::Nothing, "see `iostack run --replay`"),
+    ("cpuclock-test", Takes::Nothing, "`iostack doctor` looks at the clock"),
+    ("crctest", Takes::Maybe, "checksums are not measured"),
+    ("server", Takes::Maybe, ONE_MACHINE),
+    ("client", Takes::Value, ONE_MACHINE),
+    ("daemonize", Takes::Value, ONE_MACHINE),
+    ("remote-config", Takes::Value, ONE_MACHINE),
+    ("trigger-file", Takes::Value, TRIGGER),
+    ("trigger-timeout", Takes::Value, TRIGGER),
+    ("trigger", Takes::Value, TRIGGER),
+    ("trigger-remote", Takes::Value, TRIGGER),
+];
+
+fn set_formats(asked: &mut FioAsked, text: &str) -> Set {
+    asked.formats.clear();
+    for word in text.split(',') {
+        let format = match word.trim() {
+            "normal" => FioFormat::Normal,
+            "terse" | "minimal" => FioFormat::Terse,
+            "json" => FioFormat::Json,
+            "json+" => FioFormat::JsonPlus,
+            _ => return bad("give normal, terse, json or json+"),
+        };
+        asked.formats.push(format);
+    }
+    Ok(())
+}
+
+/// Name, whether a value follows, and meaning of each option of fio itself, for `--help`.
+pub fn fio_command_options() -> impl Iterator<Item = (&'static str, bool, &'static str)> {
+    OWN.iter().map(|own| (own.name, own.takes != Takes::Nothing, own.meaning))
+}
+
+/// The jobs of a command line without the program's name, and what it asks of fio itself. `read` gives a job file's text.
+pub fn parse_fio_command(
+    words: &[String],
+    context: &ParseContext,
+    read: &dyn Fn(&Path) -> io::Result<String>,
+) -> Result<FioCommand, JobFileError> {
+    let mut line = Line::default();
+    line.words(words);
+    let Line { sections, asked, problems } = line;
+    if matches!(&asked.instead, Some(instead) if !matches!(instead, FioInstead::Parse | FioInstead::Show)) {
+        return Ok(FioCommand { file: JobFile::default(), asked });
+    }
+    let mut parser = Parser::new(context, problems);
+    let mut global: Vec<Typed> = Vec::new();
+    let mut drafts = parser.sections(sections, &mut global);
+    for (number, path) in asked.files.iter().enumerate() {
+        let text = match read(path) {
+            Ok(text) => text,
+            Err(error) => {
+                let what = format!("cannot read the job file: {error}");
+                parser.problems.push(Problem { path: path.clone(), line: 0, what });
+                continue;
+            }
+        };
+        // A file knows nothing of the file before it, and begins when that has ended.
+        if number > 0 {
+            global.clear();
+        }
+        let (sections, problems) = lexer::sections(&text, path, context);
+        parser.problems.extend(problems);
+        let mut of_file = parser.sections(sections, &mut global);
+        if let Some(first) = of_file.first_mut().filter(|_| number > 0) {
+            first.draft.job.stonewall = true;
+        }
+        drafts.extend(of_file);
+    }
+    let nothing = place().problem("no job in it; begin one with --name=job1, or name a job file");
+    Ok(FioCommand { file: parser.file(drafts, nothing)?, asked })
+}
+
+/// Where a problem stands when it stands in no file.
+const COMMAND_LINE: &str = "command line";
+
+/// A command line that is being read.
+#[derive(Default)]
+struct Line {
+    sections: Vec<Section>,
+    asked: FioAsked,
+    problems: Vec<Problem>,
+}
+
+fn place() -> Place {
+    Place { path: PathBuf::from(COMMAND_LINE), line: 0 }
+}
+
+impl Line {
+    fn words(&mut self, words: &[String]) {
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let Some(option) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
+                self.asked.files.push(PathBuf::from(word));
+                continue;
+            };
+            let option = option.strip_prefix('-').unwrap_or(option);
+            if option.is_empty() {
+                self.asked.files.extend(words.by_ref().map(PathBuf::from));
+                return;
+            }
+            let (name, value) = match option.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None if takes(name_of(option)) == Takes::Value => (option, words.next().cloned()),
+                None => (option, None),
+            };
+            self.option(name_of(name), value);
+        }
+    }
+
+    fn option(&mut self, name: &str, value: Option<String>) {
+        let own = OWN.iter().find(|own| own.name == name);
+        let done = match (own, &value) {
+            (None, _) => match REFUSED.iter().find(|(refused, ..)| *refused == name) {
+                Some((.., why)) => refused(*why),
+                None => return self.of_a_job(name, value),
+            },
+            (Some(own), None) if own.takes == Takes::Value => bad("a value is missing"),
+            (Some(own), Some(_)) if own.takes == Takes::Nothing => bad("it takes no value"),
+            (Some(own), _) => (own.set)(&mut self.asked, value.as_deref().unwrap_or_default()),
+        };
+        if let Err(ValueError::Bad(what) | ValueError::Refused(what)) = done {
+            let value = value.map_or_else(String::new, |value| format!("={value}"));
+            self.problems.push(place().problem(format!("`--{name}{value}`: {what}")));
+        }
+    }
+
+    fn of_a_job(&mut self, name: &str, value: Option<String>) {
+        if !super::knows(name) {
+            let own = OWN.iter().map(|own| own.name);
+            let near = suggest(name, own.chain(super::names()));
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `--{near}`?"));
+            return self.problems.push(place().problem(format!("no option `--{name}`{near}")));
+        }
+        let section = |name: &str| Section { name: name.to_owned(), place: place(), options: Vec::new() };
+        match &value {
+            Some(job) if name == "name" => self.sections.push(section(job)),
+            _ if self.sections.is_empty() => self.sections.push(section("global")),
+            _ => {}
+        }
+        let last = self.sections.last_mut().expect("there is one now");
+        last.options.push(Typed { name: name.to_owned(), value, place: place() });
+    }
+}
+
+/// fio's short names.
+fn name_of(typed: &str) -> &str {
+    match typed {
+        "h" => "help",
+        "v" => "version",
+        other => other,
+    }
+}
+
+/// Whether an option without `=` takes the next word.
+fn takes(name: &str) -> Takes {
+    let own = OWN.iter().map(|own| (own.name, own.takes));
+    let all = own.chain(REFUSED.iter().map(|(name, takes, _)| (*name, *takes)));
+    if let Some((_, takes)) = all.into_iter().find(|(known, _)| *known == name) {
+        return takes;
+    }
+    let alone = table::find(name).map_or_else(|| others::may_stand_alone(name), |row| row.may_stand_alone);
+    // A log's prefix may be left out in a file; at a command line it is the next word.
+    let log = name.starts_with("write_") && name.ends_with("_log");
+    if alone && !log || !super::knows(name) { Takes::Maybe } else { Takes::Value }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostack_model::{Bytes, Direction, Engine, Mix};
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<FioCommand, JobFileError> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let context =
+            ParseContext { env: &|_| None, include: &|_| Ok(String::new()), lenient: false, cpus: 2 };
+        parse_fio_command(&words, &context, &|path| match path.to_str() {
+            Some("a.fio") => Ok("[global]\niodepth=3\n[x]\nrw=write\n[y]\n".to_owned()),
+            Some("b.fio") => Ok("[z]\n".to_owned()),
+            Some("ring.fio") => Ok("[r]\nioengine=io_uring\n".to_owned()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        })
+    }
+
+    fn problems(line: &str) -> Vec<String> {
+        parse(line).expect_err(line).problems.iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn a_name_begins_a_job_and_what_stands_before_holds_for_all() {
+        let command = parse("--bs=8k --name=a --rw=randread --numjobs 2 -iodepth=4 --name b --bs=16k");
+        let jobs = command.expect("three").file.jobs;
+        let seen: Vec<_> = jobs
+            .iter()
+            .map(|job| (job.name.as_str(), job.block_sizes.largest(), job.queue_depth, job.thread_first))
+            .collect();
+        let kib = |kib: u64| Bytes(kib << 10);
+        assert_eq!(seen, [("a", kib(8), 4, 0), ("a", kib(8), 4, 1), ("b", kib(16), 1, 0)]);
+        assert_eq!(jobs[0].options_global, [("bs".to_owned(), "8k".to_owned())]);
+        let jobs = parse("--name=global --rw=write --name=c").expect("one").file.jobs;
+        assert_eq!((jobs.len(), jobs[0].mix), (1, Mix::WRITE));
+    }
+
+    #[test]
+    fn files_come_behind_and_the_globals_hold_for_the_first() {
+        let jobs = parse("a.fio --bs=8k b.fio --name=w").expect("four").file.jobs;
+        let seen: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                (
+                    job.name.as_str(),
+                    job.block_sizes.of(Direction::Read)[0].0.0,
+                    job.queue_depth,
+                    job.stonewall,
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [("w", 8192, 1, false), ("x", 8192, 3, false), ("y", 8192, 3, false), ("z", 4096, 1, true)]
+        );
+        let jobs = parse("a.fio --name=w --bs=8k").expect("three").file.jobs;
+        let sizes: Vec<u64> = jobs.iter().map(|job| job.block_sizes.largest().0).collect();
+        assert_eq!(sizes, [8192, 4096, 4096], "what stands behind a name is its own");
+        let jobs = parse("--bs=8k a.fio b.fio").expect("three").file.jobs;
+        let sizes: Vec<u64> = jobs.iter().map(|job| job.block_sizes.largest().0).collect();
+        assert_eq!(sizes, [8192, 8192, 4096]);
+        // What it refines stands in the file.
+        let engine = parse("--fixedbufs ring.fio").expect("one").file.jobs[0].engine;
+        assert!(matches!(engine, Engine::IoUring { fixed_buffers: true, .. }), "{engine:?}");
+    }
+
+    #[test]
+    fn a_switch_takes_no_word_but_a_value_does() {
+        let jobs = parse("--name=a --thread --time_based --runtime 5 --ioengine libaio a.fio").expect("it");
+        assert_eq!(jobs.asked.files, [PathBuf::from("a.fio")]);
+        let job = &jobs.file.jobs[0];
+        assert!(job.time_based && job.engine == Engine::Libaio, "{job:?}");
+        let files = parse("--name=a -- a.fio").expect("it").asked.files;
+        assert_eq!(files, [PathBuf::from("a.fio")]);
+    }
+
+    #[test]
+    fn the_switches_are_those_that_fio_takes_without_a_value() {
+        let help = |name: &str| std::process::Command::new("fio").arg(format!("--cmdhelp={name}")).output();
+        if help("bs").is_err() {
+            println!("SKIPPED the_switches_are_those_that_fio_takes_without_a_value: fio is not installed");
+            return;
+        }
+        let mut seen = 0;
+        for name in super::super::names() {
+            let said = String::from_utf8(help(name).expect("it ran before").stdout).expect("text");
+            // Options of single engines are told elsewhere.
+            let Some(kind) = said.lines().find_map(|line| line.trim().strip_prefix("type: ")) else {
+                continue;
+            };
+            assert_eq!(kind.starts_with("empty or"), takes(name) == Takes::Maybe, "{name}: {kind}");
+            seen += 1;
+        }
+        assert!(seen > 150, "{seen} options");
+    }
+
+    #[test]
+    fn what_is_asked_of_fio_itself_is_no_jobs() {
+        let asked =
+            parse("--output-format=json,normal --output x --eta=never --section=a --section b --name=a");
+        let asked = asked.expect("it").asked;
+        assert_eq!(asked.formats, [FioFormat::Json, FioFormat::Normal]);
+        assert_eq!(asked.output, Some(PathBuf::from("x")));
+        assert_eq!(asked.sections, ["a", "b"]);
+        assert!(asked.quiet);
+        let formats = parse("--append-terse --name=a").expect("it").asked.formats;
+        assert_eq!(formats, [FioFormat::Normal, FioFormat::Terse]);
+        let asked = parse("--minimal --status-interval=1 --name=a").expect("it").asked;
+        assert_eq!((asked.formats, asked.notes.len()), (vec![FioFormat::Terse], 1));
+        for (line, instead) in [
+            ("--version", FioInstead::Version),
+            ("-h", FioInstead::Help),
+            ("--cmdhelp=bs", FioInstead::OptionHelp("bs".to_owned())),
+            ("--cmdhelp", FioInstead::OptionHelp(String::new())),
+            ("--showcmd a.fio", FioInstead::Show),
+        ] {
+            assert_eq!(parse(line).expect(line).asked.instead, Some(instead), "{line}");
+        }
+    }
+
+    #[test]
+    fn all_problems_of_a_line_are_said_at_once() {
+        assert_eq!(
+            problems("--name=a --iodeph=4 --client=host --bs=4x --output-format=xml nowhere.fio"),
+            [
+                "command line: `--client=host`: jobs run on this machine; start iostack on each, by ssh",
+                "command line: `--output-format=xml`: give normal, terse, json or json+",
+                "command line: `bs=4x`: give a size like 512, 4k, 1m, 2g or 0x1000",
+                "command line: no option `--iodeph`; did you mean `--iodepth`?",
+                "nowhere.fio: cannot read the job file: entity not found",
+            ]
+        );
+        assert_eq!(
+            problems("--rw=read"),
+            ["command line: no job in it; begin one with --name=job1, or name a job file"]
+        );
+        assert_eq!(problems("--name=a --output"), ["command line: `--output`: a value is missing"]);
+        assert_eq!(problems("--name=a --minimal=1"), ["command line: `--minimal=1`: it takes no value"]);
+    }
+}
