@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use iostack_model::Bytes;
+use iostack_model::{Bytes, Priority};
 
 /// The job could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +84,17 @@ pub enum EngineError {
     Pinning {
         /// What was asked.
         cpus: Vec<u32>,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The user's: a priority that only root may have.
+    #[error(
+        "cannot run with nice={}, prioclass={}, prio={}; run it as root, or ask for a lower one",
+        .asked.nice, .asked.io_class, .asked.io_level
+    )]
+    Priority {
+        /// What was asked.
+        asked: Priority,
         /// The kernel's answer.
         source: io::Error,
     },

@@ -3,9 +3,10 @@
 //! Jobs that ask for none of it run a loop in which this file does not exist.
 
 use iostack_host::clock::Clock;
-use iostack_model::{Job, LogEntry, LogSpan, Nanos, VerifyMode};
+use iostack_model::{Data, Job, LogEntry, LogSpan, Nanos, VerifyMode};
 use iostack_workload::{Op, Pacer, verify};
 
+use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
 use crate::wake::Wake;
@@ -34,6 +35,7 @@ pub(crate) struct Extras {
     pub(crate) pacer: Pacer,
     /// How early to wake for what the pacer says.
     pub(crate) wake: Wake,
+    watchdog: Option<Watchdog>,
     thread: u32,
     origin: u64,
     fsync_every: u32,
@@ -43,6 +45,8 @@ pub(crate) struct Extras {
     stamps: bool,
     checks: bool,
     fatal: bool,
+    /// What all data is, where blocks carry no headers.
+    pattern: Option<Vec<u8>>,
     seed: u64,
     generation: u64,
     /// Blocks that came back as written.
@@ -60,18 +64,25 @@ impl Extras {
     /// What thread `thread` (from 0) of the job needs, which is `logged_as` in the outcome's logs.
     pub(crate) fn new(job: &Job, thread: u32, logged_as: u32, clock: &Clock) -> Extras {
         let mode = job.verify.map(|verify| verify.mode);
+        let pattern = match &job.data {
+            Data::Pattern(bytes) if job.verify.is_some_and(|verify| verify.pattern) => Some(bytes.clone()),
+            _ => None,
+        };
         Extras {
             pacer: Pacer::new(job, thread, |ns| clock.ticks(ns)),
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
+            watchdog: Watchdog::new(job, clock),
             thread: logged_as,
             origin: 0,
             fsync_every: job.sync.fsync_every,
             fdatasync_every: job.sync.fdatasync_every,
             writes_since_fsync: 0,
             writes_since_fdatasync: 0,
-            stamps: matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
+            stamps: pattern.is_none()
+                && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
             checks: mode == Some(VerifyMode::ReadOnly),
             fatal: job.verify.is_some_and(|verify| verify.fatal),
+            pattern,
             seed: job.seed,
             generation: 0,
             verified: 0,
@@ -92,6 +103,7 @@ impl Extras {
             || job.sync.fsync_every > 0
             || job.sync.fdatasync_every > 0
             || job.logs.are_wanted()
+            || !job.demand.is_none()
     }
 
     /// Turns to reading back: checks reads, and nothing else.
@@ -104,6 +116,9 @@ impl Extras {
     pub(crate) fn begin(&mut self, now: u64, origin: u64) {
         self.origin = origin;
         self.pacer.begin(now);
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.begin(now);
+        }
     }
 
     /// `Some(data_only)` when a flush is due before the next I/O.
@@ -151,8 +166,12 @@ impl Extras {
     /// An I/O has moved all its bytes; `data` is what a read brought.
     pub(crate) fn after(&mut self, meter: &mut Meter<'_>, op: &Op, data: &[u8], moments: Moments) {
         if self.checks && op.direction == READ {
-            match verify::check(data, op.offset) {
-                Ok(_) => self.verified += 1,
+            let checked = match &self.pattern {
+                Some(pattern) => verify::check_pattern(data, op.offset, pattern),
+                None => verify::check(data, op.offset).map(|_| ()),
+            };
+            match checked {
+                Ok(()) => self.verified += 1,
                 Err(mismatch) => meter.mismatch(op, mismatch.to_string(), self.fatal),
             }
         }
@@ -161,6 +180,13 @@ impl Extras {
             return;
         }
         meter.mark(moments.end);
+        let broken = self
+            .watchdog
+            .as_mut()
+            .and_then(|watchdog| watchdog.broken(op, moments.start, moments.end, meter.clock));
+        if let Some(what) = broken {
+            meter.too_slow(op, what);
+        }
         self.in_flight_ticks += moments.end - moments.submitted;
         if self.logs {
             self.note(op, moments, meter.clock);

@@ -34,6 +34,12 @@ impl Failures {
         self.add(Direction::Read, 0, op.offset, message);
     }
 
+    /// Notes that the storage did not keep to what was demanded; `ETIMEDOUT`, as in fio.
+    #[cold]
+    pub(crate) fn note_too_slow(&mut self, op: &Op, message: String) {
+        self.add(op.direction(), libc::ETIMEDOUT, op.offset, message);
+    }
+
     /// Notes a flush that failed.
     #[cold]
     pub(crate) fn note_flush(&mut self, errno: i32) {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use iostack_host::Held;
-use iostack_model::{Amount, Bytes, Engine, Job, TargetKind, VerifyMode};
+use iostack_model::{Access, Advice, Amount, Bytes, Engine, Job, TargetKind, VerifyMode};
 use iostack_workload::{Op, Region};
 
 use crate::EngineError;
@@ -45,6 +45,22 @@ impl Files {
             length = length.min(file.seek(SeekFrom::End(0)).map_err(refused)?);
             if job.invalidate && !job.direct {
                 sys::drop_cache(file.as_raw_fd()).map_err(refused)?;
+            }
+            if let Some(advice) = job.beforehand.advice.filter(|_| !job.direct) {
+                let random = match advice {
+                    Advice::ByAccess => matches!(job.access, Access::Random { .. }),
+                    Advice::Sequential => false,
+                    Advice::Random => true,
+                };
+                // A file system that takes no advice reads as it did.
+                sys::advise(file.as_raw_fd(), random);
+            }
+            if job.beforehand.reads {
+                std::io::copy(
+                    &mut one.reopen(OpenOptions::new().read(true)).map_err(refused)?,
+                    &mut std::io::sink(),
+                )
+                .map_err(refused)?;
             }
             files.push(file);
         }

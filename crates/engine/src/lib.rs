@@ -20,6 +20,7 @@
 
 mod backend;
 mod board;
+mod demand;
 mod error;
 mod evidence;
 mod extras;
@@ -46,7 +47,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{Job, Nanos, Observer, Outcome, Phase, Progress, Storage, TargetName};
+use iostack_model::{Ends, Job, Nanos, Observer, Outcome, Phase, Progress, Storage, TargetName};
 
 pub use error::EngineError;
 pub use lay_out::lay_out;
@@ -89,11 +90,15 @@ impl Control<'_> {
 /// Runs the works, those after a stonewall when all before it have ended, and gives one outcome per report group.
 pub fn run(works: &[Work], control: &Control<'_>) -> Result<Vec<Outcome>, EngineError> {
     let called = Clock::calibrated().now();
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut done) = (Vec::new(), 0);
     for (index, stage) in stages(works).into_iter().enumerate() {
-        if index > 0 && control.stop.load(Ordering::Relaxed) {
+        let ended = |work: &&Work| work.job.ends == Ends::All;
+        if index > 0
+            && (control.stop.load(Ordering::Relaxed) || works.iter().take(done).any(|work| ended(&work)))
+        {
             break;
         }
+        done += stage.len();
         let start = if index == 0 { called } else { Clock::calibrated().now() };
         for work in &stage {
             check(work)?;

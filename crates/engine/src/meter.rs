@@ -214,6 +214,13 @@ impl<'a> Meter<'a> {
         }
     }
 
+    /// Ends the job: its storage did not keep to what was demanded.
+    #[cold]
+    pub(crate) fn too_slow(&mut self, op: &Op, message: String) {
+        self.failures.note_too_slow(op, message);
+        self.stop_soon();
+    }
+
     fn check_failures(&mut self) {
         if self.failures.count() >= FAILURES_MAX {
             self.stop_soon();
@@ -266,6 +273,9 @@ impl<'a> Meter<'a> {
         }
         if self.stop.load(Ordering::Relaxed) {
             self.interrupted = true;
+            return self.end();
+        }
+        if self.watch.is_over() {
             return self.end();
         }
         if now >= self.span.deadline {

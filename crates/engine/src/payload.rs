@@ -23,6 +23,9 @@ pub(crate) struct Payload {
     pub(crate) writes: Buffers,
     tag: u64,
     tagged: bool,
+    /// Of blocks that keep the content they had, in percent.
+    duplicates: u64,
+    rng: Rng,
 }
 
 impl Payload {
@@ -40,7 +43,9 @@ impl Payload {
             let stride = writes.stride();
             fill_buffer(writes.slice(index, stride), &job.data, &mut rng);
         }
-        Ok(Payload { reads, writes, tag: rng.next_u64(), tagged: job.data == Data::Random })
+        let duplicates = if let Data::Duplicate(percent) = job.data { u64::from(percent) } else { 0 };
+        let tagged = matches!(job.data, Data::Random | Data::Duplicate(_));
+        Ok(Payload { reads, writes, tag: rng.next_u64(), tagged, duplicates, rng })
     }
 
     /// The buffer that the slot reads into.
@@ -61,6 +66,11 @@ impl Payload {
         if self.tagged {
             for block in buffer.chunks_mut(TAG_EVERY) {
                 if let Some(first) = block.first_chunk_mut() {
+                    if self.duplicates > 0 && self.rng.below(100) < self.duplicates {
+                        // All blocks at this place of the buffer that have no tag are alike.
+                        *first = [0; 8];
+                        continue;
+                    }
                     *first = self.tag.to_ne_bytes();
                     self.tag = self.tag.wrapping_add(TAG_STEP);
                 }

@@ -63,7 +63,7 @@ pub(crate) fn run<'a>(
             }
         }
         if failed.is_none() && gate.all_ready(total) {
-            Coordinator { gate: &gate, control, phase }.watch(&mut groups, total);
+            Coordinator { gate: &gate, observed: &watch, control, phase }.watch(&mut groups, total);
         }
         gate.release();
         failed.map_or_else(|| join(handles), Err)
@@ -138,6 +138,7 @@ fn join(handles: Vec<(usize, Handle<'_>)>) -> Result<Vec<(usize, WorkerReport)>,
 
 struct Coordinator<'a> {
     gate: &'a Gate,
+    observed: &'a Watch<'a>,
     control: &'a Control<'a>,
     phase: Phase,
 }
@@ -170,7 +171,7 @@ impl Coordinator<'_> {
                     group.count_after(&mut watch);
                 }
             }
-            if self.control.stop.load(Ordering::Relaxed) {
+            if self.control.stop.load(Ordering::Relaxed) || self.observed.is_over() {
                 self.gate.threads().into_iter().for_each(sys::kick);
             }
             if watcher.is_due(now) {

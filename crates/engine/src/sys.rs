@@ -5,6 +5,7 @@
 //! - `call`: system calls without libc's bookkeeping, because psync's whole cost is one of them
 //! - `memory`: aligned buffers that the kernel fills
 //! - `queue`: what sends many requests by one call
+//! - `posix_aio`: requests that the C library's threads carry out
 //! - `map`: a mapping that survives a file that shrinks
 //! - this file: the calls made once per thread or file
 
@@ -13,11 +14,12 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use iostack_model::Nanos;
+use iostack_model::{Nanos, Priority};
 
 pub(crate) mod call;
 pub(crate) mod map;
 pub(crate) mod memory;
+pub(crate) mod posix_aio;
 pub(crate) mod queue;
 
 /// What the kernel accounts to one thread.
@@ -108,6 +110,25 @@ pub(crate) fn pin(cpus: &[u32]) -> io::Result<()> {
     check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) })
 }
 
+/// Gives the calling thread its priorities.
+pub(crate) fn prefer(priority: Priority) -> io::Result<()> {
+    /// The calling thread (`IOPRIO_WHO_PROCESS`), and where the class stands in the number (`linux/ioprio.h`).
+    const WHO_THREAD: libc::c_int = 1;
+    const CLASS_SHIFT: u32 = 13;
+    if priority.nice != 0 {
+        // SAFETY: the arguments are plain numbers; 0 is the calling thread, on Linux.
+        check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, priority.nice.into()) })?;
+    }
+    if (priority.io_class, priority.io_level) != (0, 0) {
+        // fio gives a level without a class to best effort.
+        let class = if priority.io_class == 0 { 2 } else { u32::from(priority.io_class) };
+        let number = class << CLASS_SHIFT | u32::from(priority.io_level);
+        // SAFETY: as above.
+        check(unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_THREAD, 0, number) } as i32)?;
+    }
+    Ok(())
+}
+
 /// Tells the kernel to drop the page cache of a file, dirty pages written first.
 pub(crate) fn drop_cache(file: RawFd) -> io::Result<()> {
     // SAFETY: the call takes no memory of ours.
@@ -115,6 +136,13 @@ pub(crate) fn drop_cache(file: RawFd) -> io::Result<()> {
     // SAFETY: as above.
     let error = unsafe { libc::posix_fadvise(file, 0, 0, libc::POSIX_FADV_DONTNEED) };
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+/// Tells the kernel in which order a file will be gone over.
+pub(crate) fn advise(file: RawFd, random: bool) {
+    let advice = if random { libc::POSIX_FADV_RANDOM } else { libc::POSIX_FADV_SEQUENTIAL };
+    // SAFETY: the call takes no memory of ours.
+    unsafe { libc::posix_fadvise(file, 0, 0, advice) };
 }
 
 /// fsync, or fdatasync.

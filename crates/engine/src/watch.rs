@@ -1,4 +1,4 @@
-//! Who looks at a load from inside?
+//! Who looks at a load from inside, and is it over for all?
 //!
 //! An [`Observer`] that the caller brings. It hears when a stage's first thread starts to measure and when the first
 //! one is done, and it may ask for a *lane*: a call before and after each I/O of a thread.
@@ -14,11 +14,29 @@ pub(crate) struct Watch<'a> {
     observer: Option<&'a dyn Observer>,
     opened: AtomicBool,
     closed: AtomicBool,
+    /// A job has ended with which all others of the stage do.
+    over: AtomicBool,
 }
 
 impl<'a> Watch<'a> {
     pub(crate) const fn new(observer: Option<&'a dyn Observer>) -> Watch<'a> {
-        Watch { observer, opened: AtomicBool::new(false), closed: AtomicBool::new(false) }
+        let [opened, closed, over] = [const { AtomicBool::new(false) }; 3];
+        Watch { observer, opened, closed, over }
+    }
+
+    /// Somebody looks.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
+    /// Nobody is to submit any more.
+    pub(crate) fn end_all(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    /// True when nobody is.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     /// A thread starts to measure.

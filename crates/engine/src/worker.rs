@@ -5,12 +5,13 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{Bytes, Carrier, Engine, Job, LogEntry, LogSpan, Mix, Nanos, VerifyMode};
+use iostack_model::{Bytes, Carrier, Ends, Engine, Job, LogEntry, LogSpan, Mix, Nanos, VerifyMode};
 use iostack_workload::{Limits, Plan, Region, Source};
 
 use crate::backend::calls::{Alone, Mmap, Psync, Pvsync2};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
+use crate::backend::posix_aio::PosixAio;
 use crate::backend::queued_loop::Depth;
 use crate::backend::{Call, Queue, Station, queued_extras, queued_loop, serial_loop};
 use crate::board::Board;
@@ -82,6 +83,7 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let job = &assignment.work.job;
     let number = job.thread_first + assignment.thread;
     pin(job, assignment.thread)?;
+    sys::prefer(job.priority).map_err(|source| EngineError::Priority { asked: job.priority, source })?;
     let none = Vec::new();
     let held = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
     let files = Files::open(job, held)?;
@@ -155,6 +157,19 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             let mut call =
                 Mmap::new(files, prepared.region.offset + prepared.region.length, job.mix.write > 0)?;
             run_serial(prepared, &mut call, Carrier::Fault)
+        }
+        Engine::PosixAio => {
+            if prepared.assignment.watch.is_observed() {
+                return Err(EngineError::Impossible {
+                    what: format!(
+                        "job `{}`: the C library's threads make the calls of posixaio, so that no I/O can be followed",
+                        job.name
+                    ),
+                    remedy: "use libaio or io_uring, or leave the stages out",
+                });
+            }
+            let queue = PosixAio::new(job, files);
+            run_queued(prepared, queue)
         }
         Engine::Libaio => {
             let queue = Libaio::new(job, files)?;
@@ -244,6 +259,9 @@ fn measure(
         outcome = load(&mut station, false);
         assignment.watch.close();
         station.lane = None;
+        if job.ends != Ends::Itself {
+            assignment.watch.end_all();
+        }
         if job.sync.end_fsync {
             station.extras.flush(&mut station.meter, &station.files, false);
         }

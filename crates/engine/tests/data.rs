@@ -13,7 +13,7 @@ use iostack_testkit::folder;
 const MIB: u64 = 1 << 20;
 
 fn verifying(mode: VerifyMode) -> Verify {
-    Verify { mode, fatal: false }
+    Verify { mode, fatal: false, pattern: false }
 }
 
 #[test]

@@ -92,6 +92,11 @@ pub enum Access {
         /// Bytes skipped after each block.
         gap: Bytes,
     },
+    /// From the end towards the start: each block begins `step` bytes before the end of the one before (fio's `rw=read:-STEP`).
+    Backward {
+        /// At least one block, or the next would lie behind.
+        step: Bytes,
+    },
     /// By chance.
     Random {
         /// Independent draws, or each block once.
@@ -105,6 +110,47 @@ impl Access {
     /// Independent uniform draws.
     pub const UNIFORM: Access =
         Access::Random { order: Order::Independent, distribution: Distribution::Uniform };
+}
+
+/// Which I/Os of a random job do not go to a place of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follow {
+    /// Percent of the reads, writes and trims that are at random (fio's `percentage_random`); the others go on behind the
+    /// last one of their direction.
+    pub random: [u8; 3],
+    /// One of so many is at random (fio's `rw=randread:8`).
+    pub run: u32,
+    /// The others of a run repeat its place instead of going on behind it (fio's `rw_sequencer=identical`).
+    pub again: bool,
+}
+
+impl Follow {
+    /// Each I/O has a place of its own.
+    pub const NONE: Follow = Follow { random: [100; 3], run: 1, again: false };
+}
+
+/// Parts of the region that are worked on one after the other (fio's `zonemode=strided`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Zones {
+    /// Bytes of I/O in each, before the next.
+    pub size: Bytes,
+    /// Bytes that each reaches over.
+    pub range: Bytes,
+    /// Bytes between them.
+    pub skip: Bytes,
+}
+
+/// Which of several files comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileOrder {
+    /// One after the other, each for some I/Os, and again.
+    #[default]
+    Turns,
+    /// By chance, of those that have something left in this pass.
+    Random,
+    /// The next when one is done.
+    Sequential,
 }
 
 /// Whether a random offset may come again before all others have been visited.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Amount, App, BlockSizes, Bytes, Mix, Nanos};
+use crate::{Access, Amount, App, BlockSizes, Bytes, FileOrder, Follow, Mix, Nanos, Zones};
 
 /// The kernel interface that carries the I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub enum Engine {
     },
     /// `io_submit` and `io_getevents`.
     Libaio,
+    /// `aio_read` and `aio_write` of the C library, whose threads make the calls.
+    #[serde(rename = "posixaio")]
+    PosixAio,
     /// `io_uring`.
     IoUring {
         /// Buffers registered once (`IORING_REGISTER_BUFFERS`).
@@ -51,6 +54,7 @@ impl Engine {
             Engine::Psync => "psync",
             Engine::Pvsync2 { .. } => "pvsync2",
             Engine::Libaio => "libaio",
+            Engine::PosixAio => "posixaio",
             Engine::IoUring { .. } => "io_uring",
             Engine::Mmap => "mmap",
         }
@@ -96,6 +100,61 @@ pub struct Think {
     pub spin: Nanos,
 }
 
+/// What the storage must keep to, or the job fails. 0 demands nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Demand {
+    /// No I/O may take longer (fio's `max_latency`).
+    pub latency: Nanos,
+    /// Reads, writes and trims: bytes per second of a thread (fio's `rate_min`).
+    pub bytes: [u64; 3],
+    /// I/Os per second of a thread (fio's `rate_iops_min`).
+    pub iops: [u64; 3],
+    /// Rates are held against it this often (fio's `rate_cycle`).
+    pub cycle: Nanos,
+}
+
+impl Demand {
+    /// Nothing.
+    pub const NONE: Demand = Demand { latency: Nanos(0), bytes: [0; 3], iops: [0; 3], cycle: Nanos::secs(1) };
+
+    /// True when nothing is demanded.
+    pub fn is_none(&self) -> bool {
+        let Demand { latency, bytes, iops, cycle: _ } = self;
+        latency.0 == 0 && bytes.iter().chain(iops).all(|&least| least == 0)
+    }
+}
+
+/// Whom the kernel prefers among its threads, and among those that wait for the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Priority {
+    /// -20, preferred, to 19; see `nice(2)`.
+    pub nice: i8,
+    /// 1 real time, 2 best effort, 3 idle; 0: what `nice` makes of it. See `ioprio_set(2)`.
+    pub io_class: u8,
+    /// 0, preferred, to 7.
+    pub io_level: u8,
+}
+
+impl Priority {
+    /// True when all is as the process has it.
+    pub fn is_default(&self) -> bool {
+        *self == Priority::default()
+    }
+}
+
+/// Which other jobs end when this one does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ends {
+    /// Only itself.
+    #[default]
+    Itself,
+    /// All that run beside it (fio's `exitall`).
+    Beside,
+    /// Those and all behind them (fio's `exit_what=all`).
+    All,
+}
+
 /// Flushes asked for along the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sync {
@@ -118,6 +177,9 @@ pub struct Verify {
     pub mode: VerifyMode,
     /// Stop the job at the first block that does not match.
     pub fatal: bool,
+    /// Data is the job's pattern alone, without headers (fio's `verify=pattern`): what came from another place is not seen.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub pattern: bool,
 }
 
 /// When verification happens. Each block carries its offset, a generation and its crc32c, so that a later process
@@ -143,8 +205,44 @@ pub enum Data {
     Zeroes,
     /// This percent of each block compresses away.
     Compressible(u8),
+    /// This percent of the blocks of 4 KiB were written before (fio's `dedupe_percentage`).
+    Duplicate(u8),
     /// These bytes, repeated.
     Pattern(Vec<u8>),
+}
+
+/// The order in which a job says that it will go over its files; see `posix_fadvise(2)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advice {
+    /// Whatever its access is.
+    ByAccess,
+    /// Read ahead more.
+    Sequential,
+    /// Do not read ahead.
+    Random,
+}
+
+/// What happens to a job's files before its first I/O; usually those that are missing are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Beforehand {
+    /// Nothing is made: who misses a file is refused (fio's `allow_file_create=0`).
+    pub makes_none: bool,
+    /// The kernel is told which order to expect, of buffered I/O (fio's `fadvise_hint`); `None` tells it nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
+    /// They are read into the page cache (fio's `pre_read`).
+    pub reads: bool,
+    /// Nothing else happens: the job is over then (fio's `create_only`).
+    pub is_all: bool,
+}
+
+impl Beforehand {
+    /// True when nothing else was asked.
+    pub fn is_usual(&self) -> bool {
+        *self == Beforehand::default()
+    }
 }
 
 /// fio-style log files to write, each with the prefix given.
@@ -160,6 +258,9 @@ pub struct LogRequest {
     pub average: Nanos,
     /// Put the offset in each line.
     pub offsets: bool,
+    /// Times count from 1970 (fio's `log_unix_epoch`).
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub unix_epoch: bool,
     /// One file of each kind for all jobs with this prefix (fio's `per_job_logs=0`).
     #[serde(default, skip_serializing_if = "Not::not")]
     pub shared: bool,
@@ -185,6 +286,15 @@ pub struct Job {
     pub mix: Mix,
     /// How offsets follow each other.
     pub access: Access,
+    /// Which random I/Os go where the one before went.
+    #[serde(skip_serializing_if = "is_none")]
+    pub follow: Follow,
+    /// Parts of the region that are worked on in turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<Zones>,
+    /// Random I/Os start at multiples of this; 0: of their smallest size (fio's `blockalign`).
+    #[serde(skip_serializing_if = "Bytes::is_zero")]
+    pub align: Bytes,
     /// How large each I/O is.
     pub block_sizes: BlockSizes,
     /// First byte of the region.
@@ -223,6 +333,15 @@ pub struct Job {
     pub rate: Option<Rate>,
     /// Pause between I/Os.
     pub think: Option<Think>,
+    /// What the storage must keep to.
+    #[serde(skip_serializing_if = "Demand::is_none")]
+    pub demand: Demand,
+    /// Which other jobs end with this one.
+    #[serde(skip_serializing_if = "is_itself")]
+    pub ends: Ends,
+    /// Among threads and disk requests.
+    #[serde(skip_serializing_if = "Priority::is_default")]
+    pub priority: Priority,
     /// Flushes.
     pub sync: Sync,
     /// Proof that data comes back.
@@ -256,8 +375,17 @@ pub struct Job {
     pub directory: Option<PathBuf>,
     /// Files each thread makes in `directory`.
     pub file_count: u32,
+    /// Which of them comes next.
+    #[serde(skip_serializing_if = "is_turns")]
+    pub file_order: FileOrder,
+    /// I/Os before another file comes.
+    #[serde(skip_serializing_if = "is_one")]
+    pub file_every: u32,
     /// Remove the files this job made.
     pub unlink: bool,
+    /// What happens to the files before the first I/O.
+    #[serde(skip_serializing_if = "Beforehand::is_usual")]
+    pub beforehand: Beforehand,
     /// An application that decides by itself what it asks; patterns, sizes and depth say nothing then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app: Option<App>,
@@ -270,6 +398,23 @@ pub struct Job {
     pub options_global: Vec<(String, String)>,
 }
 
+// What outcomes of before had no word for is left out where it says nothing.
+fn is_none(follow: &Follow) -> bool {
+    *follow == Follow::NONE
+}
+
+fn is_turns(order: &FileOrder) -> bool {
+    *order == FileOrder::Turns
+}
+
+fn is_itself(ends: &Ends) -> bool {
+    *ends == Ends::Itself
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
 impl Default for Job {
     fn default() -> Self {
         Job {
@@ -277,6 +422,9 @@ impl Default for Job {
             section: None,
             mix: Mix::READ,
             access: Access::UNIFORM,
+            follow: Follow::NONE,
+            zones: None,
+            align: Bytes(0),
             block_sizes: BlockSizes::all(Bytes(4096)),
             offset: Amount::Bytes(Bytes(0)),
             offset_increment: Bytes(0),
@@ -296,6 +444,9 @@ impl Default for Job {
             loops: 1,
             rate: None,
             think: None,
+            demand: Demand::NONE,
+            ends: Ends::Itself,
+            priority: Priority::default(),
             sync: Sync::default(),
             verify: None,
             data: Data::Random,
@@ -315,7 +466,10 @@ impl Default for Job {
             files: Vec::new(),
             directory: None,
             file_count: 1,
+            file_order: FileOrder::Turns,
+            file_every: 1,
             unlink: false,
+            beforehand: Beforehand::default(),
             app: None,
             replay: None,
             options: Vec::new(),
@@ -338,6 +492,20 @@ impl Job {
     /// I/Os that all its threads together can have in flight.
     pub fn in_flight(&self) -> u32 {
         self.depth().saturating_mul(self.threads)
+    }
+
+    /// What of it only threads of a real machine can do, by fio's name.
+    pub fn needs_threads(&self) -> Option<&'static str> {
+        let asked = [
+            (self.engine == Engine::PosixAio, "posixaio"),
+            (self.beforehand.reads, "pre_read"),
+            (self.beforehand.is_all, "create_only"),
+            (self.demand.latency.0 > 0, "max_latency"),
+            (!self.demand.is_none(), "rate_min"),
+            (self.ends != Ends::Itself, "exitall"),
+            (!self.priority.is_default(), "nice and prio"),
+        ];
+        asked.into_iter().find_map(|(asked, name)| asked.then_some(name))
     }
 
     /// fio's word for direction and access: `randread`, `rw`, `write`, ...

@@ -104,6 +104,11 @@ impl FromStr for Nanos {
 }
 
 impl Bytes {
+    /// None.
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// `count` kibibytes.
     pub const fn kib(count: u64) -> Self {
         Bytes(count << 10)

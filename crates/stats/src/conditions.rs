@@ -164,7 +164,7 @@ fn engine(engine: Engine) -> String {
             (submit_poll, "submission polled"),
         ],
         Engine::Pvsync2 { hipri } => vec![(hipri, "high priority")],
-        Engine::Psync | Engine::Libaio | Engine::Mmap => Vec::new(),
+        Engine::Psync | Engine::Libaio | Engine::PosixAio | Engine::Mmap => Vec::new(),
     };
     let set = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name);
     std::iter::once(engine.name()).chain(set).collect::<Vec<_>>().join(", ")
@@ -174,6 +174,7 @@ fn access(job: &Job) -> String {
     match &job.access {
         Access::Sequential => "sequential".to_owned(),
         Access::Strided { gap } => format!("strided, {gap} apart"),
+        Access::Backward { step } => format!("backward by {step}"),
         Access::Random { order, distribution } => {
             format!("random, {distribution:?}, {order:?}").to_lowercase()
         }

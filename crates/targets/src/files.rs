@@ -162,6 +162,11 @@ impl<'a> Ground<'a> {
             return Ok(Arc::clone(held));
         }
         if found.is_none() {
+            ensure!(
+                !job.beforehand.makes_none,
+                "`{}` does not exist, and allow_file_create=0 keeps it from being made; make it, or leave that out",
+                path.display()
+            );
             iostack_host::permit_new(path)?;
         }
         let Some(wanted) = wanted else {

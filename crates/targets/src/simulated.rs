@@ -106,7 +106,10 @@ impl SimulatedTarget {
     pub fn open(device: &str, flags: &SimFlags) -> anyhow::Result<SimulatedTarget> {
         let sheet = Sheet::load(device, &changes(&flags.set, EXAMPLE)?)?;
         let name = Some(TargetName { kind: TargetKind::Sim, path: device.into() });
-        let cannot = vec![(Ability::Layers, NO_LAYERS)];
+        let cannot = vec![
+            (Ability::Layers, NO_LAYERS),
+            (Ability::Threads, "is for threads of a real machine; leave it out"),
+        ];
         let description = Description { name, clock: RunClock::Virtual, repeats: true, cannot };
         Ok(SimulatedTarget { description, sheet, flags: flags.clone(), spans: RefCell::default() })
     }

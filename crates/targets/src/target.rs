@@ -86,6 +86,8 @@ pub enum Ability {
     Layers,
     /// Jobs that are programs ([`iostack_model::App`]).
     Applications,
+    /// What only threads of a real machine do ([`Job::needs_threads`]).
+    Threads,
 }
 
 impl Description {
@@ -96,6 +98,12 @@ impl Description {
                 Ability::Layers => {
                     if wanted.layers {
                         return Err(why.to_owned());
+                    }
+                }
+                Ability::Threads => {
+                    if let Some((job, option)) = jobs.iter().find_map(|job| Some((job, job.needs_threads()?)))
+                    {
+                        return Err(format!("job `{}`: {option} {why}", job.name));
                     }
                 }
                 Ability::Applications => {

@@ -13,7 +13,7 @@ const COMPRESS_CHUNK: usize = 512;
 /// Fills `buffer` with content of the kind the job asks for; random parts differ at each call.
 pub fn fill_buffer(buffer: &mut [u8], data: &Data, rng: &mut Rng) {
     match data {
-        Data::Random => fill_random(buffer, rng),
+        Data::Random | Data::Duplicate(_) => fill_random(buffer, rng),
         Data::Zeroes => buffer.fill(0),
         Data::Compressible(percent) => {
             let percent = usize::from(*percent).min(100);

@@ -39,7 +39,8 @@ impl Limits {
             _ => UNLIMITED,
         };
         let passes = if endless || bytes != UNLIMITED { UNLIMITED } else { loops };
-        Limits { ios: job.io_count.unwrap_or(UNLIMITED), bytes, passes }
+        let ios = if job.beforehand.is_all { 0 } else { job.io_count.unwrap_or(UNLIMITED) };
+        Limits { ios, bytes, passes }
     }
 
     /// Bytes until the limits, for the progress; `None` when only time ends the job.

@@ -141,8 +141,10 @@ fn alignment(job: &Job, logical_block: Bytes) -> Result<(), WorkloadError> {
         lengths.push(("offset", offset.0));
     }
     lengths.push(("offset_increment", job.offset_increment.0));
-    if let Access::Strided { gap } = job.access {
-        lengths.push(("gap", gap.0));
+    match job.access {
+        Access::Strided { gap } => lengths.push(("gap", gap.0)),
+        Access::Backward { step } => lengths.push(("step back", step.0)),
+        _ => lengths.push(("alignment", job.align.0)),
     }
     match lengths.into_iter().find(|(_, length)| length % block != 0) {
         Some((name, length)) => refuse_if(
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn verification_needs_something_to_verify() {
-        let verify = |mode| Some(Verify { mode, fatal: false });
+        let verify = |mode| Some(Verify { mode, fatal: false, pattern: false });
         assert!(refusal(|job| job.verify = verify(VerifyMode::WriteThenRead)).contains("does not write"));
         let mixed = |job: &mut Job| (job.mix, job.verify) = (Mix::reads(50), verify(VerifyMode::ReadOnly));
         assert!(refusal(mixed).contains("only reads"));

@@ -71,6 +71,13 @@ pub enum Found {
     },
     /// The buffer is too short to hold a header.
     TooShort,
+    /// Not the byte of the pattern.
+    NotPattern {
+        /// What is there.
+        byte: u8,
+        /// What should be.
+        expected: u8,
+    },
 }
 
 impl fmt::Display for Mismatch {
@@ -85,6 +92,9 @@ impl fmt::Display for Mismatch {
             Found::OtherOffset { belongs } => write!(f, "data of offset {belongs}"),
             Found::Torn { before, here } => {
                 write!(f, "torn write: generation {before} before, {here} from here")
+            }
+            Found::NotPattern { byte, expected } => {
+                write!(f, "byte {byte:02x}, the pattern has {expected:02x}")
             }
             Found::TooShort => write!(f, "shorter than a verify header"),
         }
@@ -126,6 +136,17 @@ pub fn check(buffer: &[u8], offset: u64) -> Result<u64, Mismatch> {
         before = Some(header);
     }
     Ok(smallest)
+}
+
+/// Checks that what was read from `offset` is `pattern`, again and again from its start.
+pub fn check_pattern(buffer: &[u8], offset: u64, pattern: &[u8]) -> Result<(), Mismatch> {
+    let mut bytes = (offset..).zip(buffer.iter().zip(pattern.iter().cycle()));
+    match bytes.find(|(_, (byte, expected))| byte != expected) {
+        None => Ok(()),
+        Some((offset, (&byte, &expected))) => {
+            Err(Mismatch { offset, found: Found::NotPattern { byte, expected } })
+        }
+    }
 }
 
 /// Where the first and the last sector say that they belong is where they were read from. The content between is not
@@ -265,6 +286,17 @@ mod tests {
         let mut buffer = written(4096, 0, 7);
         buffer.extend(written(4096, 4096, 5));
         assert_eq!(check(&buffer, 0), Ok(5));
+    }
+
+    #[test]
+    fn a_byte_that_is_not_the_patterns_is_named() {
+        let pattern = [1, 2, 3];
+        let mut buffer = vec![0; 100];
+        fill_buffer(&mut buffer, &Data::Pattern(pattern.to_vec()), &mut Rng::from_seed(1));
+        assert_eq!(check_pattern(&buffer, 4096, &pattern), Ok(()));
+        buffer[99] = 7;
+        let found = Found::NotPattern { byte: 7, expected: 1 };
+        assert_eq!(check_pattern(&buffer, 4096, &pattern), Err(Mismatch { offset: 4195, found }));
     }
 
     #[test]

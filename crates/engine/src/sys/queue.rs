@@ -3,7 +3,11 @@
 //! The requests of a queue name buffers of its thread's payload, one for each I/O in flight. The payload goes when all of
 //! them have come back, or never (`worker.rs`).
 
+use std::os::fd::RawFd;
+
 use iostack_ring::{Context, ControlBlock, Request, Ring};
+
+use super::posix_aio::Requests;
 
 /// Puts requests for the thread's buffers into its ring, which has room for them; how many there were.
 #[inline(always)]
@@ -18,4 +22,17 @@ pub(crate) fn push_all<const REGISTERED: bool>(ring: &mut Ring, batch: impl Iter
 pub(crate) fn submit(context: &mut Context, blocks: &[*const ControlBlock]) -> isize {
     // SAFETY: the queue has just pointed at its own control blocks; the payload stays until the completions, as above.
     unsafe { context.submit(blocks) }
+}
+
+/// Hands over a request for the thread's buffer; 0, or `-errno`.
+pub(crate) fn start(
+    requests: &mut Requests,
+    slot: u32,
+    write: bool,
+    file: RawFd,
+    buffer: (*mut u8, u32),
+    offset: u64,
+) -> i32 {
+    // SAFETY: the payload stays until the completions, as above.
+    unsafe { requests.start(slot, write, file, buffer, offset) }
 }

@@ -145,13 +145,19 @@ fn file_name(prefix: &Path, kind: &str, number: Option<u32>) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The moment, in ms, that times in the log are added to.
+fn since(outcome: &Outcome, part: Part<'_>) -> u64 {
+    if part.job.logs.unix_epoch { outcome.started_unix_ms } else { 0 }
+}
+
 fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
     let mut entries: Vec<&LogEntry> =
         outcome.log.iter().filter(|entry| entry.thread == part.thread).collect();
     entries.sort_by_key(|entry| entry.time);
+    let since = since(outcome, part);
     let line = |entry: &&LogEntry| {
         let offset = if part.job.logs.offsets { format!("{}, ", entry.offset) } else { String::new() };
-        let (ms, direction) = (entry.time.0 / 1_000_000, entry.direction as u8);
+        let (ms, direction) = (since + entry.time.0 / 1_000_000, entry.direction as u8);
         format!("{ms}, {}, {direction}, {}, {offset}0\n", value(entry), entry.length)
     };
     entries.iter().map(line).collect()
@@ -160,12 +166,13 @@ fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
 /// One line for each direction that moved in a span, at the end of the span, with block size 0 as fio writes it.
 fn span_lines(outcome: &Outcome, part: Part<'_>, value: OfSpan) -> String {
     let offset = if part.job.logs.offsets { "0, " } else { "" };
+    let since = since(outcome, part);
     let mut text = String::new();
     for span in outcome.log_spans.iter().filter(|span| span.thread == part.thread) {
         // The last one is as long as the run: what ended at the very end still has a length.
         let end = (span.start + span.length).min(outcome.elapsed).max(span.start + Nanos(1));
         for each in Direction::ALL.into_iter().map(|each| each as usize).filter(|&each| span.ios[each] > 0) {
-            let (ms, value) = (end.0 / 1_000_000, value(span, end - span.start, each));
+            let (ms, value) = (since + end.0 / 1_000_000, value(span, end - span.start, each));
             text.push_str(&format!("{ms}, {value}, {each}, 0, {offset}0\n"));
         }
     }

@@ -23,6 +23,7 @@ mod report;
 mod shares;
 mod spread;
 mod terse;
+mod unified;
 mod value;
 
 pub use logs::{log_names, logs};

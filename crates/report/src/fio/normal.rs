@@ -11,10 +11,12 @@ use super::report::{
 };
 use super::shares::{self, Shares};
 use super::spread::{self, Spread};
+use super::unified::{self, unified};
 use super::version;
 
 /// The report of a run as fio prints it; `pid` is whose threads ran.
 pub fn normal(file: &OutcomeFile, pid: u32) -> String {
+    let file = &*unified(file);
     let mut text = head(file);
     let mut rows: Vec<Group> = Vec::new();
     for (group, outcome) in groups(file).zip(&file.outcomes) {
@@ -138,7 +140,7 @@ fn side(outcome: &Outcome, direction: Direction) -> String {
     let rate = per_second(flow.bytes.0, outcome.elapsed) as u64;
     let mut text = format!(
         "  {}: IOPS={}, BW={} ({})({}/{}msec){}\n",
-        direction.name(),
+        unified::name(&outcome.job, direction),
         number(per_second(flow.latency.count, outcome.elapsed) as u64, 4, DECIMAL, ""),
         number(rate, 4, BINARY, "B/s"),
         number(rate, 4, DECIMAL, "B/s"),
@@ -270,7 +272,7 @@ impl Group<'_> {
         let (least, most) = (rates.clone().min().unwrap_or(0), rates.max().unwrap_or(0));
         format!(
             "{:>7}: bw={} ({}), {}-{} ({}-{}), io={} ({}), run={}-{longest}msec\n",
-            direction.name().to_uppercase(),
+            ran.first().map_or("", |outcome| unified::name(&outcome.job, direction)).to_uppercase(),
             rate(all, BINARY),
             rate(all, DECIMAL),
             rate(least, BINARY),

@@ -6,11 +6,13 @@ use iostack_model::{
 
 use super::shares::{self, Shares};
 use super::spread::{self, Spread};
+use super::unified::{self, directions, unified};
 use super::value::{Field, Value};
 use super::version;
 
 /// The report of a run as `fio --output-format=json` prints it; with `plus`, as `json+`: every histogram in full.
 pub fn json(file: &OutcomeFile, plus: bool) -> String {
+    let file = &*unified(file);
     let jobs = file.outcomes.iter().zip(groups(file)).map(|(outcome, group)| Part { outcome, group, plus });
     let jobs = Value::List(jobs.map(|part| job(&part)).collect());
     let disks = Value::List(disks(&file.outcomes).iter().map(|disk| Value::object(DISK, disk)).collect());
@@ -66,7 +68,7 @@ const HEAD: &[Field<OutcomeFile>] = &[
 ];
 
 /// Keys of a job before the latency shares. A function, because a constant cannot name the borrow.
-fn job_fields<'a>() -> [Field<Part<'a>>; 20] {
+fn job_fields<'a>() -> [Field<Part<'a>>; 7] {
     [
         ("jobname", |part| Value::text(&part.outcome.job.name)),
         ("groupid", |part| Value::Whole(part.group)),
@@ -75,9 +77,12 @@ fn job_fields<'a>() -> [Field<Part<'a>>; 20] {
         ("eta", |_| Value::Whole(0)),
         ("elapsed", |part| Value::Whole(part.outcome.elapsed.0.div_ceil(1_000_000_000))),
         ("job options", |part| options(&part.outcome.job)),
-        ("read", |part| side(part, Direction::Read)),
-        ("write", |part| side(part, Direction::Write)),
-        ("trim", |part| side(part, Direction::Trim)),
+    ]
+}
+
+/// Keys of a job behind its directions.
+fn job_fields_next<'a>() -> [Field<Part<'a>>; 10] {
+    [
         ("sync", sync),
         ("job_runtime", |part| Value::Whole(millis(thread_time(part.outcome)))),
         ("usr_cpu", |part| Value::Float(cpu_percent(part.outcome, part.outcome.cpu.user))),
@@ -159,7 +164,10 @@ fn job(part: &Part) -> Value {
     // Ours, behind all of fio's: readers pass over keys that they do not know.
     let doubts: Vec<Value> = caveats(part.outcome).map(Value::Text).collect();
     let doubts = (!doubts.is_empty()).then(|| ("caveats".to_owned(), Value::List(doubts)));
-    Value::object(&job_fields(), part).with(latencies).with(end).with(doubts)
+    let sides = directions(&part.outcome.job).iter();
+    let sides = sides.map(|&way| (unified::name(&part.outcome.job, way).to_owned(), side(part, way)));
+    let next = job_fields_next().map(|(key, value)| (key.to_owned(), value(part)));
+    Value::object(&job_fields(), part).with(sides).with(next).with(latencies).with(end).with(doubts)
 }
 
 /// Why not to believe it.

@@ -7,6 +7,7 @@ use iostack_model::{Bins, Direction, Outcome, OutcomeFile};
 use super::report::{
     context_switches, cpu_percent, disks, first_error, groups, millis, per_second, read_back,
 };
+use super::unified::unified;
 use super::{shares, spread, version};
 
 /// Percentiles that fio always prints, padded with `0%=0`.
@@ -14,6 +15,7 @@ const PERCENTILES: usize = 20;
 
 /// One line for each outcome.
 pub fn terse(file: &OutcomeFile) -> String {
+    let file = &*unified(file);
     let line = |(group, outcome): (u64, &Outcome)| fields(file, group, outcome).join(";") + "\n";
     groups(file).zip(&file.outcomes).map(line).collect()
 }

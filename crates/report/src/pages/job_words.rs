@@ -46,6 +46,7 @@ fn access(job: &Job) -> String {
     let order = match &job.access {
         Access::Sequential => "sequential".to_owned(),
         Access::Strided { gap } => format!("strided (gaps of {gap})"),
+        Access::Backward { step } => format!("backward (by {step})"),
         Access::Random { distribution, order } => match distribution {
             Distribution::Uniform if *order == Order::Permutation => "random (each block once)".to_owned(),
             Distribution::Uniform => "random".to_owned(),

@@ -32,7 +32,8 @@ impl Way {
                 let helper = Way::Helper { files, buffers };
                 if submit_poll { (Way::Ring, Some(helper)) } else { (Way::Uring { files, buffers }, None) }
             }
-            Engine::Psync | Engine::Pvsync2 { .. } | Engine::Mmap => (Way::Call, None),
+            // Nobody asks a simulated host for posixaio: it is refused before.
+            Engine::Psync | Engine::Pvsync2 { .. } | Engine::PosixAio | Engine::Mmap => (Way::Call, None),
         }
     }
 }

@@ -251,8 +251,10 @@ pub(super) fn check_alignment(job: &Job, shape: Shape) -> Result<(), SimError> {
     if let iostack_model::Amount::Bytes(offset) = job.offset {
         lengths.push(("an offset", offset.0));
     }
-    if let iostack_model::Access::Strided { gap } = job.access {
-        lengths.push(("a gap", gap.0));
+    match job.access {
+        iostack_model::Access::Strided { gap } => lengths.push(("a gap", gap.0)),
+        iostack_model::Access::Backward { step } => lengths.push(("a step back", step.0)),
+        _ => lengths.push(("an alignment", job.align.0)),
     }
     for direction in iostack_model::Direction::ALL {
         if job.mix.of(direction) > 0 {

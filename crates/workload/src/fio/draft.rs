@@ -6,7 +6,10 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{Access, Amount, Arrival, Bytes, Direction, Job, Mix, Rate, Verify, VerifyMode};
+use iostack_model::{
+    Access, Advice, Amount, Arrival, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job, Mix, Order,
+    Rate, Verify, VerifyMode, Zone, Zones,
+};
 
 use crate::options::value::{Set, bad, refused};
 
@@ -19,6 +22,14 @@ pub(super) struct Draft {
     pub(super) rate_bytes: [Option<f64>; 3],
     pub(super) arrival: Option<Arrival>,
     pub(super) verify: Option<bool>,
+    pub(super) verify_by_pattern: bool,
+    pub(super) fills: bool,
+    /// Fewer in flight than this before more are submitted.
+    pub(super) low_water: Option<u32>,
+    /// Accesses in percent and bytes of each zone.
+    pub(super) zones_by_bytes: Vec<(f64, Bytes)>,
+    pub(super) zone_mode: bool,
+    pub(super) zone: [Bytes; 3],
     pub(super) do_verify: Option<bool>,
     pub(super) verify_only: Option<bool>,
     pub(super) verify_fatal: Option<bool>,
@@ -27,11 +38,11 @@ pub(super) struct Draft {
     pub(super) filenames: Vec<String>,
     pub(super) directories: Vec<PathBuf>,
     pub(super) filename_format: Option<String>,
-    pub(super) files_in_other_order: Option<String>,
     pub(super) clones: Option<u32>,
     pub(super) group_reporting: bool,
     pub(super) new_group: bool,
     pub(super) exit_all: bool,
+    pub(super) exit_what: Ends,
     /// Log kinds whose prefix is the job's name: bandwidth, latency, iops.
     pub(super) logs_by_name: [bool; 3],
 }
@@ -39,20 +50,27 @@ pub(super) struct Draft {
 impl Draft {
     /// On top of `job`, which keeps what is not said.
     pub(super) fn new(job: Job) -> Draft {
-        Draft { job, kb_base: 1024, ..Draft::default() }
+        Draft { job, kb_base: 1024, exit_what: Ends::Beside, ..Draft::default() }
     }
 
     /// What fio does when a section says nothing: sequential reads of 4 KiB through the page cache.
     pub(super) fn fio_default() -> Draft {
-        let job = Job { access: Access::Sequential, direct: false, ..Job::default() };
+        let beforehand = Beforehand { advice: Some(Advice::ByAccess), ..Beforehand::default() };
+        let job = Job { access: Access::Sequential, direct: false, beforehand, ..Job::default() };
         Draft::new(job)
     }
 
     /// Puts the parts together in `job`.
     pub(super) fn finish(&mut self) -> Set {
         self.finish_rate();
+        if self.exit_all {
+            self.job.ends = self.exit_what;
+        }
         self.finish_verify()?;
         self.finish_sizes()?;
+        if self.fills {
+            self.job.size = None;
+        }
         self.finish_files()
     }
 
@@ -102,7 +120,11 @@ impl Draft {
             self.job.mix = Mix::READ;
         }
         let fatal = self.verify_fatal.or(before.map(|verify| verify.fatal)).unwrap_or(false);
-        self.job.verify = Some(Verify { mode, fatal });
+        let pattern = self.verify_by_pattern;
+        if pattern && !matches!(self.job.data, Data::Pattern(_)) {
+            return bad("verify=pattern needs verify_pattern, like verify_pattern=0xdeadbeef");
+        }
+        self.job.verify = Some(Verify { mode, fatal, pattern });
         Ok(())
     }
 
@@ -114,15 +136,17 @@ impl Draft {
         };
         if let Some(file_size) = self.file_size {
             let region = Bytes(file_size.0.saturating_mul(files));
-            match self.job.size {
+            match self.job.size.map(|size| Amount::Bytes(size.of(region))) {
                 Some(Amount::Bytes(size)) if size < region => self.job.io_limit = Some(size),
-                Some(Amount::Percent(_)) => {
-                    return refused("size in percent with filesize; give both in bytes");
-                }
                 _ => {}
             }
-            self.job.size = Some(Amount::Bytes(region));
+            // Of each file only what lies behind the offset.
+            let offset = self.job.offset.of(file_size);
+            self.job.offset = Amount::Bytes(offset);
+            let rest = file_size.0.saturating_sub(offset.0).saturating_mul(files);
+            self.job.size = Some(Amount::Bytes(Bytes(rest)));
         }
+        self.finish_zones()?;
         match (self.io_size, self.job.size) {
             (Some(Amount::Bytes(limit)), _) => self.job.io_limit = Some(limit).filter(|limit| limit.0 > 0),
             (Some(share @ Amount::Percent(_)), Some(Amount::Bytes(size))) => {
@@ -132,6 +156,50 @@ impl Draft {
             (None, _) => {}
         }
         Ok(())
+    }
+
+    fn finish_zones(&mut self) -> Set {
+        let [size, range, skip] = self.zone;
+        if self.zone_mode {
+            if size.is_zero() {
+                return bad("zonemode=strided needs zonesize, like zonesize=1m");
+            }
+            let range = if range.is_zero() { size } else { range };
+            self.job.zones = Some(Zones { size, range, skip });
+        }
+        if self.zones_by_bytes.is_empty() {
+            return Ok(());
+        }
+        let Some(Amount::Bytes(Bytes(whole))) = self.job.size else {
+            return refused("zoned_abs needs `size` in bytes; or give the zones in percent, with zoned");
+        };
+        let share = |bytes: Bytes| bytes.0 as f64 * 100.0 / whole as f64;
+        let mut zones: Vec<Zone> = self
+            .zones_by_bytes
+            .iter()
+            .map(|&(access_percent, bytes)| Zone { access_percent, size_percent: share(bytes) })
+            .collect();
+        let told: f64 = zones.iter().map(|zone| zone.size_percent).sum();
+        if told > 100.01 {
+            return bad("the zones are larger than `size`");
+        }
+        // What lies behind them is not touched.
+        zones.push(Zone { access_percent: 0.0, size_percent: 100.0 - told });
+        zones.retain(|zone| zone.size_percent > 0.0);
+        if let Access::Random { order, distribution } = &mut self.job.access {
+            (*order, *distribution) = (Order::Independent, Distribution::Zoned(zones));
+        }
+        Ok(())
+    }
+
+    /// As fio does: batches are never larger than what may be in flight, and no more is submitted before `low_water`.
+    pub(super) fn finish_depth(&mut self) {
+        let Job { queue_depth: depth, batch, .. } = &mut self.job;
+        batch.submit = batch.submit.min(*depth);
+        batch.complete_min = batch.complete_min.min(*depth);
+        if let Some(low) = self.low_water {
+            batch.complete_min = batch.complete_min.max(depth.saturating_sub(low));
+        }
     }
 
     /// Logs without a prefix have the job's name.
@@ -158,11 +226,6 @@ impl Draft {
             self.job.directory = Some(directory.clone());
         }
         self.name_logs();
-        match &self.files_in_other_order {
-            Some(order) if self.job.file_count > 1 => {
-                refused(format!("file_service_type={order}: files take turns here; leave it out"))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }

@@ -19,13 +19,8 @@ const MOST_CLONES: usize = 4096;
 /// All jobs of the file, in order.
 pub(super) fn jobs(drafts: Vec<Drafted>, problems: &mut Vec<Problem>) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
-    let alone = drafts.len() == 1;
     for (index, Drafted { mut draft, place }) in drafts.into_iter().enumerate() {
         let clones = draft.clones.unwrap_or(1);
-        if draft.exit_all && !(alone && clones == 1) {
-            problems
-                .push(place.problem("`exitall` with several jobs is not supported: give each its runtime"));
-        }
         if jobs.len() + clones as usize > MOST_CLONES {
             problems.push(place.problem(format!("more than {MOST_CLONES} jobs in all; lower numjobs")));
             continue;

@@ -203,6 +203,7 @@ impl<'a> Parser<'a> {
         if let Err(ValueError::Bad(what) | ValueError::Refused(what)) = draft.finish() {
             self.problems.push(section.place.problem(format!("[{}]: {what}", section.name)));
         }
+        draft.finish_depth();
         Drafted { draft, place: section.place.clone() }
     }
 

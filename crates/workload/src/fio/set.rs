@@ -2,16 +2,22 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{Access, BlockSizes, Bytes, Direction, Distribution, Engine, Mix, Nanos, Order, Think};
+use iostack_model::{
+    Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, Mix, Nanos, Order, Think,
+};
 
 use super::draft::Draft;
-use super::units::size;
+use super::units::{size, time};
+use crate::Rng;
 use crate::options::value::{
     Set, ValueError, bad, distribution, refused, size_shares, switch, whole, whole_u32,
 };
 
+/// Bare numbers of some options are seconds.
+pub(super) const SECOND: u64 = 1_000_000_000;
+
 /// The values of `ioengine` that are done.
-pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, io_uring, mmap";
+pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap";
 
 pub(super) fn positive(text: &str) -> Result<u32, ValueError> {
     whole_u32(text, 1, u32::MAX)
@@ -31,12 +37,7 @@ pub(super) fn set_kb_base(_: &mut Draft, text: &str) -> Set {
 }
 
 pub(super) fn set_rw(draft: &mut Draft, text: &str) -> Set {
-    let (word, gap) = text.split_once(':').unwrap_or((text, ""));
-    let gap = match gap {
-        "" => 0,
-        back if back.starts_with('-') => return refused("sequences do not run backwards here"),
-        gap => size(gap, draft.kb_base)?.0,
-    };
+    let (word, tail) = text.split_once(':').unwrap_or((text, ""));
     let both = Mix { read: 0, write: 50, trim: 50 };
     let (mix, random) = match word {
         "read" => (Mix::READ, false),
@@ -56,12 +57,57 @@ pub(super) fn set_rw(draft: &mut Draft, text: &str) -> Set {
         }
     };
     draft.job.mix = mix;
-    draft.job.access = match (random, gap) {
-        (true, 0) => Access::Random { order: Order::Permutation, distribution: Distribution::Uniform },
-        (true, _) => return bad("runs of sequential I/O at random places are not made; leave `:N` out"),
-        (false, 0) => Access::Sequential,
-        (false, gap) => Access::Strided { gap: Bytes(gap) },
+    let kb_base = draft.kb_base;
+    let more = |text: &str| size(text, kb_base).map(|Bytes(more)| more);
+    draft.job.follow = Follow::NONE;
+    draft.job.access = if random {
+        if !tail.is_empty() {
+            draft.job.follow.run = u32::try_from(more(tail)?).unwrap_or(0);
+            if draft.job.follow.run == 0 {
+                return bad("give how many I/Os share one random place, like randread:8");
+            }
+        }
+        Access::Random { order: Order::Permutation, distribution: Distribution::Uniform }
+    } else {
+        match tail.strip_prefix('-') {
+            Some(back) => Access::Backward { step: Bytes(more(back)?) },
+            None if tail.is_empty() || more(tail)? == 0 => Access::Sequential,
+            None => Access::Strided { gap: Bytes(more(tail)?) },
+        }
     };
+    Ok(())
+}
+
+pub(super) fn set_percentage_random(draft: &mut Draft, text: &str) -> Set {
+    for (kept, typed) in
+        draft.job.follow.random.iter_mut().zip(by_direction(text, |part| whole(part, 0, 100))?)
+    {
+        *kept = typed.map_or(*kept, |percent| percent as u8);
+    }
+    Ok(())
+}
+
+pub(super) fn set_sequencer(draft: &mut Draft, text: &str) -> Set {
+    draft.job.follow.again = match text {
+        "sequential" => false,
+        "identical" => true,
+        _ => return bad("give sequential or identical"),
+    };
+    Ok(())
+}
+
+pub(super) fn set_file_service(draft: &mut Draft, text: &str) -> Set {
+    let (order, every) = text.split_once(':').unwrap_or((text, "1"));
+    draft.job.file_order = match order {
+        "roundrobin" => FileOrder::Turns,
+        "random" => FileOrder::Random,
+        "sequential" => FileOrder::Sequential,
+        "zipf" | "pareto" | "normal" | "gauss" => {
+            return refused("all files are alike here; give random, sequential or roundrobin");
+        }
+        _ => return bad("give random, sequential or roundrobin"),
+    };
+    draft.job.file_every = positive(every)?;
     Ok(())
 }
 
@@ -78,6 +124,24 @@ pub(super) fn set_norandommap(draft: &mut Draft, text: &str) -> Set {
     if let Access::Random { order, distribution: Distribution::Uniform } = &mut draft.job.access {
         *order = drawn;
     }
+    Ok(())
+}
+
+/// `60/1g:40/9g`: percent of the accesses, and bytes.
+fn zones_by_bytes(text: &str, kb_base: u64) -> Result<Vec<(f64, Bytes)>, ValueError> {
+    let zone = |part: &str| match part.split_once('/') {
+        Some((percent, bytes)) => Ok((f64::from(whole_u32(percent, 0, 100)?), size(bytes, kb_base)?)),
+        None => bad("give zones like 60/1g:40/9g"),
+    };
+    text.split(':').map(zone).collect()
+}
+
+/// Seconds, or a range of them of which the seed takes one.
+pub(super) fn set_start_delay(draft: &mut Draft, text: &str) -> Set {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (time(first, SECOND)?, time(last, SECOND)?);
+    let span = last.0.saturating_sub(first.0);
+    draft.job.start_delay = Nanos(first.0 + Rng::from_seed(draft.job.seed).below(span.saturating_add(1)));
     Ok(())
 }
 
@@ -162,7 +226,8 @@ pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
         "libaio" => Engine::Libaio,
         "io_uring" => Engine::IO_URING,
         "mmap" => Engine::Mmap,
-        "posixaio" | "solarisaio" | "windowsaio" | "io_uring_cmd" => {
+        "posixaio" => Engine::PosixAio,
+        "solarisaio" | "windowsaio" | "io_uring_cmd" => {
             return refused("use io_uring, or libaio on old kernels");
         }
         "vsync" => return refused("use pvsync2, which takes offsets"),
@@ -206,7 +271,10 @@ pub(super) fn set_distribution(draft: &mut Draft, text: &str) -> Set {
     }
     let typed = match kind {
         "random" => Distribution::Uniform,
-        "zoned_abs" => return refused("give the zones in percent, with zoned"),
+        "zoned_abs" => {
+            draft.zones_by_bytes = zones_by_bytes(rest, draft.kb_base)?;
+            Distribution::Uniform
+        }
         "zoned" => distribution(kind, rest)?,
         "zipf" | "pareto" | "normal" | "gauss" => {
             let (number, centre) = rest.split_once(':').unwrap_or((rest, ""));
@@ -260,9 +328,12 @@ const CHECKSUMS: &[&str] = &[
 ];
 
 pub(super) fn set_verify(draft: &mut Draft, text: &str) -> Set {
+    draft.verify_by_pattern = text == "pattern";
     draft.verify = Some(match text {
         "0" | "none" => false,
-        "pattern" | "pattern_hdr" | "null" => return refused("use crc32c, which proves more"),
+        // The latter are headers with the pattern between them.
+        "pattern" | "pattern_hdr" => true,
+        "null" => return refused("it checks nothing; leave verify out"),
         checksum if CHECKSUMS.contains(&checksum) => true,
         _ => return bad(format!("give one of {}", CHECKSUMS.join(", "))),
     });

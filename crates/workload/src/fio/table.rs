@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{Arrival, Data, Engine, Nanos};
+use iostack_model::{Advice, Arrival, Data, Ends, Engine, Nanos};
 
 use super::draft::Draft;
 use super::set::{
-    ENGINES, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange, set_bssplit,
-    set_distribution, set_hipri, set_ioengine, set_kb_base, set_norandommap, set_reads, set_ring, set_rw,
-    set_sync, set_think_time, set_verify,
+    ENGINES, SECOND, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange,
+    set_bssplit, set_distribution, set_file_service, set_hipri, set_ioengine, set_kb_base, set_norandommap,
+    set_percentage_random, set_reads, set_ring, set_rw, set_sequencer, set_start_delay, set_sync,
+    set_think_time, set_verify,
 };
 use super::units::{amount, size, time};
 use crate::options::value::{Set, bad, cpu_list, pattern, percentiles, refused, switch, whole, whole_u32};
@@ -56,7 +57,7 @@ pub(super) fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name || row.aliases.contains(&name))
 }
 
-const SECOND: u64 = 1_000_000_000;
+const MILLISECOND: u64 = 1_000_000;
 const MICROSECOND: u64 = 1_000;
 
 /// Assigns a field of the draft, or of its job.
@@ -82,7 +83,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     value("description", "Kept with the job's options", "nightly", |_, _| Ok(())),
     value("kb_base", "What a size's `k` counts: 1024 or 1000 (`KiB` the other)", "1024, 1000", set_kb_base),
-    value("rw", "Direction and order; `read:8k` leaves gaps of 8k", "randread, rw, write, read:8k", set_rw)
+    value("rw", "Direction and order; `read:8k` leaves gaps, `read:-8k` goes back, `randread:8` draws every 8th place", "randread, rw, write, read:8k", set_rw)
         .or(&["readwrite"]),
     value("rwmixread", "Percent of reads in a mixed job", "70", |draft, text| {
         set_reads(draft, whole(text, 0, 100)?);
@@ -150,6 +151,10 @@ pub(super) const ROWS: &[Row] = &[
         },
     )
     .or(&["iodepth_batch_complete"]),
+    value("iodepth_low", "Submit no more before as few are in flight", "8", |draft, text| {
+        draft.low_water = Some(whole_u32(text, 0, u32::MAX)?);
+        Ok(())
+    }),
     flag("hipri", "Poll for completions; with io_uring or pvsync2", set_hipri).leaning_on("ioengine"),
     flag("fixedbufs", "Register the buffers with io_uring once", |draft, text| {
         set_ring(draft, text, |engine| match engine {
@@ -188,10 +193,7 @@ pub(super) const ROWS: &[Row] = &[
         draft.job.ramp = time(text, SECOND)?;
         Ok(())
     }),
-    value("startdelay", "Wait this long before starting", "1s", |draft, text| {
-        draft.job.start_delay = time(text, SECOND)?;
-        Ok(())
-    }),
+    value("startdelay", "Wait this long before starting; of a range, as the seed has it", "1s, 5-10", set_start_delay),
     value("loops", "Passes over the region", "3", put!(job.loops, positive)),
     value(
         "numjobs",
@@ -207,7 +209,18 @@ pub(super) const ROWS: &[Row] = &[
     flag("new_group", "Begin a new report group", put!(new_group, switch)),
     flag("stonewall", "Start only after all earlier jobs have ended", put!(job.stonewall, switch))
         .or(&["wait_for_previous"]),
-    flag("exitall", "End all jobs with the first; only in a file of one job", put!(exit_all, switch)),
+    flag("exitall", "End all jobs that run with the first that ends", |draft, text| {
+        draft.exit_all = switch(text)?;
+        Ok(())
+    }),
+    value("exit_what", "Whom exitall ends: those that run, or those behind them too", "stonewall, all", |draft, text| {
+        draft.exit_what = match text {
+            "group" | "stonewall" => Ends::Beside,
+            "all" => Ends::All,
+            _ => return bad("give group, stonewall or all"),
+        };
+        Ok(())
+    }),
     value("rate", "Bytes per second of each direction, paced by the clock", "1m", |draft, text| {
         let kb_base = draft.kb_base;
         let limits = by_direction(text, |part| Ok(size(part, kb_base)?.0 as f64))?;
@@ -225,6 +238,25 @@ pub(super) const ROWS: &[Row] = &[
             "poisson" => Arrival::Poisson,
             _ => return bad("give linear or poisson"),
         });
+        Ok(())
+    }),
+    value("rate_min", "Fail when a direction moves fewer bytes per second", "1m", |draft, text| {
+        let kb_base = draft.kb_base;
+        let least = by_direction(text, |part| Ok(size(part, kb_base)?.0))?;
+        draft.job.demand.bytes = least.map(Option::unwrap_or_default);
+        Ok(())
+    }),
+    value("rate_iops_min", "Fail when a direction makes fewer I/Os per second", "1000", |draft, text| {
+        let least = by_direction(text, |part| Ok(size(part, 1000)?.0))?;
+        draft.job.demand.iops = least.map(Option::unwrap_or_default);
+        Ok(())
+    }),
+    value("rate_cycle", "How often rate_min is looked at; a bare number is milliseconds", "1000", |draft, text| {
+        draft.job.demand.cycle = time(text, MILLISECOND)?;
+        Ok(())
+    }),
+    value("max_latency", "Fail when an I/O takes longer; a bare number is microseconds", "50ms", |draft, text| {
+        draft.job.demand.latency = time(text, MICROSECOND)?;
         Ok(())
     }),
     value("thinktime", "Pause between I/Os; a bare number is microseconds", "100, 10ms", |draft, text| {
@@ -252,6 +284,41 @@ pub(super) const ROWS: &[Row] = &[
         set_distribution,
     )
     .leaning_on("rw"),
+    value(
+        "percentage_random",
+        "Percent of a random job's I/Os that are at random; the others go on behind the last",
+        "50",
+        set_percentage_random,
+    )
+    .leaning_on("rw"),
+    value("rw_sequencer", "The I/Os between those of `randread:8` go on, or repeat the place", "sequential, identical", set_sequencer)
+        .leaning_on("rw"),
+    value("zonemode", "Work on parts of the region in turn: strided", "none", |draft, text| {
+        draft.zone_mode = match text {
+            "none" => false,
+            "strided" => true,
+            "zbd" => return refused("zoned devices are not driven zone by zone"),
+            _ => return bad("give none or strided"),
+        };
+        Ok(())
+    }),
+    value("zonesize", "Bytes of I/O in each part", "256m", |draft, text| {
+        draft.zone[0] = size(text, draft.kb_base)?;
+        Ok(())
+    }),
+    value("zonerange", "Bytes that each part reaches over; default zonesize", "1g", |draft, text| {
+        draft.zone[1] = size(text, draft.kb_base)?;
+        Ok(())
+    }),
+    value("zoneskip", "Bytes between the parts", "1g", |draft, text| {
+        draft.zone[2] = size(text, draft.kb_base)?;
+        Ok(())
+    }),
+    value("blockalign", "Random I/Os start at multiples of this", "64k", |draft, text| {
+        draft.job.align = size(text.split(',').next().unwrap_or_default(), draft.kb_base)?;
+        Ok(())
+    })
+    .or(&["ba"]),
     value("randseed", "Reproduces offsets, mix and content", "42", put!(job.seed, any)),
     value("fsync", "fsync after so many writes", "32", put!(job.sync.fsync_every, count)),
     value("fdatasync", "fdatasync after so many writes", "32", put!(job.sync.fdatasync_every, count)),
@@ -273,6 +340,17 @@ pub(super) const ROWS: &[Row] = &[
     }),
     value("buffer_compress_percentage", "Percent of each write that compresses away", "50", |draft, text| {
         draft.job.data = Data::Compressible(whole(text, 0, 100)? as u8);
+        Ok(())
+    }),
+    value("dedupe_percentage", "Percent of the blocks of 4 KiB that were written before", "50", |draft, text| {
+        draft.job.data = Data::Duplicate(whole(text, 0, 100)? as u8);
+        Ok(())
+    }),
+    value("verify_pattern", "What verify=pattern writes, or what stands between the headers", "0xdeadbeef", |draft, text| {
+        if text.contains('%') {
+            return refused("the headers of the other checksums hold the offset; use crc32c");
+        }
+        draft.job.data = Data::Pattern(pattern(text)?);
         Ok(())
     }),
     value("buffer_pattern", "Bytes that writes repeat", "0xdeadface", |draft, text| {
@@ -298,11 +376,45 @@ pub(super) const ROWS: &[Row] = &[
         draft.job.file_count = whole_u32(text, 1, u32::from(u16::MAX))?;
         Ok(())
     }),
-    value("file_service_type", "Which file comes next; they take turns", "roundrobin", |draft, text| {
-        draft.files_in_other_order = Some(text.to_owned()).filter(|order| order != "roundrobin");
+    value(
+        "file_service_type",
+        "Which file comes next: roundrobin, random or sequential; after N I/Os",
+        "random, roundrobin:8",
+        set_file_service,
+    ),
+    value("create_only", "Make the files, and do nothing else", "1", put!(job.beforehand.is_all, switch)),
+    value("pre_read", "Read the files into the page cache first", "1", put!(job.beforehand.reads, switch)),
+    value("allow_file_create", "Make files that are missing", "1", |draft, text| {
+        draft.job.beforehand.makes_none = !switch(text)?;
+        Ok(())
+    }),
+    value("fill_device", "Go on to the end of the device, whatever size says", "1", put!(fills, switch)).or(&["fill_fs"]),
+    value("fadvise_hint", "Tell the kernel the order of buffered I/O", "0, 1, random, sequential", |draft, text| {
+        draft.job.beforehand.advice = match text {
+            "0" | "none" => None,
+            "1" => Some(Advice::ByAccess),
+            "random" => Some(Advice::Random),
+            "sequential" => Some(Advice::Sequential),
+            _ => return bad("give 0, 1, random or sequential"),
+        };
         Ok(())
     }),
     value("unlink", "Remove the files this job made", "1", put!(job.unlink, switch)),
+    value("nice", "Of the threads: -20, preferred, to 19", "10", |draft, text| {
+        draft.job.priority.nice = match text.parse() {
+            Ok(nice @ -20..=19) => nice,
+            _ => return bad("give -20 to 19"),
+        };
+        Ok(())
+    }),
+    value("prio", "Among disk requests: 0, preferred, to 7", "3", |draft, text| {
+        draft.job.priority.io_level = whole(text, 0, 7)? as u8;
+        Ok(())
+    }),
+    value("prioclass", "Class of disk requests: 1 real time, 2 best effort, 3 idle", "2", |draft, text| {
+        draft.job.priority.io_class = whole(text, 0, 3)? as u8;
+        Ok(())
+    }),
     value("cpus_allowed", "CPUs the threads may use", "0-3,6", |draft, text| {
         draft.job.cpus = Some(cpu_list(text)?);
         Ok(())
@@ -337,6 +449,7 @@ pub(super) const ROWS: &[Row] = &[
         draft.job.logs.average = Nanos::millis(whole(text, 0, u64::MAX / 1_000_000)?);
         Ok(())
     }),
+    value("log_unix_epoch", "Times in the logs count from 1970", "1", put!(job.logs.unix_epoch, switch)),
     value("per_job_logs", "A file for each job; 0: one for all of a prefix", "1", |draft, text| {
         draft.job.logs.shared = !switch(text)?;
         Ok(())

@@ -96,7 +96,14 @@ fn rw_is_direction_and_order() {
     let zipf = Access::Random { order: Order::Independent, distribution: Distribution::Zipf { theta: 1.2 } };
     assert_eq!(job("random_distribution=zipf:1.2 rw=randread").access, zipf);
     assert_eq!(job("random_distribution=zipf:1.2 rw=read").access, Access::Sequential);
-    assert!(problem("rw=randread:8").contains("leave `:N` out"));
+    assert_eq!(job("rw=randread:8").follow, Follow { run: 8, ..Follow::NONE });
+    assert_eq!(
+        job("rw_sequencer=identical rw=randread:8").follow,
+        Follow { run: 8, again: true, ..Follow::NONE }
+    );
+    assert_eq!(job("percentage_random=20,70 rw=randrw").follow.random, [20, 70, 70]);
+    assert_eq!(job("rw=read:-8k").access, Access::Backward { step: Bytes::kib(8) });
+    assert!(problem("rw=randread:0").contains("like randread:8"));
     assert!(problem("rw=randomread").contains("give read, write"));
 }
 
@@ -129,7 +136,7 @@ fn the_engine_has_its_switches_in_any_order() {
     assert_eq!(job("hipri fixedbufs=1 registerfiles ioengine=io_uring sqthread_poll=1").engine, uring);
     assert_eq!(job("hipri ioengine=pvsync2").engine, Engine::Pvsync2 { hipri: true });
     assert!(problem("ioengine=libaio fixedbufs").contains("needs ioengine=io_uring, not libaio"));
-    assert!(problem("ioengine=posixaio").contains("use io_uring, or libaio"));
+    assert!(problem("ioengine=solarisaio").contains("use io_uring, or libaio"));
 }
 
 #[test]
@@ -173,7 +180,13 @@ fn verification_says_when() {
     assert_eq!(mode("rw=write verify=0"), None);
     let only = job("rw=randwrite verify=crc32c verify_only");
     assert_eq!((only.mix, only.verify.map(|verify| verify.mode)), (Mix::READ, Some(VerifyMode::ReadOnly)));
-    assert!(problem("rw=write verify=pattern").contains("use crc32c"));
+    assert!(problem("rw=write verify=pattern").contains("needs verify_pattern"));
+    let by_pattern = job("rw=write verify_pattern=0x5a verify=pattern");
+    assert!(
+        by_pattern.verify.is_some_and(|verify| verify.pattern)
+            && by_pattern.data == Data::Pattern(vec![0x5a])
+    );
+    assert!(problem("rw=write verify=pattern verify_pattern=%o").contains("hold the offset"));
     assert!(problem("verify_only").contains("needs verify=crc32c"));
 }
 
@@ -251,8 +264,9 @@ fn files_are_named_placed_and_escaped() {
     assert_eq!(formatted[1].files, [Path::new("/n/a-1-0"), Path::new("/n/a-1-1")]);
     let made = job("directory=/m nrfiles=3");
     assert_eq!((made.files.len(), made.directory, made.file_count), (0, Some("/m".into()), 3));
-    assert!(problem("nrfiles=2 file_service_type=random").contains("take turns"));
-    assert_eq!(job("file_service_type=random").file_count, 1);
+    assert_eq!(job("nrfiles=2 file_service_type=random").file_order, FileOrder::Random);
+    assert_eq!(job("nrfiles=2 file_service_type=roundrobin:8").file_every, 8);
+    assert!(problem("file_service_type=zipf:1.2").contains("all files are alike"));
 }
 
 #[test]
@@ -288,6 +302,55 @@ fn what_refines_an_option_waits_for_it_whatever_section_it_stands_in() {
 }
 
 #[test]
+fn what_the_storage_must_keep_to_is_said_in_fios_units() {
+    let demand = job("rate_min=1m,2m rate_iops_min=100 rate_cycle=500 max_latency=30ms").demand;
+    assert_eq!(demand.bytes, [1 << 20, 2 << 20, 2 << 20]);
+    assert_eq!(
+        (demand.iops, demand.cycle, demand.latency),
+        ([100; 3], Nanos::millis(500), Nanos::millis(30))
+    );
+    assert_eq!(job("max_latency=50").demand.latency, Nanos::micros(50));
+    assert!(problem("nice=20").contains("-20 to 19") && job("nice=-20").priority.nice == -20);
+}
+
+#[test]
+fn a_depth_bounds_its_batches_and_its_low_water() {
+    let batch = |options| job(options).batch;
+    assert_eq!(
+        batch("iodepth=4 iodepth_batch=16 iodepth_batch_complete_min=9"),
+        Batch { submit: 4, complete_min: 4 }
+    );
+    assert_eq!(batch("iodepth=16 iodepth_low=6"), Batch { submit: 1, complete_min: 10 });
+    assert_eq!(batch("iodepth=16 iodepth_low=16"), Batch { submit: 1, complete_min: 1 });
+}
+
+#[test]
+fn zones_are_strided_or_given_in_bytes() {
+    let zones = job("zonemode=strided zonesize=1m zoneskip=2m").zones.expect("strided");
+    assert_eq!((zones.size, zones.range, zones.skip), (Bytes::mib(1), Bytes::mib(1), Bytes::mib(2)));
+    assert_eq!(job("zonesize=1m").zones, None, "without the mode, as in fio");
+    assert!(problem("zonemode=strided").contains("needs zonesize"));
+    let by_bytes = job("rw=randread size=1m random_distribution=zoned_abs:60/256k:40/256k");
+    let Access::Random { order: Order::Independent, distribution: Distribution::Zoned(zones) } =
+        by_bytes.access
+    else {
+        panic!("{:?}", by_bytes.access)
+    };
+    assert_eq!(zones.iter().map(|zone| zone.size_percent).collect::<Vec<_>>(), [25.0, 25.0, 50.0]);
+    assert!(problem("rw=randread random_distribution=zoned_abs:100/1m").contains("needs `size`"));
+    assert!(
+        problem("rw=randread size=1m random_distribution=zoned_abs:100/2m").contains("larger than `size`")
+    );
+}
+
+#[test]
+fn a_range_of_delays_is_drawn_within() {
+    let delay = job("startdelay=2-5").start_delay;
+    assert!((Nanos::secs(2)..=Nanos::secs(5)).contains(&delay), "{delay}");
+    assert_eq!(job("startdelay=3").start_delay, Nanos::secs(3));
+}
+
+#[test]
 fn what_an_option_refines_is_an_option_that_refines_none() {
     for row in table::ROWS.iter().filter(|row| !row.leans_on.is_empty()) {
         let leader = table::ROWS.iter().find(|other| other.name == row.leans_on);
@@ -297,7 +360,7 @@ fn what_an_option_refines_is_an_option_that_refines_none() {
 
 #[test]
 fn all_problems_are_said_at_once_each_with_its_line() {
-    let text = "bs=1\n[global]\niodeph=4\nbs=4x\n[a]\nioengine=rbd\nrw\nnice=5\n[b]\nverify=pattern\n[\n";
+    let text = "bs=1\n[global]\niodeph=4\nbs=4x\n[a]\nioengine=rbd\nrw\nuid=5\n[b]\nverify=null\n[\n";
     let all = problems(text);
     let starts = [
         "dir/a.fio:1: `bs=1` stands before the first section",
@@ -305,8 +368,8 @@ fn all_problems_are_said_at_once_each_with_its_line() {
         "dir/a.fio:4: `bs=4x`: give a size like 512, 4k",
         "dir/a.fio:6: `ioengine=rbd` is not supported: use one of psync",
         "dir/a.fio:7: `rw=`: a value is missing, like rw=randread",
-        "dir/a.fio:8: `nice=5` is not supported: start iostack under nice",
-        "dir/a.fio:10: `verify=pattern` is not supported: use crc32c",
+        "dir/a.fio:8: `uid=5` is not supported: start iostack as that user",
+        "dir/a.fio:10: `verify=null` is not supported: it checks nothing",
         "dir/a.fio:11: `[` is no section",
     ];
     assert_eq!(all.len(), starts.len(), "{all:#?}");
@@ -317,23 +380,24 @@ fn all_problems_are_said_at_once_each_with_its_line() {
 
 #[test]
 fn lenient_leaves_out_what_is_refused_but_not_nonsense() {
-    let text = "[global]\nnice=5\n[a]\nfoo=1\nsize=1m\nclocksource=cpu\n[b]\nverify=pattern\n";
+    let text = "[global]\nuid=5\n[a]\nfoo=1\nsize=1m\nclocksource=cpu\n[b]\nverify=null\n";
     let file = parse_with(text, true).expect("lenient");
     let skipped: Vec<String> = file.skipped.iter().map(Skipped::to_string).collect();
     assert_eq!(skipped.len(), 3, "{skipped:?}");
-    assert!(skipped[0].starts_with("line 2: `nice=5` left out: start iostack under nice"));
+    assert!(skipped[0].starts_with("line 2: `uid=5` left out: start iostack as that user"));
     assert_eq!(file.jobs.len(), 2);
-    assert!(file.jobs[0].options.iter().all(|(name, _)| name != "nice" && name != "foo"));
+    assert!(file.jobs[0].options.iter().all(|(name, _)| name != "uid" && name != "foo"));
     parse_with("[a]\nbs=4x\n", true).expect_err("nonsense stays an error");
     parse_with("[global]\nbs=4k\n", true).expect_err("no job");
 }
 
 #[test]
 fn options_that_must_be_at_their_default_may_say_so() {
-    let job = job(
+    let plain = job(
         "zonemode=none verify_backlog=0 io_submit_mode=inline mem=malloc unified_rw_reporting=none thread",
     );
-    assert_eq!(job.queue_depth, 1);
+    assert_eq!(plain.queue_depth, 1);
     assert!(problem("zonemode=zbd").contains("zoned devices"));
-    assert!(problem("exitall numjobs=2").contains("`exitall` with several jobs"));
+    assert_eq!(job("exitall").ends, Ends::Beside);
+    assert_eq!((job("exit_what=all").ends, job("exit_what=all exitall").ends), (Ends::Itself, Ends::All));
 }

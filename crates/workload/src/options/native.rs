@@ -86,7 +86,12 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row("io_limit", "Stop after so many bytes, more or less than `size`", "10g", set_io_limit),
     row("io_count", "Stop after so many I/Os of each thread", "1000", set_io_count),
-    row("engine", "Kernel interface: psync, pvsync2, libaio, io_uring or mmap", "io_uring", set_engine),
+    row(
+        "engine",
+        "Kernel interface: psync, pvsync2, libaio, posixaio, io_uring or mmap",
+        "io_uring",
+        set_engine,
+    ),
     row("fixed_buffers", "Register the buffers with io_uring once", "true", |job, text| {
         uring(job, text, |[fixed_buffers, ..], on| *fixed_buffers = on)
     }),
@@ -336,10 +341,11 @@ fn set_engine(job: &mut Job, value: &str) -> Set {
         "psync" => Engine::Psync,
         "pvsync2" => Engine::Pvsync2 { hipri: false },
         "libaio" => Engine::Libaio,
+        "posixaio" => Engine::PosixAio,
         "io_uring" if matches!(job.engine, Engine::IoUring { .. }) => return Ok(()),
         "io_uring" => Engine::IO_URING,
         "mmap" => Engine::Mmap,
-        _ => return bad("give psync, pvsync2, libaio, io_uring or mmap"),
+        _ => return bad("give psync, pvsync2, libaio, posixaio, io_uring or mmap"),
     };
     Ok(())
 }
@@ -413,7 +419,7 @@ fn set_verify(job: &mut Job, value: &str) -> Set {
         "read_only" => VerifyMode::ReadOnly,
         _ => return bad("give off, write_then_read, write_only or read_only"),
     };
-    job.verify = Some(Verify { mode, fatal });
+    job.verify = Some(Verify { mode, fatal, pattern: false });
     Ok(())
 }
 

@@ -30,7 +30,7 @@ fn every_example_of_a_supported_option_is_accepted() {
 fn accepted_by_flag(name: &str, example: &str) {
     let mut job = Job { engine: Engine::IO_URING, access: Access::UNIFORM, ..Job::default() };
     job.rate = Some(Rate { iops: 1.0, arrival: Arrival::Regular });
-    job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false });
+    job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false, pattern: false });
     set_option(&mut job, name, example).unwrap_or_else(|error| panic!("{name}={example}: {error}"));
 }
 
@@ -149,7 +149,7 @@ fn nonsense_values_are_refused_and_leave_the_job_alone() {
         ("rate", "0"),
         ("rate", "-5"),
         ("arrival", "poisson"),
-        ("engine", "posixaio"),
+        ("engine", "solarisaio"),
         ("fixed_buffers", "true"),
         ("distribution", "zipf:0"),
         ("distribution", "hot:190/10"),

@@ -24,17 +24,25 @@
 
 mod chooser;
 mod envelope;
+mod follow;
 mod offsets;
 pub(crate) mod scatter;
 mod shuffle;
 #[cfg(test)]
 mod tests;
+mod turns;
+#[cfg(test)]
+mod way_tests;
+mod zones;
 
 use iostack_model::{Access, Direction, Distribution, Job, Order};
 
 use crate::{Filled, Op, Region, Rng, WorkloadError};
 use chooser::Chooser;
+use follow::Following;
 use offsets::{Grid, Offsets};
+use turns::Turns;
+use zones::Zoned;
 
 /// The operations of one thread of a job, in order. The same job, region, files and thread give the same operations; a
 /// clone taken before the first [`Plan::fill`] repeats them.
@@ -47,9 +55,11 @@ pub struct Plan {
     region: Region,
     chooser: Chooser,
     offsets: Offsets,
-    files: u16,
-    /// The file whose turn it is.
-    turn: u16,
+    turns: Turns,
+    following: Option<Following>,
+    zoned: Option<Zoned>,
+    /// One file, and nothing that looks at the I/O before.
+    plain: bool,
     /// Bytes of one pass, and those of it that are still to come.
     pass: u64,
     remaining: u64,
@@ -72,19 +82,38 @@ impl Plan {
         let number = u64::from(job.thread_first) + u64::from(thread);
         let mut rng = Rng::stream(job.seed, number);
         let choices = Rng::stream(!job.seed, number);
-        let offsets = offsets(job, region, files, &chooser, &mut rng)?;
+        let zoned = job.zones.map(Zoned::new);
+        // Offsets count from the start of a zone.
+        let reach = zoned.as_ref().map_or(region.length, Zoned::reach).min(region.length);
+        if reach < u64::from(largest) {
+            return Err(WorkloadError::RegionTooSmall { length: reach, block: u64::from(largest) });
+        }
+        let offsets = offsets(job, Region { length: reach, ..region }, files, &chooser, &mut rng)?;
         let pass = match chooser.fixed_length() {
             Some(length) => region.length / u64::from(length) * u64::from(length),
             None => region.length,
-        } * u64::from(files);
+        };
+        let following = Following::new(job, files);
+        let turns = Turns::new(job, files, pass);
+        let backward = matches!(job.access, Access::Backward { .. });
+        let own_grid = job.align.is_zero();
+        let plain = own_grid
+            && files == 1
+            && following.is_none()
+            && zoned.is_none()
+            && !backward
+            && !chooser.trims_before_writes();
+        let pass = pass * u64::from(files);
         Ok(Plan {
             rng,
             choices,
             region,
             chooser,
             offsets,
-            files,
-            turn: 0,
+            turns,
+            following,
+            zoned,
+            plain,
             pass,
             remaining: pass,
             second_half: None,
@@ -110,6 +139,7 @@ impl Plan {
     pub fn restart(&mut self) {
         self.remaining = self.pass;
         self.second_half = None;
+        self.turns.restart();
         self.offsets.restart(&mut self.rng);
     }
 
@@ -121,7 +151,7 @@ impl Plan {
     /// The tight loops, for one file and one block size; false when this plan has more.
     fn fill_alike(&mut self, ops: &mut Vec<Op>, at_most: usize) -> bool {
         let Some(length) = self.chooser.fixed_length() else { return false };
-        if self.files > 1 || self.chooser.trims_before_writes() {
+        if !self.plain {
             return false;
         }
         let length = u64::from(length);
@@ -169,6 +199,8 @@ impl Plan {
                 }
                 cursors[0] = next;
             }
+            // Not plain.
+            Offsets::Backward { .. } => return false,
         }
         self.rng = rng;
         self.remaining -= count as u64 * length;
@@ -179,7 +211,7 @@ impl Plan {
     /// of the pass, which may be cut, are left to [`Plan::next`].
     fn fill_drawn(&mut self, ops: &mut Vec<Op>, at_most: usize) -> usize {
         let Offsets::Uniform(grids) = &self.offsets else { return 0 };
-        if self.files > 1 || self.chooser.trims_before_writes() {
+        if !self.plain {
             return 0;
         }
         let count = at_most.min((self.remaining / u64::from(self.chooser.largest())) as usize);
@@ -217,14 +249,40 @@ impl Plan {
                 return None;
             }
         }
-        op.file = self.turn;
-        self.turn = if self.turn + 1 == self.files { 0 } else { self.turn + 1 };
-        op.offset = self.region.offset + self.offsets.next(&op, self.region.length, &mut self.rng);
+        op.file = self.turns.next(op.length, &mut self.choices);
+        op.offset = self.region.offset + self.place(&op);
         self.remaining -= u64::from(op.length);
         if self.chooser.trims_before_writes() {
             self.second_half = Some(Op { direction: Direction::Write as u8, ..op });
         }
         Some(op)
+    }
+}
+
+impl Plan {
+    /// From the start of the region.
+    fn place(&mut self, op: &Op) -> u64 {
+        let mut length = self.region.length;
+        let mut base = 0;
+        if let Some(zoned) = &mut self.zoned {
+            if zoned.moves_on(length) {
+                self.offsets.restart(&mut self.rng);
+                self.following.iter_mut().for_each(Following::restart);
+            }
+            (base, length) = (zoned.base(op.length), zoned.reach().min(length));
+        }
+        base + self.place_in(op, length)
+    }
+
+    /// From the start of what has `length` bytes.
+    fn place_in(&mut self, op: &Op, length: u64) -> u64 {
+        let Some(following) = &mut self.following else {
+            return self.offsets.next(op, length, &mut self.rng);
+        };
+        let place = following.next(op, length, &mut self.choices);
+        let place = place.unwrap_or_else(|| self.offsets.next(op, length, &mut self.rng));
+        following.went(op, place);
+        place
     }
 }
 
@@ -236,15 +294,20 @@ fn offsets(
     rng: &mut Rng,
 ) -> Result<Offsets, WorkloadError> {
     let grids = Direction::ALL.map(|direction| {
-        let unit = u64::from(chooser.smallest_of(direction as u8));
+        let smallest = u64::from(chooser.smallest_of(direction as u8));
+        let unit = if job.align.is_zero() { smallest } else { job.align.0 };
         let longest = u64::from(chooser.largest_of(direction as u8));
         Grid { unit, count: (region.length - longest).checked_div(unit).map_or(0, |steps| steps + 1) }
     });
     match &job.access {
         Access::Sequential => Ok(Offsets::in_sequence(0, files)),
         Access::Strided { gap } => Ok(Offsets::in_sequence(gap.0, files)),
+        Access::Backward { step } => Ok(Offsets::backward(step.0, files)),
         Access::Random { order, distribution: Distribution::Uniform } => match chooser.fixed_length() {
-            Some(length) if *order == Order::Permutation => {
+            Some(length)
+                if *order == Order::Permutation
+                    && (job.align.is_zero() || job.align.0 == u64::from(length)) =>
+            {
                 Ok(Offsets::each_once(u64::from(length), region.length, files, rng))
             }
             _ => Ok(Offsets::Uniform(grids)),

@@ -31,6 +31,13 @@ pub(super) enum Offsets {
         /// The next offset, for each file and direction.
         cursors: Vec<[u64; 3]>,
     },
+    /// One before the other.
+    Backward {
+        /// From the end of a block to the start of the next.
+        step: u64,
+        /// Where the last one ended, for each file and direction; 0 before the first.
+        ends: Vec<[u64; 3]>,
+    },
 }
 
 /// A distribution over a grid.
@@ -45,6 +52,10 @@ pub(super) struct Skewed {
 impl Offsets {
     pub(super) fn in_sequence(gap: u64, files: u16) -> Offsets {
         Offsets::InSequence { gap, cursors: vec![[0; 3]; usize::from(files)] }
+    }
+
+    pub(super) fn backward(step: u64, files: u16) -> Offsets {
+        Offsets::Backward { step, ends: vec![[0; 3]; usize::from(files)] }
     }
 
     pub(super) fn each_once(block: u64, length: u64, files: u16, rng: &mut Rng) -> Offsets {
@@ -73,7 +84,9 @@ impl Offsets {
         match self {
             Offsets::Uniform(_) | Offsets::Skewed(_) => {}
             Offsets::EachOnce(shuffles) => shuffles.iter_mut().for_each(|shuffle| shuffle.restart(rng)),
-            Offsets::InSequence { cursors, .. } => cursors.fill([0; 3]),
+            Offsets::InSequence { cursors: places, .. } | Offsets::Backward { ends: places, .. } => {
+                places.fill([0; 3]);
+            }
         }
     }
 
@@ -96,6 +109,14 @@ impl Offsets {
                 }
                 let offset = *cursor;
                 *cursor += op_length + *gap;
+                offset
+            }
+            Offsets::Backward { step, ends } => {
+                let end = &mut ends[file][direction];
+                // As in fio, the first is at the start; before the start is the end.
+                let back = || end.checked_sub(*step).unwrap_or_else(|| length.saturating_sub(*step));
+                let offset = if *end == 0 { 0 } else { back() };
+                *end = offset + op_length;
                 offset
             }
         }

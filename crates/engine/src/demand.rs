@@ -1,0 +1,115 @@
+//! Does the storage keep to what the job demands of it?
+
+use iostack_host::clock::Clock;
+use iostack_model::{Direction, Job, Nanos};
+use iostack_workload::Op;
+
+/// What is demanded of one thread's I/O, and what came of it since the last look. Times are ticks.
+pub(crate) struct Watchdog {
+    demand: iostack_model::Demand,
+    latency: u64,
+    cycle: u64,
+    since: u64,
+    bytes: [u64; 3],
+    ios: [u64; 3],
+}
+
+impl Watchdog {
+    /// `None` where nothing is demanded.
+    pub(crate) fn new(job: &Job, clock: &Clock) -> Option<Watchdog> {
+        let demand = job.demand;
+        let latency = if demand.latency.0 == 0 { u64::MAX } else { clock.ticks(demand.latency.0) };
+        let cycle = clock.ticks(demand.cycle.0.max(1));
+        (!demand.is_none()).then_some(Watchdog {
+            demand,
+            latency,
+            cycle,
+            since: 0,
+            bytes: [0; 3],
+            ios: [0; 3],
+        })
+    }
+
+    /// Rates count from here.
+    pub(crate) fn begin(&mut self, now: u64) {
+        (self.since, self.bytes, self.ios) = (now, [0; 3], [0; 3]);
+    }
+
+    /// An I/O took from `start` to `end`: what it, or the rate since the last look, broke.
+    pub(crate) fn broken(&mut self, op: &Op, start: u64, end: u64, clock: &Clock) -> Option<String> {
+        let took = end.saturating_sub(start);
+        if took > self.latency {
+            let (took, most) = (Nanos(clock.nanos(took)), self.demand.latency);
+            return Some(format!("it took {took}, longer than max_latency={most}"));
+        }
+        let direction = usize::from(op.direction);
+        self.bytes[direction] += u64::from(op.length);
+        self.ios[direction] += 1;
+        let span = end.saturating_sub(self.since);
+        if span < self.cycle {
+            return None;
+        }
+        let seconds = clock.nanos(span) as f64 / 1e9;
+        let broken = Direction::ALL.into_iter().find_map(|direction| self.too_slow(direction, seconds));
+        self.begin(end);
+        broken
+    }
+
+    /// A rate that was not kept.
+    fn too_slow(&self, direction: Direction, seconds: f64) -> Option<String> {
+        let (index, name) = (direction as usize, direction.name());
+        let kinds = [
+            ("rate_min", "bytes", self.demand.bytes[index], self.bytes[index]),
+            ("rate_iops_min", "I/Os", self.demand.iops[index], self.ios[index]),
+        ];
+        kinds.into_iter().find_map(|(option, unit, least, moved)| {
+            let rate = moved as f64 / seconds;
+            (rate < least as f64)
+                .then(|| format!("{name}s moved {rate:.0} {unit} a second, fewer than {option}={least}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_model::Demand;
+
+    const READ: Op = Op { offset: 0, length: 4096, direction: 0, file: 0 };
+
+    fn watchdog(demand: Demand) -> Watchdog {
+        let job = Job { demand, ..Job::default() };
+        let mut watchdog = Watchdog::new(&job, Clock::calibrated()).expect("something is demanded");
+        watchdog.begin(0);
+        watchdog
+    }
+
+    #[test]
+    fn an_io_may_take_as_long_as_is_allowed_and_no_tick_longer() {
+        let clock = Clock::calibrated();
+        let mut watchdog = watchdog(Demand { latency: Nanos::millis(1), ..Demand::NONE });
+        let most = clock.ticks(1_000_000);
+        assert_eq!(watchdog.broken(&READ, 0, most, clock), None);
+        let said = watchdog.broken(&READ, 0, most + 1, clock).expect("too late");
+        assert!(said.contains("max_latency=1 ms"), "{said}");
+    }
+
+    #[test]
+    fn a_rate_is_judged_once_a_cycle_and_by_what_came_in_it() {
+        let clock = Clock::calibrated();
+        let demand = Demand { iops: [10, 0, 0], cycle: Nanos::millis(100), ..Demand::NONE };
+        let cycle = clock.ticks(100_000_000) + 1;
+        let mut enough = watchdog(demand);
+        assert_eq!(enough.broken(&READ, 0, cycle, clock), None, "one in a tenth of a second");
+        assert_eq!(enough.broken(&READ, 0, cycle + 1, clock), None, "the next cycle has only begun");
+        let mut slow = watchdog(Demand { iops: [11, 0, 0], ..demand });
+        assert!(slow.broken(&READ, 0, cycle, clock).expect("too slow").contains("rate_iops_min=11"));
+        let mut bytes = watchdog(Demand { iops: [0; 3], bytes: [0, 1, 0], ..demand });
+        assert!(bytes.broken(&READ, 0, cycle, clock).expect("no write at all").starts_with("writes moved 0"));
+    }
+
+    #[test]
+    fn who_demands_nothing_is_not_watched() {
+        assert!(Watchdog::new(&Job::default(), Clock::calibrated()).is_none());
+    }
+}

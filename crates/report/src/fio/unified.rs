@@ -1,0 +1,46 @@
+//! `unified_rw_reporting`: reads, writes and trims as one, which fio calls `mixed`.
+
+use std::borrow::Cow;
+
+use iostack_model::{Direction, Job, Outcome, OutcomeFile};
+
+/// True when the job's report does not tell directions apart.
+fn is_unified(job: &Job) -> bool {
+    let typed = job.options_global.iter().chain(&job.options);
+    let last = typed.filter(|(name, _)| name == "unified_rw_reporting").next_back();
+    last.is_some_and(|(_, value)| matches!(value.as_str(), "1" | "mixed"))
+}
+
+/// What the report calls a direction.
+pub(super) fn name(job: &Job, direction: Direction) -> &'static str {
+    if is_unified(job) { "mixed" } else { direction.name() }
+}
+
+/// The directions that a report tells of.
+pub(super) fn directions(job: &Job) -> &'static [Direction] {
+    if is_unified(job) { &[Direction::Read] } else { &Direction::ALL }
+}
+
+/// The file, in which outcomes that are reported as one have only reads.
+pub(super) fn unified(file: &OutcomeFile) -> Cow<'_, OutcomeFile> {
+    let mut file = Cow::Borrowed(file);
+    let wanted = |outcome: &Outcome| is_unified(&outcome.job);
+    if file.outcomes.iter().any(wanted) {
+        file.to_mut().outcomes.iter_mut().filter(|outcome| wanted(outcome)).for_each(put_together);
+    }
+    file
+}
+
+fn put_together(outcome: &mut Outcome) {
+    outcome.read.latency = outcome.latency();
+    outcome.read.bytes = outcome.bytes();
+    for other in [std::mem::take(&mut outcome.write), std::mem::take(&mut outcome.trim)] {
+        outcome.read.submit.merge(&other.submit);
+        outcome.read.short += other.short;
+    }
+    for slice in &mut outcome.series {
+        for counts in [&mut slice.ios, &mut slice.bytes, &mut slice.latency_sum_ns] {
+            *counts = [counts.iter().sum(), 0, 0];
+        }
+    }
+}

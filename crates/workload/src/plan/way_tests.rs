@@ -1,0 +1,106 @@
+//! Do I/Os follow, turn and stride as the job asks? Seeds are fixed.
+
+use iostack_model::{Access, Bytes, FileOrder, Follow, Job, Mix, Order, Zones};
+
+use super::*;
+
+const BLOCK: u64 = 4096;
+
+/// One pass over so many blocks in each file: file and block of each I/O.
+fn pass(job: &Job, blocks: u64, files: u16) -> Vec<(u16, u64)> {
+    let mut plan = Plan::new(job, Region { offset: 0, length: blocks * BLOCK }, files, 0).expect("sound");
+    let mut ops = Vec::new();
+    while plan.fill(&mut ops, 37) == Filled::More {}
+    ops.iter().map(|op| (op.file, op.offset / BLOCK)).collect()
+}
+
+fn blocks(job: &Job, blocks: u64) -> Vec<u64> {
+    pass(job, blocks, 1).into_iter().map(|(_, block)| block).collect()
+}
+
+/// I/Os that begin where the one before ended.
+fn following(blocks: &[u64]) -> usize {
+    blocks.windows(2).filter(|pair| pair[1] == pair[0] + 1).count()
+}
+
+fn randomly(follow: Follow) -> Job {
+    Job { follow, access: Access::UNIFORM, ..Job::default() }
+}
+
+#[test]
+fn backward_goes_from_the_end_to_the_start_and_again() {
+    let job = Job { access: Access::Backward { step: Bytes(2 * BLOCK) }, ..Job::default() };
+    assert_eq!(blocks(&job, 8), [0, 6, 5, 4, 3, 2, 1, 0]);
+    let job = Job { access: Access::Backward { step: Bytes(4 * BLOCK) }, ..Job::default() };
+    assert_eq!(blocks(&job, 8), [0, 4, 1, 4, 1, 4, 1, 4]);
+}
+
+#[test]
+fn so_many_percent_are_at_random() {
+    for percent in [0, 30, 100] {
+        let follow = Follow { random: [percent; 3], ..Follow::NONE };
+        let drawn = 100_000 - following(&blocks(&randomly(follow), 100_000));
+        let wanted = 1000 * usize::from(percent);
+        assert!(drawn.abs_diff(wanted) < 700, "{drawn} for {percent} %");
+    }
+}
+
+#[test]
+fn a_share_is_each_directions_own() {
+    let follow = Follow { random: [100, 0, 100], ..Follow::NONE };
+    let job = Job { mix: Mix::reads(50), ..randomly(follow) };
+    let mut plan = Plan::new(&job, Region { offset: 0, length: 10_000 * BLOCK }, 1, 0).expect("sound");
+    let mut ops = Vec::new();
+    plan.fill(&mut ops, 1000);
+    let writes: Vec<u64> = ops.iter().filter(|op| op.direction == 1).map(|op| op.offset / BLOCK).collect();
+    assert!(writes.len() > 400 && writes.iter().copied().eq(0..writes.len() as u64), "{writes:?}");
+}
+
+#[test]
+fn a_run_goes_on_or_stays() {
+    let runs = |again| {
+        let draws = blocks(&randomly(Follow { run: 4, again, ..Follow::NONE }), 4096);
+        draws[..3].iter().for_each(|&block| assert!(block < 3, "the first follow the start"));
+        draws[3..]
+            .chunks_exact(4)
+            .all(|run| run.windows(2).all(|pair| pair[1] == pair[0] + u64::from(!again) || pair[0] == 4095))
+    };
+    assert!(runs(true) && runs(false));
+}
+
+#[test]
+fn files_take_turns_of_any_length() {
+    let order = |file_order, file_every| {
+        let job = Job { access: Access::Sequential, file_order, file_every, ..Job::default() };
+        pass(&job, 6, 2)
+    };
+    let turns = |every| order(FileOrder::Turns, every).iter().map(|(file, _)| *file).collect::<Vec<_>>();
+    assert_eq!(turns(1), [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
+    assert_eq!(turns(4), [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1], "who is done passes its turn on");
+    let one_by_one = order(FileOrder::Sequential, 1);
+    assert!(one_by_one.iter().copied().eq((0..2).flat_map(|file| (0..6).map(move |block| (file, block)))));
+    let mut at_random = order(FileOrder::Random, 1);
+    assert_ne!(at_random, order(FileOrder::Turns, 1));
+    at_random.sort_unstable();
+    assert_eq!(at_random, one_by_one, "each file is passed over once");
+}
+
+#[test]
+fn zones_are_worked_on_in_turn_and_what_lies_between_is_not_touched() {
+    let zones = Zones { size: Bytes(2 * BLOCK), range: Bytes(3 * BLOCK), skip: Bytes(BLOCK) };
+    let job = Job { access: Access::Sequential, zones: Some(zones), ..Job::default() };
+    assert_eq!(blocks(&job, 9), [0, 1, 4, 5, 0, 1, 4, 5, 0]);
+    let all = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
+    let drawn = blocks(&Job { access: all, ..job.clone() }, 4000);
+    assert!(drawn.iter().all(|block| block % 4 < 3), "the skipped block was touched");
+    assert!(drawn.chunks_exact(2).all(|pair| pair[0] / 4 == pair[1] / 4 && pair[0] != pair[1]));
+    let too_small = Job { zones: Some(Zones { range: Bytes(100), ..zones }), ..job };
+    Plan::new(&too_small, Region { offset: 0, length: 9 * BLOCK }, 1, 0).expect_err("no block fits");
+}
+
+#[test]
+fn random_places_are_multiples_of_the_alignment() {
+    let job = Job { align: Bytes(8 * BLOCK), ..randomly(Follow::NONE) };
+    let draws = blocks(&job, 800);
+    assert!(draws.iter().all(|block| block % 8 == 0) && draws.iter().any(|&block| block > 700));
+}
