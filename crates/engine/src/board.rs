@@ -10,10 +10,13 @@
 //! histogram dropped, as soon as no thread can add to it, so memory does not grow with the run's length.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iostack_model::{Bytes, Flow, IntervalFlow, Nanos};
+use iostack_model::{Bytes, Flow, IntervalFlow, Nanos, Steadiness, Steady};
 use iostack_stats::{Recorder, SERIES_MOST, halve_series};
+
+use crate::steady;
 
 /// What a thread counts between two publications, of one direction.
 #[derive(Clone, Default)]
@@ -61,11 +64,16 @@ struct State {
     doubled: u32,
     /// The slice each thread is in; `u64::MAX` when it has ended.
     positions: Vec<u64>,
+    /// How far from steady the last elements were.
+    unsteady_percent: Option<f64>,
 }
 
 /// The sums of one report group.
 pub(crate) struct Board {
     slice: Nanos,
+    goal: Option<Steadiness>,
+    /// The goal was reached.
+    steady: AtomicBool,
     state: Mutex<Box<State>>,
 }
 
@@ -84,7 +92,24 @@ impl Board {
     /// For `threads` threads; `watched` when somebody asks for progress.
     pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
         let state = State { positions: vec![0; threads], watched, ..State::default() };
-        Board { slice, state: Mutex::new(Box::new(state)) }
+        let state = Mutex::new(Box::new(state));
+        Board { slice, goal: None, steady: AtomicBool::new(false), state }
+    }
+
+    /// The same, which looks for the end of its jobs.
+    pub(crate) fn until(self, goal: Option<Steadiness>) -> Board {
+        Board { goal, ..self }
+    }
+
+    /// True when its jobs may end.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.steady.load(Ordering::Relaxed)
+    }
+
+    /// What became of the goal.
+    pub(crate) fn steady(&self) -> Option<Steady> {
+        let percent = self.lock().unsteady_percent;
+        self.goal.map(|_| Steady { attained: self.is_steady(), percent })
     }
 
     fn lock(&self) -> MutexGuard<'_, Box<State>> {
@@ -129,7 +154,13 @@ impl Board {
         }
         state.add_side(side);
         state.positions[thread] = next;
+        let closed = state.closed.len();
         state.close_left_slices(self.slice);
+        if let Some(goal) = self.goal.filter(|_| state.closed.len() > closed && !self.is_steady()) {
+            state.unsteady_percent = steady::percent(&goal, &state.closed, state.element(self.slice));
+            let attained = state.unsteady_percent.is_some_and(|percent| percent <= goal.percent);
+            self.steady.store(attained, Ordering::Relaxed);
+        }
     }
 
     /// What was published since the last call.

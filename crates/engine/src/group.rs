@@ -41,9 +41,10 @@ impl<'a> Group<'a> {
     pub(crate) fn new(works: Vec<&'a Work>, watched: bool) -> Group<'a> {
         let threads = works.iter().map(|work| work.job.threads as usize).sum();
         let slice = works.first().map_or(Nanos::secs(1), |work| work.job.slice);
+        let goal = works.iter().find_map(|work| work.job.until_steady);
         let starts = works.iter().map(|work| work.job.start_delay + ramp_of(work));
         Group {
-            board: Arc::new(Board::new(threads, slice, watched)),
+            board: Arc::new(Board::new(threads, slice, watched).until(goal)),
             origin: starts.min().unwrap_or_default(),
             works,
             before: Counted::default(),

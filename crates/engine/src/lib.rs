@@ -36,6 +36,7 @@ mod payload;
 mod probe;
 mod progress;
 mod stage;
+mod steady;
 mod sys;
 mod wake;
 mod watch;

@@ -275,7 +275,7 @@ impl<'a> Meter<'a> {
             self.interrupted = true;
             return self.end();
         }
-        if self.watch.is_over() {
+        if self.watch.is_over() || self.board.is_steady() {
             return self.end();
         }
         if now >= self.span.deadline {

@@ -26,6 +26,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
     let border = reports.iter().map(|report| report.result.border).min().unwrap_or(0);
     let last = reports.iter().map(|report| report.result.last).max().unwrap_or(border).max(border);
     let elapsed = Nanos(clock.nanos(last - border));
+    let steady = group.board.steady();
     let totals = group.board.totals(elapsed);
     let job = Job { slice: totals.slice, ..job_of(&group) };
     let (target, storage) = (group.first().target.clone(), group.first().storage.clone());
@@ -48,6 +49,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         trim: totals.flows[2].clone(),
         sync: totals.sync,
         series: totals.series,
+        steady,
         ..Outcome::empty(job, target, storage)
     };
     outcome.iops = iops(&outcome);

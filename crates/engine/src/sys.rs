@@ -14,7 +14,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use iostack_model::{Nanos, Priority};
+use iostack_model::{MemoryPolicy, Nanos, Priority};
 
 pub(crate) mod call;
 pub(crate) mod map;
@@ -108,6 +108,20 @@ pub(crate) fn pin(cpus: &[u32]) -> io::Result<()> {
     }
     // SAFETY: `set` is a whole CPU set and lives for the call.
     check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) })
+}
+
+/// Says where memory of the calling thread comes from.
+pub(crate) fn place_memory(policy: MemoryPolicy, nodes: &[u32]) -> io::Result<()> {
+    let mut mask = [0_u64; 16];
+    for &node in nodes {
+        let word = mask.get_mut(node as usize / 64).ok_or(io::ErrorKind::InvalidInput)?;
+        *word |= 1 << (node % 64);
+    }
+    let (list, bits) =
+        if nodes.is_empty() { (std::ptr::null(), 0) } else { (mask.as_ptr(), mask.len() * 64 + 1) };
+    // SAFETY: the call reads so many bits of `mask`, which lives for it, and nothing where there is no list.
+    let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, policy as libc::c_int, list, bits) };
+    check(result as i32)
 }
 
 /// Gives the calling thread its priorities.

@@ -21,6 +21,7 @@ use crate::gate::Gate;
 use crate::meter::{Meter, Rhythm, Span, ThreadResult};
 use crate::payload::Payload;
 use crate::sys;
+use crate::sys::memory::Buffers;
 use crate::watch::Watch;
 use crate::{EngineError, Work};
 
@@ -67,6 +68,8 @@ struct Prepared<'a> {
     planned: Option<u64>,
     region: Region,
     unwritten: Option<Bytes>,
+    /// Kept until the end.
+    _locked: Option<Buffers>,
 }
 
 /// Runs the thread. Errors are of the set-up; what fails later is in the report.
@@ -83,6 +86,7 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let job = &assignment.work.job;
     let number = job.thread_first + assignment.thread;
     pin(job, assignment.thread)?;
+    let locked = lock(job)?;
     sys::prefer(job.priority).map_err(|source| EngineError::Priority { asked: job.priority, source })?;
     let none = Vec::new();
     let held = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
@@ -105,7 +109,7 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let meter = Meter::new(clock, board, board_thread, rhythm, stop, watch);
     let station = Station { source: Source::new(plan, limits), meter, payload, files, extras, lane: None };
     let unwritten = unwritten(&assignment, region);
-    Ok(Prepared { assignment, station, repeat, planned, region, unwritten })
+    Ok(Prepared { assignment, station, repeat, planned, region, unwritten, _locked: locked })
 }
 
 /// Bytes that the thread will read and nobody has written. Threads that share region and files ask once.
@@ -131,8 +135,40 @@ pub(crate) fn reads_back(job: &Job) -> bool {
     job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead) && job.mix.write > 0
 }
 
+/// Memory that nobody else gets.
+fn lock(job: &Job) -> Result<Option<Buffers>, EngineError> {
+    if job.locked.is_zero() {
+        return Ok(None);
+    }
+    let refused = |source| EngineError::LockedMemory { asked: job.locked, source };
+    let memory = Buffers::new(1, job.locked.0 as usize).map_err(refused)?;
+    memory.lock().map_err(refused)?;
+    Ok(Some(memory))
+}
+
+/// The CPUs of the job's nodes, where it names no CPUs.
+fn cpus_of_nodes(nodes: &[u32]) -> Result<Option<Vec<u32>>, EngineError> {
+    let mut cpus = Vec::new();
+    for node in nodes {
+        let list = std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist"));
+        let list = list.ok().and_then(|list| iostack_workload::cpu_list(&list));
+        cpus.extend(list.ok_or_else(|| EngineError::Impossible {
+            what: format!("this machine has no node {node} with CPUs"),
+            remedy: "name nodes that exist (`ls -d /sys/devices/system/node/node*`)",
+        })?);
+    }
+    Ok(Some(cpus).filter(|cpus| !cpus.is_empty()))
+}
+
 fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
-    let Some(cpus) = &job.cpus else { return Ok(()) };
+    if let Some((policy, nodes)) = &job.numa.memory {
+        sys::place_memory(*policy, nodes).map_err(|_| EngineError::Impossible {
+            what: format!("job `{}`: its memory cannot be on nodes {nodes:?}", job.name),
+            remedy: "name nodes that exist (`ls -d /sys/devices/system/node/node*`)",
+        })?;
+    }
+    let of_nodes = cpus_of_nodes(&job.numa.cpu_nodes)?;
+    let Some(cpus) = job.cpus.as_ref().or(of_nodes.as_ref()) else { return Ok(()) };
     let cpus = if job.cpus_split && !cpus.is_empty() {
         vec![cpus[(job.thread_first + thread) as usize % cpus.len()]]
     } else {
@@ -238,7 +274,7 @@ fn measure(
     carrier: Carrier,
     mut load: impl FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>,
 ) -> Result<WorkerReport, EngineError> {
-    let Prepared { assignment, mut station, repeat, planned, region, unwritten } = prepared;
+    let Prepared { assignment, mut station, repeat, planned, region, unwritten, _locked } = prepared;
     let job = &assignment.work.job;
     let Some(go) = assignment.gate.ready(sys::thread_number(), planned) else {
         return Ok(WorkerReport::default());

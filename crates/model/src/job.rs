@@ -124,6 +124,40 @@ impl Demand {
     }
 }
 
+/// The figure that is to become steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyFigure {
+    /// I/Os per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+}
+
+/// When a job has run long enough (fio's `steadystate`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// Of all its threads and directions together.
+    pub figure: SteadyFigure,
+    /// The slope from one second to the next is held against the limit, not the largest distance from the mean.
+    pub slope: bool,
+    /// The limit, in percent of the mean.
+    pub percent: f64,
+    /// Over this last stretch of time.
+    pub window: Nanos,
+    /// What came earlier does not count.
+    pub after: Nanos,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steady {
+    /// The job was ended by it.
+    pub attained: bool,
+    /// How far it was from steady at last, in percent of the mean; `None` when it ended before there was a window.
+    pub percent: Option<f64>,
+}
+
 /// Whom the kernel prefers among its threads, and among those that wait for the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Priority {
@@ -139,6 +173,38 @@ impl Priority {
     /// True when all is as the process has it.
     pub fn is_default(&self) -> bool {
         *self == Priority::default()
+    }
+}
+
+/// Which memory threads get; see `set_mempolicy(2)`, whose numbers these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryPolicy {
+    /// As the process has it.
+    Default = 0,
+    /// Of the first node, where there is some left.
+    Prefer = 1,
+    /// Of these nodes and no other.
+    Bind = 2,
+    /// Of these nodes in turn.
+    Interleave = 3,
+    /// Of the node that a thread runs on.
+    Local = 4,
+}
+
+/// Nodes of a machine whose memory is not equally near (fio's `numa_cpu_nodes`, `numa_mem_policy`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numa {
+    /// Threads run on their CPUs; empty: wherever.
+    pub cpu_nodes: Vec<u32>,
+    /// Which memory they get, and of which nodes.
+    pub memory: Option<(MemoryPolicy, Vec<u32>)>,
+}
+
+impl Numa {
+    /// True when nothing was asked.
+    pub fn is_default(&self) -> bool {
+        *self == Numa::default()
     }
 }
 
@@ -336,9 +402,21 @@ pub struct Job {
     /// What the storage must keep to.
     #[serde(skip_serializing_if = "Demand::is_none")]
     pub demand: Demand,
+    /// Ends it when its rate is steady.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_steady: Option<Steadiness>,
     /// Which other jobs end with this one.
     #[serde(skip_serializing_if = "is_itself")]
     pub ends: Ends,
+    /// Nodes of CPUs and memory.
+    #[serde(skip_serializing_if = "Numa::is_default")]
+    pub numa: Numa,
+    /// Memory that each thread locks and does not use, so that less is left (fio's `lockmem`).
+    #[serde(skip_serializing_if = "Bytes::is_zero")]
+    pub locked: Bytes,
+    /// The I/O scheduler of the disk below while the job runs (fio's `ioscheduler`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
     /// Among threads and disk requests.
     #[serde(skip_serializing_if = "Priority::is_default")]
     pub priority: Priority,
@@ -445,7 +523,11 @@ impl Default for Job {
             rate: None,
             think: None,
             demand: Demand::NONE,
+            until_steady: None,
             ends: Ends::Itself,
+            numa: Numa::default(),
+            locked: Bytes(0),
+            scheduler: None,
             priority: Priority::default(),
             sync: Sync::default(),
             verify: None,
@@ -502,6 +584,10 @@ impl Job {
             (self.beforehand.is_all, "create_only"),
             (self.demand.latency.0 > 0, "max_latency"),
             (!self.demand.is_none(), "rate_min"),
+            (self.until_steady.is_some(), "steadystate"),
+            (!self.numa.is_default(), "numa_cpu_nodes"),
+            (!self.locked.is_zero(), "lockmem"),
+            (self.scheduler.is_some(), "ioscheduler"),
             (self.ends != Ends::Itself, "exitall"),
             (!self.priority.is_default(), "nice and prio"),
         ];

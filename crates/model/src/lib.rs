@@ -34,8 +34,8 @@ pub use caveat::Caveat;
 pub use effort::Effort;
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
 pub use job::{
-    Advice, Arrival, Batch, Beforehand, Data, Demand, Ends, Engine, Job, LogRequest, Priority, Rate, Sync,
-    Think, Verify, VerifyMode,
+    Advice, Arrival, Batch, Beforehand, Data, Demand, Ends, Engine, Job, LogRequest, MemoryPolicy, Numa,
+    Priority, Rate, Steadiness, Steady, SteadyFigure, Sync, Think, Verify, VerifyMode,
 };
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};

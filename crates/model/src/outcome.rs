@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::possible::{self, Possible, guarded, not_a_share, not_an_amount};
 
 use crate::{
-    AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Storage, TargetName,
+    AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Steady, Storage,
+    TargetName,
 };
 
 /// What a run writes to a file: its outcomes and the conditions they share.
@@ -63,6 +64,9 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// Blocks verified, when the job verifies.
     pub verified: u64,
+    /// What became of the steadiness that the job asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Steady>,
     /// Ctrl-C or a signal ended it early.
     pub interrupted: bool,
     /// Single I/Os, only when the job's logs ask for each.

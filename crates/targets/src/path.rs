@@ -7,10 +7,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_engine::{Control, Work};
+use iostack_host::{Journal, SettingGuard};
 use iostack_model::{
-    Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Storage, TargetKind, TargetName,
+    Ends, Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Storage, TargetKind, TargetName,
 };
 
 use crate::files::{self, Ground};
@@ -66,11 +68,13 @@ impl PathTarget {
         let control = control(audience, &report);
         let say = |line: &str| audience.say(line);
         let mut ground = Ground::new(self.destroy_data, &control, &self.held);
-        let mut laid = Laid { target: self, works: Vec::new() };
+        let mut laid = Laid { target: self, works: Vec::new(), _schedulers: Vec::new() };
         for job in jobs {
             let placement = files::place(job, self.description.name.as_ref())?;
             left::files(&placement.target, &say);
-            laid.works.push(ground.prepare(job, placement)?);
+            let work = ground.prepare(job, placement)?;
+            laid._schedulers.extend(scheduler(job, &work.storage)?);
+            laid.works.push(work);
         }
         for (path, size) in ground.made {
             say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
@@ -99,6 +103,9 @@ impl Target for PathTarget {
                 break;
             }
             outcomes.extend(self.lay(&group, audience)?.run(None, wanted, audience)?);
+            if group.iter().any(|job| job.ends == Ends::All) {
+                break;
+            }
         }
         let iostack = env!("CARGO_PKG_VERSION").to_owned();
         Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms, machine, outcomes })
@@ -108,6 +115,16 @@ impl Target for PathTarget {
         self.description.refuse(jobs, Wanted::default()).map_err(anyhow::Error::msg)?;
         Ok(Box::new(self.lay(jobs, audience)?))
     }
+}
+
+/// Gives the disk below the job's scheduler until the guard is dropped.
+fn scheduler(job: &Job, storage: &Storage) -> anyhow::Result<Option<SettingGuard>> {
+    let Some(name) = &job.scheduler else { return Ok(None) };
+    let disk =
+        storage.bottom().with_context(|| format!("`ioscheduler={name}`: there is no block device below"))?;
+    let journal =
+        Journal::open().context("a changed scheduler cannot be noted anywhere, so none is changed")?;
+    Ok(Some(iostack_host::set_scheduler(&disk.name, name, &journal)?))
 }
 
 fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync)) -> Control<'a> {
@@ -123,6 +140,8 @@ fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync
 struct Laid<'a> {
     target: &'a PathTarget,
     works: Vec<Work>,
+    /// Put back when dropped.
+    _schedulers: Vec<SettingGuard>,
 }
 
 impl Prepared for Laid<'_> {

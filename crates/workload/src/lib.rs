@@ -32,8 +32,8 @@ pub use fio::{
 };
 pub use op::{Filled, Op, Region, file_names, region};
 pub use options::{
-    Dialect, OptionDoc, OptionError, Status, choose_engine, native_options, options_reference, set_option,
-    suggest,
+    Dialect, OptionDoc, OptionError, Status, choose_engine, cpu_list, native_options, options_reference,
+    set_option, suggest,
 };
 pub use pacer::{Pacer, natural_log};
 pub use plan::Plan;

@@ -37,6 +37,13 @@ impl Buffers {
         Ok(Buffers { start: start.cast(), count, stride })
     }
 
+    /// Keeps all of them in memory.
+    pub(crate) fn lock(&self) -> io::Result<()> {
+        // SAFETY: the range is the whole mapping, which locking leaves as it is.
+        let result = unsafe { libc::mlock(self.start.cast(), self.count * self.stride) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.count

@@ -42,6 +42,7 @@ pub(crate) fn engines() -> Vec<Engine> {
         Engine::Pvsync2 { hipri: false },
         Engine::Mmap,
         Engine::Libaio,
+        Engine::PosixAio,
         ring(false, false, false),
         ring(true, true, false),
         ring(false, false, true),

@@ -22,6 +22,7 @@ mod normal;
 mod report;
 mod shares;
 mod spread;
+mod steady;
 mod terse;
 mod unified;
 mod value;

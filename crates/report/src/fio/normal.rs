@@ -11,6 +11,7 @@ use super::report::{
 };
 use super::shares::{self, Shares};
 use super::spread::{self, Spread};
+use super::steady;
 use super::unified::{self, unified};
 use super::version;
 
@@ -91,6 +92,8 @@ fn job(outcome: &Outcome, place: &Place) -> String {
     text += &latency_shares("usec", &micros);
     text += &latency_shares("msec", &long);
     text += &rest(outcome);
+    let rate = |rate| format!("{} ({})", number(rate, 4, BINARY, "B/s"), number(rate, 4, DECIMAL, "B/s"));
+    text += &steady::line(outcome, rate, |count| number(count, 4, DECIMAL, ""));
     // Ours: fio has no word for it.
     for caveat in caveats(outcome) {
         text += &format!("  caveat       : {caveat}\n");

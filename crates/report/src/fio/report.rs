@@ -6,6 +6,7 @@ use iostack_model::{
 
 use super::shares::{self, Shares};
 use super::spread::{self, Spread};
+use super::steady;
 use super::unified::{self, directions, unified};
 use super::value::{Field, Value};
 use super::version;
@@ -167,7 +168,13 @@ fn job(part: &Part) -> Value {
     let sides = directions(&part.outcome.job).iter();
     let sides = sides.map(|&way| (unified::name(&part.outcome.job, way).to_owned(), side(part, way)));
     let next = job_fields_next().map(|(key, value)| (key.to_owned(), value(part)));
-    Value::object(&job_fields(), part).with(sides).with(next).with(latencies).with(end).with(doubts)
+    Value::object(&job_fields(), part)
+        .with(sides)
+        .with(next)
+        .with(latencies)
+        .with(end)
+        .with(steady::json(part.outcome))
+        .with(doubts)
 }
 
 /// Why not to believe it.

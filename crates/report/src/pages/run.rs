@@ -280,6 +280,12 @@ fn failures(outcome: &Outcome, section: &mut Section) {
         let (what, at) = (&failure.message, failure.offset_first);
         section.fact("FAILED", format!("{many} {direction}s failed: {what} (first at byte {at})"));
     }
+    if let Some(steady) = outcome.steady {
+        let far =
+            steady.percent.map_or("never looked at".to_owned(), |percent| format!("{percent:.3} % at last"));
+        section
+            .fact("steady", format!("{}: {far}", if steady.attained { "attained" } else { "not attained" }));
+    }
     if outcome.verified > 0 {
         section.fact("verified", format!("{} blocks", count(outcome.verified)));
     }

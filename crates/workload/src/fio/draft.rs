@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Advice, Amount, Arrival, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job, Mix, Order,
-    Rate, Verify, VerifyMode, Zone, Zones,
+    Access, Advice, Amount, Arrival, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job, Mix, Nanos,
+    Order, Rate, Verify, VerifyMode, Zone, Zones,
 };
 
 use crate::options::value::{Set, bad, refused};
@@ -24,6 +24,8 @@ pub(super) struct Draft {
     pub(super) verify: Option<bool>,
     pub(super) verify_by_pattern: bool,
     pub(super) fills: bool,
+    pub(super) steady_window: Nanos,
+    pub(super) steady_after: Nanos,
     /// Fewer in flight than this before more are submitted.
     pub(super) low_water: Option<u32>,
     /// Accesses in percent and bytes of each zone.
@@ -65,6 +67,12 @@ impl Draft {
         self.finish_rate();
         if self.exit_all {
             self.job.ends = self.exit_what;
+        }
+        if let Some(goal) = &mut self.job.until_steady {
+            if self.steady_window.0 == 0 {
+                return bad("steadystate needs ss_dur, like ss_dur=30s");
+            }
+            (goal.window, goal.after) = (self.steady_window, self.steady_after);
         }
         self.finish_verify()?;
         self.finish_sizes()?;

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, Mix, Nanos, Order, Think,
+    Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, MemoryPolicy, Mix, Nanos,
+    Order, Steadiness, SteadyFigure, Think,
 };
 
 use super::draft::Draft;
 use super::units::{size, time};
 use crate::Rng;
 use crate::options::value::{
-    Set, ValueError, bad, distribution, refused, size_shares, switch, whole, whole_u32,
+    Set, ValueError, bad, cpu_list, distribution, refused, size_shares, switch, whole, whole_u32,
 };
 
 /// Bare numbers of some options are seconds.
@@ -142,6 +143,44 @@ pub(super) fn set_start_delay(draft: &mut Draft, text: &str) -> Set {
     let (first, last) = (time(first, SECOND)?, time(last, SECOND)?);
     let span = last.0.saturating_sub(first.0);
     draft.job.start_delay = Nanos(first.0 + Rng::from_seed(draft.job.seed).below(span.saturating_add(1)));
+    Ok(())
+}
+
+/// `iops:0.3%`, `bw_slope:0.1%`.
+pub(super) fn set_steady(draft: &mut Draft, text: &str) -> Set {
+    let (criterion, limit) = text.split_once(':').unwrap_or((text, ""));
+    let (figure, slope) = match criterion {
+        "iops" => (SteadyFigure::Iops, false),
+        "iops_slope" => (SteadyFigure::Iops, true),
+        "bw" => (SteadyFigure::Bandwidth, false),
+        "bw_slope" => (SteadyFigure::Bandwidth, true),
+        _ => return bad("give iops, iops_slope, bw or bw_slope with a limit, like iops:0.3%"),
+    };
+    let Some(limit) = limit.strip_suffix('%') else {
+        return refused("give the limit in percent of the mean, like iops:0.3%");
+    };
+    let Some(percent) = limit.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0)
+    else {
+        return bad("give a limit like 0.3%");
+    };
+    let (window, after) = (Nanos(0), Nanos(0));
+    draft.job.until_steady = Some(Steadiness { figure, slope, percent, window, after });
+    Ok(())
+}
+
+pub(super) fn set_numa_memory(draft: &mut Draft, text: &str) -> Set {
+    let (policy, nodes) = text.split_once(':').unwrap_or((text, ""));
+    let policy = match policy {
+        "default" => MemoryPolicy::Default,
+        "prefer" => MemoryPolicy::Prefer,
+        "bind" => MemoryPolicy::Bind,
+        "interleave" => MemoryPolicy::Interleave,
+        "local" => MemoryPolicy::Local,
+        _ => return bad("give default, local, prefer:NODE, bind:NODES or interleave:NODES"),
+    };
+    let alone = matches!(policy, MemoryPolicy::Default | MemoryPolicy::Local);
+    let nodes = if alone { Vec::new() } else { cpu_list(nodes)? };
+    draft.job.numa.memory = Some((policy, nodes));
     Ok(())
 }
 

@@ -8,8 +8,8 @@ use super::draft::Draft;
 use super::set::{
     ENGINES, SECOND, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange,
     set_bssplit, set_distribution, set_file_service, set_hipri, set_ioengine, set_kb_base, set_norandommap,
-    set_percentage_random, set_reads, set_ring, set_rw, set_sequencer, set_start_delay, set_sync,
-    set_think_time, set_verify,
+    set_numa_memory, set_percentage_random, set_reads, set_ring, set_rw, set_sequencer, set_start_delay,
+    set_steady, set_sync, set_think_time, set_verify,
 };
 use super::units::{amount, size, time};
 use crate::options::value::{Set, bad, cpu_list, pattern, percentiles, refused, switch, whole, whole_u32};
@@ -255,6 +255,18 @@ pub(super) const ROWS: &[Row] = &[
         draft.job.demand.cycle = time(text, MILLISECOND)?;
         Ok(())
     }),
+    value("steadystate", "End when iops, bw, or their slope, changes by less", "iops:0.3%, bw_slope:0.1%", set_steady)
+        .or(&["ss"]),
+    value("steadystate_duration", "Steady over this time; a bare number is seconds", "30s", |draft, text| {
+        draft.steady_window = time(text, SECOND)?;
+        Ok(())
+    })
+    .or(&["ss_dur"]),
+    value("steadystate_ramp_time", "What came earlier does not count", "10s", |draft, text| {
+        draft.steady_after = time(text, SECOND)?;
+        Ok(())
+    })
+    .or(&["ss_ramp"]),
     value("max_latency", "Fail when an I/O takes longer; a bare number is microseconds", "50ms", |draft, text| {
         draft.job.demand.latency = time(text, MICROSECOND)?;
         Ok(())
@@ -400,6 +412,25 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     value("unlink", "Remove the files this job made", "1", put!(job.unlink, switch)),
+    value("ioscheduler", "Scheduler of the disk below while the job runs; put back afterwards", "none", |draft, text| {
+        // The names of before multiple queues.
+        let name = match text {
+            "noop" => "none",
+            "deadline" => "mq-deadline",
+            name => name,
+        };
+        draft.job.scheduler = Some(name.to_owned());
+        Ok(())
+    }),
+    value("lockmem", "Memory that each thread locks, so that less is left", "1g", |draft, text| {
+        draft.job.locked = size(text, draft.kb_base)?;
+        Ok(())
+    }),
+    value("numa_cpu_nodes", "Nodes whose CPUs the threads may use", "0,1", |draft, text| {
+        draft.job.numa.cpu_nodes = cpu_list(text)?;
+        Ok(())
+    }),
+    value("numa_mem_policy", "Where the threads' memory lies: local, prefer:0, bind:0-1, interleave:0-1", "local, prefer:0", set_numa_memory),
     value("nice", "Of the threads: -20, preferred, to 19", "10", |draft, text| {
         draft.job.priority.nice = match text.parse() {
             Ok(nice @ -20..=19) => nice,

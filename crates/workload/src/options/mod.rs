@@ -18,6 +18,11 @@ use iostack_model::{Engine, Job};
 use crate::fio;
 pub use option::{Dialect, OptionDoc, OptionError, Status, suggest};
 
+/// The numbers of a list like `0-3,6`, as the kernel writes CPUs and nodes.
+pub fn cpu_list(text: &str) -> Option<Vec<u32>> {
+    value::cpu_list(text.trim()).ok()
+}
+
 /// Sets one option of a job, by our name for it or by fio's, and keeps it in `job.options` as it was typed.
 ///
 /// On error the job is as it was. A dash is as good as an underscore.

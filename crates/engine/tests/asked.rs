@@ -1,0 +1,190 @@
+//! What a job may ask beside its I/O: demands, priorities, an end of others, a steady rate, files made ready, duplicates.
+
+#[expect(dead_code, reason = "each test file uses its own part")]
+mod common;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+use common::{random, run, run_with};
+use iostack_engine::{Control, Work};
+use iostack_host::Held;
+use iostack_model::*;
+use iostack_testkit::folder;
+
+const MIB: u64 = 1 << 20;
+
+/// Goes on for longer than a test waits.
+fn endless() -> Job {
+    Job { runtime: Some(Nanos::secs(60)), time_based: true, slice: Nanos::millis(100), ..Job::default() }
+}
+
+#[test]
+fn an_io_that_takes_too_long_ends_the_job_as_a_failure() {
+    let folder = folder!("too-long");
+    let path = random(&folder, "data", MIB);
+    for (engine, queue_depth) in [(Engine::Psync, 1), (Engine::Libaio, 8)] {
+        let demand = Demand { latency: Nanos(1), ..Demand::NONE };
+        let outcome = run(&Job { demand, engine, queue_depth, ..endless() }, &path).expect("it runs");
+        let failure = outcome.failures.first().expect("nothing is as quick as a nanosecond");
+        assert_eq!((failure.errno, failure.direction), (libc::ETIMEDOUT, Direction::Read));
+        assert!(failure.message.contains("max_latency"), "{}", failure.message);
+        assert!(outcome.ios() <= u64::from(queue_depth) && !outcome.interrupted, "{} I/Os", outcome.ios());
+        let patient = Demand { latency: Nanos::secs(100), ..Demand::NONE };
+        let job = Job { demand: patient, engine, queue_depth, ..Job::default() };
+        let outcome = run(&job, &path).expect("it runs");
+        assert_eq!((outcome.ios(), outcome.failures.len()), (256, 0));
+    }
+}
+
+#[test]
+fn a_rate_that_is_not_kept_ends_the_job_as_a_failure() {
+    let folder = folder!("too-slow");
+    let path = random(&folder, "data", MIB);
+    let demand = Demand { iops: [u64::MAX, 0, 0], cycle: Nanos::millis(50), ..Demand::NONE };
+    let outcome = run(&Job { demand, ..endless() }, &path).expect("it runs");
+    assert!(outcome.elapsed >= Nanos::millis(50) && outcome.elapsed < Nanos::secs(20), "{}", outcome.elapsed);
+    assert!(outcome.failures[0].message.contains("rate_iops_min"), "{:?}", outcome.failures);
+}
+
+#[test]
+fn a_pattern_is_verified_and_another_byte_is_named() {
+    let folder = folder!("pattern");
+    let path = random(&folder, "data", MIB);
+    let verify = |mode| Some(Verify { mode, fatal: false, pattern: true });
+    let data = Data::Pattern(vec![0xde, 0xad, 0xbe, 0xef]);
+    let write = Job { mix: Mix::WRITE, data: data.clone(), ..Job::default() };
+    let outcome =
+        run(&Job { verify: verify(VerifyMode::WriteThenRead), ..write }, &path).expect("a plain file");
+    assert_eq!((outcome.verified, outcome.failures.len()), (256, 0));
+    let mut bytes = fs::read(&path).expect("a plain file");
+    assert!(bytes.chunks(4).all(|four| four == [0xde, 0xad, 0xbe, 0xef]), "there is nothing but the pattern");
+    bytes[5_000] = 0;
+    fs::write(&path, bytes).expect("a plain file");
+    let read = Job { data, verify: verify(VerifyMode::ReadOnly), ..Job::default() };
+    let outcome = run(&read, &path).expect("a plain file");
+    assert_eq!((outcome.verified, outcome.failures.len()), (255, 1));
+    let said = &outcome.failures[0].message;
+    assert!(said.contains("offset 5000") && said.contains("byte 00") && said.contains("de"), "{said}");
+}
+
+fn work(job: Job, path: &Path) -> Work {
+    let target = TargetName { kind: TargetKind::File, path: path.to_owned() };
+    let held = std::sync::Arc::new(Held::open(path).expect("it is there"));
+    Work { job, target, storage: iostack_host::storage(path).expect("it is there"), files: vec![vec![held]] }
+}
+
+#[test]
+fn the_first_that_ends_may_end_those_beside_it_or_all() {
+    let folder = folder!("ends");
+    let path = random(&folder, "data", MIB);
+    for (ends, run_behind) in [(Ends::Beside, true), (Ends::All, false)] {
+        let first = Job { io_count: Some(100), ends, ..Job::default() };
+        let beside = Job { report_group: 1, ..endless() };
+        let behind = Job { report_group: 2, io_count: Some(7), stonewall: true, ..Job::default() };
+        let works = [first, beside, behind].map(|job| work(job, &path));
+        let outcomes = iostack_engine::run(&works, &Control::none()).expect("they run");
+        assert!(outcomes[1].elapsed < Nanos::secs(20) && !outcomes[1].interrupted, "{}", outcomes[1].elapsed);
+        assert_eq!(outcomes.get(2).map(Outcome::ios), run_behind.then_some(7));
+    }
+}
+
+#[test]
+fn a_steady_rate_ends_the_job_and_no_rate_is_steady_beyond_measure() {
+    let folder = folder!("steady");
+    let path = random(&folder, "data", MIB);
+    let goal = |percent| {
+        let window = Nanos::millis(300);
+        Some(Steadiness { figure: SteadyFigure::Iops, slope: false, percent, window, after: Nanos(0) })
+    };
+    let outcome = run(&Job { until_steady: goal(1e9), ..endless() }, &path).expect("it runs");
+    let steady = outcome.steady.expect("the job asks");
+    assert!(steady.attained && outcome.elapsed >= Nanos::millis(300), "{}", outcome.elapsed);
+    assert!(outcome.elapsed < Nanos::secs(20), "{}", outcome.elapsed);
+    let short = Job { runtime: Some(Nanos::millis(150)), until_steady: goal(0.0), ..endless() };
+    let steady = run(&short, &path).expect("it runs").steady.expect("the job asks");
+    assert_eq!((steady.attained, steady.percent), (false, None));
+    assert_eq!(run(&Job::default(), &path).expect("it runs").steady, None);
+}
+
+/// Niceness of the threads that make our load, from field 19 of `/proc/self/task/*/stat`.
+fn niceness() -> Vec<i32> {
+    let tasks = fs::read_dir("/proc/self/task").expect("Linux").flatten();
+    let stats = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
+    let ours = stats.filter(|stat| stat.contains("(load-"));
+    let nice = |stat: String| stat.rsplit(") ").next()?.split(' ').nth(16)?.parse().ok();
+    ours.filter_map(nice).collect()
+}
+
+#[test]
+fn threads_have_the_niceness_asked_for() {
+    let folder = folder!("nice");
+    let path = random(&folder, "data", MIB);
+    let seen = Mutex::new(Vec::new());
+    let look = |_: &Progress| seen.lock().expect("nobody panics").extend(niceness());
+    let control = Control { progress: Some(&look), progress_every: Nanos::millis(50), ..Control::none() };
+    let priority = Priority { nice: 7, io_class: 2, io_level: 6 };
+    let job = Job { priority, runtime: Some(Nanos::millis(300)), ..endless() };
+    run_with(&job, &path, &control).expect("anybody may be nicer");
+    let seen = seen.into_inner().expect("nobody panics");
+    assert!(seen.contains(&7), "{seen:?}");
+}
+
+#[test]
+fn threads_lie_on_the_nodes_asked_for_and_a_missing_one_is_named() {
+    let folder = folder!("nodes");
+    let path = random(&folder, "data", MIB);
+    let numa = |node| Numa { cpu_nodes: vec![node], memory: Some((MemoryPolicy::Prefer, vec![node])) };
+    let job = Job { numa: numa(0), locked: Bytes::mib(1), ..Job::default() };
+    match run(&job, &path) {
+        Ok(outcome) => assert_eq!((outcome.ios(), outcome.failures.len()), (256, 0)),
+        Err(error) => println!("SKIPPED threads_lie_on_the_nodes_asked_for: {error}"),
+    }
+    let error = run(&Job { numa: numa(900), ..Job::default() }, &path).expect_err("there is none");
+    assert!(error.to_string().contains("900"), "{error}");
+}
+
+#[test]
+fn posixaio_cannot_be_followed_and_says_so() {
+    struct Nobody;
+    impl Observer for Nobody {
+        fn opened(&self) {}
+        fn closed(&self) {}
+        fn lane(&self, _: &LaneRequest) -> Option<Box<dyn Lane + '_>> {
+            None
+        }
+    }
+    let folder = folder!("followed");
+    let path = random(&folder, "data", MIB);
+    let job = Job { engine: Engine::PosixAio, ..Job::default() };
+    let control = Control { observer: Some(&Nobody), ..Control::none() };
+    let error = run_with(&job, &path, &control).expect_err("nothing could be followed").to_string();
+    assert!(error.contains("C library's threads") && error.contains("use libaio"), "{error}");
+}
+
+#[test]
+fn files_may_be_all_that_is_made_ready() {
+    let folder = folder!("ready");
+    let path = random(&folder, "data", MIB);
+    let beforehand = Beforehand { reads: true, is_all: true, ..Beforehand::default() };
+    let outcome = run(&Job { beforehand, ..Job::default() }, &path).expect("it runs");
+    assert_eq!((outcome.ios(), outcome.failures.len()), (0, 0));
+}
+
+#[test]
+fn so_many_percent_of_the_blocks_were_written_before() {
+    let folder = folder!("duplicates");
+    let path = random(&folder, "data", 4 * MIB);
+    for (percent, block) in [(0, 4096), (60, 4096), (60, 16_384)] {
+        let block_sizes = BlockSizes::all(Bytes(block));
+        let job = Job { mix: Mix::WRITE, access: Access::Sequential, block_sizes, ..Job::default() };
+        let job = Job { data: Data::Duplicate(percent), direct: false, ..job };
+        run(&job, &path).expect("a plain file");
+        let bytes = fs::read(&path).expect("a plain file");
+        let distinct: HashSet<&[u8]> = bytes.chunks(4096).collect();
+        let duplicates = 100.0 - distinct.len() as f64 * 100.0 / 1024.0;
+        assert!((duplicates - f64::from(percent)).abs() < 5.0, "{duplicates} of {percent} %");
+    }
+}

@@ -1,0 +1,83 @@
+//! What fio says of `steadystate`: in JSON an object of each job, in the report for people a line.
+
+use iostack_model::{IntervalFlow, Nanos, Outcome, Steadiness, Steady, SteadyFigure};
+
+use super::report::per_second;
+use super::value::Value;
+
+/// The rates that were judged last.
+struct Judged<'a> {
+    goal: Steadiness,
+    steady: Steady,
+    window: &'a [IntervalFlow],
+}
+
+fn judged(outcome: &Outcome) -> Option<Judged<'_>> {
+    let (goal, steady) = (outcome.job.until_steady?, outcome.steady?);
+    // The last element may be shorter, and was not judged.
+    let whole = outcome.series.iter().rposition(|slice| slice.length >= outcome.job.slice)? + 1;
+    let count = goal.window.0.div_ceil(outcome.job.slice.0.max(1)) as usize;
+    Some(Judged { goal, steady, window: &outcome.series[whole.saturating_sub(count)..whole] })
+}
+
+impl Judged<'_> {
+    fn rates(&self, of: fn(&IntervalFlow) -> [u64; 3]) -> Vec<u64> {
+        let rate = |slice: &IntervalFlow| per_second(of(slice).iter().sum(), slice.length) as u64;
+        self.window.iter().map(rate).collect()
+    }
+
+    fn means(&self) -> [u64; 2] {
+        [self.rates(|slice| slice.bytes), self.rates(|slice| slice.ios)]
+            .map(|rates| rates.iter().sum::<u64>() / rates.len().max(1) as u64)
+    }
+
+    /// `iops_slope`
+    fn criterion(&self) -> String {
+        let figure = match self.goal.figure {
+            SteadyFigure::Iops => "iops",
+            SteadyFigure::Bandwidth => "bw",
+        };
+        format!("{figure}{}", if self.goal.slope { "_slope" } else { "" })
+    }
+}
+
+/// Key and object, where the job asks for it.
+pub(super) fn json(outcome: &Outcome) -> Option<(String, Value)> {
+    let judged = judged(outcome)?;
+    let [bandwidth, iops] = judged.means();
+    let list = |rates: Vec<u64>| Value::List(rates.into_iter().map(Value::Whole).collect());
+    let named = |entries: Vec<(&str, Value)>| {
+        Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    };
+    let data = named(vec![
+        ("bw_mean", Value::Whole(bandwidth)),
+        ("iops_mean", Value::Whole(iops)),
+        ("iops", list(judged.rates(|slice| slice.ios))),
+        ("bw", list(judged.rates(|slice| slice.bytes))),
+    ]);
+    let Nanos(window) = judged.goal.window;
+    let object = named(vec![
+        ("ss", Value::text(format!("{}:{:.6}%", judged.criterion(), judged.goal.percent))),
+        ("duration", Value::Whole(window / 1_000_000_000)),
+        ("attained", Value::Whole(judged.steady.attained.into())),
+        ("criterion", Value::text(format!("{:.6}%", judged.steady.percent.unwrap_or(0.0)))),
+        ("data", data),
+    ]);
+    Some(("steadystate".to_owned(), object))
+}
+
+/// The line; nothing where the job does not ask.
+pub(super) fn line(outcome: &Outcome, rate: impl Fn(u64) -> String, count: impl Fn(u64) -> String) -> String {
+    let Some(judged) = judged(outcome) else { return String::new() };
+    let [bandwidth, iops] = judged.means();
+    let how = if judged.goal.slope { "slope" } else { "mean dev" };
+    let figure = judged.criterion();
+    format!(
+        "  steadystate  : attained={}, bw={}, iops={}, {} {how}={:.3}%\n",
+        if judged.steady.attained { "yes" } else { "no" },
+        rate(bandwidth),
+        count(iops),
+        figure.trim_end_matches("_slope"),
+        judged.steady.percent.unwrap_or(0.0),
+    )
+}
