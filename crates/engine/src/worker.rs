@@ -87,7 +87,8 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let number = job.thread_first + assignment.thread;
     pin(job, assignment.thread)?;
     let locked = lock(job)?;
-    sys::prefer(job.priority).map_err(|source| EngineError::Priority { asked: job.priority, source })?;
+    sys::prefer(job.host.priority)
+        .map_err(|source| EngineError::Priority { asked: job.host.priority, source })?;
     let none = Vec::new();
     let held = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
     let files = Files::open(job, held)?;
@@ -137,11 +138,11 @@ pub(crate) fn reads_back(job: &Job) -> bool {
 
 /// Memory that nobody else gets.
 fn lock(job: &Job) -> Result<Option<Buffers>, EngineError> {
-    if job.locked.is_zero() {
+    if job.host.locked.is_zero() {
         return Ok(None);
     }
-    let refused = |source| EngineError::LockedMemory { asked: job.locked, source };
-    let memory = Buffers::new(1, job.locked.0 as usize).map_err(refused)?;
+    let refused = |source| EngineError::LockedMemory { asked: job.host.locked, source };
+    let memory = Buffers::new(1, job.host.locked.0 as usize).map_err(refused)?;
     memory.lock().map_err(refused)?;
     Ok(Some(memory))
 }
@@ -161,13 +162,13 @@ fn cpus_of_nodes(nodes: &[u32]) -> Result<Option<Vec<u32>>, EngineError> {
 }
 
 fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
-    if let Some((policy, nodes)) = &job.numa.memory {
+    if let Some((policy, nodes)) = &job.host.numa.memory {
         sys::place_memory(*policy, nodes).map_err(|_| EngineError::Impossible {
             what: format!("job `{}`: its memory cannot be on nodes {nodes:?}", job.name),
             remedy: "name nodes that exist (`ls -d /sys/devices/system/node/node*`)",
         })?;
     }
-    let of_nodes = cpus_of_nodes(&job.numa.cpu_nodes)?;
+    let of_nodes = cpus_of_nodes(&job.host.numa.cpu_nodes)?;
     let Some(cpus) = job.cpus.as_ref().or(of_nodes.as_ref()) else { return Ok(()) };
     let cpus = if job.cpus_split && !cpus.is_empty() {
         vec![cpus[(job.thread_first + thread) as usize % cpus.len()]]

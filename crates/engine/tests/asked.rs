@@ -126,7 +126,8 @@ fn threads_have_the_niceness_asked_for() {
     let look = |_: &Progress| seen.lock().expect("nobody panics").extend(niceness());
     let control = Control { progress: Some(&look), progress_every: Nanos::millis(50), ..Control::none() };
     let priority = Priority { nice: 7, io_class: 2, io_level: 6 };
-    let job = Job { priority, runtime: Some(Nanos::millis(300)), ..endless() };
+    let host = HostAsked { priority, ..HostAsked::default() };
+    let job = Job { host, runtime: Some(Nanos::millis(300)), ..endless() };
     run_with(&job, &path, &control).expect("anybody may be nicer");
     let seen = seen.into_inner().expect("nobody panics");
     assert!(seen.contains(&7), "{seen:?}");
@@ -136,13 +137,16 @@ fn threads_have_the_niceness_asked_for() {
 fn threads_lie_on_the_nodes_asked_for_and_a_missing_one_is_named() {
     let folder = folder!("nodes");
     let path = random(&folder, "data", MIB);
-    let numa = |node| Numa { cpu_nodes: vec![node], memory: Some((MemoryPolicy::Prefer, vec![node])) };
-    let job = Job { numa: numa(0), locked: Bytes::mib(1), ..Job::default() };
-    match run(&job, &path) {
+    let on = |node| {
+        let numa = Numa { cpu_nodes: vec![node], memory: Some((MemoryPolicy::Prefer, vec![node])) };
+        let host = HostAsked { numa, locked: Bytes::mib(1), ..HostAsked::default() };
+        Job { host, ..Job::default() }
+    };
+    match run(&on(0), &path) {
         Ok(outcome) => assert_eq!((outcome.ios(), outcome.failures.len()), (256, 0)),
         Err(error) => println!("SKIPPED threads_lie_on_the_nodes_asked_for: {error}"),
     }
-    let error = run(&Job { numa: numa(900), ..Job::default() }, &path).expect_err("there is none");
+    let error = run(&on(900), &path).expect_err("there is none");
     assert!(error.to_string().contains("900"), "{error}");
 }
 

@@ -124,6 +124,12 @@ pub struct Follow {
     pub again: bool,
 }
 
+impl Default for Follow {
+    fn default() -> Self {
+        Follow::NONE
+    }
+}
+
 impl Follow {
     /// Each I/O has a place of its own.
     pub const NONE: Follow = Follow { random: [100; 3], run: 1, again: false };
@@ -151,6 +157,21 @@ pub enum FileOrder {
     Random,
     /// The next when one is done.
     Sequential,
+}
+
+/// When another file comes, and which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileTurns {
+    /// Which.
+    pub order: FileOrder,
+    /// After so many I/Os.
+    pub every: u32,
+}
+
+impl Default for FileTurns {
+    fn default() -> Self {
+        FileTurns { order: FileOrder::Turns, every: 1 }
+    }
 }
 
 /// Whether a random offset may come again before all others have been visited.

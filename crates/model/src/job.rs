@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Amount, App, BlockSizes, Bytes, FileOrder, Follow, Mix, Nanos, Zones};
+use crate::asked::{Beforehand, Demand, Ends, HostAsked, Priority, Steadiness};
+use crate::{Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, Mix, Nanos, Zones};
 
 /// The kernel interface that carries the I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,127 +101,6 @@ pub struct Think {
     pub spin: Nanos,
 }
 
-/// What the storage must keep to, or the job fails. 0 demands nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Demand {
-    /// No I/O may take longer (fio's `max_latency`).
-    pub latency: Nanos,
-    /// Reads, writes and trims: bytes per second of a thread (fio's `rate_min`).
-    pub bytes: [u64; 3],
-    /// I/Os per second of a thread (fio's `rate_iops_min`).
-    pub iops: [u64; 3],
-    /// Rates are held against it this often (fio's `rate_cycle`).
-    pub cycle: Nanos,
-}
-
-impl Demand {
-    /// Nothing.
-    pub const NONE: Demand = Demand { latency: Nanos(0), bytes: [0; 3], iops: [0; 3], cycle: Nanos::secs(1) };
-
-    /// True when nothing is demanded.
-    pub fn is_none(&self) -> bool {
-        let Demand { latency, bytes, iops, cycle: _ } = self;
-        latency.0 == 0 && bytes.iter().chain(iops).all(|&least| least == 0)
-    }
-}
-
-/// The figure that is to become steady.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SteadyFigure {
-    /// I/Os per second.
-    Iops,
-    /// Bytes per second.
-    Bandwidth,
-}
-
-/// When a job has run long enough (fio's `steadystate`).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Steadiness {
-    /// Of all its threads and directions together.
-    pub figure: SteadyFigure,
-    /// The slope from one second to the next is held against the limit, not the largest distance from the mean.
-    pub slope: bool,
-    /// The limit, in percent of the mean.
-    pub percent: f64,
-    /// Over this last stretch of time.
-    pub window: Nanos,
-    /// What came earlier does not count.
-    pub after: Nanos,
-}
-
-/// What became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Steady {
-    /// The job was ended by it.
-    pub attained: bool,
-    /// How far it was from steady at last, in percent of the mean; `None` when it ended before there was a window.
-    pub percent: Option<f64>,
-}
-
-/// Whom the kernel prefers among its threads, and among those that wait for the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Priority {
-    /// -20, preferred, to 19; see `nice(2)`.
-    pub nice: i8,
-    /// 1 real time, 2 best effort, 3 idle; 0: what `nice` makes of it. See `ioprio_set(2)`.
-    pub io_class: u8,
-    /// 0, preferred, to 7.
-    pub io_level: u8,
-}
-
-impl Priority {
-    /// True when all is as the process has it.
-    pub fn is_default(&self) -> bool {
-        *self == Priority::default()
-    }
-}
-
-/// Which memory threads get; see `set_mempolicy(2)`, whose numbers these are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MemoryPolicy {
-    /// As the process has it.
-    Default = 0,
-    /// Of the first node, where there is some left.
-    Prefer = 1,
-    /// Of these nodes and no other.
-    Bind = 2,
-    /// Of these nodes in turn.
-    Interleave = 3,
-    /// Of the node that a thread runs on.
-    Local = 4,
-}
-
-/// Nodes of a machine whose memory is not equally near (fio's `numa_cpu_nodes`, `numa_mem_policy`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Numa {
-    /// Threads run on their CPUs; empty: wherever.
-    pub cpu_nodes: Vec<u32>,
-    /// Which memory they get, and of which nodes.
-    pub memory: Option<(MemoryPolicy, Vec<u32>)>,
-}
-
-impl Numa {
-    /// True when nothing was asked.
-    pub fn is_default(&self) -> bool {
-        *self == Numa::default()
-    }
-}
-
-/// Which other jobs end when this one does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ends {
-    /// Only itself.
-    #[default]
-    Itself,
-    /// All that run beside it (fio's `exitall`).
-    Beside,
-    /// Those and all behind them (fio's `exit_what=all`).
-    All,
-}
-
 /// Flushes asked for along the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sync {
@@ -277,40 +157,6 @@ pub enum Data {
     Pattern(Vec<u8>),
 }
 
-/// The order in which a job says that it will go over its files; see `posix_fadvise(2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Advice {
-    /// Whatever its access is.
-    ByAccess,
-    /// Read ahead more.
-    Sequential,
-    /// Do not read ahead.
-    Random,
-}
-
-/// What happens to a job's files before its first I/O; usually those that are missing are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Beforehand {
-    /// Nothing is made: who misses a file is refused (fio's `allow_file_create=0`).
-    pub makes_none: bool,
-    /// The kernel is told which order to expect, of buffered I/O (fio's `fadvise_hint`); `None` tells it nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub advice: Option<Advice>,
-    /// They are read into the page cache (fio's `pre_read`).
-    pub reads: bool,
-    /// Nothing else happens: the job is over then (fio's `create_only`).
-    pub is_all: bool,
-}
-
-impl Beforehand {
-    /// True when nothing else was asked.
-    pub fn is_usual(&self) -> bool {
-        *self == Beforehand::default()
-    }
-}
-
 /// fio-style log files to write, each with the prefix given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRequest {
@@ -353,13 +199,13 @@ pub struct Job {
     /// How offsets follow each other.
     pub access: Access,
     /// Which random I/Os go where the one before went.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub follow: Follow,
     /// Parts of the region that are worked on in turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<Zones>,
     /// Random I/Os start at multiples of this; 0: of their smallest size (fio's `blockalign`).
-    #[serde(skip_serializing_if = "Bytes::is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub align: Bytes,
     /// How large each I/O is.
     pub block_sizes: BlockSizes,
@@ -400,26 +246,17 @@ pub struct Job {
     /// Pause between I/Os.
     pub think: Option<Think>,
     /// What the storage must keep to.
-    #[serde(skip_serializing_if = "Demand::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub demand: Demand,
     /// Ends it when its rate is steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<Steadiness>,
     /// Which other jobs end with this one.
-    #[serde(skip_serializing_if = "is_itself")]
+    #[serde(skip_serializing_if = "is_default")]
     pub ends: Ends,
-    /// Nodes of CPUs and memory.
-    #[serde(skip_serializing_if = "Numa::is_default")]
-    pub numa: Numa,
-    /// Memory that each thread locks and does not use, so that less is left (fio's `lockmem`).
-    #[serde(skip_serializing_if = "Bytes::is_zero")]
-    pub locked: Bytes,
-    /// The I/O scheduler of the disk below while the job runs (fio's `ioscheduler`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<String>,
-    /// Among threads and disk requests.
-    #[serde(skip_serializing_if = "Priority::is_default")]
-    pub priority: Priority,
+    /// What is asked of the machine that it runs on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub host: HostAsked,
     /// Flushes.
     pub sync: Sync,
     /// Proof that data comes back.
@@ -453,16 +290,13 @@ pub struct Job {
     pub directory: Option<PathBuf>,
     /// Files each thread makes in `directory`.
     pub file_count: u32,
-    /// Which of them comes next.
-    #[serde(skip_serializing_if = "is_turns")]
-    pub file_order: FileOrder,
-    /// I/Os before another file comes.
-    #[serde(skip_serializing_if = "is_one")]
-    pub file_every: u32,
+    /// Which of them comes next, and when.
+    #[serde(skip_serializing_if = "is_default")]
+    pub file_turns: FileTurns,
     /// Remove the files this job made.
     pub unlink: bool,
     /// What happens to the files before the first I/O.
-    #[serde(skip_serializing_if = "Beforehand::is_usual")]
+    #[serde(skip_serializing_if = "is_default")]
     pub beforehand: Beforehand,
     /// An application that decides by itself what it asks; patterns, sizes and depth say nothing then.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -476,21 +310,9 @@ pub struct Job {
     pub options_global: Vec<(String, String)>,
 }
 
-// What outcomes of before had no word for is left out where it says nothing.
-fn is_none(follow: &Follow) -> bool {
-    *follow == Follow::NONE
-}
-
-fn is_turns(order: &FileOrder) -> bool {
-    *order == FileOrder::Turns
-}
-
-fn is_itself(ends: &Ends) -> bool {
-    *ends == Ends::Itself
-}
-
-fn is_one(count: &u32) -> bool {
-    *count == 1
+/// True of what an outcome of before had no word for: it is left out of JSON.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for Job {
@@ -525,10 +347,7 @@ impl Default for Job {
             demand: Demand::NONE,
             until_steady: None,
             ends: Ends::Itself,
-            numa: Numa::default(),
-            locked: Bytes(0),
-            scheduler: None,
-            priority: Priority::default(),
+            host: HostAsked::default(),
             sync: Sync::default(),
             verify: None,
             data: Data::Random,
@@ -548,8 +367,7 @@ impl Default for Job {
             files: Vec::new(),
             directory: None,
             file_count: 1,
-            file_order: FileOrder::Turns,
-            file_every: 1,
+            file_turns: FileTurns::default(),
             unlink: false,
             beforehand: Beforehand::default(),
             app: None,
@@ -585,11 +403,11 @@ impl Job {
             (self.demand.latency.0 > 0, "max_latency"),
             (!self.demand.is_none(), "rate_min"),
             (self.until_steady.is_some(), "steadystate"),
-            (!self.numa.is_default(), "numa_cpu_nodes"),
-            (!self.locked.is_zero(), "lockmem"),
-            (self.scheduler.is_some(), "ioscheduler"),
+            (!self.host.numa.cpu_nodes.is_empty() || self.host.numa.memory.is_some(), "numa_cpu_nodes"),
+            (!self.host.locked.is_zero(), "lockmem"),
+            (self.host.scheduler.is_some(), "ioscheduler"),
             (self.ends != Ends::Itself, "exitall"),
-            (!self.priority.is_default(), "nice and prio"),
+            (self.host.priority != Priority::default(), "nice or prio"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))
     }

@@ -9,6 +9,7 @@
 
 mod access;
 mod app;
+mod asked;
 mod bins;
 mod caveat;
 mod effort;
@@ -26,17 +27,19 @@ mod target_name;
 mod units;
 
 pub use access::{
-    Access, Amount, BlockSizes, Direction, Distribution, FileOrder, Follow, Mix, Order, Zone, Zones,
+    Access, Amount, BlockSizes, Direction, Distribution, FileOrder, FileTurns, Follow, Mix, Order, Zone,
+    Zones,
 };
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
+pub use asked::{
+    Advice, Beforehand, Demand, Ends, HostAsked, MemoryPolicy, Numa, Priority, Steadiness, Steady,
+    SteadyFigure,
+};
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
 pub use effort::Effort;
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
-pub use job::{
-    Advice, Arrival, Batch, Beforehand, Data, Demand, Ends, Engine, Job, LogRequest, MemoryPolicy, Numa,
-    Priority, Rate, Steadiness, Steady, SteadyFigure, Sync, Think, Verify, VerifyMode,
-};
+pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
 pub use machine::{

@@ -68,12 +68,12 @@ impl PathTarget {
         let control = control(audience, &report);
         let say = |line: &str| audience.say(line);
         let mut ground = Ground::new(self.destroy_data, &control, &self.held);
-        let mut laid = Laid { target: self, works: Vec::new(), _schedulers: Vec::new() };
+        let mut laid = Laid { target: self, works: Vec::new(), schedulers: Vec::new() };
         for job in jobs {
             let placement = files::place(job, self.description.name.as_ref())?;
             left::files(&placement.target, &say);
             let work = ground.prepare(job, placement)?;
-            laid._schedulers.extend(scheduler(job, &work.storage)?);
+            laid.schedulers.extend(scheduler(job, &work.storage)?);
             laid.works.push(work);
         }
         for (path, size) in ground.made {
@@ -119,7 +119,7 @@ impl Target for PathTarget {
 
 /// Gives the disk below the job's scheduler until the guard is dropped.
 fn scheduler(job: &Job, storage: &Storage) -> anyhow::Result<Option<SettingGuard>> {
-    let Some(name) = &job.scheduler else { return Ok(None) };
+    let Some(name) = &job.host.scheduler else { return Ok(None) };
     let disk =
         storage.bottom().with_context(|| format!("`ioscheduler={name}`: there is no block device below"))?;
     let journal =
@@ -141,7 +141,7 @@ struct Laid<'a> {
     target: &'a PathTarget,
     works: Vec<Work>,
     /// Put back when dropped.
-    _schedulers: Vec<SettingGuard>,
+    schedulers: Vec<SettingGuard>,
 }
 
 impl Prepared for Laid<'_> {

@@ -79,8 +79,9 @@ impl Requests {
             tv_nsec: (ns % 1_000_000_000).cast_signed(),
         });
         let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let count = c_int::try_from(self.pointers.len()).unwrap_or(c_int::MAX);
         // SAFETY: so many pointers to blocks that stay, and no time or one that lives for the call.
-        let result = unsafe { libc::aio_suspend(self.pointers.as_ptr(), self.pointers.len() as c_int, time) };
+        let result = unsafe { libc::aio_suspend(self.pointers.as_ptr(), count, time) };
         if result == 0 { 0 } else { std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) }
     }
 }

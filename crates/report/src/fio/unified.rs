@@ -6,8 +6,8 @@ use iostack_model::{Direction, Job, Outcome, OutcomeFile};
 
 /// True when the job's report does not tell directions apart.
 fn is_unified(job: &Job) -> bool {
-    let typed = job.options_global.iter().chain(&job.options);
-    let last = typed.filter(|(name, _)| name == "unified_rw_reporting").next_back();
+    let mut typed = job.options_global.iter().chain(&job.options);
+    let last = typed.rfind(|(name, _)| name == "unified_rw_reporting");
     last.is_some_and(|(_, value)| matches!(value.as_str(), "1" | "mixed"))
 }
 

@@ -79,7 +79,8 @@ impl Draft {
         if self.fills {
             self.job.size = None;
         }
-        self.finish_files()
+        self.finish_files();
+        Ok(())
     }
 
     /// fio paces each direction by itself; we pace them together, at the rate at which none exceeds its own.
@@ -221,7 +222,7 @@ impl Draft {
         }
     }
 
-    fn finish_files(&mut self) -> Set {
+    fn finish_files(&mut self) {
         let first = self.directories.first();
         if !self.filenames.is_empty() {
             // As in fio: files that are named lie in the first directory, and their number is nrfiles.
@@ -234,6 +235,5 @@ impl Draft {
             self.job.directory = Some(directory.clone());
         }
         self.name_logs();
-        Ok(())
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn set_sequencer(draft: &mut Draft, text: &str) -> Set {
 
 pub(super) fn set_file_service(draft: &mut Draft, text: &str) -> Set {
     let (order, every) = text.split_once(':').unwrap_or((text, "1"));
-    draft.job.file_order = match order {
+    draft.job.file_turns.order = match order {
         "roundrobin" => FileOrder::Turns,
         "random" => FileOrder::Random,
         "sequential" => FileOrder::Sequential,
@@ -108,7 +108,7 @@ pub(super) fn set_file_service(draft: &mut Draft, text: &str) -> Set {
         }
         _ => return bad("give random, sequential or roundrobin"),
     };
-    draft.job.file_every = positive(every)?;
+    draft.job.file_turns.every = positive(every)?;
     Ok(())
 }
 
@@ -180,7 +180,7 @@ pub(super) fn set_numa_memory(draft: &mut Draft, text: &str) -> Set {
     };
     let alone = matches!(policy, MemoryPolicy::Default | MemoryPolicy::Local);
     let nodes = if alone { Vec::new() } else { cpu_list(nodes)? };
-    draft.job.numa.memory = Some((policy, nodes));
+    draft.job.host.numa.memory = Some((policy, nodes));
     Ok(())
 }
 

@@ -419,31 +419,31 @@ pub(super) const ROWS: &[Row] = &[
             "deadline" => "mq-deadline",
             name => name,
         };
-        draft.job.scheduler = Some(name.to_owned());
+        draft.job.host.scheduler = Some(name.to_owned());
         Ok(())
     }),
     value("lockmem", "Memory that each thread locks, so that less is left", "1g", |draft, text| {
-        draft.job.locked = size(text, draft.kb_base)?;
+        draft.job.host.locked = size(text, draft.kb_base)?;
         Ok(())
     }),
     value("numa_cpu_nodes", "Nodes whose CPUs the threads may use", "0,1", |draft, text| {
-        draft.job.numa.cpu_nodes = cpu_list(text)?;
+        draft.job.host.numa.cpu_nodes = cpu_list(text)?;
         Ok(())
     }),
     value("numa_mem_policy", "Where the threads' memory lies: local, prefer:0, bind:0-1, interleave:0-1", "local, prefer:0", set_numa_memory),
     value("nice", "Of the threads: -20, preferred, to 19", "10", |draft, text| {
-        draft.job.priority.nice = match text.parse() {
+        draft.job.host.priority.nice = match text.parse() {
             Ok(nice @ -20..=19) => nice,
             _ => return bad("give -20 to 19"),
         };
         Ok(())
     }),
     value("prio", "Among disk requests: 0, preferred, to 7", "3", |draft, text| {
-        draft.job.priority.io_level = whole(text, 0, 7)? as u8;
+        draft.job.host.priority.io_level = whole(text, 0, 7)? as u8;
         Ok(())
     }),
     value("prioclass", "Class of disk requests: 1 real time, 2 best effort, 3 idle", "2", |draft, text| {
-        draft.job.priority.io_class = whole(text, 0, 3)? as u8;
+        draft.job.host.priority.io_class = whole(text, 0, 3)? as u8;
         Ok(())
     }),
     value("cpus_allowed", "CPUs the threads may use", "0-3,6", |draft, text| {

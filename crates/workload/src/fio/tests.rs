@@ -264,8 +264,8 @@ fn files_are_named_placed_and_escaped() {
     assert_eq!(formatted[1].files, [Path::new("/n/a-1-0"), Path::new("/n/a-1-1")]);
     let made = job("directory=/m nrfiles=3");
     assert_eq!((made.files.len(), made.directory, made.file_count), (0, Some("/m".into()), 3));
-    assert_eq!(job("nrfiles=2 file_service_type=random").file_order, FileOrder::Random);
-    assert_eq!(job("nrfiles=2 file_service_type=roundrobin:8").file_every, 8);
+    assert_eq!(job("nrfiles=2 file_service_type=random").file_turns.order, FileOrder::Random);
+    assert_eq!(job("nrfiles=2 file_service_type=roundrobin:8").file_turns.every, 8);
     assert!(problem("file_service_type=zipf:1.2").contains("all files are alike"));
 }
 
@@ -310,7 +310,7 @@ fn what_the_storage_must_keep_to_is_said_in_fios_units() {
         ([100; 3], Nanos::millis(500), Nanos::millis(30))
     );
     assert_eq!(job("max_latency=50").demand.latency, Nanos::micros(50));
-    assert!(problem("nice=20").contains("-20 to 19") && job("nice=-20").priority.nice == -20);
+    assert!(problem("nice=20").contains("-20 to 19") && job("nice=-20").host.priority.nice == -20);
 }
 
 #[test]

@@ -20,9 +20,9 @@ pub(super) struct Turns {
 impl Turns {
     /// `pass` bytes in each of `files` files.
     pub(super) fn new(job: &Job, files: u16, pass: u64) -> Turns {
-        let every = job.file_every.max(1);
+        let every = job.file_turns.every.max(1);
         let left = vec![pass; usize::from(files)];
-        Turns { order: job.file_order, every, left_of_turn: every, file: 0, pass, left }
+        Turns { order: job.file_turns.order, every, left_of_turn: every, file: 0, pass, left }
     }
 
     /// Begins the next pass. Who takes turns goes on where it was.

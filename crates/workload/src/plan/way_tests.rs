@@ -1,6 +1,6 @@
 //! Do I/Os follow, turn and stride as the job asks? Seeds are fixed.
 
-use iostack_model::{Access, Bytes, FileOrder, Follow, Job, Mix, Order, Zones};
+use iostack_model::{Access, Bytes, FileOrder, FileTurns, Follow, Job, Mix, Order, Zones};
 
 use super::*;
 
@@ -71,7 +71,11 @@ fn a_run_goes_on_or_stays() {
 #[test]
 fn files_take_turns_of_any_length() {
     let order = |file_order, file_every| {
-        let job = Job { access: Access::Sequential, file_order, file_every, ..Job::default() };
+        let job = Job {
+            access: Access::Sequential,
+            file_turns: FileTurns { order: file_order, every: file_every },
+            ..Job::default()
+        };
         pass(&job, 6, 2)
     };
     let turns = |every| order(FileOrder::Turns, every).iter().map(|(file, _)| *file).collect::<Vec<_>>();

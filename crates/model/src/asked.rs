@@ -1,0 +1,159 @@
+//! What a job asks beside its I/O: of the storage, of other jobs, of the machine, of its files.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
+
+/// What the storage must keep to, or the job fails. 0 demands nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Demand {
+    /// No I/O may take longer (fio's `max_latency`).
+    pub latency: Nanos,
+    /// Reads, writes and trims: bytes per second of a thread (fio's `rate_min`).
+    pub bytes: [u64; 3],
+    /// I/Os per second of a thread (fio's `rate_iops_min`).
+    pub iops: [u64; 3],
+    /// Rates are held against it this often (fio's `rate_cycle`).
+    pub cycle: Nanos,
+}
+
+impl Default for Demand {
+    fn default() -> Self {
+        Demand::NONE
+    }
+}
+
+impl Demand {
+    /// Nothing.
+    pub const NONE: Demand = Demand { latency: Nanos(0), bytes: [0; 3], iops: [0; 3], cycle: Nanos::secs(1) };
+
+    /// True when nothing is demanded.
+    pub fn is_none(&self) -> bool {
+        let Demand { latency, bytes, iops, cycle: _ } = self;
+        latency.0 == 0 && bytes.iter().chain(iops).all(|&least| least == 0)
+    }
+}
+
+/// The figure that is to become steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyFigure {
+    /// I/Os per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+}
+
+/// When a job has run long enough (fio's `steadystate`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// Of all its threads and directions together.
+    pub figure: SteadyFigure,
+    /// The slope from one second to the next is held against the limit, not the largest distance from the mean.
+    pub slope: bool,
+    /// The limit, in percent of the mean.
+    pub percent: f64,
+    /// Over this last stretch of time.
+    pub window: Nanos,
+    /// What came earlier does not count.
+    pub after: Nanos,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steady {
+    /// The job was ended by it.
+    pub attained: bool,
+    /// How far it was from steady at last, in percent of the mean; `None` when it ended before there was a window.
+    pub percent: Option<f64>,
+}
+
+/// Whom the kernel prefers among its threads, and among those that wait for the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Priority {
+    /// -20, preferred, to 19; see `nice(2)`.
+    pub nice: i8,
+    /// 1 real time, 2 best effort, 3 idle; 0: what `nice` makes of it. See `ioprio_set(2)`.
+    pub io_class: u8,
+    /// 0, preferred, to 7.
+    pub io_level: u8,
+}
+
+/// Which memory threads get; see `set_mempolicy(2)`, whose numbers these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryPolicy {
+    /// As the process has it.
+    Default = 0,
+    /// Of the first node, where there is some left.
+    Prefer = 1,
+    /// Of these nodes and no other.
+    Bind = 2,
+    /// Of these nodes in turn.
+    Interleave = 3,
+    /// Of the node that a thread runs on.
+    Local = 4,
+}
+
+/// What is asked of the machine that a job runs on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostAsked {
+    /// Among threads and disk requests.
+    pub priority: Priority,
+    /// Nodes of CPUs and memory.
+    pub numa: Numa,
+    /// Memory that each thread locks and does not use, so that less is left (fio's `lockmem`).
+    pub locked: Bytes,
+    /// The I/O scheduler of the disk below while the job runs (fio's `ioscheduler`).
+    pub scheduler: Option<String>,
+}
+
+/// Nodes of a machine whose memory is not equally near (fio's `numa_cpu_nodes`, `numa_mem_policy`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numa {
+    /// Threads run on their CPUs; empty: wherever.
+    pub cpu_nodes: Vec<u32>,
+    /// Which memory they get, and of which nodes.
+    pub memory: Option<(MemoryPolicy, Vec<u32>)>,
+}
+
+/// Which other jobs end when this one does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ends {
+    /// Only itself.
+    #[default]
+    Itself,
+    /// All that run beside it (fio's `exitall`).
+    Beside,
+    /// Those and all behind them (fio's `exit_what=all`).
+    All,
+}
+
+/// The order in which a job says that it will go over its files; see `posix_fadvise(2)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advice {
+    /// Whatever its access is.
+    ByAccess,
+    /// Read ahead more.
+    Sequential,
+    /// Do not read ahead.
+    Random,
+}
+
+/// What happens to a job's files before its first I/O; usually those that are missing are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Beforehand {
+    /// Nothing is made: who misses a file is refused (fio's `allow_file_create=0`).
+    pub makes_none: bool,
+    /// The kernel is told which order to expect, of buffered I/O (fio's `fadvise_hint`); `None` tells it nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
+    /// They are read into the page cache (fio's `pre_read`).
+    pub reads: bool,
+    /// Nothing else happens: the job is over then (fio's `create_only`).
+    pub is_all: bool,
+}
