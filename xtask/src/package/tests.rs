@@ -157,14 +157,11 @@ fn a_c_program_links_with_what_the_librarys_package_unpacks() {
     }
 }
 
-/// Runs the program where nothing is but its package: no other file, no network, none of our rights.
+/// Runs a program where nothing is but its package and the kernel's /proc: no library, no network, none of our rights.
 fn alone(root: &Path, words: &[&str]) -> Command {
+    let script = "mkdir -p \"$0/proc\" && mount --rbind /proc \"$0/proc\" && exec chroot \"$0\" \"$@\"";
     let mut command = Command::new("unshare");
-    command
-        .args(["--user", "--map-root-user", "--net", "--mount", "--root"])
-        .arg(root)
-        .args(["--wd", "/"])
-        .args(words);
+    command.args(["--user", "--map-root-user", "--net", "--mount", "sh", "-c", script]).arg(root).args(words);
     command
 }
 
