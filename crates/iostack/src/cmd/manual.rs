@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::CommandFactory;
-use clap_complete::Shell;
+use clap_complete::shells::{Bash, Fish, Zsh};
 use clap_mangen::Man;
 use iostack_host::save;
 
@@ -33,13 +33,6 @@ pub(crate) struct ManualArgs {
     replace: bool,
 }
 
-/// Where each shell looks, below `share`.
-const SHELLS: [(Shell, &str); 3] = [
-    (Shell::Bash, "bash-completion/completions/iostack"),
-    (Shell::Zsh, "zsh/site-functions/_iostack"),
-    (Shell::Fish, "fish/vendor_completions.d/iostack.fish"),
-];
-
 /// Writes them, and prints their names.
 pub(crate) fn run(args: &ManualArgs) -> anyhow::Result<Ended> {
     let mut files = completions();
@@ -64,13 +57,19 @@ pub(crate) fn run(args: &ManualArgs) -> anyhow::Result<Ended> {
 /// Path below `share`, and content.
 type File = (PathBuf, Vec<u8>);
 
+/// Where each shell looks, and what it reads.
 fn completions() -> Vec<File> {
-    let of = |(shell, path): (Shell, &str)| {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut Arguments::command(), "iostack", &mut text);
-        (PathBuf::from(path), text)
-    };
-    SHELLS.map(of).into()
+    vec![
+        completion("bash-completion/completions/iostack", Bash),
+        completion("zsh/site-functions/_iostack", Zsh),
+        completion("fish/vendor_completions.d/iostack.fish", Fish),
+    ]
+}
+
+fn completion(path: &str, shell: impl clap_complete::Generator) -> File {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "iostack", &mut text);
+    (path.into(), text)
 }
 
 /// The page of a command, and those of the commands below it: `iostack-sim-list.1`.
