@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET ?=
 ARGS ?=
 
-.PHONY: help run test test-slow check docs bench setup clean toolchain
+.PHONY: help run test test-slow check docs package bench setup clean toolchain
 
 help:
 	@echo "make run        build iostack and ask whether this machine is ready for its SSD (TARGET=, ARGS=)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-slow  the same, with the tests that take minutes"
 	@echo "make check      formatting, lints, tidy, spelling, licences"
 	@echo "make docs       the manual as a book"
+	@echo "make package    static programs and Debian packages, in target/package"
 	@echo "make bench      measure, and append to bench/history.ndjson"
 	@echo "make setup      only install what the tests use"
 	@echo "make clean      remove everything that was built"
@@ -34,6 +35,9 @@ check: toolchain
 
 docs: toolchain
 	@cargo xtask docs
+
+package: toolchain
+	@cargo xtask package
 
 bench: toolchain
 	@cargo xtask bench

@@ -8,7 +8,7 @@ use std::{env, fs};
 fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let mut table = String::new();
-    for (name, folder) in [("DRIVERS", here.join("../../kernel")), ("PLUGIN", here.join("plugin"))] {
+    for (name, folder) in [("DRIVERS", here.join("kernel")), ("PLUGIN", here.join("plugin"))] {
         let mut files = Vec::new();
         gather(&folder, &folder, &mut files);
         files.sort();

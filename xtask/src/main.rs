@@ -19,6 +19,7 @@ mod fuzz;
 mod licences;
 mod mask;
 mod mutants;
+mod package;
 mod process;
 mod setup;
 mod spelling;
@@ -59,6 +60,11 @@ const CHORES: &[Entry] = &[
         mutants::chore,
     ),
     ("docs", "the manual as a book, target/book/html; builds mdbook where there is none", docs::chore),
+    (
+        "package",
+        "static programs and Debian packages in target/package, all or those named: iostack, iostack-dkms, libiostack-merge-dev",
+        package::chore,
+    ),
     ("bench", "measure, and append to bench/history.ndjson", bench::chore),
 ];
 

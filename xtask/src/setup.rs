@@ -8,8 +8,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::process;
-use crate::tree;
+use crate::{package, process, tree};
 
 /// A program, the Debian package that has it, and what the tests do with it.
 struct Tool {
@@ -32,6 +31,17 @@ const TOOLS: &[Tool] = &[
     Tool { program: "sqlite3", package: "sqlite3", purpose: "layers of a database" },
     Tool { program: "git", package: "git", purpose: "layers of a program with many small files" },
     Tool { program: "python3", package: "python3", purpose: "the scripts of fio and fio-plot" },
+    Tool { program: "groff", package: "groff-base", purpose: "reading the man pages" },
+    Tool { program: "zsh", package: "zsh", purpose: "reading zsh's completions" },
+    Tool { program: "fish", package: "fish", purpose: "reading fish's completions" },
+    Tool { program: "pkg-config", package: "pkg-config", purpose: "linking with the library's package" },
+    Tool { program: "dpkg-shlibdeps", package: "dpkg-dev", purpose: "making Debian packages" },
+    Tool { program: "lintian", package: "lintian", purpose: "judging our packages" },
+    Tool {
+        program: "qemu-aarch64-static",
+        package: "qemu-user-static",
+        purpose: "running the program for Arm",
+    },
 ];
 
 /// What must be able to read our output, from pip: what proves that it is there, and what it does.
@@ -57,12 +67,27 @@ pub(crate) fn all() -> Result<()> {
     for tool in TOOLS.iter().filter(|tool| process::find(tool.program).is_none()) {
         println!("setup     no `{}` (package {}): {} will skip", tool.program, tool.package, tool.purpose);
     }
+    for triple in package::triples() {
+        if let Err(error) = target(&triple) {
+            println!("setup     no Rust for {triple}: tests and packages of it will skip ({error:#})");
+        }
+    }
     for (package, proof, purpose) in READERS {
         if let Err(error) = reader(&tree::root().join(VENV), package, proof) {
             println!("setup     no {package}: {purpose} will skip ({error:#})");
         }
     }
     Ok(())
+}
+
+/// What Rust needs to build for another machine, where rustup can have it.
+fn target(triple: &str) -> Result<()> {
+    let words = ["--print", "target-libdir", "--target", triple];
+    if Path::new(process::text(Command::new("rustc").args(words))?.trim()).is_dir() {
+        return Ok(());
+    }
+    println!("setup     rustup target add {triple}");
+    process::text(Command::new("rustup").args(["target", "add", triple])).map(drop)
 }
 
 /// All packages at once; one by one when apt refuses the lot because of one of them.

@@ -24,6 +24,10 @@ const RATE_MIN_HZ: u64 = 100_000_000;
 /// Kernel clock sources that themselves read the time-stamp counter; with any other, the kernel distrusts it.
 const SOURCES_ON_TSC: [&str; 4] = ["tsc", "tsc-early", "kvm-clock", "hyperv_clocksource_tsc_page"];
 
+/// The kernel's clock on Arm is the system counter, whose rate is fixed (Arm Architecture Reference Manual, "The Generic Timer").
+/// It is slow beside the processor and no measure of its clocks, so that `CLOCK_MONOTONIC_RAW` serves, and clocks are not told.
+const STEADY_ALWAYS: bool = cfg!(target_arch = "aarch64");
+
 /// A clock: how to read ticks, and what a tick is.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -42,7 +46,7 @@ impl Clock {
 
     fn new() -> Clock {
         let source = clock_source(&Root::live()).unwrap_or_default();
-        if !(tsc_invariant() && SOURCES_ON_TSC.contains(&source.as_str())) {
+        if STEADY_ALWAYS || !(tsc_invariant() && SOURCES_ON_TSC.contains(&source.as_str())) {
             return Clock::raw();
         }
         if let Some(stated) = stated_rate() {
@@ -95,6 +99,11 @@ impl Clock {
         self.tsc
     }
 
+    /// True when its rate never changes.
+    pub fn is_steady(&self) -> bool {
+        self.tsc || STEADY_ALWAYS
+    }
+
     /// How the rate was had, in words.
     pub fn how(&self) -> &'static str {
         self.how
@@ -109,7 +118,7 @@ pub(crate) fn clock_source(root: &Root) -> Option<String> {
 /// The counter keeps its rate in all power states: CPUID `8000_0007h` EDX bit 8 (Intel SDM vol. 3B, 17.17.1; AMD APM
 /// vol. 3, E.4.6), which Linux shows as `constant_tsc` and `nonstop_tsc`.
 pub(crate) fn tsc_invariant() -> bool {
-    sys::cpuid(0x8000_0000)[0] >= 0x8000_0007 && sys::cpuid(0x8000_0007)[3] & (1 << 8) != 0
+    STEADY_ALWAYS || sys::cpuid(0x8000_0000)[0] >= 0x8000_0007 && sys::cpuid(0x8000_0007)[3] & (1 << 8) != 0
 }
 
 /// The rate as the processor or the hypervisor states it.

@@ -17,7 +17,7 @@ static ALLOCATOR: iostack_host::Allocator = iostack_host::Allocator;
 
 /// Measure storage, honestly: one job, any target, one outcome.
 #[derive(Parser)]
-#[command(name = "iostack", version, max_term_width = 80, arg_required_else_help = true)]
+#[command(name = "iostack", version = env!("IOSTACK_VERSION"), max_term_width = 80, arg_required_else_help = true)]
 #[command(
     after_help = "Begin with `iostack check`: one screen and an HTML report, about a minute, safe by default."
 )]
@@ -61,6 +61,8 @@ enum Command {
     Cost(cmd::cost::CostArgs),
     /// List the options of jobs and job files.
     Options(cmd::options::OptionsArgs),
+    /// Write man pages, and completions for bash, zsh and fish.
+    Manual(cmd::manual::ManualArgs),
 }
 
 fn main() -> std::process::ExitCode {
@@ -100,6 +102,7 @@ fn main() -> std::process::ExitCode {
         Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),
         Command::Options(args) => cmd::options::run(&args),
+        Command::Manual(args) => cmd::manual::run(&args),
     };
     exit::code(&result)
 }

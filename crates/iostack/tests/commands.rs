@@ -41,6 +41,8 @@ const KINDS: &[(&str, Kind)] = &[
     ("iostack doctor", Run),
     ("iostack fio ", Run),
     ("iostack options", Run),
+    ("iostack --version", Run),
+    ("iostack manual", Flags), // into the reader's own folder
     ("iostack sim ", Run),
     ("iostack compare ", Run),
     ("iostack report ", Run),

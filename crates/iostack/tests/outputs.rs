@@ -99,6 +99,7 @@ const STDOUT: &[&str] = &[
     FIO,
     "options rw",
     "options rw --markdown",
+    "manual share",
     "doctor",
     "doctor --json",
     "lab list",

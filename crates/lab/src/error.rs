@@ -17,6 +17,12 @@ pub enum LabError {
     /// The user's: an option that is none, or a wrong combination.
     #[error("{0}")]
     Asked(String),
+    /// The guest runs this very program, and so its machine is this program's.
+    #[error(
+        "the lab emulates an x86-64 machine and runs this program in it, and this is a program for {0}; use \
+         the x86-64 build on an x86-64 machine"
+    )]
+    Architecture(&'static str),
     /// A program that is needed is not there.
     #[error("cannot {act}: `{program}` is not installed here; {remedy}")]
     Program {

@@ -142,6 +142,9 @@ const APPEND: &str = "console=ttyS0 loglevel=4 nokaslr oops=panic panic=-1 nowat
 impl<'a> Lab<'a> {
     /// Finds the emulator, fetching it where it is not installed.
     pub fn open(say: Say<'a>, stop: &'a AtomicBool) -> Result<Lab<'a>, LabError> {
+        if !cfg!(target_arch = "x86_64") {
+            return Err(LabError::Architecture(std::env::consts::ARCH));
+        }
         let cache = Cache::open()?;
         let qemu = Qemu::choose(&cache, say)?;
         Ok(Lab { cache, qemu, say, stop })

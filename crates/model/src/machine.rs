@@ -33,7 +33,7 @@ pub struct Cpu {
     pub nodes: u32,
     /// Rate of the time-stamp counter in Hz, measured against `CLOCK_MONOTONIC`; 0 where there is none.
     pub tsc_hz: u64,
-    /// The counter runs at a constant rate in all states (`constant_tsc` and `nonstop_tsc`).
+    /// The counter runs at a constant rate in all states (`constant_tsc` and `nonstop_tsc`), as Arm's always does.
     pub tsc_invariant: bool,
     /// Frequency governor of CPU 0, where there is one.
     pub governor: Option<String>,

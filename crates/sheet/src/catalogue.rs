@@ -3,10 +3,10 @@
 /// A file by its name: a device, or something in another folder.
 macro_rules! file {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../platforms/devices/", $name, ".toml")))
+        ($name, include_str!(concat!("../platforms/devices/", $name, ".toml")))
     };
     ($folder:literal, $name:literal) => {
-        ($name, include_str!(concat!("../../../platforms/", $folder, "/", $name, ".toml")))
+        ($name, include_str!(concat!("../platforms/", $folder, "/", $name, ".toml")))
     };
 }
 

@@ -12,8 +12,8 @@
 
 use iostack_model::Nanos;
 
-use super::sys;
 use crate::clock::Clock;
+use crate::sys;
 
 /// Longest time that a call which carries I/O takes for the thread.
 const IO_MOST: Nanos = Nanos::micros(200);

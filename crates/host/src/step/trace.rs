@@ -28,7 +28,7 @@ use super::pace::Pace;
 use super::record::{Call, Ended, Trace};
 use super::rings;
 use super::summary;
-use super::sys::{self, Registers, Stop, Ticker};
+use super::sys::{self, Arguments, Stop, Ticker};
 
 /// I/Os to let pass before counting, unless that takes longer than counting itself: attaching holds a thread up while
 /// the I/Os it has in flight complete, so it first reaps them all and then submits as many (seen with fio at depth 32).
@@ -90,10 +90,8 @@ impl<'a> Tracee<'a> {
 
     /// An error when the thread runs 32-bit code.
     pub(super) fn must_be_64_bit(&self, name: &str) -> Result<(), StepError> {
-        match sys::registers(self.tid) {
-            Ok(registers) if registers.cs != sys::CODE_SEGMENT_64 => {
-                Err(StepError::Not64Bit(name.to_owned()))
-            }
+        match sys::is_64_bit(self.tid) {
+            Ok(false) => Err(StepError::Not64Bit(name.to_owned())),
             _ => Ok(()),
         }
     }
@@ -189,7 +187,7 @@ pub(super) fn run(tracee: &mut Tracee, limits: Limits) -> Result<Trace, StepErro
 
 /// A system call on its way.
 struct Pending {
-    registers: Registers,
+    arguments: Arguments,
     restarted: bool,
 }
 
@@ -282,7 +280,7 @@ impl<'a, 'b> Stepper<'a, 'b> {
             match self.code.instruction(self.address) {
                 Instruction::SystemCall => {
                     self.pending =
-                        Some(Pending { registers: sys::registers(self.tracee.tid)?, restarted: false });
+                        Some(Pending { arguments: sys::arguments(self.tracee.tid)?, restarted: false });
                 }
                 Instruction::ReadsClock => self.reads_clock = true,
                 Instruction::Other => {}
@@ -325,16 +323,16 @@ impl<'a, 'b> Stepper<'a, 'b> {
         if std::mem::take(&mut self.injected) && sys::trap_code(tid)? == sys::TRAP_HANDLER_ENTRY {
             self.pending = None;
         } else if let Some(pending) = self.pending.take() {
-            let returned = sys::time_stamp();
+            let returned = crate::sys::time_stamp();
             let calls = self.trace.calls.len();
             if !pending.restarted {
                 self.count();
             }
-            let value = sys::registers(tid)?.rax.cast_signed();
+            let value = sys::result(tid)?;
             if calls::is_restart(value) {
                 self.pending = Some(Pending { restarted: true, ..pending });
             } else {
-                self.called(&pending.registers, value);
+                self.called(&pending.arguments, value);
             }
             if let Some(pace) = &mut self.pace {
                 pace.called(returned, self.trace.calls[calls..].iter().any(|call| call.ios > 0));
@@ -344,10 +342,7 @@ impl<'a, 'b> Stepper<'a, 'b> {
         } else {
             self.count();
             if let (true, Some(pace)) = (self.reads_clock, self.pace) {
-                let mut registers = sys::registers(tid)?;
-                let shown = pace.shows(self.trace.instructions);
-                (registers.rax, registers.rdx) = (shown & u64::from(u32::MAX), shown >> 32);
-                sys::set_registers(tid, &registers)?;
+                sys::show_clock(tid, pace.shows(self.trace.instructions))?;
             }
         }
         self.address = next;
@@ -360,13 +355,13 @@ impl<'a, 'b> Stepper<'a, 'b> {
     }
 
     /// A system call returned `value`.
-    fn called(&mut self, arguments: &Registers, value: i64) {
-        let number = arguments.rax;
+    fn called(&mut self, arguments: &Arguments, value: i64) {
+        let number = arguments.number;
         let positive = u64::try_from(value).unwrap_or(0);
         let mut call = Call { at: self.trace.instructions, number, ios: 0, completions: 0, file: None };
         match calls::carries(number) {
             Carries::One if positive > 0 => {
-                if let Some(path) = calls::storage_file(self.tracee.pid, arguments.rdi) {
+                if let Some(path) = calls::storage_file(self.tracee.pid, arguments.first) {
                     call.ios = 1;
                     call.file = Some(self.file_index(path));
                 }
@@ -405,12 +400,12 @@ impl<'a, 'b> Stepper<'a, 'b> {
     }
 
     /// Notes which ring was entered, and says whether a kernel thread submits for it.
-    fn is_polled(&mut self, arguments: &Registers) -> bool {
+    fn is_polled(&mut self, arguments: &Arguments) -> bool {
         let pid = self.tracee.pid;
-        if arguments.r10 & calls::ENTER_REGISTERED_RING != 0 {
+        if arguments.fourth & calls::ENTER_REGISTERED_RING != 0 {
             return self.sole_polled_ring.is_some();
         }
-        let descriptor = arguments.rdi;
+        let descriptor = arguments.first;
         self.trace.ring = Some(descriptor);
         let look = || rings::ring(pid, descriptor).is_some_and(|ring| ring.polled);
         *self.polled.entry(descriptor).or_insert_with(look)

@@ -28,7 +28,7 @@ pub(crate) fn time_stamp() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// Never called: `Clock` uses the counter on `x86_64` only.
+/// Elsewhere the counters that a program may read are no clocks of the processor: `Clock` and stepping do without.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(crate) fn time_stamp() -> u64 {
@@ -51,10 +51,10 @@ pub(crate) fn cpuid(_leaf: u32) -> [u32; 4] {
 /// Gives `from` the name `to`, unless that is taken: renameat2(2) with `RENAME_NOREPLACE`.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     let (from, to) = (c_path(from)?, c_path(to)?);
-    // SAFETY: both paths are strings that end in NUL and live for the call.
-    check(unsafe {
-        libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::RENAME_NOREPLACE)
-    })
+    let (here, keep) = (libc::AT_FDCWD, libc::RENAME_NOREPLACE);
+    // SAFETY: both paths are strings that end in NUL and live for the call. Not every musl has a function for it.
+    let status = unsafe { libc::syscall(libc::SYS_renameat2, here, from.as_ptr(), here, to.as_ptr(), keep) };
+    check(status as libc::c_int)
 }
 
 /// Closes, and says what close(2) says: network file systems refuse what was written only then.

@@ -10,6 +10,7 @@ pub(crate) mod fio;
 pub(crate) mod iolat;
 pub(crate) mod lab;
 pub(crate) mod layers;
+pub(crate) mod manual;
 pub(crate) mod merge;
 pub(crate) mod options;
 pub(crate) mod report;

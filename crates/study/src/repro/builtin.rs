@@ -9,11 +9,11 @@ pub(crate) const FOLDER: &str = "experiments";
 /// Ids and texts of experiments: `experiments/ID.toml`.
 macro_rules! experiments {
     ($($id:literal),* $(,)?) => {
-        &[$(($id, include_str!(concat!("../../../../experiments/", $id, ".toml")))),*]
+        &[$(($id, include_str!(concat!("../../experiments/", $id, ".toml")))),*]
     };
 }
 
-const PUBLISHED: &str = include_str!("../../../../experiments/published.toml");
+const PUBLISHED: &str = include_str!("../../experiments/published.toml");
 
 /// In the order of the page. A new experiment is a file and a line here.
 const EXPERIMENTS: &[(&str, &str)] = experiments![
@@ -48,7 +48,7 @@ const EXPERIMENTS: &[(&str, &str)] = experiments![
 const COUNTED: &[(&str, &str)] = experiments!["lab-layers", "lab-adapters", "lab-ways", "lab-merge"];
 
 /// Name and text of job files that experiments name.
-const JOBS: &[(&str, &str)] = &[("jobs/trim.toml", include_str!("../../../../experiments/jobs/trim.toml"))];
+const JOBS: &[(&str, &str)] = &[("jobs/trim.toml", include_str!("../../experiments/jobs/trim.toml"))];
 
 /// What they are held against.
 pub(crate) fn published() -> Published {

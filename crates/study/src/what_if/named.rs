@@ -6,7 +6,7 @@ use anyhow::Context;
 use iostack_answers::WhatIfNamed;
 use serde::Deserialize;
 
-const FILE: &str = include_str!("../../../../experiments/what-ifs.toml");
+const FILE: &str = include_str!("../../experiments/what-ifs.toml");
 
 /// An improvement with a name: where it is tried, and what is changed.
 #[derive(Clone, Debug, Deserialize)]

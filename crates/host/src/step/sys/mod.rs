@@ -1,24 +1,44 @@
 //! The system calls behind stepping: ptrace, waiting with a timeout, reading another process's memory.
 #![expect(unsafe_code, reason = "ptrace and process_vm_readv have no safe wrapper in std")]
 
-use std::ffi::{c_long, c_void};
+#[cfg(target_arch = "x86_64")]
+#[path = "x86_64.rs"]
+mod processor;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "elsewhere.rs"]
+mod processor;
+
+use std::ffi::c_void;
 use std::fs::File;
 use std::io;
-use std::mem::{MaybeUninit, offset_of};
+use std::mem::MaybeUninit;
 use std::os::fd::FromRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr;
 
+pub(super) use processor::{arguments, instruction_pointer, is_64_bit, result, show_clock};
+
+/// The type in which the C library takes ptrace's requests.
+#[cfg(target_env = "musl")]
+type Request = libc::c_int;
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
+
+/// What a thread hands to a system call, of which these matter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arguments {
+    /// Which call.
+    pub(super) number: u64,
+    /// Its first argument.
+    pub(super) first: u64,
+    /// Its fourth.
+    pub(super) fourth: u64,
+}
+
 /// `si_code` of the trap that announces the entry of a signal handler (`ptrace_notify(SIGTRAP)` in the kernel's
 /// `signal_setup_done`); a trap after an instruction has `TRAP_TRACE` or `TRAP_BRKPT`.
 pub(super) const TRAP_HANDLER_ENTRY: i32 = libc::SIGTRAP;
-
-/// Code segment selector of 64-bit user code (`__USER_CS`); 32-bit code has 0x23.
-pub(super) const CODE_SEGMENT_64: u64 = 0x33;
-
-/// General registers of a stopped thread.
-pub(super) type Registers = libc::user_regs_struct;
 
 /// Why a traced thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +58,7 @@ pub(super) enum Stop {
 }
 
 /// A ptrace request whose answer is only success or failure.
-fn request(kind: libc::c_uint, tid: i32, data: u64) -> io::Result<()> {
+fn request(kind: Request, tid: i32, data: u64) -> io::Result<()> {
     let address = ptr::null_mut::<c_void>();
     // SAFETY: none of the requests made through here reads or writes our memory; `data` is a number to them.
     let answer = unsafe { libc::ptrace(kind, tid, address, data as *mut c_void) };
@@ -69,43 +89,6 @@ pub(super) fn listen(tid: i32) -> io::Result<()> {
 /// Lets a stopped thread run on, untraced, delivering `signal` unless it is 0.
 pub(super) fn detach(tid: i32, signal: i32) -> io::Result<()> {
     request(libc::PTRACE_DETACH, tid, signal as u64)
-}
-
-/// Address of the next instruction of a stopped thread. Cheaper than all registers.
-pub(super) fn instruction_pointer(tid: i32) -> io::Result<u64> {
-    let offset = offset_of!(Registers, rip);
-    let mut word: c_long = 0;
-    // SAFETY: the raw call stores one word at the fourth argument, which is ours.
-    let answer =
-        unsafe { libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKUSER, tid, offset, &raw mut word) };
-    if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(word as u64) }
-}
-
-/// All general registers of a stopped thread.
-pub(super) fn registers(tid: i32) -> io::Result<Registers> {
-    let mut registers = MaybeUninit::<Registers>::zeroed();
-    let address = ptr::null_mut::<c_void>();
-    // SAFETY: PTRACE_GETREGS writes exactly one `user_regs_struct`.
-    let answer = unsafe { libc::ptrace(libc::PTRACE_GETREGS, tid, address, registers.as_mut_ptr()) };
-    if answer == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: zeroed, which is valid for a struct of integers, and then filled by the kernel.
-    Ok(unsafe { registers.assume_init() })
-}
-
-/// Replaces the general registers of a stopped thread.
-pub(super) fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
-    let address = ptr::null_mut::<c_void>();
-    // SAFETY: PTRACE_SETREGS reads exactly one `user_regs_struct`.
-    let answer = unsafe { libc::ptrace(libc::PTRACE_SETREGS, tid, address, ptr::from_ref(registers)) };
-    if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-/// The time-stamp counter.
-pub(super) fn time_stamp() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction.
-    unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 /// `si_code` of the signal that stopped a thread.

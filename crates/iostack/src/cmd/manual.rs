@@ -1,0 +1,82 @@
+//! `iostack manual`: man pages and completions, from the table of flags that `--help` is made of.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::CommandFactory;
+use clap_complete::shells::{Bash, Fish, Zsh};
+use clap_mangen::Man;
+use iostack_host::save;
+
+use crate::Arguments;
+use crate::exit::Ended;
+use crate::talk::data;
+
+const LONG_HELP: &str = "\
+Packages bring these files; after `cargo install`, or with the static binary:
+
+  iostack manual ~/.local/share
+
+bash and fish look there by themselves, man does where ~/.local/bin is on the path;
+zsh needs fpath+=~/.local/share/zsh/site-functions before compinit in its .zshrc.";
+
+/// Arguments of `iostack manual`.
+#[derive(clap::Args)]
+#[command(after_help = LONG_HELP)]
+pub(crate) struct ManualArgs {
+    /// A `share` folder, such as ~/.local/share or /usr/local/share; made where
+    /// it is missing.
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Write over the files of another version.
+    #[arg(long)]
+    replace: bool,
+}
+
+/// Writes them, and prints their names.
+pub(crate) fn run(args: &ManualArgs) -> anyhow::Result<Ended> {
+    let mut files = completions();
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    pages(&command, &mut files)?;
+    let files: Vec<_> = files.into_iter().map(|(name, text)| (args.folder.join(name), text)).collect();
+    for folder in files.iter().filter_map(|(path, _)| path.parent()) {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    }
+    if !args.replace {
+        save::refuse(files.iter().map(|(path, _)| path)).context("--replace writes over older files")?;
+    }
+    let write = if args.replace { save::replace } else { save::new_file };
+    for (path, text) in &files {
+        write(path, text)?;
+        data(&format!("{}\n", path.display()));
+    }
+    Ok(Ended::Done)
+}
+
+/// Path below `share`, and content.
+type File = (PathBuf, Vec<u8>);
+
+/// Where each shell looks, and what it reads.
+fn completions() -> Vec<File> {
+    vec![
+        completion("bash-completion/completions/iostack", Bash),
+        completion("zsh/site-functions/_iostack", Zsh),
+        completion("fish/vendor_completions.d/iostack.fish", Fish),
+    ]
+}
+
+fn completion(path: &str, shell: impl clap_complete::Generator) -> File {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "iostack", &mut text);
+    (path.into(), text)
+}
+
+/// The page of a command, and those of the commands below it: `iostack-sim-list.1`.
+fn pages(command: &clap::Command, files: &mut Vec<File>) -> anyhow::Result<()> {
+    let page = Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text).context("cannot make a man page")?;
+    files.push((Path::new("man/man1").join(page.get_filename()), text));
+    command.get_subcommands().try_for_each(|below| pages(below, files))
+}
