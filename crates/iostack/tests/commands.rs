@@ -41,6 +41,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("iostack doctor", Run),
     ("iostack fio ", Run),
     ("iostack options", Run),
+    ("iostack schema", Run),
     ("iostack sim ", Run),
     ("iostack compare ", Run),
     ("iostack report ", Run),

@@ -44,6 +44,24 @@ fn pages_of_tables_end_with_what_the_program_prints() {
     }
 }
 
+#[test]
+fn schemas_of_stored_results_are_those_that_the_program_prints() {
+    let mut stale = Vec::new();
+    for name in ["run", "check", "iolat", "merge", "ab", "sim sweep"] {
+        let words: Vec<&str> = std::iter::once("schema").chain(name.split(' ')).collect();
+        let made = printed(&words);
+        let file = path(&format!("schema/{}.json", name.replace(' ', "-")));
+        if std::fs::read_to_string(&file).is_ok_and(|kept| kept == made) {
+            continue;
+        }
+        if std::env::var_os("IOSTACK_PAGES").is_some_and(|wish| wish == "overwrite") {
+            std::fs::write(&file, made).expect("the manual can be written");
+        }
+        stale.push(file);
+    }
+    assert!(stale.is_empty(), "not what the program says; IOSTACK_PAGES=overwrite writes them: {stale:?}");
+}
+
 /// The names in the list of commands that a help prints.
 fn commands(help: &str) -> Vec<&str> {
     let list =

@@ -15,5 +15,6 @@ pub(crate) mod options;
 pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod sim;
 pub(crate) mod stages;
