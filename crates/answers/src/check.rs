@@ -5,6 +5,7 @@ use iostack_model::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Against;
 use crate::named::named;
 
 /// Everything `iostack check` found.
@@ -38,6 +39,9 @@ pub struct Check {
     /// What single parts of the path cost, beside published figures.
     #[serde(default)]
     pub path_costs: Vec<PathCost>,
+    /// What a data sheet says beside it, when one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// What it all means.
     pub verdict: Verdict,
     /// Doubts that concern the whole check.

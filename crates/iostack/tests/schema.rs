@@ -38,7 +38,7 @@ const PRINTED: &[(&str, &str)] = &[
 /// The same of this machine.
 const MEASURED: &[(&str, &str)] = &[
     ("iolat FOLDER --runtime 150ms --size 16m --quiet --json", "iolat"),
-    ("check FOLDER --quick --size 16m --no-files --quiet --json", "check"),
+    ("check FOLDER --quick --size 16m --no-files --quiet --against 970pro --json", "check"),
     ("merge FOLDER --quick --size 16m --quiet --json", "merge"),
     (
         "run --on FOLDER/file --size 4m --runtime 200ms --read-percent 0 --verify write_then_read --quiet --json",

@@ -34,6 +34,10 @@ pub(crate) struct CheckArgs {
     /// Reproduces offsets and content.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Compare with a data sheet: a device of `iostack sim list`, or
+    /// `read_iops=500k,write_bandwidth=3GB/s,read_latency=80us`.
+    #[arg(long, value_name = "SHEET|FIGURES")]
+    against: Option<String>,
     /// Allow writing over a file or device that exists: ITS DATA IS LOST.
     #[arg(long)]
     destroy_data: bool,
@@ -58,6 +62,7 @@ impl CheckArgs {
             size: self.size,
             seed: self.seed,
             destroy_data: self.destroy_data,
+            against: self.against.as_deref(),
         }
     }
 
