@@ -222,7 +222,11 @@ impl Rated {
             let by_depth = self.depth.map_or(0.0, |rated| octaves(f64::from(depth), f64::from(rated)));
             by_size + by_depth
         };
-        let better = |outcome: &Outcome| if self.is_latency() { 0.0 } else { -outcome.bandwidth() };
+        let better = |outcome: &Outcome| match self.read_off(outcome) {
+            Some(value) if self.is_latency() => value.mean,
+            Some(value) => -value.mean,
+            None => f64::INFINITY,
+        };
         let outcomes = points.iter().map(|point| &point.outcome).filter(same);
         outcomes.min_by(|a, b| far(a).total_cmp(&far(b)).then(better(a).total_cmp(&better(b))))
     }
