@@ -1,11 +1,12 @@
 //! What is known of a simulated device, for people to read?
 use iostack_model::Outcome;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::named::named;
 
 /// A simulated device with its numbers and why to believe them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceCard {
     /// As in `sim:NAME`.
     pub name: String,
@@ -40,7 +41,7 @@ pub struct DeviceCard {
 }
 
 /// A device and what a job showed in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DevicePicture {
     /// Its parts and numbers.
     #[serde(flatten)]
@@ -69,7 +70,7 @@ named! {
 }
 
 /// Parts that are alike, side by side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceLevel {
     /// One of them; a device's own are called `link`, `controller`, `die`.
     pub name: LevelName,
@@ -82,7 +83,7 @@ pub struct DeviceLevel {
 }
 
 /// A number with its reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceNumber {
     /// `flash.read`
     pub key: String,
@@ -97,7 +98,7 @@ pub struct DeviceNumber {
 }
 
 /// What a number rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// A document says so.
@@ -126,7 +127,7 @@ impl Basis {
 }
 
 /// A figure that a device must reach.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceClaim {
     /// Its name in the file.
     pub name: String,

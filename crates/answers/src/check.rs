@@ -2,12 +2,14 @@
 use iostack_model::{
     Bytes, Caveat, Direction, Effort, Interval, Machine, Nanos, Outcome, Storage, TargetName,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Against;
 use crate::named::named;
 
 /// Everything `iostack check` found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Check {
     /// [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -37,6 +39,9 @@ pub struct Check {
     /// What single parts of the path cost, beside published figures.
     #[serde(default)]
     pub path_costs: Vec<PathCost>,
+    /// What a data sheet says beside it, when one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
     /// What it all means.
     pub verdict: Verdict,
     /// Doubts that concern the whole check.
@@ -53,7 +58,7 @@ impl Check {
 }
 
 /// The scratch file of a check.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Scratch {
     /// Its size.
     pub size: Bytes,
@@ -64,7 +69,7 @@ pub struct Scratch {
 }
 
 /// The questions of a check. Where [`Cell`]s and verdicts come from is found by these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
     /// One I/O alone.
@@ -115,7 +120,7 @@ impl StepKind {
 }
 
 /// One question of the check and its measurements.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Step {
     /// Which it is.
     pub id: StepKind,
@@ -156,7 +161,7 @@ named! {
 }
 
 /// What the horizontal axis of a step's plot means.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Axis {
     /// What it counts.
     pub label: AxisName,
@@ -199,7 +204,7 @@ named! {
 }
 
 /// One measurement of a step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Point {
     /// The curve it belongs to; one of engines is called by these.
     pub series: Series,
@@ -212,7 +217,7 @@ pub struct Point {
 }
 
 /// The figures people compare.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Summary {
     /// SEQ1M Q8, SEQ1M Q1, RND4K Q32, RND4K Q1, read and write.
     pub cells: Vec<Cell>,
@@ -239,7 +244,7 @@ named! {
 }
 
 /// One cell of the comparison table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Cell {
     /// Which.
     pub name: CellName,
@@ -256,7 +261,7 @@ pub struct Cell {
 }
 
 /// Latency with one I/O in flight.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DepthOne {
     /// Read or write.
     pub direction: Direction,
@@ -271,7 +276,7 @@ pub struct DepthOne {
 }
 
 /// Where a throughput curve over queue depth stops rising.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Saturation {
     /// The curve.
     pub series: Series,
@@ -284,7 +289,7 @@ pub struct Saturation {
 }
 
 /// What one I/O costs in the processor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Cost {
     /// Engine and depth in words.
     pub label: String,
@@ -317,7 +322,7 @@ named! {
 }
 
 /// What one part of the path costs: a difference of two measurements made in turns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PathCost {
     /// Which.
     pub id: PathPart,
@@ -338,7 +343,7 @@ pub struct PathCost {
 }
 
 /// What limits the platform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The device itself.
@@ -363,7 +368,7 @@ pub enum Limit {
 }
 
 /// What it all means.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Verdict {
     /// What limits small random reads at full depth.
     pub limit: Limit,
@@ -376,7 +381,7 @@ pub struct Verdict {
 }
 
 /// One thing to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Advice {
     /// The act.
     pub act: String,

@@ -4,10 +4,11 @@
 //! I/Os, the commonest exact count, never a mean; [`IoCost::modes`] says how common it is. Instructions are not clocks:
 //! [`IoCost::modelled_clocks`] prices them, and says the prices.
 use iostack_model::Direction;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was counted: everything that a second run must repeat for the same number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostCase {
     /// Device of the lab, such as `scsi_ram`.
     pub device: String,
@@ -36,7 +37,7 @@ pub struct CostCase {
 }
 
 /// One exact count and how many I/Os had it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CostMode {
     /// Instructions of the I/O.
     pub instructions: u64,
@@ -45,7 +46,7 @@ pub struct CostMode {
 }
 
 /// What a layer costs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostLayer {
     /// Name in the rules, such as `block`.
     pub layer: String,
@@ -56,7 +57,7 @@ pub struct CostLayer {
 }
 
 /// What a function costs in a layer. A function that serves several layers (a lock, a copy) has a row in each.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostFunction {
     /// Symbol.
     pub name: String,
@@ -71,7 +72,7 @@ pub struct CostFunction {
 }
 
 /// Register accesses of one place in the code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct MmioUse {
     /// Function that made it.
     pub function: String,
@@ -88,7 +89,7 @@ pub struct MmioUse {
 }
 
 /// A call of the modal I/O, in order of execution.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CallNode {
     /// Symbol.
     pub name: String,
@@ -110,7 +111,7 @@ impl CallNode {
 }
 
 /// Prices that turn counts into clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ClockPrices {
     /// Clocks per instruction.
     pub cpi: f64,
@@ -129,7 +130,7 @@ impl Default for ClockPrices {
 }
 
 /// The exact cost of one I/O.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct IoCost {
     /// Version of these fields: [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -188,7 +189,7 @@ impl IoCost {
 }
 
 /// One line of a difference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostChange {
     /// Layer, or function.
     pub name: String,
@@ -201,7 +202,7 @@ pub struct CostChange {
 }
 
 /// Two costs laid side by side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CostDiff {
     /// Version of these fields: [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -219,7 +220,7 @@ pub struct CostDiff {
 }
 
 /// What a budget says of one case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BudgetVerdict {
     /// Name of the entry in the file.
     pub name: String,

@@ -7,12 +7,13 @@ use iostack_model::{
     Bins, Bytes, Caveat, Direction, FunctionRow, Interval, Ladder, Layers, Machine, Nanos, Storage,
     TargetName,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Scratch;
 
 /// Everything `iostack iolat` found; also what a saved reference holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Iolat {
     /// [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -62,7 +63,7 @@ impl Iolat {
 }
 
 /// Several tests taken together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct IolatProfile {
     /// `direct` or `cached`.
     pub name: String,
@@ -75,7 +76,7 @@ pub struct IolatProfile {
 }
 
 /// One test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct IolatTest {
     /// As in 2008: `Small_direct_read`, ...
     pub name: String,
@@ -126,7 +127,7 @@ impl IolatTest {
 }
 
 /// One round of a test.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct IolatRound {
     /// Its number, from 0: rounds of the same number of different tests were made one after the other.
     pub number: u32,
@@ -139,7 +140,7 @@ pub struct IolatRound {
 }
 
 /// What one layer cost, over the rounds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LayerCost {
     /// Its name in the rule file.
     pub layer: String,
@@ -150,7 +151,7 @@ pub struct LayerCost {
 }
 
 /// A published table of the 2008 tool, as it was printed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedTable {
     /// What `--against` calls it.
@@ -168,7 +169,7 @@ pub struct PublishedTable {
 }
 
 /// One printed screen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedRun {
     /// Version line of the screen.
@@ -182,7 +183,7 @@ pub struct PublishedRun {
 }
 
 /// One row of the upper table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedTest {
     /// `Small_direct_read`, ...
@@ -200,7 +201,7 @@ pub struct PublishedTest {
 }
 
 /// What a layer of 2008 is called today.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerMapping {
     /// Its name in the published table.
@@ -212,7 +213,7 @@ pub struct LayerMapping {
 }
 
 /// Whether a figure moved beyond what chance explains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Moved {
     /// It got better, beyond the intervals and the number of figures compared.
@@ -238,7 +239,7 @@ impl Moved {
 }
 
 /// This run against a reference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct IolatComparison {
     /// The reference as it was named.
     pub name: String,
@@ -261,7 +262,7 @@ pub struct IolatComparison {
 }
 
 /// One test against the reference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TestChange {
     /// Test.
     pub name: String,
@@ -276,7 +277,7 @@ pub struct TestChange {
 }
 
 /// One layer against the reference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LayerChange {
     /// Test, or what several are called together.
     pub test: String,

@@ -8,6 +8,7 @@
 //!
 //! Start reading at [`Check`].
 
+mod against;
 mod card;
 mod check;
 mod iocost;
@@ -22,6 +23,7 @@ mod what_if;
 /// Part of [`MergeFit`].
 pub use iostack_batch::BatchCost;
 
+pub use against::{Against, AgainstFigure, Kept};
 pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber, DevicePicture, LevelName};
 pub use check::{
     Advice, Axis, AxisName, Cell, CellName, Check, Cost, DepthOne, Limit, PathCost, PathPart, Point,

@@ -7,12 +7,13 @@ use iostack_batch::BatchCost;
 use iostack_model::{
     Bins, Bytes, Caveat, Direction, Effort, Interval, Machine, Nanos, Storage, TargetKind, TargetName,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Scratch;
 
 /// Everything `iostack merge` found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeReport {
     /// [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -71,7 +72,7 @@ impl MergeReport {
 }
 
 /// c + b x of this device, as seen by one caller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeFit {
     /// What a command was: how requests were sent as one.
     pub how: String,
@@ -102,7 +103,7 @@ impl MergeFit {
 }
 
 /// Time of a command.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergePoint {
     /// Requests in it.
     pub requests: u32,
@@ -113,7 +114,7 @@ pub struct MergePoint {
 }
 
 /// How programs ask for several requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeAsk {
     /// Threads that each wait for one request at a time.
@@ -147,7 +148,7 @@ impl MergeAsk {
 }
 
 /// One way to ask, with every policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeTable {
     /// The way.
     pub ask: MergeAsk,
@@ -188,7 +189,7 @@ impl MergeTable {
 }
 
 /// One policy at one number of callers, or of requests in a group.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeCell {
     /// `pread`, `stm`, `scope`, ...
     pub policy: String,
@@ -219,7 +220,7 @@ pub struct MergeCell {
 }
 
 /// One round of a cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeRound {
     /// Which.
     pub number: u32,
@@ -251,7 +252,7 @@ impl MergeRound {
 }
 
 /// A cell over its base: 1 is as good, 2 twice as much.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeRatio {
     /// Requests per second.
     pub iops: Interval,
@@ -264,7 +265,7 @@ pub struct MergeRatio {
 }
 
 /// Whether merging pays for one way to ask.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct MergeVerdict {
     /// The way.
     pub ask: MergeAsk,

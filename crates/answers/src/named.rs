@@ -7,7 +7,7 @@
 macro_rules! named {
     ($(#[$about:meta])* $set:ident { $($(#[$doc:meta])* $one:ident = $name:literal,)+ }) => {
         $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, schemars::JsonSchema, serde::Serialize, serde::Deserialize)]
         #[serde(from = "String", into = "String")]
         pub enum $set {
             $($(#[$doc])* $one,)+

@@ -1,11 +1,12 @@
 //! What was published, and what comes of it here?
 use iostack_model::Outcome;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::IoCost;
 
 /// Published experiments that were made again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Repro {
     /// Version of the JSON layout, [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -28,7 +29,7 @@ pub struct Repro {
 }
 
 /// Where claims come from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproDocument {
     /// What the ids of its claims begin with.
     pub id: String,
@@ -42,7 +43,7 @@ pub struct ReproDocument {
 }
 
 /// A published figure that nothing judges.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproMissing {
     /// Id of the claim.
     pub claim: String,
@@ -53,7 +54,7 @@ pub struct ReproMissing {
 }
 
 /// A platform or a device used alone: what its numbers rest on. Those of the sheets inside count as its own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproPlatform {
     /// As in `sim:NAME`.
     pub name: String,
@@ -76,7 +77,7 @@ pub struct ReproPlatform {
 }
 
 /// A number that was chosen so that a claim holds.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 pub struct ReproFitted {
     /// The sheet it stands in: of the platform, or of one inside.
     pub sheet: String,
@@ -90,7 +91,9 @@ pub struct ReproFitted {
 }
 
 /// What a figure that came out rests on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ReproBasis {
     /// No number of the platform was taken from it or chosen for it.
@@ -114,7 +117,7 @@ impl ReproBasis {
 }
 
 /// One experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Reproduced {
     /// By which it is asked for.
     pub id: String,
@@ -135,7 +138,7 @@ pub struct Reproduced {
 }
 
 /// Runs that belong together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproCurve {
     /// In words.
     pub name: String,
@@ -148,7 +151,7 @@ pub struct ReproCurve {
 }
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproPoint {
     /// The value of what is varied, as typed.
     pub at: String,
@@ -164,7 +167,7 @@ pub struct ReproPoint {
 }
 
 /// A figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproPlot {
     /// What it shows.
     pub heading: String,
@@ -177,7 +180,7 @@ pub struct ReproPlot {
 }
 
 /// A curve of a figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproLine {
     /// In words.
     pub name: String,
@@ -186,7 +189,7 @@ pub struct ReproLine {
 }
 
 /// What was claimed against what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ReproVerdict {
     /// Id of the claim.
     pub claim: String,

@@ -1,9 +1,10 @@
 //! What came of many runs that differ in what was varied?
 use iostack_model::Outcome;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A sweep over a simulated device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Sweep {
     /// Version of the JSON layout, [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -21,7 +22,7 @@ pub struct Sweep {
 }
 
 /// Something that is varied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SweepAxis {
     /// A number of the device (with a dot), an option of the job, or [`SweepAxis::DEVICE`].
     pub key: String,
@@ -35,7 +36,7 @@ impl SweepAxis {
 }
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct SweepPoint {
     /// The value of each axis.
     pub settings: Vec<(String, String)>,

@@ -3,10 +3,11 @@
 //! A simulation can keep every stretch of the way of single requests. The stretches of one request follow each other
 //! without gap; those of its parts (the pages of a large request) may overlap.
 use iostack_model::{Nanos, Stage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One stretch of one request's way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TimelineSpan {
     /// The request, counted from 0 in the order of the starts.
     pub request: u64,

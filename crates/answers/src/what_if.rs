@@ -1,9 +1,10 @@
 //! What would a change give, and where does the limit go then?
 use iostack_model::Outcome;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A simulated target before and after one change or several, each on top of those before it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WhatIf {
     /// Version of the JSON layout, [`iostack_model::SCHEMA`].
     #[serde(deserialize_with = "iostack_model::schema")]
@@ -25,7 +26,7 @@ pub struct WhatIf {
 }
 
 /// An improvement that a document calls for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WhatIfNamed {
     /// `interrupt-grouping`
     pub id: String,
@@ -38,7 +39,7 @@ pub struct WhatIfNamed {
 }
 
 /// One run: the first as it is, each other one change further.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WhatIfStep {
     /// `before`, or the changes as typed.
     pub name: String,
@@ -55,7 +56,7 @@ pub struct WhatIfStep {
 }
 
 /// A number, or an option of the job, before and after.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WhatIfChange {
     /// `platform.adapter.adapter.command`, `queue_depth`.
     pub key: String,
@@ -68,7 +69,7 @@ pub struct WhatIfChange {
 }
 
 /// What is compared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WhatIfFigures {
     /// I/Os.
     pub ios: u64,

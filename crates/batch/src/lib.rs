@@ -3,13 +3,14 @@
 //! [`BatchCost`] is the law, [`Gathering`] the rule; [`BatchFit`] and [`Returns`] learn what both need while requests come
 //! and go. Nothing here does I/O: the library of `merge` and the simulated host decide by the same lines.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A command of b requests takes `fixed_ns` + b x `each_ns`: c + b x.
 ///
 /// The law is that of a device that serves one command at a time, as in *Achieving Peak Device Throughput for Random IO
 /// Workload* (2012): there c is lost to throughput unless requests share it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BatchCost {
     /// c, ns: paid once for each command.
     pub fixed_ns: f64,

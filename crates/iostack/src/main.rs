@@ -55,10 +55,12 @@ enum Command {
     Ab(cmd::ab::AbArgs),
     /// Do two outcomes differ, by how much, how surely?
     Compare(cmd::compare::CompareArgs),
-    /// Show a stored outcome again, as text or HTML.
+    /// Show a stored result again, in any form.
     Report(cmd::report::ReportArgs),
     /// Count user instructions, system calls and switches per I/O of any program.
     Cost(cmd::cost::CostArgs),
+    /// How is the JSON of a command laid out? As JSON Schema.
+    Schema(cmd::schema::SchemaArgs),
     /// List the options of jobs and job files.
     Options(cmd::options::OptionsArgs),
     /// Write man pages, and completions for bash, zsh and fish.
@@ -101,6 +103,7 @@ fn main() -> std::process::ExitCode {
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),
+        Command::Schema(args) => cmd::schema::run(&args),
         Command::Options(args) => cmd::options::run(&args),
         Command::Manual(args) => cmd::manual::run(&args),
     };

@@ -1,15 +1,16 @@
-//! An outcome of earlier, from its file: of `run --json`, of `check` or of `ab`.
+//! An answer of earlier, from its file.
 
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use iostack_answers::Check;
+use iostack_answers::{Check, Iolat, MergeReport, Sweep};
 use iostack_model::OutcomeFile;
+use iostack_report::Told;
 use iostack_stats::AbReport;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// What iostack writes as an outcome.
+/// What iostack writes as an answer.
 pub(crate) enum Stored {
     /// Of `iostack run`.
     Run(Box<OutcomeFile>),
@@ -17,14 +18,45 @@ pub(crate) enum Stored {
     Check(Box<Check>),
     /// Of `iostack ab`.
     Ab(Box<AbReport>),
+    /// Of `iostack iolat`.
+    Iolat(Box<Iolat>),
+    /// Of `iostack merge`.
+    Merge(Box<MergeReport>),
+    /// Of `iostack sim sweep`.
+    Sweep(Box<Sweep>),
 }
 
-/// What tells them apart.
+impl Stored {
+    /// In every form.
+    pub(crate) fn told(&self) -> &dyn Told {
+        match self {
+            Stored::Run(file) => file.as_ref(),
+            Stored::Check(check) => check.as_ref(),
+            Stored::Ab(ab) => ab.as_ref(),
+            Stored::Iolat(iolat) => iolat.as_ref(),
+            Stored::Merge(merge) => merge.as_ref(),
+            Stored::Sweep(sweep) => sweep.as_ref(),
+        }
+    }
+}
+
+/// What tells them apart: fields that each alone has.
 #[derive(Deserialize)]
 struct Kind {
+    /// Refused before anything else where it is newer, since then nothing else is sure.
+    #[serde(default = "known", deserialize_with = "iostack_model::schema")]
+    #[expect(dead_code, reason = "it is read to be refused")]
+    schema: u32,
     outcomes: Option<IgnoredAny>,
-    steps: Option<IgnoredAny>,
+    verdict: Option<IgnoredAny>,
     arms: Option<IgnoredAny>,
+    tests: Option<IgnoredAny>,
+    tables: Option<IgnoredAny>,
+    axes: Option<IgnoredAny>,
+}
+
+fn known() -> u32 {
+    iostack_model::SCHEMA
 }
 
 /// Reads an outcome; what is impossible in it is named with its field.
@@ -40,12 +72,19 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Stored> {
 }
 
 fn parse(text: &str) -> anyhow::Result<Stored> {
-    match parsed(text)? {
-        Kind { arms: Some(_), .. } => parsed(text).map(|ab| Stored::Ab(Box::new(ab))),
-        Kind { steps: Some(_), .. } => parsed(text).map(|check| Stored::Check(Box::new(check))),
-        Kind { outcomes: Some(_), .. } => parsed(text).map(|file| Stored::Run(Box::new(file))),
-        _ => bail!("it has neither outcomes nor steps"),
-    }
+    Ok(match parsed(text)? {
+        Kind { arms: Some(_), .. } => Stored::Ab(boxed(text)?),
+        Kind { verdict: Some(_), .. } => Stored::Check(boxed(text)?),
+        Kind { outcomes: Some(_), .. } => Stored::Run(boxed(text)?),
+        Kind { tests: Some(_), .. } => Stored::Iolat(boxed(text)?),
+        Kind { tables: Some(_), .. } => Stored::Merge(boxed(text)?),
+        Kind { axes: Some(_), .. } => Stored::Sweep(boxed(text)?),
+        _ => bail!("it is not of run, check, iolat, merge, ab or sim sweep"),
+    })
+}
+
+fn boxed<T: DeserializeOwned>(text: &str) -> anyhow::Result<Box<T>> {
+    parsed(text).map(Box::new)
 }
 
 fn parsed<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {

@@ -5,49 +5,192 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail, ensure};
 use iostack_host::save;
-use iostack_report::Document;
-use serde::Serialize;
+use iostack_report::table::{self, Table};
+use iostack_report::{Told, fio};
 
 use crate::talk::{self, Talk};
+
+/// The form of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people, 80 columns.
+    #[default]
+    Text,
+    /// Every figure; `iostack schema` describes it.
+    Json,
+    /// For a pull request or a page.
+    Markdown,
+    /// One line a point.
+    Csv,
+    /// For monitoring.
+    Openmetrics,
+    /// As fio's --output-format=json; of `run` alone.
+    FioJson,
+    /// As fio's json+: with histogram bins; of `run` alone.
+    #[value(name = "fio-json+")]
+    FioJsonPlus,
+    /// As fio's --minimal, version 3; of `run` alone.
+    Terse,
+}
+
+/// In which forms an answer is told.
+#[derive(clap::Args)]
+pub(crate) struct FormArgs {
+    /// What goes to stdout.
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Short for --format json.
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    json: bool,
+    /// Write one line a point to a new CSV file.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    csv: Option<PathBuf>,
+    /// The same as Parquet.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    parquet: Option<PathBuf>,
+}
+
+/// Where stdout's content goes, for commands with forms of their own.
+#[derive(clap::Args)]
+pub(crate) struct OutputArg {
+    /// Write stdout's content to a new file instead.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl OutputArg {
+    /// Refuses a file that exists, before anything runs.
+    pub(crate) fn refuse(&self) -> anyhow::Result<()> {
+        save::refuse(&self.output)
+    }
+
+    /// The answer: into the file, or to stdout.
+    pub(crate) fn answer(&self, text: &str) -> anyhow::Result<()> {
+        answer(self.output.as_ref(), text)
+    }
+}
 
 /// How a command that tells one thing is told to tell it.
 #[derive(clap::Args)]
 pub(crate) struct AnswerArgs {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    pub(crate) forms: FormArgs,
     /// Write stdout's content to a new file instead.
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
     /// Write an HTML report to a new file.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// No progress on stderr.
-    #[arg(long)]
-    quiet: bool,
+    #[arg(long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+impl Format {
+    /// fio has forms of what it runs itself, and of nothing else.
+    const fn is_fio(self) -> bool {
+        matches!(self, Format::FioJson | Format::FioJsonPlus | Format::Terse)
+    }
+
+    /// One answer, or several one behind the other; tables of several are one.
+    pub(crate) fn of(self, answers: &[(String, &dyn Told)]) -> anyhow::Result<String> {
+        let each = |form: &dyn Fn(&dyn Told) -> String| {
+            answers.iter().map(|(_, answer)| form(*answer)).collect::<Vec<_>>().join("\n")
+        };
+        Ok(match self {
+            Format::Text => each(&|answer| answer.document().text()),
+            Format::Markdown => each(&|answer| answer.document().markdown()),
+            Format::Csv => table::csv(&joined(answers)),
+            Format::Openmetrics => table::openmetrics(&joined(answers)),
+            Format::Json => {
+                let lines = answers.iter().map(|(_, answer)| Ok(answer.json()? + "\n"));
+                lines.collect::<serde_json::Result<String>>().context("an answer is plain data")?
+            }
+            Format::FioJson | Format::FioJsonPlus | Format::Terse => {
+                let [(name, answer)] = answers else { bail!("fio's forms are of one run; name one file") };
+                let Some(file) = answer.outcomes() else {
+                    bail!("`{name}` is of `iostack {}`, and fio has forms of runs alone", answer.command())
+                };
+                match self {
+                    Format::Terse => fio::terse(file),
+                    form => fio::json(file, form == Format::FioJsonPlus),
+                }
+            }
+        })
+    }
+}
+
+/// The table of one answer, or one of several that says of each row where it comes from.
+fn joined(answers: &[(String, &dyn Told)]) -> Table {
+    match answers {
+        [(_, one)] => one.table(),
+        all => Table::joined(all.iter().map(|(name, answer)| (name.clone(), answer.table())).collect()),
+    }
+}
+
+impl FormArgs {
+    /// What goes to stdout.
+    pub(crate) fn chosen(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    /// Files that will be written, and must not exist.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.csv.iter().chain(&self.parquet)
+    }
+
+    /// Refuses fio's forms of what fio has no word for, before anything is measured.
+    pub(crate) fn refuse_fio(&self, command: &str) -> anyhow::Result<()> {
+        ensure!(
+            !self.format.is_fio(),
+            "fio has no form of what `iostack {command}` finds; use --format text, json, markdown, csv or openmetrics"
+        );
+        Ok(())
+    }
+
+    /// Writes the tables that go to files.
+    pub(crate) fn tables(&self, answers: &[(String, &dyn Told)], talk: &Talk) -> anyhow::Result<()> {
+        if self.files().next().is_none() {
+            return Ok(());
+        }
+        let table = joined(answers);
+        let beside = |path: &Option<PathBuf>, content: &dyn Fn(&Table) -> Vec<u8>| {
+            path.as_ref().map_or(Ok(()), |path| beside("table", path, &content(&table), talk))
+        };
+        let csv = beside(&self.csv, &|table| table::csv(table).into_bytes());
+        csv.and(beside(&self.parquet, &table::parquet))
+    }
 }
 
 impl AnswerArgs {
     /// Files that will be written, and must not exist.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.output.iter().chain(&self.html)
+        self.output.iter().chain(&self.html).chain(self.forms.files())
+    }
+
+    /// Refuses what cannot be told, before anything is measured.
+    pub(crate) fn refuse(&self, command: &str) -> anyhow::Result<()> {
+        self.forms.refuse_fio(command)?;
+        save::refuse(self.files())
     }
 
     pub(crate) fn talk(&self) -> Talk {
         Talk::new(self.quiet)
     }
 
-    /// Tells it: every figure as JSON, or the screen; and the page.
-    pub(crate) fn tell(&self, figures: &impl Serialize, told: &Document, talk: &Talk) -> anyhow::Result<()> {
-        let text = if self.json {
-            serde_json::to_string(figures).context("an answer is plain data")? + "\n"
-        } else {
-            told.text()
-        };
-        let answer = answer(self.output.as_ref(), &text);
-        answer.and(page(self.html.as_ref(), || told.html(), talk))
+    /// Tells it: the form that was chosen, the tables, and the page.
+    pub(crate) fn tell(&self, told: &dyn Told, talk: &Talk) -> anyhow::Result<()> {
+        let answer = self.tell_but_page(told, talk);
+        answer.and(page(self.html.as_ref(), || told.document().html(), talk))
+    }
+
+    /// The same without the page.
+    pub(crate) fn tell_but_page(&self, told: &dyn Told, talk: &Talk) -> anyhow::Result<()> {
+        let one = [(told.command().to_owned(), told)];
+        let text = self.forms.chosen().of(&one)?;
+        answer(self.output.as_ref(), &text).and(self.forms.tables(&one, talk))
     }
 }
 

@@ -43,6 +43,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("iostack options", Run),
     ("iostack --version", Run),
     ("iostack manual", Flags), // into the reader's own folder
+    ("iostack schema", Run),
     ("iostack sim ", Run),
     ("iostack compare ", Run),
     ("iostack report ", Run),

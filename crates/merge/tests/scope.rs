@@ -69,7 +69,7 @@ fn ten_thousand_coroutines_read_and_return() {
         let handles: Vec<_> = (0..10_000).map(|index| s.spawn(move || read(index))).collect();
         handles.into_iter().map(|handle| handle.join().expect("none panics")).sum()
     });
-    assert_eq!(sum, (0..10_000).map(|index| index % 64).sum());
+    assert_eq!(sum, (0..10_000).map(|index| index % 64).sum::<usize>());
 }
 
 fn chain<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize, left: usize) {
@@ -188,7 +188,7 @@ fn a_scope_within_a_coroutine_runs_on_the_same_executors() {
             .collect();
         outer.into_iter().map(|handle| handle.join().expect("none panics")).sum::<usize>()
     });
-    assert_eq!(total, (0..4).map(|group| group * 8 + 1).sum());
+    assert_eq!(total, (0..4).map(|group| group * 8 + 1).sum::<usize>());
 }
 
 #[test]

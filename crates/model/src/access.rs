@@ -1,12 +1,13 @@
 //! Which bytes a job touches, in which order and direction, and how many at once.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Bytes;
 use crate::possible::{Possible, guarded};
 
 /// What one I/O does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Data comes from the target.
@@ -32,7 +33,7 @@ impl Direction {
 }
 
 /// Shares of the directions in percent; they add up to 100.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Mix {
     /// Percent of reads.
@@ -82,7 +83,7 @@ impl Mix {
 }
 
 /// How the next offset follows from the last one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// One block after the other, from the start again at the end of the region.
@@ -113,7 +114,7 @@ impl Access {
 }
 
 /// Which I/Os of a random job do not go to a place of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Follow {
     /// Percent of the reads, writes and trims that are at random (fio's `percentage_random`); the others go on behind the
     /// last one of their direction.
@@ -136,7 +137,7 @@ impl Follow {
 }
 
 /// Parts of the region that are worked on one after the other (fio's `zonemode=strided`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Zones {
     /// Bytes of I/O in each, before the next.
     pub size: Bytes,
@@ -147,7 +148,7 @@ pub struct Zones {
 }
 
 /// Which of several files comes next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOrder {
     /// One after the other, each for some I/Os, and again.
@@ -160,7 +161,7 @@ pub enum FileOrder {
 }
 
 /// When another file comes, and which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileTurns {
     /// Which.
     pub order: FileOrder,
@@ -175,7 +176,7 @@ impl Default for FileTurns {
 }
 
 /// Whether a random offset may come again before all others have been visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Each draw is independent (fio's `norandommap`).
@@ -185,7 +186,7 @@ pub enum Order {
 }
 
 /// Which blocks of the region a random access prefers. Anything but `Uniform` implies independent draws.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
     /// All blocks alike.
@@ -210,7 +211,7 @@ pub enum Distribution {
 }
 
 /// One zone of [`Distribution::Zoned`]: this share of the accesses goes to this share of the region.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Zone {
     /// Percent of accesses.
     pub access_percent: f64,
@@ -219,7 +220,7 @@ pub struct Zone {
 }
 
 /// Block sizes with their weights in percent, for each direction; never empty.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct BlockSizes {
     /// `(size, percent)` of reads; the percents add up to 100.
     pub read: Vec<(Bytes, u8)>,
@@ -261,7 +262,7 @@ impl BlockSizes {
 }
 
 /// A size, or a share of the target's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Amount {
     /// So many bytes.

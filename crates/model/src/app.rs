@@ -3,12 +3,13 @@
 //! An application is a job whose next I/O depends on its data: a page that is cached is not read, a commit waits for the log,
 //! a lock for whoever holds it. So its figure is transactions per second, and its latency that of a transaction.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Bins, Bytes};
 
 /// An application as a job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum App {
     /// TPC-C on a database like `InnoDB`.
@@ -28,7 +29,7 @@ impl App {
 }
 
 /// How transactions reach the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Commit {
     /// Whoever commits while the log is being flushed shares the next flush.
@@ -38,7 +39,7 @@ pub enum Commit {
 }
 
 /// TPC-C as storage sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tpcc {
     /// About 70 MB of data each.
@@ -69,7 +70,7 @@ impl Default for Tpcc {
 }
 
 /// Postmark as storage sees it. Each thread of the job runs one, with files of its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Postmark {
     /// Files that there are at first.
@@ -89,7 +90,7 @@ impl Default for Postmark {
 }
 
 /// What an application did. All figures cover the measured time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AppUse {
     /// [`App::name`].
     pub name: String,
@@ -116,7 +117,7 @@ pub struct AppUse {
 }
 
 /// Transactions of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AppKind {
     /// `new order`.
     pub name: String,
@@ -125,7 +126,7 @@ pub struct AppKind {
 }
 
 /// A part of the time of a transaction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AppPart {
     /// `processor`, `reads`, `log`.
     pub name: String,

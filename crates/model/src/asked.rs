@@ -1,11 +1,12 @@
 //! What a job asks beside its I/O: of the storage, of other jobs, of the machine, of its files.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Nanos};
 
 /// What the storage must keep to, or the job fails. 0 demands nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Demand {
     /// No I/O may take longer (fio's `max_latency`).
     pub latency: Nanos,
@@ -35,7 +36,7 @@ impl Demand {
 }
 
 /// The figure that is to become steady.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyFigure {
     /// I/Os per second.
@@ -45,7 +46,7 @@ pub enum SteadyFigure {
 }
 
 /// When a job has run long enough (fio's `steadystate`).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steadiness {
     /// Of all its threads and directions together.
     pub figure: SteadyFigure,
@@ -60,7 +61,7 @@ pub struct Steadiness {
 }
 
 /// What became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
     /// The job was ended by it.
     pub attained: bool,
@@ -69,7 +70,7 @@ pub struct Steady {
 }
 
 /// Whom the kernel prefers among its threads, and among those that wait for the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Priority {
     /// -20, preferred, to 19; see `nice(2)`.
     pub nice: i8,
@@ -80,7 +81,7 @@ pub struct Priority {
 }
 
 /// Which memory threads get; see `set_mempolicy(2)`, whose numbers these are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryPolicy {
     /// As the process has it.
@@ -96,7 +97,7 @@ pub enum MemoryPolicy {
 }
 
 /// What is asked of the machine that a job runs on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HostAsked {
     /// Among threads and disk requests.
@@ -110,7 +111,7 @@ pub struct HostAsked {
 }
 
 /// Nodes of a machine whose memory is not equally near (fio's `numa_cpu_nodes`, `numa_mem_policy`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Numa {
     /// Threads run on their CPUs; empty: wherever.
     pub cpu_nodes: Vec<u32>,
@@ -119,7 +120,7 @@ pub struct Numa {
 }
 
 /// Which other jobs end when this one does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ends {
     /// Only itself.
@@ -132,7 +133,7 @@ pub enum Ends {
 }
 
 /// The order in which a job says that it will go over its files; see `posix_fadvise(2)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Advice {
     /// Whatever its access is.
@@ -144,7 +145,7 @@ pub enum Advice {
 }
 
 /// What happens to a job's files before its first I/O; usually those that are missing are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Beforehand {
     /// Nothing is made: who misses a file is refused (fio's `allow_file_create=0`).

@@ -3,6 +3,7 @@
 //! The geometry is fio's, so that our JSON+ needs no conversion: 0..127 ns are exact, then each octave has 64 equal
 //! buckets. The middle of a bucket is at most 1/128 away from any value in it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::possible::{Possible, guarded, not_an_amount};
@@ -51,7 +52,7 @@ pub const fn bin_middle(index: usize) -> u64 {
 }
 
 /// A latency histogram as it is stored: only the buckets that counted something, with exact sum and extremes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Bins {
     /// `(bucket, count)` in rising order of bucket; see [`bin_range`].

@@ -1,11 +1,12 @@
 //! Reasons to doubt a figure. How each is detected, what it says and what to do about it stands in the crate `doubt`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Nanos};
 
 /// One reason to doubt an outcome. Shares are 0..=1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Caveat {
     /// Part of the region has never been written; such reads do not reach the medium.

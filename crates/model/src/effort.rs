@@ -1,9 +1,10 @@
 //! How much time may a question take?
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How thorough a command is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// Seconds.

@@ -3,12 +3,13 @@
 //! A simulation sees everything, so an outcome of a simulated target also says which resource was busy for how long,
 //! where each I/O spent its time, and what flash management cost. All figures cover the measured time.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Bins, Bytes, Direction, Stage};
 
 /// What a simulation saw.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Inside {
     /// Name of the device, as in `sim:NAME`.
     pub device: String,
@@ -47,7 +48,7 @@ pub struct Inside {
 }
 
 /// Whether rate and latency belong to the load that was asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Load {
     /// I/Os in flight while every thread submitted, mean.
     pub in_flight: f64,
@@ -65,7 +66,7 @@ impl Load {
 }
 
 /// What a simulated host spent. All figures cover the measured time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct HostUse {
     /// Clocks per second of a core.
     pub clock_hz: f64,
@@ -84,7 +85,7 @@ pub struct HostUse {
 }
 
 /// A layer of a simulated host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct HostLayer {
     /// `system call`, `block`, `driver`, ..
     pub name: String,
@@ -93,7 +94,7 @@ pub struct HostLayer {
 }
 
 /// I/Os of one direction and their stages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct InsideFlow {
     /// Which.
     pub direction: Direction,
@@ -105,7 +106,7 @@ pub struct InsideFlow {
 }
 
 /// Resources that are alike, such as all dies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ResourceUse {
     /// One of them: `die`, `channel`, `link`.
     pub name: String,
@@ -126,7 +127,7 @@ pub struct ResourceUse {
 }
 
 /// The resource that limits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Limiting {
     /// [`ResourceUse::name`].
     pub name: String,
@@ -137,7 +138,7 @@ pub struct Limiting {
 }
 
 /// What flash management did. A page is the unit of mapping.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FlashUse {
     /// Bytes of a page.
     pub page: Bytes,
@@ -200,7 +201,7 @@ impl FlashUse {
 }
 
 /// A value over time. Parts name theirs; those of flash explain falls of the rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Gauge {
     /// [`Gauge::FREE_BLOCKS`], `dirty pages`.
     pub name: String,

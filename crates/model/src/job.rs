@@ -3,13 +3,14 @@
 use std::ops::Not;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::asked::{Beforehand, Demand, Ends, HostAsked, Priority, Steadiness};
 use crate::{Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, Mix, Nanos, Zones};
 
 /// The kernel interface that carries the I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
     /// pread/pwrite; depth is always 1.
@@ -63,7 +64,7 @@ impl Engine {
 }
 
 /// How many I/Os travel in one system call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Batch {
     /// Submit this many at once (fio's `iodepth_batch`).
     pub submit: u32,
@@ -72,7 +73,7 @@ pub struct Batch {
 }
 
 /// When the next I/O of an open loop is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
     /// Equal distances.
@@ -82,7 +83,7 @@ pub enum Arrival {
 }
 
 /// An open loop: I/Os become due by the clock, and latency counts from that moment.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Rate {
     /// I/Os per second of each thread, all directions together.
     pub iops: f64,
@@ -91,7 +92,7 @@ pub struct Rate {
 }
 
 /// A pause between I/Os of one thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Think {
     /// How long.
     pub time: Nanos,
@@ -102,7 +103,7 @@ pub struct Think {
 }
 
 /// Flushes asked for along the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Sync {
     /// fsync after this many writes; 0 never.
     pub fsync_every: u32,
@@ -117,7 +118,7 @@ pub struct Sync {
 }
 
 /// How written data is proved to come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Verify {
     /// When the check happens.
     pub mode: VerifyMode,
@@ -130,7 +131,7 @@ pub struct Verify {
 
 /// When verification happens. Each block carries its offset, a generation and its crc32c, so that a later process
 /// can check it without memory of the writing one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyMode {
     /// Write with headers, then read everything written back (fio's `do_verify=1`).
@@ -142,7 +143,7 @@ pub enum VerifyMode {
 }
 
 /// What write buffers hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Data {
     /// Incompressible, different in every block.
@@ -158,7 +159,7 @@ pub enum Data {
 }
 
 /// fio-style log files to write, each with the prefix given.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LogRequest {
     /// `PREFIX_bw.N.log`
     pub bandwidth: Option<PathBuf>,
@@ -186,7 +187,7 @@ impl LogRequest {
 }
 
 /// What is asked of storage. `Job::default()` is a 4 KiB random read at depth 1 with psync and direct I/O.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
     /// Shown in reports.

@@ -2,10 +2,11 @@
 //!
 //! Each rung needs the one below it. What a user may not do lowers the rung, never the truth of a figure.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A step of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
     /// `/proc` and `/sys` alone.
@@ -54,7 +55,7 @@ impl Rung {
 }
 
 /// One rung on this machine, for this user.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RungState {
     /// Which.
     pub rung: Rung,
@@ -68,7 +69,7 @@ pub struct RungState {
 
 /// The whole ladder. A rung can be had without one between (a container may have BPF and no samples), so each is
 /// tried on its own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Ladder {
     /// From the lowest.
     pub rungs: Vec<RungState>,

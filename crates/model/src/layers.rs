@@ -3,12 +3,13 @@
 //! Totals are exact (the scheduler's switches and the interrupts' entries and exits, bracketed); samples only split
 //! them. A sample has a *layer* (whose work it was) and a *kind* (what sort of work), independent of each other.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Ladder, Nanos};
 
 /// The clocks of one kernel layer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LayerRow {
     /// Name in the rule file, such as `block`; `unclassified` for what no rule knows.
     pub layer: String,
@@ -23,7 +24,7 @@ pub struct LayerRow {
 }
 
 /// One function of the profile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FunctionRow {
     /// Symbol.
     pub name: String,
@@ -36,7 +37,7 @@ pub struct FunctionRow {
 }
 
 /// A stack that samples shared, for the flame picture.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct StackRow {
     /// Symbols, outermost first.
     pub frames: Vec<String>,
@@ -47,7 +48,7 @@ pub struct StackRow {
 }
 
 /// CPU time of the subject, and what ran beside it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Clocks {
     /// On a CPU in the subject's threads, in the kernel or not.
     pub tasks: Nanos,
@@ -76,7 +77,7 @@ impl Clocks {
 }
 
 /// CPU time of I/O whose owner is not known: it is in no sum.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Beside {
     /// In interrupts of the devices, outside the subject's threads.
     pub interrupts: Nanos,
@@ -94,7 +95,7 @@ impl Beside {
 }
 
 /// How good the classification was, by its own checks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Quality {
     /// Share of kernel samples that no rule knew, 0..=1.
     pub unclassified: f64,
@@ -110,7 +111,7 @@ pub struct Quality {
 }
 
 /// Instructions and cycles of the performance-monitoring unit, per I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Hardware {
     /// Instructions retired, user and kernel.
     pub instructions: f64,
@@ -119,7 +120,7 @@ pub struct Hardware {
 }
 
 /// Where the clocks went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Layers {
     /// Whose work: `this load`, `process 1234 (git)`, `the whole machine`.
     pub subject: String,

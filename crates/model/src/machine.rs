@@ -3,12 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Direction, Nanos};
 
 /// The conditions of every figure of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Machine {
     /// Processor.
     pub cpu: Cpu,
@@ -21,7 +22,7 @@ pub struct Machine {
 }
 
 /// Processor and its clock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Cpu {
     /// Model name as the processor states it.
     pub model: String,
@@ -42,7 +43,7 @@ pub struct Cpu {
 }
 
 /// Memory at the start of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Memory {
     /// `MemTotal`.
     pub total: Bytes,
@@ -51,7 +52,7 @@ pub struct Memory {
 }
 
 /// Operating system kernel.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Kernel {
     /// `uname -r`.
     pub release: String,
@@ -68,7 +69,7 @@ pub struct Kernel {
 }
 
 /// What stands between us and the hardware.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Virtualisation {
     /// Hypervisor (`kvm`, `vmware`, ...) or `None` on bare metal.
     pub hypervisor: Option<String>,
@@ -82,7 +83,7 @@ pub struct Virtualisation {
 }
 
 /// What a cgroup allows this process to ask of a device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct IoLimit {
     /// The device's name, or its number where it has none.
     pub device: String,
@@ -118,7 +119,7 @@ impl fmt::Display for IoLimit {
 }
 
 /// The storage behind a path: the file system, then the devices from top to bottom.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Storage {
     /// The file system, `None` for a raw device.
     pub file_system: Option<FileSystem>,
@@ -146,7 +147,7 @@ impl Storage {
 }
 
 /// A mounted file system.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FileSystem {
     /// `ext4`, `xfs`, ...
     pub kind: String,
@@ -166,7 +167,7 @@ pub struct FileSystem {
 }
 
 /// One block device of the chain.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BlockDevice {
     /// Kernel name (`nvme0n1p2`).
     pub name: String,
@@ -202,7 +203,7 @@ impl BlockDevice {
 }
 
 /// Settings of a request queue.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Queue {
     /// Scheduler in use; empty when the device has none.
     pub scheduler: String,

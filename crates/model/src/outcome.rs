@@ -1,5 +1,6 @@
 //! What came of running a job on a target.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::possible::{self, Possible, guarded, not_a_share, not_an_amount};
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// What a run writes to a file: its outcomes and the conditions they share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct OutcomeFile {
     /// [`crate::SCHEMA`].
     #[serde(deserialize_with = "possible::schema")]
@@ -26,7 +27,7 @@ pub struct OutcomeFile {
 }
 
 /// What came of one job on one target.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Outcome {
     /// What was asked, after defaults.
@@ -187,7 +188,7 @@ fn per_second(amount: f64, elapsed: Nanos) -> f64 {
 }
 
 /// One direction of an outcome.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Flow {
     /// Bytes moved.
@@ -202,7 +203,7 @@ pub struct Flow {
 }
 
 /// A figure with its uncertainty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Interval {
     /// Best estimate.
@@ -233,7 +234,7 @@ impl Interval {
 }
 
 /// One element of the series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct IntervalFlow {
     /// Start, from the start of measuring.
@@ -259,7 +260,7 @@ pub struct IntervalFlow {
 }
 
 /// Cost in the processor, of all threads of the job together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct CpuUse {
     /// User time of the generator's threads.
@@ -317,7 +318,7 @@ impl CpuUse {
 }
 
 /// What a device's own counters (`/sys/block/*/stat`) moved by.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceCount {
     /// Kernel name.
     pub name: String,
@@ -334,7 +335,7 @@ pub struct DeviceCount {
 }
 
 /// I/Os that failed alike.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Failure {
     /// Direction.
     pub direction: Direction,
@@ -349,7 +350,7 @@ pub struct Failure {
 }
 
 /// One I/O in a log.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LogEntry {
     /// Completion, from the start of measuring.
     pub time: Nanos,
@@ -368,7 +369,7 @@ pub struct LogEntry {
 }
 
 /// I/Os of one thread that ended in the same span of its log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LogSpan {
     /// Start, from the start of measuring.
     pub start: Nanos,

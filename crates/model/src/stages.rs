@@ -13,12 +13,13 @@
 //! Two stages are cut out of the others, wherever they lie: *preempted*, and the wait for the *journal*. Of an I/O of
 //! several bios the first to leave and the last to come are told; time between them in which none was out is *submit*.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Bins, Ladder, Nanos};
 
 /// One stretch of an I/O's way, named by what happens in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// From the moment an open loop meant to start it to the start.
@@ -170,7 +171,7 @@ impl Stage {
 }
 
 /// Who took the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Software and waiting for a CPU.
@@ -199,7 +200,7 @@ impl Part {
 }
 
 /// Which way an I/O went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
     /// To a device: it made bios of its own and waited for them.
@@ -228,7 +229,7 @@ impl Way {
 }
 
 /// The I/Os that went one way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WayStages {
     /// Which.
     pub way: Way,
@@ -255,7 +256,7 @@ impl WayStages {
 }
 
 /// What one block device of the chain saw: its bios, whoever sent them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DeviceStages {
     /// Kernel name, such as `loop0`.
     pub name: String,
@@ -272,7 +273,7 @@ pub struct DeviceStages {
 }
 
 /// What the measuring itself cost.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TracingCost {
     /// Events handled.
     pub events: u64,
@@ -285,7 +286,7 @@ pub struct TracingCost {
 }
 
 /// Where the latency went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Stages {
     /// Whose I/Os: `this load`, `process 1234 (mariadbd)`, `device vda`.
     pub subject: String,

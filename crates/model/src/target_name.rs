@@ -3,10 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// What kind of thing a path turned out to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
     /// A directory: files are made in it.
@@ -24,7 +25,7 @@ pub enum TargetKind {
 
 /// How what answers is called, and what it is. Printed as `file:PATH`, `block:PATH`, `directory:PATH`, `sim:NAME`,
 /// `lab:NAME`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TargetName {
     /// What it is.
     pub kind: TargetKind,

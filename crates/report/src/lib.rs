@@ -6,7 +6,7 @@
 //!   outcome  ──► fio        JSON, JSON+, terse and logs that fio's readers take
 //!   repro    ──► markdown   the pages of the manual
 //!   spans    ──► timeline   a trace for ui.perfetto.dev
-//!   sweep    ──► table      CSV and Parquet
+//!   answers  ──► table      CSV, Parquet, metrics
 //!
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
 //! outcome does not hold, so that two reports of one outcome never disagree. Start reading at [`check`].
@@ -22,11 +22,13 @@ mod platform;
 pub mod table;
 pub mod text;
 mod timeline;
+mod told;
 mod what_if;
 
 pub use document::Document;
 pub use pages::*;
 pub use timeline::timeline;
+pub use told::Told;
 
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;

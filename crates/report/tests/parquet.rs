@@ -29,14 +29,14 @@ fn table(rows: usize, columns: usize) -> Table {
     let count = |row: u64| (!row.is_multiple_of(7)).then_some(row << 40);
     let mut table = Table {
         columns: vec![
-            Column { name: "text".into(), cells: Cells::Text((0..rows).map(text).collect()) },
-            Column { name: "count".into(), cells: Cells::Counts((0..rows as u64).map(count).collect()) },
+            Column::new("text", "", Cells::Text((0..rows).map(text).collect())),
+            Column::new("count", "", Cells::Counts((0..rows as u64).map(count).collect())),
         ],
     };
     for column in 0..columns {
         let number = |row: usize| (row > column).then_some(row as f64 * 0.1 + column as f64);
         let cells = Cells::Numbers((0..rows).map(number).collect());
-        table.columns.push(Column { name: format!("number {column}"), cells });
+        table.columns.push(Column::new(format!("number {column}"), "", cells));
     }
     table
 }

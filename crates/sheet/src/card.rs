@@ -12,16 +12,16 @@ use iostack_model::{Bytes, Nanos};
 use crate::{Claim, Expected, Figure, Sheet, SheetError, Source, Unit, catalogue};
 
 /// A device in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Summary {
     /// Its name, as in `sim:NAME`.
     pub name: String,
-    /// What it is, in a few words.
-    pub title: String,
     /// Its kind.
     pub kind: &'static str,
     /// When it was sold, or what it is typical of.
     pub year: Option<u32>,
+    /// What it is, in a few words.
+    pub title: String,
 }
 
 /// All devices that are built in.

@@ -19,7 +19,7 @@ use crate::unit::Unit;
 use crate::wording;
 
 /// Two outcomes side by side.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, schemars::JsonSchema, serde::Serialize)]
 pub struct Comparison {
     /// The figures that both have.
     pub rows: Vec<ComparisonRow>,

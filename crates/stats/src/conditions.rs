@@ -8,7 +8,7 @@ use std::mem::discriminant;
 use iostack_model::{Access, Amount, Caveat, Engine, Inside, Job, Machine, Outcome, Storage};
 
 /// One condition that differs between two outcomes.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Difference {
     /// What differs.
     pub name: String,

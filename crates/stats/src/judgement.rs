@@ -23,7 +23,7 @@ const PRACTICAL: f64 = 0.01;
 const EQUAL: f64 = 0.05;
 
 /// What a comparison of two figures says about the second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
     /// The change, whatever it is, is small: its 95 % interval lies within 5 %, or it is certain but below 1 %.

@@ -6,7 +6,7 @@ use crate::judgement::Judgement;
 use crate::unit::Unit;
 
 /// One figure of two outcomes.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, schemars::JsonSchema, serde::Serialize)]
 pub struct ComparisonRow {
     /// `IOPS`, `read p99 latency`, ...
     pub name: String,

@@ -1,9 +1,10 @@
 //! In what is a figure counted?
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The unit of a figure, as it is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub enum Unit {
     /// I/Os or writes per second.
     #[serde(rename = "/s")]

@@ -5,6 +5,7 @@
 mod device;
 mod folder;
 pub mod instructions;
+pub mod schema;
 mod tool;
 
 pub use device::{Loop, Mounted, Zram};

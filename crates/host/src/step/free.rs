@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use iostack_model::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::counters::{counters, file, sum};
@@ -16,7 +17,7 @@ use super::summary::Counted;
 use super::threads;
 
 /// Which counter of the kernel told the I/Os of the window in which the thread ran freely.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountedBy {
     /// The completion queue's tail of the thread's ring (`/proc/PID/fdinfo`); exact.
@@ -30,7 +31,7 @@ pub enum CountedBy {
 }
 
 /// A window in which the thread ran freely.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct FreeRun {
     /// Length of the window.
     pub window: Nanos,

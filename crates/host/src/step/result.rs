@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use iostack_model::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::calls;
@@ -14,7 +15,7 @@ use super::summary::Counted;
 use super::threads::Thread;
 
 /// What one I/O costs a program in user space.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct UserCost {
     /// The command as typed, or the process.
     pub subject: String,
@@ -72,7 +73,7 @@ pub struct UserCost {
 }
 
 /// One kind of system call.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CallCost {
     /// Name.
     pub name: String,
@@ -85,7 +86,7 @@ pub struct CallCost {
 }
 
 /// Instructions in one file or function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PlaceCost {
     /// File name.
     pub object: String,
@@ -98,7 +99,7 @@ pub struct PlaceCost {
 }
 
 /// Executions of one instruction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct AddressCost {
     /// File name.
     pub object: String,
@@ -109,7 +110,7 @@ pub struct AddressCost {
 }
 
 /// I/Os on one file.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct FileCost {
     /// Path as the process sees it.
     pub path: String,
@@ -118,7 +119,7 @@ pub struct FileCost {
 }
 
 /// A reason to doubt a cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Doubt {
     /// Too few I/Os for a mean.

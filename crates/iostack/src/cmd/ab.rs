@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use iostack_host::save;
 use iostack_model::Nanos;
 use iostack_study::ab::{self, Asked, Primary, is_worse};
 use iostack_targets::Audience as _;
@@ -78,11 +77,11 @@ impl AbArgs {
 
 /// Runs the turns and prints. Exit 1 when I/Os failed, or when B is worse and that was asked for.
 pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
-    save::refuse(args.answer.files())?;
+    args.answer.refuse("ab")?;
     let talk = args.answer.talk();
     let (report, failed) = ab::answer(&args.asked(), &talk)?;
     talk.clear();
-    args.answer.tell(&report, &iostack_report::ab(&report), &talk)?;
+    args.answer.tell(&report, &talk)?;
     let worse = args.fail && is_worse(&report.rows);
     Ok(if failed || worse { Ended::FoundProblem } else { Ended::Done })
 }

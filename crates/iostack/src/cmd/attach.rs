@@ -8,9 +8,9 @@ use iostack_model::{Ladder, Nanos};
 use iostack_report::Document;
 use iostack_targets::Audience as _;
 
-use crate::cmd::run::{self, RunArgs};
+use crate::cmd::run::RunArgs;
 use crate::talk::Talk;
-use crate::written;
+use crate::written::{self, Format};
 
 /// The live view is redrawn this often.
 const REDRAW_EVERY: Duration = Duration::from_millis(500);
@@ -34,8 +34,13 @@ pub(crate) fn runtime(args: &RunArgs, what: &str) -> anyhow::Result<Nanos> {
         args.jobs.is_empty() && args.on.is_none(),
         "a job and {what} were given; {what} looks at what runs already: leave the job out"
     );
-    if args.format != run::Format::Text {
-        bail!("fio's formats need a job of our own; use --json with {what}");
+    let forms = &args.answer.forms;
+    if !matches!(forms.chosen(), Format::Text | Format::Json | Format::Markdown)
+        || forms.files().next().is_some()
+    {
+        bail!(
+            "tables and fio's forms need a job of our own; use --format text, json or markdown with {what}"
+        );
     }
     let mut runtime = RUNTIME;
     for (name, value) in &args.flags.options {
@@ -79,13 +84,13 @@ pub(crate) fn print<T>(
     pictures: &Pictures<T>,
     next: &str,
 ) -> anyhow::Result<()> {
-    let text = if args.json {
-        (pictures.json)(seen).context("a picture is plain data")? + "\n"
-    } else {
-        format!("{}\nnext: {next}\n", (pictures.told)(seen).text())
+    let text = match args.answer.forms.chosen() {
+        Format::Json => (pictures.json)(seen).context("a picture is plain data")? + "\n",
+        Format::Markdown => (pictures.told)(seen).markdown(),
+        _ => format!("{}\nnext: {next}\n", (pictures.told)(seen).text()),
     };
-    let answer = written::answer(args.output.as_ref(), &text);
-    let page = written::page(args.html.as_ref(), || (pictures.told)(seen).html(), talk);
+    let answer = written::answer(args.answer.output.as_ref(), &text);
+    let page = written::page(args.answer.html.as_ref(), || (pictures.told)(seen).html(), talk);
     answer.and(page)
 }
 

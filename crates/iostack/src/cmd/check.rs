@@ -7,11 +7,13 @@ use anyhow::Context;
 use iostack_answers::Check;
 use iostack_host::save;
 use iostack_model::{Bytes, Effort};
+use iostack_report::Told;
 use iostack_study::check::{self, Asked};
 use iostack_targets::Audience as _;
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
+use crate::written::{FormArgs, Format};
 
 /// Arguments of `iostack check`.
 #[derive(clap::Args)]
@@ -32,20 +34,23 @@ pub(crate) struct CheckArgs {
     /// Reproduces offsets and content.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Compare with a data sheet: a device of `iostack sim list`, or
+    /// `read_iops=500k,write_bandwidth=3GB/s,read_latency=80us`.
+    #[arg(long, value_name = "SHEET|FIGURES")]
+    against: Option<String>,
     /// Allow writing over a file or device that exists: ITS DATA IS LOST.
     #[arg(long)]
     destroy_data: bool,
-    /// Print the outcome as JSON instead of the screen.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    forms: FormArgs,
     /// Directory for the HTML report and the JSON outcome.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Write no files.
-    #[arg(long, conflicts_with = "output")]
+    /// Write no report and no outcome.
+    #[arg(long, conflicts_with = "output", help_heading = "Output")]
     no_files: bool,
     /// No progress on stderr.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     quiet: bool,
 }
 
@@ -57,6 +62,7 @@ impl CheckArgs {
             size: self.size,
             seed: self.seed,
             destroy_data: self.destroy_data,
+            against: self.against.as_deref(),
         }
     }
 
@@ -72,24 +78,25 @@ impl CheckArgs {
 /// Checks and prints. Exit 1 when I/Os failed, 0 otherwise.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
+    args.forms.refuse_fio("check")?;
+    save::refuse(args.forms.files())?;
     let directory = if args.no_files { None } else { Some(directory(args)?) };
     let check = check::answer(&args.asked(), &talk)?;
     talk.clear();
     let json = serde_json::to_string(&check).context("an outcome is plain data")?;
-    if args.json {
-        talk::data(&(json.clone() + "\n"));
-    } else {
-        talk::data(&iostack_report::check(&check).text());
-    }
+    let one: [(String, &dyn Told); 1] = [("check".to_owned(), &check)];
+    talk::data(&args.forms.chosen().of(&one)?);
+    let tables = args.forms.tables(&one, &talk);
     if let Some(directory) = directory {
         let (html, data) = write_files(&directory, &check, &json)?;
         let files = format!("Report: {}\nData:   {}", html.display(), data.display());
-        if args.json {
-            talk.say(&files);
-        } else {
+        if args.forms.chosen() == Format::Text {
             talk::data(&format!("\n{files}\n"));
+        } else {
+            talk.say(&files);
         }
     }
+    tables?;
     let failed = check.steps.iter().flat_map(|step| &step.points).any(|p| !p.outcome.failures.is_empty());
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }

@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use iostack_model::{Machine, Outcome};
+use iostack_stats::Comparison;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::exit::Ended;
 use crate::stored::{self, Stored};
-use crate::talk::data;
+use crate::written::OutputArg;
 
 /// Arguments of `iostack compare`.
 #[derive(clap::Args)]
@@ -22,12 +25,23 @@ pub(crate) struct CompareArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    output: OutputArg,
 }
 
 /// Outcomes of a file, each under a name that matches its counterpart in the other file.
 pub(crate) struct Named {
     pub(crate) machine: Machine,
     pub(crate) outcomes: Vec<(String, Outcome)>,
+}
+
+/// A job that both files have.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Compared {
+    /// Its name.
+    job: String,
+    /// From the first file to the second.
+    comparison: Comparison,
 }
 
 /// Reads an outcome file or a check.
@@ -50,21 +64,26 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Named> {
             "`{}` holds both sides already; `iostack report` shows it, with its verdict",
             path.display()
         ),
+        other => bail!(
+            "`{}` is of `iostack {}`; compare outcomes of `iostack run --json` or `iostack check`",
+            path.display(),
+            other.told().command()
+        ),
     }
 }
 
 /// Compares and prints.
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Ended> {
+    args.output.refuse()?;
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let mut pairs = Vec::new();
     // With one outcome on each side they belong together whatever they are called.
     let lone = a.outcomes.len() == 1 && b.outcomes.len() == 1;
     for (name, before) in &a.outcomes {
         if let Some((_, after)) = b.outcomes.iter().find(|(other, _)| lone || other == name) {
-            pairs.push((
-                name,
-                iostack_stats::compare(before, after, (&a.machine, &b.machine), iostack_doubt::says),
-            ));
+            let machines = (&a.machine, &b.machine);
+            let comparison = iostack_stats::compare(before, after, machines, iostack_doubt::says);
+            pairs.push(Compared { job: name.clone(), comparison });
         }
     }
     if pairs.is_empty() {
@@ -75,19 +94,17 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Ended> {
         );
     }
     let (a_name, b_name) = (args.a.display().to_string(), args.b.display().to_string());
-    if args.json {
-        let list: Vec<_> = pairs
-            .iter()
-            .map(|(name, comparison)| serde_json::json!({ "job": name, "comparison": comparison }))
-            .collect();
-        data(&format!("{}\n", serde_json::Value::from(list)));
+    let text = if args.json {
+        serde_json::to_string(&pairs).context("a comparison is plain data")? + "\n"
     } else {
-        for (name, comparison) in &pairs {
-            data(&iostack_report::comparison(comparison, name, [&a_name, &b_name]).text());
-        }
-    }
-    let worse = pairs.iter().any(|(_, comparison)| {
-        comparison.rows.iter().any(|row| row.verdict == iostack_stats::Judgement::Worse)
-    });
+        let each = pairs.iter().map(|Compared { job, comparison }| {
+            iostack_report::comparison(comparison, job, [&a_name, &b_name]).text()
+        });
+        each.collect()
+    };
+    args.output.answer(&text)?;
+    let worse = pairs
+        .iter()
+        .any(|pair| pair.comparison.rows.iter().any(|row| row.verdict == iostack_stats::Judgement::Worse));
     Ok(if args.fail && worse { Ended::FoundProblem } else { Ended::Done })
 }

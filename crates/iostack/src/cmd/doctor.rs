@@ -3,7 +3,7 @@
 use anyhow::Context;
 
 use crate::exit::Ended;
-use crate::talk::data;
+use crate::written::OutputArg;
 
 /// Arguments of `iostack doctor`.
 #[derive(clap::Args)]
@@ -11,15 +11,19 @@ pub(crate) struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    output: OutputArg,
 }
 
 /// Tries every rung and prints the ladder.
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Ended> {
+    args.output.refuse()?;
     let ladder = iostack_attribute::ladder::probe();
-    if args.json {
-        data(&(serde_json::to_string(&ladder).context("a ladder is plain data")? + "\n"));
+    let text = if args.json {
+        serde_json::to_string(&ladder).context("a ladder is plain data")? + "\n"
     } else {
-        data(&iostack_report::ladder(&ladder).text());
-    }
+        iostack_report::ladder(&ladder).text()
+    };
+    args.output.answer(&text)?;
     Ok(Ended::Done)
 }

@@ -51,7 +51,8 @@ pub(crate) struct IolatArgs {
 
 /// Tests, compares and prints. Exit 1 when it is slower and that was asked for.
 pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
-    save::refuse(args.answer.files().chain(&args.save_reference))?;
+    args.answer.refuse("iolat")?;
+    save::refuse(&args.save_reference)?;
     let talk = args.answer.talk();
     let iolat = iolat::answer(
         &Asked {
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
         &talk,
     )?;
     talk.clear();
-    let answer = args.answer.tell(&iolat, &iostack_report::iolat(&iolat), &talk);
+    let answer = args.answer.tell(&iolat, &talk);
     let reference = args.save_reference.as_ref().map_or(Ok(()), |path| {
         ensure!(
             !iolat.interrupted,

@@ -13,7 +13,6 @@ use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::cmd::stages::has_ended;
 use crate::exit::Ended;
-use crate::talk::Talk;
 
 /// Arguments of `iostack layers`.
 #[derive(clap::Args)]
@@ -54,7 +53,7 @@ fn look(
     subject: Subject,
     what: &str,
 ) -> anyhow::Result<Ended> {
-    let talk = Talk::new(args.run.quiet);
+    let talk = args.run.answer.talk();
     run::refuse_existing(&args.run)?;
     let runtime = attach::runtime(&args.run, what)?;
     let mut trace =

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-use iostack_host::save;
 use iostack_model::{Bytes, Direction, Effort};
 use iostack_study::merge::{self, Asked};
 use iostack_targets::Audience as _;
@@ -71,11 +70,11 @@ impl MergeArgs {
 
 /// Measures and prints. Exit 1 when a request failed or brought wrong data.
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
-    save::refuse(args.answer.files())?;
+    args.answer.refuse("merge")?;
     let talk = args.answer.talk();
     let merge = merge::answer(&args.asked(), &talk)?;
     talk.clear();
-    args.answer.tell(&merge, &iostack_report::merge(&merge), &talk)?;
+    args.answer.tell(&merge, &talk)?;
     let failed = merge.tables.iter().flat_map(|table| &table.cells).any(|cell| !cell.failures.is_empty());
     Ok(if failed { Ended::FoundProblem } else { Ended::Done })
 }

@@ -16,5 +16,6 @@ pub(crate) mod options;
 pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod sim;
 pub(crate) mod stages;

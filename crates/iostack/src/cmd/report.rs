@@ -1,41 +1,72 @@
-//! `iostack report FILE`: a stored outcome, check or comparison in turns again, as text or HTML.
+//! `iostack report FILE...`: what was found earlier again, in any form.
 
 use std::path::PathBuf;
 
+use anyhow::ensure;
 use iostack_host::save;
+use iostack_report::Told;
 
 use crate::exit::Ended;
 use crate::stored::{self, Stored};
-use crate::talk::data;
+use crate::talk::{Talk, data};
+use crate::written::{self, FormArgs, Format};
 
 /// Arguments of `iostack report`.
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {
-    /// JSON of `iostack run --json`, `iostack check` or `iostack ab --json`.
-    file: PathBuf,
+    /// JSON of run, check, iolat, merge, ab or sim sweep. Tables of several files
+    /// are one, with a column `file`.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    forms: FormArgs,
+    /// Write stdout's content to a new file instead.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
     /// Write an HTML page there instead of text.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     html: Option<PathBuf>,
-    /// Print Markdown instead of text, for an issue or a page.
-    #[arg(long, conflicts_with = "html")]
+    /// Short for --format markdown.
+    #[arg(long, conflicts_with_all = ["html", "format", "json"], help_heading = "Output")]
     markdown: bool,
+}
+
+impl ReportArgs {
+    fn format(&self) -> Format {
+        if self.markdown { Format::Markdown } else { self.forms.chosen() }
+    }
+
+    /// A page and nothing else was asked for: then its name is the answer.
+    fn is_page_alone(&self) -> bool {
+        self.html.is_some() && self.format() == Format::Text && self.output.is_none()
+    }
 }
 
 /// Renders.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
-    save::refuse(&args.html)?;
-    let told = match stored::read(&args.file)? {
-        Stored::Check(check) => iostack_report::check(&check),
-        Stored::Run(file) => iostack_report::run(&file),
-        Stored::Ab(ab) => iostack_report::ab(&ab),
+    save::refuse(args.output.iter().chain(&args.html).chain(args.forms.files()))?;
+    ensure!(
+        args.html.is_none() || args.files.len() == 1,
+        "a page is of one result; name one file with --html"
+    );
+    let stored: Vec<Stored> =
+        args.files.iter().map(|path| stored::read(path)).collect::<anyhow::Result<_>>()?;
+    let names = args.files.iter().map(|path| path.display().to_string());
+    let answers: Vec<(String, &dyn Told)> = names.zip(stored.iter().map(Stored::told)).collect();
+    let talk = Talk::new(false);
+    let told = if args.is_page_alone() {
+        Ok(())
+    } else {
+        written::answer(args.output.as_ref(), &args.format().of(&answers)?)
     };
-    match &args.html {
-        Some(path) => {
-            save::new_file(path, &told.html())?;
+    let tables = args.forms.tables(&answers, &talk);
+    let page = args.html.as_ref().map_or(Ok(()), |path| {
+        save::new_file(path, &answers[0].1.document().html())?;
+        if args.is_page_alone() {
             data(&format!("{}\n", path.display()));
         }
-        None if args.markdown => data(&told.markdown()),
-        None => data(&told.text()),
-    }
+        Ok(())
+    });
+    told.and(tables).and(page)?;
     Ok(Ended::Done)
 }

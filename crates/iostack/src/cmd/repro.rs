@@ -9,7 +9,7 @@ use iostack_study::repro::{Asked, Experiment, Ready};
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
-use crate::written;
+use crate::written::{self, OutputArg};
 
 /// Arguments of `iostack repro`.
 #[derive(clap::Args)]
@@ -45,6 +45,8 @@ pub(crate) struct ReproArgs {
     /// Print JSON: the whole outcome of every run.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    output: OutputArg,
     /// No progress on stderr.
     #[arg(long)]
     quiet: bool,
@@ -52,6 +54,7 @@ pub(crate) struct ReproArgs {
 
 /// Runs, judges and prints. Exit 1 when a claim does not hold or could not be judged.
 pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
+    args.output.refuse()?;
     save::refuse(&args.html)?;
     if let Some(path) = &args.svg {
         ensure!(path.is_dir(), "`{}` is no directory; make it first", path.display());
@@ -82,13 +85,14 @@ fn listed(experiment: &Experiment) -> String {
 }
 
 fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {
-    if args.json {
-        talk::data(&(serde_json::to_string(repro).context("a reproduction is plain data")? + "\n"));
+    let text = if args.json {
+        serde_json::to_string(repro).context("a reproduction is plain data")? + "\n"
     } else if args.markdown {
-        talk::data(&iostack_report::manual(repro).markdown());
+        iostack_report::manual(repro).markdown()
     } else {
-        talk::data(&iostack_report::repro(repro).text());
-    }
+        iostack_report::repro(repro).text()
+    };
+    let answer = args.output.answer(&text);
     let figures = args.svg.as_ref().map_or(Ok(()), |folder| {
         repro.experiments.iter().try_for_each(|one| {
             one.plots.iter().enumerate().try_for_each(|(index, plot)| {
@@ -98,5 +102,5 @@ fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {
         })
     });
     let page = written::page(args.html.as_ref(), || iostack_report::repro(repro).html(), talk);
-    figures.and(page)
+    answer.and(figures).and(page)
 }

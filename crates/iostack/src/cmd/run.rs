@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_host::save;
 use iostack_model::{Job, OutcomeFile};
@@ -14,23 +13,7 @@ use iostack_targets::{Audience as _, Wanted};
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::Talk;
-use crate::written;
-
-/// What goes to stdout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    /// For people, 80 columns.
-    Text,
-    /// The outcome, every figure.
-    Json,
-    /// As fio's --output-format=json.
-    FioJson,
-    /// As fio's json+: with histogram bins.
-    #[value(name = "fio-json+")]
-    FioJsonPlus,
-    /// As fio's --minimal, version 3.
-    Terse,
-}
+use crate::written::{self, AnswerArgs};
 
 /// Arguments of `iostack run`.
 #[derive(clap::Args)]
@@ -52,18 +35,6 @@ pub(crate) struct RunArgs {
     /// Allow writing over a file or device that exists: ITS DATA IS LOST.
     #[arg(long)]
     destroy_data: bool,
-    /// What goes to stdout.
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    pub(crate) format: Format,
-    /// Short for --format json.
-    #[arg(long, conflicts_with = "format")]
-    pub(crate) json: bool,
-    /// Write stdout's content to a new file instead.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Write an HTML report to a new file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
     /// Say where the latency goes, stage by stage.
     #[arg(long)]
     stages: bool,
@@ -73,9 +44,8 @@ pub(crate) struct RunArgs {
     /// Samples per second and CPU for --layers [997].
     #[arg(long, value_name = "HZ", default_value_t = 0, hide_default_value = true)]
     sample_rate: u32,
-    /// No progress on stderr.
-    #[arg(long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
     #[command(flatten)]
     pub(crate) target: TargetFlags,
     #[command(flatten)]
@@ -96,7 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
 
 /// Runs all jobs, looked at as `wanted`, and prints. `rules` give functions their layers.
 pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>) -> anyhow::Result<Ended> {
-    let talk = Talk::new(args.quiet);
+    let talk = args.answer.talk();
     refuse_existing(args)?;
     let cpus = iostack_host::machine().cpu.cores_online;
     let gathered = gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, cpus)?;
@@ -106,12 +76,12 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
     let held = AllHeld::default();
     let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
     let ran = Ran::of(gathered.jobs, args.on.as_deref(), &options, wanted, &talk)?;
-    write(args, &ran, &talk)
+    ran.end(args.answer.tell_but_page(&ran.file, &talk), args.answer.html.as_ref(), &talk)
 }
 
 /// Refuses files that exist before anything is measured.
 pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
-    save::refuse(args.output.iter().chain(&args.html).chain(&args.target.sim.timeline))
+    save::refuse(args.answer.files().chain(&args.target.sim.timeline))
 }
 
 /// What came of a run, and what was asked: logs belong to jobs that an outcome holds together.
@@ -153,20 +123,6 @@ impl Ran {
         let failed = self.file.outcomes.iter().any(|outcome| !outcome.failures.is_empty());
         Ok(if failed { Ended::FoundProblem } else { Ended::Done })
     }
-}
-
-/// Writes what was asked for.
-fn write(args: &RunArgs, ran: &Ran, talk: &Talk) -> anyhow::Result<Ended> {
-    let file = &ran.file;
-    let format = if args.json { Format::Json } else { args.format };
-    let text = match format {
-        Format::Text => iostack_report::run(file).text(),
-        Format::Json => serde_json::to_string(file).context("an outcome is plain data")? + "\n",
-        Format::FioJson => iostack_report::fio::json(file, false),
-        Format::FioJsonPlus => iostack_report::fio::json(file, true),
-        Format::Terse => iostack_report::fio::terse(file),
-    };
-    ran.end(written::answer(args.output.as_ref(), &text), args.html.as_ref(), talk)
 }
 
 /// Refuses logs that exist, before the run: fio writes over them, and nothing is written over here without

@@ -8,7 +8,6 @@ use iostack_targets::tracing;
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};
 use crate::exit::Ended;
-use crate::talk::Talk;
 
 /// Arguments of `iostack stages`.
 #[derive(clap::Args)]
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &StagesArgs) -> anyhow::Result<Ended> {
 }
 
 fn look(args: &StagesArgs, subject: &Subject<'_>, storage: &Storage, what: &str) -> anyhow::Result<Ended> {
-    let talk = Talk::new(args.run.quiet);
+    let talk = args.run.answer.talk();
     run::refuse_existing(&args.run)?;
     let runtime = attach::runtime(&args.run, what)?;
     let mut trace = tracing::follow(subject, storage, &attach::ladder())?;

@@ -1,13 +1,23 @@
-//! How does the manual show a document?
+//! How do the manual and a pull request show a document? As GitHub's flavour of Markdown.
 
+use super::doubts::Doubts;
 use super::table::{Cell, Column, Draws, Row, Table};
 use super::{Block, Document, Section, To};
 
-/// Headings, tables and lists; what is ready for a screen or a page is not for it, nor are plots.
+/// Title, answer, and what a screen has in headings, tables and lists; plots are for pages.
 pub(super) fn page(document: &Document) -> String {
-    let mut text = format!("# {}\n\n{}", document.title, section(&document.head));
+    let doubts = &document.doubts;
+    let mut text = format!("# {}\n\n{}", document.title, answer(document) + &section(&document.head, doubts));
     for one in &document.sections {
-        text += &format!("\n## {}\n\n{}", one.title, section(one));
+        let body = section(one, doubts);
+        if !body.trim().is_empty() {
+            text += &format!("\n## {}\n\n{body}", one.title);
+        }
+    }
+    text += &notes(doubts);
+    if let Some((command, _)) = document.next.as_ref().filter(|(command, _)| command.starts_with("iostack "))
+    {
+        text += &format!("\nNext: `{command}`\n");
     }
     // Each block ends with an empty line, and a heading begins with one.
     while text.contains("\n\n\n") {
@@ -16,34 +26,98 @@ pub(super) fn page(document: &Document) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-fn section(section: &Section) -> String {
-    section.of(To::All).map(block).collect()
+fn answer(document: &Document) -> String {
+    let interrupted =
+        document.interrupted.map(|what| format!("interrupted: the figures are of {what} until then"));
+    let beside: Vec<String> = document
+        .beside
+        .iter()
+        .chain(&document.origin)
+        .cloned()
+        .chain(interrupted)
+        .filter(|one| !one.is_empty())
+        .collect();
+    let beside = if beside.is_empty() { String::new() } else { format!("{}\n\n", beside.join(" · ")) };
+    let of_all = match mark(&document.doubts.numbers(&document.of_all, false)) {
+        mark if mark.is_empty() => mark,
+        mark => format!("- doubts of every figure: {mark}\n"),
+    };
+    let answer = if document.answer.is_empty() {
+        String::new()
+    } else {
+        format!("**{}**\n\n", shown(&document.answer))
+    };
+    beside + &answer + &section(&document.because, &document.doubts) + &of_all
 }
 
-fn block(block: &Block) -> String {
-    match block {
-        Block::Fact(label, words) | Block::Doubted(label, words, _) => format!("- {label}: {words}\n"),
-        Block::Numbered(steps) => {
-            steps.iter().map(|(act, _)| format!("1. {act}\n")).collect::<String>() + "\n"
+fn section(section: &Section, doubts: &Doubts) -> String {
+    let mut text = String::new();
+    let mut in_list = false;
+    for one in section.of(To::Screen) {
+        let item = matches!(one, Block::Fact(..) | Block::Doubted(..));
+        if in_list && !item {
+            text.push('\n');
         }
-        Block::Headline(what, _, how) => format!("{what}: {how}\n\n"),
+        in_list = item;
+        text += &block(one, doubts);
+    }
+    text
+}
+
+/// `[1, 3]`: the numbers of the notes.
+fn mark(numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    if numbers.is_empty() { String::new() } else { format!("\\[{}\\]", numbers.join(", ")) }
+}
+
+/// The doubts by number, each with what to do.
+fn notes(doubts: &Doubts) -> String {
+    let told = doubts.told(false);
+    if told.is_empty() {
+        return String::new();
+    }
+    let each = told.iter().map(|(_, kind)| {
+        let seen = kind.seen.first().map_or("", |(_, said)| said.as_str());
+        format!("1. {} {}\n", shown(seen), kind.remedy)
+    });
+    format!("\n## Why to doubt it\n\n{}", each.collect::<String>())
+}
+
+fn block(block: &Block, doubts: &Doubts) -> String {
+    match block {
+        // A fact without a label goes on with the one before it.
+        Block::Fact(label, words) if label.is_empty() => format!("  {words}\n"),
+        Block::Fact(label, words) => format!("- {}: {}\n", shown(label), shown(words)),
+        Block::Doubted(label, words, marks) => {
+            format!("- {}: {} {}\n", shown(label), shown(words), mark(&doubts.numbers(marks, false)))
+        }
+        Block::Numbered(steps) => {
+            let step = |(act, command): &(String, Option<String>)| {
+                let command = command.iter().map(|command| format!(" `{command}`"));
+                format!("1. {act}{}\n", command.collect::<String>())
+            };
+            steps.iter().map(step).collect::<String>() + "\n"
+        }
+        Block::Headline(what, marks, how) => {
+            format!("{}: {how} {}\n\n", shown(what), mark(&doubts.numbers(marks, false)))
+        }
         Block::Heading(words) => format!("\n### {words}\n\n"),
         Block::Words(words) | Block::Note(words) => format!("{words}\n\n"),
         Block::Command(command) => format!("```sh\n{command}\n```\n\n"),
         Block::List(items) => items.iter().map(|item| format!("- {item}\n")).collect::<String>() + "\n",
-        Block::Table(table) => drawn(table) + "\n",
-        Block::Plots(_)
-        | Block::Tiles(_)
-        | Block::Fold(..)
-        | Block::Ready(_)
-        | Block::Gap
-        | Block::Figure(..) => String::new(),
+        Block::Table(table) => drawn(table, doubts) + "\n",
+        Block::Ready(lines) if lines.trim().is_empty() => String::new(),
+        Block::Ready(lines) => format!("```text\n{}\n```\n\n", lines.trim_end()),
+        Block::Plots(_) | Block::Tiles(_) | Block::Fold(..) | Block::Gap | Block::Figure(..) => String::new(),
     }
 }
 
-fn drawn(table: &Table) -> String {
+fn drawn(table: &Table, doubts: &Doubts) -> String {
+    // Bars say again what a number beside them says.
+    let drawn =
+        |column: &Column| column.to != To::Page && matches!(column.draws, Draws::Words | Draws::Number);
     let columns: Vec<(usize, &Column)> =
-        table.columns.iter().enumerate().filter(|(_, one)| one.to == To::All).collect();
+        table.columns.iter().enumerate().filter(|(_, column)| drawn(column)).collect();
     let line = |cells: &[String]| {
         let each =
             cells.iter().map(|cell| if cell.is_empty() { "| ".to_owned() } else { format!("| {cell} ") });
@@ -54,16 +128,27 @@ fn drawn(table: &Table) -> String {
         .iter()
         .map(|(_, column)| if column.draws == Draws::Number { "---:" } else { "---" }.to_owned());
     let row = |row: &Row| {
-        let cells = columns.iter().map(|(at, _)| row.cells.get(*at).map_or_else(String::new, cell));
+        let cells = columns
+            .iter()
+            .map(|(at, _)| row.cells.get(*at).map_or_else(String::new, |one| cell(one, doubts)));
         line(&cells.collect::<Vec<_>>())
     };
+    let caption = if table.caption.is_empty() { String::new() } else { format!("\n{}\n", table.caption) };
     line(&heads)
         + &line(&rules.collect::<Vec<_>>())
         + &table.rows.iter().chain(&table.sums).map(row).collect::<String>()
+        + &caption
 }
 
-fn cell(cell: &Cell) -> String {
-    escaped(format!("{} {}", cell.text, cell.small).trim())
+fn cell(cell: &Cell, doubts: &Doubts) -> String {
+    let marks = mark(&doubts.numbers(&cell.marks, false));
+    let words = [cell.text.trim(), &cell.small, &marks];
+    escaped(&words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// Words that are no Markdown of ours: what looks like an element of HTML would not be shown.
+fn shown(text: &str) -> String {
+    text.replace('<', "&lt;")
 }
 
 fn escaped(text: &str) -> String {

@@ -91,10 +91,12 @@ fn a_page_has_every_block_that_is_for_it_and_nothing_of_it_is_markup() {
 }
 
 #[test]
-fn the_manual_has_what_is_for_all() {
+fn markdown_has_the_answer_and_what_a_screen_has() {
     let text = example().markdown();
-    assert!(text.contains("| name | IOPS |") && text.contains("| a\\|b | 212k ±1.0% |"), "{text}");
-    assert!(text.contains("- label: words") && !text.contains("screen only"), "{text}");
+    assert!(text.contains("| name | IOPS |") && text.contains("| a\\|b \\[1\\] | 212k ±1.0% |"), "{text}");
+    assert!(text.contains("- label: words") && text.contains("screen only"), "{text}");
+    assert!(text.contains("**It is &lt;so>.**") && text.contains("SIMULATED · seed 7"), "{text}");
+    assert!(text.contains("## Why to doubt it") && !text.contains("page only"), "{text}");
 }
 
 #[test]

@@ -1,24 +1,18 @@
 //! A table as RFC 4180 text.
 
-use super::{Cells, Table};
+use super::{Column, Table};
 
 /// One line of names, then one a row; lines end in a bare newline, which every reader takes.
 pub fn csv(table: &Table) -> String {
     let line = |cells: Vec<String>| cells.join(",") + "\n";
     let names = table.columns.iter().map(|column| field(&column.name)).collect();
-    let rows = (0..table.rows())
-        .map(|row| line(table.columns.iter().map(|column| cell(&column.cells, row)).collect()));
+    let rows =
+        (0..table.rows()).map(|row| line(table.columns.iter().map(|column| cell(column, row)).collect()));
     std::iter::once(line(names)).chain(rows).collect()
 }
 
-fn cell(cells: &Cells, row: usize) -> String {
-    match cells {
-        Cells::Text(cells) => cells[row].as_deref().map_or_else(String::new, field),
-        Cells::Counts(cells) => cells[row].map_or_else(String::new, |count| count.to_string()),
-        Cells::Numbers(cells) => {
-            cells[row].filter(|n| n.is_finite()).map_or_else(String::new, |n| n.to_string())
-        }
-    }
+fn cell(column: &Column, row: usize) -> String {
+    column.cells.said(row).map_or_else(String::new, |said| field(&said))
 }
 
 fn field(text: &str) -> String {
@@ -31,7 +25,7 @@ fn field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Column;
+    use super::super::Cells;
     use super::*;
 
     #[test]
@@ -39,12 +33,9 @@ mod tests {
         let text = |text: &str| Some(text.to_owned());
         let table = Table {
             columns: vec![
-                Column {
-                    name: "a,b".into(),
-                    cells: Cells::Text(vec![text("x"), None, text("say \"hi\"\n")]),
-                },
-                Column { name: "n".into(), cells: Cells::Counts(vec![Some(7), None, Some(0)]) },
-                Column { name: "f".into(), cells: Cells::Numbers(vec![Some(0.1), Some(f64::NAN), None]) },
+                Column::new("a,b", "", Cells::Text(vec![text("x"), None, text("say \"hi\"\n")])),
+                Column::new("n", "", Cells::Counts(vec![Some(7), None, Some(0)])),
+                Column::new("f", "", Cells::Numbers(vec![Some(0.1), Some(f64::NAN), None])),
             ],
         };
         assert_eq!(csv(&table), "\"a,b\",n,f\nx,7,0.1\n,,\n\"say \"\"hi\"\"\n\",0,\n");

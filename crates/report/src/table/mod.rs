@@ -1,21 +1,32 @@
 //! What does a spreadsheet or a data frame want?
 //!
-//!   sweep ──► Table ──► csv      text, one line a row
-//!                   └─► parquet  typed columns, what data frames read
+//! ```text
+//!   an answer ──► Table ──┬─► csv          text, one line a row
+//!   (of_run, ..)          ├─► parquet      typed columns, what data frames read
+//!                         └─► openmetrics  a family a column, what monitoring reads
+//! ```
 //!
-//! A row is one outcome of one point. Every column has one type and says its unit in its name; what a row does not have is
-//! empty, never 0. Start reading at [`of_sweep`].
+//! A row is one point: an outcome, a test, a cell. Every column has one type, says its unit in its name and what it is in
+//! words; what a row does not have is empty, never 0. Start reading at [`of_run`].
 
+mod answers;
 mod columns;
 mod csv;
+mod openmetrics;
+mod outcomes;
 mod parquet;
 mod quantity;
+mod sweep;
+#[cfg(test)]
+mod tests;
 
-pub use columns::of_sweep;
+pub use answers::{of_ab, of_check, of_iolat, of_merge, of_run};
 pub use csv::csv;
+pub use openmetrics::openmetrics;
 pub use parquet::parquet;
 pub use quantity::numbers;
 pub(crate) use quantity::{Measure, measure};
+pub use sweep::of_sweep;
 
 /// Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,8 +40,25 @@ pub struct Table {
 pub struct Column {
     /// Its name, with its unit.
     pub name: String,
+    /// What it is, in a few words.
+    pub about: String,
+    /// What monitoring takes it for.
+    pub role: Role,
     /// What it holds.
     pub cells: Cells,
+}
+
+/// What a column is to those who ask for one figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It tells one row from another.
+    Key,
+    /// It only grows while a row is measured.
+    Counter,
+    /// A figure.
+    Gauge,
+    /// To be read beside the figures.
+    Note,
 }
 
 /// The cells of a column; `None` where a row has none.
@@ -42,6 +70,20 @@ pub enum Cells {
     Counts(Vec<Option<u64>>),
     /// Other numbers.
     Numbers(Vec<Option<f64>>),
+}
+
+impl Column {
+    /// Words are a note, numbers a figure.
+    pub fn new(name: impl Into<String>, about: impl Into<String>, cells: Cells) -> Column {
+        let role = if matches!(cells, Cells::Text(_)) { Role::Note } else { Role::Gauge };
+        Column { name: name.into(), about: about.into(), role, cells }
+    }
+
+    /// The same in another role.
+    #[must_use]
+    pub fn role(self, role: Role) -> Column {
+        Column { role, ..self }
+    }
 }
 
 impl Cells {
@@ -58,11 +100,99 @@ impl Cells {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// So many cells of the same type, each empty.
+    fn none(&self, rows: usize) -> Cells {
+        match self {
+            Cells::Text(_) => Cells::Text(vec![None; rows]),
+            Cells::Counts(_) => Cells::Counts(vec![None; rows]),
+            Cells::Numbers(_) => Cells::Numbers(vec![None; rows]),
+        }
+    }
+
+    /// The cell as it is written; `None` where there is none.
+    fn said(&self, row: usize) -> Option<String> {
+        match self {
+            Cells::Text(cells) => cells[row].clone(),
+            Cells::Counts(cells) => cells[row].map(|count| count.to_string()),
+            Cells::Numbers(cells) => cells[row].filter(|number| number.is_finite()).map(|n| n.to_string()),
+        }
+    }
+
+    /// These, then those: whole numbers among others are numbers, and anything among words is words.
+    fn and(self, below: Cells) -> Cells {
+        match (self, below) {
+            (Cells::Text(a), Cells::Text(b)) => Cells::Text([a, b].concat()),
+            (Cells::Counts(a), Cells::Counts(b)) => Cells::Counts([a, b].concat()),
+            (Cells::Numbers(a), Cells::Numbers(b)) => Cells::Numbers([a, b].concat()),
+            (Cells::Counts(a), b @ Cells::Numbers(_)) => Cells::Numbers(floats(&a)).and(b),
+            (a @ Cells::Numbers(_), Cells::Counts(b)) => a.and(Cells::Numbers(floats(&b))),
+            (a, b) => a.words().and(b.words()),
+        }
+    }
+
+    fn words(&self) -> Cells {
+        Cells::Text((0..self.len()).map(|row| self.said(row)).collect())
+    }
+}
+
+fn floats(counts: &[Option<u64>]) -> Vec<Option<f64>> {
+    counts.iter().map(|count| count.map(|count| count as f64)).collect()
 }
 
 impl Table {
     /// Rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    /// One table of several, each called by a name in a first column `file`; what one does not have is empty there.
+    pub fn joined(tables: Vec<(String, Table)>) -> Table {
+        let mut all = Table::default();
+        for (name, table) in tables {
+            let (above, rows) = (all.rows(), table.rows());
+            let file = Column::new("file", "the file of the result", Cells::Text(vec![Some(name); rows]));
+            let mut columns = vec![file.role(Role::Key)];
+            columns.extend(table.columns);
+            for column in columns {
+                if let Some(known) = all.columns.iter_mut().find(|known| known.name == column.name) {
+                    let cells = std::mem::replace(&mut known.cells, Cells::Text(Vec::new()));
+                    known.cells = cells.and(column.cells);
+                } else {
+                    let cells = column.cells.none(above).and(column.cells);
+                    all.columns.push(Column { cells, ..column });
+                }
+            }
+            for short in all.columns.iter_mut().filter(|column| column.cells.len() < above + rows) {
+                let cells = std::mem::replace(&mut short.cells, Cells::Text(Vec::new()));
+                let missing = cells.none(rows);
+                short.cells = cells.and(missing);
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod joined_tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_several_files_are_one_whose_gaps_are_empty() {
+        let column = |name: &str, cells| Column::new(name, "", cells);
+        let a = Table {
+            columns: vec![
+                column("n", Cells::Counts(vec![Some(1), None])),
+                column("x", Cells::Text(vec![None; 2])),
+            ],
+        };
+        let b = Table {
+            columns: vec![
+                column("n", Cells::Numbers(vec![Some(0.5)])),
+                column("y", Cells::Counts(vec![Some(0)])),
+            ],
+        };
+        let joined = Table::joined(vec![("a".to_owned(), a), ("b".to_owned(), b)]);
+        assert_eq!(csv(&joined), "file,n,x,y\na,1,,\na,,,\nb,0.5,,0\n");
     }
 }

@@ -1,14 +1,16 @@
 //! What came of running two alternatives in turns.
 
 use iostack_model::{Caveat, Interval, Job, Machine, Nanos, Storage, TargetName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Judgement, Unit};
 
 /// Everything `iostack ab` found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbReport {
     /// [`iostack_model::SCHEMA`].
+    #[serde(deserialize_with = "iostack_model::schema")]
     pub schema: u32,
     /// Version of iostack that wrote it.
     pub iostack: String,
@@ -44,7 +46,7 @@ impl AbReport {
 }
 
 /// One of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AbSide {
     /// The first.
@@ -73,7 +75,7 @@ impl AbSide {
 }
 
 /// What one side is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbArm {
     /// Its jobs' names, and what sets it apart, as typed.
     pub name: String,
@@ -89,7 +91,7 @@ pub struct AbArm {
 }
 
 /// What was decided before the first run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbDesign {
     /// Gives the order of every block and the seed of every run.
     pub seed: u64,
@@ -108,7 +110,7 @@ pub struct AbDesign {
 }
 
 /// A figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbFigure {
     /// `IOPS`, `p99 latency`, ...
     pub name: String,
@@ -119,7 +121,7 @@ pub struct AbFigure {
 }
 
 /// Four runs, two of each side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbBlock {
     /// Which side ran when.
     pub order: [AbSide; 4],
@@ -128,7 +130,7 @@ pub struct AbBlock {
 }
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbRun {
     /// Its job's seed.
     pub seed: u64,
@@ -139,7 +141,7 @@ pub struct AbRun {
 }
 
 /// One figure of both sides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbRow {
     /// Which.
     pub figure: AbFigure,
@@ -157,7 +159,7 @@ pub struct AbRow {
 }
 
 /// Does one do better?
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AbAnswer {
     /// Yes, in the primary figure.
@@ -181,7 +183,7 @@ pub enum AbAnswer {
 }
 
 /// A doubt, and of how many runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct AbDoubt {
     /// As the first of these runs said it.
     pub caveat: Caveat,

@@ -70,7 +70,7 @@ mod tests {
         let wanted = [-3.0, 0.0, 1.5, -1.5, 4.0];
         assert!(scaled.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12), "{scaled:?}");
         assert_eq!(signed_ranks(&[0.0, 0.0]), [0.0, 0.0]);
-        assert_eq!(signed_ranks(&[]), []);
+        assert!(signed_ranks(&[]).is_empty());
     }
 
     #[test]

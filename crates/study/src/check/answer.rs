@@ -4,12 +4,13 @@ use std::ffi::OsStr;
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use iostack_answers::{Check, PathCost, Scratch, Step, Summary, Verdict};
+use iostack_answers::{Against, Check, PathCost, Scratch, Step, Summary, Verdict};
 use iostack_host::Journal;
 use iostack_model::{Bytes, Effort, Machine, Nanos, SCHEMA};
 use iostack_targets::Audience;
 use iostack_targets::left;
 
+use super::against::DataSheet;
 use super::facts::Facts;
 use super::measure::{self, Session};
 use super::place::{self, Explored, Wishes};
@@ -29,6 +30,8 @@ pub struct Asked<'a> {
     pub seed: u64,
     /// What exists may be written over.
     pub destroy_data: bool,
+    /// A data sheet of the catalogue, or figures as typed.
+    pub against: Option<&'a str>,
 }
 
 /// Explores, measures, sums up and judges.
@@ -37,6 +40,7 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Check> {
     let started_unix_ms =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
     let stop = talk.stop();
+    let sheet = asked.against.map(DataSheet::read).transpose()?;
     left::settings(&|text| talk.warn(text));
     let journal = Journal::open();
     if let Err(error) = &journal {
@@ -72,7 +76,8 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Check> {
     let steps = measure::measure(&session, &plan);
     let path_costs = path_costs::measure(&session, for_paths);
     let interrupted = stop.load(Ordering::Relaxed);
-    let found = Found { explored, machine, scratch, steps, path_costs, interrupted };
+    let against = sheet.map(|sheet| sheet.beside(&steps));
+    let found = Found { explored, machine, scratch, steps, path_costs, against, interrupted };
     Ok(judge(asked, found, started_unix_ms, started))
 }
 
@@ -87,11 +92,12 @@ struct Found {
     scratch: Option<Scratch>,
     steps: Vec<Step>,
     path_costs: Vec<PathCost>,
+    against: Option<Against>,
     interrupted: bool,
 }
 
 fn judge(asked: &Asked<'_>, found: Found, started_unix_ms: u64, started: Instant) -> Check {
-    let Found { explored, machine, scratch, mut steps, path_costs, interrupted } = found;
+    let Found { explored, machine, scratch, mut steps, path_costs, against, interrupted } = found;
     let caveats = doubts::lift(&mut steps, &explored.storage, &machine, explored.place.region);
     let summary: Summary = summary::summarise(&steps);
     let verdict: Verdict = verdict::decide(&Facts {
@@ -117,6 +123,7 @@ fn judge(asked: &Asked<'_>, found: Found, started_unix_ms: u64, started: Instant
         steps,
         summary,
         path_costs,
+        against,
         verdict,
         caveats,
         interrupted,

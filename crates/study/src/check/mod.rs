@@ -8,6 +8,7 @@
 //! says what they mean. [`answer()`] does it all. Start reading at `plan`.
 
 pub(crate) mod advice;
+pub(crate) mod against;
 mod answer;
 pub(crate) mod caps;
 pub(crate) mod doubts;

@@ -4,7 +4,7 @@ mod bench;
 mod cost;
 mod list;
 mod shell;
-mod test;
+pub(crate) mod test;
 mod up;
 
 use crate::exit::Ended;

@@ -10,6 +10,7 @@ use iostack_model::Bytes;
 use iostack_targets::Audience as _;
 use iostack_targets::lab::LabFlags;
 use iostack_targets::merging;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::Ended;
@@ -56,9 +57,9 @@ pub(crate) struct TestArgs {
     lab: LabFlags,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
-enum TrialName {
+pub(crate) enum TrialName {
     /// Random mixed I/O, every sector checked.
     Integrity,
     /// Unload and load the driver again and again.
@@ -122,8 +123,9 @@ impl TrialName {
 }
 
 /// What was tried, and what came of it.
-#[derive(Serialize)]
-struct Tried {
+/// What a trial found.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Tried {
     device: String,
     kernel: String,
     processors: u32,

@@ -8,7 +8,8 @@ use iostack_targets::Audience as _;
 
 use super::Chosen;
 use crate::exit::Ended;
-use crate::talk::{Talk, data};
+use crate::talk::Talk;
+use crate::written::OutputArg;
 
 /// Arguments of `iostack sim check`.
 #[derive(clap::Args)]
@@ -21,10 +22,13 @@ pub(crate) struct CheckArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    output: OutputArg,
 }
 
 /// Runs each claim's job and prints what was found. Exit 1 when one does not hold.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
+    args.output.refuse()?;
     let sheet = args.chosen.sheet()?;
     anyhow::ensure!(
         !sheet.claims.is_empty(),
@@ -45,11 +49,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
         }
     }
     talk.clear();
-    if args.json {
-        data(&(serde_json::to_string_pretty(&card).context("a card is plain data")? + "\n"));
+    let text = if args.json {
+        serde_json::to_string_pretty(&card).context("a card is plain data")? + "\n"
     } else {
-        data(&iostack_report::claims(&card).text());
-    }
+        iostack_report::claims(&card).text()
+    };
+    args.output.answer(&text)?;
     let hold = card.claims.iter().all(|claim| claim.holds == Some(true));
     Ok(if hold { Ended::Done } else { Ended::FoundProblem })
 }

@@ -2,7 +2,6 @@
 
 use anyhow::Context;
 use iostack_sheet::card::{Summary, summaries};
-use serde_json::json;
 
 use crate::exit::Ended;
 use crate::talk::data;
@@ -46,8 +45,7 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Ended> {
     }
     all.sort_by_key(group);
     if args.json {
-        let rows: Vec<_> = all.iter().map(row).collect();
-        data(&(serde_json::to_string_pretty(&rows).context("names and titles are plain data")? + "\n"));
+        data(&(serde_json::to_string_pretty(&all).context("names and titles are plain data")? + "\n"));
         return Ok(Ended::Done);
     }
     let widest = all.iter().map(|each| each.name.chars().count()).max().unwrap_or(0);
@@ -94,8 +92,4 @@ fn line(each: &Summary, widest: usize) -> String {
     }
     let fits: String = text.chars().take(79).collect();
     format!("{}…\n", fits.trim_end())
-}
-
-fn row(each: &Summary) -> serde_json::Value {
-    json!({ "name": each.name, "kind": each.kind, "year": each.year, "title": each.title })
 }

@@ -12,7 +12,7 @@ use iostack_targets::Audience as _;
 use crate::exit::Ended;
 use crate::flags::JobFlags;
 use crate::talk::{Talk, data, paragraph};
-use crate::written;
+use crate::written::{self, OutputArg};
 
 /// Arguments of `iostack sim what-if`.
 #[derive(clap::Args)]
@@ -52,6 +52,8 @@ pub(crate) struct WhatIfArgs {
     /// Print JSON: the whole outcome of every run.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    output: OutputArg,
     /// No progress on stderr.
     #[arg(long)]
     quiet: bool,
@@ -77,6 +79,7 @@ impl WhatIfArgs {
 
 /// Runs and prints. Exit 1 when a run failed or was not run.
 pub(crate) fn run(args: &WhatIfArgs) -> anyhow::Result<Ended> {
+    args.output.refuse()?;
     save::refuse(&args.html)?;
     let talk = Talk::new(args.quiet);
     if args.list {
@@ -103,15 +106,11 @@ fn write(args: &WhatIfArgs, results: &[WhatIf], talk: &Talk) -> anyhow::Result<(
     let json = |text: serde_json::Result<String>| text.context("runs are plain data").map(|text| text + "\n");
     match results {
         [one] if !args.all => {
-            data(&if args.json {
-                json(serde_json::to_string(one))?
-            } else {
-                iostack_report::what_if(one).text()
-            });
-            written::page(args.html.as_ref(), || iostack_report::what_if(one).html(), talk)?;
+            let told = || iostack_report::what_if(one);
+            let text = if args.json { json(serde_json::to_string(one))? } else { told().text() };
+            args.output.answer(&text).and(written::page(args.html.as_ref(), || told().html(), talk))
         }
-        all if args.json => data(&json(serde_json::to_string(all))?),
-        all => data(&iostack_report::what_ifs_markdown(all)),
+        all if args.json => args.output.answer(&json(serde_json::to_string(all))?),
+        all => args.output.answer(&iostack_report::what_ifs_markdown(all)),
     }
-    Ok(())
 }

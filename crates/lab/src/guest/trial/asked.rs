@@ -1,5 +1,6 @@
 //! What is tried, and what is found?
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is tried.
@@ -36,7 +37,7 @@ pub struct Trial {
 }
 
 /// What a trial found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Findings {
     /// Reads that were asked for.
     pub reads: u64,

@@ -1,5 +1,6 @@
 //! Is this platform SSD-ready, and how do we know?
 
+mod against;
 mod compared;
 mod digest;
 mod drawings;
@@ -35,6 +36,9 @@ pub fn check(check: &Check) -> Document {
     all.head.page(Block::Tiles(summary::tiles(check)));
     let on = [(&check.storage, &check.target)];
     summary::sections(check, &mut all);
+    if let Some(sheet) = &check.against {
+        against::section(sheet, &mut all);
+    }
     digest::section(check, &mut all);
     all.sections.extend(path_costs::of_check(&check.path_costs));
     looked_into(check, &mut all);

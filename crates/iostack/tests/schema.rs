@@ -1,0 +1,209 @@
+//! Is the JSON of every command what `iostack schema` says, and are files of another version refused?
+
+#[path = "lab/room.rs"]
+mod room;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use room::Room;
+use serde_json::Value;
+
+/// What prints JSON here within moments, and the name of its schema.
+const PRINTED: &[(&str, &str)] = &[
+    ("run --on sim:x25e --io-count 2000 --quiet --json", "run"),
+    (
+        "run --on sim:e5630 --io-count 500 --engine mmap --direct false --read-percent 50 --quiet --json",
+        "run",
+    ),
+    ("run jobs/tpcc.toml --on sim:dell-t710 --runtime 200ms --ramp 0s --quiet --json", "run"),
+    ("stages --on sim:zero --set zero.latency=10us --io-count 10 --quiet --json", "stages"),
+    ("sim sweep zero --vary zero.latency=10us,soon --io-count 10 --quiet --json", "sim sweep"),
+    (
+        "sim what-if zero --set zero.latency=20us --base zero.latency=10us --io-count 10 --quiet --json",
+        "sim what-if",
+    ),
+    (
+        "ab --on sim:zero --a zero.latency=10us --b zero.latency=11us --runtime 2ms --blocks 6 --quiet --json",
+        "ab",
+    ),
+    ("merge sim:e5630 --quick --quiet --json", "merge"),
+    ("sim list --parts --json", "sim list"),
+    ("sim show x5570 --json", "sim show"),
+    ("sim check optane-class --json", "sim check"),
+    ("repro cmu.device_a --quiet --json", "repro"),
+    ("doctor --json", "doctor"),
+];
+
+/// The same of this machine.
+const MEASURED: &[(&str, &str)] = &[
+    ("iolat FOLDER --runtime 150ms --size 16m --quiet --json", "iolat"),
+    ("check FOLDER --quick --size 16m --no-files --quiet --against 970pro --json", "check"),
+    ("merge FOLDER --quick --size 16m --quiet --json", "merge"),
+    (
+        "run --on FOLDER/file --size 4m --runtime 200ms --read-percent 0 --verify write_then_read --quiet --json",
+        "run",
+    ),
+];
+
+fn iostack(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));
+    command.args(arguments).current_dir(root).output().expect("the binary was built")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+fn schema(name: &str) -> Value {
+    let output = iostack(&[&["schema"], &words(name)[..]].concat());
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{name}: {error}: {}", said(&output)))
+}
+
+fn hold(rows: &[(&str, &str)], folder: &str) {
+    for (command, name) in rows {
+        let command = command.replace("FOLDER", folder);
+        let output = iostack(&words(&command));
+        let value: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{command}: {error}: {}", said(&output)));
+        let found = iostack_testkit::schema::faults(&schema(name), &value);
+        assert!(found.is_empty(), "{command}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_each_command_prints_holds_with_its_schema() {
+    hold(PRINTED, "");
+}
+
+#[test]
+#[ignore = "slow: a minute"]
+fn what_is_measured_here_holds_with_its_schema() {
+    let room = Room::new("schema");
+    hold(MEASURED, &room.0.display().to_string());
+}
+
+#[test]
+fn every_name_has_a_schema_with_its_version_and_others_are_refused() {
+    let listed = String::from_utf8(iostack(&["schema"]).stdout).expect("UTF-8");
+    let names: Vec<&str> = listed.lines().take_while(|line| !line.is_empty()).collect();
+    assert!(names.len() >= 20, "{listed}");
+    for name in &names {
+        let id = schema(name)["$id"].as_str().expect("it has one").to_owned();
+        assert_eq!(id, format!("urn:iostack:{}:1", name.replace(' ', "-")));
+    }
+    let refused = iostack(&["schema", "fio"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(said(&refused).contains("no command `fio` prints JSON of iostack's"), "{}", said(&refused));
+}
+
+/// A result that iostack reads again, and what reads it.
+fn stored(room: &Room) -> Vec<PathBuf> {
+    let rows = PRINTED.iter().filter(|(_, name)| ["run", "sim sweep", "ab", "merge"].contains(name));
+    let mut files = Vec::new();
+    for (index, (command, _)) in rows.enumerate() {
+        let path = room.0.join(format!("{index}.json"));
+        let output = iostack(&words(command));
+        std::fs::write(&path, &output.stdout).expect("our own folder");
+        files.push(path);
+    }
+    files
+}
+
+/// The same but for the last bit of numbers, which reading may lose.
+fn alike(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| alike(a, b)))
+        }
+        (Value::Number(a), Value::Number(b)) if a.is_f64() && b.is_f64() => {
+            let (a, b) = (a.as_f64().unwrap_or_default(), b.as_f64().unwrap_or_default());
+            (a - b).abs() <= 1e-15 * a.abs()
+        }
+        _ => a == b,
+    }
+}
+
+#[test]
+fn a_result_of_every_kind_gives_every_form_later() {
+    let room = Room::new("forms");
+    let files = stored(&room);
+    let all: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    for path in &all {
+        let [csv, parquet] = ["csv", "parquet"].map(|end| format!("{path}.{end}"));
+        for (form, begins) in
+            [("text", "iostack "), ("markdown", "# iostack "), ("openmetrics", "# TYPE iostack_")]
+        {
+            let output = iostack(&["report", path, "--format", form]);
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && text.starts_with(begins), "{form}: {text}{}", said(&output));
+        }
+        let json = iostack(&["report", path, "--json", "--csv", &csv, "--parquet", &parquet]).stdout;
+        let [again, first] = [json, std::fs::read(path).expect("it was written")]
+            .map(|text| serde_json::from_slice::<Value>(&text).expect("JSON"));
+        assert!(alike(&again, &first), "{path}: JSON is another one");
+        assert!(std::fs::read(&parquet).expect("written").starts_with(b"PAR1"));
+        let shown = iostack(&["report", path, "--format", "csv"]).stdout;
+        assert!(shown == std::fs::read(&csv).expect("written"));
+    }
+    let several: Vec<&str> = all.iter().map(String::as_str).collect();
+    let table = iostack(&[&["report"], &several[..], &["--format", "csv"]].concat());
+    let table = String::from_utf8(table.stdout).expect("UTF-8");
+    assert!(table.starts_with("file,"), "{table}");
+    for path in &several {
+        assert!(table.lines().any(|line| line.starts_with(path)), "{path}: {table}");
+    }
+    let fio = iostack(&["report", several[0], "--format", "fio-json"]);
+    assert!(serde_json::from_slice::<Value>(&fio.stdout).expect("JSON")["fio version"].is_string());
+    let two = iostack(&["report", several[0], several[1], "--format", "terse"]);
+    assert!(said(&two).contains("fio's forms are of one run; name one file"), "{}", said(&two));
+    let last = several.last().expect("there are some");
+    let merge = iostack(&["report", last, "--format", "fio-json"]);
+    assert!(said(&merge).contains("and fio has forms of runs alone"), "{}", said(&merge));
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_refused_with_one_error_whatever_it_holds() {
+    let room = Room::new("newer");
+    let mut files = stored(&room);
+    // Of a later version nothing is sure but its number.
+    let empty = room.0.join("empty.json");
+    std::fs::write(&empty, "{}").expect("our own folder");
+    files.push(empty);
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("it was written");
+        let mut value: Value = serde_json::from_str(&text).expect("JSON");
+        value["schema"] = 99.into();
+        std::fs::write(&path, value.to_string()).expect("our own folder");
+        for command in ["report", "compare"] {
+            let file = path.display().to_string();
+            let twice = if command == "compare" { 2 } else { 1 };
+            let output = iostack(&[&[command], &vec![file.as_str(); twice][..]].concat());
+            let said = said(&output);
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(
+                said.contains("schema 99 is newer than this iostack, which reads up to 1; update iostack"),
+                "{said}"
+            );
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+    }
+}
+
+#[test]
+fn fios_forms_of_what_fio_does_not_know_are_refused_before_anything_runs() {
+    for command in
+        ["check /nowhere", "iolat /nowhere", "merge sim:nowhere", "sim sweep nowhere", "ab --on sim:nowhere"]
+    {
+        let output = iostack(&[&words(command)[..], &["--format", "fio-json"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said(&output).contains("fio has no form of what `iostack "), "{command}: {}", said(&output));
+    }
+}

@@ -1,0 +1,418 @@
+//! Does the device do what its data sheet says? Pure.
+//!
+//! A rated figure belongs to conditions: direction, order, size, I/Os in flight. The point of the check that is nearest to
+//! them is taken, and what differs is said. A figure that is missed under other conditions is not called missed.
+
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+use iostack_answers::{Against, AgainstFigure, Kept, Point, Step, StepKind};
+use iostack_model::{Access, Bytes, Direction, Interval, Nanos, Outcome};
+use iostack_sheet::{Figure, Sheet};
+
+/// A figure within this share of the rated one is as rated: sheets round, and rate one drive of many.
+const AS_RATED: f64 = 0.05;
+/// Steps whose points ask plainly: one engine, around the page cache, nothing beside.
+const PLAIN: [StepKind; 4] = [StepKind::Cells, StepKind::Depth, StepKind::Latency, StepKind::Size];
+const TYPED: &str = "write KEY=VALUE, several with commas: read_iops=500k, write_iops, read_bandwidth=3GB/s, \
+                     write_bandwidth, read_latency=80us or write_latency";
+
+/// What a data sheet rates.
+#[derive(Clone, Debug, PartialEq)]
+struct Rated {
+    what: String,
+    figure: Figure,
+    value: f64,
+    source: String,
+    direction: Direction,
+    random: bool,
+    /// Of an I/O, and how many of them; `None` where the sheet does not say.
+    size: Option<Bytes>,
+    depth: Option<u32>,
+    notes: Vec<String>,
+}
+
+/// A data sheet that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DataSheet {
+    name: String,
+    rated: Vec<Rated>,
+}
+
+impl DataSheet {
+    /// A sheet of the catalogue, the path of one, or figures as typed.
+    pub(crate) fn read(typed: &str) -> anyhow::Result<DataSheet> {
+        if typed.contains('=') && !Path::new(typed).exists() {
+            let rated =
+                typed.split(',').map(|one| typed_figure(one.trim())).collect::<anyhow::Result<_>>()?;
+            return Ok(DataSheet { name: format!("as typed: {typed}"), rated });
+        }
+        let name = typed.strip_prefix("sim:").unwrap_or(typed);
+        let sheet = Sheet::load(name, &[]).with_context(|| {
+            format!("--against `{typed}`: name a device of `iostack sim list`, or {TYPED}")
+        })?;
+        let rated: Vec<Rated> = sheet.claims.iter().filter_map(claimed).collect();
+        ensure!(
+            !rated.is_empty(),
+            "--against `{typed}`: its sheet rates neither a rate nor a latency of one kind of I/O; {TYPED}"
+        );
+        Ok(DataSheet { name: format!("{}: {}", sheet.name, sheet.title), rated })
+    }
+
+    /// Beside what was measured.
+    pub(crate) fn beside(&self, steps: &[Step]) -> Against {
+        let plain = steps.iter().filter(|step| PLAIN.contains(&step.id)).flat_map(|step| &step.points);
+        let points: Vec<&Point> = plain.collect();
+        Against {
+            sheet: self.name.clone(),
+            figures: self.rated.iter().map(|one| one.beside(&points)).collect(),
+        }
+    }
+}
+
+/// `read_iops=500k`: nobody says at which depth.
+fn typed_figure(typed: &str) -> anyhow::Result<Rated> {
+    let Some((key, text)) = typed.split_once('=') else { bail!("--against `{typed}` has no value; {TYPED}") };
+    let (key, text) = (key.trim(), text.trim());
+    let (direction, figure) = match key.split_once('_') {
+        Some(("read", figure)) => (Direction::Read, figure),
+        Some(("write", figure)) => (Direction::Write, figure),
+        _ => bail!("--against `{typed}`: nothing is called `{key}`; {TYPED}"),
+    };
+    let (figure, random, size, depth, value) = match figure {
+        "iops" => (Figure::Iops, true, Some(Bytes(4096)), None, thousands(text)),
+        "bandwidth" => (Figure::Bandwidth, false, None, None, bandwidth(text)),
+        "latency" => {
+            let time = text.parse::<Nanos>().ok().map(|time| time.0 as f64);
+            (Figure::LatencyMean, true, Some(Bytes(4096)), Some(1), time)
+        }
+        _ => bail!("--against `{typed}`: nothing is called `{key}`; {TYPED}"),
+    };
+    let Some(value) = value.filter(|&value| value > 0.0) else {
+        bail!("--against `{typed}`: `{text}` is no such figure; {TYPED}")
+    };
+    let order = if random { "4 KiB random" } else { "sequential" };
+    let notes = match (depth, size) {
+        (None, Some(_)) => "the depth it is rated at was not given; the best that was measured is taken",
+        (None, None) => {
+            "the size and depth it is rated at were not given; the best that was measured is taken"
+        }
+        _ => "one in flight is taken; a sheet may mean another depth",
+    };
+    Ok(Rated {
+        what: format!("{order} {}s", direction.name()),
+        figure,
+        value,
+        source: "as typed".to_owned(),
+        direction,
+        random,
+        size,
+        depth,
+        notes: vec![notes.to_owned()],
+    })
+}
+
+/// `500k`, `1.2M`, `90000/s`.
+fn thousands(text: &str) -> Option<f64> {
+    let text = text.strip_suffix("/s").unwrap_or(text);
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1e3),
+        None => text.strip_suffix('M').map_or((text, 1.0), |digits| (digits, 1e6)),
+    };
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    digits.parse::<f64>().ok().filter(|_| plain).map(|number| number * factor)
+}
+
+fn bandwidth(text: &str) -> Option<f64> {
+    text.strip_suffix("/s")?.trim_end().parse::<Bytes>().ok().map(|bytes| bytes.0 as f64)
+}
+
+/// A claim of the catalogue, as far as a check can be held against it: one direction and one size, no ratio of two.
+fn claimed(claim: &iostack_sheet::Claim) -> Option<Rated> {
+    let job = &claim.job;
+    let direction = one_direction(job.mix.read, job.mix.write)?;
+    let known = claim.over.is_none() && claim.figure != Figure::WriteAmplification;
+    let prepared = claim
+        .set
+        .iter()
+        .map(|(key, value)| format!("rated with {key} = {value}; the check does not prepare the device"));
+    known.then(|| Rated {
+        what: claim.what.clone(),
+        figure: claim.figure,
+        value: claim.expected.figure(),
+        source: claim.source.clone(),
+        direction,
+        random: job.access != Access::Sequential,
+        size: one_size(job, direction),
+        depth: Some(job.queue_depth * job.threads),
+        notes: prepared.collect(),
+    })
+}
+
+fn one_direction(read: u8, write: u8) -> Option<Direction> {
+    match (read, write) {
+        (100, 0) => Some(Direction::Read),
+        (0, 100) => Some(Direction::Write),
+        _ => None,
+    }
+}
+
+fn one_size(job: &iostack_model::Job, direction: Direction) -> Option<Bytes> {
+    match job.block_sizes.of(direction) {
+        [(size, _)] => Some(*size),
+        _ => None,
+    }
+}
+
+impl Rated {
+    fn beside(&self, points: &[&Point]) -> AgainstFigure {
+        let mut notes = self.notes.clone();
+        let nearest = self.nearest(points);
+        let measured = nearest.and_then(|outcome| self.read_off(outcome));
+        let ratio = measured.map(|value| scaled(value, 1.0 / self.value));
+        let mut measured_at = String::new();
+        // Of typed figures nobody knows the conditions, and a device that was not prepared is not the one that is rated.
+        let mut alike = self.notes.is_empty();
+        let mut easier = false;
+        if let Some(outcome) = nearest {
+            let (size, depth) = conditions(outcome, self.direction);
+            measured_at = format!("{size}, {depth} in flight");
+            let other_size = self.size.filter(|&rated| rated != size).map(|rated| rated.to_string());
+            let other_depth =
+                self.depth.filter(|&rated| rated != depth).map(|rated| format!("{rated} in flight"));
+            let other: Vec<String> = other_size.into_iter().chain(other_depth).collect();
+            if !other.is_empty() {
+                alike = false;
+                easier = self.is_easier(size, depth);
+                notes.push(format!("rated at {}, which was not measured", other.join(", ")));
+            }
+        } else {
+            notes.push(format!("the check made no such {}s", self.direction.name()));
+        }
+        AgainstFigure {
+            what: self.what.clone(),
+            figure: self.figure.name().to_owned(),
+            rated: self.value,
+            source: self.source.clone(),
+            measured_at,
+            measured,
+            ratio,
+            verdict: ratio.map_or(Kept::NotMeasured, |ratio| self.verdict(ratio, alike, easier)),
+            notes,
+        }
+    }
+
+    fn is_latency(&self) -> bool {
+        !matches!(self.figure, Figure::Iops | Figure::Bandwidth)
+    }
+
+    /// The outcome whose conditions are nearest; of equally near ones the best.
+    fn nearest<'a>(&self, points: &[&'a Point]) -> Option<&'a Outcome> {
+        let same = |outcome: &&Outcome| {
+            let job = &outcome.job;
+            one_direction(job.mix.read, job.mix.write) == Some(self.direction)
+                && (job.access != Access::Sequential) == self.random
+                && job.direct
+                && outcome.ios() > 0
+        };
+        let far = |outcome: &Outcome| {
+            let (size, depth) = conditions(outcome, self.direction);
+            let octaves = |a: f64, b: f64| (a / b).log2().abs();
+            let by_size = self.size.map_or(0.0, |rated| octaves(size.0 as f64, rated.0 as f64));
+            let by_depth = self.depth.map_or(0.0, |rated| octaves(f64::from(depth), f64::from(rated)));
+            by_size + by_depth
+        };
+        let better = |outcome: &Outcome| match self.read_off(outcome) {
+            Some(value) if self.is_latency() => value.mean,
+            Some(value) => -value.mean,
+            None => f64::INFINITY,
+        };
+        let outcomes = points.iter().map(|point| &point.outcome).filter(same);
+        outcomes.min_by(|a, b| far(a).total_cmp(&far(b)).then(better(a).total_cmp(&better(b))))
+    }
+
+    /// The figure with its interval, where there is one.
+    fn read_off(&self, outcome: &Outcome) -> Option<Interval> {
+        let bins = &outcome.flow(self.direction).latency;
+        let per_io = outcome.bytes().0 as f64 / outcome.ios().max(1) as f64;
+        let quantile = |fraction: f64| {
+            let enough = bins.count >= iostack_stats::samples_needed(fraction);
+            Some(Interval::exact(bins.quantile_ns(fraction).filter(|_| enough)? as f64))
+        };
+        match self.figure {
+            Figure::Iops => Some(outcome.iops),
+            Figure::Bandwidth => Some(scaled(outcome.iops, per_io)),
+            Figure::LatencyMean => Some(mean_latency(outcome, self.direction)),
+            Figure::LatencyMedian => quantile(0.5),
+            Figure::LatencyP99 => quantile(0.99),
+            Figure::WriteAmplification => None,
+        }
+    }
+
+    /// More in flight and larger I/Os give more bytes; smaller ones more I/Os. An easier latency is not told from a harder.
+    fn is_easier(&self, size: Bytes, depth: u32) -> bool {
+        let size = self
+            .size
+            .is_some_and(|rated| if self.figure == Figure::Iops { size < rated } else { size > rated });
+        self.is_latency() || size || self.depth.is_some_and(|rated| depth > rated)
+    }
+
+    fn verdict(&self, ratio: Interval, alike: bool, easier: bool) -> Kept {
+        let (kept, missed) = if self.is_latency() {
+            (ratio.high <= 1.0 + AS_RATED, ratio.low > 1.0 + AS_RATED)
+        } else {
+            (ratio.low >= 1.0 - AS_RATED, ratio.high < 1.0 - AS_RATED)
+        };
+        match (kept, missed) {
+            (true, _) if !easier => Kept::Kept,
+            (_, true) if alike => Kept::Missed,
+            _ => Kept::Unclear,
+        }
+    }
+}
+
+/// Size of an I/O, and how many were in flight.
+fn conditions(outcome: &Outcome, direction: Direction) -> (Bytes, u32) {
+    let job = &outcome.job;
+    let size = job.block_sizes.of(direction).first().map_or(Bytes(0), |(size, _)| *size);
+    (size, job.depth() * job.threads)
+}
+
+fn scaled(value: Interval, factor: f64) -> Interval {
+    Interval { mean: value.mean * factor, low: value.low * factor, high: value.high * factor, ..value }
+}
+
+/// Over the slices of the run.
+fn mean_latency(outcome: &Outcome, direction: Direction) -> Interval {
+    let at = direction as usize;
+    let slices = outcome.series.iter().filter(|slice| slice.ios[at] > 0);
+    let means: Vec<f64> =
+        slices.map(|slice| slice.latency_sum_ns[at] as f64 / slice.ios[at] as f64).collect();
+    if means.is_empty() {
+        return Interval::exact(outcome.flow(direction).latency.mean_ns());
+    }
+    iostack_stats::rate_interval(&means)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostack_answers::{Axis, Series};
+    use iostack_model::{Bins, BlockSizes, Engine, Job, Mix, Order};
+
+    /// A point of random or sequential reads that made `rate` a second, give or take a hundredth.
+    fn point(random: bool, size: Bytes, queue_depth: u32, rate: f64) -> Point {
+        let access = if random {
+            Access::Random { order: Order::Independent, distribution: iostack_model::Distribution::Uniform }
+        } else {
+            Access::Sequential
+        };
+        let block_sizes = BlockSizes::all(size);
+        let job = Job {
+            mix: Mix::READ,
+            access,
+            block_sizes,
+            queue_depth,
+            engine: Engine::IO_URING,
+            ..Job::default()
+        };
+        let mut outcome = Outcome { job, elapsed: Nanos::secs(1), ..Outcome::default() };
+        outcome.read.latency = Bins {
+            counts: vec![(100, 1000)],
+            count: 1000,
+            sum_ns: 100_000,
+            min_ns: 100,
+            max_ns: 100,
+            ..Bins::default()
+        };
+        outcome.read.bytes = Bytes(1000 * size.0);
+        outcome.iops = Interval { mean: rate, low: rate * 0.99, high: rate * 1.01, samples: 9 };
+        Point { series: Series::RandomRead, x: 0.0, label: String::new(), outcome }
+    }
+
+    fn verdict(typed: &str, points: Vec<Point>) -> AgainstFigure {
+        let step = Step {
+            id: StepKind::Depth,
+            title: String::new(),
+            note: None,
+            axis: Axis::default(),
+            points,
+            elapsed: Nanos(0),
+        };
+        let against = DataSheet::read(typed).expect("a sheet").beside(&[step]);
+        against.figures.into_iter().next().expect("it rates one")
+    }
+
+    fn deep(rate: f64) -> Vec<Point> {
+        vec![point(true, Bytes(4096), 1, 1.0), point(true, Bytes(4096), 128, rate)]
+    }
+
+    #[test]
+    fn a_rated_figure_is_kept_from_five_percent_below_it_at_the_rated_conditions_alone() {
+        let sheet = || {
+            let mut sheet = DataSheet::read("970pro").expect("built in");
+            sheet.rated.retain(|rated| rated.depth == Some(128));
+            sheet
+        };
+        let of = |points: Vec<Point>| {
+            let points: Vec<&Point> = points.iter().collect();
+            sheet().rated[0].beside(&points)
+        };
+        // 370,000 a second; 0.99 of the first is 0.95 of it.
+        for (rate, expected) in [
+            (370_000.0 * 0.951 / 0.99, Kept::Kept),
+            (370_000.0 * 0.949 / 0.99, Kept::Unclear),
+            (370_000.0 * 0.951 / 1.01, Kept::Unclear),
+            (370_000.0 * 0.949 / 1.01, Kept::Missed),
+        ] {
+            let found = of(deep(rate));
+            assert_eq!((found.verdict, found.notes.len()), (expected, 0), "{rate}: {found:?}");
+            assert_eq!(found.measured_at, "4 KiB, 128 in flight");
+        }
+        let shallow = of(vec![point(true, Bytes(4096), 32, 100_000.0)]);
+        assert_eq!(shallow.verdict, Kept::Unclear, "another depth misses nothing");
+        assert_eq!(shallow.notes, ["rated at 128 in flight, which was not measured"]);
+        assert_eq!(
+            of(vec![point(true, Bytes(4096), 32, 400_000.0)]).verdict,
+            Kept::Kept,
+            "though it was harder"
+        );
+        assert_eq!(
+            of(vec![point(true, Bytes(4096), 256, 400_000.0)]).verdict,
+            Kept::Unclear,
+            "it was easier"
+        );
+        assert_eq!(of(vec![point(false, Bytes(4096), 128, 1.0)]).verdict, Kept::NotMeasured);
+    }
+
+    #[test]
+    fn typed_figures_are_held_against_the_best_and_never_missed() {
+        let best = verdict("read_iops=500k", deep(500_000.0));
+        assert_eq!((best.verdict, best.rated), (Kept::Kept, 500e3));
+        assert_eq!(verdict("read_iops=500k", deep(50_000.0)).verdict, Kept::Unclear);
+        let wide = || vec![point(false, Bytes::mib(1), 8, 3000.0)];
+        let bandwidth = verdict("read_bandwidth=3GB/s", wide());
+        assert_eq!((bandwidth.verdict, bandwidth.rated), (Kept::Kept, 3e9));
+        assert_eq!(bandwidth.measured.map(|value| value.mean), Some(3000.0 * 1_048_576.0));
+        let latency = verdict("read_latency=100ns", deep(1.0));
+        assert_eq!(latency.ratio.map(|ratio| ratio.mean), Some(1.0));
+    }
+
+    #[test]
+    fn what_is_no_sheet_is_refused_with_what_can_be_typed() {
+        for (typed, said) in [
+            ("read_iops=", "is no such figure"),
+            ("read_iops=-5", "is no such figure"),
+            ("read_iops=1e9", "is no such figure"),
+            ("read_bandwidth=3GB", "is no such figure"),
+            ("iops=5", "nothing is called `iops`"),
+            ("read_speed=5", "nothing is called `read_speed`"),
+            ("read_iops=5k,oops", "has no value"),
+            ("no-such-drive", "name a device"),
+            ("zero", "rates neither"),
+        ] {
+            let error = format!("{:#}", DataSheet::read(typed).expect_err(typed));
+            assert!(error.contains(said) && error.contains("read_iops=500k"), "{typed}: {error}");
+        }
+    }
+}
