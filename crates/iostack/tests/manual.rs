@@ -29,8 +29,8 @@ fn commands(of: &[&str]) -> Vec<String> {
     let help = printed(&[of, &["--help"]].concat());
     let list =
         help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
-    let named = list.lines().filter(|line| !line.starts_with("   "));
-    let names = named.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let rows = list.lines().filter(|line| !line.starts_with("   "));
+    let names = rows.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
     names.map(str::to_owned).collect()
 }
 

@@ -60,7 +60,10 @@ fn unpacked(source: &Source, deb: &Path, folder: &Path) -> PathBuf {
         assert_eq!(script.metadata().expect("there").permissions().mode() & 0o777, 0o755);
     }
     if process::find("lintian").is_some() {
-        said(Command::new("lintian").args(["--allow-root", "--fail-on", "error,warning"]).arg(deb));
+        let mut lintian = Command::new("lintian");
+        lintian.args(["--allow-root", "--fail-on", "error,warning"]).arg(deb);
+        let judged = process::output(&mut lintian).expect("it was found");
+        assert!(judged.status.success(), "{name}: {}", process::said(&judged));
     } else {
         println!("lintian is not installed: what it would say of {name} is not known");
     }
