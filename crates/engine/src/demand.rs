@@ -17,7 +17,11 @@ pub(crate) struct Watchdog {
 impl Watchdog {
     /// `None` where nothing is demanded.
     pub(crate) fn new(job: &Job, clock: &Clock) -> Option<Watchdog> {
-        let demand = job.demand;
+        let mut demand = job.demand;
+        // A value holds for all directions that none was given for; those that do nothing keep no rate.
+        for direction in Direction::ALL.into_iter().filter(|&direction| job.mix.of(direction) == 0) {
+            (demand.bytes[direction as usize], demand.iops[direction as usize]) = (0, 0);
+        }
         let latency = if demand.latency.0 == 0 { u64::MAX } else { clock.ticks(demand.latency.0) };
         let cycle = clock.ticks(demand.cycle.0.max(1));
         (!demand.is_none()).then_some(Watchdog {
@@ -73,12 +77,12 @@ impl Watchdog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::Demand;
+    use iostack_model::{Demand, Mix};
 
     const READ: Op = Op { offset: 0, length: 4096, direction: 0, file: 0 };
 
     fn watchdog(demand: Demand) -> Watchdog {
-        let job = Job { demand, ..Job::default() };
+        let job = Job { demand, mix: Mix::reads(50), ..Job::default() };
         let mut watchdog = Watchdog::new(&job, Clock::calibrated()).expect("something is demanded");
         watchdog.begin(0);
         watchdog
@@ -106,6 +110,27 @@ mod tests {
         assert!(slow.broken(&READ, 0, cycle, clock).expect("too slow").contains("rate_iops_min=11"));
         let mut bytes = watchdog(Demand { iops: [0; 3], bytes: [0, 1, 0], ..demand });
         assert!(bytes.broken(&READ, 0, cycle, clock).expect("no write at all").starts_with("writes moved 0"));
+    }
+
+    #[test]
+    fn a_direction_that_does_nothing_keeps_no_rate() {
+        let demand = Demand { bytes: [1; 3], iops: [1; 3], ..Demand::NONE };
+        let job = Job { demand, mix: Mix::READ, ..Job::default() };
+        let mut watchdog = Watchdog::new(&job, Clock::calibrated()).expect("reads have one");
+        watchdog.begin(0);
+        let clock = Clock::calibrated();
+        assert_eq!(watchdog.broken(&READ, 0, clock.ticks(1_000_000_001), clock), None);
+        assert!(
+            Watchdog::new(
+                &Job {
+                    mix: Mix::READ,
+                    demand: Demand { bytes: [0, 1, 1], ..Demand::NONE },
+                    ..Job::default()
+                },
+                clock
+            )
+            .is_none()
+        );
     }
 
     #[test]
