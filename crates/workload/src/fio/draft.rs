@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use iostack_model::{
     Access, Advice, Amount, Arrival, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job, Mix, Nanos,
-    Order, Rate, Verify, VerifyMode, Zone, Zones,
+    Order, Rate, Steadiness, Verify, VerifyMode, Zone, Zones,
 };
 
 use crate::options::value::{Set, bad, refused};
@@ -52,7 +52,10 @@ pub(super) struct Draft {
 impl Draft {
     /// On top of `job`, which keeps what is not said.
     pub(super) fn new(job: Job) -> Draft {
-        Draft { job, kb_base: 1024, exit_what: Ends::Beside, ..Draft::default() }
+        let goal = job.until_steady;
+        let (window, after) = goal.map_or((Nanos(0), Nanos(0)), |goal| (goal.window, goal.after));
+        let draft = Draft { steady_window: window, steady_after: after, ..Draft::default() };
+        Draft { job, kb_base: 1024, exit_what: Ends::Beside, ..draft }
     }
 
     /// What fio does when a section says nothing: sequential reads of 4 KiB through the page cache.
@@ -68,12 +71,10 @@ impl Draft {
         if self.exit_all {
             self.job.ends = self.exit_what;
         }
-        if let Some(goal) = &mut self.job.until_steady {
-            if self.steady_window.0 == 0 {
-                return bad("steadystate needs ss_dur, like ss_dur=30s");
-            }
-            (goal.window, goal.after) = (self.steady_window, self.steady_after);
-        }
+        // As in fio: without a duration nothing is looked at.
+        let goal = self.job.until_steady.filter(|_| self.steady_window.0 > 0);
+        self.job.until_steady =
+            goal.map(|goal| Steadiness { window: self.steady_window, after: self.steady_after, ..goal });
         self.finish_verify()?;
         self.finish_sizes()?;
         if self.fills {
@@ -129,7 +130,8 @@ impl Draft {
             self.job.mix = Mix::READ;
         }
         let fatal = self.verify_fatal.or(before.map(|verify| verify.fatal)).unwrap_or(false);
-        let pattern = self.verify_by_pattern;
+        let kept = self.verify.is_none() && before.is_some_and(|verify| verify.pattern);
+        let pattern = self.verify_by_pattern || kept;
         if pattern && !matches!(self.job.data, Data::Pattern(_)) {
             return bad("verify=pattern needs verify_pattern, like verify_pattern=0xdeadbeef");
         }

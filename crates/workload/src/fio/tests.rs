@@ -344,6 +344,26 @@ fn zones_are_strided_or_given_in_bytes() {
 }
 
 #[test]
+fn a_job_is_steady_over_a_time_that_is_given() {
+    let goal = job("ss=bw_slope:0.1% ss_dur=30 ss_ramp=5").until_steady.expect("a duration is given");
+    assert_eq!((goal.figure, goal.slope, goal.percent), (SteadyFigure::Bandwidth, true, 0.1));
+    assert_eq!((goal.window, goal.after), (Nanos::secs(30), Nanos::secs(5)));
+    assert_eq!(job("ss=iops:1%").until_steady, None, "as in fio");
+    assert!(problem("ss=iops:500").contains("in percent") && problem("ss=iops:-1%").contains("like 0.3%"));
+    assert!(problem("ss=lat:1%").contains("iops_slope"));
+}
+
+#[test]
+fn one_option_more_leaves_what_a_job_had() {
+    let mut job = job(
+        "rw=write verify=pattern verify_pattern=0x5a ss=iops:1% ss_dur=9 exitall zonemode=strided zonesize=1m",
+    );
+    let before = job.clone();
+    set_one(&mut job, "ramp_time", "3").expect("it fits");
+    assert_eq!(job, Job { ramp: Nanos::secs(3), ..before });
+}
+
+#[test]
 fn a_range_of_delays_is_drawn_within() {
     let delay = job("startdelay=2-5").start_delay;
     assert!((Nanos::secs(2)..=Nanos::secs(5)).contains(&delay), "{delay}");
