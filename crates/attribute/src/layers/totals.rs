@@ -285,6 +285,9 @@ impl Totals {
     /// All times up to now.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let boundary = self.set_boundary();
+        // The caller's slice ends here, and is cut at the boundary. Some kernels do not tell of a switch from the idle or a
+        // kernel's thread: until its next one the caller's time looks like theirs.
+        std::thread::sleep(Duration::from_micros(1));
         // What runs first, what has ended then: a slice that ends between is known to have ended after the boundary.
         let running = self.cpu_states();
         let ended = self.ended(boundary);
