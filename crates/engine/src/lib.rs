@@ -93,10 +93,8 @@ pub fn run(works: &[Work], control: &Control<'_>) -> Result<Vec<Outcome>, Engine
     let called = Clock::calibrated().now();
     let (mut outcomes, mut done) = (Vec::new(), 0);
     for (index, stage) in stages(works).into_iter().enumerate() {
-        let ended = |work: &&Work| work.job.ends == Ends::All;
-        if index > 0
-            && (control.stop.load(Ordering::Relaxed) || works.iter().take(done).any(|work| ended(&work)))
-        {
+        let over = works[..done].iter().any(|work| work.job.ends == Ends::All);
+        if index > 0 && (over || control.stop.load(Ordering::Relaxed)) {
             break;
         }
         done += stage.len();

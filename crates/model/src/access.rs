@@ -1,5 +1,7 @@
 //! Which bytes a job touches, in which order and direction, and how many at once.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +138,26 @@ impl Follow {
     pub const NONE: Follow = Follow { random: [100; 3], run: 1, again: false };
 }
 
+/// `one of 8 at a place of its own, the others behind it`
+impl fmt::Display for Follow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let others = if self.again { "in its place" } else { "behind it" };
+        match (self.run, self.random) {
+            (0 | 1, [100, 100, 100]) => f.write_str("each at a place of its own"),
+            (0 | 1, [read, write, trim]) if read == write && write == trim => {
+                write!(f, "{read} % at a place of their own, the others behind it")
+            }
+            (0 | 1, [read, write, trim]) => {
+                write!(
+                    f,
+                    "{read}/{write}/{trim} % (read/write/trim) at a place of their own, the others behind it"
+                )
+            }
+            (run, _) => write!(f, "one of {run} at a place of its own, the others {others}"),
+        }
+    }
+}
+
 /// Parts of the region that are worked on one after the other (fio's `zonemode=strided`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Zones {
@@ -145,6 +167,13 @@ pub struct Zones {
     pub range: Bytes,
     /// Bytes between them.
     pub skip: Bytes,
+}
+
+/// `zones of 16MiB with 1GiB of I/O in each, 64MiB apart`
+impl fmt::Display for Zones {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "zones of {} with {} of I/O in each, {} apart", self.range, self.size, self.skip)
+    }
 }
 
 /// Which of several files comes next.
@@ -172,6 +201,19 @@ pub struct FileTurns {
 impl Default for FileTurns {
     fn default() -> Self {
         FileTurns { order: FileOrder::Turns, every: 1 }
+    }
+}
+
+/// `another file after 4 I/Os, by chance`
+impl fmt::Display for FileTurns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let after =
+            format!("another file after {} I/O{}", self.every, if self.every == 1 { "" } else { "s" });
+        match self.order {
+            FileOrder::Turns => write!(f, "{after}, in turn"),
+            FileOrder::Random => write!(f, "{after}, by chance"),
+            FileOrder::Sequential => f.write_str("another file when one is done"),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod lab;
 pub mod left;
 pub mod merging;
 pub(crate) mod path;
+mod schedulers;
 pub mod simulated;
 mod target;
 pub mod tracing;

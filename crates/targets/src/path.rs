@@ -7,10 +7,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_engine::{Control, Work};
-use iostack_host::{Journal, SettingGuard};
 use iostack_model::{
     Ends, Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Storage, TargetKind, TargetName,
 };
@@ -18,6 +16,7 @@ use iostack_model::{
 use crate::files::{self, Ground};
 use crate::gather;
 use crate::left;
+use crate::schedulers;
 use crate::tracing::Tracing;
 use crate::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
 use crate::{AllHeld, Options};
@@ -68,14 +67,13 @@ impl PathTarget {
         let control = control(audience, &report);
         let say = |line: &str| audience.say(line);
         let mut ground = Ground::new(self.destroy_data, &control, &self.held);
-        let mut laid = Laid { target: self, works: Vec::new(), schedulers: Vec::new() };
+        let mut laid = Laid { target: self, works: Vec::new() };
         for job in jobs {
             let placement = files::place(job, self.description.name.as_ref())?;
             left::files(&placement.target, &say);
-            let work = ground.prepare(job, placement)?;
-            laid.schedulers.extend(scheduler(job, &work.storage)?);
-            laid.works.push(work);
+            laid.works.push(ground.prepare(job, placement)?);
         }
+        schedulers::choose(&mut laid.works)?;
         for (path, size) in ground.made {
             say(&format!("laid out {} with {size}; it is kept for the next run", path.display()));
         }
@@ -117,16 +115,6 @@ impl Target for PathTarget {
     }
 }
 
-/// Gives the disk below the job's scheduler until the guard is dropped.
-fn scheduler(job: &Job, storage: &Storage) -> anyhow::Result<Option<SettingGuard>> {
-    let Some(name) = &job.host.scheduler else { return Ok(None) };
-    let disk =
-        storage.bottom().with_context(|| format!("`ioscheduler={name}`: there is no block device below"))?;
-    let journal =
-        Journal::open().context("a changed scheduler cannot be noted anywhere, so none is changed")?;
-    Ok(Some(iostack_host::set_scheduler(&disk.name, name, &journal)?))
-}
-
 fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync)) -> Control<'a> {
     Control {
         stop: audience.stop(),
@@ -140,8 +128,6 @@ fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync
 struct Laid<'a> {
     target: &'a PathTarget,
     works: Vec<Work>,
-    /// Put back when dropped.
-    schedulers: Vec<SettingGuard>,
 }
 
 impl Prepared for Laid<'_> {
@@ -166,6 +152,7 @@ impl Prepared for Laid<'_> {
         let works: Vec<Work> = reseeded(&jobs, seed).into_iter().zip(&self.works).map(seeded).collect();
         let report = |progress: &Progress| audience.progress(progress);
         let control = control(audience, &report);
+        let _switched = schedulers::switch(&works)?;
         let Some(first) = works.first().filter(|_| wanted.any()) else {
             return Ok(iostack_engine::run(&works, &control)?);
         };

@@ -56,14 +56,14 @@ pub(super) fn json(outcome: &Outcome) -> Option<(String, Value)> {
         ("bw", list(judged.rates(|slice| slice.bytes))),
     ]);
     let Nanos(window) = judged.goal.window;
-    let object = named(vec![
+    let mut object = vec![
         ("ss", Value::text(format!("{}:{:.6}%", judged.criterion(), judged.goal.percent))),
         ("duration", Value::Whole(window / 1_000_000_000)),
         ("attained", Value::Whole(judged.steady.attained.into())),
-        ("criterion", Value::text(format!("{:.6}%", judged.steady.percent.unwrap_or(0.0)))),
-        ("data", data),
-    ]);
-    Some(("steadystate".to_owned(), object))
+    ];
+    object.extend(judged.steady.percent.map(|percent| ("criterion", Value::text(format!("{percent:.6}%")))));
+    object.push(("data", data));
+    Some(("steadystate".to_owned(), named(object)))
 }
 
 /// The line; nothing where the job does not ask.
@@ -72,12 +72,13 @@ pub(super) fn line(outcome: &Outcome, rate: impl Fn(u64) -> String, count: impl 
     let [bandwidth, iops] = judged.means();
     let how = if judged.goal.slope { "slope" } else { "mean dev" };
     let figure = judged.criterion();
+    let figure = figure.trim_end_matches("_slope");
+    let distance = judged.steady.percent.map(|percent| format!(", {figure} {how}={percent:.3}%"));
     format!(
-        "  steadystate  : attained={}, bw={}, iops={}, {} {how}={:.3}%\n",
+        "  steadystate  : attained={}, bw={}, iops={}{}\n",
         if judged.steady.attained { "yes" } else { "no" },
         rate(bandwidth),
         count(iops),
-        figure.trim_end_matches("_slope"),
-        judged.steady.percent.unwrap_or(0.0),
+        distance.unwrap_or_default(),
     )
 }

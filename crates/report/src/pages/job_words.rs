@@ -1,6 +1,6 @@
 //! A job in one sentence.
 
-use iostack_model::{Access, Amount, Distribution, Engine, Job, Order, Outcome};
+use iostack_model::{Access, Amount, Distribution, Engine, FileTurns, Follow, Job, Order, Outcome};
 
 /// What was asked of which target. On a simulated device alone no engine's system calls take part, only its depth.
 pub(crate) fn asked(outcome: &Outcome) -> String {
@@ -14,6 +14,7 @@ pub(crate) fn asked(outcome: &Outcome) -> String {
     let alone = outcome.inside.as_ref().is_some_and(|inside| inside.host.is_none());
     let engine = if alone { String::new() } else { format!(" with {}", engine(job)) };
     let mut words = vec![format!("{} of {}{engine}", access(job), sizes(job))];
+    words.extend(ways(job));
     words.push(format!("depth {}", job.depth()));
     if job.depth() != job.queue_depth {
         words.push(format!("({} asked, but {} has one in flight)", job.queue_depth, job.engine.name()));
@@ -48,7 +49,9 @@ fn access(job: &Job) -> String {
         Access::Strided { gap } => format!("strided (gaps of {gap})"),
         Access::Backward { step } => format!("backward (by {step})"),
         Access::Random { distribution, order } => match distribution {
-            Distribution::Uniform if *order == Order::Permutation => "random (each block once)".to_owned(),
+            Distribution::Uniform if *order == Order::Permutation && job.follow == Follow::NONE => {
+                "random (each block once)".to_owned()
+            }
             Distribution::Uniform => "random".to_owned(),
             Distribution::Zipf { theta } => format!("random (Zipf {theta})"),
             Distribution::Pareto { h } => format!("random (Pareto {h})"),
@@ -63,6 +66,14 @@ fn access(job: &Job) -> String {
         _ => moving.iter().map(|(word, percent)| format!("{percent} % {word}")).collect(),
     };
     format!("{order} {}", told.join(" and "))
+}
+
+/// What changes the order of the offsets or of the files, where anything does.
+fn ways(job: &Job) -> Vec<String> {
+    let follow = (job.follow != Follow::NONE).then(|| job.follow.to_string());
+    let align = (job.align.0 > 0).then(|| format!("at multiples of {}", job.align));
+    let turns = (job.file_turns != FileTurns::default()).then(|| job.file_turns.to_string());
+    follow.into_iter().chain(align).chain(job.zones.map(|zones| zones.to_string())).chain(turns).collect()
 }
 
 pub(super) fn sizes(job: &Job) -> String {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
-use iostack_host::Journal;
 use iostack_model::{Machine, Nanos, SCHEMA};
 use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
 use iostack_targets::AllHeld;
@@ -124,12 +123,12 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbRepor
     let seed = asked.seed(a.describe().repeats, now.as_nanos() as u64)?;
     let mut design = design(asked, &sides, end, run, seed)?;
     let stop = talk.stop();
-    let journal = journal(&sides, talk)?;
+    iostack_targets::left::settings(&|line| talk.warn(line));
     let ready = [ready::ready(&sides[0], &a, talk)?, ready::ready(&sides[1], &b, talk)?];
     talk.say(&about(&design, end));
     // Files may have been laid out until here; the time that was promised is that of the turns.
     let started = Instant::now();
-    let turns = Turns { sides: &ready, journal: journal.as_ref(), stop, talk, started };
+    let turns = Turns { sides: &ready, stop, talk, started };
     let found = turns::run(&turns, &mut design, end)?;
     let mut notes = notes(&sides, &found.blocks, &design);
     if found.blocks.is_empty() {
@@ -178,17 +177,6 @@ fn design(asked: &Asked<'_>, sides: &[Side; 2], end: End, run: Nanos, seed: u64)
         difference_percent: percent(asked.difference)?,
         figures: figures::figures(primary),
     })
-}
-
-/// Where changed settings are noted, if there are any; what a killed run left is put back first.
-fn journal(sides: &[Side; 2], talk: &dyn Audience) -> anyhow::Result<Option<Journal>> {
-    if sides.iter().all(|side| side.scheduler.is_none()) {
-        return Ok(None);
-    }
-    for restored in iostack_host::restore_leftovers() {
-        talk.warn(&restored);
-    }
-    Ok(Some(Journal::open()?))
 }
 
 fn about(design: &AbDesign, end: End) -> String {

@@ -140,7 +140,7 @@ mod tests {
     fn side(change: impl Fn(&mut Job)) -> Side {
         let mut job = Job::default();
         change(&mut job);
-        Side { name: String::new(), jobs: vec![job], on: None, changes: Vec::new(), scheduler: None }
+        Side { name: String::new(), jobs: vec![job], on: None, changes: Vec::new() }
     }
 
     #[test]

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
-use iostack_host::{Journal, SettingGuard};
 use iostack_model::{Nanos, Outcome, Storage, TargetKind, TargetName};
 use iostack_targets::{self as target, AllHeld, AnyTarget, Options, TargetFlags};
 use iostack_targets::{Audience, Prepared, RunClock, Wanted};
@@ -14,8 +12,6 @@ use super::sides::Side;
 pub(crate) struct Ready<'a> {
     prepared: Box<dyn Prepared<Error = anyhow::Error> + 'a>,
     clock: RunClock,
-    /// Device and scheduler, switched for each run and back.
-    scheduler: Option<(String, String)>,
 }
 
 /// What answers a side. `held` is shared by both: they may stand on one device.
@@ -26,21 +22,13 @@ pub(crate) fn open(side: &Side, destroy_data: bool, held: &AllHeld) -> anyhow::R
     target::open(side.on.as_deref().map(AsRef::as_ref), &options)
 }
 
-/// Files laid out and held, the device of the scheduler found.
+/// Files laid out and held.
 pub(crate) fn ready<'a>(
     side: &Side,
     target: &'a AnyTarget,
     talk: &dyn Audience,
 ) -> anyhow::Result<Ready<'a>> {
-    let prepared = target.prepare(&side.jobs, talk)?;
-    let scheduler = side.scheduler.as_ref().map(|name| {
-        let storage = prepared.storage();
-        let device = storage.bottom();
-        let device = device
-            .with_context(|| format!("`scheduler={name}`: there is no block device below this target"))?;
-        anyhow::Ok((device.name.clone(), name.clone()))
-    });
-    Ok(Ready { prepared, clock: target.describe().clock, scheduler: scheduler.transpose()? })
+    Ok(Ready { prepared: target.prepare(&side.jobs, talk)?, clock: target.describe().clock })
 }
 
 impl Ready<'_> {
@@ -66,20 +54,9 @@ impl Ready<'_> {
     }
 
     /// One run, of which nobody hears: they are short and many. What the seed decides is decided anew.
-    pub(crate) fn run(
-        &self,
-        seed: u64,
-        journal: Option<&Journal>,
-        stop: &AtomicBool,
-    ) -> anyhow::Result<Vec<Outcome>> {
-        let _guard = self.scheduler.as_ref().map(|named| switch(named, journal)).transpose()?;
+    pub(crate) fn run(&self, seed: u64, stop: &AtomicBool) -> anyhow::Result<Vec<Outcome>> {
         self.prepared.run(Some(seed), Wanted::default(), stop)
     }
-}
-
-fn switch((device, name): &(String, String), journal: Option<&Journal>) -> anyhow::Result<SettingGuard> {
-    let journal = journal.context("a changed scheduler cannot be noted anywhere, so none is changed")?;
-    Ok(iostack_host::set_scheduler(device, name, journal)?)
 }
 
 /// Nanoseconds since.

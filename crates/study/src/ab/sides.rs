@@ -38,7 +38,6 @@ pub(crate) struct Side {
     pub(crate) jobs: Vec<Job>,
     pub(crate) on: Option<String>,
     pub(crate) changes: Vec<(String, String)>,
-    pub(crate) scheduler: Option<String>,
 }
 
 /// Options that say how long and with which draws: both sides must have them alike.
@@ -64,20 +63,16 @@ pub(crate) fn sides(typed: &Typed, run: Nanos) -> anyhow::Result<[Side; 2]> {
 
 fn side(typed: &Typed, number: usize, run: Nanos) -> anyhow::Result<Side> {
     let flag = ["--a", "--b"][number];
-    let mut side = Side {
-        name: String::new(),
-        jobs: Vec::new(),
-        on: typed.on.clone(),
-        changes: typed.changes.clone(),
-        scheduler: None,
-    };
+    let mut side =
+        Side { name: String::new(), jobs: Vec::new(), on: typed.on.clone(), changes: typed.changes.clone() };
+    let mut scheduler = None;
     let mut options: Vec<(String, String)> =
         typed.options.iter().filter(|(name, _)| !SHARED.contains(&name.as_str())).cloned().collect();
     for text in &typed.own[number] {
         let (key, value) = setting(flag, text)?;
         match key.as_str() {
             "on" => side.on = Some(value),
-            "scheduler" => side.scheduler = Some(value),
+            "scheduler" => scheduler = Some(value),
             key if is_parameter(key) => replace(&mut side.changes, key, value),
             key => replace(&mut options, key, value),
         }
@@ -88,7 +83,10 @@ fn side(typed: &Typed, number: usize, run: Nanos) -> anyhow::Result<Side> {
     side.jobs = gather::gather(&files, &typed.sections, &options, false, typed.cpus)?.jobs;
     one_load(&side.jobs)?;
     side.jobs.iter_mut().for_each(|job| shorten(job, run));
-    check_target(&side)?;
+    check_target(&side, scheduler.as_deref())?;
+    if scheduler.is_some() {
+        side.jobs.iter_mut().for_each(|job| job.host.scheduler.clone_from(&scheduler));
+    }
     side.name = name(&side, file.filter(|_| typed.files.len() == 2), &typed.own[number]);
     Ok(side)
 }
@@ -148,7 +146,7 @@ fn kind(side: &Side) -> (Scheme, &str) {
     target::scheme(side.on.as_deref().unwrap_or_default())
 }
 
-fn check_target(side: &Side) -> anyhow::Result<()> {
+fn check_target(side: &Side, scheduler: Option<&str>) -> anyhow::Result<()> {
     let (scheme, device) = kind(side);
     let simulated = scheme == Scheme::Simulated;
     if scheme == Scheme::Lab {
@@ -161,7 +159,7 @@ fn check_target(side: &Side) -> anyhow::Result<()> {
             "`{key}` is a number of a simulated device; name one with --on sim:DEVICE (`iostack sim list`)"
         );
     }
-    if let Some(scheduler) = side.scheduler.as_ref().filter(|_| simulated) {
+    if let Some(scheduler) = scheduler.filter(|_| simulated) {
         bail!(
             "`scheduler={scheduler}` is for real devices; a platform's scheduler is a number of it (`iostack sim show`)"
         );
@@ -235,7 +233,7 @@ mod tests {
         let [a, b] = sides(&asked, RUN).expect("sound");
         assert_eq!((a.changes.len(), b.changes.len()), (1, 0));
         let [a, _] = sides(&typed(&["scheduler=none"], &[]), RUN).expect("sound");
-        assert_eq!(a.scheduler.as_deref(), Some("none"));
+        assert_eq!(a.jobs[0].host.scheduler.as_deref(), Some("none"));
     }
 
     #[test]

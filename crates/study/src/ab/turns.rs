@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use iostack_host::Journal;
 use iostack_model::{Nanos, Outcome};
 use iostack_stats::{
     AB_BLOCKS_LEAST, AbAnswer, AbBlock, AbDesign, AbDoubt, AbRow, AbRun, AbTest, ab_looks, ab_order, ab_seed,
@@ -36,7 +35,6 @@ pub(crate) struct Found {
 /// What the turns share.
 pub(crate) struct Turns<'a> {
     pub(crate) sides: &'a [Ready<'a>; 2],
-    pub(crate) journal: Option<&'a Journal>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) talk: &'a dyn Audience,
     pub(crate) started: Instant,
@@ -112,7 +110,7 @@ fn warm_up(turns: &Turns<'_>, seed: u64) -> anyhow::Result<()> {
     }
     for (number, side) in turns.sides.iter().enumerate() {
         let seed = ab_seed(seed, u32::MAX, number as u32);
-        side.run(seed, turns.journal, turns.stop)?;
+        side.run(seed, turns.stop)?;
     }
     Ok(())
 }
@@ -137,7 +135,7 @@ fn block(turns: &Turns<'_>, design: &AbDesign, found: &mut Found) -> anyhow::Res
     let mut seen = Vec::new();
     for (slot, side) in (0..).zip(order) {
         let own = ab_seed(design.seed, number, slot);
-        let outcomes = turns.sides[side as usize].run(own, turns.journal, turns.stop);
+        let outcomes = turns.sides[side as usize].run(own, turns.stop);
         if turns.stop.load(Ordering::Relaxed) {
             found.interrupted = true;
             return Ok(());

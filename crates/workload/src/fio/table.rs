@@ -400,7 +400,7 @@ pub(super) const ROWS: &[Row] = &[
         draft.job.beforehand.makes_none = !switch(text)?;
         Ok(())
     }),
-    value("fill_device", "Go on to the end of the device, whatever size says", "1", put!(fills, switch)).or(&["fill_fs"]),
+    value("fill_device", "Go on to the end of the device, or of the file that is there, whatever size says", "1", put!(fills, switch)).or(&["fill_fs"]),
     value("fadvise_hint", "Tell the kernel the order of buffered I/O", "0, 1, random, sequential", |draft, text| {
         draft.job.beforehand.advice = match text {
             "0" | "none" => None,
