@@ -2,10 +2,13 @@
 //!
 //! Jobs that ask for none of it run a loop in which this file does not exist.
 
+use std::sync::Arc;
+
 use iostack_host::clock::Clock;
-use iostack_model::{Data, Job, LogEntry, LogSpan, Nanos, VerifyMode};
+use iostack_model::{Data, Job, LogEntry, LogRequest, LogSpan, Nanos, VerifyMode};
 use iostack_workload::{Op, Pacer, verify};
 
+use crate::Work;
 use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
@@ -30,6 +33,16 @@ pub(crate) struct Moments {
     pub(crate) submitting: u64,
 }
 
+/// The schedule of the trace, where there is one, or of the job.
+fn pacer(work: &Work, thread: u32, clock: &Clock) -> Pacer {
+    let ticks = |ns| clock.ticks(ns);
+    let recorded = work.recording.as_ref().zip(work.job.recorded.as_ref());
+    match recorded.and_then(|(recording, recorded)| Some((recording, recorded.speed?))) {
+        Some((recording, speed)) => Pacer::of_recording(Arc::clone(recording), speed, ticks),
+        None => Pacer::new(&work.job, thread, ticks),
+    }
+}
+
 /// The accompaniment of one thread's I/O.
 pub(crate) struct Extras {
     pub(crate) pacer: Pacer,
@@ -42,6 +55,8 @@ pub(crate) struct Extras {
     fdatasync_every: u32,
     writes_since_fsync: u32,
     writes_since_fdatasync: u32,
+    /// The next of a trace is a flush.
+    flush_recorded: bool,
     stamps: bool,
     checks: bool,
     fatal: bool,
@@ -51,9 +66,7 @@ pub(crate) struct Extras {
     generation: u64,
     /// Blocks that came back as written.
     pub(crate) verified: u64,
-    logs: bool,
-    /// Logs hold averages over this span; 0: each I/O.
-    average: Nanos,
+    logs: Option<Box<LogRequest>>,
     pub(crate) log: Vec<LogEntry>,
     pub(crate) log_spans: Vec<LogSpan>,
     /// Time spent in flight, summed over the I/Os: latency without the wait for submission.
@@ -62,14 +75,15 @@ pub(crate) struct Extras {
 
 impl Extras {
     /// What thread `thread` (from 0) of the job needs, which is `logged_as` in the outcome's logs.
-    pub(crate) fn new(job: &Job, thread: u32, logged_as: u32, clock: &Clock) -> Extras {
+    pub(crate) fn new(work: &Work, thread: u32, logged_as: u32, clock: &Clock) -> Extras {
+        let job = &work.job;
         let mode = job.verify.map(|verify| verify.mode);
         let pattern = match &job.data {
             Data::Pattern(bytes) if job.verify.is_some_and(|verify| verify.pattern) => Some(bytes.clone()),
             _ => None,
         };
         Extras {
-            pacer: Pacer::new(job, thread, |ns| clock.ticks(ns)),
+            pacer: pacer(work, thread, clock),
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
             watchdog: Watchdog::new(job, clock),
             thread: logged_as,
@@ -78,6 +92,7 @@ impl Extras {
             fdatasync_every: job.sync.fdatasync_every,
             writes_since_fsync: 0,
             writes_since_fdatasync: 0,
+            flush_recorded: false,
             stamps: pattern.is_none()
                 && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
             checks: mode == Some(VerifyMode::ReadOnly),
@@ -86,8 +101,7 @@ impl Extras {
             seed: job.seed,
             generation: 0,
             verified: 0,
-            logs: job.logs.are_wanted(),
-            average: job.logs.average,
+            logs: job.logs.are_wanted().then(|| Box::new(job.logs.clone())),
             log: Vec::new(),
             log_spans: Vec::new(),
             in_flight_ticks: 0,
@@ -104,6 +118,7 @@ impl Extras {
             || job.sync.fdatasync_every > 0
             || job.logs.are_wanted()
             || !job.demand.is_none()
+            || job.recorded.is_some()
     }
 
     /// Turns to reading back: checks reads, and nothing else.
@@ -123,7 +138,7 @@ impl Extras {
 
     /// `Some(data_only)` when a flush is due before the next I/O.
     pub(crate) fn flush_due(&self) -> Option<bool> {
-        if self.fsync_every > 0 && self.writes_since_fsync >= self.fsync_every {
+        if self.flush_recorded || self.fsync_every > 0 && self.writes_since_fsync >= self.fsync_every {
             Some(false)
         } else if self.fdatasync_every > 0 && self.writes_since_fdatasync >= self.fdatasync_every {
             Some(true)
@@ -142,8 +157,23 @@ impl Extras {
         } else {
             self.writes_since_fsync = 0;
             self.writes_since_fdatasync = 0;
+            self.flush_recorded = false;
         }
         meter.synced(result, start, end);
+        if meter.counts(start) {
+            let nanos = |ticks: u64| Nanos(meter.clock.nanos(ticks));
+            let time = nanos(end.saturating_sub(self.origin));
+            self.keep(&LogEntry::flush(time, self.thread, nanos(end - start)));
+        }
+    }
+
+    /// True of what is no I/O but a flush that a trace asks for; it is due from now on.
+    pub(crate) fn is_flush(&mut self, op: &Op, now: u64) -> bool {
+        if op.length == 0 {
+            self.pacer.take(now);
+            self.flush_recorded = true;
+        }
+        op.length == 0
     }
 
     /// The I/O is about to be submitted: takes it off the schedule, and says when it was meant to start.
@@ -188,8 +218,14 @@ impl Extras {
             meter.too_slow(op, what);
         }
         self.in_flight_ticks += moments.end - moments.submitted;
-        if self.logs {
+        if self.logs.is_some() {
             self.note(op, moments, meter.clock);
+        }
+    }
+
+    fn keep(&mut self, entry: &LogEntry) {
+        if let Some(logs) = &self.logs {
+            logs.keep(entry, &mut self.log, &mut self.log_spans);
         }
     }
 
@@ -204,11 +240,8 @@ impl Extras {
             length: op.length,
             latency: nanos(moments.end.saturating_sub(moments.start)),
             submit: nanos(moments.submitting),
+            file: op.file,
         };
-        if self.average.0 > 0 {
-            LogSpan::add(&mut self.log_spans, &entry, self.average);
-        } else {
-            self.log.push(entry);
-        }
+        self.keep(&entry);
     }
 }

@@ -98,7 +98,13 @@ fn write_with(
         ..Job::default()
     };
     let files = vec![vec![Arc::clone(content.file)]];
-    let work = Work { job, target: content.file.target().clone(), storage: Storage::default(), files };
+    let work = Work {
+        job,
+        target: content.file.target().clone(),
+        storage: Storage::default(),
+        files,
+        recording: None,
+    };
     let groups = stage::run(&[&work], control, Phase::LayingOut)?;
     let outcomes = outcome::assemble_all(groups, 0);
     outcomes.iter().find_map(|outcome| first_error(content, outcome)).map_or(Ok(()), Err)

@@ -49,6 +49,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iostack_host::Held;
 use iostack_host::clock::Clock;
 use iostack_model::{Ends, Job, Nanos, Observer, Outcome, Phase, Progress, Storage, TargetName};
+use iostack_workload::trace::Recording;
 
 pub use error::EngineError;
 pub use lay_out::lay_out;
@@ -66,6 +67,8 @@ pub struct Work {
     pub storage: Storage,
     /// The files of each thread; one list per thread of the job.
     pub files: Vec<Vec<Arc<Held>>>,
+    /// What a job that replays a trace ([`Job::recorded`]) does, each thread all of it.
+    pub recording: Option<Arc<Recording>>,
 }
 
 /// How a run is watched and stopped.
@@ -119,7 +122,8 @@ pub fn run_job(
     let hold = |path: PathBuf| Ok(Arc::new(Held::open(&path)?));
     let of_thread = |paths: Vec<PathBuf>| paths.into_iter().map(hold).collect();
     let files = files.into_iter().map(of_thread).collect::<Result<_, EngineError>>()?;
-    let work = Work { job: job.clone(), target: target.clone(), storage: storage.clone(), files };
+    let work =
+        Work { job: job.clone(), target: target.clone(), storage: storage.clone(), files, recording: None };
     let mut outcomes = run(std::slice::from_ref(&work), control)?;
     outcomes.pop().ok_or(EngineError::Impossible {
         what: format!("job `{}` has no threads", job.name),

@@ -145,6 +145,7 @@ mod tests {
             target: TargetName { kind: TargetKind::File, path: "/none".into() },
             storage: Storage::default(),
             files: vec![Vec::new(); 3],
+            recording: None,
         }
     }
 

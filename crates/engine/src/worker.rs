@@ -96,19 +96,25 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let region = files.region(job, assignment.thread)?;
     let plan = Plan::new(job, region, files.count(), assignment.thread)?;
     let limits = Limits::of(job);
-    let planned = limits.bytes_of(plan.pass_bytes(), job.block_sizes.largest().0);
+    let recording = assignment.work.recording.as_ref();
+    let pass = recording.map_or(plan.pass_bytes(), |recording| recording.bytes());
+    let planned = limits.bytes_of(pass, job.block_sizes.largest().0);
     let clock = Clock::calibrated();
     let reads_back = reads_back(job);
     let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back)?;
     let repeat = reads_back.then(|| plan.clone());
-    let extras = Extras::new(job, assignment.thread, assignment.board_thread as u32, clock);
-    if job.rate.is_some() || job.think.is_some() {
+    let extras = Extras::new(assignment.work, assignment.thread, assignment.board_thread as u32, clock);
+    if extras.pacer.is_open() || job.think.is_some() {
         sys::wake_precisely();
     }
     let board = Arc::clone(&assignment.board);
     let Assignment { board_thread, rhythm, stop, watch, .. } = assignment;
     let meter = Meter::new(clock, board, board_thread, rhythm, stop, watch);
-    let station = Station { source: Source::new(plan, limits), meter, payload, files, extras, lane: None };
+    let source = match recording {
+        Some(recording) => Source::replaying(Arc::clone(recording), limits),
+        None => Source::new(plan, limits),
+    };
+    let station = Station { source, meter, payload, files, extras, lane: None };
     let unwritten = unwritten(&assignment, region);
     Ok(Prepared { assignment, station, repeat, planned, region, unwritten, _locked: locked })
 }

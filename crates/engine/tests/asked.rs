@@ -81,7 +81,13 @@ fn a_pattern_is_verified_and_another_byte_is_named() {
 fn work(job: Job, path: &Path) -> Work {
     let target = TargetName { kind: TargetKind::File, path: path.to_owned() };
     let held = std::sync::Arc::new(Held::open(path).expect("it is there"));
-    Work { job, target, storage: iostack_host::storage(path).expect("it is there"), files: vec![vec![held]] }
+    Work {
+        job,
+        target,
+        storage: iostack_host::storage(path).expect("it is there"),
+        files: vec![vec![held]],
+        recording: None,
+    }
 }
 
 #[test]

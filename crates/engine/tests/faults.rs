@@ -200,6 +200,7 @@ fn what_is_held_is_written_whatever_has_its_name_by_now() {
             target: held.target().clone(),
             storage: held.storage().expect("it is held"),
             files: vec![vec![Arc::clone(&held)]],
+            recording: None,
         };
         let result = iostack_engine::run(&[work], &Control::none()).map(|mut outcomes| outcomes.remove(0));
         if is_refused("what_is_held_is_written", &result) {

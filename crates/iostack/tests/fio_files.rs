@@ -111,6 +111,64 @@ fn fio_files_mean_what_they_mean_to_fio() {
     assert!(wrong.is_empty(), "{} of {} files differ:\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
 
+/// Jobs whose I/Os are written down.
+const TRACED: &str = "[global]\nbs=4k\ndirectory=.\nioengine=psync\n\
+    [a]\nrw=randrw\nsize=256k\nwrite_iolog=a.iolog\n\
+    [b]\nstonewall\nrw=write\nsize=64k\nnrfiles=2\nfsync=4\nwrite_iolog=b.iolog\n";
+
+/// The lines of a trace without their times, by the last part of their file's name.
+fn trace_lines(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).expect("it was asked for");
+    assert!(text.starts_with("fio version 3 iolog\n"), "{text}");
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split(' ').skip(1).collect();
+        format!("{} {}", words[0].rsplit('/').next().expect("a name"), words[1..].join(" "))
+    };
+    text.lines().skip(1).map(line).collect()
+}
+
+#[test]
+fn what_either_writes_down_both_replay() {
+    let test = "what_either_writes_down_both_replay";
+    if !has_fio(test) {
+        return;
+    }
+    let room = Room::new("traced");
+    let [ours, theirs] = ["ours", "theirs"].map(|name| room.0.join(name));
+    let own = env!("CARGO_BIN_EXE_iostack");
+    run("fio", &["--output-format=json", "job.fio"], TRACED, &theirs).expect("fio runs it");
+    run(own, &["run", "job.fio", "--format", "fio-json", "--quiet"], TRACED, &ours).expect("we run it");
+    // What is not drawn is the same, line by line but for their order: fsync, as fio does it, is of one file.
+    let sorted = |folder: &Path| {
+        let mut lines = trace_lines(&folder.join("b.iolog"));
+        lines.retain(|line| !line.contains("sync"));
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&ours), sorted(&theirs));
+    for written in [&ours, &theirs] {
+        for (trace, files) in [("a.iolog", 1), ("b.iolog", 2)] {
+            let job = format!("[r]\nread_iolog={trace}\nreplay_no_stall=1\n");
+            let [by_us, by_fio] = [
+                run(
+                    own,
+                    &["run", "job.fio", "--format", "fio-json", "--quiet", "--destroy-data"],
+                    &job,
+                    written,
+                ),
+                run("fio", &["--output-format=json", "job.fio"], &job, written),
+            ];
+            let (by_us, by_fio) = (by_us.expect("we replay it"), by_fio.expect("fio replays it"));
+            assert_eq!(by_us.jobs, by_fio.jobs, "{trace} in {}", written.display());
+            let lines = trace_lines(&written.join(trace));
+            let moved = lines.iter().filter(|line| line.contains(" read ") || line.contains(" write "));
+            let (_, _, counts) = &by_us.jobs[0];
+            assert_eq!(counts[0] + counts[1], moved.count() as u64, "{trace}");
+            assert_eq!(lines.iter().filter(|line| line.ends_with(" open")).count(), files, "{trace}");
+        }
+    }
+}
+
 /// Command lines beside `a.fio` and `b.fio`.
 const LINES: &[&str] = &[
     "--name=a --rw=read --bs=4k --size=64k",

@@ -336,3 +336,21 @@ fn a_path_may_hold_any_bytes() {
         iostack(&["run", "--quiet", "--on"], &[&room.at("sim:").with_file_name(OsStr::from_bytes(b"\xff"))]);
     refused(&output, &["does not exist"]);
 }
+
+#[test]
+fn a_trace_that_writes_once_in_a_thousand_does_not_write_over_a_file_of_others() {
+    let room = Room::new("trace");
+    let precious = room.file("precious", PRECIOUS);
+    let line = |at: u64| format!("X {} {} 4096\n", if at == 500 { "write" } else { "read" }, at % 16 * 4096);
+    let text = "fio version 2 iolog\n".to_owned() + &(0..1000).map(line).collect::<String>();
+    let trace = room.file("trace", text.as_bytes());
+    let own = room.file("own.fio", format!("[a]\nread_iolog={}\n", trace.display()).as_bytes());
+    refused(&iostack(&["run", "--on"], &[&precious, Path::new("--replay"), &trace]), &["--destroy-data"]);
+    // Also where the trace itself names the file.
+    fs::write(&trace, text.replace("X ", &format!("{} ", precious.display()))).expect("ours");
+    refused(&iostack(&["run"], &[&own]), &["--destroy-data"]);
+    assert_eq!(fs::read(&precious).expect("it is there"), PRECIOUS);
+    let output = iostack(&["run", "--destroy-data", "--quiet"], &[&own]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_ne!(fs::read(&precious).expect("it is there"), PRECIOUS);
+}

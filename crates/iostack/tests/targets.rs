@@ -58,7 +58,7 @@ const FILE: Subject = Subject {
     on: "scratch",
     named: "file:",
     repeats: false,
-    cannot: &[("timeline", SIMULATED_ONLY), ("replay", SIMULATED_ONLY), ("applications", APPS_ONLY)],
+    cannot: &[("timeline", SIMULATED_ONLY), ("applications", APPS_ONLY)],
     permitted: &[("layers", "cannot sample the layers"), ("stages", "cannot trace the stages")],
     elsewhere: &[],
 };
@@ -85,7 +85,11 @@ const LAB: Subject = Subject {
     on: "lab:brd",
     named: "lab:brd",
     repeats: false,
-    cannot: FILE.cannot,
+    cannot: &[
+        ("timeline", SIMULATED_ONLY),
+        ("applications", APPS_ONLY),
+        ("replay", "is not replayed in the lab"),
+    ],
     permitted: &[],
     elsewhere: &["layers", "stages", "seeds", "interrupted"],
 };
@@ -291,6 +295,13 @@ fn replay(to: &Try<'_>) -> Result<(), Refused> {
     fs::write(to.room.0.join("trace.log"), trace.join("\n") + "\n").expect("the room is ours");
     let outcomes = to.outcomes("--replay trace.log")?;
     assert_eq!(outcomes[0].ios(), 97, "{}", to.subject.on);
+    // What one run writes down, another one does.
+    let first = to.outcomes("--size 8m --io-count 97 --mix 70/30 --fsync-every 10 --log-trace made.trace")?;
+    let again = to.outcomes("--replay made.trace --replay-speed max")?;
+    let seen =
+        |outcome: &Outcome| (outcome.read.latency.count, outcome.write.latency.count, outcome.sync.count);
+    assert_eq!(seen(&again[0]), seen(&first[0]), "{}", to.subject.on);
+    assert!(again[0].sync.count > 0 && again[0].job.replay.is_some(), "{}", to.subject.on);
     Ok(())
 }
 

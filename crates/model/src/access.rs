@@ -69,6 +69,18 @@ impl Mix {
         Mix { read, write: 100 - read, trim: 0 }
     }
 
+    /// The shares of so many reads, writes and trims. A direction that moved at all has 1 % at least: who asks whether
+    /// anything is written must not be told no.
+    pub fn of_counts(ios: [u64; 3]) -> Mix {
+        let all = ios.iter().map(|&count| u128::from(count)).sum::<u128>().max(1);
+        let share = |count: u64| (u128::from(count) * 100 / all).max(u128::from(count > 0)) as u8;
+        let mut shares = ios.map(share);
+        let most = (0..3).rev().max_by_key(|&each| ios[each]).unwrap_or(0);
+        shares[most] = 100
+            - shares.iter().enumerate().filter(|&(each, _)| each != most).map(|(_, share)| share).sum::<u8>();
+        Mix { read: shares[0], write: shares[1], trim: shares[2] }
+    }
+
     /// True when the job changes data on the target.
     pub const fn destroys(self) -> bool {
         self.write > 0 || self.trim > 0

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::asked::{Beforehand, Demand, Ends, HostAsked, Priority, Steadiness};
-use crate::{Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, Mix, Nanos, Zones};
+use crate::{
+    Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, LogEntry, LogSpan, Mix, Nanos, Recorded, Zones,
+};
 
 /// The kernel interface that carries the I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -167,6 +169,9 @@ pub struct LogRequest {
     pub latency: Option<PathBuf>,
     /// `PREFIX_iops.N.log`
     pub iops: Option<PathBuf>,
+    /// A trace of each I/O as fio's `write_iolog` writes it, which can be replayed; this very file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
     /// Average over this span; 0 logs each I/O.
     pub average: Nanos,
     /// Put the offset in each line.
@@ -182,7 +187,17 @@ pub struct LogRequest {
 impl LogRequest {
     /// True when any log is written.
     pub fn are_wanted(&self) -> bool {
-        self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some()
+        self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some() || self.trace.is_some()
+    }
+
+    /// Keeps what is needed of an entry: as it is, in an average, or both.
+    pub fn keep(&self, entry: &LogEntry, log: &mut Vec<LogEntry>, spans: &mut Vec<LogSpan>) {
+        if self.average.0 > 0 && !entry.is_flush() {
+            LogSpan::add(spans, entry, self.average);
+        }
+        if self.average.0 == 0 && !entry.is_flush() || self.trace.is_some() {
+            log.push(*entry);
+        }
     }
 }
 
@@ -302,7 +317,10 @@ pub struct Job {
     /// An application that decides by itself what it asks; patterns, sizes and depth say nothing then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app: Option<App>,
-    /// A trace that was replayed instead, in words: its name, format and speed.
+    /// A trace whose I/Os are done instead; pattern, sizes and rate say nothing then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
+    /// The same in words, once it was read: its name, format and speed.
     pub replay: Option<String>,
     /// The options as they were typed, in order: what fio's JSON shows as "job options".
     pub options: Vec<(String, String)>,
@@ -312,9 +330,13 @@ pub struct Job {
 }
 
 /// True of what an outcome of before had no word for: it is left out of JSON.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
+
+/// As in fio.
+const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
 impl Default for Job {
     fn default() -> Self {
@@ -360,10 +382,7 @@ impl Default for Job {
             stonewall: false,
             report_group: 0,
             new_group: false,
-            percentiles: vec![
-                1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
-                99.95, 99.99,
-            ],
+            percentiles: PERCENTILES.to_vec(),
             logs: LogRequest::default(),
             files: Vec::new(),
             directory: None,
@@ -372,6 +391,7 @@ impl Default for Job {
             unlink: false,
             beforehand: Beforehand::default(),
             app: None,
+            recorded: None,
             replay: None,
             options: Vec::new(),
             options_global: Vec::new(),
@@ -393,6 +413,15 @@ impl Job {
     /// I/Os that all its threads together can have in flight.
     pub fn in_flight(&self) -> u32 {
         self.depth().saturating_mul(self.threads)
+    }
+
+    /// Names of the files that thread `thread` makes when the job names none: fio's `job.thread.file`.
+    ///
+    /// A slash in the job's name would be a directory; it becomes a dash.
+    pub fn file_names(&self, thread: u32) -> Vec<String> {
+        let number = u64::from(self.thread_first) + u64::from(thread);
+        let name = self.section().replace('/', "-");
+        (0..self.file_count).map(|file| format!("{name}.{number}.{file}")).collect()
     }
 
     /// What of it only threads of a real machine can do, by fio's name.
@@ -455,5 +484,11 @@ mod tests {
         let job = Job { queue_depth: 32, ..Job::default() };
         assert_eq!(job.depth(), 1);
         assert_eq!(Job { engine: Engine::Libaio, ..job }.depth(), 32);
+    }
+
+    #[test]
+    fn files_are_named_as_fio_names_them() {
+        let job = Job { name: "a/b".to_owned(), thread_first: 2, file_count: 2, ..Job::default() };
+        assert_eq!(job.file_names(1), ["a-b.3.0", "a-b.3.1"]);
     }
 }

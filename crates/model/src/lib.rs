@@ -22,6 +22,7 @@ mod observe;
 mod outcome;
 mod possible;
 mod progress;
+mod recorded;
 mod stages;
 mod target_name;
 mod units;
@@ -51,6 +52,7 @@ pub use outcome::{
 };
 pub use possible::{SCHEMA, schema};
 pub use progress::{Phase, Progress};
+pub use recorded::Recorded;
 pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
 pub use target_name::{TargetKind, TargetName};
 pub use units::{Bytes, Nanos, ParseUnitError};

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::job::is_default;
 use crate::possible::{self, Possible, guarded, not_a_share, not_an_amount};
 
 use crate::{
@@ -366,6 +367,22 @@ pub struct LogEntry {
     pub latency: Nanos,
     /// In the submitting system call.
     pub submit: Nanos,
+    /// Which of the thread's files, from 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub file: u16,
+}
+
+impl LogEntry {
+    /// No I/O but a flush of all files: only those who write a trace ask for it.
+    pub fn flush(time: Nanos, thread: u32, latency: Nanos) -> LogEntry {
+        let (direction, submit) = (Direction::Write, Nanos(0));
+        LogEntry { time, thread, direction, offset: 0, length: 0, latency, submit, file: 0 }
+    }
+
+    /// True of a flush.
+    pub fn is_flush(&self) -> bool {
+        self.length == 0
+    }
 }
 
 /// I/Os of one thread that ended in the same span of its log.

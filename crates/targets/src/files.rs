@@ -56,7 +56,7 @@ pub(crate) fn place(job: &Job, on: Option<&TargetName>) -> anyhow::Result<Placem
 fn own_files(job: &Job, directory: &Path) -> Vec<Vec<PathBuf>> {
     (0..job.threads)
         .map(|thread| {
-            let names = iostack_workload::file_names(job, thread);
+            let names = job.file_names(thread);
             names.into_iter().map(|name| directory.join(name)).collect()
         })
         .collect()
@@ -114,7 +114,7 @@ impl<'a> Ground<'a> {
             target.kind = first.kind();
         }
         let storage = first.map_or(Ok(Storage::default()), |first| first.storage())?;
-        Ok(Work { job: job.clone(), target, storage, files })
+        Ok(Work { job: job.clone(), target, storage, files, recording: None })
     }
 
     /// The file or device of this name, as the job needs it.

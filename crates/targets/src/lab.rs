@@ -16,7 +16,7 @@ use super::path::{NO_APPS, PathTarget};
 use super::simulated::changes;
 use super::{AllHeld, Given, Options, Scheme, TargetFlags};
 use crate::merging;
-use crate::{Audience, Description, RunClock, Target, Wanted};
+use crate::{Ability, Audience, Description, RunClock, Target, Wanted};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
@@ -123,10 +123,15 @@ impl LabTarget {
         let request = flags.request(device, set)?;
         let name = Some(TargetName { kind: TargetKind::Lab, path: request.device.clone().into() });
         // Whose clock it is shows when it boots, and is said by a doubt of each outcome.
-        let description = Description { name, clock: RunClock::Wall, repeats: false, cannot: vec![NO_APPS] };
+        let description =
+            Description { name, clock: RunClock::Wall, repeats: false, cannot: vec![NO_APPS, NO_TRACES] };
         Ok(LabTarget { description, request })
     }
 }
+
+/// The guest has no file but its own.
+const NO_TRACES: (Ability, &str) =
+    (Ability::Traces, "is not replayed in the lab; replay it on a path or on a simulated device");
 
 impl Target for LabTarget {
     type Error = anyhow::Error;

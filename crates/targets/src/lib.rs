@@ -10,6 +10,7 @@ pub mod lab;
 pub mod left;
 pub mod merging;
 pub(crate) mod path;
+mod recorded;
 mod schedulers;
 pub mod simulated;
 mod target;
@@ -210,8 +211,8 @@ mod tests {
         assert_eq!((refused("sim:a", &flags), refused("lab:a", &flags)), (None, None));
         let said = refused("/a", &flags).expect("no path has such numbers");
         assert!(said.starts_with("`--set` is for simulated targets; add --on sim:DEVICE"), "{said}");
-        flags.sim.replay_wrap = true;
-        assert!(refused("lab:a", &flags).is_some_and(|said| said.contains("`--replay-wrap` is for sim")));
+        flags.sim.timeline = Some("ways.json".into());
+        assert!(refused("lab:a", &flags).is_some_and(|said| said.contains("`--timeline` is for sim")));
         flags.lab.mitigations = true;
         assert!(refused("sim:a", &flags).is_some_and(|said| said.contains("`--mitigations` is for the lab")));
     }

@@ -10,12 +10,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use iostack_attribute::classify::Rules;
 use iostack_engine::{Control, Work};
 use iostack_model::{
-    Ends, Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, SCHEMA, Storage, TargetKind, TargetName,
+    Caveat, Ends, Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, Recorded, SCHEMA, Storage, TargetKind,
+    TargetName,
 };
 
 use crate::files::{self, Ground};
 use crate::gather;
 use crate::left;
+use crate::recorded;
 use crate::schedulers;
 use crate::tracing::Tracing;
 use crate::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
@@ -67,11 +69,18 @@ impl PathTarget {
         let control = control(audience, &report);
         let say = |line: &str| audience.say(line);
         let mut ground = Ground::new(self.destroy_data, &control, &self.held);
-        let mut laid = Laid { target: self, works: Vec::new() };
+        let mut laid = Laid { target: self, works: Vec::new(), doubts: Vec::new() };
         for job in jobs {
+            let loaded = recorded::load(job, self.description.name.is_some())?;
+            let job = loaded.as_ref().map_or(job, |loaded| &loaded.job);
             let placement = files::place(job, self.description.name.as_ref())?;
             left::files(&placement.target, &say);
-            laid.works.push(ground.prepare(job, placement)?);
+            let mut work = ground.prepare(job, placement)?;
+            if let Some(loaded) = &loaded {
+                recorded::fit(&mut work, loaded)?;
+                laid.doubts.extend(loaded.doubt.clone().map(|doubt| (job.recorded.clone(), doubt)));
+            }
+            laid.works.push(work);
         }
         schedulers::choose(&mut laid.works)?;
         for (path, size) in ground.made {
@@ -128,6 +137,8 @@ fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync
 struct Laid<'a> {
     target: &'a PathTarget,
     works: Vec<Work>,
+    /// What is strange about a trace that is replayed.
+    doubts: Vec<(Option<Recorded>, Caveat)>,
 }
 
 impl Prepared for Laid<'_> {
@@ -154,14 +165,27 @@ impl Prepared for Laid<'_> {
         let control = control(audience, &report);
         let _switched = schedulers::switch(&works)?;
         let Some(first) = works.first().filter(|_| wanted.any()) else {
-            return Ok(iostack_engine::run(&works, &control)?);
+            return Ok(self.doubted(iostack_engine::run(&works, &control)?));
         };
         let ladder = self.target.ladder.get_or_init(iostack_attribute::ladder::probe);
         let tracing = Tracing::attach(wanted, self.target.rules, &first.storage, ladder)?;
         let observer = tracing.observer();
         let mut outcomes = iostack_engine::run(&works, &Control { observer: Some(&observer), ..control })?;
         tracing.finish(&mut outcomes);
-        Ok(outcomes)
+        Ok(self.doubted(outcomes))
+    }
+}
+
+impl Laid<'_> {
+    /// With the doubts about the traces that were replayed.
+    fn doubted(&self, mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
+        for outcome in &mut outcomes {
+            let own = self.doubts.iter().filter(|(recorded, _)| *recorded == outcome.job.recorded);
+            outcome.caveats.extend(own.map(|(_, doubt)| doubt.clone()));
+            let behind = self.works.iter().find_map(|work| recorded::behind(work, outcome));
+            outcome.caveats.extend(behind);
+        }
+        outcomes
     }
 }
 

@@ -67,7 +67,13 @@ mod tests {
         job.host.scheduler = scheduler.map(str::to_owned);
         let device = BlockDevice { name: device.to_owned(), queue, ..BlockDevice::default() };
         let target = TargetName { kind: TargetKind::Block, path: "/dev/sda".into() };
-        Work { job, target, storage: Storage { file_system: None, devices: vec![device] }, files: Vec::new() }
+        Work {
+            job,
+            target,
+            storage: Storage { file_system: None, devices: vec![device] },
+            files: Vec::new(),
+            recording: None,
+        }
     }
 
     #[test]

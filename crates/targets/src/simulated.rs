@@ -3,20 +3,19 @@
 //! The outcome holds nothing of the machine that simulates, so that the same seed writes the same bytes everywhere.
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use iostack_answers::TimelineSpan;
 use iostack_host::save;
-use iostack_model::{Bytes, Caveat, Job, Machine, OutcomeFile, Progress, SCHEMA, TargetKind, TargetName};
+use iostack_model::{Bytes, Job, Machine, OutcomeFile, Progress, SCHEMA, TargetKind, TargetName};
 use iostack_sheet::Sheet;
 use iostack_sim::engine::World;
 use iostack_sim::run::{self, Ran, Replay, RunOptions};
-use iostack_workload::trace::{self, Beyond, Disks, TraceFormat, TraceOptions};
+use iostack_workload::trace::kept;
 
 use super::Given;
+use crate::recorded::Opened;
 use crate::{Ability, Audience, Description, RunClock, Target, Wanted};
 
 /// Requests between two looks at the stop flag and two lines of progress.
@@ -43,36 +42,12 @@ pub struct SimFlags {
     /// Write the way of single requests to a new file, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub timeline: Option<PathBuf>,
-    /// Replay a trace instead of a job: fio iolog, MSR, blkparse, SPC or
-    /// disksim.
-    #[arg(long, value_name = "TRACE", help_heading = HEADING)]
-    pub replay: Option<PathBuf>,
-    /// Format of the trace [seen from its first lines].
-    #[arg(long, value_name = "FORMAT", help_heading = HEADING)]
-    pub replay_format: Option<String>,
-    /// Replay only this disk of the trace [all, one after the other].
-    #[arg(long, value_name = "NAME", help_heading = HEADING)]
-    pub replay_disk: Option<String>,
-    /// I/Os behind the end of the device begin again at its start.
-    #[arg(long, help_heading = HEADING)]
-    pub replay_wrap: bool,
-    /// Replay so many times faster [1]; `max`: as fast as --queue-depth allows.
-    #[arg(long, value_name = "FACTOR", help_heading = HEADING)]
-    pub replay_speed: Option<String>,
 }
 
 impl SimFlags {
     /// Its flags, and whether each was given.
     pub(super) fn given(&self) -> Vec<Given> {
-        vec![
-            self.given_set(),
-            ("--timeline", self.timeline.is_some()),
-            ("--replay", self.replay.is_some()),
-            ("--replay-format", self.replay_format.is_some()),
-            ("--replay-disk", self.replay_disk.is_some()),
-            ("--replay-wrap", self.replay_wrap),
-            ("--replay-speed", self.replay_speed.is_some()),
-        ]
+        vec![self.given_set(), ("--timeline", self.timeline.is_some())]
     }
 
     /// The one that is of use elsewhere too.
@@ -133,9 +108,9 @@ impl Target for SimulatedTarget {
             progress: audience.watches().then_some(&report),
             progress_every_requests: PROGRESS_EVERY,
         };
-        let ran = match &self.flags.replay {
-            Some(path) => replay(&self.sheet, path, jobs, &self.flags, &options)?,
-            None => run::run(&self.sheet, jobs, &options)?,
+        let ran = match jobs {
+            [job] if job.recorded.is_some() => replay(&self.sheet, job, &options)?,
+            _ => run::run(&self.sheet, jobs, &options)?,
         };
         *self.spans.borrow_mut() = ran.timeline;
         let iostack = env!("CARGO_PKG_VERSION").to_owned();
@@ -151,64 +126,17 @@ impl Target for SimulatedTarget {
     }
 }
 
-fn replay(
-    sheet: &Sheet,
-    path: &Path,
-    jobs: &[Job],
-    flags: &SimFlags,
-    options: &RunOptions<'_>,
-) -> anyhow::Result<Ran> {
-    let name = path.display().to_string();
-    let open = || {
-        let file = File::open(path).with_context(|| format!("cannot read the trace `{name}`"))?;
-        anyhow::Ok(Box::new(BufReader::new(file)))
-    };
-    let format = match flags.replay_format.as_deref() {
-        Some(typed) => TraceFormat::named(typed).with_context(|| unknown_format(typed))?,
-        None => TraceFormat::detect_in(&mut *open()?, &name)?,
-    };
-    let disks = if let Some(disk) = &flags.replay_disk {
-        Disks::Only(disk.clone())
-    } else {
-        trace::survey(open()?, format, &name)?.laid()
-    };
-    let capacity = capacity(sheet, options.seed)?;
-    let beyond = if flags.replay_wrap { Beyond::Wrap(capacity) } else { Beyond::Refuse(capacity) };
-    let mut ios = trace::open_with(open()?, format, &name, TraceOptions { disks, beyond });
-    let job = jobs.first().cloned().unwrap_or_default();
-    let stem = path.file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned());
-    let speed = speed(flags.replay_speed.as_deref())?;
-    let pace = match speed {
-        Some(1.0) => "at its own times".to_owned(),
-        Some(factor) => format!("{factor} times as fast as recorded"),
-        None => format!("as fast as depth {} allows", job.queue_depth),
-    };
-    let replay = Some(format!("`{name}` ({}), {pace}", format.name()));
-    let how = Replay { job: Job { name: stem, replay, ..job }, speed };
-    let mut ran = run::replay(sheet, &mut ios, &how, options)?;
-    if let Some((line, after)) = ios.leap().filter(|_| speed.is_some()) {
-        for outcome in &mut ran.outcomes {
-            outcome.caveats.insert(0, Caveat::TraceLeap { line, after });
-        }
+/// Runs the trace of the job.
+fn replay(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> anyhow::Result<Ran> {
+    let recorded = job.recorded.clone().unwrap_or_default();
+    let opened = Opened::of(job, &recorded)?;
+    let mut trace = opened.read(capacity(sheet, options.seed)?)?;
+    let how = Replay { job: opened.told(job.clone()), speed: opened.speed() };
+    let mut ran = run::replay(sheet, &mut kept(&mut trace, &recorded), &how, options)?;
+    if let Some(doubt) = opened.doubt(&trace) {
+        ran.outcomes.iter_mut().for_each(|outcome| outcome.caveats.insert(0, doubt.clone()));
     }
     Ok(ran)
-}
-
-fn unknown_format(typed: &str) -> String {
-    let known: Vec<&str> = TraceFormat::ALL.iter().map(|format| format.name()).collect();
-    format!("`--replay-format {typed}` is no format; there are {}", known.join(", "))
-}
-
-/// `None` for `max`.
-fn speed(typed: Option<&str>) -> anyhow::Result<Option<f64>> {
-    let Some(typed) = typed else { return Ok(Some(1.0)) };
-    if typed == "max" {
-        return Ok(None);
-    }
-    match typed.parse() {
-        Ok(speed) if f64::is_finite(speed) && speed > 0.0 => Ok(Some(speed)),
-        _ => bail!("`--replay-speed {typed}` is no factor; write 1, 0.5, 20 or max"),
-    }
 }
 
 fn capacity(sheet: &Sheet, seed: u64) -> anyhow::Result<Bytes> {

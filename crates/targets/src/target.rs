@@ -86,6 +86,8 @@ pub enum Ability {
     Layers,
     /// Jobs that are programs ([`iostack_model::App`]).
     Applications,
+    /// Jobs that replay a trace ([`Job::recorded`]).
+    Traces,
     /// What only threads of a real machine do ([`Job::needs_threads`]).
     Threads,
 }
@@ -104,6 +106,11 @@ impl Description {
                     if let Some((job, option)) = jobs.iter().find_map(|job| Some((job, job.needs_threads()?)))
                     {
                         return Err(format!("job `{}`: {option} {why}", job.name));
+                    }
+                }
+                Ability::Traces => {
+                    if let Some(job) = jobs.iter().find(|job| job.recorded.is_some()) {
+                        return Err(format!("job `{}`: a trace {why}", job.name));
                     }
                 }
                 Ability::Applications => {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Job, Nanos, OutcomeFile, Progress};
-use iostack_targets::{Audience, Options, TargetFlags, Wanted, open};
+use iostack_targets::{AllHeld, Audience, Options, TargetFlags, Wanted, open};
 use iostack_testkit::{Loop, folder, or_skip};
 
 /// Looks again and again which scheduler there is.
@@ -64,7 +64,7 @@ fn jobs_of_one_disk_have_the_scheduler_that_they_ask_for_and_the_outcome_names_i
     let Some(chosen) = or_skip(name, chosen) else { return };
     let onlooker = Onlooker { device: &device, seen: Mutex::default(), stop: AtomicBool::new(false) };
     let flags = TargetFlags::default();
-    let options = Options { flags: &flags, destroy_data: false, rules: None, held: Default::default() };
+    let options = Options { flags: &flags, destroy_data: false, rules: None, held: AllHeld::default() };
     let target = open(Some(device.as_os_str()), &options).expect("a device");
     let run = |jobs: &[Job]| target.run(jobs, Wanted::default(), &onlooker);
 

@@ -30,7 +30,7 @@ pub use fio::{
     FioAsked, FioCommand, FioFormat, FioInstead, JobFile, JobFileError, ParseContext, Problem, Skipped,
     fio_command_options, parse_fio, parse_fio_command,
 };
-pub use op::{Filled, Op, Region, file_names, region};
+pub use op::{Filled, Op, Region, region};
 pub use options::{
     Dialect, OptionDoc, OptionError, Status, choose_engine, cpu_list, native_options, options_reference,
     set_option, suggest,

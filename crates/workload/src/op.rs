@@ -68,15 +68,6 @@ pub fn region(job: &Job, target_size: Bytes, files: u16, thread: u32) -> Result<
     Ok(Region { offset: first, length })
 }
 
-/// Names of the files that thread `thread` makes when the job names none: fio's `job.thread.file`.
-///
-/// A slash in the job's name would be a directory; it becomes a dash.
-pub fn file_names(job: &Job, thread: u32) -> Vec<String> {
-    let number = u64::from(job.thread_first) + u64::from(thread);
-    let name = job.section().replace('/', "-");
-    (0..job.file_count).map(|file| format!("{name}.{number}.{file}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,11 +105,5 @@ mod tests {
         let error = region(&job(0, 600, Some(Amount::Bytes(Bytes(500)))), Bytes(1000), 1, 1).unwrap_err();
         assert_eq!(error, WorkloadError::BeyondTarget { thread: 1, first: 600, end: 1100, target: 1000 });
         region(&job(2000, 0, None), Bytes(1000), 1, 0).unwrap_err();
-    }
-
-    #[test]
-    fn files_are_named_as_fio_names_them() {
-        let job = Job { name: "a/b".to_owned(), thread_first: 2, file_count: 2, ..Job::default() };
-        assert_eq!(file_names(&job, 1), ["a-b.3.0", "a-b.3.1"]);
     }
 }

@@ -6,14 +6,18 @@
 //!
 //! Moments are ticks of whoever asks: of the time-stamp counter, or nanoseconds of virtual time.
 
+use std::sync::Arc;
+
 use iostack_model::{Arrival, Job, Rate, Think};
 
 use crate::Rng;
+use crate::trace::Recording;
 
 /// The schedule of one thread.
 #[derive(Debug)]
 pub struct Pacer {
     rate: Option<Schedule>,
+    recorded: Option<Moments>,
     think: Option<Pause>,
     /// No I/O before this moment, because of thinking.
     thinks_until: u64,
@@ -33,6 +37,32 @@ struct Schedule {
     /// Share of a period by which this thread runs behind thread 0, so that threads do not ask all at once.
     phase: f64,
     rng: Rng,
+}
+
+/// The moments of a trace.
+#[derive(Debug)]
+struct Moments {
+    recording: Arc<Recording>,
+    ticks_per_ns: f64,
+    base: u64,
+    next: usize,
+}
+
+impl Moments {
+    fn due(&self) -> u64 {
+        let at = self.recording.at(self.next).unwrap_or_default();
+        self.base + (at.0 as f64 * self.ticks_per_ns) as u64
+    }
+
+    /// Behind the last one it begins again, as whoever takes the I/Os does.
+    fn take(&mut self) -> u64 {
+        let due = self.due();
+        self.next += 1;
+        if self.recording.at(self.next).is_none() {
+            (self.base, self.next) = (due, 0);
+        }
+        due
+    }
 }
 
 #[derive(Debug)]
@@ -63,6 +93,7 @@ impl Pacer {
         };
         Pacer {
             rate: job.rate.as_ref().map(schedule),
+            recorded: None,
             think: job.think.as_ref().map(pause),
             thinks_until: 0,
             spins_until: 0,
@@ -70,8 +101,18 @@ impl Pacer {
         }
     }
 
+    /// The schedule of a trace that is replayed `speed` times as fast as it was recorded.
+    pub fn of_recording(recording: Arc<Recording>, speed: f64, ticks: impl Fn(u64) -> u64) -> Pacer {
+        let ticks_per_ns = ticks(1_000_000_000) as f64 / 1e9 / speed;
+        let moments = Moments { recording, ticks_per_ns, base: 0, next: 0 };
+        Pacer { recorded: Some(moments), ..Pacer::new(&Job::default(), 0, ticks) }
+    }
+
     /// Starts the schedule anew at `now`.
     pub fn begin(&mut self, now: u64) {
+        if let Some(moments) = &mut self.recorded {
+            (moments.base, moments.next) = (now, 0);
+        }
         if let Some(schedule) = &mut self.rate {
             schedule.base = now;
             schedule.next = schedule.phase * schedule.period_ticks;
@@ -82,13 +123,14 @@ impl Pacer {
     /// When the next I/O may be submitted.
     #[inline]
     pub fn due(&self) -> u64 {
-        self.rate.as_ref().map_or(0, Schedule::due).max(self.thinks_until)
+        let recorded = self.recorded.as_ref().map_or(0, Moments::due);
+        self.rate.as_ref().map_or(recorded, Schedule::due).max(self.thinks_until)
     }
 
     /// True when latency counts from the schedule.
     #[inline]
     pub fn is_open(&self) -> bool {
-        self.rate.is_some()
+        self.rate.is_some() || self.recorded.is_some()
     }
 
     /// An I/O completed: a pause that was due after it begins now. (With several in flight it begins with the first
@@ -105,7 +147,11 @@ impl Pacer {
     /// Takes the next I/O off the schedule; the moment it was meant for.
     #[inline]
     pub fn take(&mut self, now: u64) -> u64 {
-        let start = self.rate.as_mut().map_or(now, Schedule::take);
+        let start = match (&mut self.rate, &mut self.recorded) {
+            (Some(schedule), _) => schedule.take(),
+            (None, Some(moments)) => moments.take(),
+            (None, None) => now,
+        };
         if let Some(pause) = &mut self.think {
             pause.left -= 1;
             if pause.left == 0 {

@@ -5,8 +5,11 @@
 //!
 //! During a ramp there is no limit; [`Source::begin`] starts the count.
 
+use std::sync::Arc;
+
 use iostack_model::{Access, Job, Order};
 
+use crate::trace::Recording;
 use crate::{Filled, Op, Plan};
 
 const BATCH: usize = 256;
@@ -51,11 +54,34 @@ impl Limits {
     }
 }
 
+/// Who decides which operations there are.
+enum Feed {
+    Plan(Box<Plan>),
+    /// A trace, and how many of it were taken.
+    Recording(Arc<Recording>, usize),
+}
+
+impl Feed {
+    fn fill(&mut self, ops: &mut Vec<Op>, at_most: usize) -> Filled {
+        match self {
+            Feed::Plan(plan) => plan.fill(ops, at_most),
+            Feed::Recording(recording, next) => recording.fill(next, ops, at_most),
+        }
+    }
+
+    fn restart(&mut self) {
+        match self {
+            Feed::Plan(plan) => plan.restart(),
+            Feed::Recording(_, next) => *next = 0,
+        }
+    }
+}
+
 /// The operations of one thread, until its limits.
 pub struct Source {
     ops: Vec<Op>,
     next: usize,
-    plan: Plan,
+    feed: Feed,
     /// What the count starts with.
     limits: Limits,
     left: Limits,
@@ -70,11 +96,20 @@ pub struct Source {
 impl Source {
     /// Without limits until [`Source::begin`].
     pub fn new(plan: Plan, limits: Limits) -> Source {
+        Source::fed(Feed::Plan(Box::new(plan)), limits)
+    }
+
+    /// The I/Os of a trace.
+    pub fn replaying(recording: Arc<Recording>, limits: Limits) -> Source {
+        Source::fed(Feed::Recording(recording, 0), limits)
+    }
+
+    fn fed(feed: Feed, limits: Limits) -> Source {
         let ops = Vec::with_capacity(BATCH);
         Source {
             ops,
             next: 0,
-            plan,
+            feed,
             limits,
             left: Limits::NONE,
             pass_over: false,
@@ -102,7 +137,7 @@ impl Source {
     pub fn begin(&mut self) {
         self.left = self.limits;
         if self.limits.passes != UNLIMITED && self.fetched > 0 {
-            self.plan.restart();
+            self.feed.restart();
             self.pass_over = false;
             self.fetched -= (self.ops.len() - self.next) as u64;
             self.ops.clear();
@@ -161,13 +196,13 @@ impl Source {
                     return false;
                 }
                 self.left.passes -= u64::from(self.left.passes != UNLIMITED);
-                self.plan.restart();
+                self.feed.restart();
             }
             let at_most = (BATCH as u64).min(self.left.ios) as usize;
             if at_most == 0 || self.left.bytes == 0 {
                 return false;
             }
-            self.pass_over = self.plan.fill(&mut self.ops, at_most) == Filled::RegionDone;
+            self.pass_over = self.feed.fill(&mut self.ops, at_most) == Filled::RegionDone;
             self.charge();
             if self.reads_back {
                 self.ops.retain(|op| op.direction == WRITE);

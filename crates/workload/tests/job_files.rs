@@ -7,7 +7,7 @@ use std::process::Command;
 
 use iostack_model::Bytes;
 use iostack_workload::{
-    JobFile, JobFileError, ParseContext, Plan, Rng, file_names, parse_fio, parse_toml, region, validate,
+    JobFile, JobFileError, ParseContext, Plan, Rng, parse_fio, parse_toml, region, validate,
 };
 
 fn corpus() -> Vec<PathBuf> {
@@ -61,7 +61,7 @@ fn the_corpus_parses_and_its_jobs_can_be_planned() {
             let mut ops = Vec::new();
             Plan::new(job, region, 1, 0).expect("valid").fill(&mut ops, 100);
             assert!(!ops.is_empty());
-            assert_eq!(file_names(job, 0).len(), job.file_count as usize);
+            assert_eq!(job.file_names(0).len(), job.file_count as usize);
             jobs += 1;
         }
     }

@@ -101,6 +101,10 @@ fn prepare<Q: Queue>(
             slots.push(slot);
             return true;
         };
+        if station.extras.is_flush(&op, now) {
+            slots.push(slot);
+            return false;
+        }
         let start = station.extras.submitting(&op, now);
         if op.direction > WRITE {
             slots.push(slot);

@@ -69,6 +69,9 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         }
         let Some(op) = station.source.take() else { break };
         let submitted = clock.now();
+        if station.extras.is_flush(&op, submitted) {
+            continue;
+        }
         let start = station.extras.submitting(&op, submitted);
         station.begin(0, submitted.saturating_sub(start));
         let result = perform_with_extras(station, call, &op);

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iostack_model::{Direction, Job, LogEntry, LogRequest, LogSpan, Nanos, Outcome};
+use iostack_model::{Direction, Job, LogEntry, LogRequest, LogSpan, Nanos, Outcome, TargetKind};
 
 /// The value of one line.
 type OfEntry = fn(&LogEntry) -> u64;
@@ -69,11 +69,20 @@ struct Part<'a> {
     job: &'a Job,
     outcome: usize,
     thread: u32,
+    /// Among those of its job.
+    in_job: u32,
 }
 
 /// Path of each log file that the jobs of a run ask for.
 pub fn log_names(jobs: &[Job]) -> Vec<PathBuf> {
-    files(jobs).into_iter().map(|file| file.path).collect()
+    let traces = jobs.iter().filter_map(|job| job.logs.trace.clone());
+    let mut names: Vec<PathBuf> = Vec::new();
+    for path in files(jobs).into_iter().map(|file| file.path).chain(traces) {
+        if !names.contains(&path) {
+            names.push(path);
+        }
+    }
+    names
 }
 
 /// Path and content of each log file of a run. Outcomes that are missing, since the run was ended, have none.
@@ -83,7 +92,64 @@ pub fn logs(jobs: &[Job], outcomes: &[Outcome]) -> Vec<(PathBuf, String)> {
         let parts = file.parts.iter().filter_map(|part| Some((part, outcomes.get(part.outcome)?)));
         parts.map(|(part, outcome)| lines(file.kind, *part, outcome)).collect()
     };
-    written.map(|file| (file.path.clone(), content(&file))).collect()
+    let logs: Vec<_> = written.map(|file| (file.path.clone(), content(&file))).collect();
+    logs.into_iter().chain(traces(jobs, outcomes)).collect()
+}
+
+/// The traces that jobs ask for, each in fio's version 3: times in us since the job began, by submission. Jobs that name
+/// the same file share it.
+fn traces(jobs: &[Job], outcomes: &[Outcome]) -> Vec<(PathBuf, String)> {
+    let mut traces: Vec<(&PathBuf, Vec<(Nanos, String)>)> = Vec::new();
+    for part in parts(jobs) {
+        let (Some(path), Some(outcome)) = (&part.job.logs.trace, outcomes.get(part.outcome)) else {
+            continue;
+        };
+        let lines = trace_lines(part, outcome);
+        match traces.iter_mut().find(|(other, _)| *other == path) {
+            Some((_, others)) => others.extend(lines),
+            None => traces.push((path, lines)),
+        }
+    }
+    let whole = |(path, mut lines): (&PathBuf, Vec<(Nanos, String)>)| {
+        lines.sort_by_key(|&(time, _)| time);
+        let lines: String = lines.into_iter().map(|(_, line)| line).collect();
+        (path.clone(), format!("fio version 3 iolog\n{lines}"))
+    };
+    traces.into_iter().map(whole).collect()
+}
+
+/// Moment and line of each I/O of one thread, with the files opened before and closed behind.
+fn trace_lines(part: Part<'_>, outcome: &Outcome) -> Vec<(Nanos, String)> {
+    let names = file_names(part, outcome);
+    let about = |time: Nanos, deed: &'static str| {
+        names.iter().map(move |name| (time, format!("{} {name} {deed}\n", time.0 / 1000))).collect::<Vec<_>>()
+    };
+    let entries = outcome.log.iter().filter(|entry| entry.thread == part.thread);
+    let line = |entry: &LogEntry| {
+        let start = Nanos(entry.time.0.saturating_sub(entry.latency.0));
+        let (name, us) = (&names[usize::from(entry.file) % names.len()], start.0 / 1000);
+        let what = if entry.is_flush() { "sync" } else { entry.direction.name() };
+        (start, format!("{us} {name} {what} {} {}\n", entry.offset, entry.length))
+    };
+    let mut lines = [about(Nanos(0), "add"), about(Nanos(0), "open")].concat();
+    lines.extend(entries.map(line));
+    lines.extend(about(outcome.elapsed, "close"));
+    lines
+}
+
+/// What the files of a thread are called.
+fn file_names(part: Part<'_>, outcome: &Outcome) -> Vec<String> {
+    let (job, target) = (part.job, &outcome.target);
+    let shown = |path: &Path| path.display().to_string();
+    if target.kind == TargetKind::Directory {
+        let own = job.file_names(part.in_job);
+        return own.iter().map(|name| shown(&target.path.join(name))).collect();
+    }
+    if job.files.len() > 1 {
+        job.files.iter().map(|file| shown(file)).collect()
+    } else {
+        vec![shown(&target.path)]
+    }
 }
 
 fn files(jobs: &[Job]) -> Vec<LogFile<'_>> {
@@ -116,7 +182,8 @@ fn parts(jobs: &[Job]) -> Vec<Part<'_>> {
             outcomes.len() - 1
         });
         let threads = &mut outcomes[outcome].2;
-        parts.extend((*threads..).take(job.threads as usize).map(|thread| Part { job, outcome, thread }));
+        let own = (*threads..).zip(0..job.threads);
+        parts.extend(own.map(|(thread, in_job)| Part { job, outcome, thread, in_job }));
         *threads += job.threads;
     }
     parts
@@ -152,7 +219,7 @@ fn since(outcome: &Outcome, part: Part<'_>) -> u64 {
 
 fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
     let mut entries: Vec<&LogEntry> =
-        outcome.log.iter().filter(|entry| entry.thread == part.thread).collect();
+        outcome.log.iter().filter(|entry| entry.thread == part.thread && !entry.is_flush()).collect();
     entries.sort_by_key(|entry| entry.time);
     let since = since(outcome, part);
     let line = |entry: &&LogEntry| {

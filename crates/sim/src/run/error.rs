@@ -66,6 +66,14 @@ pub enum SimError {
         /// Its name.
         job: String,
     },
+    /// A trace among jobs.
+    #[error(
+        "job `{job}`: a simulated device replays one trace, and nothing beside it; leave the other jobs out"
+    )]
+    TraceAlone {
+        /// Its name.
+        job: String,
+    },
     /// A processor that the platform has not.
     #[error(
         "job `{job}` is bound to processor {cpu}, but the platform has {cores}, from 0 on; change `cpus`"

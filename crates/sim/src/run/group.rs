@@ -139,12 +139,8 @@ impl<'a> Group<'a> {
     }
 
     /// Keeps an I/O for the logs of `job`.
-    pub(super) fn note(&mut self, job: &Job, entry: LogEntry) {
-        if job.logs.average.0 > 0 {
-            LogSpan::add(&mut self.log_spans, &entry, job.logs.average);
-        } else {
-            self.log.push(entry);
-        }
+    pub(super) fn note(&mut self, job: &Job, entry: &LogEntry) {
+        job.logs.keep(entry, &mut self.log, &mut self.log_spans);
     }
 
     /// All has been measured: what does the device show?

@@ -128,6 +128,9 @@ pub fn run_world(
     if let Some(job) = stages(&jobs).iter().find_map(together) {
         return Err(SimError::NotAlone { job });
     }
+    if let Some(job) = jobs.iter().find(|job| job.recorded.is_some()) {
+        return Err(SimError::TraceAlone { job: job.name.clone() });
+    }
     let mut outcomes = Vec::new();
     for (index, jobs) in stages(&jobs).into_iter().enumerate() {
         if index > 0 && options.stop.load(std::sync::atomic::Ordering::Relaxed) {

@@ -64,7 +64,7 @@ pub fn replay(
         stopped: false,
     };
     let group = replayer.go()?;
-    let mix = mix(&group.submitted);
+    let mix = Mix::of_counts(group.submitted);
     let mut outcome = outcome::assemble(group, &bench.world, &About::of(sheet), options.seed)?;
     outcome.job.mix = mix;
     if how.speed.is_some() {
@@ -72,18 +72,6 @@ pub fn replay(
         outcome.caveats.retain(|caveat| !matches!(caveat, Caveat::DepthBelowAsked { .. }));
     }
     Ok(Ran { outcomes: vec![outcome], timeline: bench.timeline() })
-}
-
-/// Shares of the directions, in whole percent.
-fn mix(submitted: &[u64; 3]) -> Mix {
-    let all = submitted.iter().sum::<u64>().max(1);
-    let percent = |direction: usize| (submitted[direction] * 100 / all) as u8;
-    let (write, trim) = (percent(1), percent(2));
-    if submitted[0] > 0 || write + trim == 0 {
-        Mix { read: 100 - write - trim, write, trim }
-    } else {
-        Mix { read: 0, write: 100 - trim, trim }
-    }
 }
 
 struct Replayer<'b, 'a, 't> {
@@ -202,12 +190,12 @@ impl<'a> Replayer<'_, 'a, '_> {
     fn completed(&mut self, id: RequestId) -> Result<(), SimError> {
         let sim = &mut self.bench.world.sim;
         let (now, request) = (sim.now(), sim.request(id));
-        let submitted = request.submitted;
+        let (submitted, job) = (request.submitted, self.group.jobs[0]);
         if request.kind == Kind::Flush {
             self.group.board.synced(now - submitted, now);
+            self.group.note(job, &LogEntry::flush(Nanos(now), 0, Nanos(now - submitted)));
         } else {
             self.group.board.count(request, submitted, now);
-            let job = self.group.jobs[0];
             if job.logs.are_wanted() {
                 let entry = LogEntry {
                     time: Nanos(now),
@@ -217,8 +205,9 @@ impl<'a> Replayer<'_, 'a, '_> {
                     length: request.length,
                     latency: Nanos(now - submitted),
                     submit: Nanos(0),
+                    file: 0,
                 };
-                self.group.note(job, entry);
+                self.group.note(job, &entry);
             }
         }
         sim.release(id);

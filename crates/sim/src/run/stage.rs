@@ -410,8 +410,9 @@ impl<'b, 'a> Stage<'b, 'a> {
                     length: request.length,
                     latency: Nanos(now - flight.start),
                     submit: Nanos(0),
+                    file: 0,
                 };
-                group.note(worker.job, entry);
+                group.note(worker.job, &entry);
             }
         } else {
             group.board.leave(request, now);
@@ -445,7 +446,10 @@ impl<'b, 'a> Stage<'b, 'a> {
         let sim = &mut self.bench.world.sim;
         let (now, submitted) = (sim.now(), sim.request(id).submitted);
         if submitted >= worker.border {
-            self.groups[worker.group].board.synced(now - submitted, now);
+            let group = &mut self.groups[worker.group];
+            group.board.synced(now - submitted, now);
+            let time = Nanos(now - group.origin);
+            group.note(worker.job, &LogEntry::flush(time, worker.logged_as, Nanos(now - submitted)));
         }
         sim.release(id);
         worker.in_flight -= 1;

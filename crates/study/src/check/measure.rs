@@ -53,7 +53,13 @@ impl Session<'_> {
     /// The job on one file or device.
     pub(crate) fn work_on(&self, job: Job, held: &Arc<Held>) -> Work {
         let files = vec![vec![Arc::clone(held)]; job.threads as usize];
-        Work { job, target: held.target().clone(), storage: self.explored.storage.clone(), files }
+        Work {
+            job,
+            target: held.target().clone(),
+            storage: self.explored.storage.clone(),
+            files,
+            recording: None,
+        }
     }
 
     /// Runs it; the error is one line.

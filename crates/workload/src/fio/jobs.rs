@@ -69,7 +69,7 @@ fn names_differ(draft: &Draft) -> bool {
     makes_names(draft) || draft.job.section.is_some()
 }
 
-/// True when each clone makes files of names that [`crate::file_names`] would not give.
+/// True when each clone makes files of names that [`Job::file_names`] would not give.
 fn makes_names(draft: &Draft) -> bool {
     draft.filenames.is_empty() && (draft.filename_format.is_some() || draft.directories.len() > 1)
 }

@@ -74,8 +74,7 @@ const fn only(name: &'static str, harmless_values: &'static [&'static str], why:
 const OFF: &[&str] = &["0", "none", "false"];
 const MEASURED: &str = "every I/O is timed; it costs a few ns";
 const CLOCK: &str = "the clock is the time-stamp counter where it is invariant";
-const TRACES: &str =
-    "a trace is replayed by itself, without a job file: iostack run --replay FILE; none is written";
+const BINARY: &str = "binary traces are not read; print one with blkparse and give that as read_iolog";
 const PRIORITY: &str = "start iostack under nice, ionice, numactl or in a cgroup instead";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
 const ZONES: &str = "zoned devices are not driven zone by zone";
@@ -221,18 +220,10 @@ const OTHERS: &[Other] = &[
     ),
     harmless("block_error_percentiles", "failures are counted and listed"),
     // Traces.
-    refused("write_iolog", TRACES),
-    refused("read_iolog", TRACES),
-    refused("read_iolog_chunked", TRACES),
-    refused("merge_blktrace_file", TRACES),
-    refused("merge_blktrace_scalars", TRACES),
-    refused("merge_blktrace_iters", TRACES),
-    refused("replay_no_stall", TRACES),
-    refused("replay_redirect", TRACES),
-    refused("replay_scale", TRACES),
-    refused("replay_align", TRACES),
-    refused("replay_time_scale", TRACES),
-    refused("replay_skip", TRACES),
+    harmless("read_iolog_chunked", "a trace is read once, before the first I/O"),
+    refused("merge_blktrace_file", BINARY),
+    refused("merge_blktrace_scalars", BINARY),
+    refused("merge_blktrace_iters", BINARY),
     // Priorities and limits.
     refused("cgroup", PRIORITY),
     refused("cgroup_weight", PRIORITY),

@@ -384,6 +384,19 @@ pub(super) fn prefix(text: &str) -> Option<PathBuf> {
     Some(PathBuf::from(text)).filter(|_| !text.is_empty())
 }
 
+/// `read,write`: what of a trace is left out.
+pub(super) fn set_replay_skip(draft: &mut Draft, text: &str) -> Set {
+    let mut skip = [false; 4];
+    for word in text.split(',').map(str::trim) {
+        match ["read", "write", "trim", "sync"].iter().position(|known| *known == word) {
+            Some(at) => skip[at] = true,
+            None => return bad("give read, write, trim, sync, separated by commas"),
+        }
+    }
+    draft.job.recorded.get_or_insert_default().skip = skip;
+    Ok(())
+}
+
 /// Names separated by `:`; a name's own colon is written `\:`.
 pub(super) fn colon_list(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{Advice, Arrival, Data, Ends, Engine, Nanos};
+use iostack_model::{Advice, Arrival, Data, Ends, Engine, Nanos, Recorded};
 
 use super::draft::Draft;
 use super::set::{
     ENGINES, SECOND, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange,
     set_bssplit, set_distribution, set_file_service, set_hipri, set_ioengine, set_kb_base, set_norandommap,
-    set_numa_memory, set_percentage_random, set_reads, set_ring, set_rw, set_sequencer, set_start_delay,
-    set_steady, set_sync, set_think_time, set_verify,
+    set_numa_memory, set_percentage_random, set_reads, set_replay_skip, set_ring, set_rw, set_sequencer,
+    set_start_delay, set_steady, set_sync, set_think_time, set_verify,
 };
 use super::units::{amount, size, time};
 use crate::options::value::{Set, bad, cpu_list, pattern, percentiles, refused, switch, whole, whole_u32};
@@ -59,6 +59,11 @@ pub(super) fn find(name: &str) -> Option<&'static Row> {
 
 const MILLISECOND: u64 = 1_000_000;
 const MICROSECOND: u64 = 1_000;
+
+/// What the job replays; it replays something from now on.
+fn recorded(draft: &mut Draft) -> &mut Recorded {
+    draft.job.recorded.get_or_insert_default()
+}
 
 /// Assigns a field of the draft, or of its job.
 macro_rules! put {
@@ -462,6 +467,38 @@ pub(super) const ROWS: &[Row] = &[
             "split" => true,
             _ => return bad("give shared or split"),
         };
+        Ok(())
+    }),
+    value("read_iolog", "Replay this trace (fio's, or any other that `replay` knows) instead", "disk.log", |draft, text| {
+        recorded(draft).file = PathBuf::from(text);
+        Ok(())
+    }),
+    value("replay_no_stall", "As fast as the depth allows, not at the times of the trace", "1", |draft, text| {
+        if switch(text)? {
+            recorded(draft).speed = None;
+        }
+        Ok(())
+    })
+    .leaning_on("replay_time_scale"),
+    value("replay_time_scale", "Speed in percent of the recorded one", "200", |draft, text| {
+        recorded(draft).speed = Some(f64::from(whole_u32(text, 1, u32::MAX)?) / 100.0);
+        Ok(())
+    }),
+    value("replay_redirect", "The file or device it is replayed on", "/dev/nvme0n1", |draft, text| {
+        draft.filenames = vec![text.to_owned()];
+        Ok(())
+    }),
+    value("replay_scale", "Offsets of the trace are divided by it", "16", |draft, text| {
+        recorded(draft).scale = whole_u32(text, 1, u32::MAX)?;
+        Ok(())
+    }),
+    value("replay_align", "Offsets of the trace are rounded down to multiples of it", "4k", |draft, text| {
+        recorded(draft).align = size(text, draft.kb_base)?;
+        Ok(())
+    }),
+    value("replay_skip", "What of the trace is left out: read, write, trim, sync", "write,trim", set_replay_skip),
+    value("write_iolog", "Write each I/O to this file, as a trace that read_iolog takes", "disk.log", |draft, text| {
+        draft.job.logs.trace = prefix(text);
         Ok(())
     }),
     log("write_bw_log", "Write PREFIX_bw.N.log", |draft, text| {

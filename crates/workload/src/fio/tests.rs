@@ -235,7 +235,7 @@ fn a_section_has_its_own_name_whatever_a_global_section_says() {
     let all = jobs("[global]\nname=all\ndirectory=/m\n[w]\n[r]\nname=other\nnumjobs=2\nwrite_bw_log\n");
     let names: Vec<&str> = all.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["w", "other", "r"], "clones have the section's name in fio");
-    let files: Vec<String> = all.iter().flat_map(|job| crate::file_names(job, 0)).collect();
+    let files: Vec<String> = all.iter().flat_map(|job| job.file_names(0)).collect();
     assert_eq!(files, ["w.0.0", "r.0.0", "r.1.0"]);
     let logs: Vec<_> = all[1..].iter().map(|job| job.logs.bandwidth.clone()).collect();
     assert_eq!(logs, [Some("other".into()), Some("r".into())]);

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Rate, Think, Verify,
+    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Rate, Recorded, Think, Verify,
     VerifyMode,
 };
 
@@ -15,6 +15,7 @@ use super::value::{
     Set, ValueError, access, bad, cpu_list, mix, number, parsed, pattern, per_second, percentiles,
     size_shares, switch, whole, whole_u32,
 };
+use crate::trace::TraceFormat;
 
 /// One option of ours.
 pub(crate) struct Row {
@@ -208,6 +209,12 @@ pub(crate) const ROWS: &[Row] = &[
     row("log_latency", "Write PREFIX_lat.N.log, _slat and _clat", "out/run", put!(logs.latency, path)),
     row("log_iops", "Write PREFIX_iops.N.log", "out/run", put!(logs.iops, path)),
     row(
+        "log_trace",
+        "Write each I/O to this file, as a trace that `replay` takes",
+        "run.trace",
+        put!(logs.trace, path),
+    ),
+    row(
         "log_average",
         "Average over this span in the logs; 0 logs each I/O",
         "1s",
@@ -224,6 +231,46 @@ pub(crate) const ROWS: &[Row] = &[
         Ok(())
     }),
     row("unlink", "Remove the files this job made", "true", put!(unlink, switch)),
+    row(
+        "replay",
+        "Do the I/Os of a trace instead: fio iolog, MSR, blkparse, SPC or disksim",
+        "disk.log",
+        |job, value| {
+            recorded(job).file = PathBuf::from(text(value)?);
+            Ok(())
+        },
+    ),
+    row(
+        "replay_format",
+        "Format of the trace, where its first lines do not tell",
+        "blkparse",
+        |job, value| {
+            recorded(job).format = Some(trace_format(value)?);
+            Ok(())
+        },
+    ),
+    row(
+        "replay_disk",
+        "Replay only this disk of the trace; else all, one after the other",
+        "8,16",
+        |job, value| {
+            recorded(job).disk = Some(text(value)?);
+            Ok(())
+        },
+    ),
+    row("replay_wrap", "I/Os behind the end of the target begin again at its start", "true", |job, value| {
+        recorded(job).wrap = switch(value)?;
+        Ok(())
+    }),
+    row(
+        "replay_speed",
+        "Replay so many times as fast; max: as fast as the queue depth allows",
+        "max",
+        |job, value| {
+            recorded(job).speed = speed(value)?;
+            Ok(())
+        },
+    ),
     row(
         "app",
         "An application instead of a pattern, on simulated platforms: tpcc or postmark",
@@ -271,6 +318,27 @@ pub(crate) const ROWS: &[Row] = &[
         Ok(())
     }),
 ];
+
+/// What the job replays; it replays something from now on.
+fn recorded(job: &mut Job) -> &mut Recorded {
+    job.recorded.get_or_insert_default()
+}
+
+fn trace_format(value: &str) -> Result<String, ValueError> {
+    let known = TraceFormat::ALL.map(TraceFormat::name);
+    if known.contains(&value) { Ok(value.to_owned()) } else { bad(format!("give {}", known.join(", "))) }
+}
+
+/// `None` for `max`.
+fn speed(value: &str) -> Result<Option<f64>, ValueError> {
+    if value == "max" {
+        return Ok(None);
+    }
+    match value.parse() {
+        Ok(speed) if f64::is_finite(speed) && speed > 0.0 => Ok(Some(speed)),
+        _ => bad("give a factor, such as 1, 0.5 or 20, or max"),
+    }
+}
 
 fn text(value: &str) -> Result<String, ValueError> {
     if value.trim().is_empty() { bad("give a text") } else { Ok(value.to_owned()) }

@@ -22,6 +22,7 @@ mod number;
 mod parsed;
 mod parser;
 mod reader;
+mod recording;
 mod spc;
 mod survey;
 
@@ -31,6 +32,7 @@ use iostack_model::{Bytes, Direction, Nanos};
 
 pub use error::TraceError;
 pub use reader::Trace;
+pub use recording::{FILE_SPAN, Recording, kept};
 pub use survey::{DiskSeen, Survey, survey};
 
 /// One I/O of a trace.

@@ -1,0 +1,65 @@
+//! A trace whose I/Os a job does, in place of any of its own.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Bytes;
+use crate::job::is_default;
+
+/// Which trace, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Recorded {
+    /// The trace.
+    pub file: PathBuf,
+    /// How it is written; `None`: its first lines tell.
+    #[serde(skip_serializing_if = "is_default")]
+    pub format: Option<String>,
+    /// Only this disk of it; `None`: all, one after the other.
+    #[serde(skip_serializing_if = "is_default")]
+    pub disk: Option<String>,
+    /// What lies behind the end of the target begins again at its start.
+    #[serde(skip_serializing_if = "is_default")]
+    pub wrap: bool,
+    /// So many times as fast as it was recorded; `None`: as fast as the queue depth allows.
+    pub speed: Option<f64>,
+    /// Reads, writes, trims and flushes that are left out (fio's `replay_skip`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub skip: [bool; 4],
+    /// Offsets are divided by it (fio's `replay_scale`).
+    #[serde(skip_serializing_if = "is_one")]
+    pub scale: u32,
+    /// Offsets are rounded down to multiples of it; 0 leaves them (fio's `replay_align`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub align: Bytes,
+}
+
+impl Default for Recorded {
+    fn default() -> Self {
+        Recorded {
+            file: PathBuf::new(),
+            format: None,
+            disk: None,
+            wrap: false,
+            speed: Some(1.0),
+            skip: [false; 4],
+            scale: 1,
+            align: Bytes(0),
+        }
+    }
+}
+
+impl Recorded {
+    /// Where an I/O of the trace goes.
+    pub fn place(&self, offset: u64) -> u64 {
+        let scaled = offset / u64::from(self.scale.max(1));
+        if self.align.0 == 0 { scaled } else { scaled - scaled % self.align.0 }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_one(scale: &u32) -> bool {
+    *scale == 1
+}
