@@ -31,6 +31,7 @@ const TOOLS: &[Tool] = &[
     Tool { program: "sqlite3", package: "sqlite3", purpose: "layers of a database" },
     Tool { program: "git", package: "git", purpose: "layers of a program with many small files" },
     Tool { program: "python3", package: "python3", purpose: "the scripts of fio and fio-plot" },
+    Tool { program: "blkparse", package: "blktrace", purpose: "reading binary traces" },
     Tool { program: "groff", package: "groff-base", purpose: "reading the man pages" },
     Tool { program: "zsh", package: "zsh", purpose: "reading zsh's completions" },
     Tool { program: "fish", package: "fish", purpose: "reading fish's completions" },

@@ -1,7 +1,7 @@
 //! A job that replays a trace: what is in it, and where does it go?
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -95,10 +95,9 @@ impl<'a> Opened<'a> {
     }
 }
 
-fn reader(recorded: &Recorded) -> anyhow::Result<Box<BufReader<File>>> {
-    let file = File::open(&recorded.file)
-        .with_context(|| format!("cannot read the trace `{}`", recorded.file.display()))?;
-    Ok(Box::new(BufReader::new(file)))
+fn reader(recorded: &Recorded) -> anyhow::Result<Box<dyn BufRead>> {
+    let opened = File::open(&recorded.file).and_then(|file| trace::as_text(Box::new(BufReader::new(file))));
+    opened.with_context(|| format!("cannot read the trace `{}`", recorded.file.display()))
 }
 
 /// What a job on real files replays.

@@ -74,7 +74,8 @@ const fn only(name: &'static str, harmless_values: &'static [&'static str], why:
 const OFF: &[&str] = &["0", "none", "false"];
 const MEASURED: &str = "every I/O is timed; it costs a few ns";
 const CLOCK: &str = "the clock is the time-stamp counter where it is invariant";
-const BINARY: &str = "binary traces are not read; print one with blkparse and give that as read_iolog";
+const MERGED: &str =
+    "traces are not merged here; `blkparse -i A -i B -d both.bin -O` does it: give that as read_iolog";
 const PRIORITY: &str = "start iostack under nice, ionice, numactl or in a cgroup instead";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
 const ZONES: &str = "zoned devices are not driven zone by zone";
@@ -221,9 +222,9 @@ const OTHERS: &[Other] = &[
     harmless("block_error_percentiles", "failures are counted and listed"),
     // Traces.
     harmless("read_iolog_chunked", "a trace is read once, before the first I/O"),
-    refused("merge_blktrace_file", BINARY),
-    refused("merge_blktrace_scalars", BINARY),
-    refused("merge_blktrace_iters", BINARY),
+    refused("merge_blktrace_file", MERGED),
+    refused("merge_blktrace_scalars", MERGED),
+    refused("merge_blktrace_iters", MERGED),
     // Priorities and limits.
     refused("cgroup", PRIORITY),
     refused("cgroup_weight", PRIORITY),

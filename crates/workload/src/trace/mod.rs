@@ -12,6 +12,7 @@
 //!
 //! Start reading at [`open`]; a format is one file with one function.
 
+mod binary;
 mod blkparse;
 mod detect;
 mod disksim;
@@ -30,6 +31,7 @@ use std::io::BufRead;
 
 use iostack_model::{Bytes, Direction, Nanos};
 
+pub use binary::as_text;
 pub use error::TraceError;
 pub use reader::Trace;
 pub use recording::{FILE_SPAN, Recording, kept};
@@ -57,7 +59,7 @@ pub enum TraceFormat {
     FioIolog,
     /// The traces of Microsoft Research Cambridge: comma-separated, times in units of 100 ns.
     MsrCsv,
-    /// What `blkparse` prints when nobody chose another format.
+    /// What `blkparse` prints when nobody chose another format, or the binary it prints: see [`as_text`].
     Blkparse,
     /// Storage Performance Council: comma-separated, times in seconds.
     Spc,

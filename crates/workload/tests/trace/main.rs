@@ -1,5 +1,6 @@
 //! Recorded traces of all formats: what they say, and what is said about those that are wrong.
 
+mod binary;
 mod errors;
 mod fio;
 mod fuzz;
