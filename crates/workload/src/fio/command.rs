@@ -345,13 +345,21 @@ impl Line {
     }
 }
 
-/// fio's short names.
+/// fio's short names, and as much of a long one as no other begins with (`getopt_long_only(3)`).
 fn name_of(typed: &str) -> &str {
     match typed {
         "h" => "help",
         "v" => "version",
-        other => other,
+        other => whole_name(other),
     }
+}
+
+fn whole_name(typed: &str) -> &str {
+    let own = OWN.iter().map(|own| own.name).chain(REFUSED.iter().map(|(name, ..)| *name));
+    let mut begun: Vec<&str> = own.chain(super::names()).filter(|name| name.starts_with(typed)).collect();
+    begun.sort_unstable();
+    begun.dedup();
+    if let [one] = begun[..] { one } else { typed }
 }
 
 /// Whether an option without `=` takes the next word.
@@ -402,6 +410,17 @@ mod tests {
         assert_eq!(jobs[0].options_global, [("bs".to_owned(), "8k".to_owned())]);
         let jobs = parse("--name=global --rw=write --name=c").expect("one").file.jobs;
         assert_eq!((jobs.len(), jobs[0].mix), (1, Mix::WRITE));
+    }
+
+    #[test]
+    fn as_much_of_a_name_as_no_other_begins_with_is_enough() {
+        let jobs = parse("--nam=a --iodepth=4 --blocksize_r=4k-8k --minim").expect("one").file.jobs;
+        assert_eq!(
+            (jobs[0].name.as_str(), jobs[0].queue_depth),
+            ("a", 4),
+            "iodepth is whole, though others begin with it"
+        );
+        assert!(problems("--name=a --iod=4")[0].contains("no option `--iod`"));
     }
 
     #[test]
