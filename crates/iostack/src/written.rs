@@ -114,7 +114,7 @@ impl Format {
                     bail!("`{name}` is of `iostack {}`, and fio has forms of runs alone", answer.command())
                 };
                 match self {
-                    Format::Terse => fio::terse(file),
+                    Format::Terse => fio::terse(file, fio::TERSE_VERSION),
                     form => fio::json(file, form == Format::FioJsonPlus),
                 }
             }

@@ -115,7 +115,7 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     let options =
         Options { flags: &flags, destroy_data: asked.destroy_data, rules: None, held: AllHeld::default() };
     let ran = Ran::of(jobs, asked.on.as_ref().map(AsRef::as_ref), &options, Wanted::default(), &talk)?;
-    let text = report(&ran, &asked.formats);
+    let text = report(&ran, asked);
     let answer = match &asked.output {
         Some(path) if asked.destroy_data => save::replace(path, &text),
         output => written::answer(output.as_ref(), &text),
@@ -123,13 +123,13 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     Ok(ran.end(answer, asked.html.as_ref(), &talk))
 }
 
-fn report(ran: &Ran, formats: &[FioFormat]) -> String {
-    let formats = if formats.is_empty() { &[FioFormat::Normal][..] } else { formats };
+fn report(ran: &Ran, asked: &FioAsked) -> String {
+    let formats = if asked.formats.is_empty() { &[FioFormat::Normal][..] } else { &asked.formats };
     formats
         .iter()
         .map(|format| match format {
             FioFormat::Normal => fio::normal(&ran.file, std::process::id()),
-            FioFormat::Terse => fio::terse(&ran.file),
+            FioFormat::Terse => fio::terse(&ran.file, asked.terse_version.unwrap_or(fio::TERSE_VERSION)),
             FioFormat::Json => fio::json(&ran.file, false),
             FioFormat::JsonPlus => fio::json(&ran.file, true),
         })

@@ -5,7 +5,7 @@
 //!
 //!   normal the report for people
 //!   json   the report, and with `plus` the whole histogram
-//!   terse  one line of fields for each job, version 3
+//!   terse  one line of fields for each job
 //!   logs   one line for each I/O or each span
 //!
 //! What an outcome does not hold is not made up: our latency includes the submission, so `clat_ns` equals `lat_ns`;
@@ -30,7 +30,7 @@ mod value;
 pub use logs::{log_names, logs};
 pub use normal::normal;
 pub use report::json;
-pub use terse::terse;
+pub use terse::{TERSE_VERSION, terse};
 
 /// fio's version whose forms these are, and ours; it parses like one of fio's development versions.
 pub fn version(iostack: &str) -> String {

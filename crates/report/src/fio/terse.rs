@@ -1,4 +1,6 @@
-//! fio's `--minimal`: one line of fields for each job, version 3. YABS reads fields 7, 8, 48 and 49 of it.
+//! fio's `--minimal`: one line of fields for each job. YABS reads fields 7, 8, 48 and 49 of version 3.
+//!
+//! Version 2 names no version of fio and no disks; 2, 4 and 5 have trims; 5 has samples and the spread of the IOPS.
 //!
 //! The order is that of "Terse output" in fio's manual; `show_thread_status_terse_all` in fio's `stat.c` prints it.
 
@@ -13,23 +15,26 @@ use super::{shares, spread, version};
 /// Percentiles that fio always prints, padded with `0%=0`.
 const PERCENTILES: usize = 20;
 
-/// One line for each outcome.
-pub fn terse(file: &OutcomeFile) -> String {
+/// The version that fio prints when nobody asks for another.
+pub const TERSE_VERSION: u8 = 3;
+
+/// One line for each outcome, of version 2 to 5.
+pub fn terse(file: &OutcomeFile, number: u8) -> String {
     let file = &*unified(file);
-    let line = |(group, outcome): (u64, &Outcome)| fields(file, group, outcome).join(";") + "\n";
+    let line = |(group, outcome): (u64, &Outcome)| fields(file, number, group, outcome).join(";") + "\n";
     groups(file).zip(&file.outcomes).map(line).collect()
 }
 
-fn fields(file: &OutcomeFile, group: u64, outcome: &Outcome) -> Vec<String> {
-    let mut fields = vec![
-        "3".to_owned(),
-        version(&file.iostack),
-        outcome.job.name.replace([';', '\n', '\r'], "_"),
-        group.to_string(),
-        first_error(outcome).to_string(),
-    ];
-    fields.extend(side(outcome, Direction::Read));
-    fields.extend(side(outcome, Direction::Write));
+fn fields(file: &OutcomeFile, number: u8, group: u64, outcome: &Outcome) -> Vec<String> {
+    let mut fields = vec![number.to_string()];
+    fields.extend((number > 2).then(|| version(&file.iostack)));
+    fields.push(outcome.job.name.replace([';', '\n', '\r'], "_"));
+    fields.extend([group.to_string(), first_error(outcome).to_string()]);
+    let trims = number != TERSE_VERSION;
+    for direction in Direction::ALL.into_iter().filter(|&each| each != Direction::Trim || trims) {
+        fields.extend(side(outcome, direction));
+        fields.extend((number == 5).then(|| spreads(outcome, direction)).into_iter().flatten());
+    }
     fields.extend([
         format!("{:.6}%", cpu_percent(outcome, outcome.cpu.user)),
         format!("{:.6}%", cpu_percent(outcome, outcome.cpu.system)),
@@ -40,7 +45,7 @@ fn fields(file: &OutcomeFile, group: u64, outcome: &Outcome) -> Vec<String> {
     fields.extend(shares::depths(outcome).iter().map(|(_, percent)| format!("{percent:.1}%")));
     let [_, micros, millis] = shares::latencies(&outcome.latency());
     fields.extend(micros.iter().chain(&millis).map(|(_, percent)| format!("{percent:.2}%")));
-    for disk in disks(std::slice::from_ref(outcome)) {
+    for disk in disks(std::slice::from_ref(outcome)).into_iter().filter(|_| number > 2) {
         fields.push(disk.count.name.clone());
         let [read, write, _] = disk.count.ios;
         let [read_merges, write_merges, _] = disk.count.merges;
@@ -76,6 +81,19 @@ fn side(outcome: &Outcome, direction: Direction) -> Vec<String> {
         format!("{:.6}", spread.deviation),
     ]);
     fields
+}
+
+/// What version 5 has more of each direction.
+fn spreads(outcome: &Outcome, direction: Direction) -> [String; 6] {
+    let (bandwidth, iops) = (spread::bandwidth(outcome, direction), spread::iops(outcome, direction));
+    [
+        bandwidth.samples.to_string(),
+        iops.min.to_string(),
+        iops.max.to_string(),
+        format!("{:.6}", iops.mean),
+        format!("{:.6}", iops.deviation),
+        iops.samples.to_string(),
+    ]
 }
 
 /// Least, most, mean and deviation in us.

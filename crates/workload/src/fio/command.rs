@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::lexer::{Place, Section, Typed};
 use super::{JobFile, JobFileError, ParseContext, Parser, Problem, lexer, others, table};
 use crate::options::option::suggest;
-use crate::options::value::{Set, ValueError, bad, refused};
+use crate::options::value::{Set, ValueError, bad, refused, whole};
 
 /// What a command line asks: jobs, and something of fio itself.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +31,8 @@ pub struct FioCommand {
 pub struct FioAsked {
     /// What is printed, in this order; normal, where nothing was asked.
     pub formats: Vec<FioFormat>,
+    /// The version of terse lines; 3, where nothing was asked.
+    pub terse_version: Option<u8>,
     /// Where to, instead of stdout.
     pub output: Option<PathBuf>,
     /// Run only these.
@@ -57,7 +59,7 @@ pub struct FioAsked {
 pub enum FioFormat {
     /// For people.
     Normal,
-    /// Version 3, one line a job.
+    /// One line a job.
     Terse,
     /// The report.
     Json,
@@ -127,9 +129,9 @@ const OWN: &[Own] = &[
         asked.formats.push(FioFormat::Terse);
         Ok(())
     }),
-    own("terse-version", Takes::Value, "Version of the terse lines: 3", |_, text| match text {
-        "3" => Ok(()),
-        _ => refused("terse lines are of version 3"),
+    own("terse-version", Takes::Value, "Version of the terse lines: 2, 3, 4, 5", |asked, text| {
+        asked.terse_version = Some(whole(text, 2, 5)? as u8);
+        Ok(())
     }),
     own("section", Takes::Value, "Run only this section; may be repeated", |asked, text| {
         asked.sections.push(text.to_owned());
