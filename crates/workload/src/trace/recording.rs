@@ -118,21 +118,21 @@ mod tests {
     use super::*;
     use iostack_model::Direction;
 
-    fn io(at: u64, direction: Direction, offset: u64, flush: bool) -> Result<TraceIo, TraceError> {
+    fn io(at: u64, direction: Direction, offset: u64, flush: bool) -> TraceIo {
         let length = if flush { 0 } else { 4096 };
-        Ok(TraceIo { at: Nanos(at), direction, offset, length, flush })
+        TraceIo { at: Nanos(at), direction, offset, length, flush }
     }
 
-    fn ios() -> Vec<Result<TraceIo, TraceError>> {
+    fn ios() -> impl Iterator<Item = Result<TraceIo, TraceError>> {
         let mut ios: Vec<_> = (0..999).map(|at| io(at, Direction::Read, at * 6144, false)).collect();
         ios.push(io(999, Direction::Write, 2 * FILE_SPAN + 512, false));
         ios.push(io(1000, Direction::Write, 0, true));
-        ios
+        ios.into_iter().map(Ok)
     }
 
     #[test]
     fn one_write_of_a_thousand_is_a_write() {
-        let recording = Recording::read(ios().into_iter()).expect("sound");
+        let recording = Recording::read(ios()).expect("sound");
         assert_eq!(recording.mix(), Mix { read: 99, write: 1, trim: 0 });
         assert!(recording.mix().destroys());
         assert_eq!((recording.ios(), recording.bytes()), (1000, 1000 * 4096));
@@ -153,9 +153,9 @@ mod tests {
     fn what_is_left_out_is_gone_and_places_are_scaled_within_their_file() {
         let skip = [true, false, false, true];
         let recorded = Recorded { skip, scale: 2, align: Bytes(100), ..Recorded::default() };
-        let left: Vec<u64> = kept(ios().into_iter(), &recorded).map(|io| io.expect("sound").offset).collect();
+        let left: Vec<u64> = kept(ios(), &recorded).map(|io| io.expect("sound").offset).collect();
         assert_eq!(left, [2 * FILE_SPAN + 200]);
         let all = Recorded::default();
-        assert_eq!(kept(ios().into_iter(), &all).map(|io| io.expect("sound").offset).nth(1), Some(6144));
+        assert_eq!(kept(ios(), &all).map(|io| io.expect("sound").offset).nth(1), Some(6144));
     }
 }

@@ -27,27 +27,24 @@ const RECORDS: &[(u64, u64, u32, u32)] = &[
 ];
 
 fn recording(big: bool) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (number, &(time, sector, length, action)) in (1..).zip(RECORDS) {
+    let mut all = Vec::new();
+    for (number, &(time, sector, length, action)) in (1u32..).zip(RECORDS) {
         let more: u16 = if number as usize == RECORDS.len() { 8 } else { 0 };
-        let words = [0x6561_7407, number];
-        let rest = [length, action, 4711, 8 << 20 | 17, 0];
-        macro_rules! put {
-            ($to:ident) => {{
-                words.iter().for_each(|word: &u32| bytes.extend(word.$to()));
-                [time, sector].iter().for_each(|long| bytes.extend(long.$to()));
-                rest.iter().for_each(|word: &u32| bytes.extend(word.$to()));
-                [0, more].iter().for_each(|half: &u16| bytes.extend(half.$to()));
-            }};
-        }
+        let device = (8 << 20) + 17;
+        let mut fields =
+            [&0x6561_7407u32.to_le_bytes()[..], &number.to_le_bytes()].map(<[u8]>::to_vec).to_vec();
+        fields.extend([time, sector].map(|long| long.to_le_bytes().to_vec()));
+        fields.extend([length, action, 4711, device, 0].map(|word| word.to_le_bytes().to_vec()));
+        fields.extend([0, more].map(|half| half.to_le_bytes().to_vec()));
         if big {
-            put!(to_be_bytes)
-        } else {
-            put!(to_le_bytes)
+            for field in &mut fields {
+                field.reverse();
+            }
         }
-        bytes.extend(vec![0xAA; usize::from(more)]);
+        all.extend(fields.concat());
+        all.extend(vec![0xAA; usize::from(more)]);
     }
-    bytes
+    all
 }
 
 /// Read in pieces of a few bytes.
