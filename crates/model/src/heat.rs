@@ -199,6 +199,18 @@ mod tests {
     }
 
     #[test]
+    fn the_slice_after_the_last_column_puts_neighbours_together() {
+        let mut heat = Heat::of(Nanos::secs(1));
+        for second in 0..HEAT_COLUMNS as u64 {
+            heat.add(Nanos::secs(second), &slice(&[100]));
+        }
+        assert_eq!((heat.length, heat.columns.len()), (Nanos::secs(1), 512));
+        heat.add(Nanos::secs(512), &slice(&[100]));
+        assert_eq!((heat.length, heat.columns.len()), (Nanos::secs(2), 257));
+        assert_eq!((&heat.columns[255], &heat.columns[256]), (&vec![(6, 2)], &vec![(6, 1)]));
+    }
+
+    #[test]
     fn impossible_cells_are_refused() {
         let read = |columns: &str| {
             serde_json::from_str::<Heat>(&format!("{{\"length\":1000,\"columns\":{columns}}}"))
