@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iostack_model::{Bytes, Flow, IntervalFlow, Nanos, Steadiness, Steady};
+use iostack_model::{Bytes, Flow, Heat, IntervalFlow, Nanos, Steadiness, Steady};
 use iostack_stats::{Recorder, SERIES_MOST, halve_series};
 
 use crate::steady;
@@ -59,6 +59,7 @@ struct State {
     recent: Recent,
     watched: bool,
     closed: Vec<IntervalFlow>,
+    heat: Heat,
     open: VecDeque<Box<OpenSlice>>,
     /// An element of the series covers 2^n slices: a long run has no longer series.
     doubled: u32,
@@ -82,6 +83,7 @@ pub(crate) struct BoardTotals {
     pub(crate) flows: [Flow; 3],
     pub(crate) sync: iostack_model::Bins,
     pub(crate) series: Vec<IntervalFlow>,
+    pub(crate) heat: Heat,
     /// Length of an element.
     pub(crate) slice: Nanos,
     /// Sum of all latencies, ns.
@@ -91,7 +93,7 @@ pub(crate) struct BoardTotals {
 impl Board {
     /// For `threads` threads; `watched` when somebody asks for progress.
     pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
-        let state = State { positions: vec![0; threads], watched, ..State::default() };
+        let state = State { positions: vec![0; threads], watched, heat: Heat::of(slice), ..State::default() };
         let state = Mutex::new(Box::new(state));
         Board { slice, goal: None, steady: AtomicBool::new(false), state }
     }
@@ -173,8 +175,7 @@ impl Board {
         let mut state = self.lock();
         let state = &mut **state;
         while let Some(open) = state.open.pop_front() {
-            let slice = open.close(state.closed.len(), state.element(self.slice));
-            state.closed.push(slice);
+            state.close(open, self.slice);
         }
         if let Some(last) = state.closed.last_mut() {
             last.length = elapsed - last.start;
@@ -191,6 +192,7 @@ impl Board {
             latency_sum_ns: state.flows.iter().map(|flow| flow.latency.sum_ns()).sum(),
             slice: state.element(self.slice),
             series: std::mem::take(&mut state.closed),
+            heat: std::mem::take(&mut state.heat),
         }
     }
 }
@@ -219,12 +221,19 @@ impl State {
         }
         while (self.closed.len() as u64) < reached >> self.doubled {
             let open = self.open.pop_front().unwrap_or_default();
-            let flow = open.close(self.closed.len(), self.element(slice));
-            self.closed.push(flow);
+            self.close(open, slice);
             if self.closed.len() == SERIES_MOST {
                 self.halve();
             }
         }
+    }
+
+    /// No thread adds to it any more.
+    fn close(&mut self, open: Box<OpenSlice>, slice: Nanos) {
+        let bins = open.latency.bins();
+        let flow = open.close(self.closed.len(), self.element(slice));
+        self.heat.add(flow.start, &bins);
+        self.closed.push(flow);
     }
 
     /// Elements cover twice as much from now on.
@@ -305,6 +314,11 @@ mod tests {
         let ios: Vec<u64> = totals.series.iter().map(|slice| slice.ios[0]).collect();
         assert_eq!(ios, [3, 0, 0, 1]);
         assert_eq!(totals.series[3].length, Nanos::millis(500));
+        assert_eq!(
+            totals.heat.columns,
+            [vec![(0, 1), (1, 2)], vec![], vec![], vec![(2, 1)]],
+            "both threads'"
+        );
         assert_eq!(totals.flows[0].latency.count, 4);
         assert_eq!(totals.flows[0].bytes, Bytes(4 * 4096));
         assert_eq!(totals.latency_sum_ns, 100);
@@ -350,6 +364,7 @@ mod tests {
         for (index, element) in (0..).zip(&totals.series) {
             assert_eq!(element.start, Nanos::secs(8192 * index));
         }
+        assert_eq!(totals.heat.ios(), ios);
         let end: u64 = totals.series.iter().map(|element| element.length.0).sum();
         assert_eq!(end, YEAR * 1_000_000_000);
     }

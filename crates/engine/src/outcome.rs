@@ -49,6 +49,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         trim: totals.flows[2].clone(),
         sync: totals.sync,
         series: totals.series,
+        heat: totals.heat,
         steady,
         ..Outcome::empty(job, target, storage)
     };
@@ -243,6 +244,7 @@ mod tests {
             flows: Default::default(),
             sync: iostack_model::Bins::default(),
             series: Vec::new(),
+            heat: iostack_model::Heat::default(),
             latency_sum_ns: 300,
         };
         let flight = |ns: Option<u64>| WorkerReport { in_flight: ns.map(Nanos), ..WorkerReport::default() };

@@ -6,7 +6,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{counted, engines, is_refused, random, run};
-use iostack_model::{Access, Batch, Bytes, Caveat, Engine, Job, LogRequest, Mix, Nanos, Order};
+use iostack_model::{Access, Batch, Bytes, Caveat, Engine, Heat, Job, LogRequest, Mix, Nanos, Order};
 use iostack_testkit::{Loop, folder, or_skip};
 
 const MIB: u64 = 1 << 20;
@@ -149,6 +149,15 @@ fn the_series_covers_the_time_and_holds_every_io() {
             assert_eq!(slice.start, Nanos::millis(100 * index as u64));
         }
         assert!(outcome.elapsed >= Nanos::millis(400), "{}", outcome.elapsed);
+        let heat = &outcome.heat;
+        assert_eq!(heat.length, job.slice);
+        assert_eq!(heat.columns.len(), outcome.series.len());
+        for (cells, slice) in heat.columns.iter().zip(&outcome.series) {
+            assert_eq!(cells.iter().map(|(_, count)| count).sum::<u64>(), slice.ios[0]);
+        }
+        let mut whole = Heat::of(Nanos::secs(1));
+        whole.add(Nanos(0), &outcome.read.latency);
+        assert_eq!(heat.joined(5).columns, whole.columns, "cells are the histogram's buckets");
     }
 }
 

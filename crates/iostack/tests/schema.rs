@@ -2,11 +2,14 @@
 
 #[path = "lab/room.rs"]
 mod room;
+#[path = "lab/schema.rs"]
+mod schema;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use room::Room;
+use schema::{holds, schema};
 use serde_json::Value;
 
 /// What prints JSON here within moments, and the name of its schema.
@@ -60,21 +63,17 @@ fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-fn schema(name: &str) -> Value {
-    let output = iostack(&[&["schema"], &words(name)[..]].concat());
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{name}: {error}: {}", said(&output)))
-}
-
 fn hold(rows: &[(&str, &str)], folder: &str) {
     for (command, name) in rows {
         let command = command.replace("FOLDER", folder);
         let output = iostack(&words(&command));
-        let value: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("{command}: {error}: {}", said(&output)));
-        let found = iostack_testkit::schema::faults(&schema(name), &value);
-        assert!(found.is_empty(), "{command}: {found:#?}");
+        holds(name, &json(&command, &output), &command);
     }
+}
+
+fn json(command: &str, output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{command}: {error}: {}", said(output)))
 }
 
 #[test]
@@ -87,6 +86,61 @@ fn what_each_command_prints_holds_with_its_schema() {
 fn what_is_measured_here_holds_with_its_schema() {
     let room = Room::new("schema");
     hold(MEASURED, &room.0.display().to_string());
+}
+
+/// A process that does I/O until it is dropped.
+struct Load(Child);
+
+impl Load {
+    fn on(folder: &str) -> Load {
+        let path = format!("{folder}/data");
+        let job = ["run", "--on", &path, "--size", "8m", "--pattern", "random", "--time-based", "true"];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));
+        command.args(job).args(["--runtime", "10m", "--quiet"]).stdout(Stdio::null());
+        Load(command.spawn().expect("the binary was built"))
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What looks at a process from outside, its schema, and the rung that it needs; without a rung, leave to trace it.
+const LOOKING: &[(&str, &str, Option<&str>)] = &[
+    ("stages --pid PID --runtime 500ms --quiet --json", "stages --pid", Some("tracing")),
+    ("layers --pid PID --runtime 500ms --quiet --json", "layers --pid", Some("all_samples")),
+    ("cost --pid PID --instructions 20000 --json", "cost", None),
+];
+
+#[test]
+fn what_is_seen_of_a_process_holds_with_its_schema() {
+    let test = "what_is_seen_of_a_process_holds_with_its_schema";
+    let ladder = json("doctor", &iostack(&["doctor", "--json"]));
+    let rungs = ladder["rungs"].as_array().expect("a list of rungs");
+    let room = Room::new("looking");
+    let load = Load::on(&room.0.display().to_string());
+    for (command, name, needed) in LOOKING {
+        let rung = rungs.iter().find(|rung| needed.is_some_and(|needed| rung["rung"] == needed));
+        if let Some(rung) = rung.filter(|rung| rung["reached"] == false) {
+            println!("SKIPPED {test}: {name}: {}", rung["reason"]);
+            continue;
+        }
+        let command = command.replace("PID", &load.0.id().to_string());
+        let output = iostack(&words(&command));
+        if needed.is_none()
+            && output.status.code() == Some(2)
+            && said(&output).contains("may not trace process")
+        {
+            println!("SKIPPED {test}: {name}: {}", said(&output).trim());
+            continue;
+        }
+        let printed = json(&command, &output);
+        holds(name, &printed, &command);
+        assert!(printed["ios"].as_u64().is_some_and(|ios| ios > 0), "{command}: {printed}");
+    }
 }
 
 #[test]

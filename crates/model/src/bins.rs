@@ -3,6 +3,8 @@
 //! The geometry is fio's, so that our JSON+ needs no conversion: 0..127 ns are exact, then each octave has 64 equal
 //! buckets. The middle of a bucket is at most 1/128 away from any value in it.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +53,27 @@ pub const fn bin_middle(index: usize) -> u64 {
     bin_range(index).0 + (1 << (shift - 1))
 }
 
+/// `(bucket, count)` in rising order of bucket.
+pub(crate) type Counts = Vec<(u32, u64)>;
+
+/// The sum of both.
+pub(crate) fn together(a: &[(u32, u64)], b: &[(u32, u64)]) -> Counts {
+    let mut both = BTreeMap::new();
+    for &(index, count) in a.iter().chain(b) {
+        *both.entry(index).or_insert(0) += count;
+    }
+    both.into_iter().collect()
+}
+
+/// What is wrong with the order of counts of `field`, or with the last of them, where there are `most` of what `each` is.
+pub(crate) fn disordered(field: &str, each: &str, counts: &[(u32, u64)], most: usize) -> Option<String> {
+    if let Some(pair) = counts.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+        return Some(format!("{field}: {each} {} stands behind {each} {}", pair[1].0, pair[0].0));
+    }
+    let beyond = counts.last().filter(|(index, _)| *index as usize >= most);
+    beyond.map(|(index, _)| format!("{field}: there is no {each} {index}, the last is {}", most - 1))
+}
+
 /// A latency histogram as it is stored: only the buckets that counted something, with exact sum and extremes.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
@@ -74,11 +97,9 @@ guarded!(Bins);
 impl Possible for Bins {
     fn impossible(&self) -> Option<String> {
         let Bins { counts, count, sum_ns, sum_squares_ns2, min_ns, max_ns } = self;
-        if let Some(pair) = counts.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
-            return Some(format!("counts: bucket {} stands behind bucket {}", pair[1].0, pair[0].0));
-        }
-        if let Some((bucket, _)) = counts.last().filter(|(bucket, _)| *bucket as usize >= BIN_COUNT) {
-            return Some(format!("counts: there is no bucket {bucket}, the last is {}", BIN_COUNT - 1));
+        let disordered = disordered("counts", "bucket", counts, BIN_COUNT);
+        if disordered.is_some() {
+            return disordered;
         }
         let sum: u128 = counts.iter().map(|&(_, count)| u128::from(count)).sum();
         if sum != u128::from(*count) {
@@ -146,11 +167,7 @@ impl Bins {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         self.sum_squares_ns2 += other.sum_squares_ns2;
-        let mut both = std::collections::BTreeMap::new();
-        for &(index, count) in self.counts.iter().chain(&other.counts) {
-            *both.entry(index).or_insert(0) += count;
-        }
-        self.counts = both.into_iter().collect();
+        self.counts = together(&self.counts, &other.counts);
     }
 }
 

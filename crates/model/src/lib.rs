@@ -13,6 +13,7 @@ mod asked;
 mod bins;
 mod caveat;
 mod effort;
+mod heat;
 mod inside;
 mod job;
 mod ladder;
@@ -39,6 +40,7 @@ pub use asked::{
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
 pub use effort::Effort;
+pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
 pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
 pub use ladder::{Ladder, Rung, RungState};

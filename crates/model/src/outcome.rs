@@ -7,8 +7,8 @@ use crate::job::is_default;
 use crate::possible::{self, Possible, guarded, not_a_share, not_an_amount};
 
 use crate::{
-    AppUse, Bins, Bytes, Caveat, Direction, Inside, Job, Layers, Machine, Nanos, Stages, Steady, Storage,
-    TargetName,
+    AppUse, Bins, Bytes, Caveat, Direction, Heat, Inside, Job, Layers, Machine, Nanos, Stages, Steady,
+    Storage, TargetName,
 };
 
 /// What a run writes to a file: its outcomes and the conditions they share.
@@ -56,6 +56,9 @@ pub struct Outcome {
     /// Element i covers `i * job.slice .. (i + 1) * job.slice` of the measured time. A run of thousands of slices gets
     /// longer ones, and then `job.slice` is their length, not what was asked for.
     pub series: Vec<IntervalFlow>,
+    /// The same time by latency: how many I/Os took how long.
+    #[serde(default, skip_serializing_if = "Heat::is_empty")]
+    pub heat: Heat,
     /// Cost in the processor.
     pub cpu: CpuUse,
     /// I/Os in flight, averaged over the measured time: by Little's law, from exact sums.
@@ -96,6 +99,12 @@ guarded!(Outcome, Flow, Interval, IntervalFlow, CpuUse);
 
 impl Possible for Outcome {
     fn impossible(&self) -> Option<String> {
+        let all = self.heat.columns.iter().flatten().map(|&(_, count)| u128::from(count));
+        let (told, counted) = (all.sum::<u128>(), Direction::ALL.map(|each| self.flow(each).latency.count));
+        let ios: u128 = counted.into_iter().map(u128::from).sum();
+        if !self.heat.is_empty() && told != ios {
+            return Some(format!("heat counts {told} I/Os, the latencies {ios}"));
+        }
         not_an_amount(&[("depth_achieved", self.depth_achieved)])
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn not_an_amount(amounts: &[(&str, f64)]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Bins, CpuUse, Flow, Interval, IntervalFlow, Mix, OutcomeFile};
+    use crate::{Bins, CpuUse, Flow, Heat, Interval, IntervalFlow, Mix, Nanos, Outcome, OutcomeFile};
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
 
@@ -143,6 +143,21 @@ mod tests {
         assert!(said::<IntervalFlow>(slice(3, 2, 3)).contains("p99"));
         assert!(said::<IntervalFlow>(slice(1, 4, 3)).contains("p99"));
         serde_json::from_value::<IntervalFlow>(slice(3, 3, 3)).expect("all alike");
+    }
+
+    #[test]
+    fn a_heat_map_of_other_ios_than_the_latencies_is_refused() {
+        let read =
+            Flow { latency: serde_json::from_value(bins()).expect("it is possible"), ..Flow::default() };
+        let with = |ios: u64| {
+            let heat = Heat { length: Nanos(5), columns: vec![vec![(0, 3)], vec![(1, ios)]] };
+            json!(Outcome { read: read.clone(), heat, ..Outcome::default() })
+        };
+        serde_json::from_value::<Outcome>(with(1)).expect("four of four");
+        assert_eq!(said::<Outcome>(with(2)), "heat counts 5 I/Os, the latencies 4");
+        let older = json!(Outcome { read, ..Outcome::default() });
+        assert!(older.get("heat").is_none());
+        serde_json::from_value::<Outcome>(older).expect("as an older version wrote it");
     }
 
     #[test]

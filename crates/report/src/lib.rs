@@ -15,6 +15,7 @@ mod app;
 pub mod digest;
 mod document;
 pub mod fio;
+mod heat;
 pub mod html;
 mod inside;
 mod pages;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use super::schema::holds;
 use super::{Room, iostack, refused, turn_or_skip};
 
 const COSTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/costs.toml");
@@ -73,6 +74,24 @@ fn an_io_does_not_pay_for_the_port_that_the_guest_talks_by() {
     // A process with an I/O bitmap returns to user space through it.
     assert!(told(&counted).contains("syscall_exit_to_user_mode"), "{}", told(&counted));
     assert!(!told(&counted).contains("io_bitmap"), "{}", told(&counted));
+}
+
+#[test]
+#[ignore = "slow: two boots"]
+fn what_the_lab_counts_holds_with_its_schema() {
+    let _turn = turn_or_skip!("what_the_lab_counts_holds_with_its_schema", "6.1");
+    let room = Room::new("costs-schema");
+    let one = room.0.join("cost.json").display().to_string();
+    let printed = |typed: &str, schema: &str| {
+        let output = iostack(&typed.split(' ').collect::<Vec<_>>());
+        let value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{typed}: {error}: {}", told(&output)));
+        holds(schema, &value, typed);
+        fs::write(&one, output.stdout).expect("our own folder");
+    };
+    printed("lab bench brd --quiet --json", "lab bench");
+    printed("lab cost brd --full --ios 50 --quiet --json", "lab cost");
+    printed(&format!("lab cost brd --diff {one} {one} --quiet --json"), "lab cost --diff");
 }
 
 #[test]

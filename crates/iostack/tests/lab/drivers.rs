@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::schema::holds;
 use crate::{iostack, said, turn_or_skip};
 
 /// The findings of a `lab test` that must find nothing wrong, by trial.
@@ -10,7 +11,9 @@ fn clean(arguments: &[&str]) -> Vec<Value> {
     let output = iostack(&all);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{all:?}: {text}{}", said(&output));
-    let tried: Vec<Value> = serde_json::from_str(&text).expect("--json gives JSON");
+    let tried: Value = serde_json::from_str(&text).expect("--json gives JSON");
+    holds("lab test", &tried, &all.join(" "));
+    let tried: Vec<Value> = tried.as_array().expect("a list of trials").clone();
     for one in &tried {
         let (found, trial) = (&one["findings"], &one["trial"]);
         let none = Value::Array(Vec::new());

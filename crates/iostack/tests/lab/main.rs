@@ -7,6 +7,7 @@ mod drivers;
 mod errors;
 mod left_behind;
 mod room;
+mod schema;
 mod stages;
 mod started;
 mod turn;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::schema::holds;
 use crate::{iostack, said, turn_or_skip};
 
 /// Runs 97 reads, traced, and holds what was seen to it.
@@ -13,6 +14,7 @@ fn traced(device: &str, looks: &[&str]) {
     let output = iostack(&all);
     assert!(output.status.success(), "{all:?}: {}", said(&output));
     let file: Value = serde_json::from_slice(&output.stdout).expect("--json gives JSON");
+    holds("run", &file, &all.join(" "));
     let stages = &file["outcomes"][0]["stages"];
     assert_eq!((&stages["ios"], &stages["matched"], &stages["lost"]), (&97.into(), &97.into(), &0.into()));
     if looks.contains(&"--layers") {

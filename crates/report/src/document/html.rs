@@ -5,7 +5,9 @@ use iostack_doubt::Weight;
 use super::doubts::Kind;
 use super::table::{Bar, Cell, Column, Draws, Row, Table};
 use super::{Block, Document, Doubts, Drawn, Marks, Section, To};
+use crate::heat::HeatMap;
 use crate::html::escape::text as escaped;
+use crate::html::heat;
 use crate::html::page::{self, document as file};
 use crate::html::tiles::tiles;
 
@@ -19,10 +21,12 @@ struct Page<'a> {
     document: &'a Document,
     /// `"id": {...}` of each plot, for `plot.js`.
     plots: Vec<String>,
+    /// The same of each heat map, for `heat.js`.
+    heat: Vec<String>,
 }
 
 pub(super) fn page(document: &Document) -> String {
-    let mut page = Page { document, plots: Vec::new() };
+    let mut page = Page { document, plots: Vec::new(), heat: Vec::new() };
     let mut sections: Vec<page::Section> = Vec::new();
     for one in &document.sections {
         let body = page.section(one);
@@ -35,7 +39,7 @@ pub(super) fn page(document: &Document) -> String {
         sections.push(page::Section::new("doubts", "Doubts", "Why to doubt it, and what to do", list));
     }
     let header = page.header();
-    file(&document.title, &header, &sections, &page.plots, &document.raw)
+    file(&document.title, &header, &sections, [&page.plots, &page.heat], &document.raw)
 }
 
 fn collected<Each>(each: impl IntoIterator<Item = Each>, one: impl FnMut(Each) -> String) -> String {
@@ -129,6 +133,7 @@ impl Page<'_> {
             Block::Plots(plots) => {
                 format!("<div class=\"figures\">{}</div>", collected(plots, |drawn| self.plot(drawn)))
             }
+            Block::Heat(map, counted, marks) => self.heat(map, &self.doubted(counted, marks)),
             Block::Tiles(items) => tiles(items),
             Block::Fold(summary, inner) => {
                 let inner = self.section(inner);
@@ -143,11 +148,7 @@ impl Page<'_> {
     }
 
     fn plot(&mut self, drawn: &Drawn) -> String {
-        let doubts = match self.links(&drawn.marks) {
-            links if links.is_empty() => links,
-            links => format!(" <span class=\"doubts\">Doubts {links}</span>"),
-        };
-        let caption = format!("{}{doubts}", self.caption(&drawn.counted));
+        let caption = self.doubted(&drawn.counted, &drawn.marks);
         if !drawn.plot.has_points() {
             return format!(
                 "<figure class=\"plot empty\"><h4>{}</h4><p>Nothing was measured that could be drawn here.</p></figure>\n",
@@ -164,6 +165,22 @@ impl Page<'_> {
         let words = [counted, &self.document.conditions];
         let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).map(escaped).collect();
         if counted.is_empty() { String::new() } else { words.join("; ") + "." }
+    }
+
+    /// The same with its doubts.
+    fn doubted(&self, counted: &str, marks: &Marks) -> String {
+        let doubts = match self.links(marks) {
+            links if links.is_empty() => links,
+            links => format!(" <span class=\"doubts\">Doubts {links}</span>"),
+        };
+        format!("{}{doubts}", self.caption(counted))
+    }
+
+    fn heat(&mut self, map: &HeatMap, caption: &str) -> String {
+        let id = format!("heat-{}", self.heat.len() + 1);
+        let (figure, json) = heat::figure(map, &id, caption);
+        self.heat.push(format!("\"{id}\":{json}"));
+        figure
     }
 
     fn links(&self, marks: &Marks) -> String {

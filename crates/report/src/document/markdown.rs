@@ -3,6 +3,7 @@
 use super::doubts::Doubts;
 use super::table::{Cell, Column, Draws, Row, Table};
 use super::{Block, Document, Section, To};
+use crate::text::heat;
 
 /// Title, answer, and what a screen has in headings, tables and lists; plots are for pages.
 pub(super) fn page(document: &Document) -> String {
@@ -108,6 +109,7 @@ fn block(block: &Block, doubts: &Doubts) -> String {
         Block::Table(table) => drawn(table, doubts) + "\n",
         Block::Ready(lines) if lines.trim().is_empty() => String::new(),
         Block::Ready(lines) => format!("```text\n{}\n```\n\n", lines.trim_end()),
+        Block::Heat(map, ..) => format!("```text\n{}\n```\n\n", heat::map(map).trim_end()),
         Block::Plots(_) | Block::Tiles(_) | Block::Fold(..) | Block::Gap | Block::Figure(..) => String::new(),
     }
 }

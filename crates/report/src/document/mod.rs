@@ -27,6 +27,7 @@ pub(crate) mod tests;
 pub(crate) use doubts::{Doubts, Marks};
 pub(crate) use table::{Bar, Cell, Column, Row, Table};
 
+use crate::heat::HeatMap;
 use crate::html::plot::Plot;
 
 /// What a command found.
@@ -108,6 +109,8 @@ pub(crate) enum Block {
     Table(Table),
     /// Curves, with what was counted, and the doubts of it.
     Plots(Vec<Drawn>),
+    /// Latency over time in shades, with what was counted, and the doubts of it.
+    Heat(HeatMap, String, Marks),
     /// The figures to remember: what, how much, what to know of it.
     Tiles(Vec<(String, String, String)>),
     /// Behind a fold on a page; a screen has no room for it.

@@ -8,6 +8,7 @@ use crate::text::WIDTH;
 use crate::text::chart::chart;
 use crate::text::format::{both_ends, clean, cut, paragraph};
 use crate::text::glyphs::bar;
+use crate::text::heat;
 
 /// Columns of what a fact is about, at least and at most.
 const LABEL: usize = 11;
@@ -96,6 +97,7 @@ fn block(block: &Block, label_width: usize, doubts: &Doubts) -> String {
         Block::List(items) => items.iter().map(|item| paragraph("  - ", item)).collect(),
         Block::Table(table) => drawn(table, doubts),
         Block::Plots(plots) => plots.iter().map(letters).collect(),
+        Block::Heat(map, ..) => heat::map(map),
         Block::Gap | Block::Tiles(_) | Block::Fold(..) | Block::Figure(..) => String::new(),
         Block::Ready(lines) => lines.clone(),
     }

@@ -57,16 +57,29 @@ fn the_policy_of_a_page_lets_its_own_script_run() {
     assert!(dom.contains("href=\"blob:"), "the data cannot be kept");
 }
 
-#[test]
-fn figures_and_calls_answer_the_pointer_and_the_keys() {
-    let page = page();
+/// What came of these checks on a page, whose policy knows its own script only; nothing where there is no browser.
+fn used(test: &str, page: &str, checks: &str) -> Option<String> {
     let (head, rest) = page.split_once("<meta http-equiv=").expect("it has a policy");
-    // The policy knows the page's own script only.
     let rest = rest.split_once("/>").expect("the policy ends").1;
     let (body, end) = rest.rsplit_once("<script>").expect("it has a script");
-    let checks = concat!("<script>", include_str!("browser_tests.js"), "</script>\n</body>");
-    let page = format!("{head}{body}{BEFORE}<script>{}", end.replace("</body>", checks));
-    let Some(dom) = shown("figures_and_calls_answer_the_pointer_and_the_keys", &page) else { return };
-    let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next()).unwrap_or("");
+    let end = end.replace("</body>", &format!("<script>{checks}</script>\n</body>"));
+    let dom = shown(test, &format!("{head}{body}{BEFORE}<script>{end}"))?;
+    let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
+    Some(title.unwrap_or_default().to_owned())
+}
+
+#[test]
+fn figures_and_calls_answer_the_pointer_and_the_keys() {
+    let checks = include_str!("browser_tests.js");
+    let test = "figures_and_calls_answer_the_pointer_and_the_keys";
+    let Some(title) = used(test, &page(), checks) else { return };
+    assert!(title.starts_with("all ") && title.ends_with(" hold"), "{title}");
+}
+
+#[test]
+fn each_cell_of_a_heat_map_tells_its_count() {
+    let page = crate::run(&fixture::simulated_file()).html();
+    let checks = include_str!("heat_tests.js");
+    let Some(title) = used("each_cell_of_a_heat_map_tells_its_count", &page, checks) else { return };
     assert!(title.starts_with("all ") && title.ends_with(" hold"), "{title}");
 }

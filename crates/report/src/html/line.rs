@@ -22,7 +22,7 @@ pub(crate) fn figure<'a>(
     stages: impl Iterator<Item = (Stage, &'a Bins)>,
     whole_ns: f64,
 ) -> String {
-    format!("<h4>{}</h4>{}{}", escape::text(heading), line(stages, whole_ns), ruler(whole_ns))
+    format!("<h4>{}</h4>{}{}", escape::text(heading), line(stages, whole_ns), ruler(whole_ns, time))
 }
 
 fn share(part: f64, whole: f64) -> f64 {
@@ -74,11 +74,11 @@ fn line<'a>(stages: impl Iterator<Item = (Stage, &'a Bins)>, whole_ns: f64) -> S
     out + "</svg>"
 }
 
-/// The time axis of the line.
-fn ruler(whole_ns: f64) -> String {
+/// An axis from 0 to `whole`, as wide as there is room.
+pub(super) fn ruler(whole: f64, show: impl Fn(f64) -> String) -> String {
     let mut ticks = String::new();
-    for tick in Scale::Linear.ticks(0.0, whole_ns, 6) {
-        let place = share(tick, whole_ns) * 100.0;
+    for tick in Scale::Linear.ticks(0.0, whole, 6) {
+        let place = share(tick, whole) * 100.0;
         let anchor = match place {
             place if place < 2.0 => "start",
             place if place > 97.0 => "end",
@@ -89,7 +89,7 @@ fn ruler(whole_ns: f64) -> String {
             format_args!(
                 "<line x1=\"{place:.2}%\" x2=\"{place:.2}%\" y1=\"0\" y2=\"5\"/><text x=\"{place:.2}%\" y=\"17\" \
                  text-anchor=\"{anchor}\">{}</text>",
-                time(tick)
+                show(tick)
             ),
         );
     }

@@ -1,7 +1,7 @@
 //! What can only a page draw?
 //!
 //!   figures  time ► plot ► svg    curves, with `plot.js` for tooltips, zoom and other scales
-//!   flame  line                   stacks of calls, the mean I/O as a line
+//!   flame  line  heat             stacks of calls, the mean I/O as a line, latency over time in shades
 //!   inventory  tiles              what was measured on, the figures to remember
 //!   page  raw  digest  escape     one file that fetches nothing, and what it holds for its reader
 //!
@@ -20,6 +20,7 @@ mod drawing;
 pub(crate) mod escape;
 pub(crate) mod figures;
 pub(crate) mod flame;
+pub(crate) mod heat;
 pub(crate) mod inventory;
 pub(crate) mod line;
 pub(crate) mod numbers;

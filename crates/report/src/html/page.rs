@@ -10,9 +10,10 @@ const STYLE: &str = concat!(
     include_str!("style.css"),
     include_str!("attribution.css"),
     include_str!("inside.css"),
-    include_str!("iocost.css")
+    include_str!("iocost.css"),
+    include_str!("heat.css")
 );
-const SCRIPT: &str = concat!(include_str!("plot.js"), include_str!("flame.js"));
+const SCRIPT: &str = concat!(include_str!("plot.js"), include_str!("flame.js"), include_str!("heat.js"));
 
 /// A section of the page: where it is found, what it is called, what it holds (HTML).
 pub(crate) struct Section {
@@ -37,7 +38,7 @@ pub(crate) fn document(
     title: &str,
     header: &str,
     sections: &[Section],
-    plots: &[String],
+    [plots, heat]: [&[String]; 2],
     raw: &str,
 ) -> String {
     let navigation: String = sections
@@ -55,12 +56,13 @@ pub(crate) fn document(
          <style>{STYLE}</style></head>\n<body>\n<header>{header}</header>\n<nav>{navigation}</nav>\n\
          <main>{body}</main>\n<footer><p>One file, nothing fetched: it can be kept, sent and printed. \
          <a id=\"download\" hidden=\"hidden\" href=\"#\">Download the data as JSON</a></p></footer>\n\
-         <script type=\"application/json\" id=\"data\">{{\"plots\":{{{plots}}},\"raw\":{raw}}}</script>\n\
+         <script type=\"application/json\" id=\"data\">{{\"plots\":{{{plots}}},\"heat\":{{{heat}}},\"raw\":{raw}}}</script>\n\
          <script>{SCRIPT}</script>\n</body></html>\n",
         title = escape::text(title),
         style_hash = source_hash(STYLE),
         script_hash = source_hash(SCRIPT),
         plots = plots.join(",\n"),
+        heat = heat.join(",\n"),
     )
 }
 

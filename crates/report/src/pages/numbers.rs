@@ -2,7 +2,7 @@
 
 use iostack_model::{Bins, Nanos, Outcome};
 
-use crate::document::{Block, Cell, Doubts, Drawn, Section, Table};
+use crate::document::{Block, Cell, Doubts, Drawn, Marks, Section, Table};
 use crate::html::figures::{bandwidth, iops};
 use crate::html::numbers::Quantity;
 use crate::html::plot::Plot;
@@ -79,6 +79,12 @@ pub(super) fn per_io(amount: f64, outcome: &Outcome) -> String {
 
 /// A plot with what was counted, how sure it is, and its doubts.
 pub(super) fn captioned(plot: Plot, outcomes: &[&Outcome], band: &str, doubts: &mut Doubts) -> Drawn {
+    let (counted, marks) = counted(outcomes, band, doubts);
+    Drawn { marks, ..Drawn::new(plot, counted) }
+}
+
+/// What was counted, how sure it is, and its doubts.
+pub(super) fn counted(outcomes: &[&Outcome], band: &str, doubts: &mut Doubts) -> (String, Marks) {
     let ios: u64 = outcomes.iter().map(|outcome| outcome.ios()).sum();
     let elapsed = outcomes.iter().fold(Nanos(0), |sum, outcome| sum + outcome.elapsed);
     let (ios, elapsed) = (count(ios), time(elapsed.0 as f64));
@@ -87,7 +93,7 @@ pub(super) fn captioned(plot: Plot, outcomes: &[&Outcome], band: &str, doubts: &
         many => format!("{ios} I/Os in {many} measurements, {elapsed} in all"),
     };
     let marks = doubts.refer(outcomes.iter().flat_map(|outcome| &outcome.caveats));
-    Drawn { marks, ..Drawn::new(plot, format!("{measured}; {band}")) }
+    (format!("{measured}; {band}"), marks)
 }
 
 /// Latency of one direction: least, mean, percentiles that ten samples exceed, largest, how many.

@@ -3,6 +3,7 @@
 //!   format   how a quantity, a paragraph and a heading are written
 //!   glyphs   bars and curves in one line; `ascii` for a terminal without Unicode
 //!   chart    a plot of letters
+//!   heat     latency over time in shades
 //!   live     one line while a job runs, a block while I/Os are traced
 //!   machine  device and host in a line each
 //!
@@ -17,6 +18,7 @@
 pub(crate) mod chart;
 pub(crate) mod format;
 pub(crate) mod glyphs;
+pub(crate) mod heat;
 mod live;
 mod live_stages;
 pub(crate) mod machine;

@@ -8,7 +8,7 @@
 //! The sums of one report group, and the laws they must obey whatever the device does: the stages of each I/O add up to its
 //! latency, and the number in flight, integrated over time, is the sum of the times in flight (Little's law).
 
-use iostack_model::{Bins, Bytes, Direction, Flow, Gauge, InsideFlow, IntervalFlow, Nanos, Stage};
+use iostack_model::{Bins, Bytes, Direction, Flow, Gauge, Heat, InsideFlow, IntervalFlow, Nanos, Stage};
 use iostack_stats::{Recorder, SERIES_MOST, halve_series};
 
 use crate::engine::{Kind, Request, STAGES, Time};
@@ -40,6 +40,7 @@ pub(super) struct Totals {
     pub(super) inside: Vec<InsideFlow>,
     pub(super) sync: Bins,
     pub(super) series: Vec<IntervalFlow>,
+    pub(super) heat: Heat,
     pub(super) gauges: Vec<Gauge>,
     /// Sum of the times in flight of those that count, ns.
     pub(super) flown: u128,
@@ -55,6 +56,7 @@ pub(super) struct Board {
     sync: Recorder,
     open: Box<OpenSlice>,
     closed: Vec<IntervalFlow>,
+    heat: Heat,
     gauges: Vec<Gauge>,
     recent: Option<Box<Recent>>,
     /// Of all I/Os, also of those that do not count.
@@ -81,6 +83,7 @@ impl Board {
             sync: Recorder::new(),
             open: Box::default(),
             closed: Vec::new(),
+            heat: Heat::of(slice),
             gauges: Vec::new(),
             recent: watched.then(Box::default),
             in_flight: 0,
@@ -186,6 +189,7 @@ impl Board {
         self.publish();
         let start = Nanos(self.closed.len() as u64 * self.slice.0);
         let OpenSlice { latency, flow } = &mut *self.open;
+        self.heat.add(start, &latency.bins());
         self.closed.push(IntervalFlow {
             start,
             length: self.slice,
@@ -253,6 +257,7 @@ impl Board {
             flows,
             sync: self.sync.bins(),
             series: std::mem::take(&mut self.closed),
+            heat: std::mem::take(&mut self.heat),
             gauges: std::mem::take(&mut self.gauges),
             flown: self.flown,
         }

@@ -83,6 +83,7 @@ pub(super) fn assemble(
         trim,
         sync: totals.sync,
         series: totals.series,
+        heat: totals.heat,
         depth_achieved: if elapsed.0 == 0 { 0.0 } else { totals.flown as f64 / elapsed.0 as f64 },
         failures: group.failures,
         verified: group.verified,

@@ -2,8 +2,8 @@
 //! that breaks them, and the outcome must agree with itself.
 
 use iostack_model::{
-    Access, Amount, Arrival, Batch, BlockSizes, Bytes, Direction, Engine, Job, Mix, Nanos, Outcome, Rate,
-    Sync, Think, Verify, VerifyMode,
+    Access, Amount, Arrival, Batch, BlockSizes, Bytes, Direction, Engine, Heat, Job, Mix, Nanos, Outcome,
+    Rate, Sync, Think, Verify, VerifyMode,
 };
 use iostack_sheet::Sheet;
 use iostack_sim::engine::World;
@@ -53,6 +53,16 @@ fn check(outcome: &Outcome, what: &str) {
     assert!(outcome.failures.is_empty(), "{what}: {:?}", outcome.failures);
     let by_series: u64 = outcome.series.iter().flat_map(|element| element.ios).sum();
     assert_eq!(by_series, outcome.ios(), "{what}");
+    let heat = &outcome.heat;
+    let (mut whole, all) = (Heat::of(Nanos(1)), heat.joined(heat.columns.len()));
+    whole.add(Nanos(0), &outcome.latency());
+    assert_eq!(all.columns, whole.columns, "{what}");
+    for (column, cells) in (0..).zip(&heat.columns) {
+        let covers = Nanos(heat.length.0 * column)..Nanos(heat.length.0 * (column + 1));
+        let elements = outcome.series.iter().filter(|element| covers.contains(&element.start));
+        let ios: u64 = elements.flat_map(|element| element.ios).sum();
+        assert_eq!(cells.iter().map(|(_, count)| count).sum::<u64>(), ios, "{what}: column {column}");
+    }
     for flow in &inside.flows {
         let whole = &outcome.flow(flow.direction).latency;
         assert_eq!(&flow.whole, whole, "{what}");

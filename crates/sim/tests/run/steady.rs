@@ -87,6 +87,8 @@ fn a_year_of_virtual_time_has_a_short_series_that_counts_every_io() {
     assert_eq!(outcome.series.len(), 3850);
     let counted: u64 = outcome.series.iter().map(|element| element.ios[0]).sum();
     assert_eq!(counted, outcome.ios());
+    let heat = &outcome.heat;
+    assert_eq!((heat.ios(), heat.length, heat.columns.len()), (counted, Nanos::secs(65_536), 482));
     let mut start = Nanos(0);
     for element in &outcome.series {
         assert_eq!(element.start, start);

@@ -255,6 +255,34 @@ fn every_axis_has_a_label_with_its_unit() {
 }
 
 #[test]
+fn each_run_that_took_some_time_has_a_heat_map_with_its_numbers() {
+    let mut file = fixture::outcome_file();
+    file.outcomes.truncate(1);
+    let said = |file: &iostack_model::OutcomeFile| {
+        let told = crate::run(file);
+        [told.html(), told.text(), told.markdown()]
+    };
+    let map = ["data-heat=\"heat-1\"", "up is slow, dark is many", "up is slow, dark is many"];
+    for (told, map) in said(&file).iter().zip(map) {
+        assert_eq!(told.matches(map).count(), 1, "{map} in\n{told}");
+    }
+    let [page, ..] = said(&file);
+    let all = format!(
+        "<td class=\"number\">{}</td></tr></tbody>",
+        crate::text::format::count(file.outcomes[0].ios())
+    );
+    assert!(page.contains("Latency over time in numbers") && page.contains(&all), "{all}");
+    let caption = page.split("data-heat").nth(1).and_then(|rest| rest.split("<figcaption>").nth(1));
+    let caption = caption.and_then(|rest| rest.split("</figcaption>").next()).expect("it has a caption");
+    for part in [" I/Os in ", "exact counts", "clock tsc", "Fixture CPU"] {
+        assert!(caption.contains(part), "{part} is not in {caption}");
+    }
+    // As an older version wrote it.
+    file.outcomes[0].heat = iostack_model::Heat::default();
+    assert!(said(&file).iter().zip(map).all(|(told, map)| !told.contains(map)));
+}
+
+#[test]
 fn every_figure_carries_count_interval_clock_and_machine() {
     let check = fixture::check();
     let page = told(&check);
