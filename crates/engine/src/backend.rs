@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   serial_loop ──► Call   one at a time:   psync, pvsync2, mmap
-//!   queued_loop ──► Queue  many in flight:  libaio, io_uring, posixaio
+//!   queued_loop ──► Queue  many in flight:  libaio, io_uring, posixaio, null
 //! ```
 //!
 //! A backend is a file here that implements [`Call`] or [`Queue`]; the loops are generic over them, so that each
@@ -12,6 +12,7 @@
 pub(crate) mod calls;
 pub(crate) mod io_uring;
 pub(crate) mod libaio;
+pub(crate) mod null;
 pub(crate) mod posix_aio;
 pub(crate) mod queued_extras;
 pub(crate) mod queued_loop;

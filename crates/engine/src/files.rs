@@ -22,6 +22,8 @@ pub(crate) struct Files {
     /// The first file's name, for errors.
     path: PathBuf,
     descriptors: Vec<RawFd>,
+    /// How many, those that are not opened included.
+    count: u16,
     blocks: Vec<bool>,
     /// Length of the shortest.
     length: u64,
@@ -30,6 +32,9 @@ pub(crate) struct Files {
 impl Files {
     /// Opens the files as the job needs them: those that are held, whatever has their names by now.
     pub(crate) fn open(job: &Job, held: &[Arc<Held>]) -> Result<Files, EngineError> {
+        if job.engine == Engine::Null {
+            return Ok(Files::none(job.files_each()));
+        }
         let Some(first) = held.first() else {
             return Err(EngineError::Impossible {
                 what: format!("job `{}` has no file to work on", job.name),
@@ -66,7 +71,21 @@ impl Files {
         }
         let descriptors = files.iter().map(AsRawFd::as_raw_fd).collect();
         let blocks = held.iter().map(|one| one.kind() == TargetKind::Block).collect();
-        Ok(Files { _open: files, path: first.path().to_owned(), descriptors, blocks, length })
+        let count = held.len().min(usize::from(u16::MAX)) as u16;
+        Ok(Files { _open: files, path: first.path().to_owned(), descriptors, count, blocks, length })
+    }
+
+    /// So many, of any length, that nobody opens.
+    fn none(count: u16) -> Files {
+        let path = PathBuf::from(Engine::Null.name());
+        Files {
+            _open: Vec::new(),
+            path,
+            descriptors: Vec::new(),
+            count,
+            blocks: Vec::new(),
+            length: u64::MAX,
+        }
     }
 
     /// Descriptors in the order of [`Op::file`].
@@ -81,7 +100,7 @@ impl Files {
 
     /// How many.
     pub(crate) fn count(&self) -> u16 {
-        self.descriptors.len().min(usize::from(u16::MAX)) as u16
+        self.count
     }
 
     /// The region of thread `thread` in each file. A job that only writes may make a file longer than it is.
@@ -99,8 +118,8 @@ impl Files {
 
     /// Lets the storage forget a range; bytes, or `-errno`.
     pub(crate) fn trim(&self, op: &Op) -> isize {
-        let file = usize::from(op.file);
-        let (descriptor, length) = (self.descriptors[file], u64::from(op.length));
+        let (file, length) = (usize::from(op.file), u64::from(op.length));
+        let Some(&descriptor) = self.descriptors.get(file) else { return length.cast_signed() as isize };
         let result = if self.blocks[file] {
             sys::discard(descriptor, op.offset, length)
         } else {

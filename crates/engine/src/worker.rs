@@ -11,6 +11,7 @@ use iostack_workload::{Limits, Plan, Region, Source};
 use crate::backend::calls::{Alone, Mmap, Psync, Pvsync2};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
+use crate::backend::null::Null;
 use crate::backend::posix_aio::PosixAio;
 use crate::backend::queued_loop::Depth;
 use crate::backend::{Call, Queue, Station, queued_extras, queued_loop, serial_loop};
@@ -178,8 +179,24 @@ fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
     sys::pin(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
 }
 
+/// Why I/Os of the engine cannot be followed.
+fn refuse_to_follow(job: &Job) -> Result<(), EngineError> {
+    let why = match job.engine {
+        Engine::PosixAio => "the C library's threads make the calls of posixaio",
+        Engine::Null => "null asks nobody",
+        _ => return Ok(()),
+    };
+    Err(EngineError::Impossible {
+        what: format!("job `{}`: {why}, so that no I/O can be followed", job.name),
+        remedy: "use libaio or io_uring, or leave the stages out",
+    })
+}
+
 fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
     let job = &prepared.assignment.work.job;
+    if prepared.assignment.watch.is_observed() {
+        refuse_to_follow(job)?;
+    }
     let files = &prepared.station.files;
     match job.engine {
         Engine::Psync => {
@@ -196,18 +213,11 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             run_serial(prepared, &mut call, Carrier::Fault)
         }
         Engine::PosixAio => {
-            if prepared.assignment.watch.is_observed() {
-                return Err(EngineError::Impossible {
-                    what: format!(
-                        "job `{}`: the C library's threads make the calls of posixaio, so that no I/O can be followed",
-                        job.name
-                    ),
-                    remedy: "use libaio or io_uring, or leave the stages out",
-                });
-            }
             let queue = PosixAio::new(job, files);
             run_queued(prepared, queue)
         }
+        // Also one at a time: no call is made that the serial loop could count.
+        Engine::Null => run_many(prepared, Null::new(job.depth())),
         Engine::Libaio => {
             let queue = Libaio::new(job, files)?;
             run_queued(prepared, queue)
@@ -245,14 +255,19 @@ fn run_serial<C: Call>(
 
 fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
     let job = &prepared.assignment.work.job;
+    if !Extras::are_needed(job) && job.queue_depth <= 1 && !reads_back(job) {
+        let carrier = queue.carrier();
+        return run_serial(prepared, &mut Alone { queue: &mut queue }, carrier);
+    }
+    run_many(prepared, queue)
+}
+
+fn run_many<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
+    let job = &prepared.assignment.work.job;
     let slots = job.queue_depth.max(1);
     let submit = job.batch.submit.clamp(1, slots);
     let depth = Depth { slots, submit, complete_min: job.batch.complete_min.clamp(1, slots) };
     let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
-    if plain && slots == 1 && !reads_back(job) {
-        let carrier = queue.carrier();
-        return run_serial(prepared, &mut Alone { queue: &mut queue }, carrier);
-    }
     let path = prepared.station.files.path();
     let carrier = queue.carrier();
     measure(prepared, carrier, |station, reading_back| {

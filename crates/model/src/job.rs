@@ -38,6 +38,8 @@ pub enum Engine {
     },
     /// memcpy from or to a shared mapping; depth is always 1.
     Mmap,
+    /// Nothing is asked of anybody: each I/O is done at once, which leaves the cost of asking.
+    Null,
 }
 
 impl Engine {
@@ -50,6 +52,11 @@ impl Engine {
         matches!(self, Engine::Psync | Engine::Pvsync2 { .. } | Engine::Mmap)
     }
 
+    /// True when what is counted as bytes reaches a file or a device.
+    pub const fn moves_data(self) -> bool {
+        !matches!(self, Engine::Null)
+    }
+
     /// fio's name of the engine.
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,6 +66,7 @@ impl Engine {
             Engine::PosixAio => "posixaio",
             Engine::IoUring { .. } => "io_uring",
             Engine::Mmap => "mmap",
+            Engine::Null => "null",
         }
     }
 }
@@ -385,6 +393,11 @@ impl Job {
         self.section.as_deref().unwrap_or(&self.name)
     }
 
+    /// Files that each thread uses.
+    pub fn files_each(&self) -> u16 {
+        u16::try_from(self.files.len().max(self.file_count as usize)).unwrap_or(u16::MAX)
+    }
+
     /// I/Os that one thread can have in flight.
     pub fn depth(&self) -> u32 {
         if self.engine.is_synchronous() { 1 } else { self.queue_depth }
@@ -399,6 +412,7 @@ impl Job {
     pub fn needs_threads(&self) -> Option<&'static str> {
         let asked = [
             (self.engine == Engine::PosixAio, "posixaio"),
+            (self.engine == Engine::Null, "null"),
             (self.beforehand.reads, "pre_read"),
             (self.beforehand.is_all, "create_only"),
             (self.demand.latency.0 > 0, "max_latency"),

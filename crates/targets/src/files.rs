@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use iostack_engine::{Control, Work};
 use iostack_host::Held;
-use iostack_model::{Amount, Bytes, Job, Storage, TargetKind, TargetName, VerifyMode};
+use iostack_model::{Amount, Bytes, Engine, Job, Storage, TargetKind, TargetName, VerifyMode};
 
 use crate::AllHeld;
 
@@ -25,6 +25,10 @@ pub(crate) struct Placement {
 
 /// Names the files of `job`: on the target the user gave, else where the job says.
 pub(crate) fn place(job: &Job, on: Option<&TargetName>) -> anyhow::Result<Placement> {
+    if job.engine == Engine::Null {
+        let target = TargetName { kind: TargetKind::File, path: Engine::Null.name().into() };
+        return Ok(Placement { target, files: shared(job, Vec::new()) });
+    }
     if let Some(target) = on {
         let files = match target.kind {
             TargetKind::Directory => own_files(job, &target.path),
@@ -95,6 +99,12 @@ impl<'a> Ground<'a> {
     /// Makes, extends or refuses the files; nothing that exists is written over without `destroy_data`.
     pub(crate) fn prepare(&mut self, job: &Job, placement: Placement) -> anyhow::Result<Work> {
         let Placement { mut target, files: names } = placement;
+        if job.engine == Engine::Null {
+            let size = needed(job).with_context(|| {
+                format!("job `{}`: the null engine has no file that has a size; give --size SIZE", job.name)
+            })?;
+            iostack_workload::validate(job, size, Bytes(1))?;
+        }
         let mut paths: Vec<&PathBuf> = names.iter().flatten().collect();
         paths.sort();
         paths.dedup();

@@ -31,7 +31,7 @@ pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<(
     alignment(job, logical_block)?;
     verification(job)?;
     engine(job)?;
-    let files = u16::try_from(job.file_count.max(job.files.len() as u32)).unwrap_or(u16::MAX);
+    let files = job.files_each();
     // The last thread's region reaches farthest; the first one's plan tells whether the job can be planned.
     for thread in [0, job.threads - 1] {
         let region = region(job, target_size, files, thread)?;
@@ -167,6 +167,11 @@ fn verification(job: &Job) -> Result<(), WorkloadError> {
         verify.mode != VerifyMode::ReadOnly && job.mix.write == 0,
         "a job that does not write has nothing to verify",
         "make it a write job, or check an earlier one's data with read_only",
+    )?;
+    refuse_if(
+        !job.engine.moves_data(),
+        format!("{} moves no data that could be verified", job.engine.name()),
+        "leave the verification out",
     )?;
     refuse_if(job.mix.trim > 0, "trimmed blocks do not verify", "leave the trims or the verification out")?;
     let mut all = used(job).flat_map(|direction| job.block_sizes.of(direction)).map(|&(size, _)| size.0);

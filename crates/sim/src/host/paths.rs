@@ -32,8 +32,10 @@ impl Way {
                 let helper = Way::Helper { files, buffers };
                 if submit_poll { (Way::Ring, Some(helper)) } else { (Way::Uring { files, buffers }, None) }
             }
-            // Nobody asks a simulated host for posixaio: it is refused before.
-            Engine::Psync | Engine::Pvsync2 { .. } | Engine::PosixAio | Engine::Mmap => (Way::Call, None),
+            // Nobody asks a simulated host for the last two: they are refused before.
+            Engine::Psync | Engine::Pvsync2 { .. } | Engine::Mmap | Engine::PosixAio | Engine::Null => {
+                (Way::Call, None)
+            }
         }
     }
 }

@@ -345,7 +345,8 @@ fn set_engine(job: &mut Job, value: &str) -> Set {
         "io_uring" if matches!(job.engine, Engine::IoUring { .. }) => return Ok(()),
         "io_uring" => Engine::IO_URING,
         "mmap" => Engine::Mmap,
-        _ => return bad("give psync, pvsync2, libaio, posixaio, io_uring or mmap"),
+        "null" => Engine::Null,
+        _ => return bad("give psync, pvsync2, libaio, posixaio, io_uring, mmap or null"),
     };
     Ok(())
 }
