@@ -6,7 +6,7 @@ use crate::{Doubt, Evidence, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "no_data",
-    how: "the engine is `null`",
+    how: "the engine is `null`, `falloc`, `ftruncate`, or one that does something to names of files",
     weight: Weight::Wrong,
     changes: "Rates of bytes are no storage's.",
     remedy: "Read them as calls; ask another engine for data.",

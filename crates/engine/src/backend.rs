@@ -1,7 +1,7 @@
 //! How does an I/O reach the kernel?
 //!
 //! ```text
-//!   serial_loop ──► Call   one at a time:   psync, pvsync2, mmap
+//!   serial_loop ──► Call   one at a time:   psync, pvsync2, mmap, falloc, ftruncate, names
 //!   queued_loop ──► Queue  many in flight:  libaio, io_uring, posixaio, null
 //! ```
 //!
@@ -12,6 +12,7 @@
 pub(crate) mod calls;
 pub(crate) mod io_uring;
 pub(crate) mod libaio;
+pub(crate) mod names;
 pub(crate) mod null;
 pub(crate) mod posix_aio;
 pub(crate) mod queued_extras;
@@ -36,6 +37,8 @@ pub(crate) trait Call {
     fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
     /// Writes to it.
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
+    /// What the I/O leaves to be done, outside of its time; only in the loop with extras.
+    fn settle(&mut self) {}
 }
 
 /// How long to wait for completions.

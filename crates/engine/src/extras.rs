@@ -3,7 +3,7 @@
 //! Jobs that ask for none of it run a loop in which this file does not exist.
 
 use iostack_host::clock::Clock;
-use iostack_model::{Data, Job, LogEntry, LogSpan, Nanos, VerifyMode};
+use iostack_model::{Data, Engine, Job, LogEntry, LogSpan, Nanos, VerifyMode};
 use iostack_workload::{Op, Pacer, verify};
 
 use crate::demand::Watchdog;
@@ -100,6 +100,7 @@ impl Extras {
             || job.think.is_some()
             || job.verify.is_some()
             || job.mix.trim > 0
+            || matches!(job.engine, Engine::Names(_))
             || job.sync.fsync_every > 0
             || job.sync.fdatasync_every > 0
             || job.logs.are_wanted()

@@ -32,8 +32,9 @@ pub(crate) struct Files {
 impl Files {
     /// Opens the files as the job needs them: those that are held, whatever has their names by now.
     pub(crate) fn open(job: &Job, held: &[Arc<Held>]) -> Result<Files, EngineError> {
-        if job.engine == Engine::Null {
-            return Ok(Files::none(job.files_each()));
+        if matches!(job.engine, Engine::Null | Engine::Names(_)) {
+            let count = if held.is_empty() { job.files_each() } else { held.len() as u16 };
+            return Ok(Files::none(count));
         }
         let Some(first) = held.first() else {
             return Err(EngineError::Impossible {
@@ -77,7 +78,7 @@ impl Files {
 
     /// So many, of any length, that nobody opens.
     fn none(count: u16) -> Files {
-        let path = PathBuf::from(Engine::Null.name());
+        let path = PathBuf::from("none");
         Files {
             _open: Vec::new(),
             path,
@@ -105,6 +106,9 @@ impl Files {
 
     /// The region of thread `thread` in each file. A job that only writes may make a file longer than it is.
     pub(crate) fn region(&self, job: &Job, thread: u32) -> Result<Region, EngineError> {
+        if let Engine::Names(_) = job.engine {
+            return Ok(Region { offset: 0, length: job.block_sizes.largest().0 });
+        }
         let grows = job.mix.read == 0 && job.mix.write > 0 && !self.blocks.contains(&true);
         let mut whole = self.length;
         if grows && let Some(Amount::Bytes(size)) = job.size {
@@ -143,7 +147,7 @@ impl Files {
 }
 
 fn open_options(job: &Job) -> (&'static str, OpenOptions) {
-    let writes = job.mix.destroys();
+    let writes = job.destroys();
     let verifies = job.verify.is_some_and(|verify| verify.mode != VerifyMode::WriteOnly);
     // A writable shared mapping needs a file that can also be read.
     let reads = !writes || job.mix.read > 0 || verifies || job.engine == Engine::Mmap;

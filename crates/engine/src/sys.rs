@@ -4,6 +4,7 @@
 //!
 //! - `call`: system calls without libc's bookkeeping, because psync's whole cost is one of them
 //! - `memory`: aligned buffers that the kernel fills
+//! - `names`: what is done to names of files
 //! - `queue`: what sends many requests by one call
 //! - `posix_aio`: requests that the C library's threads carry out
 //! - `map`: a mapping that survives a file that shrinks
@@ -19,6 +20,7 @@ use iostack_model::{MemoryPolicy, Nanos, Priority};
 pub(crate) mod call;
 pub(crate) mod map;
 pub(crate) mod memory;
+pub(crate) mod names;
 pub(crate) mod posix_aio;
 pub(crate) mod queue;
 
@@ -170,10 +172,17 @@ pub(crate) fn sync(file: RawFd, data_only: bool) -> io::Result<()> {
     }
 }
 
-/// Reserves space of a file without writing it.
-pub(crate) fn reserve(file: RawFd, length: u64) -> io::Result<()> {
+/// Reserves a range of a file, within its length or beyond.
+pub(crate) fn allocate(file: RawFd, keep_length: bool, offset: u64, length: u64) -> io::Result<()> {
+    let mode = if keep_length { libc::FALLOC_FL_KEEP_SIZE } else { 0 };
     // SAFETY: the call takes no memory of ours.
-    check(unsafe { libc::fallocate(file, 0, 0, length.cast_signed()) })
+    check(unsafe { libc::fallocate(file, mode, offset.cast_signed(), length.cast_signed()) })
+}
+
+/// Cuts a file, or makes it longer.
+pub(crate) fn truncate(file: RawFd, length: u64) -> io::Result<()> {
+    // SAFETY: the call takes no memory of ours.
+    check(unsafe { libc::ftruncate(file, length.cast_signed()) })
 }
 
 /// Lets the file forget a range: a hole in it.

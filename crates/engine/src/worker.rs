@@ -5,12 +5,13 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{Bytes, Carrier, Ends, Engine, Job, LogEntry, LogSpan, Mix, Nanos, VerifyMode};
+use iostack_model::{Bytes, Carrier, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos, VerifyMode};
 use iostack_workload::{Limits, Plan, Region, Source};
 
-use crate::backend::calls::{Alone, Mmap, Psync, Pvsync2};
+use crate::backend::calls::{Alone, Fallocate, Mmap, Psync, Pvsync2, Truncate};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
+use crate::backend::names::Names;
 use crate::backend::null::Null;
 use crate::backend::posix_aio::PosixAio;
 use crate::backend::queued_loop::Depth;
@@ -123,7 +124,7 @@ fn unwritten(assignment: &Assignment<'_>, region: Region) -> Option<Bytes> {
     };
     let asked_by_first =
         assignment.thread > 0 && work.job.offset_increment.0 == 0 && work.files.first().is_some_and(are_same);
-    if work.job.mix.read == 0 || asked_by_first {
+    if work.job.mix.read == 0 || asked_by_first || !work.job.engine.moves_data() {
         return None;
     }
     let of = |file: &Arc<Held>| {
@@ -184,6 +185,7 @@ fn refuse_to_follow(job: &Job) -> Result<(), EngineError> {
     let why = match job.engine {
         Engine::PosixAio => "the C library's threads make the calls of posixaio",
         Engine::Null => "null asks nobody",
+        Engine::Fallocate | Engine::Truncate | Engine::Names(_) => "its calls are no reads and writes",
         _ => return Ok(()),
     };
     Err(EngineError::Impossible {
@@ -216,6 +218,15 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             let queue = PosixAio::new(job, files);
             run_queued(prepared, queue)
         }
+        Engine::Fallocate => {
+            let mut call = Fallocate::new(files);
+            run_serial(prepared, &mut call, Carrier::Call)
+        }
+        Engine::Truncate => {
+            let mut call = Truncate::new(files);
+            run_serial(prepared, &mut call, Carrier::Call)
+        }
+        Engine::Names(act) => run_names(prepared, act),
         // Also one at a time: no call is made that the serial loop could count.
         Engine::Null => run_many(prepared, Null::new(job.depth())),
         Engine::Libaio => {
@@ -234,6 +245,14 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             }
         }
     }
+}
+
+fn run_names(prepared: Prepared<'_>, act: NameAct) -> Result<WorkerReport, EngineError> {
+    let Assignment { work, thread, .. } = prepared.assignment;
+    let mut names = Names::new(act, &work.files[thread as usize])?;
+    let report = run_serial(prepared, &mut names, Carrier::Call);
+    names.finish(work.job.unlink);
+    report
 }
 
 fn run_serial<C: Call>(

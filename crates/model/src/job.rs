@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::asked::{Beforehand, Demand, Ends, HostAsked, Priority, Steadiness};
-use crate::{Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, Mix, Nanos, Zones};
+use crate::{Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, Mix, NameAct, Nanos, Zones};
 
 /// The kernel interface that carries the I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -40,6 +40,14 @@ pub enum Engine {
     Mmap,
     /// Nothing is asked of anybody: each I/O is done at once, which leaves the cost of asking.
     Null,
+    /// fallocate: reads within the file's length, writes also behind it, trims make holes.
+    #[serde(rename = "falloc")]
+    Fallocate,
+    /// Each write cuts the file, or makes it longer, to where it begins.
+    #[serde(rename = "ftruncate")]
+    Truncate,
+    /// No file is read or written: each I/O does this to one.
+    Names(NameAct),
 }
 
 impl Engine {
@@ -49,12 +57,12 @@ impl Engine {
 
     /// True when one thread has at most one I/O in flight, whatever depth is asked.
     pub const fn is_synchronous(self) -> bool {
-        matches!(self, Engine::Psync | Engine::Pvsync2 { .. } | Engine::Mmap)
+        !matches!(self, Engine::Libaio | Engine::PosixAio | Engine::IoUring { .. } | Engine::Null)
     }
 
     /// True when what is counted as bytes reaches a file or a device.
     pub const fn moves_data(self) -> bool {
-        !matches!(self, Engine::Null)
+        !matches!(self, Engine::Null | Engine::Fallocate | Engine::Truncate | Engine::Names(_))
     }
 
     /// fio's name of the engine.
@@ -67,6 +75,9 @@ impl Engine {
             Engine::IoUring { .. } => "io_uring",
             Engine::Mmap => "mmap",
             Engine::Null => "null",
+            Engine::Fallocate => "falloc",
+            Engine::Truncate => "ftruncate",
+            Engine::Names(act) => act.name(),
         }
     }
 }
@@ -393,6 +404,16 @@ impl Job {
         self.section.as_deref().unwrap_or(&self.name)
     }
 
+    /// True when it changes what is there.
+    pub const fn destroys(&self) -> bool {
+        match self.engine {
+            Engine::Null => false,
+            Engine::Names(act) => !act.looks_only(),
+            Engine::Fallocate | Engine::Truncate => true,
+            _ => self.mix.destroys(),
+        }
+    }
+
     /// Files that each thread uses.
     pub fn files_each(&self) -> u16 {
         u16::try_from(self.files.len().max(self.file_count as usize)).unwrap_or(u16::MAX)
@@ -412,7 +433,7 @@ impl Job {
     pub fn needs_threads(&self) -> Option<&'static str> {
         let asked = [
             (self.engine == Engine::PosixAio, "posixaio"),
-            (self.engine == Engine::Null, "null"),
+            (!self.engine.moves_data(), self.engine.name()),
             (self.beforehand.reads, "pre_read"),
             (self.beforehand.is_all, "create_only"),
             (self.demand.latency.0 > 0, "max_latency"),

@@ -18,6 +18,7 @@ mod job;
 mod ladder;
 mod layers;
 mod machine;
+mod name_act;
 mod observe;
 mod outcome;
 mod possible;
@@ -45,6 +46,7 @@ pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Qualit
 pub use machine::{
     BlockDevice, Cpu, FileSystem, IoLimit, Kernel, Machine, Memory, Queue, Storage, Virtualisation,
 };
+pub use name_act::{NameAct, StatCall};
 pub use observe::{Carrier, Lane, LaneRequest, Observer};
 pub use outcome::{
     CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, LogSpan, Outcome, OutcomeFile,

@@ -164,7 +164,7 @@ fn engine(engine: Engine) -> String {
             (submit_poll, "submission polled"),
         ],
         Engine::Pvsync2 { hipri } => vec![(hipri, "high priority")],
-        Engine::Psync | Engine::Libaio | Engine::PosixAio | Engine::Mmap | Engine::Null => Vec::new(),
+        _ => Vec::new(),
     };
     let set = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name);
     std::iter::once(engine.name()).chain(set).collect::<Vec<_>>().join(", ")

@@ -3,7 +3,7 @@
 //! Everything that would fail after the first I/O, or worse, run and mean nothing, is refused before: with what was
 //! asked and what to ask instead. Start reading at [`validate`].
 
-use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, VerifyMode};
+use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, NameAct, VerifyMode};
 
 use crate::verify::SECTOR_LEN;
 use crate::{Plan, WorkloadError, region};
@@ -193,6 +193,28 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
         job.engine == Engine::Mmap && job.direct,
         "a mapping goes through the page cache",
         "give direct=false, or another engine",
+    )?;
+    refuse_if(
+        job.engine == Engine::Truncate && job.mix != Mix::WRITE,
+        "ftruncate does nothing for reads and trims",
+        "make it a write job",
+    )?;
+    let Engine::Names(act) = job.engine else { return Ok(()) };
+    let name = act.name();
+    refuse_if(
+        job.mix.trim > 0 || job.block_sizes.smallest() != job.block_sizes.largest(),
+        format!("{name} counts each file as one block, read or written"),
+        "give one block size, and no trims",
+    )?;
+    refuse_if(
+        !act.looks_only() && (job.loops > 1 || job.time_based || job.ramp.0 > 0),
+        format!("{name} is done once to each file"),
+        "leave loops, time_based and ramp_time out, and raise nrfiles",
+    )?;
+    refuse_if(
+        job.unlink && act == NameAct::MakeDirectory,
+        "unlink removes files, and dircreate makes directories",
+        "remove them with dirdelete",
     )
 }
 

@@ -73,6 +73,7 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         station.begin(0, submitted.saturating_sub(start));
         let result = perform_with_extras(station, call, &op);
         let end = clock.now();
+        call.settle();
         station.returned();
         station.completed(0, result.cast_unsigned() == op.length as usize);
         if end >= station.meter.edge {

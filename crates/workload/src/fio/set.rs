@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, MemoryPolicy, Mix, Nanos,
-    Order, Steadiness, SteadyFigure, Think,
+    Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, MemoryPolicy, Mix,
+    NameAct, Nanos, Order, StatCall, Steadiness, SteadyFigure, Think,
 };
 
 use super::draft::Draft;
@@ -18,7 +18,8 @@ use crate::options::value::{
 pub(super) const SECOND: u64 = 1_000_000_000;
 
 /// The values of `ioengine` that are done.
-pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, null";
+pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, \
+     ftruncate, filecreate, fileopen, filestat, filedelete, dircreate, dirstat, dirdelete";
 
 pub(super) fn positive(text: &str) -> Result<u32, ValueError> {
     whole_u32(text, 1, u32::MAX)
@@ -267,12 +268,30 @@ pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
         "mmap" => Engine::Mmap,
         "posixaio" => Engine::PosixAio,
         "null" => Engine::Null,
+        "falloc" => Engine::Fallocate,
+        "ftruncate" => Engine::Truncate,
         "solarisaio" | "windowsaio" | "io_uring_cmd" => {
             return refused("use io_uring, or libaio on old kernels");
         }
         "vsync" => return refused("use pvsync2, which takes offsets"),
-        _ => return refused(format!("use one of {ENGINES}")),
+        _ => match NameAct::named(text) {
+            Some(act) => Engine::Names(act),
+            None => return refused(format!("use one of {ENGINES}")),
+        },
     };
+    Ok(())
+}
+
+pub(super) fn set_stat_call(draft: &mut Draft, text: &str) -> Set {
+    let typed = match text {
+        "stat" => StatCall::Stat,
+        "lstat" => StatCall::Lstat,
+        "statx" => StatCall::Statx,
+        _ => return bad("give stat, lstat or statx"),
+    };
+    if let Engine::Names(NameAct::Stat(call) | NameAct::StatDirectory(call)) = &mut draft.job.engine {
+        *call = typed;
+    }
     Ok(())
 }
 

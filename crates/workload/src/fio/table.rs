@@ -9,7 +9,7 @@ use super::set::{
     ENGINES, SECOND, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange,
     set_bssplit, set_distribution, set_file_service, set_hipri, set_ioengine, set_kb_base, set_norandommap,
     set_numa_memory, set_percentage_random, set_reads, set_ring, set_rw, set_sequencer, set_start_delay,
-    set_steady, set_sync, set_think_time, set_verify,
+    set_stat_call, set_steady, set_sync, set_think_time, set_verify,
 };
 use super::units::{amount, size, time};
 use crate::options::value::{Set, bad, cpu_list, pattern, percentiles, refused, switch, whole, whole_u32};
@@ -138,6 +138,8 @@ pub(super) const ROWS: &[Row] = &[
         ENGINES,
         set_ioengine,
     ),
+    value("stat_type", "Which call filestat and dirstat make", "stat, lstat, statx", set_stat_call)
+        .leaning_on("ioengine"),
     value("iodepth", "I/Os in flight per thread", "32", put!(job.queue_depth, positive)),
     value("iodepth_batch", "I/Os submitted per system call", "16", put!(job.batch.submit, positive))
         .or(&["iodepth_batch_submit"]),

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Rate, Think, Verify,
+    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, NameAct, Nanos, Rate, Think, Verify,
     VerifyMode,
 };
 
@@ -88,7 +88,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("io_count", "Stop after so many I/Os of each thread", "1000", set_io_count),
     row(
         "engine",
-        "Kernel interface: psync, pvsync2, libaio, posixaio, io_uring or mmap",
+        "Kernel interface: psync, pvsync2, libaio, posixaio, io_uring, mmap; null; falloc, ftruncate, filecreate, ..: see ioengine",
         "io_uring",
         set_engine,
     ),
@@ -346,7 +346,17 @@ fn set_engine(job: &mut Job, value: &str) -> Set {
         "io_uring" => Engine::IO_URING,
         "mmap" => Engine::Mmap,
         "null" => Engine::Null,
-        _ => return bad("give psync, pvsync2, libaio, posixaio, io_uring, mmap or null"),
+        "falloc" => Engine::Fallocate,
+        "ftruncate" => Engine::Truncate,
+        other => match NameAct::named(other) {
+            Some(act) => Engine::Names(act),
+            None => {
+                return bad(
+                    "give psync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, ftruncate, \
+                filecreate, fileopen, filestat, filedelete, dircreate, dirstat or dirdelete",
+                );
+            }
+        },
     };
     Ok(())
 }
