@@ -76,6 +76,7 @@ fn job_of(group: &Group<'_>) -> Job {
 fn startup(group: &Group<'_>, reports: &[WorkerReport], called: u64) -> Nanos {
     let delays = group.works.iter().map(|work| work.job.start_delay);
     let delay = delays.max().unwrap_or_default();
+    let called = group.begun.filter(|_| group.waits()).unwrap_or(called);
     let last = reports.iter().map(|report| report.first).max().unwrap_or(called);
     Nanos(Clock::calibrated().nanos(last.saturating_sub(called))) - delay
 }

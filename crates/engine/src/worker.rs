@@ -33,6 +33,8 @@ pub(crate) struct Assignment<'a> {
     /// Among the threads of the job.
     pub(crate) thread: u32,
     pub(crate) group: usize,
+    /// Of the job, among those of the stage.
+    pub(crate) number: usize,
     pub(crate) board: Arc<Board>,
     /// Among the threads of the group.
     pub(crate) board_thread: usize,
@@ -311,15 +313,16 @@ fn measure(
 ) -> Result<WorkerReport, EngineError> {
     let Prepared { assignment, mut station, repeat, planned, region, unwritten, _locked } = prepared;
     let job = &assignment.work.job;
-    let Some(go) = assignment.gate.ready(sys::thread_number(), planned) else {
+    if assignment.gate.ready(sys::thread_number(), planned).is_none() {
         return Ok(WorkerReport::default());
-    };
+    }
+    let (begun, begun_first) = assignment.gate.begun(assignment.group, assignment.number);
     let clock = station.meter.clock;
-    let start = go + clock.ticks(job.start_delay.0);
+    let start = begun + clock.ticks(job.start_delay.0);
     let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
     let border = start + clock.ticks(ramp.0);
     let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
-    station.meter.schedule(Span { origin: go + clock.ticks(assignment.origin.0), border, deadline });
+    station.meter.schedule(Span { origin: begun_first + clock.ticks(assignment.origin.0), border, deadline });
     let whole = Bytes(region.length * u64::from(station.files.count()));
     let mut report = WorkerReport { region: whole, unwritten, ..WorkerReport::default() };
     let delayed_to_the_end = job.start_delay.0 > 0 && station.wait_until(start);
@@ -340,7 +343,7 @@ fn measure(
     report.result = station.meter.finish();
     report.log = std::mem::take(&mut station.extras.log);
     report.log_spans = std::mem::take(&mut station.extras.log_spans);
-    assignment.gate.finished(assignment.group);
+    assignment.gate.finished(assignment.group, assignment.number);
     // Also without reading back: the coordinator counts kernel workers before their ring closes.
     assignment.gate.released();
     if outcome.is_ok()

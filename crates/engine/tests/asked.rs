@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use common::{random, run, run_with};
 use iostack_engine::{Control, Work};
@@ -80,6 +81,39 @@ fn work(job: Job, path: &Path) -> Work {
     let target = TargetName { kind: TargetKind::File, path: path.to_owned() };
     let held = std::sync::Arc::new(Held::open(path).expect("it is there"));
     Work { job, target, storage: iostack_host::storage(path).expect("it is there"), files: vec![vec![held]] }
+}
+
+#[test]
+fn a_job_waits_for_those_of_a_name_and_its_time_begins_then() {
+    let folder = folder!("waits");
+    let path = random(&folder, "data", MIB);
+    let slow = Rate { iops: 40.0, arrival: Arrival::Regular };
+    let job = |name: &str, group| Job {
+        name: name.into(),
+        report_group: group,
+        io_count: Some(8),
+        ..Job::default()
+    };
+    let waits = |name: &str, group| Job { wait_for: Some("slow".into()), ..job(name, group) };
+    let first = Job { rate: Some(slow), threads: 2, ..job("slow", 0) };
+    let delayed = Job { start_delay: Nanos::millis(30), ..waits("delayed", 2) };
+    let works = [first, waits("waits", 1), delayed, job("beside", 3)].map(|job| {
+        let threads = job.threads as usize;
+        let mut work = work(job, &path);
+        work.files.resize(threads, work.files[0].clone());
+        work
+    });
+    let outcomes = iostack_engine::run(&works, &Control::none()).expect("plain files");
+    let began: Vec<u64> = outcomes.iter().map(|outcome| outcome.started_unix_ms).collect();
+    assert_eq!(outcomes.iter().map(Outcome::ios).collect::<Vec<_>>(), [16, 8, 8, 8]);
+    // 7 distances of 25 ms; milliseconds are cut.
+    assert!(began[1] >= began[0] + 174, "{began:?}");
+    assert!(began[2] >= began[1] + 29, "{began:?}");
+    assert!(began[3] < began[1], "{began:?}");
+    assert_eq!(outcomes[1].series[0].ios[0], 8, "its series begins with it");
+    let stop = AtomicBool::new(true);
+    let ended = iostack_engine::run(&works, &Control { stop: &stop, ..Control::none() }).expect("at once");
+    assert!(ended.iter().all(|outcome| outcome.interrupted), "who waits is ended too");
 }
 
 #[test]

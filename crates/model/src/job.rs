@@ -295,6 +295,9 @@ pub struct Job {
     pub slice: Nanos,
     /// Start only after all earlier jobs have ended (fio's `stonewall`).
     pub stonewall: bool,
+    /// Start only after the earlier jobs of this name have ended (fio's `wait_for`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_for: Option<String>,
     /// Jobs with the same number are reported as one outcome.
     pub report_group: u32,
     /// Begins a group of reports, like `stonewall`, but waits for nobody (fio's `new_group`).
@@ -377,6 +380,7 @@ impl Default for Job {
             seed: 1,
             slice: Nanos::secs(1),
             stonewall: false,
+            wait_for: None,
             report_group: 0,
             new_group: false,
             percentiles: vec![
@@ -443,6 +447,7 @@ impl Job {
             (!self.host.locked.is_zero(), "lockmem"),
             (self.host.scheduler.is_some(), "ioscheduler"),
             (self.ends != Ends::Itself, "exitall"),
+            (self.wait_for.is_some(), "wait_for"),
             (self.host.priority != Priority::default(), "nice or prio"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))

@@ -40,6 +40,27 @@ pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<(
     Ok(())
 }
 
+/// Refuses a job that waits for none of the jobs `before` it, or for data that is proved only after it.
+pub fn refuse_wait(job: &Job, before: &[Job]) -> Result<(), WorkloadError> {
+    let Some(name) = &job.wait_for else { return Ok(()) };
+    let what = format!("job `{}` waits for `{name}`", job.name);
+    refuse_if(*name == job.name, format!("{what}, which is itself"), "name a job before it")?;
+    let is_it = |before: &&Job| before.name == *name;
+    refuse_if(
+        !before.iter().any(|before| is_it(&before)),
+        format!("{what}, and no job before it has this name"),
+        "name one of them",
+    )?;
+    let first = before.iter().rposition(|before| before.stonewall).unwrap_or(0);
+    let beside = if job.stonewall { &[] } else { &before[first..] };
+    let proves = |job: &Job| job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead);
+    refuse_if(
+        beside.iter().filter(is_it).any(|before| proves(before) && before.mix.write > 0),
+        format!("{what}, which reads back what it wrote after all that run beside it"),
+        "put a stonewall before the waiting one",
+    )
+}
+
 fn refuse_if(refused: bool, what: impl Into<String>, remedy: &str) -> Result<(), WorkloadError> {
     if refused {
         return Err(WorkloadError::Impossible { what: what.into(), remedy: remedy.to_owned() });

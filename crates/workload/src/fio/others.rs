@@ -99,7 +99,6 @@ const OTHERS: &[Other] = &[
     only("file_append", OFF, "give offset and size"),
     only("lockfile", OFF, "files are not locked"),
     refused("opendir", "name the files"),
-    refused("wait_for", "use stonewall"),
     harmless("exitall_on_error", "an error ends the run"),
     harmless("continue_on_error", "errors are counted and reported; a thread ends after 1,000 of them"),
     refused("ignore_error", "errors are counted and reported"),

@@ -211,6 +211,10 @@ pub(super) const ROWS: &[Row] = &[
     flag("new_group", "Begin a new report group", put!(new_group, switch)),
     flag("stonewall", "Start only after all earlier jobs have ended", put!(job.stonewall, switch))
         .or(&["wait_for_previous"]),
+    value("wait_for", "Start only after the jobs before it that have this name have ended", "first", |draft, text| {
+        draft.job.wait_for = Some(text.to_owned());
+        Ok(())
+    }),
     flag("exitall", "End all jobs that run with the first that ends", |draft, text| {
         draft.exit_all = switch(text)?;
         Ok(())
