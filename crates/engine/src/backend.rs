@@ -159,9 +159,25 @@ impl Station<'_> {
             }
             // The end of the ramp, passed meanwhile, starts the schedule anew.
             if self.extras.pacer.due() <= due {
-                return false;
+                return self.wait_for_others();
             }
         }
+    }
+
+    /// Waits while this thread is ahead of those that share I/Os with it; true when the job is to end instead.
+    fn wait_for_others(&mut self) -> bool {
+        while let Some(nap) = self.extras.ahead() {
+            let now = self.meter.clock.now();
+            if now >= self.meter.edge && self.turn(now) {
+                return true;
+            }
+            if nap.0 == 0 {
+                std::thread::yield_now();
+            } else {
+                sys::sleep(nap.min(NAP_MAX).0);
+            }
+        }
+        false
     }
 
     /// Waits until `moment`, awake for the last stretch; true when the job is to end instead.

@@ -9,6 +9,7 @@ use iostack_workload::{Op, Pacer, verify};
 use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
+use crate::share::Part;
 use crate::wake::Wake;
 
 /// Bounds of the time that a thread is awake before an I/O is due. A wake-up costs at least as much as the least; what a
@@ -36,6 +37,8 @@ pub(crate) struct Extras {
     /// How early to wake for what the pacer says.
     pub(crate) wake: Wake,
     watchdog: Option<Watchdog>,
+    /// Of the I/Os that the job shares with others.
+    pub(crate) part: Option<Part>,
     thread: u32,
     origin: u64,
     fsync_every: u32,
@@ -72,6 +75,7 @@ impl Extras {
             pacer: Pacer::new(job, thread, |ns| clock.ticks(ns)),
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
             watchdog: Watchdog::new(job, clock),
+            part: None,
             thread: logged_as,
             origin: 0,
             fsync_every: job.sync.fsync_every,
@@ -99,6 +103,7 @@ impl Extras {
         job.rate.is_some()
             || job.think.is_some()
             || job.verify.is_some()
+            || job.share.is_some()
             || job.mix.trim > 0
             || matches!(job.engine, Engine::Names(_))
             || job.sync.fsync_every > 0
@@ -133,6 +138,11 @@ impl Extras {
         }
     }
 
+    /// How long it waits for others that share I/Os with it before it looks again; `None` when it may go on.
+    pub(crate) fn ahead(&self) -> Option<Nanos> {
+        self.part.as_ref().and_then(Part::ahead)
+    }
+
     /// Flushes and counts it.
     pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, data_only: bool) {
         let start = meter.clock.now();
@@ -153,6 +163,7 @@ impl Extras {
             self.writes_since_fsync += 1;
             self.writes_since_fdatasync += 1;
         }
+        self.part.iter_mut().for_each(Part::count);
         self.pacer.take(now)
     }
 

@@ -19,6 +19,7 @@ use crate::gate::Gate;
 use crate::group::{Group, groups};
 use crate::meter::Rhythm;
 use crate::progress::Watcher;
+use crate::share::Shares;
 use crate::sys;
 use crate::watch::Watch;
 use crate::worker::{self, Assignment, WorkerReport};
@@ -99,6 +100,7 @@ fn assignments<'s>(
     control: &Control<'s>,
 ) -> Vec<(usize, Assignment<'s>)> {
     let mut list = Vec::new();
+    let mut shares = Shares::default();
     for (index, group) in groups.iter().enumerate() {
         let mut board_thread = 0;
         for work in &group.works {
@@ -112,6 +114,7 @@ fn assignments<'s>(
                     number,
                     board: Arc::clone(&group.board),
                     board_thread,
+                    part: shares.part(&work.job),
                     origin: group.origin,
                     rhythm: Rhythm { slice: group.first().job.slice, progress },
                     gate,

@@ -22,6 +22,7 @@ use crate::files::Files;
 use crate::gate::Gate;
 use crate::meter::{Meter, Rhythm, Span, ThreadResult};
 use crate::payload::Payload;
+use crate::share::Part;
 use crate::sys;
 use crate::sys::memory::Buffers;
 use crate::watch::Watch;
@@ -38,6 +39,8 @@ pub(crate) struct Assignment<'a> {
     pub(crate) board: Arc<Board>,
     /// Among the threads of the group.
     pub(crate) board_thread: usize,
+    /// Of the I/Os that its job shares with others.
+    pub(crate) part: Option<Part>,
     /// From the start of the stage to the group's first measured I/O.
     pub(crate) origin: Nanos,
     pub(crate) rhythm: Rhythm,
@@ -86,7 +89,7 @@ pub(crate) fn run(assignment: Assignment<'_>) -> Result<WorkerReport, EngineErro
     result
 }
 
-fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
+fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let job = &assignment.work.job;
     let number = job.thread_first + assignment.thread;
     pin(job, assignment.thread)?;
@@ -105,7 +108,8 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let reads_back = reads_back(job);
     let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back)?;
     let repeat = reads_back.then(|| plan.clone());
-    let extras = Extras::new(job, assignment.thread, assignment.board_thread as u32, clock);
+    let mut extras = Extras::new(job, assignment.thread, assignment.board_thread as u32, clock);
+    extras.part = assignment.part.take();
     if job.rate.is_some() || job.think.is_some() {
         sys::wake_precisely();
     }
@@ -330,7 +334,9 @@ fn measure(
     let mut outcome = Ok(());
     if !delayed_to_the_end {
         station.lane = assignment.watch.lane(job, carrier);
+        station.extras.part.iter_mut().for_each(Part::join);
         outcome = load(&mut station, false);
+        station.extras.part = None;
         assignment.watch.close();
         station.lane = None;
         if job.ends != Ends::Itself {

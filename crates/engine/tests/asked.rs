@@ -117,6 +117,31 @@ fn a_job_waits_for_those_of_a_name_and_its_time_begins_then() {
 }
 
 #[test]
+fn jobs_share_ios_by_weight_as_long_as_all_run() {
+    let folder = folder!("shares");
+    let path = random(&folder, "data", MIB);
+    for (engine, queue_depth) in [(Engine::Psync, 1), (Engine::Libaio, 4)] {
+        let job = |weight, report_group| Job {
+            share: Some(Share { group: 7, weight, nap: Nanos(0) }),
+            report_group,
+            io_count: Some(800),
+            loops: 4,
+            size: Some(Amount::Bytes(Bytes(MIB))),
+            engine,
+            queue_depth,
+            logs: LogRequest { latency: Some("each".into()), ..LogRequest::default() },
+            ..Job::default()
+        };
+        let works = [work(job(8, 0), &path), work(job(1, 1), &path)];
+        let outcomes = iostack_engine::run(&works, &Control::none()).expect("a plain file");
+        assert_eq!(outcomes.iter().map(Outcome::ios).collect::<Vec<_>>(), [800, 800], "{engine:?}");
+        let end = outcomes[0].log.last().expect("each I/O is logged").time;
+        let meanwhile = outcomes[1].log.iter().filter(|entry| entry.time < end).count();
+        assert!(meanwhile.abs_diff(100) <= 1 + 2 * queue_depth as usize, "{engine:?}: {meanwhile}");
+    }
+}
+
+#[test]
 fn the_first_that_ends_may_end_those_beside_it_or_all() {
     let folder = folder!("ends");
     let path = random(&folder, "data", MIB);

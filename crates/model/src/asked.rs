@@ -35,6 +35,17 @@ impl Demand {
     }
 }
 
+/// Its part of the I/Os of all jobs that share them (fio's `flow`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// Jobs with this number share (fio's `flow_id`).
+    pub group: u32,
+    /// I/Os of each thread, in proportion to the others' weights.
+    pub weight: u32,
+    /// Who is ahead sleeps so long before it looks again; 0: it gives its CPU away.
+    pub nap: Nanos,
+}
+
 /// The figure that is to become steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::asked::{Beforehand, Demand, Ends, HostAsked, Priority, Steadiness};
+use crate::asked::{Beforehand, Demand, Ends, HostAsked, Priority, Share, Steadiness};
 use crate::{Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, Mix, NameAct, Nanos, Zones};
 
 /// The kernel interface that carries the I/O.
@@ -265,6 +265,9 @@ pub struct Job {
     pub rate: Option<Rate>,
     /// Pause between I/Os.
     pub think: Option<Think>,
+    /// Its part of what several jobs do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
     /// What the storage must keep to.
     #[serde(skip_serializing_if = "is_default")]
     pub demand: Demand,
@@ -367,6 +370,7 @@ impl Default for Job {
             loops: 1,
             rate: None,
             think: None,
+            share: None,
             demand: Demand::NONE,
             until_steady: None,
             ends: Ends::Itself,
@@ -448,6 +452,7 @@ impl Job {
             (self.host.scheduler.is_some(), "ioscheduler"),
             (self.ends != Ends::Itself, "exitall"),
             (self.wait_for.is_some(), "wait_for"),
+            (self.share.is_some(), "flow"),
             (self.host.priority != Priority::default(), "nice or prio"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))

@@ -33,7 +33,7 @@ pub use access::{
 };
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use asked::{
-    Advice, Beforehand, Demand, Ends, HostAsked, MemoryPolicy, Numa, Priority, Steadiness, Steady,
+    Advice, Beforehand, Demand, Ends, HostAsked, MemoryPolicy, Numa, Priority, Share, Steadiness, Steady,
     SteadyFigure,
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};

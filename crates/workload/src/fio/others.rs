@@ -106,10 +106,7 @@ const OTHERS: &[Other] = &[
     refused("exec_prerun", COMMANDS),
     refused("exec_postrun", COMMANDS),
     refused("profile", "write its jobs out"),
-    refused("flow", "give each job its rate"),
-    refused("flow_id", "give each job its rate"),
-    refused("flow_sleep", "give each job its rate"),
-    refused("flow_watermark", "give each job its rate"),
+    refused("flow_watermark", "fio has none any more: flow shares by weight"),
     // Offsets and sizes.
     harmless("randrepeat", "the seed is always fixed; change randseed for other numbers"),
     harmless("allrandrepeat", "the seed is always fixed; change randseed for other numbers"),

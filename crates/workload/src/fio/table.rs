@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{Advice, Arrival, Data, Ends, Engine, Nanos};
+use iostack_model::{Advice, Arrival, Data, Ends, Engine, Nanos, Share};
 
 use super::draft::Draft;
 use super::set::{
@@ -246,6 +246,23 @@ pub(super) const ROWS: &[Row] = &[
         });
         Ok(())
     }),
+    value("flow", "This job's weight among those that share I/Os in proportion; 0: none", "3", |draft, text| {
+        let weight = whole_u32(text, 0, 1000)?;
+        draft.job.share = (weight > 0).then_some(Share { group: 0, weight, nap: Nanos(0) });
+        Ok(())
+    }),
+    value("flow_id", "Jobs with this number share", "1", |draft, text| {
+        let group = count(text)?;
+        draft.job.share.iter_mut().for_each(|share| share.group = group);
+        Ok(())
+    })
+    .leaning_on("flow"),
+    value("flow_sleep", "How long one that is ahead sleeps; a bare number is microseconds", "100", |draft, text| {
+        let nap = time(text, MICROSECOND)?;
+        draft.job.share.iter_mut().for_each(|share| share.nap = nap);
+        Ok(())
+    })
+    .leaning_on("flow"),
     value("rate_min", "Fail when a direction moves fewer bytes per second", "1m", |draft, text| {
         let kb_base = draft.kb_base;
         let least = by_direction(text, |part| Ok(size(part, kb_base)?.0))?;
