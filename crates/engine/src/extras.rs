@@ -9,6 +9,7 @@ use iostack_workload::{Op, Pacer, verify};
 use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
+use crate::search::{Search, Step};
 use crate::share::Part;
 use crate::wake::Wake;
 
@@ -37,6 +38,7 @@ pub(crate) struct Extras {
     /// How early to wake for what the pacer says.
     pub(crate) wake: Wake,
     watchdog: Option<Watchdog>,
+    pub(crate) search: Option<Search>,
     /// Of the I/Os that the job shares with others.
     pub(crate) part: Option<Part>,
     thread: u32,
@@ -75,6 +77,7 @@ impl Extras {
             pacer: Pacer::new(job, thread, |ns| clock.ticks(ns)),
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
             watchdog: Watchdog::new(job, clock),
+            search: Search::new(job, clock),
             part: None,
             thread: logged_as,
             origin: 0,
@@ -104,6 +107,7 @@ impl Extras {
             || job.think.is_some()
             || job.verify.is_some()
             || job.share.is_some()
+            || job.latency_goal.is_some()
             || job.mix.trim > 0
             || matches!(job.engine, Engine::Names(_))
             || job.sync.fsync_every > 0
@@ -141,6 +145,11 @@ impl Extras {
     /// How long it waits for others that share I/Os with it before it looks again; `None` when it may go on.
     pub(crate) fn ahead(&self) -> Option<Nanos> {
         self.part.as_ref().and_then(Part::ahead)
+    }
+
+    /// So many may be in flight.
+    pub(crate) fn deepest(&self) -> u32 {
+        self.search.as_ref().map_or(u32::MAX, Search::depth)
     }
 
     /// Flushes and counts it.
@@ -188,6 +197,13 @@ impl Extras {
             }
         }
         self.pacer.completed(moments.end);
+        if let Some(search) = &mut self.search {
+            match search.completed(moments.start, moments.end) {
+                Step::Search => {}
+                Step::Count => meter.count_from(moments.end),
+                Step::End => meter.stop_soon(),
+            }
+        }
         if !meter.counts(moments.start) {
             return;
         }

@@ -35,6 +35,7 @@ mod outcome;
 mod payload;
 mod probe;
 mod progress;
+mod search;
 mod share;
 mod stage;
 mod steady;

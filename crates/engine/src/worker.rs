@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{Bytes, Carrier, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos, VerifyMode};
+use iostack_model::{
+    Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos, VerifyMode,
+};
 use iostack_workload::{Limits, Plan, Region, Source};
 
 use crate::backend::calls::{Alone, Fallocate, Mmap, Psync, Pvsync2, Truncate};
@@ -58,6 +60,7 @@ pub(crate) struct WorkerReport {
     /// Sum of the times in flight, where it differs from the latencies.
     pub(crate) in_flight: Option<Nanos>,
     pub(crate) verified: u64,
+    pub(crate) depth_found: Option<DepthFound>,
     pub(crate) log: Vec<LogEntry>,
     pub(crate) log_spans: Vec<LogSpan>,
     /// Bytes of the thread's region, of all files.
@@ -326,6 +329,10 @@ fn measure(
     let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
     let border = start + clock.ticks(ramp.0);
     let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
+    let border = station.extras.search.as_mut().map_or(border, |search| {
+        search.begin(border);
+        if search.is_uncounted() { u64::MAX } else { border }
+    });
     station.meter.schedule(Span { origin: begun_first + clock.ticks(assignment.origin.0), border, deadline });
     let whole = Bytes(region.length * u64::from(station.files.count()));
     let mut report = WorkerReport { region: whole, unwritten, ..WorkerReport::default() };
@@ -347,6 +354,12 @@ fn measure(
         }
     }
     report.result = station.meter.finish();
+    if let Some(search) = &station.extras.search {
+        report.depth_found = search.result();
+        if search.is_uncounted() && !report.result.interrupted {
+            station.meter.failures.note_unfound(search.depth());
+        }
+    }
     report.log = std::mem::take(&mut station.extras.log);
     report.log_spans = std::mem::take(&mut station.extras.log_spans);
     assignment.gate.finished(assignment.group, assignment.number);

@@ -142,6 +142,36 @@ fn jobs_share_ios_by_weight_as_long_as_all_run() {
 }
 
 #[test]
+fn the_deepest_queue_that_keeps_a_latency_is_found_and_only_what_it_does_counts() {
+    let folder = folder!("search");
+    let path = random(&folder, "data", MIB);
+    let searched = |engine, latency, goes_on, window| {
+        let goal = LatencyGoal { latency, percent: 50.0, window, goes_on };
+        let end = if goes_on || window > Nanos::secs(1) { Nanos::millis(200) } else { Nanos::secs(60) };
+        let job = Job { latency_goal: Some(goal), engine, queue_depth: 12, runtime: Some(end), ..endless() };
+        run(&job, &path).expect("a plain file")
+    };
+    let (window, any, none) = (Nanos::millis(20), Nanos::secs(10), Nanos(1));
+    for (engine, latency, depth, percent) in
+        [(Engine::Libaio, any, 12, 100.0), (Engine::Psync, any, 1, 100.0), (Engine::Libaio, none, 1, 0.0)]
+    {
+        let outcome = searched(engine, latency, false, window);
+        assert_eq!(outcome.depth_found, Some(DepthFound { depth, percent }), "{engine:?}");
+        assert!(outcome.failures.is_empty() && outcome.ios() > 0, "{:?}", outcome.failures);
+        // It is judged by what began in the window, and counted from the first that began after the judgement before.
+        assert!(outcome.elapsed.0 > window.0 / 2, "{}", outcome.elapsed);
+        assert!(outcome.series[0].start == Nanos(0) && outcome.series[0].ios[0] > 0, "{engine:?}");
+        assert!(outcome.depth_achieved < f64::from(depth) + 0.5, "shallower ones are not in it");
+        assert!(!outcome.caveats.iter().any(|caveat| matches!(caveat, Caveat::DepthBelowAsked { .. })));
+    }
+    let on = searched(Engine::Libaio, any, true, window);
+    assert!(on.depth_found.expect("there is one at any time").depth == 12 && on.elapsed > window);
+    let late = searched(Engine::Libaio, any, false, Nanos::secs(30));
+    assert_eq!((late.ios(), late.depth_found), (0, None));
+    assert!(late.failures[0].message.contains("at depth 1 when the job ended"), "{:?}", late.failures);
+}
+
+#[test]
 fn the_first_that_ends_may_end_those_beside_it_or_all() {
     let folder = folder!("ends");
     let path = random(&folder, "data", MIB);

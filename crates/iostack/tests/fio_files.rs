@@ -356,3 +356,27 @@ fn engines_of_names_remove_only_what_iostack_made() {
         iostack("--name=a --ioengine=filedelete --filename=theirs --filesize=1 --bs=1 --destroy-data");
     assert!(code == Some(0) && entries() == ["place"], "{said}");
 }
+
+#[test]
+fn a_search_finds_the_depth_that_fio_finds() {
+    if !has_fio("a_search_finds_the_depth_that_fio_finds") {
+        return;
+    }
+    let room = Room::new("search");
+    let line = "--name=a --rw=randread --size=1m --runtime=30 --time_based --ioengine=libaio --iodepth=12 \
+                --latency_target=10s --latency_window=50ms --latency_percentile=99.5 --output-format=json";
+    let found = |program: &str, first: &[&str]| {
+        let folder = room.0.join(first.len().to_string());
+        fs::create_dir_all(&folder).expect("ours");
+        let words = first.iter().copied().chain(line.split_whitespace());
+        let output =
+            Command::new(program).args(words).current_dir(&folder).output().expect("it is installed");
+        let said = String::from_utf8(output.stdout).expect("text");
+        let report: Value = serde_json::from_str(&said[said.find('{').expect("JSON")..]).expect("JSON");
+        let job = &report["jobs"][0];
+        ["depth", "target", "percentile", "window"].map(|key| job[format!("latency_{key}")].clone())
+    };
+    let (ours, theirs) = (found(env!("CARGO_BIN_EXE_iostack"), &["fio"]), found("fio", &[]));
+    assert_eq!(ours, theirs);
+    assert_eq!(ours[0], 12);
+}

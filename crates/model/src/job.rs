@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::asked::{Beforehand, Demand, Ends, HostAsked, Priority, Share, Steadiness};
+use crate::asked::{Beforehand, Demand, Ends, HostAsked, LatencyGoal, Priority, Share, Steadiness};
 use crate::{Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, Mix, NameAct, Nanos, Zones};
 
 /// The kernel interface that carries the I/O.
@@ -268,6 +268,9 @@ pub struct Job {
     /// Its part of what several jobs do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
+    /// Searches the deepest queue that keeps a latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_goal: Option<LatencyGoal>,
     /// What the storage must keep to.
     #[serde(skip_serializing_if = "is_default")]
     pub demand: Demand,
@@ -371,6 +374,7 @@ impl Default for Job {
             rate: None,
             think: None,
             share: None,
+            latency_goal: None,
             demand: Demand::NONE,
             until_steady: None,
             ends: Ends::Itself,
@@ -453,6 +457,7 @@ impl Job {
             (self.ends != Ends::Itself, "exitall"),
             (self.wait_for.is_some(), "wait_for"),
             (self.share.is_some(), "flow"),
+            (self.latency_goal.is_some(), "latency_target"),
             (self.host.priority != Priority::default(), "nice or prio"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))

@@ -113,6 +113,11 @@ fn times(job: &Job) -> Result<(), WorkloadError> {
         "give a longer one",
     )?;
     refuse_if(job.slice.0 == 0, "a slice of 0 cannot be filled", "give a time above 0")?;
+    refuse_if(
+        job.latency_goal.is_some() && (job.rate.is_some() || job.verify.is_some()),
+        "a search for a queue depth changes what is in flight, and when counting begins",
+        "leave the rate and the verification out, or latency_target",
+    )?;
     let sound = |rate: f64| rate.is_finite() && rate > 0.0;
     refuse_if(
         job.rate.is_some_and(|rate| !sound(rate.iops)),

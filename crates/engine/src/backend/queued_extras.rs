@@ -52,7 +52,7 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
             continue;
         }
         let held = flush.is_some() || station.extras.ahead().is_some();
-        let full = over || held || slots.in_flight() == depth.slots;
+        let full = over || held || slots.in_flight() >= depth.slots.min(station.extras.deepest());
         if Q::SUBMITS_APART || !(full || station.extras.pacer.is_open()) {
             submit(station, queue, &mut slots, &mut batch);
         } else {
@@ -94,7 +94,8 @@ fn prepare<Q: Queue>(
 ) -> bool {
     while batch.len() < most as usize && station.extras.flush_due().is_none() {
         let now = station.meter.clock.now();
-        if station.extras.pacer.due() > now || station.extras.ahead().is_some() {
+        let full = slots.in_flight() >= station.extras.deepest();
+        if full || station.extras.pacer.due() > now || station.extras.ahead().is_some() {
             break;
         }
         let Some(slot) = slots.pop() else { break };

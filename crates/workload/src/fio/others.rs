@@ -79,7 +79,6 @@ const TRACES: &str =
 const PRIORITY: &str = "start iostack under nice, ionice, numactl or in a cgroup instead";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
 const ZONES: &str = "zoned devices are not driven zone by zone";
-const TARGET_LOAD: &str = "the load does not adapt while it runs; give a rate or a queue depth";
 const DEDUPE: &str = "written data does not repeat; use buffer_pattern or buffer_compress_percentage";
 const LOGS: &str = "logs have fio's default format; leave it out";
 const COMMANDS: &str = "job files run no commands; run it before or after iostack";
@@ -175,10 +174,6 @@ const OTHERS: &[Other] = &[
     only("rate_ignore_thinktime", OFF, "give rate or thinktime, not both"),
     harmless("thinktime_blocks_type", "pauses count finished I/Os"),
     only("thinktime_iotime", OFF, "use thinktime_blocks"),
-    refused("latency_target", TARGET_LOAD),
-    refused("latency_window", TARGET_LOAD),
-    refused("latency_percentile", TARGET_LOAD),
-    refused("latency_run", TARGET_LOAD),
     harmless("clocksource", CLOCK),
     harmless("gtod_reduce", MEASURED),
     harmless("gtod_cpu", CLOCK),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{Advice, Arrival, Data, Ends, Engine, Nanos, Share};
+use iostack_model::{Advice, Arrival, Data, Ends, Engine, LatencyGoal, Nanos, Share};
 
 use super::draft::Draft;
 use super::set::{
@@ -290,6 +290,33 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .or(&["ss_ramp"]),
+    value("latency_target", "Search the deepest queue, up to iodepth, that keeps this latency; a bare number is microseconds", "500us", |draft, text| {
+        let latency = time(text, MICROSECOND)?;
+        let goal = LatencyGoal { latency, percent: 100.0, window: Nanos(0), goes_on: false };
+        draft.job.latency_goal = (latency.0 > 0).then_some(goal);
+        Ok(())
+    }),
+    value("latency_window", "How long a depth is tried before it is judged; a bare number is microseconds", "100ms", |draft, text| {
+        let window = time(text, MICROSECOND)?;
+        draft.job.latency_goal.iter_mut().for_each(|goal| goal.window = window);
+        Ok(())
+    })
+    .leaning_on("latency_target"),
+    value("latency_percentile", "Percent of the I/Os that must keep it", "99.9", |draft, text| {
+        let percent: f64 = match text.parse() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => percent,
+            _ => return bad("give 0 to 100"),
+        };
+        draft.job.latency_goal.iter_mut().for_each(|goal| goal.percent = percent);
+        Ok(())
+    })
+    .leaning_on("latency_target"),
+    flag("latency_run", "Search until the job ends, instead of measuring the depth found", |draft, text| {
+        let goes_on = switch(text)?;
+        draft.job.latency_goal.iter_mut().for_each(|goal| goal.goes_on = goes_on);
+        Ok(())
+    })
+    .leaning_on("latency_target"),
     value("max_latency", "Fail when an I/O takes longer; a bare number is microseconds", "50ms", |draft, text| {
         draft.job.demand.latency = time(text, MICROSECOND)?;
         Ok(())
