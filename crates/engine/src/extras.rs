@@ -12,6 +12,7 @@ use crate::meter::Meter;
 use crate::search::{Search, Step};
 use crate::share::Part;
 use crate::wake::Wake;
+use crate::written::{Flush, Written};
 
 /// Bounds of the time that a thread is awake before an I/O is due. A wake-up costs at least as much as the least; what a
 /// machine needs beyond the most is not to be had by spinning.
@@ -47,6 +48,7 @@ pub(crate) struct Extras {
     fdatasync_every: u32,
     writes_since_fsync: u32,
     writes_since_fdatasync: u32,
+    written: Option<Written>,
     stamps: bool,
     checks: bool,
     fatal: bool,
@@ -85,6 +87,7 @@ impl Extras {
             fdatasync_every: job.sync.fdatasync_every,
             writes_since_fsync: 0,
             writes_since_fdatasync: 0,
+            written: job.sync.range.map(Written::new),
             stamps: pattern.is_none()
                 && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
             checks: mode == Some(VerifyMode::ReadOnly),
@@ -112,6 +115,7 @@ impl Extras {
             || matches!(job.engine, Engine::Names(_))
             || job.sync.fsync_every > 0
             || job.sync.fdatasync_every > 0
+            || job.sync.range.is_some()
             || job.logs.are_wanted()
             || !job.demand.is_none()
     }
@@ -131,14 +135,14 @@ impl Extras {
         }
     }
 
-    /// `Some(data_only)` when a flush is due before the next I/O.
-    pub(crate) fn flush_due(&self) -> Option<bool> {
+    /// The flush that is due before the next I/O.
+    pub(crate) fn flush_due(&self) -> Option<Flush> {
         if self.fsync_every > 0 && self.writes_since_fsync >= self.fsync_every {
-            Some(false)
+            Some(Flush::File)
         } else if self.fdatasync_every > 0 && self.writes_since_fdatasync >= self.fdatasync_every {
-            Some(true)
+            Some(Flush::Data)
         } else {
-            None
+            self.written.as_ref().filter(|written| written.is_due()).map(|_| Flush::Range)
         }
     }
 
@@ -153,15 +157,19 @@ impl Extras {
     }
 
     /// Flushes and counts it.
-    pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, data_only: bool) {
+    pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, flush: Flush) {
         let start = meter.clock.now();
-        let result = files.sync(data_only);
+        let result = match (flush, &self.written) {
+            (Flush::Range, Some(written)) => written.sync(files),
+            _ => files.sync(flush == Flush::Data),
+        };
         let end = meter.clock.now();
-        if data_only {
-            self.writes_since_fdatasync = 0;
-        } else {
-            self.writes_since_fsync = 0;
-            self.writes_since_fdatasync = 0;
+        // As in fio: what flushes more stands for what flushes less.
+        self.written.iter_mut().for_each(Written::clear);
+        match flush {
+            Flush::Range => {}
+            Flush::Data => self.writes_since_fdatasync = 0,
+            Flush::File => (self.writes_since_fsync, self.writes_since_fdatasync) = (0, 0),
         }
         meter.synced(result, start, end);
     }
@@ -171,6 +179,7 @@ impl Extras {
         if op.direction == WRITE {
             self.writes_since_fsync += 1;
             self.writes_since_fdatasync += 1;
+            self.written.iter_mut().for_each(|written| written.note(op));
         }
         self.part.iter_mut().for_each(Part::count);
         self.pacer.take(now)

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use iostack_host::Held;
-use iostack_model::{Access, Advice, Amount, Bytes, Engine, Job, TargetKind, VerifyMode};
+use iostack_model::{Access, Advice, Amount, Bytes, Engine, Job, RangeSync, TargetKind, VerifyMode};
 use iostack_workload::{Op, Region};
 
 use crate::EngineError;
@@ -131,6 +131,15 @@ impl Files {
         };
         match result {
             Ok(()) => length.cast_signed() as isize,
+            Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
+        }
+    }
+
+    /// `sync_file_range` of one file; 0, or `-errno`.
+    pub(crate) fn sync_range(&self, file: usize, (first, end): (u64, u64), how: RangeSync) -> isize {
+        let Some(&descriptor) = self.descriptors.get(file) else { return 0 };
+        match sys::sync_range(descriptor, first, end - first, how) {
+            Ok(()) => 0,
             Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
         }
     }

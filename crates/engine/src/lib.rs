@@ -43,6 +43,7 @@ mod sys;
 mod wake;
 mod watch;
 mod worker;
+mod written;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -15,7 +15,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use iostack_model::{MemoryPolicy, Nanos, Priority};
+use iostack_model::{MemoryPolicy, Nanos, Priority, RangeSync};
 
 pub(crate) mod call;
 pub(crate) mod map;
@@ -170,6 +170,18 @@ pub(crate) fn sync(file: RawFd, data_only: bool) -> io::Result<()> {
         // SAFETY: as above.
         check(unsafe { libc::fsync(file) })
     }
+}
+
+/// `sync_file_range`.
+pub(crate) fn sync_range(file: RawFd, offset: u64, length: u64, how: RangeSync) -> io::Result<()> {
+    let flags = [
+        (how.wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE),
+        (how.write, libc::SYNC_FILE_RANGE_WRITE),
+        (how.wait_after, libc::SYNC_FILE_RANGE_WAIT_AFTER),
+    ];
+    let flags = flags.into_iter().filter(|(on, _)| *on).fold(0, |sum, (_, flag)| sum | flag);
+    // SAFETY: the call takes no memory of ours.
+    check(unsafe { libc::sync_file_range(file, offset.cast_signed(), length.cast_signed(), flags) })
 }
 
 /// Reserves a range of a file, within its length or beyond.

@@ -28,6 +28,7 @@ use crate::share::Part;
 use crate::sys;
 use crate::sys::memory::Buffers;
 use crate::watch::Watch;
+use crate::written::Flush;
 use crate::{EngineError, Work};
 
 /// One thread's part of a stage.
@@ -312,6 +313,33 @@ fn run_many<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerRepo
     })
 }
 
+/// Waits until the job may begin, and says when to measure; gives the moment of its first I/O.
+fn schedule(assignment: &Assignment<'_>, station: &mut Station<'_>) -> u64 {
+    let job = &assignment.work.job;
+    let (begun, begun_first) = assignment.gate.begun(assignment.group, assignment.number);
+    let clock = station.meter.clock;
+    let start = begun + clock.ticks(job.start_delay.0);
+    let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
+    let border = start + clock.ticks(ramp.0);
+    let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
+    let border = station.extras.search.as_mut().map_or(border, |search| {
+        search.begin(border);
+        if search.is_uncounted() { u64::MAX } else { border }
+    });
+    let origin = begun_first + clock.ticks(assignment.origin.0);
+    station.meter.schedule(Span { origin, border, deadline });
+    start
+}
+
+/// The depth that the job searched; where there was no time for it, a failure is noted.
+fn depth_found(station: &mut Station<'_>, interrupted: bool) -> Option<DepthFound> {
+    let search = station.extras.search.as_ref()?;
+    if search.is_uncounted() && !interrupted {
+        station.meter.failures.note_unfound(search.depth());
+    }
+    search.result()
+}
+
 /// From the gate to the report. `load` runs the loop once, to measure or to read back.
 fn measure(
     prepared: Prepared<'_>,
@@ -323,17 +351,8 @@ fn measure(
     if assignment.gate.ready(sys::thread_number(), planned).is_none() {
         return Ok(WorkerReport::default());
     }
-    let (begun, begun_first) = assignment.gate.begun(assignment.group, assignment.number);
     let clock = station.meter.clock;
-    let start = begun + clock.ticks(job.start_delay.0);
-    let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
-    let border = start + clock.ticks(ramp.0);
-    let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
-    let border = station.extras.search.as_mut().map_or(border, |search| {
-        search.begin(border);
-        if search.is_uncounted() { u64::MAX } else { border }
-    });
-    station.meter.schedule(Span { origin: begun_first + clock.ticks(assignment.origin.0), border, deadline });
+    let start = schedule(&assignment, &mut station);
     let whole = Bytes(region.length * u64::from(station.files.count()));
     let mut report = WorkerReport { region: whole, unwritten, ..WorkerReport::default() };
     let delayed_to_the_end = job.start_delay.0 > 0 && station.wait_until(start);
@@ -350,16 +369,11 @@ fn measure(
             assignment.watch.end_all();
         }
         if job.sync.end_fsync {
-            station.extras.flush(&mut station.meter, &station.files, false);
+            station.extras.flush(&mut station.meter, &station.files, Flush::File);
         }
     }
     report.result = station.meter.finish();
-    if let Some(search) = &station.extras.search {
-        report.depth_found = search.result();
-        if search.is_uncounted() && !report.result.interrupted {
-            station.meter.failures.note_unfound(search.depth());
-        }
-    }
+    report.depth_found = depth_found(&mut station, report.result.interrupted);
     report.log = std::mem::take(&mut station.extras.log);
     report.log_spans = std::mem::take(&mut station.extras.log_spans);
     assignment.gate.finished(assignment.group, assignment.number);

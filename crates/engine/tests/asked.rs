@@ -172,6 +172,23 @@ fn the_deepest_queue_that_keeps_a_latency_is_found_and_only_what_it_does_counts(
 }
 
 #[test]
+fn written_pages_are_sent_on_their_way_after_so_many_writes() {
+    let folder = folder!("ranges");
+    let path = random(&folder, "data", MIB);
+    for engine in [Engine::Psync, Engine::Libaio, Engine::Null] {
+        let range = Some(RangeSync { every: 4, write: true, ..RangeSync::default() });
+        let sync = iostack_model::Sync { range, fsync_every: 8, ..iostack_model::Sync::default() };
+        let size = Some(Amount::Bytes(Bytes(MIB)));
+        let job =
+            Job { sync, size, engine, mix: Mix::WRITE, direct: false, io_count: Some(16), ..Job::default() };
+        let outcome = run(&job, &path).expect("a plain file");
+        assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
+        // After 4 and 12; an fsync after 8 and 16.
+        assert_eq!((outcome.ios(), outcome.sync.count), (16, 4), "{engine:?}");
+    }
+}
+
+#[test]
 fn the_first_that_ends_may_end_those_beside_it_or_all() {
     let folder = folder!("ends");
     let path = random(&folder, "data", MIB);

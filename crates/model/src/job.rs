@@ -121,6 +121,19 @@ pub struct Think {
     pub spin: Nanos,
 }
 
+/// What is done to the pages of the writes since the last time (`sync_file_range(2)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct RangeSync {
+    /// After this many writes.
+    pub every: u32,
+    /// Waits for those that are on their way.
+    pub wait_before: bool,
+    /// Sends those that are dirty.
+    pub write: bool,
+    /// Waits for all.
+    pub wait_after: bool,
+}
+
 /// Flushes asked for along the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Sync {
@@ -128,6 +141,9 @@ pub struct Sync {
     pub fsync_every: u32,
     /// fdatasync after this many writes; 0 never.
     pub fdatasync_every: u32,
+    /// Written pages are sent on their way along the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<RangeSync>,
     /// fsync once when the job ends.
     pub end_fsync: bool,
     /// Open with `O_SYNC`.
@@ -344,6 +360,10 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// fio's.
+const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
 impl Default for Job {
     fn default() -> Self {
         Job {
@@ -391,10 +411,7 @@ impl Default for Job {
             wait_for: None,
             report_group: 0,
             new_group: false,
-            percentiles: vec![
-                1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
-                99.95, 99.99,
-            ],
+            percentiles: PERCENTILES.to_vec(),
             logs: LogRequest::default(),
             files: Vec::new(),
             directory: None,
@@ -458,6 +475,7 @@ impl Job {
             (self.wait_for.is_some(), "wait_for"),
             (self.share.is_some(), "flow"),
             (self.latency_goal.is_some(), "latency_target"),
+            (self.sync.range.is_some(), "sync_file_range"),
             (self.host.priority != Priority::default(), "nice or prio"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))

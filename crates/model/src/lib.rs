@@ -40,7 +40,9 @@ pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_rang
 pub use caveat::Caveat;
 pub use effort::Effort;
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
-pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
+pub use job::{
+    Arrival, Batch, Data, Engine, Job, LogRequest, RangeSync, Rate, Sync, Think, Verify, VerifyMode,
+};
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
 pub use machine::{

@@ -46,7 +46,7 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
         if slots.in_flight() == 0 {
             match flush {
                 _ if over => return Ok(()),
-                Some(data_only) => station.extras.flush(&mut station.meter, &station.files, data_only),
+                Some(flush) => station.extras.flush(&mut station.meter, &station.files, flush),
                 None => over = station.wait_until_due(),
             }
             continue;

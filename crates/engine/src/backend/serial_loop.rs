@@ -61,8 +61,8 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
     let clock = station.meter.clock;
     let mut stop = station.turn(clock.now());
     while !stop {
-        if let Some(data_only) = station.extras.flush_due() {
-            station.extras.flush(&mut station.meter, &station.files, data_only);
+        if let Some(flush) = station.extras.flush_due() {
+            station.extras.flush(&mut station.meter, &station.files, flush);
         }
         if station.wait_until_due() {
             break;

@@ -169,7 +169,6 @@ const OTHERS: &[Other] = &[
     refused("trim_backlog", "give rw=trim in a job of its own"),
     refused("trim_backlog_batch", "give rw=trim in a job of its own"),
     only("write_barrier", OFF, "use fsync or fdatasync"),
-    only("sync_file_range", OFF, "use fsync or fdatasync"),
     // Pace and time.
     only("rate_ignore_thinktime", OFF, "give rate or thinktime, not both"),
     harmless("thinktime_blocks_type", "pauses count finished I/Os"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iostack_model::{
     Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, MemoryPolicy, Mix,
-    NameAct, Nanos, Order, StatCall, Steadiness, SteadyFigure, Think,
+    NameAct, Nanos, Order, RangeSync, StatCall, Steadiness, SteadyFigure, Think,
 };
 
 use super::draft::Draft;
@@ -362,6 +362,26 @@ pub(super) fn set_sync(draft: &mut Draft, text: &str) -> Set {
         "dsync" => (false, true),
         _ => return bad("give none, sync or dsync"),
     };
+    Ok(())
+}
+
+/// `wait_before,write:8`: what is done, and after how many writes.
+pub(super) fn set_sync_range(draft: &mut Draft, text: &str) -> Set {
+    let (kinds, every) = text.split_once(':').unwrap_or((text, "1"));
+    let (mut range, every) = (RangeSync::default(), positive(every)?);
+    for kind in kinds.split(',') {
+        *(match kind.trim() {
+            "wait_before" => &mut range.wait_before,
+            "write" => &mut range.write,
+            "wait_after" => &mut range.wait_after,
+            _ => {
+                return bad(
+                    "give wait_before, write and wait_after, and a number of writes, like wait_before,write:8",
+                );
+            }
+        }) = true;
+    }
+    draft.job.sync.range = Some(RangeSync { every, ..range });
     Ok(())
 }
 

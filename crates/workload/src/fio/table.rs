@@ -9,7 +9,7 @@ use super::set::{
     ENGINES, SECOND, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange,
     set_bssplit, set_distribution, set_file_service, set_hipri, set_ioengine, set_kb_base, set_norandommap,
     set_numa_memory, set_percentage_random, set_reads, set_ring, set_rw, set_sequencer, set_start_delay,
-    set_stat_call, set_steady, set_sync, set_think_time, set_verify,
+    set_stat_call, set_steady, set_sync, set_sync_range, set_think_time, set_verify,
 };
 use super::units::{amount, size, time};
 use crate::options::value::{Set, bad, cpu_list, pattern, percentiles, refused, switch, whole, whole_u32};
@@ -384,6 +384,7 @@ pub(super) const ROWS: &[Row] = &[
     value("randseed", "Reproduces offsets, mix and content", "42", put!(job.seed, any)),
     value("fsync", "fsync after so many writes", "32", put!(job.sync.fsync_every, count)),
     value("fdatasync", "fdatasync after so many writes", "32", put!(job.sync.fdatasync_every, count)),
+    value("sync_file_range", "sync_file_range after so many writes: wait_before, write, wait_after", "write:8", set_sync_range),
     value("end_fsync", "fsync once when the job ends", "1", put!(job.sync.end_fsync, switch)),
     value("fsync_on_close", "fsync once when the job ends", "1", put!(job.sync.end_fsync, switch)),
     value("sync", "Each write is on the medium before it returns", "0, 1, dsync", set_sync),
