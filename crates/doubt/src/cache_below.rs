@@ -26,6 +26,7 @@ const NO_HEADS: Nanos = Nanos::millis(1);
 fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     let random = matches!(outcome.job.access, Access::Random { .. });
     let medium = random && outcome.job.direct && outcome.job.engine != Engine::Mmap;
+    let medium = medium && outcome.job.engine.moves_data();
     let latency = Nanos(outcome.read.latency.quantile_ns(0.5)?);
     of(&outcome.storage, latency).filter(|_| medium)
 }

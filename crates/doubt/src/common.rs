@@ -15,7 +15,7 @@ pub(crate) fn closed_loop(outcome: &Outcome) -> bool {
 
 /// The device's count, where it counts and where all it counts is ours to explain.
 pub(crate) fn counted(outcome: &Outcome) -> Option<&DeviceCount> {
-    outcome.device.as_ref().filter(|_| counts(outcome))
+    outcome.device.as_ref().filter(|_| counts(outcome) && outcome.job.engine.moves_data())
 }
 
 /// Accounting is on, or the driver counts anyway, as zram's does.

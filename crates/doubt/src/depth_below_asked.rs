@@ -29,7 +29,12 @@ fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
     let asked = f64::from(job.queue_depth) * f64::from(job.threads);
     let achieved = outcome.depth_achieved;
     let enough_ios = outcome.ios() as f64 > asked * 10.0;
-    if !closed_loop(outcome) || achieved >= asked * ENOUGH || asked <= 1.0 || !enough_ios {
+    if outcome.depth_found.is_some()
+        || !closed_loop(outcome)
+        || achieved >= asked * ENOUGH
+        || asked <= 1.0
+        || !enough_ios
+    {
         return None;
     }
     let reason = if job.engine.is_synchronous() && job.queue_depth > 1 {

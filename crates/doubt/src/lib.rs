@@ -31,6 +31,7 @@ mod interrupted;
 pub mod io_limit;
 mod lab;
 mod load_not_full;
+mod no_data;
 mod no_device_count;
 pub mod not_linear;
 mod not_simulated;
@@ -112,9 +113,10 @@ const QUEUE: Doubt =
     Doubt { of_run: Some(depth_below_asked::of_queue), in_simulation: false, ..depth_below_asked::DOUBT };
 
 /// In the order in which they are told: what makes a figure wrong before what makes it uncertain.
-const DOUBTS: [&Doubt; 40] = [
+const DOUBTS: [&Doubt; 41] = [
     &failed::DOUBT,
     &interrupted::DOUBT,
+    &no_data::DOUBT,
     &unwritten::DOUBT,
     &cached_reads::DOUBT,
     &buffered_writes::DOUBT,

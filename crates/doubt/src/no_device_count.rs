@@ -22,6 +22,9 @@ fn says(caveat: &Caveat) -> Option<String> {
 }
 
 fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
+    if !outcome.job.engine.moves_data() {
+        return None;
+    }
     let reason = match outcome.storage.top() {
         None => "no block device is behind the target".to_owned(),
         Some(device) if !counts(outcome) => {

@@ -21,7 +21,7 @@ fn says(caveat: &Caveat) -> Option<String> {
 }
 
 fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
-    let reads = outcome.read.latency.count > 0;
+    let reads = outcome.read.latency.count > 0 && outcome.job.engine.moves_data();
     of(evidence.region, evidence.machine.as_ref()?, &outcome.storage).filter(|_| reads)
 }
 

@@ -91,6 +91,10 @@ fn each_doubt_about_data_has_its_evidence() {
         |caveat| matches!(caveat, Caveat::NoDeviceCount { .. }),
     );
     expect(
+        |outcome, _| outcome.job.engine = Engine::Null,
+        |caveat| matches!(caveat, Caveat::NoData { engine } if engine == "null"),
+    );
+    expect(
         |outcome, _| outcome.storage.devices[0].rotational = true,
         |caveat| matches!(caveat, Caveat::CacheBelow { .. }),
     );
@@ -399,6 +403,7 @@ fn all() -> Vec<Caveat> {
         Caveat::RateMissed { asked: 2.0, achieved: 1.0 },
         Caveat::IoLimit { line: String::new() },
         Caveat::NoDeviceCount { reason: String::new() },
+        Caveat::NoData { engine: String::new() },
         Caveat::Traced { ns_per_io: 1.0, share: 0.5 },
         Caveat::EventsLost { lost: 1, seen: 2 },
         Caveat::Unmatched { unmatched: 1, ios: 2 },

@@ -1,8 +1,8 @@
 //! How does an I/O reach the kernel?
 //!
 //! ```text
-//!   serial_loop ──► Call   one at a time:   psync, pvsync2, mmap
-//!   queued_loop ──► Queue  many in flight:  libaio, io_uring, posixaio
+//!   serial_loop ──► Call   one at a time:   psync, pvsync2, mmap, falloc, ftruncate, names
+//!   queued_loop ──► Queue  many in flight:  libaio, io_uring, posixaio, null
 //! ```
 //!
 //! A backend is a file here that implements [`Call`] or [`Queue`]; the loops are generic over them, so that each
@@ -12,6 +12,8 @@
 pub(crate) mod calls;
 pub(crate) mod io_uring;
 pub(crate) mod libaio;
+pub(crate) mod names;
+pub(crate) mod null;
 pub(crate) mod posix_aio;
 pub(crate) mod queued_extras;
 pub(crate) mod queued_loop;
@@ -35,6 +37,8 @@ pub(crate) trait Call {
     fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
     /// Writes to it.
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize;
+    /// What the I/O leaves to be done, outside of its time; only in the loop with extras.
+    fn settle(&mut self) {}
 }
 
 /// How long to wait for completions.
@@ -155,9 +159,25 @@ impl Station<'_> {
             }
             // The end of the ramp, passed meanwhile, starts the schedule anew.
             if self.extras.pacer.due() <= due {
-                return false;
+                return self.wait_for_others();
             }
         }
+    }
+
+    /// Waits while this thread is ahead of those that share I/Os with it; true when the job is to end instead.
+    fn wait_for_others(&mut self) -> bool {
+        while let Some(nap) = self.extras.ahead() {
+            let now = self.meter.clock.now();
+            if now >= self.meter.edge && self.turn(now) {
+                return true;
+            }
+            if nap.0 == 0 {
+                std::thread::yield_now();
+            } else {
+                sys::sleep(nap.min(NAP_MAX).0);
+            }
+        }
+        false
     }
 
     /// Waits until `moment`, awake for the last stretch; true when the job is to end instead.

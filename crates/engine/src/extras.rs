@@ -5,14 +5,17 @@
 use std::sync::Arc;
 
 use iostack_host::clock::Clock;
-use iostack_model::{Data, Job, LogEntry, LogRequest, LogSpan, Nanos, VerifyMode};
+use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, VerifyMode};
 use iostack_workload::{Op, Pacer, verify};
 
 use crate::Work;
 use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
+use crate::search::{Search, Step};
+use crate::share::Part;
 use crate::wake::Wake;
+use crate::written::{Flush, Written};
 
 /// Bounds of the time that a thread is awake before an I/O is due. A wake-up costs at least as much as the least; what a
 /// machine needs beyond the most is not to be had by spinning.
@@ -49,6 +52,9 @@ pub(crate) struct Extras {
     /// How early to wake for what the pacer says.
     pub(crate) wake: Wake,
     watchdog: Option<Watchdog>,
+    pub(crate) search: Option<Search>,
+    /// Of the I/Os that the job shares with others.
+    pub(crate) part: Option<Part>,
     thread: u32,
     origin: u64,
     fsync_every: u32,
@@ -57,6 +63,7 @@ pub(crate) struct Extras {
     writes_since_fdatasync: u32,
     /// The next of a trace is a flush.
     flush_recorded: bool,
+    written: Option<Written>,
     stamps: bool,
     checks: bool,
     fatal: bool,
@@ -86,6 +93,8 @@ impl Extras {
             pacer: pacer(work, thread, clock),
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
             watchdog: Watchdog::new(job, clock),
+            search: Search::new(job, clock),
+            part: None,
             thread: logged_as,
             origin: 0,
             fsync_every: job.sync.fsync_every,
@@ -93,6 +102,7 @@ impl Extras {
             writes_since_fsync: 0,
             writes_since_fdatasync: 0,
             flush_recorded: false,
+            written: job.sync.range.map(Written::new),
             stamps: pattern.is_none()
                 && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
             checks: mode == Some(VerifyMode::ReadOnly),
@@ -113,9 +123,13 @@ impl Extras {
         job.rate.is_some()
             || job.think.is_some()
             || job.verify.is_some()
+            || job.share.is_some()
+            || job.latency_goal.is_some()
             || job.mix.trim > 0
+            || matches!(job.engine, Engine::Names(_))
             || job.sync.fsync_every > 0
             || job.sync.fdatasync_every > 0
+            || job.sync.range.is_some()
             || job.logs.are_wanted()
             || !job.demand.is_none()
             || job.recorded.is_some()
@@ -136,28 +150,44 @@ impl Extras {
         }
     }
 
-    /// `Some(data_only)` when a flush is due before the next I/O.
-    pub(crate) fn flush_due(&self) -> Option<bool> {
+    /// The flush that is due before the next I/O.
+    pub(crate) fn flush_due(&self) -> Option<Flush> {
         if self.flush_recorded || self.fsync_every > 0 && self.writes_since_fsync >= self.fsync_every {
-            Some(false)
+            Some(Flush::File)
         } else if self.fdatasync_every > 0 && self.writes_since_fdatasync >= self.fdatasync_every {
-            Some(true)
+            Some(Flush::Data)
         } else {
-            None
+            self.written.as_ref().filter(|written| written.is_due()).map(|_| Flush::Range)
         }
     }
 
+    /// How long it waits for others that share I/Os with it before it looks again; `None` when it may go on.
+    pub(crate) fn ahead(&self) -> Option<Nanos> {
+        self.part.as_ref().and_then(Part::ahead)
+    }
+
+    /// So many may be in flight.
+    pub(crate) fn deepest(&self) -> u32 {
+        self.search.as_ref().map_or(u32::MAX, Search::depth)
+    }
+
     /// Flushes and counts it.
-    pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, data_only: bool) {
+    pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, flush: Flush) {
         let start = meter.clock.now();
-        let result = files.sync(data_only);
+        let result = match (flush, &self.written) {
+            (Flush::Range, Some(written)) => written.sync(files),
+            _ => files.sync(flush == Flush::Data),
+        };
         let end = meter.clock.now();
-        if data_only {
-            self.writes_since_fdatasync = 0;
-        } else {
-            self.writes_since_fsync = 0;
-            self.writes_since_fdatasync = 0;
-            self.flush_recorded = false;
+        // As in fio: what flushes more stands for what flushes less.
+        self.written.iter_mut().for_each(Written::clear);
+        match flush {
+            Flush::Range => {}
+            Flush::Data => self.writes_since_fdatasync = 0,
+            Flush::File => {
+                (self.writes_since_fsync, self.writes_since_fdatasync) = (0, 0);
+                self.flush_recorded = false;
+            }
         }
         meter.synced(result, start, end);
         if meter.counts(start) {
@@ -181,7 +211,9 @@ impl Extras {
         if op.direction == WRITE {
             self.writes_since_fsync += 1;
             self.writes_since_fdatasync += 1;
+            self.written.iter_mut().for_each(|written| written.note(op));
         }
+        self.part.iter_mut().for_each(Part::count);
         self.pacer.take(now)
     }
 
@@ -206,6 +238,13 @@ impl Extras {
             }
         }
         self.pacer.completed(moments.end);
+        if let Some(search) = &mut self.search {
+            match search.completed(moments.start, moments.end) {
+                Step::Search => {}
+                Step::Count => meter.count_from(moments.end),
+                Step::End => meter.stop_soon(),
+            }
+        }
         if !meter.counts(moments.start) {
             return;
         }

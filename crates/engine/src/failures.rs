@@ -40,6 +40,16 @@ impl Failures {
         self.add(op.direction(), libc::ETIMEDOUT, op.offset, message);
     }
 
+    /// Notes that no depth was found in the time that there was.
+    #[cold]
+    pub(crate) fn note_unfound(&mut self, depth: u32) {
+        let what = format!(
+            "latency_target: the search was at depth {depth} when the job ended; give it a longer runtime, more to do, or \
+             a shorter latency_window"
+        );
+        self.add(Direction::Read, libc::ETIMEDOUT, 0, what);
+    }
+
     /// Notes a flush that failed.
     #[cold]
     pub(crate) fn note_flush(&mut self, errno: i32) {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use iostack_host::Held;
-use iostack_model::{Access, Advice, Amount, Bytes, Engine, Job, TargetKind, VerifyMode};
+use iostack_model::{Access, Advice, Amount, Bytes, Engine, Job, RangeSync, TargetKind, VerifyMode};
 use iostack_workload::{Op, Region};
 
 use crate::EngineError;
@@ -22,6 +22,8 @@ pub(crate) struct Files {
     /// The first file's name, for errors.
     path: PathBuf,
     descriptors: Vec<RawFd>,
+    /// How many, those that are not opened included.
+    count: u16,
     blocks: Vec<bool>,
     /// Length of the shortest.
     length: u64,
@@ -30,6 +32,10 @@ pub(crate) struct Files {
 impl Files {
     /// Opens the files as the job needs them: those that are held, whatever has their names by now.
     pub(crate) fn open(job: &Job, held: &[Arc<Held>]) -> Result<Files, EngineError> {
+        if matches!(job.engine, Engine::Null | Engine::Names(_)) {
+            let count = if held.is_empty() { job.files_each() } else { held.len() as u16 };
+            return Ok(Files::none(count));
+        }
         let Some(first) = held.first() else {
             return Err(EngineError::Impossible {
                 what: format!("job `{}` has no file to work on", job.name),
@@ -66,7 +72,21 @@ impl Files {
         }
         let descriptors = files.iter().map(AsRawFd::as_raw_fd).collect();
         let blocks = held.iter().map(|one| one.kind() == TargetKind::Block).collect();
-        Ok(Files { _open: files, path: first.path().to_owned(), descriptors, blocks, length })
+        let count = held.len().min(usize::from(u16::MAX)) as u16;
+        Ok(Files { _open: files, path: first.path().to_owned(), descriptors, count, blocks, length })
+    }
+
+    /// So many, of any length, that nobody opens.
+    fn none(count: u16) -> Files {
+        let path = PathBuf::from("none");
+        Files {
+            _open: Vec::new(),
+            path,
+            descriptors: Vec::new(),
+            count,
+            blocks: Vec::new(),
+            length: u64::MAX,
+        }
     }
 
     /// Descriptors in the order of [`Op::file`].
@@ -81,11 +101,14 @@ impl Files {
 
     /// How many.
     pub(crate) fn count(&self) -> u16 {
-        self.descriptors.len().min(usize::from(u16::MAX)) as u16
+        self.count
     }
 
     /// The region of thread `thread` in each file. A job that only writes may make a file longer than it is.
     pub(crate) fn region(&self, job: &Job, thread: u32) -> Result<Region, EngineError> {
+        if let Engine::Names(_) = job.engine {
+            return Ok(Region { offset: 0, length: job.block_sizes.largest().0 });
+        }
         let grows = job.mix.read == 0 && job.mix.write > 0 && !self.blocks.contains(&true);
         let mut whole = self.length;
         if grows && let Some(Amount::Bytes(size)) = job.size {
@@ -99,8 +122,8 @@ impl Files {
 
     /// Lets the storage forget a range; bytes, or `-errno`.
     pub(crate) fn trim(&self, op: &Op) -> isize {
-        let file = usize::from(op.file);
-        let (descriptor, length) = (self.descriptors[file], u64::from(op.length));
+        let (file, length) = (usize::from(op.file), u64::from(op.length));
+        let Some(&descriptor) = self.descriptors.get(file) else { return length.cast_signed() as isize };
         let result = if self.blocks[file] {
             sys::discard(descriptor, op.offset, length)
         } else {
@@ -108,6 +131,15 @@ impl Files {
         };
         match result {
             Ok(()) => length.cast_signed() as isize,
+            Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
+        }
+    }
+
+    /// `sync_file_range` of one file; 0, or `-errno`.
+    pub(crate) fn sync_range(&self, file: usize, (first, end): (u64, u64), how: RangeSync) -> isize {
+        let Some(&descriptor) = self.descriptors.get(file) else { return 0 };
+        match sys::sync_range(descriptor, first, end - first, how) {
+            Ok(()) => 0,
             Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
         }
     }
@@ -124,7 +156,7 @@ impl Files {
 }
 
 fn open_options(job: &Job) -> (&'static str, OpenOptions) {
-    let writes = job.mix.destroys();
+    let writes = job.destroys();
     let verifies = job.verify.is_some_and(|verify| verify.mode != VerifyMode::WriteOnly);
     // A writable shared mapping needs a file that can also be read.
     let reads = !writes || job.mix.read > 0 || verifies || job.engine == Engine::Mmap;

@@ -5,7 +5,8 @@
 //!   coordinator:            all ready? ──► go                   all finished? ──► released
 //! ```
 //!
-//! A worker whose set-up fails cancels the others before any I/O was done.
+//! A worker whose set-up fails cancels the others before any I/O was done. A job that waits for others is let go by the
+//! coordinator, when these have finished.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,8 +24,12 @@ struct State {
     cancelled: bool,
     /// Ticks of the start.
     go: Option<u64>,
-    /// Finished threads of each group.
+    /// Ticks from which on each job, and each group, runs; `None` while it waits for others.
+    begun: Vec<Option<u64>>,
+    begun_groups: Vec<Option<u64>>,
+    /// Finished threads of each group and job.
     finished: Vec<usize>,
+    finished_jobs: Vec<usize>,
     finished_all: usize,
     released: bool,
     /// Kernel's numbers of the threads that run.
@@ -34,9 +39,16 @@ struct State {
 }
 
 impl Gate {
-    /// For so many groups.
-    pub(crate) fn new(groups: usize) -> Gate {
-        let state = State { finished: vec![0; groups], planned: Some(0), ..State::default() };
+    /// For so many groups and jobs.
+    pub(crate) fn new(groups: usize, jobs: usize) -> Gate {
+        let state = State {
+            finished: vec![0; groups],
+            finished_jobs: vec![0; jobs],
+            begun: vec![None; jobs],
+            begun_groups: vec![None; groups],
+            planned: Some(0),
+            ..State::default()
+        };
         Gate { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -77,10 +89,32 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// A worker of `group` has measured all it will.
-    pub(crate) fn finished(&self, group: usize) {
+    /// Lets a job run from this moment on.
+    pub(crate) fn begin(&self, group: usize, job: usize, now: u64) {
+        let mut state = self.lock();
+        state.begun[job] = Some(now);
+        state.begun_groups[group].get_or_insert(now);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Waits until the job may run: since when it may, and since when the first of its group may.
+    pub(crate) fn begun(&self, group: usize, job: usize) -> (u64, u64) {
+        let state = self.wait_while(|state| state.begun[job].is_none());
+        let own = state.begun[job].unwrap_or_default();
+        (own, state.begun_groups[group].unwrap_or(own))
+    }
+
+    /// Finished workers by job.
+    pub(crate) fn finished_by_job(&self) -> Vec<usize> {
+        self.lock().finished_jobs.clone()
+    }
+
+    /// A worker of `group` and `job` has measured all it will.
+    pub(crate) fn finished(&self, group: usize, job: usize) {
         let mut state = self.lock();
         state.finished[group] += 1;
+        state.finished_jobs[job] += 1;
         state.finished_all += 1;
         drop(state);
         self.changed.notify_all();

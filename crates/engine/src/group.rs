@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use iostack_host::clock::Clock;
 use iostack_host::counters::{self, CpuCount, WorkerWatch, Workers};
 use iostack_model::{DeviceCount, Engine, Nanos};
 
@@ -23,6 +24,8 @@ pub(crate) struct Group<'a> {
     pub(crate) workers: Workers,
     pub(crate) reports: Vec<WorkerReport>,
     pub(crate) started_unix_ms: u64,
+    /// Since when its first job runs, ticks.
+    pub(crate) begun: Option<u64>,
     pub(crate) counted_before: bool,
     pub(crate) counted_after: bool,
 }
@@ -52,9 +55,21 @@ impl<'a> Group<'a> {
             workers: Workers::default(),
             reports: Vec::new(),
             started_unix_ms: 0,
+            begun: None,
             counted_before: false,
             counted_after: false,
         }
+    }
+
+    /// True when all its jobs may have to wait for others.
+    pub(crate) fn waits(&self) -> bool {
+        self.works.iter().all(|work| work.job.wait_for.is_some())
+    }
+
+    /// Time until measuring starts; `None` while all its jobs wait for others.
+    pub(crate) fn until_origin(&self, now: u64) -> Option<Nanos> {
+        let since = Clock::calibrated().nanos(now.saturating_sub(self.begun?));
+        Some(self.origin - Nanos(since))
     }
 
     /// The group's first job.

@@ -31,7 +31,7 @@ pub fn lay_out(
     let refused = |source| EngineError::refused(held.path(), "writing", false, source);
     let file = held.reopen(OpenOptions::new().write(true)).map_err(refused)?;
     let before = file.metadata().map_err(failed("look at"))?.len();
-    match sys::reserve(file.as_raw_fd(), size.0) {
+    match sys::allocate(file.as_raw_fd(), false, 0, size.0) {
         Ok(()) => {}
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EFBIG | libc::EDQUOT)) => {
             file.set_len(before).map_err(failed("shorten"))?;

@@ -35,12 +35,15 @@ mod outcome;
 mod payload;
 mod probe;
 mod progress;
+mod search;
+mod share;
 mod stage;
 mod steady;
 mod sys;
 mod wake;
 mod watch;
 mod worker;
+mod written;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -227,8 +227,14 @@ impl<'a> Meter<'a> {
         }
     }
 
+    /// What is submitted from this moment on counts; nothing did before.
+    pub(crate) fn count_from(&mut self, now: u64) {
+        self.border = now;
+        self.edge = 0;
+    }
+
     /// Lets the next completion find the edge passed, and the job ended.
-    fn stop_soon(&mut self) {
+    pub(crate) fn stop_soon(&mut self) {
         self.span.deadline = 0;
         self.edge = 0;
     }

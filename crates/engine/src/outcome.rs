@@ -2,7 +2,7 @@
 
 use iostack_host::clock::Clock;
 use iostack_host::counters;
-use iostack_model::{CpuUse, Interval, Job, Nanos, Outcome};
+use iostack_model::{CpuUse, Interval, IntervalFlow, Job, Nanos, Outcome};
 
 use crate::board::BoardTotals;
 use crate::evidence;
@@ -42,14 +42,15 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
             .as_ref()
             .zip(group.after.device.as_ref())
             .map(|(before, after)| counters::difference(before, after)),
+        depth_found: reports.iter().filter_map(|report| report.depth_found).min_by_key(|found| found.depth),
         verified: reports.iter().map(|report| report.verified).sum(),
         interrupted: reports.iter().any(|report| report.result.interrupted),
         read: totals.flows[0].clone(),
         write: totals.flows[1].clone(),
         trim: totals.flows[2].clone(),
         sync: totals.sync,
-        series: totals.series,
-        heat: totals.heat,
+        series: if job.latency_goal.is_some() { begun(totals.series) } else { totals.series },
+        heat: if job.latency_goal.is_some() { totals.heat.begun() } else { totals.heat },
         steady,
         ..Outcome::empty(job, target, storage)
     };
@@ -68,6 +69,14 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
     outcome
 }
 
+/// The series from its first element with an I/O: while a depth is searched, nothing counts.
+fn begun(series: Vec<IntervalFlow>) -> Vec<IntervalFlow> {
+    let first = series.iter().position(|element| element.ios != [0; 3]).unwrap_or(0);
+    let start = series.get(first).map_or(Nanos(0), |element| element.start);
+    let moved = |element: IntervalFlow| IntervalFlow { start: element.start - start, ..element };
+    series.into_iter().skip(first).map(moved).collect()
+}
+
 /// The first job of the group, with the threads of all.
 fn job_of(group: &Group<'_>) -> Job {
     Job { threads: group.threads() as u32, ..group.first().job.clone() }
@@ -77,6 +86,7 @@ fn job_of(group: &Group<'_>) -> Job {
 fn startup(group: &Group<'_>, reports: &[WorkerReport], called: u64) -> Nanos {
     let delays = group.works.iter().map(|work| work.job.start_delay);
     let delay = delays.max().unwrap_or_default();
+    let called = group.begun.filter(|_| group.waits()).unwrap_or(called);
     let last = reports.iter().map(|report| report.first).max().unwrap_or(called);
     Nanos(Clock::calibrated().nanos(last.saturating_sub(called))) - delay
 }

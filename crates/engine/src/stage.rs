@@ -19,6 +19,7 @@ use crate::gate::Gate;
 use crate::group::{Group, groups};
 use crate::meter::Rhythm;
 use crate::progress::Watcher;
+use crate::share::Shares;
 use crate::sys;
 use crate::watch::Watch;
 use crate::worker::{self, Assignment, WorkerReport};
@@ -37,17 +38,17 @@ pub(crate) fn run<'a>(
     phase: Phase,
 ) -> Result<Vec<Group<'a>>, EngineError> {
     let mut groups = groups(works, control.progress.is_some());
-    let gate = Gate::new(groups.len());
+    let gate = Gate::new(groups.len(), works.len());
     let watch = Watch::new(control.observer);
     sys::prepare_kick();
     sys::allow_many_files();
     let reports = std::thread::scope(|scope| {
-        let assignments = assignments(&groups, &gate, &watch, control);
+        let assignments = assignments(works, &groups, &gate, &watch, control);
         let total = assignments.len();
         let mut handles = Vec::with_capacity(total);
         let mut failed = None;
         for (number, (group, assignment)) in assignments.into_iter().enumerate() {
-            let alarm = Alarm { gate: &gate, group };
+            let alarm = Alarm { gate: &gate, group, job: assignment.number };
             let body = move || {
                 let _alarm = alarm;
                 worker::run(assignment)
@@ -63,7 +64,8 @@ pub(crate) fn run<'a>(
             }
         }
         if failed.is_none() && gate.all_ready(total) {
-            Coordinator { gate: &gate, observed: &watch, control, phase }.watch(&mut groups, total);
+            let waiting = Waiting::of(works, &groups);
+            Coordinator { gate: &gate, observed: &watch, control, phase, waiting }.watch(&mut groups, total);
         }
         gate.release();
         failed.map_or_else(|| join(handles), Err)
@@ -78,35 +80,41 @@ pub(crate) fn run<'a>(
 struct Alarm<'a> {
     gate: &'a Gate,
     group: usize,
+    job: usize,
 }
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.gate.cancel();
-            self.gate.finished(self.group);
+            self.gate.finished(self.group, self.job);
         }
     }
 }
 
 fn assignments<'s>(
+    works: &[&'s Work],
     groups: &[Group<'s>],
     gate: &'s Gate,
     watch: &'s Watch<'s>,
     control: &Control<'s>,
 ) -> Vec<(usize, Assignment<'s>)> {
     let mut list = Vec::new();
+    let mut shares = Shares::default();
     for (index, group) in groups.iter().enumerate() {
         let mut board_thread = 0;
         for work in &group.works {
+            let number = number_of(works, work);
             let progress = if control.progress.is_some() { control.progress_every } else { Nanos(u64::MAX) };
             for thread in 0..work.job.threads {
                 let assignment = Assignment {
                     work,
                     thread,
                     group: index,
+                    number,
                     board: Arc::clone(&group.board),
                     board_thread,
+                    part: shares.part(&work.job),
                     origin: group.origin,
                     rhythm: Rhythm { slice: group.first().job.slice, progress },
                     gate,
@@ -136,34 +144,74 @@ fn join(handles: Vec<(usize, Handle<'_>)>) -> Result<Vec<(usize, WorkerReport)>,
     error.map_or(Ok(reports), Err)
 }
 
+/// Where a work stands among those of the stage.
+fn number_of(works: &[&Work], work: &Work) -> usize {
+    works.iter().position(|other| std::ptr::eq(*other, work)).expect("groups are made of these works")
+}
+
+/// Jobs that are still to begin.
+struct Waiting {
+    /// Group and number of each, and those that it waits for.
+    jobs: Vec<(usize, usize, Vec<usize>)>,
+    /// Threads by number.
+    threads: Vec<usize>,
+}
+
+impl Waiting {
+    fn of(works: &[&Work], groups: &[Group<'_>]) -> Waiting {
+        let waits_for = |number: usize| {
+            let named =
+                |other: &usize| works[number].job.wait_for.as_deref() == Some(&*works[*other].job.name);
+            (0..number).filter(named).collect()
+        };
+        let of_group = |(index, group): (usize, &Group<'_>)| {
+            let numbers: Vec<usize> = group.works.iter().map(|work| number_of(works, work)).collect();
+            numbers.into_iter().map(move |number| (index, number))
+        };
+        let jobs = groups.iter().enumerate().flat_map(of_group);
+        let jobs = jobs.map(|(group, number)| (group, number, waits_for(number))).collect();
+        Waiting { jobs, threads: works.iter().map(|work| work.job.threads as usize).collect() }
+    }
+
+    /// Group and number of those that need not wait, with so many threads finished; of all, when the stage is over.
+    fn due(&mut self, finished: &[usize], over: bool) -> Vec<(usize, usize)> {
+        let threads = &self.threads;
+        let has_ended = |job: &usize| finished[*job] == threads[*job];
+        let due = self.jobs.extract_if(.., |(.., waits_for)| over || waits_for.iter().all(has_ended));
+        due.map(|(group, number, _)| (group, number)).collect()
+    }
+}
+
 struct Coordinator<'a> {
     gate: &'a Gate,
     observed: &'a Watch<'a>,
     control: &'a Control<'a>,
     phase: Phase,
+    waiting: Waiting,
 }
 
 impl Coordinator<'_> {
     /// From the start until all threads have measured.
-    fn watch(&self, groups: &mut [Group<'_>], total: usize) {
+    fn watch(&mut self, groups: &mut [Group<'_>], total: usize) {
         let clock = Clock::calibrated();
         let mut watch = WorkerWatch::default();
         for group in &mut *groups {
             group.count_before(&mut watch);
-            group.counted_before = group.origin.0 == 0;
+            group.counted_before = group.origin.0 == 0 && !group.waits();
         }
         let go = clock.now();
+        self.let_go(groups, &mut watch);
         let mut watcher = Watcher::new(self.control, self.phase, self.gate.planned(), go);
         self.gate.go(go);
         let mut known = 0;
         while known < total {
-            let next = Self::next_event(groups, go, &watcher);
+            let next = Self::next_event(groups, &watcher);
             let finished = self.gate.finished_by_group(known, next);
             known = finished.iter().sum();
+            self.let_go(groups, &mut watch);
             let now = clock.now();
-            let since_go = Nanos(clock.nanos(now - go));
             for (group, done) in groups.iter_mut().zip(&finished) {
-                if !group.counted_before && since_go >= group.origin {
+                if !group.counted_before && group.until_origin(now) == Some(Nanos(0)) {
                     group.count_before(&mut watch);
                     group.counted_before = true;
                 }
@@ -182,13 +230,30 @@ impl Coordinator<'_> {
         watcher.verifying(groups, clock.now());
     }
 
+    /// Lets the jobs go that need not wait, any more or at all.
+    fn let_go(&mut self, groups: &mut [Group<'_>], watch: &mut WorkerWatch) {
+        let ended = self.control.stop.load(Ordering::Relaxed) || self.observed.is_over();
+        let due = self.waiting.due(&self.gate.finished_by_job(), ended);
+        for &(index, _) in &due {
+            let group = &mut groups[index];
+            if group.begun.is_none() && group.origin.0 == 0 && !group.counted_before {
+                group.count_before(watch);
+                group.counted_before = true;
+            }
+        }
+        // Together, so that none is ahead of the others.
+        let now = Clock::calibrated().now();
+        for (index, job) in due {
+            groups[index].begun.get_or_insert(now);
+            self.gate.begin(index, job, now);
+        }
+    }
+
     /// How long nothing is to be done, unless a thread finishes.
-    fn next_event(groups: &[Group<'_>], go: u64, watcher: &Watcher<'_>) -> Duration {
-        let clock = Clock::calibrated();
-        let now = clock.now();
-        let since_go = Nanos(clock.nanos(now - go));
+    fn next_event(groups: &[Group<'_>], watcher: &Watcher<'_>) -> Duration {
+        let now = Clock::calibrated().now();
         let borders =
-            groups.iter().filter(|group| !group.counted_before).map(|group| group.origin - since_go);
+            groups.iter().filter(|group| !group.counted_before).filter_map(|group| group.until_origin(now));
         let next = borders.min().unwrap_or(Nanos(u64::MAX));
         LOOK_EVERY.min(Duration::from_nanos(next.0)).min(watcher.left(now))
     }

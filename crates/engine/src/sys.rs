@@ -4,6 +4,7 @@
 //!
 //! - `call`: system calls without libc's bookkeeping, because psync's whole cost is one of them
 //! - `memory`: aligned buffers that the kernel fills
+//! - `names`: what is done to names of files
 //! - `queue`: what sends many requests by one call
 //! - `posix_aio`: requests that the C library's threads carry out
 //! - `map`: a mapping that survives a file that shrinks
@@ -14,11 +15,12 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use iostack_model::{MemoryPolicy, Nanos, Priority};
+use iostack_model::{MemoryPolicy, Nanos, Priority, RangeSync};
 
 pub(crate) mod call;
 pub(crate) mod map;
 pub(crate) mod memory;
+pub(crate) mod names;
 pub(crate) mod posix_aio;
 pub(crate) mod queue;
 
@@ -170,10 +172,29 @@ pub(crate) fn sync(file: RawFd, data_only: bool) -> io::Result<()> {
     }
 }
 
-/// Reserves space of a file without writing it.
-pub(crate) fn reserve(file: RawFd, length: u64) -> io::Result<()> {
+/// `sync_file_range`.
+pub(crate) fn sync_range(file: RawFd, offset: u64, length: u64, how: RangeSync) -> io::Result<()> {
+    let flags = [
+        (how.wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE),
+        (how.write, libc::SYNC_FILE_RANGE_WRITE),
+        (how.wait_after, libc::SYNC_FILE_RANGE_WAIT_AFTER),
+    ];
+    let flags = flags.into_iter().filter(|(on, _)| *on).fold(0, |sum, (_, flag)| sum | flag);
     // SAFETY: the call takes no memory of ours.
-    check(unsafe { libc::fallocate(file, 0, 0, length.cast_signed()) })
+    check(unsafe { libc::sync_file_range(file, offset.cast_signed(), length.cast_signed(), flags) })
+}
+
+/// Reserves a range of a file, within its length or beyond.
+pub(crate) fn allocate(file: RawFd, keep_length: bool, offset: u64, length: u64) -> io::Result<()> {
+    let mode = if keep_length { libc::FALLOC_FL_KEEP_SIZE } else { 0 };
+    // SAFETY: the call takes no memory of ours.
+    check(unsafe { libc::fallocate(file, mode, offset.cast_signed(), length.cast_signed()) })
+}
+
+/// Cuts a file, or makes it longer.
+pub(crate) fn truncate(file: RawFd, length: u64) -> io::Result<()> {
+    // SAFETY: the call takes no memory of ours.
+    check(unsafe { libc::ftruncate(file, length.cast_signed()) })
 }
 
 /// Lets the file forget a range: a hole in it.

@@ -5,12 +5,16 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{Bytes, Carrier, Ends, Engine, Job, LogEntry, LogSpan, Mix, Nanos, VerifyMode};
+use iostack_model::{
+    Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos, VerifyMode,
+};
 use iostack_workload::{Limits, Plan, Region, Source};
 
-use crate::backend::calls::{Alone, Mmap, Psync, Pvsync2};
+use crate::backend::calls::{Alone, Fallocate, Mmap, Psync, Pvsync2, Truncate};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
+use crate::backend::names::Names;
+use crate::backend::null::Null;
 use crate::backend::posix_aio::PosixAio;
 use crate::backend::queued_loop::Depth;
 use crate::backend::{Call, Queue, Station, queued_extras, queued_loop, serial_loop};
@@ -20,9 +24,11 @@ use crate::files::Files;
 use crate::gate::Gate;
 use crate::meter::{Meter, Rhythm, Span, ThreadResult};
 use crate::payload::Payload;
+use crate::share::Part;
 use crate::sys;
 use crate::sys::memory::Buffers;
 use crate::watch::Watch;
+use crate::written::Flush;
 use crate::{EngineError, Work};
 
 /// One thread's part of a stage.
@@ -31,9 +37,13 @@ pub(crate) struct Assignment<'a> {
     /// Among the threads of the job.
     pub(crate) thread: u32,
     pub(crate) group: usize,
+    /// Of the job, among those of the stage.
+    pub(crate) number: usize,
     pub(crate) board: Arc<Board>,
     /// Among the threads of the group.
     pub(crate) board_thread: usize,
+    /// Of the I/Os that its job shares with others.
+    pub(crate) part: Option<Part>,
     /// From the start of the stage to the group's first measured I/O.
     pub(crate) origin: Nanos,
     pub(crate) rhythm: Rhythm,
@@ -51,6 +61,7 @@ pub(crate) struct WorkerReport {
     /// Sum of the times in flight, where it differs from the latencies.
     pub(crate) in_flight: Option<Nanos>,
     pub(crate) verified: u64,
+    pub(crate) depth_found: Option<DepthFound>,
     pub(crate) log: Vec<LogEntry>,
     pub(crate) log_spans: Vec<LogSpan>,
     /// Bytes of the thread's region, of all files.
@@ -82,7 +93,7 @@ pub(crate) fn run(assignment: Assignment<'_>) -> Result<WorkerReport, EngineErro
     result
 }
 
-fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
+fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let job = &assignment.work.job;
     let number = job.thread_first + assignment.thread;
     pin(job, assignment.thread)?;
@@ -103,7 +114,8 @@ fn prepare(assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> {
     let reads_back = reads_back(job);
     let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back)?;
     let repeat = reads_back.then(|| plan.clone());
-    let extras = Extras::new(assignment.work, assignment.thread, assignment.board_thread as u32, clock);
+    let mut extras = Extras::new(assignment.work, assignment.thread, assignment.board_thread as u32, clock);
+    extras.part = assignment.part.take();
     if extras.pacer.is_open() || job.think.is_some() {
         sys::wake_precisely();
     }
@@ -128,7 +140,7 @@ fn unwritten(assignment: &Assignment<'_>, region: Region) -> Option<Bytes> {
     };
     let asked_by_first =
         assignment.thread > 0 && work.job.offset_increment.0 == 0 && work.files.first().is_some_and(are_same);
-    if work.job.mix.read == 0 || asked_by_first {
+    if work.job.mix.read == 0 || asked_by_first || !work.job.engine.moves_data() {
         return None;
     }
     let of = |file: &Arc<Held>| {
@@ -184,8 +196,25 @@ fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
     sys::pin(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
 }
 
+/// Why I/Os of the engine cannot be followed.
+fn refuse_to_follow(job: &Job) -> Result<(), EngineError> {
+    let why = match job.engine {
+        Engine::PosixAio => "the C library's threads make the calls of posixaio",
+        Engine::Null => "null asks nobody",
+        Engine::Fallocate | Engine::Truncate | Engine::Names(_) => "its calls are no reads and writes",
+        _ => return Ok(()),
+    };
+    Err(EngineError::Impossible {
+        what: format!("job `{}`: {why}, so that no I/O can be followed", job.name),
+        remedy: "use libaio or io_uring, or leave the stages out",
+    })
+}
+
 fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
     let job = &prepared.assignment.work.job;
+    if prepared.assignment.watch.is_observed() {
+        refuse_to_follow(job)?;
+    }
     let files = &prepared.station.files;
     match job.engine {
         Engine::Psync => {
@@ -202,18 +231,20 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             run_serial(prepared, &mut call, Carrier::Fault)
         }
         Engine::PosixAio => {
-            if prepared.assignment.watch.is_observed() {
-                return Err(EngineError::Impossible {
-                    what: format!(
-                        "job `{}`: the C library's threads make the calls of posixaio, so that no I/O can be followed",
-                        job.name
-                    ),
-                    remedy: "use libaio or io_uring, or leave the stages out",
-                });
-            }
             let queue = PosixAio::new(job, files);
             run_queued(prepared, queue)
         }
+        Engine::Fallocate => {
+            let mut call = Fallocate::new(files);
+            run_serial(prepared, &mut call, Carrier::Call)
+        }
+        Engine::Truncate => {
+            let mut call = Truncate::new(files);
+            run_serial(prepared, &mut call, Carrier::Call)
+        }
+        Engine::Names(act) => run_names(prepared, act),
+        // Also one at a time: no call is made that the serial loop could count.
+        Engine::Null => run_many(prepared, Null::new(job.depth())),
         Engine::Libaio => {
             let queue = Libaio::new(job, files)?;
             run_queued(prepared, queue)
@@ -230,6 +261,14 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             }
         }
     }
+}
+
+fn run_names(prepared: Prepared<'_>, act: NameAct) -> Result<WorkerReport, EngineError> {
+    let Assignment { work, thread, .. } = prepared.assignment;
+    let mut names = Names::new(act, &work.files[thread as usize])?;
+    let report = run_serial(prepared, &mut names, Carrier::Call);
+    names.finish(work.job.unlink);
+    report
 }
 
 fn run_serial<C: Call>(
@@ -251,14 +290,19 @@ fn run_serial<C: Call>(
 
 fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
     let job = &prepared.assignment.work.job;
+    if !Extras::are_needed(job) && job.queue_depth <= 1 && !reads_back(job) {
+        let carrier = queue.carrier();
+        return run_serial(prepared, &mut Alone { queue: &mut queue }, carrier);
+    }
+    run_many(prepared, queue)
+}
+
+fn run_many<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
+    let job = &prepared.assignment.work.job;
     let slots = job.queue_depth.max(1);
     let submit = job.batch.submit.clamp(1, slots);
     let depth = Depth { slots, submit, complete_min: job.batch.complete_min.clamp(1, slots) };
     let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
-    if plain && slots == 1 && !reads_back(job) {
-        let carrier = queue.carrier();
-        return run_serial(prepared, &mut Alone { queue: &mut queue }, carrier);
-    }
     let path = prepared.station.files.path();
     let carrier = queue.carrier();
     measure(prepared, carrier, |station, reading_back| {
@@ -275,6 +319,33 @@ fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerRe
     })
 }
 
+/// Waits until the job may begin, and says when to measure; gives the moment of its first I/O.
+fn schedule(assignment: &Assignment<'_>, station: &mut Station<'_>) -> u64 {
+    let job = &assignment.work.job;
+    let (begun, begun_first) = assignment.gate.begun(assignment.group, assignment.number);
+    let clock = station.meter.clock;
+    let start = begun + clock.ticks(job.start_delay.0);
+    let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
+    let border = start + clock.ticks(ramp.0);
+    let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
+    let border = station.extras.search.as_mut().map_or(border, |search| {
+        search.begin(border);
+        if search.is_uncounted() { u64::MAX } else { border }
+    });
+    let origin = begun_first + clock.ticks(assignment.origin.0);
+    station.meter.schedule(Span { origin, border, deadline });
+    start
+}
+
+/// The depth that the job searched; where there was no time for it, a failure is noted.
+fn depth_found(station: &mut Station<'_>, interrupted: bool) -> Option<DepthFound> {
+    let search = station.extras.search.as_ref()?;
+    if search.is_uncounted() && !interrupted {
+        station.meter.failures.note_unfound(search.depth());
+    }
+    search.result()
+}
+
 /// From the gate to the report. `load` runs the loop once, to measure or to read back.
 fn measure(
     prepared: Prepared<'_>,
@@ -283,15 +354,11 @@ fn measure(
 ) -> Result<WorkerReport, EngineError> {
     let Prepared { assignment, mut station, repeat, planned, region, unwritten, _locked } = prepared;
     let job = &assignment.work.job;
-    let Some(go) = assignment.gate.ready(sys::thread_number(), planned) else {
+    if assignment.gate.ready(sys::thread_number(), planned).is_none() {
         return Ok(WorkerReport::default());
-    };
+    }
     let clock = station.meter.clock;
-    let start = go + clock.ticks(job.start_delay.0);
-    let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
-    let border = start + clock.ticks(ramp.0);
-    let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
-    station.meter.schedule(Span { origin: go + clock.ticks(assignment.origin.0), border, deadline });
+    let start = schedule(&assignment, &mut station);
     let whole = Bytes(region.length * u64::from(station.files.count()));
     let mut report = WorkerReport { region: whole, unwritten, ..WorkerReport::default() };
     let delayed_to_the_end = job.start_delay.0 > 0 && station.wait_until(start);
@@ -299,20 +366,23 @@ fn measure(
     let mut outcome = Ok(());
     if !delayed_to_the_end {
         station.lane = assignment.watch.lane(job, carrier);
+        station.extras.part.iter_mut().for_each(Part::join);
         outcome = load(&mut station, false);
+        station.extras.part = None;
         assignment.watch.close();
         station.lane = None;
         if job.ends != Ends::Itself {
             assignment.watch.end_all();
         }
         if job.sync.end_fsync {
-            station.extras.flush(&mut station.meter, &station.files, false);
+            station.extras.flush(&mut station.meter, &station.files, Flush::File);
         }
     }
     report.result = station.meter.finish();
+    report.depth_found = depth_found(&mut station, report.result.interrupted);
     report.log = std::mem::take(&mut station.extras.log);
     report.log_spans = std::mem::take(&mut station.extras.log_spans);
-    assignment.gate.finished(assignment.group);
+    assignment.gate.finished(assignment.group, assignment.number);
     // Also without reading back: the coordinator counts kernel workers before their ring closes.
     assignment.gate.released();
     if outcome.is_ok()

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use common::{random, run, run_with};
 use iostack_engine::{Control, Work};
@@ -87,6 +88,111 @@ fn work(job: Job, path: &Path) -> Work {
         storage: iostack_host::storage(path).expect("it is there"),
         files: vec![vec![held]],
         recording: None,
+    }
+}
+
+#[test]
+fn a_job_waits_for_those_of_a_name_and_its_time_begins_then() {
+    let folder = folder!("waits");
+    let path = random(&folder, "data", MIB);
+    let slow = Rate { iops: 40.0, arrival: Arrival::Regular };
+    let job = |name: &str, group| Job {
+        name: name.into(),
+        report_group: group,
+        io_count: Some(8),
+        ..Job::default()
+    };
+    let waits = |name: &str, group| Job { wait_for: Some("slow".into()), ..job(name, group) };
+    let first = Job { rate: Some(slow), threads: 2, ..job("slow", 0) };
+    let delayed = Job { start_delay: Nanos::millis(30), ..waits("delayed", 2) };
+    let works = [first, waits("waits", 1), delayed, job("beside", 3)].map(|job| {
+        let threads = job.threads as usize;
+        let mut work = work(job, &path);
+        work.files.resize(threads, work.files[0].clone());
+        work
+    });
+    let outcomes = iostack_engine::run(&works, &Control::none()).expect("plain files");
+    let began: Vec<u64> = outcomes.iter().map(|outcome| outcome.started_unix_ms).collect();
+    assert_eq!(outcomes.iter().map(Outcome::ios).collect::<Vec<_>>(), [16, 8, 8, 8]);
+    // 7 distances of 25 ms; milliseconds are cut.
+    assert!(began[1] >= began[0] + 174, "{began:?}");
+    assert!(began[2] >= began[1] + 29, "{began:?}");
+    assert!(began[3] < began[1], "{began:?}");
+    assert_eq!(outcomes[1].series[0].ios[0], 8, "its series begins with it");
+    let stop = AtomicBool::new(true);
+    let ended = iostack_engine::run(&works, &Control { stop: &stop, ..Control::none() }).expect("at once");
+    assert!(ended.iter().all(|outcome| outcome.interrupted), "who waits is ended too");
+}
+
+#[test]
+fn jobs_share_ios_by_weight_as_long_as_all_run() {
+    let folder = folder!("shares");
+    let path = random(&folder, "data", MIB);
+    for (engine, queue_depth) in [(Engine::Psync, 1), (Engine::Libaio, 4)] {
+        let job = |weight, report_group| Job {
+            share: Some(Share { group: 7, weight, nap: Nanos(0) }),
+            report_group,
+            io_count: Some(800),
+            loops: 4,
+            size: Some(Amount::Bytes(Bytes(MIB))),
+            engine,
+            queue_depth,
+            logs: LogRequest { latency: Some("each".into()), ..LogRequest::default() },
+            ..Job::default()
+        };
+        let works = [work(job(8, 0), &path), work(job(1, 1), &path)];
+        let outcomes = iostack_engine::run(&works, &Control::none()).expect("a plain file");
+        assert_eq!(outcomes.iter().map(Outcome::ios).collect::<Vec<_>>(), [800, 800], "{engine:?}");
+        let end = outcomes[0].log.last().expect("each I/O is logged").time;
+        let meanwhile = outcomes[1].log.iter().filter(|entry| entry.time < end).count();
+        assert!(meanwhile.abs_diff(100) <= 1 + 2 * queue_depth as usize, "{engine:?}: {meanwhile}");
+    }
+}
+
+#[test]
+fn the_deepest_queue_that_keeps_a_latency_is_found_and_only_what_it_does_counts() {
+    let folder = folder!("search");
+    let path = random(&folder, "data", MIB);
+    let searched = |engine, latency, goes_on, window| {
+        let goal = LatencyGoal { latency, percent: 50.0, window, goes_on };
+        let end = if goes_on || window > Nanos::secs(1) { Nanos::millis(200) } else { Nanos::secs(60) };
+        let job = Job { latency_goal: Some(goal), engine, queue_depth: 12, runtime: Some(end), ..endless() };
+        run(&job, &path).expect("a plain file")
+    };
+    let (window, any, none) = (Nanos::millis(20), Nanos::secs(10), Nanos(1));
+    for (engine, latency, depth, percent) in
+        [(Engine::Libaio, any, 12, 100.0), (Engine::Psync, any, 1, 100.0), (Engine::Libaio, none, 1, 0.0)]
+    {
+        let outcome = searched(engine, latency, false, window);
+        assert_eq!(outcome.depth_found, Some(DepthFound { depth, percent }), "{engine:?}");
+        assert!(outcome.failures.is_empty() && outcome.ios() > 0, "{:?}", outcome.failures);
+        // It is judged by what began in the window, and counted from the first that began after the judgement before.
+        assert!(outcome.elapsed.0 > window.0 / 2, "{}", outcome.elapsed);
+        assert!(outcome.series[0].start == Nanos(0) && outcome.series[0].ios[0] > 0, "{engine:?}");
+        assert!(outcome.depth_achieved < f64::from(depth) + 0.5, "shallower ones are not in it");
+        assert!(!outcome.caveats.iter().any(|caveat| matches!(caveat, Caveat::DepthBelowAsked { .. })));
+    }
+    let on = searched(Engine::Libaio, any, true, window);
+    assert!(on.depth_found.expect("there is one at any time").depth == 12 && on.elapsed > window);
+    let late = searched(Engine::Libaio, any, false, Nanos::secs(30));
+    assert_eq!((late.ios(), late.depth_found), (0, None));
+    assert!(late.failures[0].message.contains("at depth 1 when the job ended"), "{:?}", late.failures);
+}
+
+#[test]
+fn written_pages_are_sent_on_their_way_after_so_many_writes() {
+    let folder = folder!("ranges");
+    let path = random(&folder, "data", MIB);
+    for engine in [Engine::Psync, Engine::Libaio, Engine::Null] {
+        let range = Some(RangeSync { every: 4, write: true, ..RangeSync::default() });
+        let sync = Sync { range, fsync_every: 8, ..Sync::default() };
+        let size = Some(Amount::Bytes(Bytes(MIB)));
+        let job =
+            Job { sync, size, engine, mix: Mix::WRITE, direct: false, io_count: Some(16), ..Job::default() };
+        let outcome = run(&job, &path).expect("a plain file");
+        assert!(outcome.failures.is_empty(), "{:?}", outcome.failures);
+        // After 4 and 12; an fsync after 8 and 16.
+        assert_eq!((outcome.ios(), outcome.sync.count), (16, 4), "{engine:?}");
     }
 }
 

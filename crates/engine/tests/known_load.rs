@@ -6,7 +6,11 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{counted, engines, is_refused, random, run};
-use iostack_model::{Access, Batch, Bytes, Caveat, Engine, Heat, Job, LogRequest, Mix, Nanos, Order};
+use iostack_engine::{Control, run_job};
+use iostack_model::{
+    Access, Arrival, Batch, Bytes, Caveat, Engine, Heat, Job, LogRequest, Mix, Nanos, Order, Rate, Storage,
+    TargetKind, TargetName,
+};
 use iostack_testkit::{Loop, folder, or_skip};
 
 const MIB: u64 = 1 << 20;
@@ -80,6 +84,23 @@ fn threads_each_do_what_was_asked() {
     let outcome = run(&job, &path).expect("a plain file");
     assert_eq!(outcome.ios(), 5 * 97);
     assert_eq!(outcome.job.threads, 5);
+}
+
+#[test]
+fn null_counts_every_io_and_makes_no_call() {
+    let target = TargetName { kind: TargetKind::File, path: "null".into() };
+    for (depth, mix) in [(1, Mix::READ), (8, Mix::READ), (8, Mix::reads(50)), (1, Mix::TRIM), (8, Mix::TRIM)]
+    {
+        let rate = Some(Rate { iops: 1e6, arrival: Arrival::Regular }).filter(|_| mix == Mix::reads(50));
+        let job = Job { mix, rate, ..counted(Engine::Null, depth, 97, MIB) };
+        let outcome = run_job(&job, &target, &Storage::default(), vec![Vec::new()], &Control::none());
+        let outcome = outcome.expect("nothing can fail");
+        assert_eq!((outcome.ios(), outcome.bytes()), (97, Bytes(97 * 4096)), "{mix:?} at {depth}");
+        assert!(outcome.caveats.contains(&Caveat::NoData { engine: "null".to_owned() }));
+        if mix == Mix::READ {
+            assert_eq!(outcome.cpu.syscalls, 0);
+        }
+    }
 }
 
 #[test]

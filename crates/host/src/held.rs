@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use iostack_model::{Storage, TargetKind, TargetName};
 
-use crate::{HostError, marks, own_name};
+use crate::{HostError, marks, own_name, sys};
 
 /// What a file is, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,28 @@ impl Held {
         Ok(held)
     }
 
+    /// The folder of a name that nothing has, which its `path` is.
+    pub fn place(path: &Path) -> Result<Held, HostError> {
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(HostError::Appeared { path: path.to_owned() });
+        }
+        let folder = folder_of(path)?;
+        crate::permit_write(&folder, false)?;
+        let target = TargetName { kind: TargetKind::Directory, path: path.to_owned() };
+        Ok(Held { target, ..folder })
+    }
+
+    /// Makes an empty directory and marks it as made by iostack. Refuses when anything has this name.
+    pub fn make_directory(path: &Path) -> Result<Held, HostError> {
+        let place = Held::place(path)?;
+        let refused = |source| HostError::refused(path, "make", source);
+        let name = path.file_name().ok_or_else(|| refused(ErrorKind::InvalidInput.into()))?;
+        fs::create_dir(place.handle().join(name)).map_err(refused)?;
+        let held = Held::open(path)?;
+        marks::mark_made(&held);
+        Ok(held)
+    }
+
     pub(crate) fn hold(file: File, path: &Path) -> Result<Held, HostError> {
         let data = file.metadata().map_err(|error| HostError::refused(path, "look at", error))?;
         let kind = kind_of(&data)
@@ -140,6 +162,22 @@ impl Held {
 
     /// Removes the file's name, if it is still this file's. Whatever else has the name meanwhile keeps it.
     pub fn remove(&self) -> Result<(), HostError> {
+        let Some(aside) = self.aside()? else { return Ok(()) };
+        fs::remove_file(&aside).map_err(|source| HostError::refused(self.path(), "remove", source))
+    }
+
+    /// Gives what was moved aside its name again, unless that is taken.
+    pub fn put_back(&self, aside: &Path) -> Result<(), HostError> {
+        sys::rename_new(aside, self.path()).map_err(|source| HostError::MovedAside {
+            path: self.path().to_owned(),
+            aside: aside.to_owned(),
+            source,
+        })
+    }
+
+    /// Gives it a name that nobody else uses, under which it is found whatever happens; `None` where its own name is
+    /// another's meanwhile.
+    pub fn aside(&self) -> Result<Option<PathBuf>, HostError> {
         let refused = |source| HostError::refused(self.path(), "remove", source);
         let folder = self.path().parent().unwrap_or(Path::new("."));
         // Looked at under a name that nobody else uses and nobody sweeps: under its own it might be another by the time
@@ -153,8 +191,9 @@ impl Held {
                 aside: aside.clone(),
                 source,
             })?;
+            fs::remove_file(&aside).map_err(refused)?;
         }
-        fs::remove_file(&aside).map_err(refused)
+        Ok(is_ours.then_some(aside))
     }
 
     pub(crate) fn identity(&self) -> Identity {
@@ -188,6 +227,13 @@ impl Held {
 /// `/dev/shm`, has another; a second mount of `/dev` has the same.
 fn among_devices(path: &Path, own: u64, dev: u64, root: u64) -> bool {
     own == dev && (dev != root || path.starts_with("/dev"))
+}
+
+/// Marks what has this name as made by iostack, if it is what was made; gives it then.
+pub fn mark_made(path: &Path, made: &Metadata) -> Option<Held> {
+    let held = Held::find(path).ok().flatten().filter(|held| held.identity == Identity::of(made))?;
+    marks::mark_made(&held);
+    Some(held)
 }
 
 /// Refuses when no file may be made under this name.

@@ -77,3 +77,25 @@ fn no_file_is_made_in_dev() {
     let error = permit_files_in(Path::new("/dev")).expect_err("not there").to_string();
     assert!(error.contains("`/dev` is no device"), "{error}");
 }
+
+#[test]
+fn a_place_is_a_name_that_nothing_has_and_what_is_aside_comes_back() {
+    let tree = Tree::new(&[("ours", "ours"), ("dangling", "-> elsewhere")]);
+    for name in ["ours", "dangling"] {
+        let error = Held::place(&tree.at(name)).expect_err(name);
+        assert!(matches!(error, HostError::Appeared { .. }), "{error}");
+        Held::make_directory(&tree.at(name)).expect_err(name);
+    }
+    let place = Held::place(&tree.at("new")).expect("nothing has it");
+    assert_eq!((place.path(), place.kind()), (tree.at("new").as_path(), TargetKind::Directory));
+    assert!(!tree.at("new").exists() && place.is_same(&Held::open(tree.path()).expect("it is there")));
+    assert_eq!(Held::make_directory(&tree.at("new")).expect("nothing has it").kind(), TargetKind::Directory);
+    let held = Held::open(&tree.at("ours")).expect("it is there");
+    let aside = held.aside().expect("it can be moved").expect("it is ours");
+    assert!(!tree.at("ours").exists());
+    tree.write("ours", "another's");
+    held.put_back(&aside).expect_err("the name is taken");
+    fs::remove_file(tree.at("ours")).expect("ours");
+    held.put_back(&aside).expect("the name is free");
+    assert_eq!(text(&Held::open(&tree.at("ours")).expect("it is back")), "ours");
+}

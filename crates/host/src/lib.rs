@@ -48,7 +48,7 @@ mod virtualisation;
 pub use cgroup::{cgroup_io_limit, cgroup_io_limits};
 pub use error::HostError;
 pub use extents::{supports_nowait, unwritten};
-pub use held::{Held, permit_new};
+pub use held::{Held, mark_made, permit_new};
 pub use machine::machine;
 pub use permit::permit_write;
 pub use publish::{close, publish};

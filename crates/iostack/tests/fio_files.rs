@@ -351,3 +351,96 @@ fn logs_that_exist_are_kept_unless_their_loss_is_allowed() {
     assert!(allowed.status.success(), "{}", String::from_utf8_lossy(&allowed.stderr));
     assert_eq!(kept().lines().count(), 16);
 }
+
+/// Names in a folder.
+fn entries(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("ours");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("ours").file_name().into_string().expect("text")).collect();
+    names.sort();
+    names
+}
+
+/// Exit code and stderr of a fio command line.
+fn fio_line(folder: &Path, words: &str) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_iostack"))
+        .arg("fio")
+        .args(words.split(' ').chain(["--eta=never", "--minimal"]))
+        .current_dir(folder)
+        .output()
+        .expect("built");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn engines_of_names_keep_what_iostack_did_not_make() {
+    let room = Room::new("names-kept");
+    let folder = room.0.join("names");
+    fs::create_dir_all(folder.join("place")).expect("ours");
+    fs::write(folder.join("theirs"), "precious").expect("ours");
+    for (engine, name) in [
+        ("filecreate", "theirs"),
+        ("filedelete", "theirs"),
+        ("ftruncate", "theirs"),
+        ("falloc", "theirs"),
+        ("filedelete", "place"),
+        ("dirdelete", "place"),
+        ("dirdelete", "theirs"),
+        ("dircreate", "place"),
+    ] {
+        let more = if engine == "ftruncate" { " --rw=write" } else { "" };
+        let line = format!("--name=a --ioengine={engine} --filename={name} --filesize=4k{more}");
+        let (code, said) = fio_line(&folder, &line);
+        assert!(code == Some(1) && said.contains(name), "{line}: {said}");
+        assert_eq!(fs::read_to_string(folder.join("theirs")).expect("it is there"), "precious", "{line}");
+        assert_eq!(entries(&folder), ["place", "theirs"], "{line}");
+    }
+    let allowed = "--name=a --ioengine=filedelete --filename=theirs --filesize=1 --bs=1 --destroy-data";
+    let (code, said) = fio_line(&folder, allowed);
+    assert!(code == Some(0) && entries(&folder) == ["place"], "{said}");
+}
+
+#[test]
+fn engines_of_names_remove_what_iostack_made() {
+    let room = Room::new("names-made");
+    let (both, none) = (["a.0.0", "a.0.1"], [""; 0]);
+    for (engine, left) in [
+        ("filecreate", &both[..]),
+        ("filecreate", &both),
+        ("fileopen", &both),
+        ("filedelete", &none),
+        ("dircreate", &both),
+        ("dirstat", &both),
+        ("dirdelete", &none),
+    ] {
+        let folder = room.0.join("names");
+        fs::create_dir_all(&folder).expect("ours");
+        let line = format!("--name=a --ioengine={engine} --nrfiles=2 --filesize=4k");
+        let (code, said) = fio_line(&folder, &line);
+        assert!(code == Some(0) && entries(&folder) == left, "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_search_finds_the_depth_that_fio_finds() {
+    if !has_fio("a_search_finds_the_depth_that_fio_finds") {
+        return;
+    }
+    let room = Room::new("search");
+    let line = "--name=a --rw=randread --size=1m --runtime=30 --time_based --ioengine=libaio --iodepth=12 \
+                --latency_target=10s --latency_window=50ms --latency_percentile=99.5 --output-format=json";
+    let found = |program: &str, first: &[&str]| {
+        let folder = room.0.join(first.len().to_string());
+        fs::create_dir_all(&folder).expect("ours");
+        let words = first.iter().copied().chain(line.split_whitespace());
+        let output =
+            Command::new(program).args(words).current_dir(&folder).output().expect("it is installed");
+        let said = String::from_utf8(output.stdout).expect("text");
+        let report: Value = serde_json::from_str(&said[said.find('{').expect("JSON")..]).expect("JSON");
+        let job = &report["jobs"][0];
+        ["depth", "target", "percentile", "window"].map(|key| job[format!("latency_{key}")].clone())
+    };
+    let (ours, theirs) = (found(env!("CARGO_BIN_EXE_iostack"), &["fio"]), found("fio", &[]));
+    assert_eq!(ours, theirs);
+    assert_eq!(ours[0], 12);
+}

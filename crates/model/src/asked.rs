@@ -35,6 +35,39 @@ impl Demand {
     }
 }
 
+/// Its part of the I/Os of all jobs that share them (fio's `flow`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// Jobs with this number share (fio's `flow_id`).
+    pub group: u32,
+    /// I/Os of each thread, in proportion to the others' weights.
+    pub weight: u32,
+    /// Who is ahead sleeps so long before it looks again; 0: it gives its CPU away.
+    pub nap: Nanos,
+}
+
+/// A latency to keep, for which the deepest queue is searched (fio's `latency_target`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyGoal {
+    /// No I/O takes longer,
+    pub latency: Nanos,
+    /// but for those beyond this percentile.
+    pub percent: f64,
+    /// A depth is judged by what it does in this time.
+    pub window: Nanos,
+    /// The search goes on until the job ends; otherwise the depth found is measured for one window, and that is all.
+    pub goes_on: bool,
+}
+
+/// What the search came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DepthFound {
+    /// I/Os in flight per thread; of several threads the fewest.
+    pub depth: u32,
+    /// Percent of its I/Os that kept the latency when it was judged last.
+    pub percent: f64,
+}
+
 /// The figure that is to become steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -35,6 +35,11 @@ pub enum Caveat {
         /// What compresses: a file system's or device's name.
         storage: String,
     },
+    /// Bytes were counted that nobody moved.
+    NoData {
+        /// The engine.
+        engine: String,
+    },
     /// Fewer I/Os were in flight than asked for.
     DepthBelowAsked {
         /// Asked depth, all threads.

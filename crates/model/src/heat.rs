@@ -92,6 +92,14 @@ impl Heat {
         self.columns[column] = together(&self.columns[column], &cells(slice));
     }
 
+    /// The same from the first column with an I/O.
+    #[must_use]
+    pub fn begun(mut self) -> Heat {
+        let first = self.columns.iter().position(|column| !column.is_empty());
+        self.columns.drain(..first.unwrap_or(0));
+        self
+    }
+
     /// The same in columns of `several` times the length.
     #[must_use]
     pub fn joined(&self, several: usize) -> Heat {

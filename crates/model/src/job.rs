@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::asked::{Beforehand, Demand, Ends, HostAsked, Priority, Steadiness};
+use crate::asked::{Beforehand, Demand, Ends, HostAsked, LatencyGoal, Priority, Share, Steadiness};
 use crate::{
-    Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, LogEntry, LogSpan, Mix, Nanos, Recorded, Zones,
+    Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, LogEntry, LogSpan, Mix, NameAct, Nanos,
+    Recorded, Zones,
 };
 
 /// The kernel interface that carries the I/O.
@@ -40,6 +41,16 @@ pub enum Engine {
     },
     /// memcpy from or to a shared mapping; depth is always 1.
     Mmap,
+    /// Nothing is asked of anybody: each I/O is done at once, which leaves the cost of asking.
+    Null,
+    /// fallocate: reads within the file's length, writes also behind it, trims make holes.
+    #[serde(rename = "falloc")]
+    Fallocate,
+    /// Each write cuts the file, or makes it longer, to where it begins.
+    #[serde(rename = "ftruncate")]
+    Truncate,
+    /// No file is read or written: each I/O does this to one.
+    Names(NameAct),
 }
 
 impl Engine {
@@ -49,7 +60,12 @@ impl Engine {
 
     /// True when one thread has at most one I/O in flight, whatever depth is asked.
     pub const fn is_synchronous(self) -> bool {
-        matches!(self, Engine::Psync | Engine::Pvsync2 { .. } | Engine::Mmap)
+        !matches!(self, Engine::Libaio | Engine::PosixAio | Engine::IoUring { .. } | Engine::Null)
+    }
+
+    /// True when what is counted as bytes reaches a file or a device.
+    pub const fn moves_data(self) -> bool {
+        !matches!(self, Engine::Null | Engine::Fallocate | Engine::Truncate | Engine::Names(_))
     }
 
     /// fio's name of the engine.
@@ -61,6 +77,10 @@ impl Engine {
             Engine::PosixAio => "posixaio",
             Engine::IoUring { .. } => "io_uring",
             Engine::Mmap => "mmap",
+            Engine::Null => "null",
+            Engine::Fallocate => "falloc",
+            Engine::Truncate => "ftruncate",
+            Engine::Names(act) => act.name(),
         }
     }
 }
@@ -104,6 +124,19 @@ pub struct Think {
     pub spin: Nanos,
 }
 
+/// What is done to the pages of the writes since the last time (`sync_file_range(2)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct RangeSync {
+    /// After this many writes.
+    pub every: u32,
+    /// Waits for those that are on their way.
+    pub wait_before: bool,
+    /// Sends those that are dirty.
+    pub write: bool,
+    /// Waits for all.
+    pub wait_after: bool,
+}
+
 /// Flushes asked for along the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Sync {
@@ -111,6 +144,9 @@ pub struct Sync {
     pub fsync_every: u32,
     /// fdatasync after this many writes; 0 never.
     pub fdatasync_every: u32,
+    /// Written pages are sent on their way along the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<RangeSync>,
     /// fsync once when the job ends.
     pub end_fsync: bool,
     /// Open with `O_SYNC`.
@@ -261,6 +297,12 @@ pub struct Job {
     pub rate: Option<Rate>,
     /// Pause between I/Os.
     pub think: Option<Think>,
+    /// Its part of what several jobs do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+    /// Searches the deepest queue that keeps a latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_goal: Option<LatencyGoal>,
     /// What the storage must keep to.
     #[serde(skip_serializing_if = "is_default")]
     pub demand: Demand,
@@ -291,6 +333,9 @@ pub struct Job {
     pub slice: Nanos,
     /// Start only after all earlier jobs have ended (fio's `stonewall`).
     pub stonewall: bool,
+    /// Start only after the earlier jobs of this name have ended (fio's `wait_for`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_for: Option<String>,
     /// Jobs with the same number are reported as one outcome.
     pub report_group: u32,
     /// Begins a group of reports, like `stonewall`, but waits for nobody (fio's `new_group`).
@@ -367,6 +412,8 @@ impl Default for Job {
             loops: 1,
             rate: None,
             think: None,
+            share: None,
+            latency_goal: None,
             demand: Demand::NONE,
             until_steady: None,
             ends: Ends::Itself,
@@ -380,6 +427,7 @@ impl Default for Job {
             seed: 1,
             slice: Nanos::secs(1),
             stonewall: false,
+            wait_for: None,
             report_group: 0,
             new_group: false,
             percentiles: PERCENTILES.to_vec(),
@@ -405,6 +453,21 @@ impl Job {
         self.section.as_deref().unwrap_or(&self.name)
     }
 
+    /// True when it changes what is there.
+    pub const fn destroys(&self) -> bool {
+        match self.engine {
+            Engine::Null => false,
+            Engine::Names(act) => !act.looks_only(),
+            Engine::Fallocate | Engine::Truncate => true,
+            _ => self.mix.destroys(),
+        }
+    }
+
+    /// Files that each thread uses.
+    pub fn files_each(&self) -> u16 {
+        u16::try_from(self.files.len().max(self.file_count as usize)).unwrap_or(u16::MAX)
+    }
+
     /// I/Os that one thread can have in flight.
     pub fn depth(&self) -> u32 {
         if self.engine.is_synchronous() { 1 } else { self.queue_depth }
@@ -428,6 +491,7 @@ impl Job {
     pub fn needs_threads(&self) -> Option<&'static str> {
         let asked = [
             (self.engine == Engine::PosixAio, "posixaio"),
+            (!self.engine.moves_data(), self.engine.name()),
             (self.beforehand.reads, "pre_read"),
             (self.beforehand.is_all, "create_only"),
             (self.demand.latency.0 > 0, "max_latency"),
@@ -437,6 +501,10 @@ impl Job {
             (!self.host.locked.is_zero(), "lockmem"),
             (self.host.scheduler.is_some(), "ioscheduler"),
             (self.ends != Ends::Itself, "exitall"),
+            (self.wait_for.is_some(), "wait_for"),
+            (self.share.is_some(), "flow"),
+            (self.latency_goal.is_some(), "latency_target"),
+            (self.sync.range.is_some(), "sync_file_range"),
             (self.host.priority != Priority::default(), "nice or prio"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))

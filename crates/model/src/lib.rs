@@ -19,6 +19,7 @@ mod job;
 mod ladder;
 mod layers;
 mod machine;
+mod name_act;
 mod observe;
 mod outcome;
 mod possible;
@@ -34,20 +35,23 @@ pub use access::{
 };
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use asked::{
-    Advice, Beforehand, Demand, Ends, HostAsked, MemoryPolicy, Numa, Priority, Steadiness, Steady,
-    SteadyFigure,
+    Advice, Beforehand, Demand, DepthFound, Ends, HostAsked, LatencyGoal, MemoryPolicy, Numa, Priority,
+    Share, Steadiness, Steady, SteadyFigure,
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
 pub use effort::Effort;
 pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
-pub use job::{Arrival, Batch, Data, Engine, Job, LogRequest, Rate, Sync, Think, Verify, VerifyMode};
+pub use job::{
+    Arrival, Batch, Data, Engine, Job, LogRequest, RangeSync, Rate, Sync, Think, Verify, VerifyMode,
+};
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
 pub use machine::{
     BlockDevice, Cpu, FileSystem, IoLimit, Kernel, Machine, Memory, Queue, Storage, Virtualisation,
 };
+pub use name_act::{NameAct, StatCall};
 pub use observe::{Carrier, Lane, LaneRequest, Observer};
 pub use outcome::{
     CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, LogSpan, Outcome, OutcomeFile,

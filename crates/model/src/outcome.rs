@@ -7,8 +7,8 @@ use crate::job::is_default;
 use crate::possible::{self, Possible, guarded, not_a_share, not_an_amount};
 
 use crate::{
-    AppUse, Bins, Bytes, Caveat, Direction, Heat, Inside, Job, Layers, Machine, Nanos, Stages, Steady,
-    Storage, TargetName,
+    AppUse, Bins, Bytes, Caveat, DepthFound, Direction, Heat, Inside, Job, Layers, Machine, Nanos, Stages,
+    Steady, Storage, TargetName,
 };
 
 /// What a run writes to a file: its outcomes and the conditions they share.
@@ -72,6 +72,9 @@ pub struct Outcome {
     /// What became of the steadiness that the job asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
+    /// The depth that keeps the latency that the job asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth_found: Option<DepthFound>,
     /// Ctrl-C or a signal ended it early.
     pub interrupted: bool,
     /// Single I/Os, only when the job's logs ask for each.

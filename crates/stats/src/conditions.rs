@@ -168,7 +168,7 @@ fn engine(engine: Engine) -> String {
             (submit_poll, "submission polled"),
         ],
         Engine::Pvsync2 { hipri } => vec![(hipri, "high priority")],
-        Engine::Psync | Engine::Libaio | Engine::PosixAio | Engine::Mmap => Vec::new(),
+        _ => Vec::new(),
     };
     let set = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name);
     std::iter::once(engine.name()).chain(set).collect::<Vec<_>>().join(", ")
@@ -214,6 +214,14 @@ fn flushes(job: &Job) -> String {
     }
     if sync.fdatasync_every > 0 {
         words.push(format!("fdatasync every {}", sync.fdatasync_every));
+    }
+    if let Some(range) = sync.range {
+        let (parts, every) = (
+            [(range.wait_before, "wait"), (range.write, "write"), (range.wait_after, "wait after")],
+            range.every,
+        );
+        let parts: Vec<&str> = parts.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
+        words.push(format!("sync_file_range every {every} ({})", parts.join(", ")));
     }
     let flags = [(sync.end_fsync, "fsync at the end"), (sync.o_sync, "O_SYNC"), (sync.o_dsync, "O_DSYNC")];
     words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));

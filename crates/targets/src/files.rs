@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use iostack_engine::{Control, Work};
 use iostack_host::Held;
-use iostack_model::{Amount, Bytes, Job, Storage, TargetKind, TargetName, VerifyMode};
+use iostack_model::{Amount, Bytes, Engine, Job, Mix, Storage, TargetKind, TargetName, VerifyMode};
 
 use crate::AllHeld;
 
@@ -25,6 +25,10 @@ pub(crate) struct Placement {
 
 /// Names the files of `job`: on the target the user gave, else where the job says.
 pub(crate) fn place(job: &Job, on: Option<&TargetName>) -> anyhow::Result<Placement> {
+    if job.engine == Engine::Null {
+        let target = TargetName { kind: TargetKind::File, path: Engine::Null.name().into() };
+        return Ok(Placement { target, files: shared(job, Vec::new()) });
+    }
     if let Some(target) = on {
         let files = match target.kind {
             TargetKind::Directory => own_files(job, &target.path),
@@ -78,7 +82,7 @@ fn needed(job: &Job) -> Option<Bytes> {
 /// What jobs that run together stand on.
 pub(crate) struct Ground<'a> {
     /// `--destroy-data`.
-    destroy_data: bool,
+    pub(crate) destroy_data: bool,
     /// How laying out is watched and stopped.
     control: &'a Control<'a>,
     /// Files laid out, with their size.
@@ -95,12 +99,22 @@ impl<'a> Ground<'a> {
     /// Makes, extends or refuses the files; nothing that exists is written over without `destroy_data`.
     pub(crate) fn prepare(&mut self, job: &Job, placement: Placement) -> anyhow::Result<Work> {
         let Placement { mut target, files: names } = placement;
+        if job.engine == Engine::Null {
+            let size = needed(job).with_context(|| {
+                format!("job `{}`: the null engine has no file that has a size; give --size SIZE", job.name)
+            })?;
+            iostack_workload::validate(job, size, Bytes(1))?;
+        }
+        crate::names::refuse_shared(job, &names)?;
         let mut paths: Vec<&PathBuf> = names.iter().flatten().collect();
         paths.sort();
         paths.dedup();
         let mut known: Vec<(&PathBuf, Arc<Held>)> = Vec::with_capacity(paths.len());
         for path in paths {
-            let held = self.ready(job, path)?;
+            let held = match job.engine {
+                Engine::Names(act) => self.named(job, act, path)?,
+                _ => self.ready(job, path)?,
+            };
             known.push((path, held));
         }
         let held = |path: &PathBuf| {
@@ -126,7 +140,7 @@ impl<'a> Ground<'a> {
                 "`{}` is a directory; name a file in it",
                 path.display()
             );
-            if job.mix.destroys() {
+            if job.destroys() {
                 iostack_host::permit_write(held, self.destroy_data)?;
             }
         }
@@ -134,7 +148,16 @@ impl<'a> Ground<'a> {
             Some(held) if held.kind() == TargetKind::Block => held,
             found => self.laid_out(job, path, found.as_ref())?,
         };
-        let size = iostack_host::target_size(&held)?;
+        let changes_length = matches!(job.engine, Engine::Fallocate | Engine::Truncate);
+        ensure!(
+            !changes_length || held.kind() == TargetKind::File,
+            "job `{}`: {} works on files; `{}` is a device",
+            job.name,
+            job.engine.name(),
+            path.display()
+        );
+        let size =
+            iostack_host::target_size(&held)?.max(needed(job).filter(|_| changes_length).unwrap_or_default());
         let logical_block = iostack_host::logical_block(&held)?;
         iostack_workload::validate(job, size, logical_block)
             .with_context(|| format!("job `{}` on `{}`", job.name, path.display()))?;
@@ -153,7 +176,12 @@ impl<'a> Ground<'a> {
     }
 
     /// The file, which is there or not, with all the bytes that the job needs.
-    fn laid_out(&mut self, job: &Job, path: &Path, found: Option<&Arc<Held>>) -> anyhow::Result<Arc<Held>> {
+    pub(crate) fn laid_out(
+        &mut self,
+        job: &Job,
+        path: &Path,
+        found: Option<&Arc<Held>>,
+    ) -> anyhow::Result<Arc<Held>> {
         let size = found.map_or(Ok(Bytes(0)), |held| iostack_host::target_size(held))?;
         let wanted = needed(job);
         if let Some(held) = found
@@ -180,6 +208,13 @@ impl<'a> Ground<'a> {
                 "`{}` has {size}, there is nothing to verify up to {wanted}; run the writing job first",
                 path.display()
             );
+        }
+        // Who sets the length by itself begins without one.
+        if matches!(job.engine, Engine::Fallocate | Engine::Truncate) && job.mix == Mix::WRITE {
+            return Ok(found.map_or_else(
+                || Held::make(path).map(|held| self.once(held)),
+                |held| Ok(Arc::clone(held)),
+            )?);
         }
         let held = match found {
             Some(held) => {

@@ -41,6 +41,9 @@ pub fn gather(
     }
     let mut jobs = of_sections(jobs, sections)?;
     apply(&mut jobs, flags)?;
+    for (index, job) in jobs.iter().enumerate() {
+        iostack_workload::refuse_wait(job, &jobs[..index])?;
+    }
     Ok(Gathered { jobs, skipped })
 }
 

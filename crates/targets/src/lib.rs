@@ -9,6 +9,7 @@ pub mod gather;
 pub mod lab;
 pub mod left;
 pub mod merging;
+mod names;
 pub(crate) mod path;
 mod recorded;
 mod schedulers;

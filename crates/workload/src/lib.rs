@@ -41,7 +41,7 @@ pub use rng::Rng;
 pub use source::{Limits, Source};
 pub use toml_jobs::parse_toml;
 pub use trace::{TraceError, TraceFormat, TraceIo};
-pub use validate::{BLOCK_SIZE_MAX, QUEUE_DEPTH_MAX, THREADS_MAX, validate};
+pub use validate::{BLOCK_SIZE_MAX, QUEUE_DEPTH_MAX, THREADS_MAX, refuse_wait, validate};
 
 /// The job cannot be turned into I/Os on this target.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

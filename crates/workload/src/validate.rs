@@ -3,7 +3,7 @@
 //! Everything that would fail after the first I/O, or worse, run and mean nothing, is refused before: with what was
 //! asked and what to ask instead. Start reading at [`validate`].
 
-use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, VerifyMode};
+use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, NameAct, VerifyMode};
 
 use crate::verify::SECTOR_LEN;
 use crate::{Plan, WorkloadError, region};
@@ -31,13 +31,34 @@ pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<(
     alignment(job, logical_block)?;
     verification(job)?;
     engine(job)?;
-    let files = u16::try_from(job.file_count.max(job.files.len() as u32)).unwrap_or(u16::MAX);
+    let files = job.files_each();
     // The last thread's region reaches farthest; the first one's plan tells whether the job can be planned.
     for thread in [0, job.threads - 1] {
         let region = region(job, target_size, files, thread)?;
         Plan::new(job, region, files, thread)?;
     }
     Ok(())
+}
+
+/// Refuses a job that waits for none of the jobs `before` it, or for data that is proved only after it.
+pub fn refuse_wait(job: &Job, before: &[Job]) -> Result<(), WorkloadError> {
+    let Some(name) = &job.wait_for else { return Ok(()) };
+    let what = format!("job `{}` waits for `{name}`", job.name);
+    refuse_if(*name == job.name, format!("{what}, which is itself"), "name a job before it")?;
+    let is_it = |before: &&Job| before.name == *name;
+    refuse_if(
+        !before.iter().any(|before| is_it(&before)),
+        format!("{what}, and no job before it has this name"),
+        "name one of them",
+    )?;
+    let first = before.iter().rposition(|before| before.stonewall).unwrap_or(0);
+    let beside = if job.stonewall { &[] } else { &before[first..] };
+    let proves = |job: &Job| job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead);
+    refuse_if(
+        beside.iter().filter(is_it).any(|before| proves(before) && before.mix.write > 0),
+        format!("{what}, which reads back what it wrote after all that run beside it"),
+        "put a stonewall before the waiting one",
+    )
 }
 
 fn refuse_if(refused: bool, what: impl Into<String>, remedy: &str) -> Result<(), WorkloadError> {
@@ -92,6 +113,11 @@ fn times(job: &Job) -> Result<(), WorkloadError> {
         "give a longer one",
     )?;
     refuse_if(job.slice.0 == 0, "a slice of 0 cannot be filled", "give a time above 0")?;
+    refuse_if(
+        job.latency_goal.is_some() && (job.rate.is_some() || job.verify.is_some()),
+        "a search for a queue depth changes what is in flight, and when counting begins",
+        "leave the rate and the verification out, or latency_target",
+    )?;
     let sound = |rate: f64| rate.is_finite() && rate > 0.0;
     refuse_if(
         job.rate.is_some_and(|rate| !sound(rate.iops)),
@@ -168,6 +194,11 @@ fn verification(job: &Job) -> Result<(), WorkloadError> {
         "a job that does not write has nothing to verify",
         "make it a write job, or check an earlier one's data with read_only",
     )?;
+    refuse_if(
+        !job.engine.moves_data(),
+        format!("{} moves no data that could be verified", job.engine.name()),
+        "leave the verification out",
+    )?;
     refuse_if(job.mix.trim > 0, "trimmed blocks do not verify", "leave the trims or the verification out")?;
     let mut all = used(job).flat_map(|direction| job.block_sizes.of(direction)).map(|&(size, _)| size.0);
     let odd = all.find(|size| size % SECTOR_LEN as u64 != 0);
@@ -188,6 +219,28 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
         job.engine == Engine::Mmap && job.direct,
         "a mapping goes through the page cache",
         "give direct=false, or another engine",
+    )?;
+    refuse_if(
+        job.engine == Engine::Truncate && job.mix != Mix::WRITE,
+        "ftruncate does nothing for reads and trims",
+        "make it a write job",
+    )?;
+    let Engine::Names(act) = job.engine else { return Ok(()) };
+    let name = act.name();
+    refuse_if(
+        job.mix.trim > 0 || job.block_sizes.smallest() != job.block_sizes.largest(),
+        format!("{name} counts each file as one block, read or written"),
+        "give one block size, and no trims",
+    )?;
+    refuse_if(
+        !act.looks_only() && (job.loops > 1 || job.time_based || job.ramp.0 > 0),
+        format!("{name} is done once to each file"),
+        "leave loops, time_based and ramp_time out, and raise nrfiles",
+    )?;
+    refuse_if(
+        job.unlink && act == NameAct::MakeDirectory,
+        "unlink removes files, and dircreate makes directories",
+        "remove them with dirdelete",
     )
 }
 

@@ -1,5 +1,6 @@
-//! One I/O at a time: psync, pvsync2, mmap, and an asynchronous engine at depth 1.
+//! One I/O at a time: psync, pvsync2, mmap, falloc, ftruncate, and an asynchronous engine at depth 1.
 
+use std::io;
 use std::os::fd::RawFd;
 
 use iostack_workload::Op;
@@ -7,8 +8,8 @@ use iostack_workload::Op;
 use crate::EngineError;
 use crate::backend::{Call, Patience, Queue, is_passing};
 use crate::files::Files;
-use crate::sys::call;
 use crate::sys::map::Map;
+use crate::sys::{self, call};
 
 /// pread and pwrite.
 pub(crate) struct Psync {
@@ -79,6 +80,56 @@ impl Call for Mmap {
 
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
         self.maps[file].write(buffer, offset)
+    }
+}
+
+/// fallocate: within the length for reads, also beyond it for writes.
+pub(crate) struct Fallocate {
+    files: Vec<RawFd>,
+}
+
+/// ftruncate to where a write begins.
+pub(crate) struct Truncate {
+    files: Vec<RawFd>,
+}
+
+impl Fallocate {
+    pub(crate) fn new(files: &Files) -> Fallocate {
+        Fallocate { files: files.descriptors().to_vec() }
+    }
+}
+
+impl Truncate {
+    pub(crate) fn new(files: &Files) -> Truncate {
+        Truncate { files: files.descriptors().to_vec() }
+    }
+}
+
+/// A call that moves no bytes, as if it had moved so many.
+fn as_if(moved: usize, result: io::Result<()>) -> isize {
+    match result {
+        Ok(()) => moved.cast_signed(),
+        Err(error) => -(error.raw_os_error().unwrap_or(libc::EIO) as isize),
+    }
+}
+
+impl Call for Fallocate {
+    fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+        as_if(buffer.len(), sys::allocate(self.files[file], true, offset, buffer.len() as u64))
+    }
+
+    fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+        as_if(buffer.len(), sys::allocate(self.files[file], false, offset, buffer.len() as u64))
+    }
+}
+
+impl Call for Truncate {
+    fn read(&mut self, _: usize, _: &mut [u8], _: u64) -> isize {
+        unreachable!("a job of ftruncate only writes")
+    }
+
+    fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
+        as_if(buffer.len(), sys::truncate(self.files[file], offset))
     }
 }
 

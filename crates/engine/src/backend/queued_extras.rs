@@ -46,12 +46,13 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
         if slots.in_flight() == 0 {
             match flush {
                 _ if over => return Ok(()),
-                Some(data_only) => station.extras.flush(&mut station.meter, &station.files, data_only),
+                Some(flush) => station.extras.flush(&mut station.meter, &station.files, flush),
                 None => over = station.wait_until_due(),
             }
             continue;
         }
-        let full = over || slots.in_flight() == depth.slots || flush.is_some();
+        let held = flush.is_some() || station.extras.ahead().is_some();
+        let full = over || held || slots.in_flight() >= depth.slots.min(station.extras.deepest());
         if Q::SUBMITS_APART || !(full || station.extras.pacer.is_open()) {
             submit(station, queue, &mut slots, &mut batch);
         } else {
@@ -93,7 +94,8 @@ fn prepare<Q: Queue>(
 ) -> bool {
     while batch.len() < most as usize && station.extras.flush_due().is_none() {
         let now = station.meter.clock.now();
-        if station.extras.pacer.due() > now {
+        let full = slots.in_flight() >= station.extras.deepest();
+        if full || station.extras.pacer.due() > now || station.extras.ahead().is_some() {
             break;
         }
         let Some(slot) = slots.pop() else { break };

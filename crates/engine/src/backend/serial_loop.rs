@@ -61,8 +61,8 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
     let clock = station.meter.clock;
     let mut stop = station.turn(clock.now());
     while !stop {
-        if let Some(data_only) = station.extras.flush_due() {
-            station.extras.flush(&mut station.meter, &station.files, data_only);
+        if let Some(flush) = station.extras.flush_due() {
+            station.extras.flush(&mut station.meter, &station.files, flush);
         }
         if station.wait_until_due() {
             break;
@@ -76,6 +76,7 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         station.begin(0, submitted.saturating_sub(start));
         let result = perform_with_extras(station, call, &op);
         let end = clock.now();
+        call.settle();
         station.returned();
         station.completed(0, result.cast_unsigned() == op.length as usize);
         if end >= station.meter.edge {

@@ -98,8 +98,7 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
         talk.say(note);
     }
     for job in jobs.iter().filter(|_| asked.readonly) {
-        let writes = job.mix.write > 0 || job.mix.trim > 0;
-        ensure!(!writes, "job `{}` writes or trims, and --readonly was given", job.name);
+        ensure!(!job.destroys(), "job `{}` writes or trims, and --readonly was given", job.name);
     }
     match &asked.output {
         Some(path) if asked.destroy_data => save::refuse_unwritable(path)?,

@@ -6,8 +6,8 @@
 use iostack_model::{Bins, Direction, Job, Outcome, OutcomeFile};
 
 use super::report::{
-    calendar, caveats, context_switches, cpu_percent, disks, ended_unix_ms, first_error, groups, millis,
-    per_second, read_back,
+    calendar, caveats, context_switches, cpu_percent, disks, ended_unix_ms, first_error, groups,
+    latency_depth, latency_goal, millis, per_second, read_back,
 };
 use super::shares::{self, Shares};
 use super::spread::{self, Spread};
@@ -112,10 +112,11 @@ fn rest(outcome: &Outcome) -> String {
         outcome.flow(direction).latency.count + back
     });
     let short = Direction::ALL.map(|direction| outcome.flow(direction).short);
+    let goal = latency_goal(outcome);
     format!(
         "  cpu          : usr={:.2}%, sys={:.2}%, ctx={}, majf={}, minf={}\n  IO depths    : {}\n     submit    : \
          {}\n     complete  : {}\n     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0\n     latency   \
-         : target=0, window=0, percentile=100.00%, depth={}\n",
+         : target={}, window={}, percentile={:.2}%, depth={}\n",
         cpu_percent(outcome, outcome.cpu.user),
         cpu_percent(outcome, outcome.cpu.system),
         context_switches(outcome),
@@ -131,7 +132,10 @@ fn rest(outcome: &Outcome) -> String {
         short[0],
         short[1],
         short[2],
-        outcome.job.queue_depth,
+        goal.latency.0,
+        goal.window.0 / 1000,
+        goal.percent,
+        latency_depth(outcome),
     )
 }
 

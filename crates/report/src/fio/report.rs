@@ -1,7 +1,8 @@
 //! fio's JSON and JSON+. Each object is a table of keys, so that a key is found where it stands in the output.
 
 use iostack_model::{
-    Bins, DeviceCount, Direction, Engine, Job, Nanos, Outcome, OutcomeFile, VerifyMode, bin_middle,
+    Bins, DeviceCount, Direction, Engine, Job, LatencyGoal, Nanos, Outcome, OutcomeFile, VerifyMode,
+    bin_middle,
 };
 
 use super::shares::{self, Shares};
@@ -100,11 +101,22 @@ fn job_fields_next<'a>() -> [Field<Part<'a>>; 10] {
 /// Keys of a job after them.
 fn job_fields_last<'a>() -> [Field<Part<'a>>; 4] {
     [
-        ("latency_depth", |part| Value::Whole(u64::from(part.outcome.job.queue_depth))),
-        ("latency_target", |_| Value::Whole(0)),
-        ("latency_percentile", |_| Value::Float(100.0)),
-        ("latency_window", |_| Value::Whole(0)),
+        ("latency_depth", |part| Value::Whole(u64::from(latency_depth(part.outcome)))),
+        ("latency_target", |part| Value::Whole(latency_goal(part.outcome).latency.0)),
+        ("latency_percentile", |part| Value::Float(latency_goal(part.outcome).percent)),
+        ("latency_window", |part| Value::Whole(latency_goal(part.outcome).window.0 / 1000)),
     ]
+}
+
+/// The depth at which the job ended.
+pub(super) fn latency_depth(outcome: &Outcome) -> u32 {
+    outcome.depth_found.map_or(outcome.job.queue_depth, |found| found.depth)
+}
+
+/// The latency that the job is to keep, as fio says it where there is none.
+pub(super) fn latency_goal(outcome: &Outcome) -> LatencyGoal {
+    let none = LatencyGoal { latency: Nanos(0), percent: 100.0, window: Nanos(0), goes_on: false };
+    outcome.job.latency_goal.unwrap_or(none)
 }
 
 /// Keys of one direction.

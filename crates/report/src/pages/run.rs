@@ -294,6 +294,10 @@ fn failures(outcome: &Outcome, section: &mut Section) {
         section
             .fact("steady", format!("{}: {far}", if steady.attained { "attained" } else { "not attained" }));
     }
+    if let (Some(found), Some(goal)) = (outcome.depth_found, outcome.job.latency_goal) {
+        let asked = format!("{:.3} % within {}; {} % asked", found.percent, goal.latency, goal.percent);
+        section.fact("depth found", format!("{} per thread: {asked}", found.depth));
+    }
     if outcome.verified > 0 {
         section.fact("verified", format!("{} blocks", count(outcome.verified)));
     }

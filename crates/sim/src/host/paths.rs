@@ -32,8 +32,8 @@ impl Way {
                 let helper = Way::Helper { files, buffers };
                 if submit_poll { (Way::Ring, Some(helper)) } else { (Way::Uring { files, buffers }, None) }
             }
-            // Nobody asks a simulated host for posixaio: it is refused before.
-            Engine::Psync | Engine::Pvsync2 { .. } | Engine::PosixAio | Engine::Mmap => (Way::Call, None),
+            // One call each; nobody asks a simulated host for those that `Job::needs_threads` names.
+            _ => (Way::Call, None),
         }
     }
 }

@@ -12,6 +12,7 @@ use iostack_model::Job;
 
 use super::draft::Draft;
 use super::{Drafted, Problem};
+use crate::refuse_wait;
 
 /// A file beyond this is a mistake, not a load.
 const MOST_CLONES: usize = 4096;
@@ -28,6 +29,9 @@ pub(super) fn jobs(drafts: Vec<Drafted>, problems: &mut Vec<Problem>) -> Vec<Job
         draft.job.new_group = draft.new_group;
         // Sections that say nothing else must not read the same blocks in step with each other.
         draft.job.seed = draft.job.seed.wrapping_add(index as u64);
+        if let Err(error) = refuse_wait(&draft.job, &jobs) {
+            problems.push(place.problem(format!("[{}]: {error}", draft.job.section())));
+        }
         let together = clones == 1 || (draft.group_reporting && !names_differ(&draft));
         let count = if together { 1 } else { clones };
         for clone in 0..count {

@@ -79,7 +79,6 @@ const MERGED: &str =
 const PRIORITY: &str = "start iostack under nice, ionice, numactl or in a cgroup instead";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
 const ZONES: &str = "zoned devices are not driven zone by zone";
-const TARGET_LOAD: &str = "the load does not adapt while it runs; give a rate or a queue depth";
 const DEDUPE: &str = "written data does not repeat; use buffer_pattern or buffer_compress_percentage";
 const LOGS: &str = "logs have fio's default format; leave it out";
 const COMMANDS: &str = "job files run no commands; run it before or after iostack";
@@ -99,7 +98,6 @@ const OTHERS: &[Other] = &[
     only("file_append", OFF, "give offset and size"),
     only("lockfile", OFF, "files are not locked"),
     refused("opendir", "name the files"),
-    refused("wait_for", "use stonewall"),
     harmless("exitall_on_error", "an error ends the run"),
     harmless("continue_on_error", "errors are counted and reported; a thread ends after 1,000 of them"),
     refused("ignore_error", "errors are counted and reported"),
@@ -107,10 +105,7 @@ const OTHERS: &[Other] = &[
     refused("exec_prerun", COMMANDS),
     refused("exec_postrun", COMMANDS),
     refused("profile", "write its jobs out"),
-    refused("flow", "give each job its rate"),
-    refused("flow_id", "give each job its rate"),
-    refused("flow_sleep", "give each job its rate"),
-    refused("flow_watermark", "give each job its rate"),
+    refused("flow_watermark", "fio has none any more: flow shares by weight"),
     // Offsets and sizes.
     harmless("randrepeat", "the seed is always fixed; change randseed for other numbers"),
     harmless("allrandrepeat", "the seed is always fixed; change randseed for other numbers"),
@@ -174,15 +169,10 @@ const OTHERS: &[Other] = &[
     refused("trim_backlog", "give rw=trim in a job of its own"),
     refused("trim_backlog_batch", "give rw=trim in a job of its own"),
     only("write_barrier", OFF, "use fsync or fdatasync"),
-    only("sync_file_range", OFF, "use fsync or fdatasync"),
     // Pace and time.
     only("rate_ignore_thinktime", OFF, "give rate or thinktime, not both"),
     harmless("thinktime_blocks_type", "pauses count finished I/Os"),
     only("thinktime_iotime", OFF, "use thinktime_blocks"),
-    refused("latency_target", TARGET_LOAD),
-    refused("latency_window", TARGET_LOAD),
-    refused("latency_percentile", TARGET_LOAD),
-    refused("latency_run", TARGET_LOAD),
     harmless("clocksource", CLOCK),
     harmless("gtod_reduce", MEASURED),
     harmless("gtod_cpu", CLOCK),

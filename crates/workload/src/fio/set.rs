@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, MemoryPolicy, Mix, Nanos,
-    Order, Steadiness, SteadyFigure, Think,
+    Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, MemoryPolicy, Mix,
+    NameAct, Nanos, Order, RangeSync, StatCall, Steadiness, SteadyFigure, Think,
 };
 
 use super::draft::Draft;
@@ -18,7 +18,8 @@ use crate::options::value::{
 pub(super) const SECOND: u64 = 1_000_000_000;
 
 /// The values of `ioengine` that are done.
-pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap";
+pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, \
+     ftruncate, filecreate, fileopen, filestat, filedelete, dircreate, dirstat, dirdelete";
 
 pub(super) fn positive(text: &str) -> Result<u32, ValueError> {
     whole_u32(text, 1, u32::MAX)
@@ -266,13 +267,31 @@ pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
         "io_uring" => Engine::IO_URING,
         "mmap" => Engine::Mmap,
         "posixaio" => Engine::PosixAio,
+        "null" => Engine::Null,
+        "falloc" => Engine::Fallocate,
+        "ftruncate" => Engine::Truncate,
         "solarisaio" | "windowsaio" | "io_uring_cmd" => {
             return refused("use io_uring, or libaio on old kernels");
         }
         "vsync" => return refused("use pvsync2, which takes offsets"),
-        "null" => return refused("it moves no data; `iostack cost` measures the generator itself"),
-        _ => return refused(format!("use one of {ENGINES}")),
+        _ => match NameAct::named(text) {
+            Some(act) => Engine::Names(act),
+            None => return refused(format!("use one of {ENGINES}")),
+        },
     };
+    Ok(())
+}
+
+pub(super) fn set_stat_call(draft: &mut Draft, text: &str) -> Set {
+    let typed = match text {
+        "stat" => StatCall::Stat,
+        "lstat" => StatCall::Lstat,
+        "statx" => StatCall::Statx,
+        _ => return bad("give stat, lstat or statx"),
+    };
+    if let Engine::Names(NameAct::Stat(call) | NameAct::StatDirectory(call)) = &mut draft.job.engine {
+        *call = typed;
+    }
     Ok(())
 }
 
@@ -343,6 +362,26 @@ pub(super) fn set_sync(draft: &mut Draft, text: &str) -> Set {
         "dsync" => (false, true),
         _ => return bad("give none, sync or dsync"),
     };
+    Ok(())
+}
+
+/// `wait_before,write:8`: what is done, and after how many writes.
+pub(super) fn set_sync_range(draft: &mut Draft, text: &str) -> Set {
+    let (kinds, every) = text.split_once(':').unwrap_or((text, "1"));
+    let (mut range, every) = (RangeSync::default(), positive(every)?);
+    for kind in kinds.split(',') {
+        *(match kind.trim() {
+            "wait_before" => &mut range.wait_before,
+            "write" => &mut range.write,
+            "wait_after" => &mut range.wait_after,
+            _ => {
+                return bad(
+                    "give wait_before, write and wait_after, and a number of writes, like wait_before,write:8",
+                );
+            }
+        }) = true;
+    }
+    draft.job.sync.range = Some(RangeSync { every, ..range });
     Ok(())
 }
 

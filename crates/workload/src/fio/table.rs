@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use iostack_model::{Advice, Arrival, Data, Ends, Engine, Nanos, Recorded};
+use iostack_model::{Advice, Arrival, Data, Ends, Engine, LatencyGoal, Nanos, Recorded, Share};
 
 use super::draft::Draft;
 use super::set::{
     ENGINES, SECOND, any, by_direction, colon_list, count, positive, prefix, set_bs, set_bsrange,
     set_bssplit, set_distribution, set_file_service, set_hipri, set_ioengine, set_kb_base, set_norandommap,
     set_numa_memory, set_percentage_random, set_reads, set_replay_skip, set_ring, set_rw, set_sequencer,
-    set_start_delay, set_steady, set_sync, set_think_time, set_verify,
+    set_start_delay, set_stat_call, set_steady, set_sync, set_sync_range, set_think_time, set_verify,
 };
 use super::units::{amount, size, time};
 use crate::options::value::{Set, bad, cpu_list, pattern, percentiles, refused, switch, whole, whole_u32};
@@ -143,6 +143,8 @@ pub(super) const ROWS: &[Row] = &[
         ENGINES,
         set_ioengine,
     ),
+    value("stat_type", "Which call filestat and dirstat make", "stat, lstat, statx", set_stat_call)
+        .leaning_on("ioengine"),
     value("iodepth", "I/Os in flight per thread", "32", put!(job.queue_depth, positive)),
     value("iodepth_batch", "I/Os submitted per system call", "16", put!(job.batch.submit, positive))
         .or(&["iodepth_batch_submit"]),
@@ -214,6 +216,10 @@ pub(super) const ROWS: &[Row] = &[
     flag("new_group", "Begin a new report group", put!(new_group, switch)),
     flag("stonewall", "Start only after all earlier jobs have ended", put!(job.stonewall, switch))
         .or(&["wait_for_previous"]),
+    value("wait_for", "Start only after the jobs before it that have this name have ended", "first", |draft, text| {
+        draft.job.wait_for = Some(text.to_owned());
+        Ok(())
+    }),
     flag("exitall", "End all jobs that run with the first that ends", |draft, text| {
         draft.exit_all = switch(text)?;
         Ok(())
@@ -245,6 +251,23 @@ pub(super) const ROWS: &[Row] = &[
         });
         Ok(())
     }),
+    value("flow", "This job's weight among those that share I/Os in proportion; 0: none", "3", |draft, text| {
+        let weight = whole_u32(text, 0, 1000)?;
+        draft.job.share = (weight > 0).then_some(Share { group: 0, weight, nap: Nanos(0) });
+        Ok(())
+    }),
+    value("flow_id", "Jobs with this number share", "1", |draft, text| {
+        let group = count(text)?;
+        draft.job.share.iter_mut().for_each(|share| share.group = group);
+        Ok(())
+    })
+    .leaning_on("flow"),
+    value("flow_sleep", "How long one that is ahead sleeps; a bare number is microseconds", "100", |draft, text| {
+        let nap = time(text, MICROSECOND)?;
+        draft.job.share.iter_mut().for_each(|share| share.nap = nap);
+        Ok(())
+    })
+    .leaning_on("flow"),
     value("rate_min", "Fail when a direction moves fewer bytes per second", "1m", |draft, text| {
         let kb_base = draft.kb_base;
         let least = by_direction(text, |part| Ok(size(part, kb_base)?.0))?;
@@ -272,6 +295,33 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .or(&["ss_ramp"]),
+    value("latency_target", "Search the deepest queue, up to iodepth, that keeps this latency; a bare number is microseconds", "500us", |draft, text| {
+        let latency = time(text, MICROSECOND)?;
+        let goal = LatencyGoal { latency, percent: 100.0, window: Nanos(0), goes_on: false };
+        draft.job.latency_goal = (latency.0 > 0).then_some(goal);
+        Ok(())
+    }),
+    value("latency_window", "How long a depth is tried before it is judged; a bare number is microseconds", "100ms", |draft, text| {
+        let window = time(text, MICROSECOND)?;
+        draft.job.latency_goal.iter_mut().for_each(|goal| goal.window = window);
+        Ok(())
+    })
+    .leaning_on("latency_target"),
+    value("latency_percentile", "Percent of the I/Os that must keep it", "99.9", |draft, text| {
+        let percent: f64 = match text.parse() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => percent,
+            _ => return bad("give 0 to 100"),
+        };
+        draft.job.latency_goal.iter_mut().for_each(|goal| goal.percent = percent);
+        Ok(())
+    })
+    .leaning_on("latency_target"),
+    flag("latency_run", "Search until the job ends, instead of measuring the depth found", |draft, text| {
+        let goes_on = switch(text)?;
+        draft.job.latency_goal.iter_mut().for_each(|goal| goal.goes_on = goes_on);
+        Ok(())
+    })
+    .leaning_on("latency_target"),
     value("max_latency", "Fail when an I/O takes longer; a bare number is microseconds", "50ms", |draft, text| {
         draft.job.demand.latency = time(text, MICROSECOND)?;
         Ok(())
@@ -339,6 +389,7 @@ pub(super) const ROWS: &[Row] = &[
     value("randseed", "Reproduces offsets, mix and content", "42", put!(job.seed, any)),
     value("fsync", "fsync after so many writes", "32", put!(job.sync.fsync_every, count)),
     value("fdatasync", "fdatasync after so many writes", "32", put!(job.sync.fdatasync_every, count)),
+    value("sync_file_range", "sync_file_range after so many writes: wait_before, write, wait_after", "write:8", set_sync_range),
     value("end_fsync", "fsync once when the job ends", "1", put!(job.sync.end_fsync, switch)),
     value("fsync_on_close", "fsync once when the job ends", "1", put!(job.sync.end_fsync, switch)),
     value("sync", "Each write is on the medium before it returns", "0, 1, dsync", set_sync),

@@ -421,3 +421,13 @@ fn options_that_must_be_at_their_default_may_say_so() {
     assert_eq!(job("exitall").ends, Ends::Beside);
     assert_eq!((job("exit_what=all").ends, job("exit_what=all exitall").ends), (Ends::Itself, Ends::All));
 }
+
+#[test]
+fn a_job_waits_only_for_one_before_it_that_is_done_when_it_ends() {
+    let waits = |text: &str| problems(text).join("\n");
+    assert!(waits("[a]\nwait_for=b\n[b]\n").contains("no job before it has this name"));
+    assert!(waits("[a]\nwait_for=a\n").contains("which is itself"));
+    let proved = "[a]\nrw=write\nverify=crc32c\nsize=1m\n[b]\nwait_for=a\nsize=1m\n";
+    assert!(waits(proved).contains("reads back what it wrote"));
+    assert_eq!(jobs(&proved.replace("[b]", "[b]\nstonewall"))[1].wait_for.as_deref(), Some("a"));
+}

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Rate, Recorded, Think, Verify,
-    VerifyMode,
+    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, NameAct, Nanos, Rate, Recorded,
+    Think, Verify, VerifyMode,
 };
 
 use super::app;
@@ -89,7 +89,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("io_count", "Stop after so many I/Os of each thread", "1000", set_io_count),
     row(
         "engine",
-        "Kernel interface: psync, pvsync2, libaio, posixaio, io_uring or mmap",
+        "Kernel interface: psync, pvsync2, libaio, posixaio, io_uring, mmap; null; falloc, ftruncate, filecreate, ..: see ioengine",
         "io_uring",
         set_engine,
     ),
@@ -413,7 +413,18 @@ fn set_engine(job: &mut Job, value: &str) -> Set {
         "io_uring" if matches!(job.engine, Engine::IoUring { .. }) => return Ok(()),
         "io_uring" => Engine::IO_URING,
         "mmap" => Engine::Mmap,
-        _ => return bad("give psync, pvsync2, libaio, posixaio, io_uring or mmap"),
+        "null" => Engine::Null,
+        "falloc" => Engine::Fallocate,
+        "ftruncate" => Engine::Truncate,
+        other => match NameAct::named(other) {
+            Some(act) => Engine::Names(act),
+            None => {
+                return bad(
+                    "give psync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, ftruncate, \
+                filecreate, fileopen, filestat, filedelete, dircreate, dirstat or dirdelete",
+                );
+            }
+        },
     };
     Ok(())
 }

@@ -1,0 +1,83 @@
+//! What is done to names of files instead of reading and writing: fio's engines for file systems.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which call asks for a file's attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatCall {
+    /// stat, which follows links.
+    #[default]
+    Stat,
+    /// lstat, which does not.
+    Lstat,
+    /// statx of the name without links.
+    Statx,
+}
+
+/// What one I/O does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NameAct {
+    /// Makes an empty file.
+    Create,
+    /// Opens a file.
+    Open,
+    /// Asks for a file's attributes.
+    Stat(StatCall),
+    /// Removes a file.
+    Delete,
+    /// Makes a directory.
+    MakeDirectory,
+    /// Asks for a directory's attributes.
+    StatDirectory(StatCall),
+    /// Removes an empty directory.
+    RemoveDirectory,
+}
+
+impl NameAct {
+    /// Each of them.
+    pub const ALL: [NameAct; 7] = [
+        NameAct::Create,
+        NameAct::Open,
+        NameAct::Stat(StatCall::Stat),
+        NameAct::Delete,
+        NameAct::MakeDirectory,
+        NameAct::StatDirectory(StatCall::Stat),
+        NameAct::RemoveDirectory,
+    ];
+
+    /// fio's name of the engine that does it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            NameAct::Create => "filecreate",
+            NameAct::Open => "fileopen",
+            NameAct::Stat(_) => "filestat",
+            NameAct::Delete => "filedelete",
+            NameAct::MakeDirectory => "dircreate",
+            NameAct::StatDirectory(_) => "dirstat",
+            NameAct::RemoveDirectory => "dirdelete",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<NameAct> {
+        NameAct::ALL.into_iter().find(|act| act.name() == name)
+    }
+
+    /// True when names are there afterwards as before.
+    pub const fn looks_only(self) -> bool {
+        matches!(self, NameAct::Open | NameAct::Stat(_) | NameAct::StatDirectory(_))
+    }
+
+    /// True when it makes what must not be there.
+    pub const fn makes(self) -> bool {
+        matches!(self, NameAct::Create | NameAct::MakeDirectory)
+    }
+
+    /// True when it is done to directories.
+    pub const fn of_directories(self) -> bool {
+        matches!(self, NameAct::MakeDirectory | NameAct::StatDirectory(_) | NameAct::RemoveDirectory)
+    }
+}
