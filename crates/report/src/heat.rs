@@ -18,7 +18,7 @@ use crate::text::format::count;
 /// Fewer columns are no time to speak of.
 const COLUMNS_LEAST: usize = 3;
 /// Columns and rows of the table at most.
-const NUMBERS: (usize, usize) = (8, 24);
+const NUMBERS: (usize, usize) = (8, 12);
 
 /// The I/Os of an outcome by time and latency.
 #[derive(Clone)]

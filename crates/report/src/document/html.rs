@@ -133,7 +133,7 @@ impl Page<'_> {
             Block::Plots(plots) => {
                 format!("<div class=\"figures\">{}</div>", collected(plots, |drawn| self.plot(drawn)))
             }
-            Block::Heat(map, counted, marks) => self.heat(map, &self.doubted(counted, marks)),
+            Block::Heat(map, what, counted, marks) => self.heat(map, what, &self.doubted(counted, marks)),
             Block::Tiles(items) => tiles(items),
             Block::Fold(summary, inner) => {
                 let inner = self.section(inner);
@@ -176,9 +176,9 @@ impl Page<'_> {
         format!("{}{doubts}", self.caption(counted))
     }
 
-    fn heat(&mut self, map: &HeatMap, caption: &str) -> String {
+    fn heat(&mut self, map: &HeatMap, heading: &str, caption: &str) -> String {
         let id = format!("heat-{}", self.heat.len() + 1);
-        let (figure, json) = heat::figure(map, &id, caption);
+        let (figure, json) = heat::figure(map, &id, heading, caption);
         self.heat.push(format!("\"{id}\":{json}"));
         figure
     }

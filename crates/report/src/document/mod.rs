@@ -109,8 +109,8 @@ pub(crate) enum Block {
     Table(Table),
     /// Curves, with what was counted, and the doubts of it.
     Plots(Vec<Drawn>),
-    /// Latency over time in shades, with what was counted, and the doubts of it.
-    Heat(HeatMap, String, Marks),
+    /// Latency over time in shades: its heading on a page, what was counted, and the doubts of it.
+    Heat(HeatMap, String, String, Marks),
     /// The figures to remember: what, how much, what to know of it.
     Tiles(Vec<(String, String, String)>),
     /// Behind a fold on a page; a screen has no room for it.

@@ -14,8 +14,7 @@ for (const figure of document.querySelectorAll("[data-heat]")) {
   cells.addEventListener("pointermove", event => {
     const box = cells.getBoundingClientRect(), within = (share, many) => Math.min(many - 1, Math.max(0, Math.floor(share * many)));
     const column = within((event.clientX - box.left) / box.width, columns.length), row = within((box.bottom - event.clientY) / box.height, rows);
-    const counts = columns[column], at = counts.findIndex((value, index) => index % 2 === 0 && value === row);
-    const all = counts.reduce((sum, value, index) => index % 2 === 0 ? sum : sum + value, 0), ios = at < 0 ? 0 : counts[at + 1];
+    const [first, ...counts] = columns[column], ios = counts[row - first] ?? 0, all = counts.reduce((sum, count) => sum + count, 0);
     const seconds = index => +(index * length).toPrecision(4), share = all > 0 ? `, ${+(ios / all * 100).toPrecision(3)} % of this time's` : "";
     tip.innerHTML = `<b>${time(edges[row])} to ${time(edges[row + 1])}</b>${grouped(ios)} I/Os${share}<br>${seconds(column)} to ${seconds(column + 1)} s`;
     tip.hidden = false;

@@ -16,19 +16,20 @@ const SHADES: u32 = 6;
 /// Columns and rows at most.
 const MOST: (usize, usize) = (256, 64);
 
-/// The figure and the same for `heat.js`.
-pub(crate) fn figure(map: &HeatMap, id: &str, caption: &str) -> (String, String) {
+/// The figure and the same for `heat.js`; the caption is HTML.
+pub(crate) fn figure(map: &HeatMap, id: &str, heading: &str, caption: &str) -> (String, String) {
     let grid = map.grid(MOST.0, MOST.1);
     let shades = grid.shades(SHADES);
     let (columns, rows, length) = (grid.columns.len(), grid.rows(), grid.length);
     let figure = format!(
-        "<figure class=\"wide heat\" data-heat=\"{id}\"><h4>Latency over time: how many I/Os took how long</h4>\
+        "<figure class=\"wide heat\" data-heat=\"{id}\"><h4>{heading}</h4>\
          <div class=\"swatches\"><span>I/Os in {length}:</span>{legend}</div>\
          <p class=\"axis\">latency (time per I/O) · log scale</p>\
          <div class=\"frame\"><svg class=\"latencies\" aria-hidden=\"true\">{labels}</svg>\
          <svg class=\"cells\" viewBox=\"0 0 {columns} {rows}\" preserveAspectRatio=\"none\" role=\"img\" \
          aria-label=\"I/Os by latency over time; the table below has their numbers\">{lines}{cells}</svg>{ruler}</div>\
          <p class=\"axis end\">time since the start of measuring (s)</p><figcaption>{caption}</figcaption></figure>\n",
+        heading = escape::text(heading),
         legend = legend(&shades),
         labels = latencies(&grid, |share, said| format!(
             "<text x=\"100%\" y=\"{:.2}%\" dy=\"4\">{said}</text>",
@@ -110,12 +111,13 @@ fn cells(grid: &Grid, shades: &Shades) -> String {
     out
 }
 
-/// `{"length":s,"edges":[ns..],"columns":[[row,ios,..]..]}`, rows from the fastest.
+/// `{"length":s,"edges":[ns..],"columns":[[row,ios,ios,..]..]}`: the fastest row with I/Os, then the counts from there.
 fn json(grid: &Grid) -> String {
     let edges = (0..grid.rows()).map(|row| grid.edges(row).0).chain([grid.edges(grid.rows() - 1).1]);
     let column = |counts: &Vec<u64>| {
-        let counted = counts.iter().enumerate().filter(|(_, ios)| **ios > 0);
-        format!("[{}]", listed(counted.flat_map(|(row, &ios)| [row as u64, ios])))
+        let first = counts.iter().position(|&ios| ios > 0).unwrap_or(counts.len());
+        let last = counts.iter().rposition(|&ios| ios > 0).map_or(first, |last| last + 1);
+        format!("[{}]", listed([first as u64].into_iter().chain(counts[first..last].iter().copied())))
     };
     let columns: Vec<String> = grid.columns.iter().map(column).collect();
     let length = escape::precise(grid.length.as_secs_f64());
@@ -172,7 +174,7 @@ mod tests {
         let ios = |column: u32, cell: u32| 1 + (u64::from(column * 7 + cell * 13) % 6).pow(7);
         let columns = (0..512).map(|column| (40..104).map(|cell| (cell, ios(column, cell))).collect());
         let made = outcome(Nanos::secs(512), columns.collect());
-        let (figure, json) = figure(&HeatMap::of(&made).expect("hundreds of columns"), "heat-1", "");
+        let (figure, json) = figure(&HeatMap::of(&made).expect("hundreds of columns"), "heat-1", "", "");
         let bytes = figure.len() + json.len();
         assert!((100_000..300_000).contains(&bytes), "{} + {}", figure.len(), json.len());
     }
@@ -180,8 +182,9 @@ mod tests {
     #[test]
     fn the_numbers_of_every_cell_are_beside_the_picture() {
         let made = outcome(Nanos::secs(3), vec![vec![(8, 2), (9, 1)], vec![], vec![(9, 5)]]);
-        let (figure, json) = figure(&HeatMap::of(&made).expect("three columns"), "heat-1", "<c>");
-        assert_eq!(json, "{\"length\":1,\"edges\":[128,160,192],\"columns\":[[0,2,1,1],[],[1,5]]}");
+        let (figure, json) = figure(&HeatMap::of(&made).expect("three columns"), "heat-1", "<h>", "<c>");
+        assert_eq!(json, "{\"length\":1,\"edges\":[128,160,192],\"columns\":[[0,2,1],[2],[1,5]]}");
         assert!(figure.contains("</svg>2 to 3</span>") && figure.contains("</svg>4 to 5</span>"), "{figure}");
+        assert!(figure.contains("<h4>&lt;h&gt;</h4>") && figure.contains("<figcaption><c></figcaption>"));
     }
 }

@@ -10,11 +10,11 @@ holds("every map has a figure", figures.length === Object.keys(heat).length && f
 for (const figure of figures) {
   const { edges, columns } = heat[figure.dataset.heat], rows = edges.length - 1, cells = figure.querySelector(".cells");
   const box = cells.getBoundingClientRect();
-  columns.forEach((counts, column) => {
+  columns.forEach(([first, ...counts], column) => {
     for (let row = 0; row < rows; row++) {
       const x = box.left + (column + 0.5) / columns.length * box.width, y = box.bottom - (row + 0.5) / rows * box.height;
       cells.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y }));
-      const at = counts.findIndex((value, index) => index % 2 === 0 && value === row), ios = at < 0 ? 0 : counts[at + 1];
+      const ios = row < first ? 0 : counts[row - first] ?? 0;
       const told = Number(/([0-9\s]+) I\/Os/u.exec(tip.innerHTML.replace(/.*<\/b>/u, ""))?.[1].replace(/\s/gu, ""));
       holds(`${figure.dataset.heat}: ${ios} I/Os in column ${column}, row ${row}, not ${told}`, told === ios && !tip.hidden);
       // What is painted there says how many, too.

@@ -2,7 +2,8 @@
 
 use iostack_model::{Bins, Nanos, Outcome};
 
-use crate::document::{Block, Cell, Doubts, Drawn, Marks, Section, Table};
+use crate::document::{Block, Cell, Doubts, Drawn, Marks, Section, Table, To};
+use crate::heat::HeatMap;
 use crate::html::figures::{bandwidth, iops};
 use crate::html::numbers::Quantity;
 use crate::html::plot::Plot;
@@ -84,7 +85,7 @@ pub(super) fn captioned(plot: Plot, outcomes: &[&Outcome], band: &str, doubts: &
 }
 
 /// What was counted, how sure it is, and its doubts.
-pub(super) fn counted(outcomes: &[&Outcome], band: &str, doubts: &mut Doubts) -> (String, Marks) {
+fn counted(outcomes: &[&Outcome], band: &str, doubts: &mut Doubts) -> (String, Marks) {
     let ios: u64 = outcomes.iter().map(|outcome| outcome.ios()).sum();
     let elapsed = outcomes.iter().fold(Nanos(0), |sum, outcome| sum + outcome.elapsed);
     let (ios, elapsed) = (count(ios), time(elapsed.0 as f64));
@@ -94,6 +95,16 @@ pub(super) fn counted(outcomes: &[&Outcome], band: &str, doubts: &mut Doubts) ->
     };
     let marks = doubts.refer(outcomes.iter().flat_map(|outcome| &outcome.caveats));
     (format!("{measured}; {band}"), marks)
+}
+
+/// When which latencies came, with the counts behind a fold, where the outcome took some time.
+pub(super) fn heat_map(outcome: &Outcome, what: &str, to: To, section: &mut Section, doubts: &mut Doubts) {
+    let Some(map) = HeatMap::of(outcome) else { return };
+    let mut numbers = Section::default();
+    numbers.put(Block::Table(map.numbers()));
+    let (counted, marks) = counted(&[outcome], "exact counts of all directions", doubts);
+    section.to(to, Block::Heat(map, format!("{what}: how many I/Os took how long"), counted, marks));
+    section.page(Block::Fold(format!("{what} in numbers"), numbers));
 }
 
 /// Latency of one direction: least, mean, percentiles that ten samples exceed, largest, how many.

@@ -3,10 +3,9 @@
 use iostack_model::{Bins, Bytes, Direction, Nanos, Outcome, OutcomeFile, TargetKind, TargetName};
 
 use super::job_words::{asked, asked_short};
-use super::numbers::{all_numbers, captioned, counted, latency_row, per_io};
+use super::numbers::{all_numbers, captioned, heat_map, latency_row, per_io};
 use super::{inside, layers, stages};
 use crate::document::{Block, Cell, Column, Document, Doubts, Drawn, Section, Table, To};
-use crate::heat::HeatMap;
 use crate::html::figures::{self, RANK_BAND, bandwidth, iops};
 use crate::html::numbers::Quantity;
 use crate::html::plot::Plot;
@@ -137,13 +136,7 @@ fn job(index: usize, outcome: &Outcome, doubts: &mut Doubts) -> Section {
         inside::why(outcome, inside, &mut section, To::Page);
     }
     section.page(Block::Plots(drawings(outcome, doubts)));
-    if let Some(map) = HeatMap::of(outcome) {
-        let mut numbers = Section::default();
-        numbers.put(Block::Table(map.numbers()));
-        let (counted, marks) = counted(&[outcome], "exact counts of all directions", doubts);
-        section.put(Block::Heat(map, counted, marks));
-        section.page(Block::Fold("Latency over time in numbers".to_owned(), numbers));
-    }
+    heat_map(outcome, "Latency over time", To::All, &mut section, doubts);
     if let Some(inside) = &outcome.inside {
         inside::account(outcome, inside, &mut section);
     }

@@ -10,13 +10,13 @@ use iostack_model::{Bins, Outcome};
 
 use super::drawn::{Drawn, Figures, Plots, all};
 use super::{compared, point_name};
-use crate::document::{Block, Doubts, Section};
+use crate::document::{Block, Doubts, Section, To};
 use crate::html::figures::{self, Curve, RANK_BAND, RATE_BAND, curves, iops};
 use crate::html::numbers::Quantity;
 use crate::html::plot::{Axis, Look, Mark, Plot, Series, Spot};
 use crate::html::scale::Scale;
 use crate::html::time::over_time;
-use crate::pages::numbers::{all_numbers, captioned as with_caption};
+use crate::pages::numbers::{all_numbers, captioned as with_caption, heat_map};
 use crate::text::format::{rate as rate_text, time};
 
 type Drawing = fn(&Drawn<'_>, &mut Doubts) -> Figures;
@@ -54,9 +54,13 @@ pub(super) fn section(check: &Check, step: &Step, doubts: &mut Doubts) -> Sectio
         return section;
     }
     let figures = draw(&Drawn { check, step }, doubts);
-    section.blocks.extend(figures.table.map(|table| (crate::document::To::Page, Block::Table(table))));
+    section.blocks.extend(figures.table.map(|table| (To::Page, Block::Table(table))));
     if !figures.plots.is_empty() {
         section.page(Block::Plots(figures.plots));
+    }
+    for point in step.points.iter().filter(|_| step.id == StepKind::Sustained) {
+        let what = format!("{}: latency over time", capitalised(&point_name(point)));
+        heat_map(&point.outcome, &what, To::Page, &mut section, doubts);
     }
     let named: Vec<(String, &Outcome)> =
         step.points.iter().map(|point| (point_name(point), &point.outcome)).collect();

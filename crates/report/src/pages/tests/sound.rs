@@ -283,6 +283,15 @@ fn each_run_that_took_some_time_has_a_heat_map_with_its_numbers() {
 }
 
 #[test]
+fn a_check_has_a_heat_map_of_each_load_that_it_kept_up() {
+    let check = fixture::check();
+    let points = &check.step(StepKind::Sustained).expect("the fixture has the step").points;
+    let page = told(&check);
+    assert_eq!(page.matches("data-heat=").count(), points.len());
+    assert!(page.contains("latency over time: how many I/Os took how long") && !points.is_empty());
+}
+
+#[test]
 fn every_figure_carries_count_interval_clock_and_machine() {
     let check = fixture::check();
     let page = told(&check);
