@@ -177,7 +177,7 @@ fn written_pages_are_sent_on_their_way_after_so_many_writes() {
     let path = random(&folder, "data", MIB);
     for engine in [Engine::Psync, Engine::Libaio, Engine::Null] {
         let range = Some(RangeSync { every: 4, write: true, ..RangeSync::default() });
-        let sync = iostack_model::Sync { range, fsync_every: 8, ..iostack_model::Sync::default() };
+        let sync = Sync { range, fsync_every: 8, ..Sync::default() };
         let size = Some(Amount::Bytes(Bytes(MIB)));
         let job =
             Job { sync, size, engine, mix: Mix::WRITE, direct: false, io_count: Some(16), ..Job::default() };
