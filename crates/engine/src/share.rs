@@ -30,7 +30,7 @@ impl Shares {
         if known.is_none() {
             self.groups.push((share.group, Arc::clone(&common)));
         }
-        Some(Part { common, weight: u64::from(share.weight), nap: share.nap, own: 0, joins: false })
+        Some(Part { common, weight: u64::from(share.weight), nap: share.nap, own: 0, joined: false })
     }
 }
 
@@ -41,14 +41,14 @@ pub(crate) struct Part {
     weight: u64,
     nap: Nanos,
     own: u64,
-    joins: bool,
+    joined: bool,
 }
 
 impl Part {
     /// Takes part from now on.
     pub(crate) fn join(&mut self) {
         self.common.weight.fetch_add(self.weight, Ordering::Relaxed);
-        self.joins = true;
+        self.joined = true;
     }
 
     /// How long to wait before looking again; `None` when the thread may go on.
@@ -67,7 +67,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        if self.joins {
+        if self.joined {
             self.common.weight.fetch_sub(self.weight, Ordering::Relaxed);
             self.common.ios.fetch_sub(self.own, Ordering::Relaxed);
         }

@@ -109,6 +109,10 @@ impl<'a> Ground<'a> {
         let mut paths: Vec<&PathBuf> = names.iter().flatten().collect();
         paths.sort();
         paths.dedup();
+        // All are looked at before the first is removed.
+        if let Engine::Names(act) = job.engine {
+            paths.iter().try_for_each(|path| self.look_at(job, act, path).map(drop))?;
+        }
         let mut known: Vec<(&PathBuf, Arc<Held>)> = Vec::with_capacity(paths.len());
         for path in paths {
             let held = match job.engine {

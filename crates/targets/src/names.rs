@@ -12,26 +12,30 @@ use iostack_model::{Bytes, Engine, Job, NameAct, TargetKind};
 use crate::files::Ground;
 
 impl Ground<'_> {
+    /// What has the name; refuses what the act must not be done to.
+    pub(crate) fn look_at(&self, job: &Job, act: NameAct, path: &Path) -> anyhow::Result<Option<Held>> {
+        iostack_workload::validate(job, job.block_sizes.largest() * u64::from(job.files_each()), Bytes(1))?;
+        let Some(held) = Held::find(path)? else { return Ok(None) };
+        let (wanted, what) = if act.of_directories() {
+            (TargetKind::Directory, "directories")
+        } else {
+            (TargetKind::File, "files")
+        };
+        ensure!(held.kind() == wanted, "`{}`: {} is for {what}; name another", path.display(), act.name());
+        ensure!(act != NameAct::MakeDirectory, "`{}` exists; remove it, or name another", path.display());
+        if !act.looks_only() {
+            self.permit_removal(&held)?;
+        }
+        Ok(Some(held))
+    }
+
     /// What the act is done to: a file or a directory, or the folder of one that is to be made.
     pub(crate) fn named(&mut self, job: &Job, act: NameAct, path: &Path) -> anyhow::Result<Arc<Held>> {
-        iostack_workload::validate(job, job.block_sizes.largest() * u64::from(job.files_each()), Bytes(1))?;
-        let name = act.name();
-        let found = Held::find(path)?;
-        let wanted = if act.of_directories() { TargetKind::Directory } else { TargetKind::File };
-        if let Some(held) = &found {
-            let what = if act.of_directories() { "directories" } else { "files" };
-            ensure!(held.kind() == wanted, "`{}`: {name} is for {what}; name another", path.display());
-            if !act.looks_only() {
-                self.permit_removal(held)?;
-            }
-        }
-        match found {
-            Some(held) if act.makes() => {
-                ensure!(!act.of_directories(), "`{}` exists; remove it, or name another", path.display());
-                held.remove()?;
+        match self.look_at(job, act, path)? {
+            found if act.makes() => {
+                found.map_or(Ok(()), |held| held.remove())?;
                 Ok(Arc::new(Held::place(path)?))
             }
-            None if act.makes() => Ok(Arc::new(Held::place(path)?)),
             Some(held) if act.of_directories() => Ok(Arc::new(held)),
             None if act.of_directories() => Ok(Arc::new(Held::make_directory(path)?)),
             found => self.laid_out(job, path, found.map(Arc::new).as_ref()),

@@ -1,6 +1,6 @@
 //! What came of each job?
 
-use iostack_model::{Bins, Bytes, Direction, Nanos, Outcome, OutcomeFile, TargetKind, TargetName};
+use iostack_model::{Bins, Bytes, Direction, Engine, Nanos, Outcome, OutcomeFile, TargetKind, TargetName};
 
 use super::job_words::{asked, asked_short};
 use super::numbers::{all_numbers, captioned, heat_map, latency_row, per_io};
@@ -339,7 +339,9 @@ fn next(file: &OutcomeFile) -> (String, &'static str) {
         Some(outcome @ Outcome { target: TargetName { kind: TargetKind::Lab, .. }, .. }) => {
             (format!("iostack lab cost {}", path(outcome)), "the exact instructions of one I/O")
         }
-        Some(outcome) => (format!("iostack check {}", path(outcome)), "what limits this platform"),
-        None => ("iostack check".to_owned(), "what limits this platform"),
+        Some(outcome) if outcome.job.engine != Engine::Null => {
+            (format!("iostack check {}", path(outcome)), "what limits this platform")
+        }
+        _ => ("iostack check".to_owned(), "what limits this platform"),
     }
 }

@@ -81,7 +81,7 @@ const VERIFY: &str = "verify headers carry offset, generation and crc32c of each
 const ZONES: &str = "zoned devices are not driven zone by zone";
 const DEDUPE: &str = "written data does not repeat; use buffer_pattern or buffer_compress_percentage";
 const LOGS: &str = "logs have fio's default format; leave it out";
-const COMMANDS: &str = "job files run no commands; run it before or after iostack";
+const COMMANDS: &str = "a job file runs no commands, whoever wrote it; run them before or after iostack";
 
 const OTHERS: &[Other] = &[
     // How jobs run.
@@ -219,6 +219,6 @@ const OTHERS: &[Other] = &[
     refused("cgroup", PRIORITY),
     refused("cgroup_weight", PRIORITY),
     refused("cgroup_nodelete", PRIORITY),
-    refused("uid", "start iostack as that user"),
-    refused("gid", "start iostack as that user"),
+    refused("uid", "who starts iostack opens the files; start it as that user"),
+    refused("gid", "who starts iostack opens the files; start it as that user"),
 ];

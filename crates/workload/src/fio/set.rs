@@ -21,6 +21,39 @@ pub(super) const SECOND: u64 = 1_000_000_000;
 pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, \
      ftruncate, filecreate, fileopen, filestat, filedelete, dircreate, dirstat, dirdelete";
 
+/// Those that are not, and why.
+const OTHER_ENGINES: &[(&[&str], &str)] = &[
+    (&["solarisaio", "windowsaio", "guasi"], "it is another system's"),
+    (&["io_uring_cmd", "sg", "mtd"], "commands pass the block layer by, which is what is measured here"),
+    (&["vsync", "splice"], "pvsync2 takes an offset with each call"),
+    (
+        &[
+            "net",
+            "netsplice",
+            "rdma",
+            "http",
+            "nbd",
+            "nfs",
+            "libiscsi",
+            "libhdfs",
+            "rados",
+            "rbd",
+            "gfapi",
+            "gfapi_async",
+        ],
+        "it asks another machine, without a file or device here; mount or attach what it offers",
+    ),
+    (
+        &["libpmem", "libpmem2", "dev-dax", "pmemblk", "libcufile", "dfs", "xnvme", "libblkio"],
+        "it needs a library that is not here; mmap reaches persistent memory through a file",
+    ),
+    (
+        &["e4defrag"],
+        "it moves blocks of ext4's files from one place to another, and reads and writes nothing",
+    ),
+    (&["cpuio", "exec"], "it does no I/O; run the program beside iostack"),
+];
+
 pub(super) fn positive(text: &str) -> Result<u32, ValueError> {
     whole_u32(text, 1, u32::MAX)
 }
@@ -270,16 +303,15 @@ pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
         "null" => Engine::Null,
         "falloc" => Engine::Fallocate,
         "ftruncate" => Engine::Truncate,
-        "solarisaio" | "windowsaio" | "io_uring_cmd" => {
-            return refused("use io_uring, or libaio on old kernels");
-        }
-        "vsync" => return refused("use pvsync2, which takes offsets"),
-        _ => match NameAct::named(text) {
-            Some(act) => Engine::Names(act),
-            None => return refused(format!("use one of {ENGINES}")),
-        },
+        _ => Engine::Names(NameAct::named(text).map_or_else(|| refuse_engine(text), Ok)?),
     };
     Ok(())
+}
+
+fn refuse_engine<T>(name: &str) -> Result<T, ValueError> {
+    let other = OTHER_ENGINES.iter().find(|(names, _)| names.contains(&name));
+    let why = other.map_or_else(String::new, |(_, why)| format!("{why}; "));
+    refused(format!("{why}use one of {ENGINES}"))
 }
 
 pub(super) fn set_stat_call(draft: &mut Draft, text: &str) -> Set {

@@ -316,7 +316,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .leaning_on("latency_target"),
-    flag("latency_run", "Search until the job ends, instead of measuring the depth found", |draft, text| {
+    value("latency_run", "Search until the job ends, instead of measuring the depth found", "1", |draft, text| {
         let goes_on = switch(text)?;
         draft.job.latency_goal.iter_mut().for_each(|goal| goal.goes_on = goes_on);
         Ok(())

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use iostack_model::*;
 
+use super::set::ENGINES;
 use super::*;
 
 fn parse_with(text: &str, lenient: bool) -> Result<JobFile, JobFileError> {
@@ -136,7 +137,7 @@ fn the_engine_has_its_switches_in_any_order() {
     assert_eq!(job("hipri fixedbufs=1 registerfiles ioengine=io_uring sqthread_poll=1").engine, uring);
     assert_eq!(job("hipri ioengine=pvsync2").engine, Engine::Pvsync2 { hipri: true });
     assert!(problem("ioengine=libaio fixedbufs").contains("needs ioengine=io_uring, not libaio"));
-    assert!(problem("ioengine=solarisaio").contains("use io_uring, or libaio"));
+    assert!(problem("ioengine=solarisaio").contains("another system's; use one of psync"));
 }
 
 #[test]
@@ -386,9 +387,9 @@ fn all_problems_are_said_at_once_each_with_its_line() {
         "dir/a.fio:1: `bs=1` stands before the first section",
         "dir/a.fio:3: no option `iodeph`; did you mean `iodepth`?",
         "dir/a.fio:4: `bs=4x`: give a size like 512, 4k",
-        "dir/a.fio:6: `ioengine=rbd` is not supported: use one of psync",
+        "dir/a.fio:6: `ioengine=rbd` is not supported: it asks another machine",
         "dir/a.fio:7: `rw=`: a value is missing, like rw=randread",
-        "dir/a.fio:8: `uid=5` is not supported: start iostack as that user",
+        "dir/a.fio:8: `uid=5` is not supported: who starts iostack opens the files; start it as that user",
         "dir/a.fio:10: `verify=null` is not supported: it checks nothing",
         "dir/a.fio:11: `[` is no section",
     ];
@@ -404,7 +405,7 @@ fn lenient_leaves_out_what_is_refused_but_not_nonsense() {
     let file = parse_with(text, true).expect("lenient");
     let skipped: Vec<String> = file.skipped.iter().map(Skipped::to_string).collect();
     assert_eq!(skipped.len(), 3, "{skipped:?}");
-    assert!(skipped[0].starts_with("line 2: `uid=5` left out: start iostack as that user"));
+    assert!(skipped[0].starts_with("line 2: `uid=5` left out: who starts iostack opens the files"));
     assert_eq!(file.jobs.len(), 2);
     assert!(file.jobs[0].options.iter().all(|(name, _)| name != "uid" && name != "foo"));
     parse_with("[a]\nbs=4x\n", true).expect_err("nonsense stays an error");
@@ -430,4 +431,24 @@ fn a_job_waits_only_for_one_before_it_that_is_done_when_it_ends() {
     let proved = "[a]\nrw=write\nverify=crc32c\nsize=1m\n[b]\nwait_for=a\nsize=1m\n";
     assert!(waits(proved).contains("reads back what it wrote"));
     assert_eq!(jobs(&proved.replace("[b]", "[b]\nstonewall"))[1].wait_for.as_deref(), Some("a"));
+}
+
+#[test]
+fn each_engine_of_fio_is_done_or_refused_with_its_reason() {
+    // `fio --enghelp` of 3.33, and what newer ones have besides.
+    let all = "cpuio mmap sync psync vsync pvsync pvsync2 null net netsplice ftruncate filecreate filestat filedelete \
+               exec posixaio falloc e4defrag splice gfapi gfapi_async mtd sg io_uring io_uring_cmd nbd libaio rdma rados \
+               rbd pmemblk dev-dax libpmem fileopen dircreate dirstat dirdelete";
+    for engine in all.split_whitespace() {
+        let text = format!("[a]\nioengine={engine}\nsize=1m\n");
+        match parse_with(&text, false) {
+            Ok(file) => assert!(ENGINES.contains(file.jobs[0].engine.name()), "{engine}"),
+            Err(error) => {
+                let said = error.to_string();
+                let (_, why) = said.split_once("is not supported: ").expect("it is refused");
+                assert!(!why.starts_with("use one of"), "{engine}: {why}");
+            }
+        }
+    }
+    assert!(problem("ioengine=libaoi").contains("not supported: use one of psync"));
 }
