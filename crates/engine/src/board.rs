@@ -30,6 +30,8 @@ pub(crate) struct Tally {
 pub(crate) struct SideTally {
     /// Time in the submitting call, by direction; absent for engines that submit and wait in one call.
     pub(crate) submit: Option<Box<[Recorder; 3]>>,
+    /// From there to the completion, where the job keeps it apart.
+    pub(crate) after_submit: Option<Box<[Recorder; 3]>>,
     pub(crate) sync: Option<Box<Recorder>>,
     pub(crate) short: [u64; 3],
     /// Ready to run, without a CPU; kept until there is an I/O to tell it with.
@@ -54,6 +56,7 @@ struct OpenSlice {
 struct State {
     flows: [Tally; 3],
     submit: [Recorder; 3],
+    after_submit: [Recorder; 3],
     sync: Recorder,
     short: [u64; 3],
     recent: Recent,
@@ -184,6 +187,7 @@ impl Board {
             bytes: Bytes(state.flows[direction].bytes),
             latency: state.flows[direction].latency.bins(),
             submit: state.submit[direction].bins(),
+            after_submit: state.after_submit[direction].bins(),
             short: state.short[direction],
         };
         BoardTotals {
@@ -199,8 +203,9 @@ impl Board {
 
 impl State {
     fn add_side(&mut self, side: &mut SideTally) {
-        if let Some(submit) = &mut side.submit {
-            for (total, part) in self.submit.iter_mut().zip(submit.iter_mut()) {
+        let parts = [(&mut self.submit, &mut side.submit), (&mut self.after_submit, &mut side.after_submit)];
+        for (totals, parts) in parts {
+            for (total, part) in totals.iter_mut().zip(parts.iter_mut().flat_map(|parts| parts.iter_mut())) {
                 total.absorb(part);
                 part.clear();
             }

@@ -71,6 +71,8 @@ pub(crate) struct Meter<'a> {
     tallies: [Tally; 3],
     /// Moment of the last completion.
     last: u64,
+    /// The time after the submission is kept apart.
+    pub(crate) splits: bool,
     /// System calls that carried I/O.
     pub(crate) syscalls: u64,
     pub(crate) side: SideTally,
@@ -136,6 +138,7 @@ impl<'a> Meter<'a> {
             border: u64::MAX,
             tallies: std::array::from_fn(|_| Tally::default()),
             last: 0,
+            splits: false,
             syscalls: 0,
             side: SideTally::default(),
             failures: Failures::default(),
@@ -237,6 +240,16 @@ impl<'a> Meter<'a> {
     pub(crate) fn stop_soon(&mut self) {
         self.span.deadline = 0;
         self.edge = 0;
+    }
+
+    /// Counts what was left of an I/O after `submitting` ticks in the call that handed it over.
+    #[inline(never)]
+    pub(crate) fn split(&mut self, direction: u8, start: u64, submitting: u64, end: u64) {
+        if self.counts(start) {
+            let ns = self.clock.nanos((end - start).saturating_sub(submitting));
+            let after = self.side.after_submit.get_or_insert_with(three_recorders);
+            after[usize::from(direction)].record(ns);
+        }
     }
 
     /// Counts the time that submitting one I/O took.

@@ -121,7 +121,8 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
     }
     let board = Arc::clone(&assignment.board);
     let Assignment { board_thread, rhythm, stop, watch, .. } = assignment;
-    let meter = Meter::new(clock, board, board_thread, rhythm, stop, watch);
+    let mut meter = Meter::new(clock, board, board_thread, rhythm, stop, watch);
+    meter.splits = job.split_latency;
     let source = match recording {
         Some(recording) => Source::replaying(Arc::clone(recording), limits),
         None => Source::new(plan, limits),
@@ -290,7 +291,8 @@ fn run_serial<C: Call>(
 
 fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
     let job = &prepared.assignment.work.job;
-    if !Extras::are_needed(job) && job.queue_depth <= 1 && !reads_back(job) {
+    let apart = Q::SUBMITS_APART && job.split_latency;
+    if !Extras::are_needed(job) && job.queue_depth <= 1 && !apart && !reads_back(job) {
         let carrier = queue.carrier();
         return run_serial(prepared, &mut Alone { queue: &mut queue }, carrier);
     }

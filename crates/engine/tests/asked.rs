@@ -312,3 +312,32 @@ fn so_many_percent_of_the_blocks_were_written_before() {
         assert!((duplicates - f64::from(percent)).abs() < 5.0, "{duplicates} of {percent} %");
     }
 }
+
+#[test]
+fn what_comes_after_the_submission_is_kept_apart_where_it_is_asked_for() {
+    let folder = folder!("clat");
+    let path = random(&folder, "data", MIB);
+    let batch = Batch { submit: 4, complete_min: 1 };
+    let rate = Some(Rate { iops: 20_000.0, arrival: Arrival::Regular });
+    let libaio = Job { engine: Engine::Libaio, split_latency: true, mix: Mix::reads(50), ..Job::default() };
+    for job in [
+        libaio.clone(),
+        Job { queue_depth: 8, ..libaio.clone() },
+        Job { queue_depth: 8, mix: Mix::READ, ..libaio.clone() },
+        Job { queue_depth: 8, batch, ..libaio.clone() },
+        Job { queue_depth: 8, rate, ..libaio.clone() },
+    ] {
+        let outcome = run(&job, &path).expect("a plain file");
+        for flow in [&outcome.read, &outcome.write] {
+            let [all, before, after] = [&flow.latency, &flow.submit, &flow.after_submit];
+            assert_eq!((before.count, after.count), (all.count, all.count), "{job:?}");
+            let sum = before.sum_ns + after.sum_ns;
+            assert!(sum.abs_diff(all.sum_ns) <= 2 * all.count, "{sum} of {}: {job:?}", all.sum_ns);
+        }
+        let plain = run(&Job { split_latency: false, ..job }, &path).expect("a plain file");
+        assert_eq!(plain.read.after_submit.count, 0);
+        assert_eq!(plain.read.clat(), &plain.read.latency);
+    }
+    let psync = Job { engine: Engine::Psync, ..libaio };
+    assert_eq!(run(&psync, &path).expect("a plain file").read.after_submit.count, 0);
+}

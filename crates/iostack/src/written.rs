@@ -165,6 +165,11 @@ impl FormArgs {
 }
 
 impl AnswerArgs {
+    /// The answer is told as fio would.
+    pub(crate) fn is_fio(&self) -> bool {
+        self.forms.format.is_fio()
+    }
+
     /// Files that will be written, and must not exist.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.output.iter().chain(&self.html).chain(self.forms.files())

@@ -402,7 +402,9 @@ fn engines_of_names_keep_what_iostack_did_not_make() {
     let (code, said) = fio_line(&folder, "--name=a --ioengine=filecreate --nrfiles=2");
     assert!(code == Some(1) && said.contains("a.0.1"), "{said}");
     assert_eq!(entries(&folder), ["a.0.0", "a.0.1", "place", "theirs"]);
-    ["a.0.0", "a.0.1"].map(|name| fs::remove_file(folder.join(name)).expect("ours"));
+    for name in ["a.0.0", "a.0.1"] {
+        fs::remove_file(folder.join(name)).expect("ours");
+    }
     let allowed = "--name=a --ioengine=filedelete --filename=theirs --filesize=1 --bs=1 --destroy-data";
     let (code, said) = fio_line(&folder, allowed);
     assert!(code == Some(0) && entries(&folder) == ["place"], "{said}");

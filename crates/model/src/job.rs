@@ -344,6 +344,9 @@ pub struct Job {
     pub new_group: bool,
     /// Percentiles to print, in percent.
     pub percentiles: Vec<f64>,
+    /// Keep the time after the submission apart from it, as fio's clat.
+    #[serde(skip_serializing_if = "is_default")]
+    pub split_latency: bool,
     /// Log files.
     pub logs: LogRequest,
     /// Files the job itself names; `--on` overrides. Each thread uses all of them, in turn.
@@ -431,6 +434,7 @@ static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
     report_group: 0,
     new_group: false,
     percentiles: PERCENTILES.to_vec(),
+    split_latency: false,
     logs: LogRequest::default(),
     files: Vec::new(),
     directory: None,

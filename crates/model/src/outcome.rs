@@ -112,6 +112,13 @@ impl Possible for Outcome {
     }
 }
 
+impl Flow {
+    /// fio's clat: the time after the submission; where that is not known apart, all of it.
+    pub fn clat(&self) -> &Bins {
+        if self.after_submit.count > 0 { &self.after_submit } else { &self.latency }
+    }
+}
+
 impl Possible for Flow {
     fn impossible(&self) -> Option<String> {
         let (short, count) = (self.short, self.latency.count);
@@ -211,6 +218,10 @@ pub struct Flow {
     /// Submission alone (fio's slat): time in the submitting system call, batched calls shared evenly. Empty for
     /// synchronous engines.
     pub submit: Bins,
+    /// The rest, from the submission to the completion (fio's clat), where the job keeps it apart
+    /// ([`Job::split_latency`]) and the engine submits by a call of its own.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub after_submit: Bins,
     /// I/Os that moved fewer bytes than asked.
     pub short: u64,
 }

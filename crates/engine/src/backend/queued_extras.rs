@@ -218,6 +218,9 @@ fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, en
     station.completed(slot, result.cast_unsigned() == op.length);
     if result.cast_unsigned() == op.length {
         station.meter.complete(op.direction, op.length, start, end);
+        if station.meter.splits && submitting > 0 {
+            station.meter.split(op.direction, start, submitting, end);
+        }
         let Station { extras, meter, payload, .. } = station;
         let moments = Moments { start, submitted, end, submitting };
         extras.after(meter, &op, payload.data_of(&op, slot as usize), moments);

@@ -41,12 +41,15 @@ pub(super) struct Slots<F> {
     /// A stack of the free ones.
     free: Box<[u32]>,
     free_count: usize,
+    /// Ticks of each in the submitting call, where the job keeps them apart; else empty.
+    submitting: Box<[u64]>,
 }
 
 impl<F: Clone> Slots<F> {
     pub(super) fn new(depth: u32, none: F) -> Slots<F> {
         let flights = vec![none; depth as usize].into_boxed_slice();
-        Slots { flights, free: (0..depth).rev().collect(), free_count: depth as usize }
+        let submitting = Box::default();
+        Slots { flights, free: (0..depth).rev().collect(), free_count: depth as usize, submitting }
     }
 
     #[inline]
@@ -96,6 +99,9 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
     let meter = &mut **meter;
     let clock = meter.clock;
     let mut slots = slots(depth, payload);
+    if Q::SUBMITS_APART && meter.splits {
+        slots.submitting = vec![0; depth.slots as usize].into_boxed_slice();
+    }
     let mut directions = Vec::with_capacity(depth.submit as usize);
     let mut over = turn(meter, source, extras, clock.now());
     loop {
@@ -117,7 +123,14 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
             push_many::<Q, READS>(ops, start, payload, queue, &mut slots);
             if Q::SUBMITS_APART && !over {
                 directions.extend(ops.iter().map(|op| op.direction));
-                submit_apart(meter, queue, start, &mut directions);
+                let taken = slots.free_count..slots.free_count + directions.len();
+                submit_apart(
+                    meter,
+                    queue,
+                    start,
+                    &mut directions,
+                    (&slots.free[taken], &mut slots.submitting),
+                );
             }
         }
         let in_flight = slots.in_flight();
@@ -199,7 +212,7 @@ fn replace_each<Q: Queue, const READS: bool>(
         queue.push_all(std::iter::once((slot, Op { direction, ..op }, buffer)));
         if Q::SUBMITS_APART {
             directions.push(direction);
-            submit_apart(meter, queue, start, &mut directions);
+            submit_apart(meter, queue, start, &mut directions, (&[slot], &mut slots.submitting));
         }
         let entered =
             if queue.is_ready() { queue.submit() } else { queue.submit_and_wait(least, Patience::Forever) };
@@ -210,7 +223,8 @@ fn replace_each<Q: Queue, const READS: bool>(
         let end = clock.now();
         over = end >= meter.edge && turn(meter, source, extras, end);
         let Some((back, result)) = queue.take() else { return Ok(over) };
-        returned::<READS>(meter, &flights[back as usize], result, end);
+        let submitting = (Q::SUBMITS_APART && meter.splits).then(|| slots.submitting[back as usize]);
+        returned::<READS>(meter, &flights[back as usize], result, end, submitting);
         meter.mark(end);
         slot = back;
     }
@@ -218,13 +232,22 @@ fn replace_each<Q: Queue, const READS: bool>(
     Ok(over)
 }
 
-/// Counts an I/O that has come back.
+/// Counts an I/O that has come back; also what came after `submitting`, where that is kept apart.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "each I/O pays for it")]
-fn returned<const READS: bool>(meter: &mut Meter<'_>, flight: &Flight, result: i32, end: u64) {
+fn returned<const READS: bool>(
+    meter: &mut Meter<'_>,
+    flight: &Flight,
+    result: i32,
+    end: u64,
+    submitting: Option<u64>,
+) {
     let direction = if READS { READ } else { flight.direction };
     if result.cast_unsigned() == flight.length {
         meter.complete(direction, flight.length, flight.start, end);
+        if let Some(submitting) = submitting {
+            meter.split(direction, flight.start, submitting, end);
+        }
     } else {
         let op = Op { offset: flight.offset, length: flight.length, direction, file: 0 };
         meter.fail(op, result as isize, flight.start, end);
@@ -250,7 +273,7 @@ fn reap<Q: Queue, const READS: bool>(
     most: u32,
     end: u64,
 ) {
-    let Slots { flights, free, free_count } = slots;
+    let Slots { flights, free, free_count, submitting } = slots;
     let mut room = free[*free_count..].iter_mut();
     let in_flight = room.len();
     queue.reap(
@@ -258,7 +281,8 @@ fn reap<Q: Queue, const READS: bool>(
         #[inline(always)]
         |slot, result| {
             *room.next().expect("no more complete than were submitted") = slot;
-            returned::<READS>(meter, &flights[slot as usize], result, end);
+            let submitting = (Q::SUBMITS_APART && meter.splits).then(|| submitting[slot as usize]);
+            returned::<READS>(meter, &flights[slot as usize], result, end, submitting);
         },
     );
     *free_count += in_flight - room.len();
@@ -271,13 +295,24 @@ fn outgoing(payload: &mut Payload, slot: u32, op: &Op) -> *mut u8 {
     payload.outgoing(slot as usize, op.length as usize).as_mut_ptr()
 }
 
-/// Hands over alone; its time is shared evenly by the I/Os it carried.
+/// Hands over alone; its time is shared evenly by the I/Os it carried, in these slots.
 #[inline]
-fn submit_apart<Q: Queue>(meter: &mut Meter<'_>, queue: &mut Q, start: u64, directions: &mut Vec<u8>) {
+fn submit_apart<Q: Queue>(
+    meter: &mut Meter<'_>,
+    queue: &mut Q,
+    start: u64,
+    directions: &mut Vec<u8>,
+    (places, submitting): (&[u32], &mut [u64]),
+) {
     let before = meter.clock.now();
     let entered = queue.submit();
     let share = (meter.clock.now() - before) / directions.len() as u64;
     meter.syscalls += entered.syscalls;
+    if meter.splits {
+        for &slot in places {
+            submitting[slot as usize] = share;
+        }
+    }
     if meter.counts(start) {
         for &direction in &*directions {
             meter.submitted(direction, share);

@@ -106,6 +106,9 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     }
     save::refuse(&asked.html)?;
     gather::apply(&mut jobs, &[])?;
+    for job in &mut jobs {
+        job.split_latency = true;
+    }
     // Jobs that name nothing make their files where they are started.
     for job in jobs.iter_mut().filter(|job| job.files.is_empty() && job.directory.is_none()) {
         job.directory = Some(".".into());

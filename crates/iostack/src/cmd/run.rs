@@ -73,9 +73,13 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
     for line in &gathered.skipped {
         talk.warn(&format!("skipped {line}"));
     }
+    let mut jobs = gathered.jobs;
+    for job in &mut jobs {
+        job.split_latency |= args.answer.is_fio();
+    }
     let held = AllHeld::default();
     let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
-    let ran = Ran::of(gathered.jobs, args.on.as_deref(), &options, wanted, &talk)?;
+    let ran = Ran::of(jobs, args.on.as_deref(), &options, wanted, &talk)?;
     ran.end(args.answer.tell_but_page(&ran.file, &talk), args.answer.html.as_ref(), &talk)
 }
 

@@ -158,9 +158,9 @@ fn side(outcome: &Outcome, direction: Direction) -> String {
     if flow.submit.count > 0 {
         text += &latency("slat", &flow.submit);
     }
-    text += &latency("clat", &flow.latency);
+    text += &latency("clat", flow.clat());
     text += &latency(" lat", &flow.latency);
-    text += &percentiles("clat", &flow.latency, &outcome.job);
+    text += &percentiles("clat", flow.clat(), &outcome.job);
     text + &spreads(outcome, direction, rate)
 }
 

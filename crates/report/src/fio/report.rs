@@ -132,7 +132,9 @@ fn side_fields<'a>() -> [Field<Side<'a>>; 23] {
         ("short_ios", |side| Value::Whole(side.part.outcome.flow(side.direction).short)),
         ("drop_ios", |_| Value::Whole(0)),
         ("slat_ns", |side| Value::object(LATENCY, &side.part.outcome.flow(side.direction).submit)),
-        ("clat_ns", |side| histogram(side.latency(), &side.part.outcome.job, side.part.plus)),
+        ("clat_ns", |side| {
+            histogram(side.part.outcome.flow(side.direction).clat(), &side.part.outcome.job, side.part.plus)
+        }),
         ("lat_ns", |side| Value::object(LATENCY, side.latency())),
         ("bw_min", |side| Value::Whole(side.bandwidth().min)),
         ("bw_max", |side| Value::Whole(side.bandwidth().max)),

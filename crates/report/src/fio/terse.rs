@@ -68,8 +68,8 @@ fn side(outcome: &Outcome, direction: Direction) -> Vec<String> {
         if ran { millis(outcome.elapsed).max(1) } else { 0 }.to_string(),
     ];
     fields.extend(latency(&flow.submit));
-    fields.extend(latency(&flow.latency));
-    fields.extend(percentiles(&flow.latency, &outcome.job.percentiles));
+    fields.extend(latency(flow.clat()));
+    fields.extend(percentiles(flow.clat(), &outcome.job.percentiles));
     fields.extend(latency(&flow.latency));
     let spread = spread::bandwidth(outcome, direction);
     let share = if bandwidth > 0 { (spread.mean * 100.0 / bandwidth as f64).min(100.0) } else { 0.0 };

@@ -36,6 +36,7 @@ fn put_together(outcome: &mut Outcome) {
     outcome.read.bytes = outcome.bytes();
     for other in [std::mem::take(&mut outcome.write), std::mem::take(&mut outcome.trim)] {
         outcome.read.submit.merge(&other.submit);
+        outcome.read.after_submit.merge(&other.after_submit);
         outcome.read.short += other.short;
     }
     for slice in &mut outcome.series {

@@ -205,6 +205,12 @@ pub(crate) const ROWS: &[Row] = &[
         Ok(())
     }),
     row("percentiles", "Percentiles to print", "50,99,99.9", put!(percentiles, percentiles)),
+    row(
+        "split_latency",
+        "Keep the time after the submission apart, as fio's clat",
+        "true",
+        put!(split_latency, switch),
+    ),
     row("log_bandwidth", "Write PREFIX_bw.N.log", "out/run", put!(logs.bandwidth, path)),
     row("log_latency", "Write PREFIX_lat.N.log, _slat and _clat", "out/run", put!(logs.latency, path)),
     row("log_iops", "Write PREFIX_iops.N.log", "out/run", put!(logs.iops, path)),
