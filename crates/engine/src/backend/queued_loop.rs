@@ -72,6 +72,11 @@ impl<F: Clone> Slots<F> {
         (&self.free[self.free_count..self.free_count + count], &mut self.flights)
     }
 
+    /// The slots that were taken last, and the times of all in the submitting call.
+    fn taken_last(&mut self, count: usize) -> (&[u32], &mut [u64]) {
+        (&self.free[self.free_count..self.free_count + count], &mut self.submitting)
+    }
+
     /// Gives a slot back. A slot given back twice is a bug, and found here at the latest when all are back.
     #[inline]
     pub(super) fn push(&mut self, slot: u32) {
@@ -98,10 +103,7 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
     let Station { source, meter, payload, extras, .. } = station;
     let meter = &mut **meter;
     let clock = meter.clock;
-    let mut slots = slots(depth, payload);
-    if Q::SUBMITS_APART && meter.splits {
-        slots.submitting = vec![0; depth.slots as usize].into_boxed_slice();
-    }
+    let mut slots = slots(depth, payload, Q::SUBMITS_APART && meter.splits);
     let mut directions = Vec::with_capacity(depth.submit as usize);
     let mut over = turn(meter, source, extras, clock.now());
     loop {
@@ -123,14 +125,7 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
             push_many::<Q, READS>(ops, start, payload, queue, &mut slots);
             if Q::SUBMITS_APART && !over {
                 directions.extend(ops.iter().map(|op| op.direction));
-                let taken = slots.free_count..slots.free_count + directions.len();
-                submit_apart(
-                    meter,
-                    queue,
-                    start,
-                    &mut directions,
-                    (&slots.free[taken], &mut slots.submitting),
-                );
+                submit_apart(meter, queue, start, &mut directions, slots.taken_last(ops.len()));
             }
         }
         let in_flight = slots.in_flight();
@@ -255,8 +250,9 @@ fn returned<const READS: bool>(
 }
 
 /// All slots free, each with the buffer that its reads fill.
-fn slots(depth: Depth, payload: &Payload) -> Slots<Flight> {
+fn slots(depth: Depth, payload: &Payload, splits: bool) -> Slots<Flight> {
     let mut slots = Slots::new(depth.slots, NO_FLIGHT);
+    slots.submitting = vec![0; if splits { depth.slots as usize } else { 0 }].into();
     for (flight, index) in slots.flights.iter_mut().zip(0..payload.reads.count()) {
         flight.incoming = payload.reads.address(index);
     }
