@@ -9,8 +9,7 @@ pub(crate) const BUSY: f64 = 0.9;
 
 /// Depth only means something where the job always has the next I/O at hand.
 pub(crate) fn closed_loop(outcome: &Outcome) -> bool {
-    let timed = outcome.job.recorded.as_ref().is_some_and(|recorded| recorded.speed.is_some());
-    outcome.job.rate.is_none() && outcome.job.think.is_none() && !timed
+    !outcome.job.is_timed()
 }
 
 /// The device's count, where it counts and where all it counts is ours to explain.

@@ -116,7 +116,7 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
     let repeat = reads_back.then(|| plan.clone());
     let mut extras = Extras::new(assignment.work, assignment.thread, assignment.board_thread as u32, clock);
     extras.part = assignment.part.take();
-    if extras.pacer.is_open() || job.think.is_some() {
+    if job.is_timed() {
         sys::wake_precisely();
     }
     let board = Arc::clone(&assignment.board);

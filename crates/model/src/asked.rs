@@ -139,6 +139,9 @@ pub struct HostAsked {
     pub numa: Numa,
     /// Memory that each thread locks and does not use, so that less is left (fio's `lockmem`).
     pub locked: Bytes,
+    /// Where the kernel's thread runs that submits for `io_uring` (fio's `sqthread_poll_cpu`); `None`: wherever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub submitter_cpu: Option<u32>,
     /// The I/O scheduler of the disk below while the job runs (fio's `ioscheduler`).
     pub scheduler: Option<String>,
 }

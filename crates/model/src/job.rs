@@ -495,6 +495,12 @@ impl Job {
         (0..self.file_count).map(|file| format!("{name}.{number}.{file}")).collect()
     }
 
+    /// True when a clock says when I/Os begin, and not only the end of others.
+    pub fn is_timed(&self) -> bool {
+        let by_trace = self.recorded.as_ref().is_some_and(|recorded| recorded.speed.is_some());
+        self.rate.is_some() || self.think.is_some() || by_trace
+    }
+
     /// What of it only threads of a real machine can do, by fio's name.
     pub fn needs_threads(&self) -> Option<&'static str> {
         let asked = [
@@ -508,6 +514,7 @@ impl Job {
             (!self.host.numa.cpu_nodes.is_empty() || self.host.numa.memory.is_some(), "numa_cpu_nodes"),
             (!self.host.locked.is_zero(), "lockmem"),
             (self.host.scheduler.is_some(), "ioscheduler"),
+            (self.host.submitter_cpu.is_some(), "sqthread_poll_cpu"),
             (self.ends != Ends::Itself, "exitall"),
             (self.wait_for.is_some(), "wait_for"),
             (self.share.is_some(), "flow"),

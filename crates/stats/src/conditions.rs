@@ -43,6 +43,7 @@ const STORAGE: &[Condition<Storage>] = &[
 const JOB: &[Condition<Job>] = &[
     ("engine", |job| engine(job.engine)),
     ("access", access),
+    ("replay", |job| or_none(job.replay.as_deref())),
     ("next offset", |job| job.follow.to_string()),
     ("alignment", |job| if job.align.0 == 0 { "of the block".to_owned() } else { job.align.to_string() }),
     ("zones", |job| job.zones.map_or("none".to_owned(), |zones| zones.to_string())),

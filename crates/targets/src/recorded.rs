@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use iostack_engine::Work;
-use iostack_model::{Access, Amount, BlockSizes, Bytes, Caveat, Job, Nanos, Outcome, Recorded};
+use iostack_model::{Access, Amount, BlockSizes, Bytes, Caveat, Engine, Job, Nanos, Outcome, Recorded};
 use iostack_workload::trace::{
     self, Beyond, Disks, FILE_SPAN, Recording, Survey, Trace, TraceFormat, TraceOptions, kept,
 };
@@ -32,6 +32,12 @@ impl<'a> Opened<'a> {
             job.verify.is_none() && job.app.is_none() && job.rate.is_none(),
             "job `{}` replays a trace, which says itself what is asked and when; leave verify, app and rate out",
             job.name
+        );
+        ensure!(
+            job.engine.moves_data() || job.engine == Engine::Null,
+            "job `{}`: {} does nothing that a trace says; leave the engine out",
+            job.name,
+            job.engine.name()
         );
         let name = recorded.file.display().to_string();
         let format = match recorded.format.as_deref() {

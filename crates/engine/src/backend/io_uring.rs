@@ -44,8 +44,9 @@ impl<const REGISTERED: bool> IoUring<REGISTERED> {
             entries: depth,
             poll: options.poll,
             submit_poll: options.submit_poll,
+            submitter_cpu: job.host.submitter_cpu,
             // A loop that waits for its schedule looks at the ring without a call.
-            by_itself: job.rate.is_some() || job.think.is_some(),
+            by_itself: job.is_timed(),
             ..RingOptions::default()
         };
         let ring = Ring::new(ring_options).map_err(|source| unavailable(source, job))?;

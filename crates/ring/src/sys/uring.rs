@@ -23,6 +23,8 @@ pub struct RingOptions {
     pub poll: bool,
     /// A thread of the kernel's submits (`IORING_SETUP_SQPOLL`).
     pub submit_poll: bool,
+    /// That thread runs on this CPU (`IORING_SETUP_SQ_AFF`).
+    pub submitter_cpu: Option<u32>,
     /// Completions appear in the ring also while we make no call.
     pub by_itself: bool,
     /// A request that the kernel refuses does not hold up those behind it, where the kernel can (5.18).
@@ -78,6 +80,7 @@ const WORD_BUFFER: usize = 5;
 /// Set-up flags of `linux/io_uring.h`, and the kernel that brought them.
 const SETUP_IOPOLL: u32 = 1;
 const SETUP_SQPOLL: u32 = 1 << 1;
+const SETUP_SQ_AFF: u32 = 1 << 2;
 const SETUP_CLAMP: u32 = 1 << 4;
 /// 5.18
 const SETUP_SUBMIT_ALL: u32 = 1 << 7;
@@ -264,7 +267,9 @@ impl Ring {
     /// for them (6.1), or at least without interrupting it (5.19), or as they come.
     pub fn new(options: RingOptions) -> io::Result<Ring> {
         let wanted = if options.poll { SETUP_IOPOLL } else { 0 } | SETUP_CLAMP;
-        let levels: &[u32] = if options.submit_poll {
+        let levels: &[u32] = if options.submit_poll && options.submitter_cpu.is_some() {
+            &[SETUP_SQPOLL | SETUP_SQ_AFF]
+        } else if options.submit_poll {
             &[SETUP_SQPOLL]
         } else if options.by_itself {
             &[0]
@@ -283,7 +288,9 @@ impl Ring {
     }
 
     fn set_up(options: RingOptions, flags: u32) -> io::Result<Ring> {
-        let mut parameters = Parameters { flags, sq_thread_idle: POLLER_IDLE_MS, ..Parameters::default() };
+        let sq_thread_cpu = options.submitter_cpu.unwrap_or(0);
+        let mut parameters =
+            Parameters { flags, sq_thread_cpu, sq_thread_idle: POLLER_IDLE_MS, ..Parameters::default() };
         let arguments = [options.entries as usize, (&raw mut parameters) as usize, 0, 0, 0, 0];
         // SAFETY: io_uring_setup reads and writes one `io_uring_params`, whose layout `Parameters` has.
         let made = told(unsafe { call(libc::SYS_io_uring_setup, arguments) })?;

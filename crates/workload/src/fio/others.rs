@@ -137,7 +137,6 @@ const OTHERS: &[Other] = &[
     only("hipri_percentage", &["100"], "poll for all or for none"),
     harmless("nonvectored", "io_uring gets one buffer per I/O anyway"),
     harmless("userspace_reap", "completions are taken from the ring in user space where the kernel shows it"),
-    refused("sqthread_poll_cpu", "the kernel places its thread"),
     only("cmdprio_percentage", OFF, "all I/Os have the same priority"),
     only("cmdprio_class", OFF, "all I/Os have the same priority"),
     only("cmdprio", OFF, "all I/Os have the same priority"),

@@ -18,14 +18,14 @@ use crate::options::value::{
 pub(super) const SECOND: u64 = 1_000_000_000;
 
 /// The values of `ioengine` that are done.
-pub(super) const ENGINES: &str = "psync, sync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, \
+pub(super) const ENGINES: &str = "psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, \
      ftruncate, filecreate, fileopen, filestat, filedelete, dircreate, dirstat, dirdelete";
 
 /// Those that are not, and why.
 const OTHER_ENGINES: &[(&[&str], &str)] = &[
     (&["solarisaio", "windowsaio", "guasi"], "it is another system's"),
     (&["io_uring_cmd", "sg", "mtd"], "commands pass the block layer by, which is what is measured here"),
-    (&["vsync", "splice"], "pvsync2 takes an offset with each call"),
+    (&["splice"], "pvsync2 takes an offset with each call"),
     (
         &[
             "net",
@@ -295,7 +295,7 @@ pub(super) fn set_bsrange(draft: &mut Draft, text: &str) -> Set {
 pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
     draft.job.engine = match text {
         "psync" | "sync" => Engine::Psync,
-        "pvsync" | "pvsync2" => Engine::Pvsync2 { hipri: false },
+        "vsync" | "pvsync" | "pvsync2" => Engine::Pvsync2 { hipri: false },
         "libaio" => Engine::Libaio,
         "io_uring" => Engine::IO_URING,
         "mmap" => Engine::Mmap,

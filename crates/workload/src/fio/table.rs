@@ -177,6 +177,10 @@ pub(super) const ROWS: &[Row] = &[
         })
     })
     .leaning_on("ioengine"),
+    value("sqthread_poll_cpu", "CPU of that thread", "3", |draft, text| {
+        draft.job.host.submitter_cpu = Some(whole_u32(text, 0, u32::MAX)?);
+        Ok(())
+    }),
     flag("sqthread_poll", "Let a kernel thread submit; with io_uring", |draft, text| {
         set_ring(draft, text, |engine| match engine {
             Engine::IoUring { submit_poll, .. } => Some(submit_poll),

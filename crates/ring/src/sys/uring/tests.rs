@@ -21,10 +21,33 @@ const PLAIN: RingOptions = RingOptions {
     entries: 8,
     poll: false,
     submit_poll: false,
+    submitter_cpu: None,
     by_itself: false,
     submit_all: false,
     keep_from_children: false,
 };
+
+/// Where the kernel's threads run that submit for this process.
+fn submitters() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("Linux").flatten();
+    let status = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
+    let own = status.filter(|status| status.starts_with("Name:\tiou-sqp"));
+    let cpus = |status: String| Some(status.split_once("Cpus_allowed_list:\t")?.1.lines().next()?.to_owned());
+    own.filter_map(cpus).collect()
+}
+
+#[test]
+fn the_submitting_thread_runs_where_it_is_told() {
+    let test = "the_submitting_thread_runs_where_it_is_told";
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
+        return println!("SKIPPED {test}: there is one CPU");
+    }
+    let asked = RingOptions { submit_poll: true, submitter_cpu: Some(1), ..PLAIN };
+    let Some(_ring) = ring(test, asked) else { return };
+    assert!(submitters().contains(&"1".to_owned()), "{:?}", submitters());
+    let nowhere = RingOptions { submitter_cpu: Some(u32::MAX), ..asked };
+    assert!(Ring::new(nowhere).is_err(), "there is no such CPU");
+}
 
 /// A request for the block that its slot numbers.
 fn request(head: u64, slot: u32, memory: &mut [u8; BLOCK]) -> Request {
