@@ -109,10 +109,13 @@ fn passes_threads_limits_and_what_is_left_out_count() {
     let folder = folder!("replay-counts");
     let path = random(&folder, "data", MIB);
     let skip = [false, true, true, true];
+    let ramped = Job { ramp: Nanos::millis(60), ..Job::default() };
     for (recorded, job, ios, flushes) in [
         (fast(), Job { loops: 3, ..Job::default() }, 120, 12),
         (fast(), Job { threads: 2, ..Job::default() }, 80, 8),
         (fast(), Job { io_count: Some(7), ..Job::default() }, 7, 0),
+        (fast(), Job { io_count: Some(15), ..Job::default() }, 15, 1),
+        (Recorded { speed: Some(1.0), ..fast() }, ramped, 40, 4),
         (Recorded { skip, ..fast() }, Job::default(), 20, 0),
         (Recorded { speed: Some(1e6), ..fast() }, Job { loops: 3, ..Job::default() }, 120, 12),
     ] {

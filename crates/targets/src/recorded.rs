@@ -47,6 +47,12 @@ impl<'a> Opened<'a> {
             None => TraceFormat::detect_in(&mut *reader(recorded)?, &name)?,
         };
         let survey = trace::survey(reader(recorded)?, format, &name)?;
+        ensure!(
+            survey.size().0 < FILE_SPAN,
+            "the trace `{name}` reaches to {}, and {} is the most; correct it, or replay one disk of it",
+            survey.size(),
+            Bytes(FILE_SPAN)
+        );
         Ok(Opened { recorded, name, format, survey })
     }
 

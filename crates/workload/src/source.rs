@@ -136,7 +136,9 @@ impl Source {
     /// Starts the count. Where passes count, the region starts anew as well.
     pub fn begin(&mut self) {
         self.left = self.limits;
-        if self.limits.passes != UNLIMITED && self.fetched > 0 {
+        // The moments of a trace start anew too.
+        let anew = self.limits.passes != UNLIMITED || matches!(self.feed, Feed::Recording(..));
+        if anew && self.fetched > 0 {
             self.feed.restart();
             self.pass_over = false;
             self.fetched -= (self.ops.len() - self.next) as u64;
@@ -214,7 +216,11 @@ impl Source {
 
     /// Takes the batch off the limits, and cuts it where they end.
     fn charge(&mut self) {
-        let mut allowed = self.ops.len().min(self.left.ios as usize);
+        let mut allowed = self.ops.len();
+        if self.left.ios < allowed as u64 {
+            let behind = self.ios().nth(self.left.ios as usize);
+            allowed = behind.map_or(allowed, |(at, _)| at);
+        }
         if self.left.bytes != UNLIMITED {
             let mut count = 0;
             while count < allowed && self.left.bytes > 0 {
@@ -225,9 +231,14 @@ impl Source {
         }
         self.ops.truncate(allowed);
         if self.left.ios != UNLIMITED {
-            self.left.ios -= allowed as u64;
+            self.left.ios -= self.ios().count() as u64;
         }
         self.fetched += allowed as u64;
+    }
+
+    /// What of the batch is an I/O, and no flush of a trace, with its place.
+    fn ios(&self) -> impl Iterator<Item = (usize, &Op)> {
+        self.ops.iter().enumerate().filter(|(_, op)| op.length > 0)
     }
 }
 

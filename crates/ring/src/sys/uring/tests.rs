@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use super::*;
 use crate::sys::memory_file::{BLOCK, WHOLE, numbered};
@@ -44,7 +45,12 @@ fn the_submitting_thread_runs_where_it_is_told() {
     }
     let asked = RingOptions { submit_poll: true, submitter_cpu: Some(1), ..PLAIN };
     let Some(_ring) = ring(test, asked) else { return };
-    assert!(submitters().contains(&"1".to_owned()), "{:?}", submitters());
+    // It names and places itself when it runs for the first time.
+    let until = Instant::now() + Duration::from_secs(20);
+    while !submitters().contains(&"1".to_owned()) {
+        assert!(Instant::now() < until, "{:?}", submitters());
+        std::thread::yield_now();
+    }
     let nowhere = RingOptions { submitter_cpu: Some(u32::MAX), ..asked };
     assert!(Ring::new(nowhere).is_err(), "there is no such CPU");
 }
