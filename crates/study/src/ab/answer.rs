@@ -123,7 +123,9 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbRepor
     let seed = asked.seed(a.describe().repeats, now.as_nanos() as u64)?;
     let mut design = design(asked, &sides, end, run, seed)?;
     let stop = talk.stop();
-    iostack_targets::left::settings(&|line| talk.warn(line));
+    if !simulated {
+        iostack_targets::left::settings(&|line| talk.warn(line));
+    }
     let ready = [ready::ready(&sides[0], &a, talk)?, ready::ready(&sides[1], &b, talk)?];
     talk.say(&about(&design, end));
     // Files may have been laid out until here; the time that was promised is that of the turns.
