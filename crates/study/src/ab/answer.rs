@@ -136,20 +136,13 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbRepor
     if found.blocks.is_empty() {
         notes.push("It was stopped before the first block was complete.".to_owned());
     }
-    let arm = |(side, ready): (&Side, &Ready<'_>)| AbArm {
-        name: side.name.clone(),
-        target: ready.name(),
-        storage: ready.storage(),
-        jobs: side.jobs.clone(),
-        simulated: ready.simulated(),
-    };
     let report = AbReport {
         schema: SCHEMA,
         iostack: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms: if simulated { 0 } else { now.as_millis() as u64 },
         elapsed: if simulated { Nanos(0) } else { since(started) },
         machine: if simulated { Machine::default() } else { machine },
-        arms: [arm((&sides[0], &ready[0])), arm((&sides[1], &ready[1]))],
+        arms: [arm(&sides[0], &ready[0]), arm(&sides[1], &ready[1])],
         design,
         answer: found.answer,
         rows: found.rows,
@@ -159,6 +152,16 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbRepor
         interrupted: found.interrupted,
     };
     Ok((report, found.failed))
+}
+
+fn arm(side: &Side, ready: &Ready<'_>) -> AbArm {
+    AbArm {
+        name: side.name.clone(),
+        target: ready.name(),
+        storage: ready.storage(),
+        jobs: side.jobs.clone(),
+        simulated: ready.simulated(),
+    }
 }
 
 fn design(asked: &Asked<'_>, sides: &[Side; 2], end: End, run: Nanos, seed: u64) -> anyhow::Result<AbDesign> {
