@@ -39,6 +39,12 @@ const TOOLS: &[Tool] = &[
     Tool { program: "dpkg-shlibdeps", package: "dpkg-dev", purpose: "making Debian packages" },
     Tool { program: "lintian", package: "lintian", purpose: "judging our packages" },
     Tool {
+        program: "nbdinfo",
+        package: "libnbd-bin",
+        purpose: "served drives against the clients of others",
+    },
+    Tool { program: "qemu-io", package: "qemu-utils", purpose: "served drives against QEMU's client" },
+    Tool {
         program: "qemu-aarch64-static",
         package: "qemu-user-static",
         purpose: "running the program for Arm",

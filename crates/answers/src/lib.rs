@@ -16,6 +16,7 @@ mod iolat;
 mod merge;
 mod named;
 mod repro;
+mod served;
 mod sweep;
 mod timeline;
 mod what_if;
@@ -44,6 +45,7 @@ pub use repro::{
     JudgedClaim, Repro, ReproBasis, ReproCurve, ReproDocument, ReproFitted, ReproLine, ReproMissing,
     ReproPlatform, ReproPlot, ReproPoint, ReproTally, ReproVerdict, Reproduced, judged_claims,
 };
+pub use served::{Served, ServedCut, ServedKind};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use timeline::TimelineSpan;
 pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

@@ -37,6 +37,8 @@ enum Command {
     Fio(cmd::fio::FioArgs),
     /// Simulated devices: what is there, what they are made of, and sweeps.
     Sim(cmd::sim::SimArgs),
+    /// A simulated drive as a disk for any program, in real time.
+    Serve(cmd::serve::ServeArgs),
     /// Does what was published come out again? Experiments on simulated devices.
     Repro(cmd::repro::ReproArgs),
     /// A real kernel with real drivers, emulated: the exact cost of one I/O.
@@ -92,6 +94,7 @@ fn main() -> std::process::ExitCode {
         Command::Run(args) => cmd::run::run(&args),
         Command::Fio(args) => return cmd::fio::run(&args),
         Command::Sim(args) => cmd::sim::run(&args),
+        Command::Serve(args) => cmd::serve::run(&args),
         Command::Repro(args) => cmd::repro::run(&args),
         Command::Lab(args) => cmd::lab::run(&args),
         Command::Iolat(args) => cmd::iolat::run(&args),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use iostack_answers::{Check, Iolat, MergeReport, Sweep};
+use iostack_answers::{Check, Iolat, MergeReport, Served, Sweep};
 use iostack_model::OutcomeFile;
 use iostack_report::Told;
 use iostack_stats::AbReport;
@@ -22,6 +22,8 @@ pub(crate) enum Stored {
     Iolat(Box<Iolat>),
     /// Of `iostack merge`.
     Merge(Box<MergeReport>),
+    /// Of `iostack serve`.
+    Served(Box<Served>),
     /// Of `iostack sim sweep`.
     Sweep(Box<Sweep>),
 }
@@ -35,6 +37,7 @@ impl Stored {
             Stored::Ab(ab) => ab.as_ref(),
             Stored::Iolat(iolat) => iolat.as_ref(),
             Stored::Merge(merge) => merge.as_ref(),
+            Stored::Served(served) => served.as_ref(),
             Stored::Sweep(sweep) => sweep.as_ref(),
         }
     }
@@ -53,6 +56,7 @@ struct Kind {
     tests: Option<IgnoredAny>,
     tables: Option<IgnoredAny>,
     axes: Option<IgnoredAny>,
+    served: Option<IgnoredAny>,
 }
 
 fn known() -> u32 {
@@ -78,8 +82,9 @@ fn parse(text: &str) -> anyhow::Result<Stored> {
         Kind { outcomes: Some(_), .. } => Stored::Run(boxed(text)?),
         Kind { tests: Some(_), .. } => Stored::Iolat(boxed(text)?),
         Kind { tables: Some(_), .. } => Stored::Merge(boxed(text)?),
+        Kind { served: Some(_), .. } => Stored::Served(boxed(text)?),
         Kind { axes: Some(_), .. } => Stored::Sweep(boxed(text)?),
-        _ => bail!("it is not of run, check, iolat, merge, ab or sim sweep"),
+        _ => bail!("it is not of run, check, iolat, merge, ab, serve or sim sweep"),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Every answer that is kept in a file, in every form.
 
-use iostack_answers::{Check, Iolat, MergeReport, Sweep};
+use iostack_answers::{Check, Iolat, MergeReport, Served, Sweep};
 use iostack_model::OutcomeFile;
 use iostack_stats::AbReport;
 
@@ -56,5 +56,6 @@ told! {
     Iolat: "iolat", crate::iolat, table::of_iolat;
     MergeReport: "merge", crate::merge, table::of_merge;
     AbReport: "ab", crate::ab, table::of_ab;
+    Served: "serve", crate::served, table::of_served;
     Sweep: "sim sweep", crate::sweep, table::of_sweep;
 }

@@ -17,5 +17,6 @@ pub(crate) mod report;
 pub(crate) mod repro;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod stages;

@@ -14,7 +14,7 @@ use crate::written::{self, FormArgs, Format};
 /// Arguments of `iostack report`.
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {
-    /// JSON of run, check, iolat, merge, ab or sim sweep. Tables of several files
+    /// JSON of run, check, iolat, merge, ab, serve or sim sweep. Tables of several files
     /// are one, with a column `file`.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,

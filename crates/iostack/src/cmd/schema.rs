@@ -2,7 +2,7 @@
 
 use anyhow::{Context, ensure};
 use iostack_answers::{
-    Check, CostDiff, DeviceCard, DevicePicture, IoCost, Iolat, MergeReport, Repro, Sweep, WhatIf,
+    Check, CostDiff, DeviceCard, DevicePicture, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
 };
 use iostack_host::step::UserCost;
 use iostack_model::{Ladder, Layers, OutcomeFile, SCHEMA, Stages};
@@ -36,6 +36,7 @@ const SCHEMAS: &[Row] = &[
     ("iolat", of::<Iolat>),
     ("merge", of::<MergeReport>),
     ("ab", of::<AbReport>),
+    ("serve", of::<Served>),
     ("sim sweep", of::<Sweep>),
     ("sim what-if", of::<WhatIf>),
     ("sim what-if --all", of::<Vec<WhatIf>>),

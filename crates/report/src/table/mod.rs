@@ -16,6 +16,7 @@ mod openmetrics;
 mod outcomes;
 mod parquet;
 mod quantity;
+mod served;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use openmetrics::openmetrics;
 pub use parquet::parquet;
 pub use quantity::numbers;
 pub(crate) use quantity::{Measure, measure};
+pub use served::of_served;
 pub use sweep::of_sweep;
 
 /// Columns of equal length.

@@ -122,6 +122,15 @@ impl Calendar {
         Some(event)
     }
 
+    /// When the next one is; `None` when there are none.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Time> {
+        if self.count == 0 {
+            self.refill()?;
+        }
+        Some(self.near[self.first & MASK].time)
+    }
+
     #[inline]
     fn push_late(&mut self, event: Event) {
         if (event.time >> SLOT_SHIFT) - (self.end >> SLOT_SHIFT) < SLOTS as u64 {

@@ -42,7 +42,7 @@ pub const CALLER_SHIFT: u32 = 13;
 /// A core, a lock, an adapter, a device: something that a request visits.
 ///
 /// A part never waits. It takes what arrives, asks to be woken, passes requests on, and returns.
-pub trait Part {
+pub trait Part: Send {
     /// Its name in timelines and errors.
     fn name(&self) -> &str;
 

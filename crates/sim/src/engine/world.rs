@@ -52,6 +52,13 @@ impl World {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "an iterator would keep the world borrowed")]
     pub fn next(&mut self) -> Happened {
+        self.go(Time::MAX)
+    }
+
+    /// Goes on until then.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "without an end there is nothing to compare")]
+    fn go(&mut self, until: Time) -> Happened {
         loop {
             while let Some(message) = self.sim.messages.pop() {
                 match message {
@@ -71,6 +78,9 @@ impl World {
                 self.parts[usize::from(part)].settled(&mut self.sim);
                 continue;
             }
+            if until != Time::MAX && self.due().is_none_or(|due| due > until) {
+                return Happened::Quiet;
+            }
             let Some(event) = self.sim.calendar.pop() else { return Happened::Quiet };
             debug_assert!(event.time >= self.sim.now);
             self.sim.now = event.time;
@@ -81,6 +91,26 @@ impl World {
             self.sim.me = event.part;
             self.parts[usize::from(event.part)].wake(event.token, &mut self.sim);
         }
+    }
+
+    /// When something happens next; `None` when nothing will. All that happens at once has happened ([`World::next_by`]).
+    pub fn due(&mut self) -> Option<Time> {
+        self.sim.calendar.next()
+    }
+
+    /// The next request that is through by `until`, for a driver whose clock goes on by itself and that sets no alarms.
+    pub fn next_by(&mut self, until: Time) -> Option<RequestId> {
+        match self.go(until) {
+            Happened::Completed(id) => Some(id),
+            Happened::Alarm(_) | Happened::Quiet => None,
+        }
+    }
+
+    /// It is `moment` now, unless it is later already; the driver may submit. [`World::next_by`] has been asked for all until
+    /// then.
+    pub fn pass(&mut self, moment: Time) {
+        debug_assert!(self.due().is_none_or(|due| due >= moment));
+        self.sim.now = self.sim.now.max(moment);
     }
 
     /// These threads submit from now on.

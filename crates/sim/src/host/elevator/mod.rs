@@ -63,7 +63,7 @@ pub(crate) enum Next {
 }
 
 /// Decides which I/O goes.
-pub(crate) trait Scheduler {
+pub(crate) trait Scheduler: Send {
     /// An I/O comes.
     fn add(&mut self, entry: Entry, now: Time);
 

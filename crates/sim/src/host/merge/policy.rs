@@ -72,7 +72,7 @@ pub(crate) enum Manner {
 }
 
 /// A policy.
-pub(crate) trait Gather {
+pub(crate) trait Gather: Send {
     /// The drive has room: who acts?
     fn turn(&self, waits: &Waits) -> Turn;
 

@@ -1,0 +1,164 @@
+//! What did programs ask of a served drive, and was it answered when the model says?
+
+use iostack_answers::Served;
+use iostack_model::{Bins, FlashUse};
+
+use crate::document::{Block, Column, Document, Section, Table};
+use crate::text::format::{count, megabytes, percent, rate, significant, supported, time};
+
+/// Rows of resources on a screen.
+const RESOURCES: usize = 6;
+
+/// What `iostack serve` tells at its end.
+pub fn served(served: &Served) -> Document {
+    let mut all = Document::new(format!("iostack serve {}", served.drive));
+    all.beside = vec!["SIMULATED".to_owned(), format!("{:.0} s", served.elapsed.as_secs_f64())];
+    all.origin = vec![format!("seed {}", served.seed), format!("iostack {}", served.iostack)];
+    all.unjudged = true;
+    all.measured_on(served.started_unix_ms, &served.machine, &[]);
+    (all.answers, all.answer) = ("SERVED", answer(served));
+    let mut kinds = Section::new("served", "Served", "What programs asked, and what the model answered");
+    kinds.put(Block::Table(table(served)));
+    kinds.fact("delivered", delivered(served));
+    kinds.fact("route", format!("{} at {}", served.route, served.place));
+    if served.failed + served.lost > 0 {
+        kinds.fact(
+            "failed",
+            format!("{} with an error, {} never answered", count(served.failed), count(served.lost)),
+        );
+    }
+    for cut in &served.cuts {
+        let seconds = cut.at.as_secs_f64();
+        let words = format!(
+            "after {seconds:.1} s: of {} blocks that were not flushed, {} are there and {} are what they were",
+            count(cut.kept + cut.lost),
+            count(cut.kept),
+            count(cut.lost)
+        );
+        kinds.fact("power cut", words);
+    }
+    all.sections.insert(0, kinds);
+    all.sections.insert(1, inside(served));
+    all.data(served);
+    all.next = Some((format!("iostack sim show {}", device(&served.drive)), "what the drive is made of"));
+    all
+}
+
+/// The last of the layers.
+fn device(typed: &str) -> &str {
+    let last = typed.rsplit('|').next().unwrap_or(typed).trim();
+    let inner = last.strip_prefix("sim(").and_then(|rest| rest.strip_suffix(')'));
+    inner.or_else(|| last.strip_prefix("sim:")).unwrap_or(last)
+}
+
+fn answer(served: &Served) -> String {
+    let ios: u64 = served.served.iter().map(|kind| kind.ios).sum();
+    let seconds = served.elapsed.as_secs_f64();
+    format!("{} I/Os in {seconds:.1} s, in real time", count(ios))
+}
+
+fn table(served: &Served) -> Table {
+    let heads = ["IOPS", "MB/s", "asked p50", "p99", "p99.9"].map(Column::number);
+    let mut columns = vec![Column::words("kind"), Column::number("I/Os")];
+    columns.extend(heads);
+    let mut table = Table::new(columns);
+    let seconds = served.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    for kind in served.served.iter().filter(|kind| kind.ios > 0) {
+        let [half, most, far] = [0.5, 0.99, 0.999].map(|share| supported(&kind.asked, share));
+        table.row([
+            kind.name.clone(),
+            count(kind.ios),
+            rate(kind.ios as f64 / seconds),
+            megabytes(kind.bytes.0 as f64 / seconds),
+            half,
+            most,
+            far,
+        ]);
+    }
+    "asked: the latency that the model and its layers ask for; rates over the whole time"
+        .clone_into(&mut table.page_caption);
+    table
+}
+
+/// How true the times were.
+fn delivered(served: &Served) -> String {
+    let lead = match served.lead.0 {
+        0 => "the route's own time was not measured, and adds to each".to_owned(),
+        ns => format!("answers leave {} earlier, which the route takes by itself", time(ns as f64)),
+    };
+    if served.late.count == 0 {
+        return lead;
+    }
+    format!("{} late; {lead}", late(&served.late))
+}
+
+fn late(bins: &Bins) -> String {
+    let [half, most] = [0.5, 0.99].map(|share| supported(bins, share));
+    format!("p50 {half}, p99 {most}, at most {}", time(bins.max_ns as f64))
+}
+
+fn inside(served: &Served) -> Section {
+    let mut section = Section::new("inside", "Inside", "What happened inside the drive");
+    for flash in served.flash.iter().filter(|flash| flash.blocks > 0) {
+        section.fact("flash", flash_words(flash));
+    }
+    if !served.resources.is_empty() {
+        let heads = ["busy %", "busiest %", "visits", "wait"].map(Column::number);
+        let mut columns = vec![Column::words("resource"), Column::number("count")];
+        columns.extend(heads);
+        let mut table = Table::new(columns);
+        table.shown = RESOURCES;
+        for each in &served.resources {
+            table.row([
+                each.name.clone(),
+                count(each.count.into()),
+                percent(each.busy),
+                percent(each.busiest),
+                count(each.visits),
+                time(each.wait_ns),
+            ]);
+        }
+        section.put(Block::Table(table));
+    }
+    section.list(served.notes.clone());
+    section
+}
+
+fn flash_words(flash: &FlashUse) -> String {
+    let amplification = significant(flash.write_amplification, 3);
+    let (free, blocks) = (count(flash.blocks_free), count(flash.blocks));
+    let erases = count(flash.erases);
+    format!("write amplification {amplification}, {free} of {blocks} blocks free, {erases} erases")
+}
+
+/// The block that is redrawn: rates since the look before, and the rest since the start.
+pub fn live_served(before: &Served, now: &Served) -> String {
+    let (from, until) = (before.elapsed.as_secs_f64(), now.elapsed.as_secs_f64());
+    let seconds = (until - from).max(1e-9);
+    let mut lines = vec![format!("{} at {}, {until:.0} s", now.drive, now.place)];
+    for (kind, earlier) in now.served.iter().zip(&before.served).filter(|(kind, _)| kind.ios > 0) {
+        let (ios, bytes) = (kind.ios - earlier.ios, kind.bytes.0 - earlier.bytes.0);
+        let (per_second, bandwidth) = (rate(ios as f64 / seconds), megabytes(bytes as f64 / seconds));
+        let [half, most] = [0.5, 0.99].map(|share| supported(&kind.asked, share));
+        let name = &kind.name;
+        lines.push(format!(
+            "{name:>6}  {per_second:>7} IOPS {bandwidth:>7} MB/s  asked p50 {half}, p99 {most}"
+        ));
+    }
+    if now.late.count > 0 {
+        lines.push(format!("  late  {}", late(&now.late)));
+    }
+    let flash = now.flash.iter().filter(|flash| flash.blocks > 0);
+    lines.extend(flash.map(|flash| format!(" flash  {}", flash_words(flash))));
+    let pairs = now.resources.iter().zip(&before.resources);
+    let busy: Vec<String> = pairs
+        .map(|(late, early)| {
+            let share = (until * late.busy - from * early.busy) / seconds;
+            format!("{} {} %", late.name, percent(share.clamp(0.0, 1.0)))
+        })
+        .collect();
+    if !busy.is_empty() {
+        lines.push(format!("  busy  {}", busy.join(", ")));
+    }
+    lines.join("\n") + "\n"
+}

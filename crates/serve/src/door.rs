@@ -1,0 +1,308 @@
+//! How do programs come to the drive? By the best route that this machine has.
+//!
+//! | route | programs see | needs |
+//! | --- | --- | --- |
+//! | fuse and loop | a block device | /dev/fuse, root |
+//! | fuse | a file | /dev/fuse, and fusermount3 without root |
+//! | nbd | a network disk | nothing |
+//!
+//! (`ublk` would be quicker than both. No kernel that we can try it on has it, so it is not here.)
+
+use std::env;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use iostack_answers::{Served, ServedCut, ServedKind};
+use iostack_model::{Bins, Bytes, Machine, Nanos, SCHEMA};
+use iostack_sheet::Sheet;
+
+use crate::fuse::{self, Fuse};
+use crate::layers::Stack;
+use crate::nbd::{Nbd, Place};
+use crate::server::PROBE;
+use crate::{Disk, Drive, ServeError, Server, Store, sys};
+
+/// Reads that measure the route: so many times so many. The quickest of the medians is taken: others are of a busy machine.
+const PROBE_ROUNDS: usize = 8;
+const PROBES: usize = 51;
+
+/// How programs come to the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Route {
+    /// The best there is.
+    #[default]
+    Best,
+    /// A file, and a block device as root.
+    Fuse,
+    /// A network disk.
+    Nbd,
+}
+
+/// What is wanted.
+pub struct Wanted {
+    /// As typed.
+    pub typed: String,
+    /// The drive.
+    pub sheet: Sheet,
+    /// The layers over it.
+    pub stack: Stack,
+    /// Decides whatever chance does in the drive.
+    pub seed: u64,
+    /// Where the data are; in memory when absent.
+    pub store: Option<PathBuf>,
+    /// The store may be any file.
+    pub destroy_data: bool,
+    /// Power will be cut.
+    pub volatile: bool,
+    /// By which route.
+    pub route: Route,
+    /// Where the file is.
+    pub mount: Option<PathBuf>,
+    /// Where NBD is.
+    pub listen: Option<Place>,
+}
+
+/// A drive that is served.
+pub struct Door {
+    server: Server,
+    disk: Disk,
+    fuse: Option<Fuse>,
+    nbd: Option<Nbd>,
+    /// Where programs find it.
+    pub path: String,
+    started: Instant,
+    served: Served,
+}
+
+impl Door {
+    /// Serves it. `tell` is told of what a user should know meanwhile.
+    pub fn open(
+        wanted: Wanted,
+        machine: Machine,
+        tell: impl Fn(&str) + Send + Sync + Clone + 'static,
+    ) -> anyhow::Result<Door> {
+        for place in fuse::sweep() {
+            tell(&format!("a mount that a killed server left on {} was taken away", place.display()));
+        }
+        let mut drive = Drive::open(&wanted.sheet, wanted.seed)?;
+        let capacity = drive.shape().capacity;
+        let mut notes = Vec::new();
+        let mut store = match &wanted.store {
+            None => Store::memory(capacity)?,
+            Some(path) => Store::file(path, capacity, wanted.destroy_data)?,
+        };
+        if wanted.volatile {
+            store = store.volatile();
+        }
+        let held = store.held().unwrap_or_default();
+        if !held.is_empty() {
+            drive.fill(&held);
+            let bytes = Bytes(held.iter().map(|(_, length)| length).sum());
+            notes
+                .push(format!("{bytes} that the store held were written to the drive before it was served."));
+        }
+        let block = drive.shape().block.0 as u32;
+        let server = Server::start(drive, store, wanted.stack.layers).map_err(ServeError::Thread)?;
+        let disk = server.disk();
+        let mut door = Door {
+            disk: disk.clone(),
+            server,
+            fuse: None,
+            nbd: None,
+            path: String::new(),
+            started: Instant::now(),
+            served: empty(&wanted.typed, capacity, wanted.seed, machine),
+        };
+        door.served.notes = notes;
+        let way = Way { route: wanted.route, mount: wanted.mount, listen: wanted.listen };
+        door.choose(&way, &wanted.stack.device, block, tell)?;
+        door.started = Instant::now();
+        Ok(door)
+    }
+
+    fn choose(
+        &mut self,
+        way: &Way,
+        name: &str,
+        block: u32,
+        tell: impl Fn(&str) + Send + Sync + Clone + 'static,
+    ) -> Result<(), ServeError> {
+        let nbd = way.route == Route::Nbd || way.listen.is_some() && way.route == Route::Best;
+        if !nbd {
+            match self.by_fuse(way, block, &tell) {
+                Ok(()) => return Ok(()),
+                Err(error) if way.route == Route::Fuse || way.mount.is_some() => return Err(error),
+                Err(error) => {
+                    let words = anyhow::Error::from(error);
+                    self.served.notes.push(format!("No FUSE here ({words:#}), so it is a network disk."));
+                }
+            }
+        }
+        self.by_nbd(way, name, tell)
+    }
+
+    fn by_fuse(&mut self, way: &Way, block: u32, tell: &dyn Fn(&str)) -> Result<(), ServeError> {
+        if let Some(why) = fuse::missing() {
+            return Err(ServeError::Missing { route: "FUSE", why });
+        }
+        let directory = match &way.mount {
+            Some(directory) => directory.clone(),
+            None => own_place("")?,
+        };
+        let fuse = self.fuse.insert(Fuse::start(self.disk.clone(), &directory)?);
+        (self.served.route, self.path) = ("fuse".to_owned(), fuse.file.display().to_string());
+        match fuse.block_device(block) {
+            Ok(device) => {
+                (self.served.route, self.path) = ("fuse and loop".to_owned(), device.display().to_string());
+            }
+            Err(error) => {
+                let words = anyhow::Error::from(error);
+                self.served.notes.push(format!("It is a file and no block device: {words:#}."));
+            }
+        }
+        self.served.place.clone_from(&self.path);
+        match probe(&self.disk, Path::new(&self.path)) {
+            Ok(lead) => {
+                self.disk.set_lead(lead.0);
+                self.served.lead = lead;
+            }
+            Err(error) => tell(&format!("the route's own time could not be measured: {error}")),
+        }
+        Ok(())
+    }
+
+    fn by_nbd(
+        &mut self,
+        way: &Way,
+        name: &str,
+        tell: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<(), ServeError> {
+        let place = match &way.listen {
+            Some(place) => place.clone(),
+            None => Place::Unix(own_place(".sock")?),
+        };
+        let nbd = Nbd::start(self.disk.clone(), name, &place, tell)?;
+        self.path.clone_from(&nbd.url);
+        (self.served.route, self.served.place) = ("nbd".to_owned(), nbd.url.clone());
+        self.nbd = Some(nbd);
+        Ok(())
+    }
+
+    /// So far.
+    pub fn so_far(&self) -> Served {
+        let mut served = self.served.clone();
+        served.elapsed = Nanos(self.started.elapsed().as_nanos() as u64);
+        let Some(seen) = self.disk.look() else { return served };
+        let names = ["read", "write", "trim", "flush"];
+        let kinds = names.iter().zip(seen.ios).zip(seen.bytes).zip(seen.asked);
+        served.served = kinds
+            .map(|(((name, ios), bytes), asked)| ServedKind {
+                name: (*name).to_owned(),
+                ios,
+                bytes: Bytes(bytes),
+                asked,
+            })
+            .collect();
+        (served.late, served.failed, served.lost) = (seen.late, seen.failed, seen.lost);
+        (served.flash, served.resources) = (seen.flash, seen.resources);
+        served
+    }
+
+    /// Cuts the power and brings it back: what was not flushed is kept or lost, as chance has it.
+    pub fn cut(&mut self) -> io::Result<()> {
+        let at = Nanos(self.started.elapsed().as_nanos() as u64);
+        let seed = self.served.seed.wrapping_add(self.served.cuts.len() as u64);
+        if let Some(nbd) = &self.nbd {
+            nbd.drop_clients();
+        }
+        if let Some(cut) = self.disk.cut(seed) {
+            let cut = cut?;
+            self.served.cuts.push(ServedCut { at, kept: cut.kept, lost: cut.lost });
+        }
+        Ok(())
+    }
+
+    /// Ends it: routes first, then the drive. What a layer could not write is an error.
+    pub fn end(mut self) -> (Served, Result<(), String>) {
+        let served = self.so_far();
+        self.fuse = None;
+        self.nbd = None;
+        (served, self.server.end())
+    }
+}
+
+struct Way {
+    route: Route,
+    mount: Option<PathBuf>,
+    listen: Option<Place>,
+}
+
+fn empty(typed: &str, capacity: Bytes, seed: u64, machine: Machine) -> Served {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Served {
+        schema: SCHEMA,
+        iostack: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ms: now.as_millis() as u64,
+        elapsed: Nanos(0),
+        machine,
+        drive: typed.to_owned(),
+        route: String::new(),
+        place: String::new(),
+        capacity,
+        seed,
+        lead: Nanos(0),
+        served: Vec::new(),
+        late: Bins::default(),
+        failed: 0,
+        lost: 0,
+        cuts: Vec::new(),
+        flash: Vec::new(),
+        resources: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// A name of this process's own in a directory of this user's own.
+fn own_place(ending: &str) -> Result<PathBuf, ServeError> {
+    let (user, _) = sys::user();
+    let directory = match (user, env::var_os("XDG_RUNTIME_DIR")) {
+        (0, _) => PathBuf::from("/run/iostack"),
+        (_, Some(directory)) => PathBuf::from(directory).join("iostack"),
+        (user, None) => env::temp_dir().join(format!("iostack-{user}")),
+    };
+    let refused = |source| ServeError::Mount { place: directory.clone(), source };
+    DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(refused)?;
+    let about = fs::symlink_metadata(&directory).map_err(refused)?;
+    if !about.is_dir() || about.uid() != user {
+        return Err(refused(io::Error::other("it is another user's; name a place with --mount or --listen")));
+    }
+    Ok(directory.join(format!("disk-{}{ending}", std::process::id())))
+}
+
+/// The time that the route takes by itself: what a read takes beyond the time after which it is answered.
+fn probe(disk: &Disk, path: &Path) -> io::Result<Nanos> {
+    const LENGTH: usize = 4096;
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
+    let mut room = vec![0; 2 * LENGTH];
+    let first = room.as_ptr().align_offset(LENGTH);
+    let into = &mut room[first..first + LENGTH];
+    disk.probe(true);
+    let medians = (0..PROBE_ROUNDS).map(|_| median(&file, into)).collect::<io::Result<Vec<u64>>>();
+    disk.probe(false);
+    Ok(Nanos(medians?.into_iter().min().unwrap_or(0).saturating_sub(PROBE.0)))
+}
+
+fn median(file: &File, into: &mut [u8]) -> io::Result<u64> {
+    let mut took = (0..PROBES).map(|_| timed(file, into)).collect::<io::Result<Vec<u64>>>()?;
+    took.sort_unstable();
+    Ok(took[PROBES / 2])
+}
+
+fn timed(file: &File, into: &mut [u8]) -> io::Result<u64> {
+    let start = Instant::now();
+    file.read_exact_at(into, 0)?;
+    Ok(start.elapsed().as_nanos() as u64)
+}

@@ -1,0 +1,70 @@
+//! Layers as they are typed: `delay(80us) | sim(x25e)`.
+
+use super::{LAYERS, Layer};
+
+/// What was typed, read.
+pub struct Stack {
+    /// From the top down.
+    pub layers: Vec<Box<dyn Layer>>,
+    /// The simulated drive below them, as `sim show` names it.
+    pub device: String,
+}
+
+/// What stands between a layer's brackets.
+pub(super) struct Arguments<'a> {
+    /// The layer, as typed.
+    pub(super) typed: &'a str,
+    pub(super) each: Vec<&'a str>,
+}
+
+impl Arguments<'_> {
+    /// This argument, read; `what` says what it is.
+    pub(super) fn read<T: std::str::FromStr>(&self, index: usize, what: &str) -> Result<T, String> {
+        let Some(typed) = self.each.get(index) else {
+            return Err(format!("`{}` lacks {what}", self.typed));
+        };
+        typed.parse().map_err(|_| format!("`{typed}` of `{}` is no {what}", self.typed))
+    }
+
+    /// There are no more than so many.
+    pub(super) fn at_most(&self, count: usize) -> Result<(), String> {
+        match self.each.get(count) {
+            Some(more) => Err(format!("`{}` has no use for `{more}`", self.typed)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Reads layers and the drive. Errors say what was typed, what is wrong and what to do.
+pub fn parse(typed: &str) -> Result<Stack, String> {
+    let mut parts: Vec<&str> = typed.split('|').map(str::trim).collect();
+    let drive = parts.pop().unwrap_or_default();
+    let device = drive_of(drive)?;
+    let layers = parts.into_iter().map(layer).collect::<Result<_, _>>()?;
+    Ok(Stack { layers, device })
+}
+
+/// `sim(x25e)`, `sim:x25e` or `x25e`.
+fn drive_of(typed: &str) -> Result<String, String> {
+    let inner = typed.strip_prefix("sim(").and_then(|rest| rest.strip_suffix(')'));
+    let name = inner.or_else(|| typed.strip_prefix("sim:")).unwrap_or(typed).trim();
+    let is_layer = LAYERS.iter().any(|kind| name.split('(').next() == Some(kind.name));
+    if name.is_empty() || is_layer {
+        return Err(format!(
+            "`{typed}` is no drive; the last of the layers is one, such as sim(x25e): `iostack sim list`"
+        ));
+    }
+    Ok(name.to_owned())
+}
+
+fn layer(typed: &str) -> Result<Box<dyn Layer>, String> {
+    let (name, rest) = typed.split_once('(').unwrap_or((typed, ")"));
+    let Some(kind) = LAYERS.iter().find(|kind| kind.name == name.trim()) else {
+        let names: Vec<&str> = LAYERS.iter().map(|kind| kind.name).collect();
+        return Err(format!("`{typed}` is no layer; there are {}", names.join(", ")));
+    };
+    let like = |error: String| format!("{error}; write it like {}", kind.example);
+    let inner = rest.strip_suffix(')').ok_or_else(|| like(format!("`{typed}` lacks its `)`")))?;
+    let each = inner.split(',').map(str::trim).filter(|each| !each.is_empty()).collect();
+    (kind.make)(&Arguments { typed, each }).map_err(like)
+}

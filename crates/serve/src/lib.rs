@@ -1,0 +1,34 @@
+//! What can any program use? A simulated drive, in real time, as a disk.
+//!
+//! ```text
+//!   program ──► file system ──► route ──► Disk ──► layers ──► Drive (sim) ──► reply, when the model says
+//!                               nbd, fuse   └──► Store: the data
+//! ```
+//!
+//! The drive is the same model as everywhere; the data are real. Who answers, and when, stands in `server.rs`; a route is a
+//! folder that turns one protocol into calls of [`Disk`].
+//!
+//! Start reading at [`Disk`], then at `nbd/session.rs`.
+
+mod clock;
+mod door;
+mod drive;
+mod error;
+pub mod fuse;
+pub mod layers;
+pub mod nbd;
+mod request;
+mod seen;
+mod server;
+mod store;
+mod sys;
+mod volatile;
+
+pub use door::{Door, Route, Wanted};
+pub use drive::Drive;
+pub use error::ServeError;
+pub use request::{Asked, Errno, Reply};
+pub use seen::Seen;
+pub use server::{Disk, Server};
+pub use store::Store;
+pub use volatile::{BLOCK, Cut};

@@ -1,0 +1,38 @@
+//! What does a program ask of the disk?
+
+use iostack_sim::engine::Kind;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Read, write, trim or flush.
+    pub kind: Kind,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes; 0 of a flush.
+    pub length: u64,
+}
+
+impl Asked {
+    /// First byte behind it.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.length)
+    }
+
+    /// As [`iostack_model::Direction`] counts; a flush is the fourth.
+    pub(crate) fn place(&self) -> usize {
+        match self.kind {
+            Kind::Read => 0,
+            Kind::Write => 1,
+            Kind::Trim => 2,
+            Kind::Flush | Kind::Compute => 3,
+        }
+    }
+}
+
+/// Why a request failed, as the kernel numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+/// Told when the request is through.
+pub type Reply = Box<dyn FnOnce(Result<(), Errno>) + Send>;

@@ -1,0 +1,71 @@
+//! What happened on the drive?
+
+use iostack_model::{Bins, FlashUse, ResourceUse};
+use iostack_stats::Recorder;
+
+use crate::{Asked, Drive, Errno};
+
+/// Reads, writes, trims, flushes.
+const KINDS: usize = 4;
+
+/// So far, counted by the drive's thread.
+#[derive(Default)]
+pub(crate) struct Tally {
+    ios: [u64; KINDS],
+    bytes: [u64; KINDS],
+    asked: [Recorder; KINDS],
+    late: Recorder,
+    /// Answered with an error.
+    pub(crate) failed: u64,
+    /// Never answered, as a layer wanted.
+    pub(crate) lost: u64,
+}
+
+/// So far.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// I/Os: reads, writes, trims, flushes.
+    pub ios: [u64; KINDS],
+    /// Bytes of them.
+    pub bytes: [u64; KINDS],
+    /// Latency that the model and the layers asked for, as the program was to see it.
+    pub asked: [Bins; KINDS],
+    /// How much later than asked answers left.
+    pub late: Bins,
+    /// Answered with an error.
+    pub failed: u64,
+    /// Never answered, as a layer wanted.
+    pub lost: u64,
+    /// What flash management did.
+    pub flash: Vec<FlashUse>,
+    /// Each kind of resource.
+    pub resources: Vec<ResourceUse>,
+}
+
+impl Tally {
+    pub(crate) fn count(&mut self, asked: &Asked, took: u64, late: u64, answer: Result<(), Errno>) {
+        if answer.is_err() {
+            self.failed += 1;
+            return;
+        }
+        let place = asked.place();
+        self.ios[place] += 1;
+        self.bytes[place] += asked.length;
+        self.asked[place].record(took);
+        self.late.record(late);
+    }
+
+    pub(crate) fn seen(&self, drive: &Drive) -> Seen {
+        let world = drive.world();
+        Seen {
+            ios: self.ios,
+            bytes: self.bytes,
+            asked: std::array::from_fn(|place| self.asked[place].bins()),
+            late: self.late.bins(),
+            failed: self.failed,
+            lost: self.lost,
+            flash: world.flash(),
+            resources: world.resources(),
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! Who answers? One thread that has the drive, at the wall's time.
+//!
+//! ```text
+//!   route ──► layers, data ──► inbox ──► drive ──► due? sleep, then spin ──► reply
+//! ```
+//!
+//! The simulation is ahead of the wall by the time that the route itself takes ([`Timing::lead`]): a request that the model
+//! answers after 80 us leaves here after 80 us less the lead, so that its program waits 80 us. What the model answers sooner
+//! than the route can is late, and counted so.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use iostack_model::Nanos;
+use iostack_sim::engine::{Kind, Time};
+
+use crate::clock::Clock;
+use crate::layers::{Layer, Verdict};
+use crate::seen::{Seen, Tally};
+use crate::store::Store;
+use crate::volatile::Cut;
+use crate::{Asked, Drive, Errno, Reply, sys};
+
+/// Sleeping ends this much later than asked, at worst on a quiet machine; the rest of a wait is spun.
+const SPIN: Duration = Duration::from_micros(40);
+
+/// Later than this a moment is no longer waited for in one sleep.
+const NAP: Duration = Duration::from_hours(1);
+
+/// What a request takes while the route is measured.
+pub(crate) const PROBE: Nanos = Nanos::micros(200);
+
+/// A request, and what the layers said of it.
+struct Ask {
+    at: Time,
+    asked: Asked,
+    verdict: Verdict,
+    reply: Reply,
+}
+
+enum Message {
+    Ask(Ask),
+    Look(Sender<Seen>),
+    Cut { seed: u64, done: Sender<io::Result<Cut>> },
+    End,
+}
+
+/// How answers are timed.
+#[derive(Debug, Default)]
+pub(crate) struct Timing {
+    lead_ns: AtomicU64,
+    /// Each request is answered after [`PROBE`], past layers and drive: the route is being measured.
+    probing: AtomicBool,
+}
+
+impl Timing {
+    /// The time that the route takes by itself, ns.
+    pub(crate) fn lead(&self) -> u64 {
+        self.lead_ns.load(Ordering::Relaxed)
+    }
+}
+
+/// The drive, for routes. Clones are of one drive.
+#[derive(Clone)]
+pub struct Disk {
+    inbox: Sender<Message>,
+    clock: Clock,
+    store: Arc<Store>,
+    layers: Arc<Mutex<Vec<Box<dyn Layer>>>>,
+    timing: Arc<Timing>,
+    capacity: u64,
+    block: u64,
+}
+
+/// The thread.
+pub struct Server {
+    disk: Disk,
+    thread: JoinHandle<Result<(), String>>,
+}
+
+impl Server {
+    /// Starts it.
+    pub fn start(drive: Drive, store: Store, layers: Vec<Box<dyn Layer>>) -> io::Result<Server> {
+        let (inbox, messages) = channel();
+        let shape = drive.shape();
+        let disk = Disk {
+            inbox,
+            clock: Clock::start(drive.world().now()),
+            store: Arc::new(store),
+            layers: Arc::new(Mutex::new(layers)),
+            timing: Arc::default(),
+            capacity: shape.capacity.0,
+            block: shape.block.0,
+        };
+        let mut worker = Worker {
+            clock: disk.clock,
+            timing: Arc::clone(&disk.timing),
+            store: Arc::clone(&disk.store),
+            drive,
+            layers: Arc::clone(&disk.layers),
+            later: Later::default(),
+            waiting: Vec::new(),
+            free: Vec::new(),
+            tally: Tally::default(),
+            dark: None,
+        };
+        let thread = Builder::new().name("drive".to_owned()).spawn(move || worker.serve(&messages))?;
+        Ok(Server { disk, thread })
+    }
+
+    /// For a route.
+    pub fn disk(&self) -> Disk {
+        self.disk.clone()
+    }
+
+    /// Ends it; what is under way fails. Gives why a layer lost something.
+    pub fn end(self) -> Result<(), String> {
+        let _it_may_have_ended = self.disk.inbox.send(Message::End);
+        self.thread.join().unwrap_or_else(|_| Err("the drive's thread died; this is a bug".to_owned()))
+    }
+}
+
+impl Disk {
+    /// Bytes.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Smallest unit, bytes.
+    pub fn block(&self) -> u64 {
+        self.block
+    }
+
+    /// The time that the route takes by itself, which answers leave earlier by.
+    pub fn set_lead(&self, ns: u64) {
+        self.timing.lead_ns.store(ns, Ordering::Relaxed);
+    }
+
+    /// Until it is told otherwise, each request is answered after [`PROBE`], as if there were no drive.
+    pub fn probe(&self, probing: bool) {
+        self.timing.probing.store(probing, Ordering::Relaxed);
+    }
+
+    /// What happened so far; `None` when the server has ended.
+    pub fn look(&self) -> Option<Seen> {
+        let (tell, told) = channel();
+        self.inbox.send(Message::Look(tell)).ok()?;
+        told.recv().ok()
+    }
+
+    /// Cuts the power: what is under way is never answered, and what was not flushed is kept or lost as `seed` says. The
+    /// drive is there again at once.
+    pub fn cut(&self, seed: u64) -> Option<io::Result<Cut>> {
+        let (done, told) = channel();
+        self.inbox.send(Message::Cut { seed, done }).ok()?;
+        told.recv().ok()
+    }
+
+    /// Fills `into`; `reply` is told when the drive would have.
+    pub fn read(
+        &self,
+        offset: u64,
+        mut into: Vec<u8>,
+        reply: impl FnOnce(Result<Vec<u8>, Errno>) + Send + 'static,
+    ) {
+        let asked = Asked { kind: Kind::Read, offset, length: into.len() as u64 };
+        let ask = self.pass(asked).and_then(|ask| match ask.1 {
+            Verdict::Fails(..) => Ok(ask),
+            _ => self.store.read(offset, &mut into).map(|()| ask),
+        });
+        self.send(asked, ask, Box::new(move |answer| reply(answer.map(|()| into))));
+    }
+
+    /// Writes; with `through` it is safe when it is answered.
+    pub fn write(&self, offset: u64, data: &[u8], through: bool, reply: Reply) {
+        let asked = Asked { kind: Kind::Write, offset, length: data.len() as u64 };
+        self.change(asked, reply, || self.store.write(offset, data, through));
+    }
+
+    /// The range may be forgotten; it reads as zeros.
+    pub fn trim(&self, offset: u64, length: u64, through: bool, reply: Reply) {
+        self.zero(Asked { kind: Kind::Trim, offset, length }, through, reply);
+    }
+
+    /// The range is written with zeros.
+    pub fn write_zeros(&self, offset: u64, length: u64, through: bool, reply: Reply) {
+        self.zero(Asked { kind: Kind::Write, offset, length }, through, reply);
+    }
+
+    fn zero(&self, asked: Asked, through: bool, reply: Reply) {
+        self.change(asked, reply, || {
+            self.store.punch(asked.offset, asked.length)?;
+            if through { self.store.flush() } else { Ok(()) }
+        });
+    }
+
+    /// All that was answered is safe.
+    pub fn flush(&self, reply: Reply) {
+        let asked = Asked { kind: Kind::Flush, offset: 0, length: 0 };
+        self.change(asked, reply, || self.store.flush());
+    }
+
+    /// What a layer fails changes nothing.
+    fn change(&self, asked: Asked, reply: Reply, change: impl FnOnce() -> Result<(), Errno>) {
+        let ask = self.pass(asked).and_then(|ask| match ask.1 {
+            Verdict::Fails(..) => Ok(ask),
+            _ => change().map(|()| ask),
+        });
+        self.send(asked, ask, reply);
+    }
+
+    /// When it came, and what the layers say of it.
+    fn pass(&self, asked: Asked) -> Result<(Time, Verdict), Errno> {
+        let at = self.clock.now();
+        if asked.end() > self.capacity {
+            return Err(Errno(libc::EINVAL));
+        }
+        if self.timing.probing.load(Ordering::Relaxed) {
+            return Ok((at, Verdict::Down(0)));
+        }
+        let mut later = 0;
+        for layer in self.layers.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            match layer.pass(&asked, at.saturating_add(later)) {
+                Verdict::Down(time) => later = later.saturating_add(time),
+                Verdict::Through(time) => return Ok((at, Verdict::Through(later.saturating_add(time)))),
+                Verdict::Fails(errno, time) => {
+                    return Ok((at, Verdict::Fails(errno, later.saturating_add(time))));
+                }
+                Verdict::Lost => return Ok((at, Verdict::Lost)),
+            }
+        }
+        Ok((at, Verdict::Down(later)))
+    }
+
+    fn send(&self, asked: Asked, ask: Result<(Time, Verdict), Errno>, reply: Reply) {
+        let (at, verdict) = match ask {
+            Ok(ask) => ask,
+            Err(errno) => return reply(Err(errno)),
+        };
+        let message = Message::Ask(Ask { at, asked, verdict, reply });
+        if let Err(unsent) = self.inbox.send(message)
+            && let Message::Ask(ask) = unsent.0
+        {
+            (ask.reply)(Err(Errno(libc::ESHUTDOWN)));
+        }
+    }
+}
+
+/// A request that is not answered yet.
+struct Waiting {
+    at: Time,
+    asked: Asked,
+    /// What of it is at the drive.
+    pieces: u32,
+    reply: Reply,
+}
+
+/// What a layer does later, by its moment and in order.
+#[derive(Default)]
+struct Later {
+    acts: BTreeMap<(Time, u64), (u32, Result<Act, Errno>)>,
+    count: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Submit,
+    Answer,
+    /// The same, and not counted.
+    Probe,
+}
+
+impl Later {
+    fn add(&mut self, at: Time, tag: u32, act: Result<Act, Errno>) {
+        self.count += 1;
+        self.acts.insert((at, self.count), (tag, act));
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.acts.first_key_value().map(|(&(at, _), _)| at)
+    }
+}
+
+struct Worker {
+    clock: Clock,
+    timing: Arc<Timing>,
+    store: Arc<Store>,
+    drive: Drive,
+    layers: Arc<Mutex<Vec<Box<dyn Layer>>>>,
+    later: Later,
+    waiting: Vec<Option<Waiting>>,
+    free: Vec<u32>,
+    tally: Tally,
+    /// Pieces of before a power cut come back still; tags below are of then.
+    dark: Option<u32>,
+}
+
+impl Worker {
+    fn serve(&mut self, messages: &Receiver<Message>) -> Result<(), String> {
+        sys::wake_promptly();
+        loop {
+            self.go_on(self.clock.now() + self.timing.lead());
+            match self.wait(messages) {
+                Ok(Message::Ask(ask)) => self.arrive(ask),
+                Ok(Message::Look(tell)) => {
+                    let seen = self.tally.seen(&self.drive);
+                    let _nobody_waits = tell.send(seen);
+                }
+                Ok(Message::Cut { seed, done }) => {
+                    let _nobody_waits = done.send(self.cut(seed));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return self.end(),
+            }
+        }
+    }
+
+    /// Does all that is due by then.
+    fn go_on(&mut self, until: Time) {
+        loop {
+            let later = self.later.due().filter(|&due| due <= until);
+            // What a layer held back goes to the drive before the drive goes on beyond that moment.
+            match self.drive.next_by(later.unwrap_or(until)) {
+                Some((tag, at)) => self.piece(tag, at),
+                None => match self.later.acts.pop_first() {
+                    Some(((at, _), (tag, act))) if later == Some(at) => self.act(tag, act, at),
+                    Some((key, act)) => {
+                        self.later.acts.insert(key, act);
+                        return;
+                    }
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// The next message, or nothing when something is due.
+    fn wait(&mut self, messages: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
+        let due = [self.drive.due(), self.later.due()].into_iter().flatten().min();
+        let Some(due) = due else { return messages.recv().map_err(RecvTimeoutError::from) };
+        let due = due.saturating_sub(self.timing.lead());
+        loop {
+            let left = self.clock.until(due);
+            if left > SPIN {
+                match messages.recv_timeout(left.saturating_sub(SPIN).min(NAP)) {
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    other => return other,
+                }
+            }
+            match messages.try_recv() {
+                Ok(message) => return Ok(message),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) if left.is_zero() => return Err(RecvTimeoutError::Timeout),
+                Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    fn arrive(&mut self, ask: Ask) {
+        let Ask { at, asked, verdict, reply } = ask;
+        self.go_on(at);
+        let tag = self.free.pop().unwrap_or_else(|| {
+            self.waiting.push(None);
+            self.waiting.len() as u32 - 1
+        });
+        self.waiting[tag as usize] = Some(Waiting { at, asked, pieces: 0, reply });
+        if self.timing.probing.load(Ordering::Relaxed) {
+            return self.later.add(at + PROBE.0, tag, Ok(Act::Probe));
+        }
+        match verdict {
+            Verdict::Down(0) => self.act(tag, Ok(Act::Submit), at),
+            Verdict::Down(time) => self.later.add(at.saturating_add(time), tag, Ok(Act::Submit)),
+            Verdict::Through(time) => self.later.add(at.saturating_add(time), tag, Ok(Act::Answer)),
+            Verdict::Fails(errno, time) => self.later.add(at.saturating_add(time), tag, Err(errno)),
+            // Its place stays taken: the program waits for ever, as for a drive that lost it.
+            Verdict::Lost => self.tally.lost += 1,
+        }
+    }
+
+    fn act(&mut self, tag: u32, act: Result<Act, Errno>, at: Time) {
+        let Some(waiting) = &mut self.waiting[tag as usize] else { return };
+        match act {
+            Ok(Act::Submit) => {
+                let (moment, pieces) = self.drive.submit(at, &waiting.asked, tag);
+                // What the simulation was ahead is not the model's latency.
+                waiting.at += moment - at;
+                waiting.pieces = pieces;
+                if pieces == 0 {
+                    self.answer(tag, moment, Ok(()));
+                }
+            }
+            Ok(Act::Probe) => {
+                self.free.push(tag);
+                if let Some(waiting) = self.waiting[tag as usize].take() {
+                    (waiting.reply)(Ok(()));
+                }
+            }
+            Ok(Act::Answer) => self.answer(tag, at, Ok(())),
+            Err(errno) => self.answer(tag, at, Err(errno)),
+        }
+    }
+
+    fn piece(&mut self, tag: u32, at: Time) {
+        if self.dark.is_some_and(|first| tag < first) {
+            return;
+        }
+        let Some(waiting) = &mut self.waiting[tag as usize] else { return };
+        waiting.pieces -= 1;
+        if waiting.pieces == 0 {
+            self.answer(tag, at, Ok(()));
+        }
+    }
+
+    fn answer(&mut self, tag: u32, at: Time, answer: Result<(), Errno>) {
+        let Some(waiting) = self.waiting[tag as usize].take() else { return };
+        self.free.push(tag);
+        (waiting.reply)(answer);
+        let left = self.clock.now() + self.timing.lead();
+        self.tally.count(&waiting.asked, at.saturating_sub(waiting.at), left.saturating_sub(at), answer);
+    }
+
+    /// Nothing that is under way is ever answered by the drive: its program is told that the disk went away.
+    fn cut(&mut self, seed: u64) -> io::Result<Cut> {
+        let cut = self.store.cut(seed);
+        self.fail_all();
+        // The pieces that the drive still has come back without a reply; their tags are not used again.
+        self.free.clear();
+        self.later = Later::default();
+        self.dark = Some(self.waiting.len() as u32);
+        cut
+    }
+
+    fn fail_all(&mut self) {
+        for waiting in self.waiting.iter_mut().filter_map(Option::take) {
+            self.tally.failed += 1;
+            (waiting.reply)(Err(Errno(libc::EIO)));
+        }
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        self.fail_all();
+        let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        layers.iter_mut().try_for_each(|layer| layer.end())
+    }
+}

@@ -1,0 +1,129 @@
+//! Where are the data? In memory, or in a sparse file that is there again after a restart.
+//!
+//! Data are written when a write arrives and read when a read does; the drive decides when its program hears of it. Where
+//! power may be cut, what was there before is kept until a flush makes the write last ([`crate::volatile`]).
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use iostack_host::{Held, HostError, permit_write};
+use iostack_model::Bytes;
+
+use crate::sys;
+use crate::volatile::{Cut, Volatile};
+use crate::{Errno, ServeError};
+
+/// What the drive holds.
+#[derive(Debug)]
+pub struct Store {
+    file: File,
+    /// It is in a file: a flush is one of the file too.
+    lasts: bool,
+    /// What a power cut may lose; `None` when there will be none.
+    volatile: Option<Mutex<Volatile>>,
+}
+
+impl Store {
+    /// In memory, gone at the end.
+    pub fn memory(capacity: Bytes) -> Result<Store, ServeError> {
+        let file = sys::memory_file(c"iostack-serve").map_err(ServeError::Memory)?;
+        file.set_len(capacity.0).map_err(ServeError::Memory)?;
+        Ok(Store { file, lasts: false, volatile: None })
+    }
+
+    /// In this file: made, or one that an earlier run made, or any with `destroy_data`. It is ours alone while it is open.
+    pub fn file(path: &Path, capacity: Bytes, destroy_data: bool) -> Result<Store, ServeError> {
+        let refused = |source| ServeError::Store { path: path.to_owned(), source };
+        let held = match Held::find(path)? {
+            Some(held) => held,
+            None => Held::make(path)?,
+        };
+        if held.kind() != iostack_model::TargetKind::File {
+            return Err(ServeError::NoFile { path: path.to_owned() });
+        }
+        let file = held.reopen(OpenOptions::new().read(true).write(true)).map_err(refused)?;
+        if file.try_lock().is_err() {
+            return Err(ServeError::Held { path: path.to_owned() });
+        }
+        match permit_write(&held, destroy_data) {
+            // It holds what a program of the served disk put there.
+            Err(HostError::Signature { .. }) if held.is_made() => {}
+            other => other?,
+        }
+        let length = file.metadata().map_err(refused)?.len();
+        if length == 0 {
+            file.set_len(capacity.0).map_err(refused)?;
+        } else if length != capacity.0 {
+            return Err(ServeError::Size { path: path.to_owned(), length: Bytes(length), capacity });
+        }
+        Ok(Store { file, lasts: true, volatile: None })
+    }
+
+    /// Power will be cut: what is written is not safe before a flush.
+    #[must_use]
+    pub fn volatile(self) -> Store {
+        Store { volatile: Some(Mutex::default()), ..self }
+    }
+
+    /// Fills `into` from `offset` on.
+    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Errno> {
+        self.file.read_exact_at(into, offset).map_err(|error| errno(&error))
+    }
+
+    /// Writes `data` at `offset`; with `through` it is safe when this returns.
+    pub fn write(&self, offset: u64, data: &[u8], through: bool) -> Result<(), Errno> {
+        let write = || self.file.write_all_at(data, offset).map_err(|error| errno(&error));
+        match &self.volatile {
+            None => write()?,
+            Some(volatile) => {
+                let mut volatile = volatile.lock().unwrap_or_else(PoisonError::into_inner);
+                volatile.keep(&self.file, offset, data.len() as u64).map_err(|error| errno(&error))?;
+                write()?;
+                if through {
+                    volatile.settle(offset, data.len() as u64);
+                }
+            }
+        }
+        if through && self.lasts { self.sync() } else { Ok(()) }
+    }
+
+    /// The range reads as zeros from now on, and takes no room.
+    pub fn punch(&self, offset: u64, length: u64) -> Result<(), Errno> {
+        let punch = || sys::punch(&self.file, offset, length).map_err(|error| errno(&error));
+        let Some(volatile) = &self.volatile else { return punch() };
+        let mut volatile = volatile.lock().unwrap_or_else(PoisonError::into_inner);
+        volatile.keep(&self.file, offset, length).map_err(|error| errno(&error))?;
+        punch()
+    }
+
+    /// All that was written is safe.
+    pub fn flush(&self) -> Result<(), Errno> {
+        if let Some(volatile) = &self.volatile {
+            volatile.lock().unwrap_or_else(PoisonError::into_inner).settle_all();
+        }
+        if self.lasts { self.sync() } else { Ok(()) }
+    }
+
+    /// Power is cut: of what was not flushed, chance decides block by block what is there.
+    pub fn cut(&self, seed: u64) -> io::Result<Cut> {
+        let Some(volatile) = &self.volatile else { return Ok(Cut::default()) };
+        volatile.lock().unwrap_or_else(PoisonError::into_inner).cut(&self.file, seed)
+    }
+
+    /// Stretches that hold data: offset and length.
+    pub fn held(&self) -> io::Result<Vec<(u64, u64)>> {
+        sys::held(&self.file)
+    }
+
+    fn sync(&self) -> Result<(), Errno> {
+        self.file.sync_data().map_err(|error| errno(&error))
+    }
+}
+
+/// Of an error of the store, for the program: a full disk is one.
+fn errno(error: &io::Error) -> Errno {
+    Errno(error.raw_os_error().unwrap_or(libc::EIO))
+}

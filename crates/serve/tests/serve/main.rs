@@ -1,0 +1,57 @@
+//! A served drive: its times are the model's, its data are real, and nobody can make it lie or fall.
+
+mod disk;
+mod durable;
+mod fuse;
+mod layers;
+mod nbd;
+mod store;
+
+use std::sync::mpsc::{Receiver, channel};
+
+use iostack_model::Bytes;
+use iostack_serve::{Disk, Drive, Errno, Server, Store};
+use iostack_sheet::Sheet;
+
+const MIB: u64 = 1 << 20;
+
+/// A drive of 16 MiB that answers after this.
+fn zero(latency: &str) -> Sheet {
+    Sheet::of("zero", &[("zero.latency", latency), ("zero.capacity", "16m")]).expect("a kind")
+}
+
+fn memory() -> Store {
+    Store::memory(Bytes(16 * MIB)).expect("there is memory")
+}
+
+/// A served drive with layers over it: `error(EIO) | x`.
+fn serve(sheet: &Sheet, store: Store, typed: &str) -> Server {
+    let stack = iostack_serve::layers::parse(typed).expect("layers");
+    Server::start(Drive::open(sheet, 1).expect("a sheet"), store, stack.layers).expect("a thread")
+}
+
+type Answer = Result<Vec<u8>, Errno>;
+
+fn reading(disk: &Disk, offset: u64, length: usize) -> Receiver<Answer> {
+    let (tell, told) = channel();
+    disk.read(offset, vec![0; length], move |answer| tell.send(answer).expect("the test waits"));
+    told
+}
+
+fn read(disk: &Disk, offset: u64, length: usize) -> Answer {
+    reading(disk, offset, length).recv().expect("it is answered")
+}
+
+fn done(ask: impl FnOnce(iostack_serve::Reply)) -> Result<(), Errno> {
+    let (tell, told) = channel();
+    ask(Box::new(move |answer| tell.send(answer).expect("the test waits")));
+    told.recv().expect("it is answered")
+}
+
+fn write(disk: &Disk, offset: u64, data: &[u8]) -> Result<(), Errno> {
+    done(|reply| disk.write(offset, data, false, reply))
+}
+
+fn flush(disk: &Disk) -> Result<(), Errno> {
+    done(|reply| disk.flush(reply))
+}

@@ -1,0 +1,73 @@
+//! A file that is there again, and nobody else's.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use iostack_model::Bytes;
+use iostack_serve::{ServeError, Store};
+use iostack_testkit::folder;
+
+use crate::{MIB, flush, read, serve, write, zero};
+
+const SIZE: Bytes = Bytes(16 * MIB);
+
+#[test]
+fn what_was_flushed_is_there_after_a_restart_and_takes_no_more_room_than_it_needs() {
+    let folder = folder!("served-store");
+    let path = folder.join("store");
+    for turn in 0..2 {
+        let store = Store::file(&path, SIZE, false).expect("it is ours");
+        let server = serve(&zero("0us"), store, "zero");
+        let disk = server.disk();
+        if turn == 0 {
+            write(&disk, MIB, &[7; 4096]).expect("it is written");
+            flush(&disk).expect("it is flushed");
+        }
+        assert_eq!(read(&disk, MIB, 4096), Ok(vec![7; 4096]));
+        server.end().expect("no layer lost anything");
+    }
+    let about = fs::metadata(&path).expect("it is there");
+    assert_eq!(about.len(), SIZE.0);
+    assert!(about.blocks() * 512 < MIB, "it is sparse");
+}
+
+#[test]
+fn what_a_store_holds_is_written_to_a_drive_before_it_is_served() {
+    let folder = folder!("served-fill");
+    let store = Store::file(&folder.join("store"), Bytes::gib(1), false).expect("it is made");
+    store.write(MIB, &vec![1; 3 * MIB as usize], false).expect("it is written");
+    let held = store.held().expect("it can be asked");
+    assert_eq!(held, [(MIB, 3 * MIB)]);
+    let sheet = iostack_sheet::Sheet::load("cmu-b", &[]).expect("built in");
+    let mut drive = iostack_serve::Drive::open(&sheet, 1).expect("a drive");
+    drive.fill(&held);
+    assert!(drive.world().now() > 0);
+    // What that took of flash is not counted.
+    assert_eq!(drive.world().flash()[0].bytes_host, Bytes(0));
+}
+
+#[test]
+fn a_file_of_somebody_is_left_alone() {
+    let folder = folder!("served-precious");
+    let precious = folder.join("precious");
+    fs::write(&precious, "mine").expect("it is written");
+    let link = folder.join("link");
+    std::os::unix::fs::symlink(&precious, &link).expect("it is linked");
+    for path in [&precious, &link] {
+        assert!(matches!(Store::file(path, SIZE, false), Err(ServeError::Host(_))));
+    }
+    assert_eq!(fs::read_to_string(&precious).expect("it is there"), "mine");
+    assert!(matches!(Store::file(&folder, SIZE, false), Err(ServeError::NoFile { .. })));
+}
+
+#[test]
+fn a_store_is_of_one_server_and_of_one_drive() {
+    let folder = folder!("served-twice");
+    let path = folder.join("store");
+    let first = Store::file(&path, SIZE, false).expect("it is made");
+    assert!(matches!(Store::file(&path, SIZE, false), Err(ServeError::Held { .. })));
+    drop(first);
+    let other = Store::file(&path, Bytes(8 * MIB), false);
+    let said = other.expect_err("it is of another drive").to_string();
+    assert!(said.contains("has 16 MiB and the drive has 8 MiB"), "{said}");
+}
