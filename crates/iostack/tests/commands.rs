@@ -44,6 +44,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("iostack --version", Run),
     ("iostack manual", Flags), // into the reader's own folder
     ("iostack schema", Run),
+    ("iostack serve", Flags), // a disk for whoever reads
     ("iostack sim ", Run),
     ("iostack compare ", Run),
     ("iostack report ", Run),

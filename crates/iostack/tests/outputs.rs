@@ -23,6 +23,7 @@ const STAGES: &str = "stages --on sim:zero --set zero.latency=10us --io-count 10
 const MERGE: &str = "merge sim:x25e --quick --quiet";
 const IOLAT: &str = "iolat . --runtime 150ms --size 16m --direct-only --quiet";
 const CHECK: &str = "check . --quick --size 16m --quiet";
+const SERVE: &str = "serve sim:zero --listen 127.0.0.1:0 --runtime 1ms --quiet";
 const FIO: &str = "fio --name=a --size=40k --on=sim:zero --eta=never";
 const EXPERIMENT: &str = "repro mine.toml --quiet";
 
@@ -65,6 +66,10 @@ const FILES: &[(&str, &str, How)] = &[
     (SWEEP, "--html", How::Run),
     (WHAT_IF, "--output", How::Run),
     (WHAT_IF, "--html", How::Run),
+    (SERVE, "--output", How::Run),
+    (SERVE, "--html", How::Run),
+    (SERVE, "--csv", How::Run),
+    (SERVE, "--parquet", How::Run),
     (EXPERIMENT, "--output", How::Run),
     ("sim check optane-class", "--output", How::Run),
     ("doctor", "--output", How::Run),
@@ -93,8 +98,8 @@ const FILES: &[(&str, &str, How)] = &[
     ("lab bench brd", "--html", How::Refuse),
 ];
 
-/// Flags with a file that is read.
-const READ: &[&str] = &["--job", "--costs", "--assert", "--rules", "--replay", "--source"];
+/// Flags with a file that is read; `serve.rs` tries the store, which is no result.
+const READ: &[&str] = &["--store", "--job", "--costs", "--assert", "--rules", "--replay", "--source"];
 
 /// Flags whose value is a directory.
 const DIRECTORIES: &[(&str, &str)] = &[("repro", "--svg"), ("check", "--output")];
@@ -222,7 +227,7 @@ fn a_result_that_standard_output_refuses_is_exit_2_with_its_name() {
     for command in STDOUT {
         lost_on_stdout(&room, command);
     }
-    for command in [RUN, STAGES, SWEEP, WHAT_IF, EXPERIMENT, MERGE] {
+    for command in [RUN, SERVE, STAGES, SWEEP, WHAT_IF, EXPERIMENT, MERGE] {
         lost_on_stdout(&room, command);
         lost_on_stdout(&room, &format!("{command} --json"));
     }

@@ -30,6 +30,7 @@ const PRINTED: &[(&str, &str)] = &[
         "ab --on sim:zero --a zero.latency=10us --b zero.latency=11us --runtime 2ms --blocks 6 --quiet --json",
         "ab",
     ),
+    ("serve sim:x25e --listen 127.0.0.1:0 --runtime 50ms --power-cut 1ms --quiet --json", "serve"),
     ("merge sim:e5630 --quick --quiet --json", "merge"),
     ("sim list --parts --json", "sim list"),
     ("sim show x5570 --json", "sim show"),

@@ -13,7 +13,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use iostack_answers::{Served, ServedCut, ServedKind};
 use iostack_model::{Bins, Bytes, Machine, Nanos, SCHEMA};
@@ -28,6 +28,9 @@ use crate::{Disk, Drive, ServeError, Server, Store, sys};
 /// Reads that measure the route: so many times so many. The quickest of the medians is taken: others are of a busy machine.
 const PROBE_ROUNDS: usize = 8;
 const PROBES: usize = 51;
+
+/// The power is gone for so long at least, so that programs see it.
+const DARK: Duration = Duration::from_millis(100);
 
 /// How programs come to the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +77,8 @@ pub struct Door {
     /// Where programs find it.
     pub path: String,
     started: Instant,
+    /// When the power went.
+    dark_since: Option<Instant>,
     served: Served,
 }
 
@@ -114,6 +119,7 @@ impl Door {
             nbd: None,
             path: String::new(),
             started: Instant::now(),
+            dark_since: None,
             served: empty(&wanted.typed, capacity, wanted.seed, machine),
         };
         door.served.notes = notes;
@@ -191,6 +197,11 @@ impl Door {
         Ok(())
     }
 
+    /// A file system is mounted on it, which would lose what it has not written yet.
+    pub fn is_mounted(&self) -> bool {
+        self.fuse.as_ref().is_some_and(Fuse::is_mounted)
+    }
+
     /// So far.
     pub fn so_far(&self) -> Served {
         let mut served = self.served.clone();
@@ -211,18 +222,32 @@ impl Door {
         served
     }
 
-    /// Cuts the power and brings it back: what was not flushed is kept or lost, as chance has it.
+    /// Cuts the power: what was not flushed is kept or lost, as chance has it, and everything fails until it comes back.
     pub fn cut(&mut self) -> io::Result<()> {
         let at = Nanos(self.started.elapsed().as_nanos() as u64);
         let seed = self.served.seed.wrapping_add(self.served.cuts.len() as u64);
+        let cut = self.disk.cut(seed)?;
+        self.served.cuts.push(ServedCut { at, kept: cut.kept, lost: cut.lost });
         if let Some(nbd) = &self.nbd {
             nbd.drop_clients();
         }
-        if let Some(cut) = self.disk.cut(seed) {
-            let cut = cut?;
-            self.served.cuts.push(ServedCut { at, kept: cut.kept, lost: cut.lost });
-        }
+        self.dark_since = Some(Instant::now());
         Ok(())
+    }
+
+    /// Brings the power back, a moment after a cut and not before a file system that is mounted has gone: it would go on with
+    /// what it remembers of the disk.
+    pub fn power_on(&mut self) {
+        let over = self.dark_since.is_some_and(|since| since.elapsed() >= DARK);
+        if !over || self.is_mounted() {
+            return;
+        }
+        if let Some(fuse) = &self.fuse {
+            // What was not written fails, as it must.
+            let _nothing_is_written = fuse.forget();
+        }
+        self.dark_since = None;
+        self.disk.power_on();
     }
 
     /// Ends it: routes first, then the drive. What a layer could not write is an error.

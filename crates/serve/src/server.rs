@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -46,7 +46,8 @@ struct Ask {
 enum Message {
     Ask(Ask),
     Look(Sender<Seen>),
-    Cut { seed: u64, done: Sender<io::Result<Cut>> },
+    /// The power is gone: what is under way is never done.
+    Cut(Sender<()>),
     End,
 }
 
@@ -73,6 +74,8 @@ pub struct Disk {
     store: Arc<Store>,
     layers: Arc<Mutex<Vec<Box<dyn Layer>>>>,
     timing: Arc<Timing>,
+    /// There is power. Whoever changes data holds it, so that a cut lies before or behind each change.
+    power: Arc<RwLock<bool>>,
     capacity: u64,
     block: u64,
 }
@@ -94,13 +97,13 @@ impl Server {
             store: Arc::new(store),
             layers: Arc::new(Mutex::new(layers)),
             timing: Arc::default(),
+            power: Arc::new(RwLock::new(true)),
             capacity: shape.capacity.0,
             block: shape.block.0,
         };
         let mut worker = Worker {
             clock: disk.clock,
             timing: Arc::clone(&disk.timing),
-            store: Arc::clone(&disk.store),
             drive,
             layers: Arc::clone(&disk.layers),
             later: Later::default(),
@@ -153,12 +156,24 @@ impl Disk {
         told.recv().ok()
     }
 
-    /// Cuts the power: what is under way is never answered, and what was not flushed is kept or lost as `seed` says. The
-    /// drive is there again at once.
-    pub fn cut(&self, seed: u64) -> Option<io::Result<Cut>> {
-        let (done, told) = channel();
-        self.inbox.send(Message::Cut { seed, done }).ok()?;
-        told.recv().ok()
+    /// Cuts the power: what is under way fails, and of what was not flushed is kept or lost what `seed` says. Until
+    /// [`Disk::power_on`] everything fails.
+    pub fn cut(&self, seed: u64) -> io::Result<Cut> {
+        let cut = {
+            let mut power = self.power.write().unwrap_or_else(PoisonError::into_inner);
+            *power = false;
+            self.store.cut(seed)?
+        };
+        let (tell, told) = channel();
+        if self.inbox.send(Message::Cut(tell)).is_ok() {
+            let _it_has_ended = told.recv();
+        }
+        Ok(cut)
+    }
+
+    /// There is power again.
+    pub fn power_on(&self) {
+        *self.power.write().unwrap_or_else(PoisonError::into_inner) = true;
     }
 
     /// Fills `into`; `reply` is told when the drive would have.
@@ -169,7 +184,8 @@ impl Disk {
         reply: impl FnOnce(Result<Vec<u8>, Errno>) + Send + 'static,
     ) {
         let asked = Asked { kind: Kind::Read, offset, length: into.len() as u64 };
-        let ask = self.pass(asked).and_then(|ask| match ask.1 {
+        let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        let ask = self.pass(asked, *power).and_then(|ask| match ask.1 {
             Verdict::Fails(..) => Ok(ask),
             _ => self.store.read(offset, &mut into).map(|()| ask),
         });
@@ -207,7 +223,8 @@ impl Disk {
 
     /// What a layer fails changes nothing.
     fn change(&self, asked: Asked, reply: Reply, change: impl FnOnce() -> Result<(), Errno>) {
-        let ask = self.pass(asked).and_then(|ask| match ask.1 {
+        let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
+        let ask = self.pass(asked, *power).and_then(|ask| match ask.1 {
             Verdict::Fails(..) => Ok(ask),
             _ => change().map(|()| ask),
         });
@@ -215,8 +232,11 @@ impl Disk {
     }
 
     /// When it came, and what the layers say of it.
-    fn pass(&self, asked: Asked) -> Result<(Time, Verdict), Errno> {
+    fn pass(&self, asked: Asked, power: bool) -> Result<(Time, Verdict), Errno> {
         let at = self.clock.now();
+        if !power {
+            return Err(Errno(libc::EIO));
+        }
         if asked.end() > self.capacity {
             return Err(Errno(libc::EINVAL));
         }
@@ -289,7 +309,6 @@ impl Later {
 struct Worker {
     clock: Clock,
     timing: Arc<Timing>,
-    store: Arc<Store>,
     drive: Drive,
     layers: Arc<Mutex<Vec<Box<dyn Layer>>>>,
     later: Later,
@@ -311,8 +330,9 @@ impl Worker {
                     let seen = self.tally.seen(&self.drive);
                     let _nobody_waits = tell.send(seen);
                 }
-                Ok(Message::Cut { seed, done }) => {
-                    let _nobody_waits = done.send(self.cut(seed));
+                Ok(Message::Cut(done)) => {
+                    self.cut();
+                    let _nobody_waits = done.send(());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return self.end(),
@@ -425,14 +445,12 @@ impl Worker {
     }
 
     /// Nothing that is under way is ever answered by the drive: its program is told that the disk went away.
-    fn cut(&mut self, seed: u64) -> io::Result<Cut> {
-        let cut = self.store.cut(seed);
+    fn cut(&mut self) {
         self.fail_all();
         // The pieces that the drive still has come back without a reply; their tags are not used again.
         self.free.clear();
         self.later = Later::default();
         self.dark = Some(self.waiting.len() as u32);
-        cut
     }
 
     fn fail_all(&mut self) {

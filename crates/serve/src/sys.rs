@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 fn check(status: libc::c_int) -> io::Result<()> {
@@ -81,6 +82,7 @@ pub(crate) struct Loop {
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4c82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4c0a;
 const LOOP_CLR_FD: libc::c_ulong = 0x4c01;
+const BLKFLSBUF: libc::c_ulong = 0x1261;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
@@ -128,6 +130,22 @@ impl Loop {
             }
         }
         Err(io::Error::from_raw_os_error(libc::EBUSY))
+    }
+}
+
+impl Loop {
+    /// Somebody has it to himself: a file system is mounted on it.
+    pub(crate) fn is_mounted(&self) -> bool {
+        let alone = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&self.path);
+        alone.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
+    }
+}
+
+impl Loop {
+    /// The kernel forgets what it has read of it: `BLKFLSBUF`.
+    pub(crate) fn forget(&self) -> io::Result<()> {
+        // SAFETY: the command takes no argument.
+        check(unsafe { libc::ioctl(self.device.as_raw_fd(), BLKFLSBUF as _, 0) })
     }
 }
 

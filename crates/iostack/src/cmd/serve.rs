@@ -68,8 +68,8 @@ pub(crate) struct ServeArgs {
     /// Reproduces whatever chance does in the drive, and what a power cut loses.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Cut the power after this time, and bring it back at once: what was not
-    /// flushed may be lost. May be repeated.
+    /// Cut the power after this time; it comes back when nothing is mounted on
+    /// the disk. What was not flushed may be lost. May be repeated.
     #[arg(long, value_name = "TIME")]
     power_cut: Vec<Nanos>,
     /// End after this time; otherwise with Ctrl-C, or with the command.
@@ -122,6 +122,8 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Ended> {
     args.answer.refuse("serve")?;
     let talk = args.answer.talk();
     let wanted = args.wanted()?;
+    // From here on a signal takes down what was mounted.
+    talk.stop();
     let quiet = args.answer.quiet;
     let mut door = Door::open(wanted, iostack_host::machine(), move |line| {
         if !quiet {
@@ -144,33 +146,32 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Ended> {
 /// Until the time is up, the command has ended, or somebody wants it to.
 fn attend(args: &ServeArgs, door: &mut Door, talk: &Talk) -> anyhow::Result<Ended> {
     welcome(args, door, talk);
-    let mut child = start(args, &door.path)?;
+    let mut child = Running(start(args, &door.path)?);
     let mut cuts = args.power_cut.clone();
     cuts.sort_unstable();
     cuts.reverse();
     let started = Instant::now();
     let mut before = door.so_far();
-    let mut redraw = started + REDRAW_EVERY;
+    let (mut redraw, mut told) = (started + REDRAW_EVERY, false);
     loop {
         std::thread::sleep(LOOK_EVERY);
+        door.power_on();
         let elapsed = Nanos(started.elapsed().as_nanos() as u64);
         if cuts.last().is_some_and(|&at| at <= elapsed) {
             cuts.pop();
             door.cut().context("the store could not be brought back after the power cut")?;
             talk.say(&format!("the power was cut after {:.1} s", elapsed.as_secs_f64()));
         }
-        if let Some(child) = &mut child
+        if let Some(child) = &mut child.0
             && let Some(status) = child.try_wait().context("cannot look at the command")?
         {
             return Ok(if status.success() { Ended::Done } else { Ended::FoundProblem });
         }
         // Ctrl-C reaches the command too; the disk stays until that has ended.
-        let stopped = talk.stop().load(Ordering::Relaxed) && child.is_none();
-        if stopped || args.runtime.is_some_and(|runtime| elapsed >= runtime) {
-            if let Some(child) = &mut child {
-                let _it_may_have_ended = child.kill();
-                let _it_is_dead = child.wait();
-            }
+        let stopped = talk.stop().load(Ordering::Relaxed) && child.0.is_none();
+        if (stopped || args.runtime.is_some_and(|runtime| elapsed >= runtime))
+            && may_end(door, talk, &mut told)
+        {
             return Ok(Ended::Done);
         }
         if talk.is_live() && Instant::now() >= redraw && args.command.is_empty() {
@@ -178,6 +179,30 @@ fn attend(args: &ServeArgs, door: &mut Door, talk: &Talk) -> anyhow::Result<Ende
             talk.block(&(iostack_report::live_served(&before, &now) + "Ctrl-C ends it\n"));
             before = now;
             redraw = Instant::now() + REDRAW_EVERY;
+        }
+    }
+}
+
+/// A file system on it would lose what it has not written yet: it must go first. Said once.
+fn may_end(door: &Door, talk: &Talk, told: &mut bool) -> bool {
+    let mounted = door.is_mounted();
+    if mounted && !std::mem::replace(told, true) {
+        let path = &door.path;
+        talk.warn(&format!(
+            "{path} is mounted; `umount {path}` ends this, a second Ctrl-C loses what is not written"
+        ));
+    }
+    !mounted
+}
+
+/// A command, which does not outlive its disk.
+struct Running(Option<Child>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _it_may_have_ended = child.kill();
+            let _it_is_dead = child.wait();
         }
     }
 }

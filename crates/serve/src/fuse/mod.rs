@@ -19,8 +19,8 @@ use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use crate::sys::{self, Loop};
 use crate::{Disk, ServeError};
 
-/// How mounts of ours are called in the list of mounts.
-const SUBTYPE: &str = "iostack";
+/// What mounts of ours are of, in the list of mounts.
+const SOURCE: &str = "iostack";
 
 /// The file.
 const NAME: &str = "disk";
@@ -55,8 +55,8 @@ impl Fuse {
         }
         let mut config = Config::default();
         config.mount_options = vec![
-            MountOption::FSName(SUBTYPE.to_owned()),
-            MountOption::Subtype(SUBTYPE.to_owned()),
+            MountOption::FSName(SOURCE.to_owned()),
+            MountOption::Subtype(SOURCE.to_owned()),
             MountOption::DefaultPermissions,
             MountOption::NoSuid,
             MountOption::NoDev,
@@ -79,6 +79,16 @@ impl Fuse {
         let file = self.open().map_err(ServeError::Loop)?;
         let over = Loop::over(&file, block).map_err(ServeError::Loop)?;
         Ok(self.over.insert(over).path.clone())
+    }
+
+    /// A file system is mounted on it, which would lose what it has not written yet.
+    pub fn is_mounted(&self) -> bool {
+        self.over.as_ref().is_some_and(Loop::is_mounted)
+    }
+
+    /// What the kernel has read of the disk is read again.
+    pub(crate) fn forget(&self) -> io::Result<()> {
+        self.over.as_ref().map_or(Ok(()), Loop::forget)
     }
 
     fn open(&self) -> io::Result<File> {
@@ -107,12 +117,14 @@ fn unmount(directory: &Path) {
 pub fn sweep() -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let ours = mounts.lines().filter_map(|line| {
-        let mut words = line.split(' ').skip(1);
-        let (place, kind) = (words.next()?, words.next()?);
-        (kind == format!("fuse.{SUBTYPE}")).then(|| PathBuf::from(place.replace("\\040", " ")))
+        let mut words = line.split(' ');
+        let (source, place, kind) = (words.next()?, words.next()?, words.next()?);
+        // fusermount3 adds the name of ours to the kind.
+        (source == SOURCE && kind.starts_with("fuse")).then(|| PathBuf::from(place.replace("\\040", " ")))
     });
+    // Its list is never cached, as its attributes are.
     let dead = |place: &PathBuf| {
-        fs::metadata(place).is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
+        fs::read_dir(place).is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
     };
     let dead: Vec<PathBuf> = ours.filter(dead).collect();
     for place in &dead {

@@ -64,7 +64,9 @@ fn after_each_of_200_power_cuts_all_that_was_flushed_is_there_and_no_block_is_to
                 }
             }
         }
-        let told = disk.cut(cut).expect("it serves").expect("the store is brought back");
+        let told = disk.cut(cut).expect("the store is brought back");
+        assert!(read(&disk, 0, 512).is_err() && flush(&disk).is_err(), "there is no power");
+        disk.power_on();
         (kept, lost) = (kept + told.kept, lost + told.lost);
         for (block, may) in may.iter_mut().enumerate() {
             let there = number_of(&read(&disk, block as u64 * BLOCK, BLOCK as usize).expect("it is read"));
@@ -72,6 +74,7 @@ fn after_each_of_200_power_cuts_all_that_was_flushed_is_there_and_no_block_is_to
             *may = vec![there];
         }
     }
+    assert_eq!(disk.look().expect("it serves").failed, 0, "what fails without power is not the drive's");
     assert!(kept > CUTS && lost > CUTS, "cuts that lose nothing try nothing: {kept} kept, {lost} lost");
 }
 
@@ -84,7 +87,8 @@ fn a_part_of_a_block_is_safe_when_all_of_it_is() {
     done(|reply| disk.write(2048, &[2; 2048], true, reply)).expect("it is written");
     flush(&disk).expect("it is flushed");
     write(&disk, 512, &[3; 512]).expect("it is written");
-    let cut = disk.cut(1).expect("it serves").expect("the store is brought back");
+    let cut = disk.cut(1).expect("the store is brought back");
+    disk.power_on();
     assert_eq!(cut.kept + cut.lost, 1);
     let block = read(&disk, 0, 4096).expect("it is read");
     assert_eq!((&block[..512], &block[2048..]), (&[1; 512][..], &[2; 2048][..]));
@@ -98,7 +102,8 @@ fn what_is_under_way_at_a_cut_fails_and_the_drive_goes_on() {
     let waits: Vec<_> = (0..32).map(|index| crate::reading(&disk, index * 4096, 4096)).collect();
     // Some are at the drive by then, whatever the machine does; the pieces of those come back later, to nobody.
     std::thread::sleep(std::time::Duration::from_millis(20));
-    disk.cut(1).expect("it serves").expect("the store is brought back");
+    disk.cut(1).expect("the store is brought back");
+    disk.power_on();
     for each in waits {
         assert!(each.recv().expect("it is answered").is_err());
     }

@@ -1,0 +1,279 @@
+//! `iostack serve`, as one types it: how it begins, how it ends, and what is left then.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use iostack_testkit::{folder, or_skip, tool};
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn iostack(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));
+    command.arg("serve").args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    iostack(arguments).output().expect("it starts")
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    String::from_utf8(output.stderr).expect("UTF-8")
+}
+
+/// A server in the background.
+struct Server {
+    child: Child,
+    /// Where its disk is.
+    place: PathBuf,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Server {
+        let mut child =
+            iostack(arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+        let said =
+            lines.find_map(|line| line.ok().filter(|line| line.contains(", is "))).expect("it says where");
+        // Whoever writes to it later must find somebody who reads.
+        std::thread::spawn(move || lines.for_each(drop));
+        let place = said.split(", is ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a place");
+        Server { child, place: PathBuf::from(place) }
+    }
+
+    fn signal(&self, name: &str) {
+        tool("kill", &[format!("-{name}"), self.child.id().to_string()]).expect("it runs");
+    }
+
+    /// Its exit code, and what it told.
+    fn end(mut self) -> (Option<i32>, String) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.child.try_wait().expect("it can be asked").is_none() {
+            assert!(Instant::now() < deadline, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let output = std::io::read_to_string(self.child.stdout.take().expect("it is piped")).expect("UTF-8");
+        let status = self.child.wait().expect("it has ended");
+        assert!(status.code().is_some(), "{status}");
+        (status.code(), output)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _it_may_have_ended = self.child.kill();
+        let _it_is_dead = self.child.wait();
+    }
+}
+
+fn is_mounted(place: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mounts").expect("it is there");
+    mounts.lines().any(|line| line.split(' ').nth(1) == place.to_str())
+}
+
+#[test]
+fn a_command_has_the_disk_and_its_end_is_the_servers() {
+    for (command, code) in [("true", Some(0)), ("false", Some(1)), ("/nowhere/at/all", Some(2))] {
+        let folder = folder!(&format!("serve-{}", code.unwrap_or(9)));
+        let socket = folder.join("disk.sock");
+        let listen = socket.to_str().expect("UTF-8");
+        let output = run(&["zero", "--listen", listen, "--json", "--", command]);
+        assert_eq!(output.status.code(), code, "{command}: {output:?}");
+        assert!(!socket.exists(), "{command}");
+        if code == Some(2) {
+            assert!(String::from_utf8_lossy(&output.stderr).contains("cannot start `/nowhere/at/all`"));
+            continue;
+        }
+        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!((told["route"].as_str(), told["drive"].as_str()), (Some("nbd"), Some("zero")));
+    }
+    let folder = folder!("serve-place");
+    let listen = folder.join("disk.sock");
+    let listen = listen.to_str().expect("UTF-8");
+    let say = ["sh", "-c", "test -S \"${IOSTACK_DISK#*socket=}\" && test \"$IOSTACK_DISK\" = \"$0\"", "{}"];
+    let output = run(&[&["zero", "--listen", listen, "--"], &say[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_with_what_to_do() {
+    let folder = folder!("serve-refused");
+    let taken = folder.join("taken");
+    fs::write(&taken, "mine").expect("it is written");
+    let taken = taken.to_str().expect("UTF-8");
+    for (arguments, says) in [
+        (vec!["nowhere"], "nowhere"),
+        (vec!["x5570"], "`x5570` is a whole machine, and a disk is wanted"),
+        (vec!["delay(1us)"], "`delay(1us)` is no drive"),
+        (vec!["zero", "--set", "zero.latency"], "is no change"),
+        (vec!["zero", "--listen", "here"], "`here` is no place"),
+        (vec!["zero", "--listen", taken], "cannot listen on"),
+        (vec!["zero", "--store", taken], "taken"),
+        (vec!["zero", "--as", "fuse", "--mount", taken], "taken"),
+        (vec!["zero", "--output", taken], "taken"),
+        (vec!["zero", "--power-cut", "soon"], "soon"),
+        (vec!["zero", "--destroy-data"], "--store"),
+    ] {
+        let said = refused(&arguments);
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+    assert_eq!(fs::read_to_string(taken).expect("it is there"), "mine");
+}
+
+#[test]
+fn an_interrupt_is_how_it_ends_and_nothing_is_left() {
+    let folder = folder!("serve-interrupt");
+    let place = folder.join("place");
+    let arguments = ["zero", "--mount", place.to_str().expect("UTF-8"), "--json"];
+    if or_skip("an_interrupt_is_how_it_ends_and_nothing_is_left", fuse()).is_none() {
+        return;
+    }
+    for signal in ["INT", "TERM"] {
+        let server = Server::start(&arguments);
+        assert!(is_mounted(&place));
+        let device = server.place.clone();
+        server.signal(signal);
+        let (code, told) = server.end();
+        assert_eq!(code, Some(0), "{told}");
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(told["place"].as_str(), device.to_str());
+        assert!(!is_mounted(&place) && !place.exists());
+    }
+}
+
+fn fuse() -> Result<(), String> {
+    let place = folder!("serve-fuse");
+    let place = place.join("place");
+    let output =
+        run(&["zero", "--as", "fuse", "--mount", place.to_str().expect("UTF-8"), "--quiet", "--", "true"]);
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+#[test]
+fn what_a_killed_server_left_goes_with_the_next_one() {
+    if or_skip("what_a_killed_server_left_goes_with_the_next_one", fuse()).is_none() {
+        return;
+    }
+    let folder = folder!("serve-killed");
+    let place = folder.join("place");
+    let mount = place.to_str().expect("UTF-8");
+    let server = Server::start(&["zero", "--mount", mount]);
+    server.signal("KILL");
+    drop(server);
+    assert!(is_mounted(&place), "nobody could take it away");
+    let output = run(&["zero", "--mount", mount, "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("was taken away"), "{output:?}");
+    assert!(!is_mounted(&place));
+}
+
+#[test]
+fn a_mounted_disk_stays_until_it_is_unmounted_and_its_data_are_there_again() {
+    const TEST: &str = "a_mounted_disk_stays_until_it_is_unmounted_and_its_data_are_there_again";
+    if or_skip(TEST, fuse()).is_none() {
+        return;
+    }
+    let folder = folder!("serve-mounted");
+    let (store, mounted) = (folder.join("store"), folder.join("mounted"));
+    fs::create_dir(&mounted).expect("it is made");
+    let place = folder.join("place");
+    let arguments = [
+        "zero",
+        "--set",
+        "zero.capacity=128m",
+        "--mount",
+        place.to_str().expect("UTF-8"),
+        "--store",
+        store.to_str().expect("UTF-8"),
+        "--json",
+    ];
+    for turn in 0..2 {
+        let server = Server::start(&arguments);
+        let device = server.place.clone();
+        if !device.starts_with("/dev") {
+            return println!("SKIPPED {TEST}: no loop device");
+        }
+        if turn == 0 && or_skip(TEST, tool("mkfs.ext4", &["-q".as_ref(), device.as_os_str()])).is_none() {
+            return;
+        }
+        tool("mount", &[&device, &mounted]).expect("it is mounted");
+        if turn == 0 {
+            fs::write(mounted.join("file"), "not written back yet").expect("it is written");
+        } else {
+            let there = fs::read_to_string(mounted.join("file")).expect("it is there");
+            assert_eq!(there, "not written back yet");
+        }
+        server.signal("INT");
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(is_mounted(&place), "it went away under a file system");
+        tool("umount", &[&mounted]).expect("it is unmounted");
+        let (code, told) = server.end();
+        assert_eq!(code, Some(0), "{told}");
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(told["failed"], 0);
+    }
+}
+
+#[test]
+fn the_answer_is_told_again_in_every_form() {
+    let folder = folder!("serve-told");
+    let file = folder.join("served.json");
+    let (path, socket) = (file.to_str().expect("UTF-8"), folder.join("s"));
+    let listen = ["--listen", socket.to_str().expect("UTF-8")];
+    let served = run(&[
+        &["x25e", "--json", "--output", path, "--power-cut", "1ms", "--runtime", "100ms"],
+        &listen[..],
+    ]
+    .concat());
+    assert_eq!(served.status.code(), Some(0), "{served:?}");
+    for (form, says) in
+        [("text", "SERVED"), ("markdown", "power cut"), ("csv", "drive,kind,ios"), ("openmetrics", "# EOF")]
+    {
+        let report =
+            Command::new(env!("CARGO_BIN_EXE_iostack")).args(["report", path, "--format", form]).output();
+        let report = String::from_utf8(report.expect("it starts").stdout).expect("UTF-8");
+        assert!(report.contains(says), "{form}: {report}");
+        assert!(form != "text" || report.lines().all(|line| line.chars().count() <= 80), "{report}");
+    }
+}
+
+/// Power cuts under a database on ext4, a moment apart.
+fn sqlite_over_cuts(test: &str, cuts: u64) {
+    if or_skip(test, fuse()).is_none() || or_skip(test, tool("python3", &["-c", "import sqlite3"])).is_none()
+    {
+        return;
+    }
+    let folder = folder!(&format!("serve-{cuts}-cuts"));
+    let (mounted, place) = (folder.join("mounted"), folder.join("place"));
+    fs::create_dir(&mounted).expect("it is made");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sqlite_cuts.py");
+    let mut command = iostack(&["delay(50us) | zero", "--set", "zero.capacity=256m", "--json"]);
+    command.args(["--mount", place.to_str().expect("UTF-8")]);
+    for cut in 1..=cuts + 2 {
+        command.args(["--power-cut", &format!("{}ms", cut * 1300)]);
+    }
+    let output = command.args(["--", "python3", script, "{}"]).arg(&mounted).arg(cuts.to_string()).output();
+    let output = output.expect("it starts");
+    let _not_mounted = tool("umount", &[&mounted]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains(&format!("over {cuts} power cuts: all there")), "{said}");
+}
+
+#[test]
+fn every_commit_that_was_answered_survives_power_cuts() {
+    sqlite_over_cuts("every_commit_that_was_answered_survives_power_cuts", 3);
+}
+
+#[test]
+#[ignore = "slow: five minutes"]
+fn every_commit_that_was_answered_survives_200_power_cuts() {
+    sqlite_over_cuts("every_commit_that_was_answered_survives_200_power_cuts", 200);
+}
