@@ -33,6 +33,8 @@ const TOOLS: &[Tool] = &[
     Tool { program: "python3", package: "python3", purpose: "the scripts of fio and fio-plot" },
     Tool { program: "blkparse", package: "blktrace", purpose: "reading binary traces" },
     Tool { program: "groff", package: "groff-base", purpose: "reading the man pages" },
+    Tool { program: "man", package: "man-db", purpose: "reading a page as it is installed" },
+    Tool { program: "strace", package: "strace", purpose: "keeping system calls back, as containers do" },
     Tool { program: "zsh", package: "zsh", purpose: "reading zsh's completions" },
     Tool { program: "fish", package: "fish", purpose: "reading fish's completions" },
     Tool { program: "pkg-config", package: "pkg-config", purpose: "linking with the library's package" },

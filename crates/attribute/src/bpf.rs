@@ -241,6 +241,7 @@ fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<io::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packed::{STAGES, unpacked};
 
     #[test]
     fn a_tracepoint_that_is_missing_or_has_changed_is_refused() {
@@ -253,8 +254,7 @@ mod tests {
     #[test]
     fn a_program_is_loaded_attached_and_counted() {
         let name = "a_program_is_loaded_attached_and_counted";
-        let bytes = aya::include_bytes_aligned!("../bpf/stages.bpf.o");
-        let mut object = match Object::load(bytes, &[("issue_argument", 0)], &[]) {
+        let mut object = match Object::load(&unpacked(STAGES), &[("issue_argument", 0)], &[]) {
             Ok(object) => object,
             Err(error @ (BpfError::NotPermitted { .. } | BpfError::Types(_))) => {
                 println!("SKIPPED {name}: {error}");

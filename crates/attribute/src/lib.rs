@@ -14,6 +14,7 @@ pub mod bpf;
 pub mod classify;
 pub mod ladder;
 pub mod layers;
+mod packed;
 pub mod stages;
 mod sys;
 

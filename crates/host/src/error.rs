@@ -17,6 +17,9 @@ pub enum HostError {
         /// As it was typed.
         typed: String,
     },
+    /// What is held is named by its descriptor there.
+    #[error("`/proc` is not mounted here, and files are held by it; mount it: mount -t proc proc /proc")]
+    NoProc,
     /// The path is empty.
     #[error("the target is empty; name a directory, a file or a block device")]
     Empty,

@@ -105,6 +105,9 @@ impl Held {
 
     pub(crate) fn hold(file: File, path: &Path) -> Result<Held, HostError> {
         let data = file.metadata().map_err(|error| HostError::refused(path, "look at", error))?;
+        if !Path::new("/proc/self/fd").exists() {
+            return Err(HostError::NoProc);
+        }
         let kind = kind_of(&data)
             .map_err(|found| HostError::Unsuitable { typed: path.display().to_string(), found })?;
         let target = TargetName { kind, path: path.to_owned() };

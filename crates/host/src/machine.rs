@@ -79,7 +79,7 @@ fn kernel(root: &Root) -> Kernel {
         release: root.text("proc/sys/kernel/osrelease").unwrap_or_default(),
         version: root.text("proc/sys/kernel/version").unwrap_or_default(),
         distribution: distribution(root),
-        clock_source: clock::clock_source(root).unwrap_or_default(),
+        clock_source: clock::clock_source(root).unwrap_or_else(|| "unknown".to_owned()),
         mitigations: mitigations.collect(),
         io_uring_disabled: number(&root.at("proc/sys/kernel/io_uring_disabled")).map(|value| value as u32),
     }

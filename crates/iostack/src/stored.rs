@@ -7,6 +7,7 @@ use iostack_answers::{Check, Iolat, MergeReport, Served, Sweep};
 use iostack_model::OutcomeFile;
 use iostack_report::Told;
 use iostack_stats::AbReport;
+use iostack_targets::read_json;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -76,7 +77,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Stored> {
 }
 
 fn parse(text: &str) -> anyhow::Result<Stored> {
-    Ok(match parsed(text)? {
+    Ok(match read_json(text)? {
         Kind { arms: Some(_), .. } => Stored::Ab(boxed(text)?),
         Kind { verdict: Some(_), .. } => Stored::Check(boxed(text)?),
         Kind { outcomes: Some(_), .. } => Stored::Run(boxed(text)?),
@@ -89,12 +90,5 @@ fn parse(text: &str) -> anyhow::Result<Stored> {
 }
 
 fn boxed<T: DeserializeOwned>(text: &str) -> anyhow::Result<Box<T>> {
-    parsed(text).map(Box::new)
-}
-
-fn parsed<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let read = serde_path_to_error::deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(read)
+    read_json(text).map(Box::new)
 }

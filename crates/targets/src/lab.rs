@@ -16,7 +16,7 @@ use super::path::{NO_APPS, PathTarget};
 use super::simulated::changes;
 use super::{AllHeld, Given, Options, Scheme, TargetFlags};
 use crate::merging;
-use crate::{Ability, Audience, Description, RunClock, Target, Wanted};
+use crate::{Ability, Audience, Description, RunClock, Target, Wanted, read_json};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
@@ -206,11 +206,11 @@ fn travel(
                 audience.progress(&progress);
             }
         }
-        Message::Value { name, value } if name == "outcome" => given.push(value.clone()),
+        Message::Value { name, value } if name == "outcome" => given.push(value.to_string()),
         _ => {}
     })?;
-    let read = |value| serde_json::from_value(value).context("the guest's outcome cannot be read");
-    let mut files: Vec<OutcomeFile> = given.into_iter().map(read).collect::<Result<_, _>>()?;
+    let read = |text: &String| read_json(text).context("the guest's outcome cannot be read");
+    let mut files: Vec<OutcomeFile> = given.iter().map(read).collect::<Result<_, _>>()?;
     for outcome in files.iter_mut().flat_map(|file| &mut file.outcomes) {
         outcome.target = TargetName { kind: TargetKind::Lab, path: request.device.clone().into() };
         // The lab's clock is its own, and said by its own doubt.
@@ -237,7 +237,7 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
     if merging::is_meant(order) {
         return merging::run(ready);
     }
-    let order: Order = serde_json::from_value(order.clone()).map_err(|error| error.to_string())?;
+    let order: Order = read_json(&order.to_string()).map_err(|error| error.to_string())?;
     let name = match &ready.folder {
         Some(folder) => TargetName { kind: TargetKind::Directory, path: folder.clone() },
         None => TargetName { kind: TargetKind::Block, path: ready.path.clone() },

@@ -14,6 +14,7 @@ pub(crate) mod path;
 mod recorded;
 mod schedulers;
 pub mod simulated;
+mod stored;
 mod target;
 pub mod tracing;
 
@@ -30,6 +31,7 @@ use iostack_host::Held;
 use lab::{LabFlags, LabTarget};
 use path::PathTarget;
 use simulated::{SimFlags, SimulatedTarget};
+pub use stored::read_json;
 pub use target::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
 
 /// Kinds of targets.

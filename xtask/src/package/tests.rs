@@ -1,5 +1,7 @@
 //! Does what is packaged work where it is unpacked, without anything of this machine?
 
+mod newcomer;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -201,6 +203,9 @@ fn the_program_runs_where_only_its_package_is() {
             return;
         }
         runs(&root, &words, &source.commit);
+        if words.len() == 1 {
+            newcomer::at_work(test, deb, &folder);
+        }
     }
 }
 
@@ -257,7 +262,7 @@ fn every_crate_can_be_checked_for_arm() {
 }
 
 #[test]
-#[ignore = "slow: checks every crate as it is packaged"]
+#[ignore = "slow: installs every crate as it is packaged"]
 fn packaged_crates_hold_all_that_they_are_built_of() {
     let folder = folder("packaged-crates");
     let cargo = |words: &[&str]| {
@@ -284,5 +289,11 @@ fn packaged_crates_hold_all_that_they_are_built_of() {
         format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}");
     fs::write(folder.join("Cargo.toml"), manifest).expect("ours");
     fs::copy(tree::root().join("Cargo.lock"), folder.join("Cargo.lock")).expect("ours");
-    said(cargo(&["check", "--quiet", "--package", "iostack"]).current_dir(&*folder));
+    let crate_ = folder.join(format!("iostack-{}", env!("CARGO_PKG_VERSION")));
+    let root = folder.join("installed");
+    let words = ["install", "--debug", "--locked", "--quiet"];
+    said(cargo(&words).arg("--path").arg(crate_).arg("--root").arg(&root).current_dir(&*folder));
+    let told = said(Command::new(root.join("bin/iostack")).arg("--version"));
+    let commit = source(&folder).commit;
+    assert!(told.contains(&format!("(commit {}", commit.trim_end_matches("+changes"))), "{told}");
 }

@@ -7,8 +7,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The table that iostack brings.
-const BUILT_IN: &str = include_str!("../../data/functions.txt");
+use crate::packed::{FUNCTIONS, unpacked};
 
 /// A source file, by its place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +24,10 @@ impl FunctionTable {
     /// The table that iostack brings.
     pub fn built_in() -> &'static FunctionTable {
         static TABLE: OnceLock<FunctionTable> = OnceLock::new();
-        TABLE.get_or_init(|| FunctionTable::parse(BUILT_IN))
+        TABLE.get_or_init(|| {
+            let text = String::from_utf8(unpacked(FUNCTIONS)).expect("names of functions");
+            FunctionTable::parse(text.leak())
+        })
     }
 
     /// A table without functions: names and modules alone decide.

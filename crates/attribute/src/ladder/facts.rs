@@ -54,6 +54,8 @@ impl Capabilities {
 /// All that the ladder is judged by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
+    /// `/proc` or `/sys`, where it is not mounted.
+    pub unmounted: Option<&'static str>,
     /// `uname -r`.
     pub release: String,
     /// The effective user is root.

@@ -25,7 +25,10 @@ impl Facts {
             u64::from_str_radix(value, 16).ok()
         };
         let effective = Capabilities(capabilities("CapEff").unwrap_or(0));
+        let mut folders = [("/proc", "/proc/self"), ("/sys", "/sys/kernel")].into_iter();
+        let unmounted = folders.find(|(_, within)| !Path::new(within).exists()).map(|(folder, _)| folder);
         Facts {
+            unmounted,
             release: setting("osrelease").unwrap_or_default(),
             root: system::effective_user() == 0,
             effective,

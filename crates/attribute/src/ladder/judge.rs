@@ -16,18 +16,24 @@ const ALLOW_OWN: &str = "sudo sysctl kernel.perf_event_paranoid=1";
 
 /// The ladder that these facts make.
 pub fn judge(facts: &Facts) -> Ladder {
-    let rungs = vec![
-        state(Rung::Counters, true, "/proc and /sys".to_owned(), None),
-        own_samples(facts),
-        all_samples(facts),
-        tracing(facts),
-        hardware(facts),
-    ];
+    let rungs =
+        vec![counters(facts), own_samples(facts), all_samples(facts), tracing(facts), hardware(facts)];
     Ladder { rungs, facts: told(facts) }
 }
 
 fn state(rung: Rung, reached: bool, reason: String, remedy: Option<String>) -> RungState {
     RungState { rung, reached, reason, remedy }
+}
+
+fn counters(facts: &Facts) -> RungState {
+    let Some(folder) = facts.unmounted else {
+        return state(Rung::Counters, true, "/proc and /sys".to_owned(), None);
+    };
+    let kind = if folder == "/sys" { "sysfs" } else { "proc" };
+    missing(
+        Rung::Counters,
+        (format!("{folder} is not mounted"), Some(format!("mount -t {kind} {kind} {folder}"))),
+    )
 }
 
 fn missing(rung: Rung, (reason, remedy): (String, Option<String>)) -> RungState {
@@ -172,7 +178,7 @@ fn tracing(facts: &Facts) -> RungState {
     let rung = Rung::Tracing;
     match &facts.tracing {
         Attempt::Works(seen) => state(rung, true, seen.clone(), None),
-        Attempt::Nothing(_) if !facts.types => missing(
+        Attempt::Nothing(_) if !facts.types && facts.unmounted.is_none() => missing(
             rung,
             (
                 "the kernel does not describe its types: /sys/kernel/btf/vmlinux is missing".to_owned(),
@@ -190,8 +196,8 @@ fn tracing_refusal(facts: &Facts, act: &str, number: i32) -> (String, Option<Str
     }
     if !is_forbidden(number) {
         let mut reason = format!("the kernel cannot {act}: {}", words(number));
-        if is_before(&facts.release, (5, 5)) {
-            reason.push_str("; programs on typed tracepoints came with Linux 5.5");
+        if is_before(&facts.release, (5, 11)) {
+            reason.push_str("; what ours ask of the kernel (bpf_get_current_task_btf) came with Linux 5.11");
         }
         return (reason, None);
     }

@@ -17,6 +17,7 @@ const ALL: Capabilities = Capabilities(u64::MAX);
 /// Root on a machine that gives all.
 fn free() -> Facts {
     Facts {
+        unmounted: None,
         release: "6.12.1".to_owned(),
         root: true,
         effective: ALL,
@@ -203,9 +204,21 @@ fn types_without_tracepoints_are_told_as_found() {
 }
 
 #[test]
-fn old_kernels_without_typed_tracepoints_are_named() {
-    let facts = Facts { release: "5.4.0".to_owned(), tracing: refused(libc::EINVAL), ..free() };
-    says(&judge(&facts), Rung::Tracing, "Linux 5.5", None);
+fn a_folder_of_the_kernels_that_is_not_mounted_is_named_first() {
+    let types = Attempt::Nothing("no file".to_owned());
+    let ladder = judge(&Facts { unmounted: Some("/sys"), types: false, tracing: types, ..free() });
+    says(&ladder, Rung::Counters, "/sys is not mounted", Some("mount"));
+    says(&ladder, Rung::Tracing, "no file", None);
+}
+
+#[test]
+fn old_kernels_that_our_programs_ask_too_much_of_are_named() {
+    let of = |release: &str| {
+        judge(&Facts { release: release.to_owned(), tracing: refused(libc::EINVAL), ..free() })
+    };
+    says(&of("5.10.0-46-amd64"), Rung::Tracing, "Linux 5.11", None);
+    let later = of("5.11.0").rungs.into_iter().find(|state| state.rung == Rung::Tracing);
+    assert!(later.is_some_and(|state| !state.reason.contains("5.11")));
 }
 
 #[test]

@@ -14,9 +14,8 @@ use iostack_model::Nanos;
 
 use super::Subject;
 use crate::bpf::{BpfError, Object};
+use crate::packed::{TOTALS, unpacked};
 use crate::sys::system;
-
-const OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/totals.bpf.o");
 
 /// As in `bpf/totals.h`.
 const IO_WORKER: u64 = 0x10;
@@ -245,7 +244,7 @@ impl Totals {
         let constants =
             [("subject_kind", kind), ("subject_process", process), ("excluded_thread", u64::from(excluded))];
         let places = cpus.iter().max().map_or(1, |last| last + 1);
-        let mut object = Object::load(OBJECT, &constants, &[("cpus", places)])?;
+        let mut object = Object::load(&unpacked(TOTALS), &constants, &[("cpus", places)])?;
         let mut numbers: HashMap<MapData, u32, u64> =
             object.take_map("device_interrupts").try_into().expect("declared as a hash of these");
         for number in interrupts {

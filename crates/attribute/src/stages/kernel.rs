@@ -9,6 +9,7 @@ use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 
 use super::TraceError;
 use crate::bpf::{BpfError, KernelTypes, Object, array_descriptor};
+use crate::packed::{STAGES, unpacked};
 use crate::sys::lanes::Shared;
 
 /// Words of `struct slot` and `struct lane`.
@@ -134,8 +135,7 @@ impl Kernel {
             ("flights", if wanted.foreign { FLIGHTS_MAX } else { 1 }),
             ("records", if has_ring { RING_BYTES } else { 4096 }),
         ];
-        let bytes = aya::include_bytes_aligned!("../../bpf/stages.bpf.o");
-        let mut object = Object::load(bytes, &constants, &entries)?;
+        let mut object = Object::load(&unpacked(STAGES), &constants, &entries)?;
         // First, since a map that is taken out is no longer known to programs that are loaded later.
         let io_uring = attach_programs(&mut object, wanted, &types)?;
         let shared = |object: &mut Object, name: &str, words: usize| {

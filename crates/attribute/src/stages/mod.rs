@@ -24,7 +24,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iostack_model::{Ladder, Nanos, Observer, Stages, Storage, TracingCost, Way};
+use iostack_model::{Ladder, Nanos, Observer, Rung, Stages, Storage, TracingCost, Way};
 
 pub use subject::Subject;
 
@@ -41,6 +41,12 @@ pub enum TraceError {
     /// BPF does not work here, or not for this user.
     #[error(transparent)]
     Bpf(#[from] BpfError),
+    /// The ladder knew it before the kernel's verifier, and says it in a line.
+    #[error("{reason}")]
+    NoRung {
+        /// As the ladder has it.
+        reason: String,
+    },
     /// The memory of a map cannot be shared.
     #[error("cannot map the memory shared with BPF programs")]
     Memory {
@@ -76,7 +82,10 @@ impl TraceError {
                 Some("run on the host, or in a container with its process numbers (`--pid=host`)")
             }
             TraceError::NoDevice { .. } => Some("`lsblk` lists the block devices"),
-            TraceError::Memory { .. } | TraceError::NoProcess { .. } | TraceError::Architecture => None,
+            TraceError::Memory { .. }
+            | TraceError::NoProcess { .. }
+            | TraceError::NoRung { .. }
+            | TraceError::Architecture => None,
         }
     }
 }
@@ -93,6 +102,17 @@ pub struct StageTrace {
     attached: u64,
     events_before: u64,
     own_cost_ns: f64,
+}
+
+/// The verifier's words are for a program that it should have taken.
+fn known(error: TraceError, ladder: &Ladder) -> TraceError {
+    let missing = ladder.rungs.iter().find(|state| state.rung == Rung::Tracing && !state.reached);
+    match (&error, missing) {
+        (TraceError::Bpf(BpfError::Refused { .. }), Some(rung)) => {
+            TraceError::NoRung { reason: rung.reason.clone() }
+        }
+        _ => error,
+    }
 }
 
 impl StageTrace {
@@ -116,7 +136,7 @@ impl StageTrace {
             slots: lanes::SLOTS_MAX,
         };
         let own_cost_ns = if is_load { lanes::own_cost_ns() } else { 0.0 };
-        let (kernel, ring) = Kernel::attach(&wanted)?;
+        let (kernel, ring) = Kernel::attach(&wanted).map_err(|error| known(error, ladder))?;
         let kernel = Arc::new(kernel);
         let load = Arc::new(Load::new(Arc::clone(&kernel)));
         let attached = monotonic_ns();

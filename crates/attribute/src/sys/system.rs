@@ -94,14 +94,16 @@ const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_RAW_TRACEPOINT_OPEN: libc::c_long = 17;
 const PROGRAM_TRACING: u32 = 26;
 const ATTACH_RAW_TRACEPOINT: u32 = 23;
-/// `r1 = r10 - 8; r2 = 8; r3 = 0; call bpf_probe_read_kernel; r0 = 0; exit`: all of ours read the kernel's memory,
-/// which lockdown may forbid. Each is `struct bpf_insn`: code, registers, offset, value.
-const READ_NOTHING: [u64; 7] = [
+/// `r1 = r10 - 8; r2 = 8; r3 = 0; call bpf_probe_read_kernel; call bpf_get_current_task_btf; r0 = 0; exit`: all of ours
+/// read the kernel's memory, which lockdown may forbid, and ask whose turn it is, which Linux 5.10 cannot say.
+/// Each is `struct bpf_insn`: code, registers, offset, value.
+const READ_NOTHING: [u64; 8] = [
     0x0000_0000_0000_a1bf,
     0xffff_fff8_0000_0107,
     0x0000_0008_0000_02b7,
     0x0000_0000_0000_03b7,
     0x0000_0071_0000_0085,
+    0x0000_009e_0000_0085,
     0x0000_0000_0000_00b7,
     0x0000_0000_0000_0095,
 ];

@@ -5,6 +5,7 @@
 mod costs;
 mod drivers;
 mod errors;
+mod kernels;
 mod left_behind;
 mod room;
 mod schema;

@@ -254,7 +254,7 @@ mod tests {
         let text = ab(&report).text();
         fits(&text);
         assert!(text.contains("device     of directory:/fixture: nvme0n1p2"), "{text}");
-        assert!(text.contains("device     of directory:/other: none behind"), "{text}");
+        assert!(text.contains("device     of directory:/other: /sys names none behind"), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use iostack_model::{BlockDevice, Machine, Storage};
 /// The chain in words, then what matters of the device that carries the figures.
 pub(crate) fn devices(storage: &Storage) -> String {
     let (Some(top), Some(bottom)) = (storage.top(), storage.bottom()) else {
-        return "none behind this path: memory or network answers".to_owned();
+        return "/sys names none behind this path: memory or network answers".to_owned();
     };
     let names: Vec<&str> = storage.devices.iter().map(|device| device.name.as_str()).collect();
     let model = bottom.model.as_ref().map_or_else(String::new, |model| format!(", {}", model.trim()));

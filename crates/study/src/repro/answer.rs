@@ -86,7 +86,7 @@ fn known(files: &[PathBuf]) -> anyhow::Result<Vec<IoCost>> {
     for path in files {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        let stored: Vec<IoCost> = serde_json::from_str(&text).with_context(|| {
+        let stored: Vec<IoCost> = iostack_targets::read_json(&text).with_context(|| {
             format!("`{}` holds no costs; write it with iostack lab cost --json", path.display())
         })?;
         costs.extend(stored);

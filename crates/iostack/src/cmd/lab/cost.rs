@@ -174,7 +174,7 @@ fn differ(args: &CostArgs, specs: &[Spec], sides: [&String; 2], talk: &Talk) -> 
 /// The one cost of a file of an earlier `--json`.
 fn stored_cost(path: &Path) -> anyhow::Result<IoCost> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let mut costs: Vec<IoCost> = serde_json::from_str(&text).with_context(|| {
+    let mut costs: Vec<IoCost> = iostack_targets::read_json(&text).with_context(|| {
         format!("`{}` holds no costs; write it with iostack lab cost --json", path.display())
     })?;
     match (costs.pop(), costs.is_empty()) {

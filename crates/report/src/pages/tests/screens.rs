@@ -143,7 +143,7 @@ fn a_check_that_measured_nothing_is_still_a_screen() {
     empty.storage = iostack_model::Storage::default();
     let screen = told(&empty);
     assert_fits(&screen);
-    assert_says(&screen, &["none behind this path", "VERDICT"]);
+    assert_says(&screen, &["names none behind this path", "VERDICT"]);
 }
 
 #[test]
