@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use iostack_testkit::{folder, or_skip, tool};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn iostack(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));

@@ -77,8 +77,8 @@ pub(crate) struct ServeArgs {
     runtime: Option<Nanos>,
     #[command(flatten)]
     answer: AnswerArgs,
-    /// Run this meanwhile, with the disk's path in IOSTACK_DISK and in place of
-    /// {}.
+    /// Run this meanwhile, with the disk's path in `IOSTACK_DISK` and in place
+    /// of {}.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
