@@ -38,6 +38,7 @@ mod progress;
 mod search;
 mod share;
 mod stage;
+mod status;
 mod steady;
 mod sys;
 mod wake;
@@ -74,6 +75,15 @@ pub struct Work {
     pub recording: Option<Arc<Recording>>,
 }
 
+/// Who hears, along the way, what came of a stage so far.
+#[derive(Clone, Copy)]
+pub struct Status<'a> {
+    /// Time between two calls.
+    pub every: Nanos,
+    /// Called from the coordinating thread, with an outcome of each report group that [`run`] would give.
+    pub tell: &'a (dyn Fn(Vec<Outcome>) + Sync),
+}
+
 /// How a run is watched and stopped.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
@@ -83,6 +93,8 @@ pub struct Control<'a> {
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Time between two calls.
     pub progress_every: Nanos,
+    /// Hears what came of it so far.
+    pub status: Option<Status<'a>>,
     /// Looks at each I/O from inside; the loop that carries it costs some 100 instructions more per I/O.
     pub observer: Option<&'a dyn Observer>,
 }
@@ -90,7 +102,13 @@ pub struct Control<'a> {
 impl Control<'_> {
     /// Nobody watches and nobody stops it.
     pub fn none() -> Control<'static> {
-        Control { stop: &stage::NEVER, progress: None, progress_every: Nanos::secs(1), observer: None }
+        Control {
+            stop: &stage::NEVER,
+            progress: None,
+            progress_every: Nanos::secs(1),
+            status: None,
+            observer: None,
+        }
     }
 }
 

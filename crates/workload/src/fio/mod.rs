@@ -20,6 +20,7 @@ mod expand;
 mod jobs;
 mod lexer;
 mod others;
+mod own;
 mod set;
 mod table;
 #[cfg(test)]
@@ -34,9 +35,10 @@ use iostack_model::Job;
 
 use crate::options::option::{Dialect, OptionDoc, OptionError, Status, suggest};
 use crate::options::value::{Set, ValueError, bad, refused};
-pub use command::{FioAsked, FioCommand, FioFormat, FioInstead, fio_command_options, parse_fio_command};
+pub use command::{FioCommand, parse_fio_command};
 use draft::Draft;
 use lexer::{Section, Typed};
+pub use own::{FioAsked, FioFormat, FioInstead, fio_command_options};
 
 /// What parsing needs from the world, so that it does not touch it.
 pub struct ParseContext<'a> {
