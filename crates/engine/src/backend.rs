@@ -129,6 +129,11 @@ impl Station<'_> {
         turn == Turn::Stop
     }
 
+    /// What comes next; `None` when it is enough.
+    pub(crate) fn take(&mut self) -> Option<Op> {
+        self.extras.due_back().or_else(|| self.source.take())
+    }
+
     /// Tells the observer that an I/O starts, `late` ticks after it was meant to.
     pub(crate) fn begin(&mut self, slot: u32, late: u64) {
         if let Some(lane) = &mut self.lane {

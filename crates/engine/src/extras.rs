@@ -9,6 +9,7 @@ use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Ver
 use iostack_workload::{Op, Pacer, verify};
 
 use crate::Work;
+use crate::backlog::Waiting;
 use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
@@ -64,6 +65,7 @@ pub(crate) struct Extras {
     /// The next of a trace is a flush.
     flush_recorded: bool,
     written: Option<Written>,
+    backlog: Option<Waiting>,
     stamps: bool,
     checks: bool,
     fatal: bool,
@@ -73,6 +75,8 @@ pub(crate) struct Extras {
     generation: u64,
     /// Blocks that came back as written.
     pub(crate) verified: u64,
+    /// Blocks that were read back between the writes, well or not.
+    pub(crate) read_between: u64,
     logs: Option<Box<LogRequest>>,
     pub(crate) log: Vec<LogEntry>,
     pub(crate) log_spans: Vec<LogSpan>,
@@ -103,6 +107,7 @@ impl Extras {
             writes_since_fdatasync: 0,
             flush_recorded: false,
             written: job.sync.range.map(Written::new),
+            backlog: job.verify.and_then(|verify| verify.backlog).map(Waiting::new),
             stamps: pattern.is_none()
                 && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
             checks: mode == Some(VerifyMode::ReadOnly),
@@ -111,6 +116,7 @@ impl Extras {
             seed: job.seed,
             generation: 0,
             verified: 0,
+            read_between: 0,
             logs: job.logs.are_wanted().then(|| Box::new(job.logs.clone())),
             log: Vec::new(),
             log_spans: Vec::new(),
@@ -139,6 +145,22 @@ impl Extras {
     pub(crate) fn read_back(&mut self) {
         self.checks = true;
         self.stamps = false;
+        self.backlog.iter_mut().for_each(Waiting::finish);
+    }
+
+    /// What was read back along the way is not read again.
+    pub(crate) fn reads_along(&self) -> bool {
+        self.backlog.is_some()
+    }
+
+    /// What was read back was wrong, and that is the end.
+    pub(crate) fn is_over(&self, meter: &Meter<'_>) -> bool {
+        self.fatal && self.read_between > 0 && meter.failures.count() > 0
+    }
+
+    /// What is read back next, where it is time for that.
+    pub(crate) fn due_back(&mut self) -> Option<Op> {
+        self.backlog.as_mut().and_then(Waiting::next)
     }
 
     /// Measuring starts at `now`; the log counts from `origin`.
@@ -156,8 +178,10 @@ impl Extras {
             Some(Flush::File)
         } else if self.fdatasync_every > 0 && self.writes_since_fdatasync >= self.fdatasync_every {
             Some(Flush::Data)
+        } else if self.written.as_ref().is_some_and(Written::is_due) {
+            Some(Flush::Range)
         } else {
-            self.written.as_ref().filter(|written| written.is_due()).map(|_| Flush::Range)
+            self.backlog.as_ref().filter(|backlog| backlog.is_due()).map(|_| Flush::Nothing)
         }
     }
 
@@ -173,6 +197,9 @@ impl Extras {
 
     /// Flushes and counts it.
     pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, flush: Flush) {
+        if flush == Flush::Nothing {
+            return self.backlog.iter_mut().for_each(Waiting::turn);
+        }
         let start = meter.clock.now();
         let result = match (flush, &self.written) {
             (Flush::Range, Some(written)) => written.sync(files),
@@ -182,7 +209,7 @@ impl Extras {
         // As in fio: what flushes more stands for what flushes less.
         self.written.iter_mut().for_each(Written::clear);
         match flush {
-            Flush::Range => {}
+            Flush::Range | Flush::Nothing => {}
             Flush::Data => self.writes_since_fdatasync = 0,
             Flush::File => {
                 (self.writes_since_fsync, self.writes_since_fdatasync) = (0, 0);
@@ -213,6 +240,7 @@ impl Extras {
             self.writes_since_fsync += 1;
             self.writes_since_fdatasync += 1;
             self.written.iter_mut().for_each(|written| written.note(op));
+            self.backlog.iter_mut().for_each(Waiting::submitting);
         }
         self.part.iter_mut().for_each(Part::count);
         self.pacer.take(now)
@@ -228,7 +256,8 @@ impl Extras {
 
     /// An I/O has moved all its bytes; `data` is what a read brought.
     pub(crate) fn after(&mut self, meter: &mut Meter<'_>, op: &Op, data: &[u8], moments: Moments) {
-        if self.checks && op.direction == READ {
+        let between = self.note_written(op);
+        if (self.checks || between) && op.direction == READ {
             let checked = match &self.pattern {
                 Some(pattern) => verify::check_pattern(data, op.offset, pattern),
                 None => verify::check(data, op.offset).map(|_| ()),
@@ -261,6 +290,16 @@ impl Extras {
         if self.logs.is_some() {
             self.note(op, moments, meter.clock);
         }
+    }
+
+    /// Keeps what is to be read back; true while that is done between the writes.
+    fn note_written(&mut self, op: &Op) -> bool {
+        let Some(backlog) = self.backlog.as_mut().filter(|_| !self.checks) else { return false };
+        if op.direction == WRITE {
+            backlog.push(op);
+        }
+        self.read_between += u64::from(backlog.is_reading);
+        backlog.is_reading
     }
 
     fn keep(&mut self, entry: &LogEntry) {

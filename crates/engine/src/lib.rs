@@ -19,6 +19,7 @@
 //! Start reading at [`run`], then `backend/serial_loop.rs`.
 
 mod backend;
+mod backlog;
 mod board;
 mod demand;
 mod error;
@@ -164,6 +165,12 @@ fn stages(works: &[Work]) -> Vec<Vec<&Work>> {
     stages
 }
 
+/// Threads of the job write what others of it read back.
+fn shares_places(work: &Work) -> bool {
+    let shared = |one: &Arc<Held>| work.files.iter().skip(1).flatten().any(|other| one.is_same(other));
+    work.job.offset_increment.0 == 0 && work.files.first().is_some_and(|files| files.iter().any(shared))
+}
+
 /// Refuses what would panic, hang or mean nothing.
 fn check(work: &Work) -> Result<(), EngineError> {
     let job = &work.job;
@@ -179,6 +186,11 @@ fn check(work: &Work) -> Result<(), EngineError> {
             job.rate.is_some_and(|rate| rate.iops <= 0.0 || !rate.iops.is_finite()),
             "a rate of 0",
             "ask for more",
+        ),
+        (
+            job.verify.is_some_and(|verify| verify.backlog.is_some()) && shares_places(work),
+            "verify_backlog in threads that write the same places",
+            "give offset_increment, or a file to each",
         ),
         (job.verify.is_some() && job.mix.trim > 0, "verification of trimmed blocks", "leave trims out"),
         (work.files.len() < job.threads as usize, "threads without files", "give a list for each thread"),

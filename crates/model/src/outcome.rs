@@ -69,6 +69,9 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// Blocks verified, when the job verifies.
     pub verified: u64,
+    /// Blocks that were read back between the writes; they are among the reads, and those read back at the end are not.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub read_between: u64,
     /// What became of the steadiness that the job asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,

@@ -59,6 +59,11 @@ const JOB: &[Condition<Job>] = &[
     ("rate", |job| job.rate.map_or("as fast as it goes".to_owned(), |rate| format!("{} IOPS", rate.iops))),
     ("think time", |job| job.think.map_or("none".to_owned(), |think| think.time.to_string())),
     ("flushes", flushes),
+    ("read back", |job| {
+        let backlog = job.verify.and_then(|verify| verify.backlog);
+        let along = backlog.map(|backlog| format!("{} after every {} writes", backlog.reads, backlog.writes));
+        or_none(along.as_deref())
+    }),
     ("data", |job| format!("{:?}", job.data).to_lowercase()),
     ("CPUs", |job| job.cpus.as_ref().map_or("any".to_owned(), |cpus| format!("{cpus:?}"))),
 ];

@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn verification_needs_something_to_verify() {
-        let verify = |mode| Some(Verify { mode, fatal: false, pattern: false });
+        let verify = |mode| Some(Verify::of(mode));
         assert!(refusal(|job| job.verify = verify(VerifyMode::WriteThenRead)).contains("does not write"));
         let mixed = |job: &mut Job| (job.mix, job.verify) = (Mix::reads(50), verify(VerifyMode::ReadOnly));
         assert!(refusal(mixed).contains("only reads"));

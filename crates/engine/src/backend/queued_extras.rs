@@ -99,7 +99,7 @@ fn prepare<Q: Queue>(
             break;
         }
         let Some(slot) = slots.pop() else { break };
-        let Some(op) = station.source.take() else {
+        let Some(op) = station.take() else {
             slots.push(slot);
             return true;
         };

@@ -67,7 +67,7 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         if station.wait_until_due() {
             break;
         }
-        let Some(op) = station.source.take() else { break };
+        let Some(op) = station.take() else { break };
         let submitted = clock.now();
         if station.extras.is_flush(&op, submitted) {
             continue;

@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Advice, Amount, Arrival, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job, Mix, Nanos,
-    Order, Rate, Steadiness, Verify, VerifyMode, Zone, Zones,
+    Access, Advice, Amount, Arrival, Backlog, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job,
+    Mix, Nanos, Order, Rate, Steadiness, Verify, VerifyMode, Zone, Zones,
 };
 
 use crate::options::value::{Set, bad, refused};
@@ -23,6 +23,8 @@ pub(super) struct Draft {
     pub(super) arrival: Option<Arrival>,
     pub(super) verify: Option<bool>,
     pub(super) verify_by_pattern: bool,
+    pub(super) verify_backlog: Option<u32>,
+    pub(super) verify_backlog_batch: Option<u32>,
     pub(super) fills: bool,
     pub(super) steady_window: Nanos,
     pub(super) steady_after: Nanos,
@@ -135,8 +137,19 @@ impl Draft {
         if pattern && !matches!(self.job.data, Data::Pattern(_)) {
             return bad("verify=pattern needs verify_pattern, like verify_pattern=0xdeadbeef");
         }
-        self.job.verify = Some(Verify { mode, fatal, pattern });
+        let kept = before.unwrap_or(Verify::of(mode));
+        let backlog = self.backlog(kept.backlog).filter(|_| mode == VerifyMode::WriteThenRead);
+        self.job.verify = Some(Verify { mode, fatal, pattern, backlog });
         Ok(())
+    }
+
+    /// As in fio: as many are read back as were written, unless said otherwise.
+    fn backlog(&self, kept: Option<Backlog>) -> Option<Backlog> {
+        let writes = self.verify_backlog.unwrap_or(kept.map_or(0, |kept| kept.writes));
+        let same = self.verify_backlog.is_none();
+        let reads = self.verify_backlog_batch.or(kept.filter(|_| same).map(|kept| kept.reads));
+        let reads = reads.filter(|&reads| reads > 0).unwrap_or(writes);
+        (writes > 0).then_some(Backlog { writes, reads })
     }
 
     fn finish_sizes(&mut self) -> Set {

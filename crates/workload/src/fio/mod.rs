@@ -15,6 +15,8 @@
 //! Start reading at [`parse_fio`].
 
 mod command;
+#[cfg(test)]
+mod data_tests;
 mod draft;
 mod expand;
 mod jobs;
@@ -292,7 +294,7 @@ pub(crate) fn knows(name: &str) -> bool {
 
 /// Every name of every option of fio.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    let supported = table::ROWS.iter().flat_map(|row| row.aliases.iter().chain([&row.name]));
+    let supported = table::rows().flat_map(|row| row.aliases.iter().chain([&row.name]));
     supported.copied().chain(others::names())
 }
 
@@ -319,7 +321,7 @@ pub(crate) fn set_one(job: &mut Job, name: &str, value: &str) -> Set {
 
 /// fio's options, for the manual.
 pub(crate) fn reference() -> impl Iterator<Item = OptionDoc> {
-    let supported = table::ROWS.iter().map(|row| OptionDoc {
+    let supported = table::rows().map(|row| OptionDoc {
         name: row.name,
         aliases: row.aliases,
         dialect: Dialect::Fio,

@@ -27,7 +27,7 @@ fn jobs(text: &str) -> Vec<Job> {
     parse_with(text, false).unwrap_or_else(|error| panic!("{error}")).jobs
 }
 
-fn job(options: &str) -> Job {
+pub(super) fn job(options: &str) -> Job {
     let text = format!("[a]\n{}\n", options.replace(' ', "\n"));
     jobs(&text).remove(0)
 }
@@ -36,7 +36,7 @@ fn problems(text: &str) -> Vec<String> {
     parse_with(text, false).expect_err("must be refused").problems.iter().map(Problem::to_string).collect()
 }
 
-fn problem(options: &str) -> String {
+pub(super) fn problem(options: &str) -> String {
     problems(&format!("[a]\n{}\n", options.replace(' ', "\n"))).join("\n")
 }
 
@@ -373,8 +373,8 @@ fn a_range_of_delays_is_drawn_within() {
 
 #[test]
 fn what_an_option_refines_is_an_option_that_refines_none() {
-    for row in table::ROWS.iter().filter(|row| !row.leans_on.is_empty()) {
-        let leader = table::ROWS.iter().find(|other| other.name == row.leans_on);
+    for row in table::rows().filter(|row| !row.leans_on.is_empty()) {
+        let leader = table::rows().find(|other| other.name == row.leans_on);
         assert!(leader.is_some_and(|leader| leader.leans_on.is_empty()), "{}: {}", row.name, row.leans_on);
     }
 }

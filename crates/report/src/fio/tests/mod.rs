@@ -367,7 +367,7 @@ fn reads_that_verify_are_reads_and_groups_count_stonewalls_as_in_fio() {
     let last = file.outcomes.last_mut().expect("there are some");
     last.job.options_global = vec![("bs".into(), "4k".into()), ("thread".into(), String::new())];
     let wrote = &mut file.outcomes[1];
-    wrote.job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false, pattern: false });
+    wrote.job.verify = Some(Verify::of(VerifyMode::WriteThenRead));
     std::mem::swap(&mut wrote.read, &mut wrote.write);
     (wrote.verified, wrote.read) = (wrote.write.latency.count, iostack_model::Flow::default());
     let (ios, bytes) = (wrote.verified, wrote.write.bytes.0);

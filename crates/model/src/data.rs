@@ -1,0 +1,66 @@
+//! What is written, and how is it proved to come back?
+
+use std::ops::Not;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How written data is proved to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Verify {
+    /// When the check happens.
+    pub mode: VerifyMode,
+    /// Stop the job at the first block that does not match.
+    pub fatal: bool,
+    /// Data is the job's pattern alone, without headers (fio's `verify=pattern`): what came from another place is not seen.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub pattern: bool,
+    /// What was written is read back along the way, not only at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<Backlog>,
+}
+
+impl Verify {
+    /// All is read to its end, and headers tell.
+    pub const fn of(mode: VerifyMode) -> Verify {
+        Verify { mode, fatal: false, pattern: false, backlog: None }
+    }
+}
+
+/// How often the writing stops for what was written to be read back (fio's `verify_backlog`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Backlog {
+    /// When so many blocks are written and not read back.
+    pub writes: u32,
+    /// So many of them, the oldest first, are read back then.
+    pub reads: u32,
+}
+
+/// When verification happens. Each block carries its offset, a generation and its crc32c, so that a later process
+/// can check it without memory of the writing one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyMode {
+    /// Write with headers, then read everything written back (fio's `do_verify=1`).
+    WriteThenRead,
+    /// Write with headers only (fio's `do_verify=0`): a later job verifies.
+    WriteOnly,
+    /// A read job that checks the headers an earlier job wrote.
+    ReadOnly,
+}
+
+/// What write buffers hold.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Data {
+    /// Incompressible, different in every block.
+    Random,
+    /// Zeroes.
+    Zeroes,
+    /// This percent of each block compresses away.
+    Compressible(u8),
+    /// This percent of the blocks of 4 KiB were written before (fio's `dedupe_percentage`).
+    Duplicate(u8),
+    /// These bytes, repeated.
+    Pattern(Vec<u8>),
+}
