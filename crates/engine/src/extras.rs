@@ -9,7 +9,7 @@ use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Ver
 use iostack_workload::{Op, Pacer, verify};
 
 use crate::Work;
-use crate::backlog::Waiting;
+use crate::backlog::{Expected, Waiting};
 use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
@@ -107,7 +107,7 @@ impl Extras {
             writes_since_fdatasync: 0,
             flush_recorded: false,
             written: job.sync.range.map(Written::new),
-            backlog: job.verify.and_then(|verify| verify.backlog).map(Waiting::new),
+            backlog: job.verify.and_then(|verify| Waiting::of(&verify, job.seed)),
             stamps: pattern.is_none()
                 && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
             checks: mode == Some(VerifyMode::ReadOnly),
@@ -258,13 +258,9 @@ impl Extras {
     pub(crate) fn after(&mut self, meter: &mut Meter<'_>, op: &Op, data: &[u8], moments: Moments) {
         let between = self.note_written(op);
         if (self.checks || between) && op.direction == READ {
-            let checked = match &self.pattern {
-                Some(pattern) => verify::check_pattern(data, op.offset, pattern),
-                None => verify::check(data, op.offset).map(|_| ()),
-            };
-            match checked {
+            match self.check(op, data) {
                 Ok(()) => self.verified += 1,
-                Err(mismatch) => meter.mismatch(op, mismatch.to_string(), self.fatal),
+                Err(mismatch) => meter.mismatch(op, mismatch, self.fatal),
             }
         }
         self.pacer.completed(moments.end);
@@ -298,8 +294,22 @@ impl Extras {
         if op.direction == WRITE {
             backlog.push(op);
         }
-        self.read_between += u64::from(backlog.is_reading);
-        backlog.is_reading
+        self.read_between += u64::from(backlog.is_reading());
+        backlog.is_reading()
+    }
+
+    /// What came back is what was written, or what trimming left.
+    fn check(&mut self, op: &Op, data: &[u8]) -> Result<(), String> {
+        let expected = self.backlog.as_mut().map_or(Expected::Written, |backlog| backlog.expected(op));
+        let checked = match (expected, &self.pattern) {
+            (Expected::Zeroes, _) => {
+                let wrong = |mismatch| format!("trimmed, and is no zero: {mismatch}");
+                return verify::check_pattern(data, op.offset, &[0]).map_err(wrong);
+            }
+            (Expected::Written, Some(pattern)) => verify::check_pattern(data, op.offset, pattern),
+            (Expected::Written, None) => verify::check(data, op.offset).map(|_| ()),
+        };
+        checked.map_err(|mismatch| mismatch.to_string())
     }
 
     fn keep(&mut self, entry: &LogEntry) {

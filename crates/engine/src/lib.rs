@@ -188,8 +188,9 @@ fn check(work: &Work) -> Result<(), EngineError> {
             "ask for more",
         ),
         (
-            job.verify.is_some_and(|verify| verify.backlog.is_some()) && shares_places(work),
-            "verify_backlog in threads that write the same places",
+            job.verify.is_some_and(|verify| verify.backlog.is_some() || verify.trims.is_some())
+                && shares_places(work),
+            "verify_backlog or trim_percentage in threads that write the same places",
             "give offset_increment, or a file to each",
         ),
         (job.verify.is_some() && job.mix.trim > 0, "verification of trimmed blocks", "leave trims out"),

@@ -18,13 +18,29 @@ pub struct Verify {
     /// What was written is read back along the way, not only at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<Backlog>,
+    /// Some of what was written is trimmed along the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trims: Option<Trims>,
 }
 
 impl Verify {
     /// All is read to its end, and headers tell.
     pub const fn of(mode: VerifyMode) -> Verify {
-        Verify { mode, fatal: false, pattern: false, backlog: None }
+        Verify { mode, fatal: false, pattern: false, backlog: None, trims: None }
     }
+}
+
+/// Which written blocks are trimmed, and when (fio's `trim_percentage`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Trims {
+    /// So many percent of them.
+    pub percent: u8,
+    /// After each so many writes.
+    pub writes: u32,
+    /// At most so many of them then, the oldest first.
+    pub blocks: u32,
+    /// They must read as zeroes; else they are not read.
+    pub read_zeroes: bool,
 }
 
 /// How often the writing stops for what was written to be read back (fio's `verify_backlog`).

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::asked::{Beforehand, Demand, Ends, HostAsked, LatencyGoal, Priority, Share, Steadiness};
 use crate::{
-    Access, Amount, App, BlockSizes, Bytes, Data, FileTurns, Follow, LogRequest, Mix, NameAct, Nanos,
+    Access, Amount, App, BlockSizes, Bytes, Data, FileTurns, Follow, LogRequest, Mix, NameAct, Nanos, Order,
     Recorded, Verify, Zones,
 };
 
@@ -379,6 +379,18 @@ impl Job {
         self.section.as_deref().unwrap_or(&self.name)
     }
 
+    /// True when no byte of the region is written twice by the same thread.
+    pub fn writes_each_place_once(&self) -> bool {
+        let one_size = self.block_sizes.smallest() == self.block_sizes.largest();
+        let in_turn = match self.access {
+            Access::Sequential => true,
+            Access::Random { order: Order::Permutation, .. } => one_size && is_default(&self.align),
+            _ => false,
+        };
+        let one_pass = self.loops == 1 && !self.time_based && self.io_limit.is_none();
+        in_turn && one_pass && self.zones.is_none() && is_default(&self.follow) && self.recorded.is_none()
+    }
+
     /// True when it changes what is there.
     pub const fn destroys(&self) -> bool {
         match self.engine {
@@ -439,6 +451,7 @@ impl Job {
             (self.latency_goal.is_some(), "latency_target"),
             (self.sync.range.is_some(), "sync_file_range"),
             (self.verify.is_some_and(|verify| verify.backlog.is_some()), "verify_backlog"),
+            (self.verify.is_some_and(|verify| verify.trims.is_some()), "trim_percentage"),
             (self.host.priority != Priority::default(), "nice or prio"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))

@@ -42,7 +42,7 @@ pub use asked::{
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
-pub use data::{Backlog, Data, Verify, VerifyMode};
+pub use data::{Backlog, Data, Trims, Verify, VerifyMode};
 pub use effort::Effort;
 pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};

@@ -62,7 +62,11 @@ const JOB: &[Condition<Job>] = &[
     ("read back", |job| {
         let backlog = job.verify.and_then(|verify| verify.backlog);
         let along = backlog.map(|backlog| format!("{} after every {} writes", backlog.reads, backlog.writes));
-        or_none(along.as_deref())
+        let trims = job.verify.and_then(|verify| verify.trims);
+        let trims =
+            trims.map(|trims| format!("{} % trimmed, after every {} writes", trims.percent, trims.writes));
+        let parts: Vec<String> = along.into_iter().chain(trims).collect();
+        or_none(Some(parts.join(", ").as_str()).filter(|text| !text.is_empty()))
     }),
     ("data", |job| format!("{:?}", job.data).to_lowercase()),
     ("CPUs", |job| job.cpus.as_ref().map_or("any".to_owned(), |cpus| format!("{cpus:?}"))),

@@ -199,6 +199,16 @@ fn verification(job: &Job) -> Result<(), WorkloadError> {
         format!("{} moves no data that could be verified", job.engine.name()),
         "leave the verification out",
     )?;
+    refuse_if(
+        verify.trims.is_some() && !job.writes_each_place_once(),
+        "what is trimmed, and written there again, cannot be told apart",
+        "make it sequential or random once over (no norandommap, loops, io_size or time_based), or leave trim_percentage out",
+    )?;
+    refuse_if(
+        verify.trims.is_some() && job.engine == Engine::Mmap,
+        "a mapping cannot trim",
+        "use psync, libaio or io_uring",
+    )?;
     refuse_if(job.mix.trim > 0, "trimmed blocks do not verify", "leave the trims or the verification out")?;
     let mut all = used(job).flat_map(|direction| job.block_sizes.of(direction)).map(|&(size, _)| size.0);
     let odd = all.find(|size| size % SECTOR_LEN as u64 != 0);
@@ -247,7 +257,7 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{Batch, BlockSizes, Nanos, Rate, Verify};
+    use iostack_model::{Access, Batch, BlockSizes, Nanos, Rate, Trims, Verify};
 
     fn refusal(change: impl Fn(&mut Job)) -> String {
         let mut job = Job::default();
@@ -320,6 +330,14 @@ mod tests {
             job.block_sizes = BlockSizes::all(Bytes(1000));
         };
         assert!(refusal(odd).contains("whole verify headers"));
+        let twice = |job: &mut Job| {
+            let trims = Some(Trims { percent: 1, writes: 1, blocks: 1, read_zeroes: true });
+            (job.mix, job.access, job.loops) = (Mix::WRITE, Access::Sequential, 1);
+            job.verify = Some(Verify { trims, ..Verify::of(VerifyMode::WriteThenRead) });
+            assert!(job.writes_each_place_once());
+            job.loops = 2;
+        };
+        assert!(refusal(twice).contains("written there again"));
     }
 
     #[test]

@@ -16,3 +16,18 @@ fn a_backlog_is_read_back_whole_unless_said_otherwise() {
     assert_eq!(job("rw=read verify=crc32c verify_backlog=8").verify.expect("said").backlog, None);
     assert!(problem("verify_state_load=1").contains("how far an earlier job came is not kept"));
 }
+
+#[test]
+fn trims_need_a_percentage_and_a_backlog_as_in_fio() {
+    let trims =
+        |more: &str| job(&format!("rw=write verify=crc32c {more}")).verify.expect("it was said").trims;
+    assert_eq!(trims("trim_percentage=50"), None);
+    assert_eq!(trims("trim_backlog=8"), None);
+    let all = Trims { percent: 50, writes: 8, blocks: 8, read_zeroes: true };
+    assert_eq!(trims("trim_backlog=8 trim_percentage=50"), Some(all));
+    let some = Trims { blocks: 3, read_zeroes: false, ..all };
+    assert_eq!(
+        trims("trim_backlog=8 trim_percentage=50 trim_backlog_batch=3 trim_verify_zero=0"),
+        Some(some)
+    );
+}

@@ -8,10 +8,19 @@ use std::path::PathBuf;
 
 use iostack_model::{
     Access, Advice, Amount, Arrival, Backlog, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job,
-    Mix, Nanos, Order, Rate, Steadiness, Verify, VerifyMode, Zone, Zones,
+    Mix, Nanos, Order, Rate, Steadiness, Trims, Verify, VerifyMode, Zone, Zones,
 };
 
 use crate::options::value::{Set, bad, refused};
+
+/// The parts of [`Trims`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TrimsTyped {
+    pub(super) percent: Option<u8>,
+    pub(super) writes: Option<u32>,
+    pub(super) blocks: Option<u32>,
+    pub(super) read_zeroes: Option<bool>,
+}
 
 /// A job in the making.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +34,7 @@ pub(super) struct Draft {
     pub(super) verify_by_pattern: bool,
     pub(super) verify_backlog: Option<u32>,
     pub(super) verify_backlog_batch: Option<u32>,
+    pub(super) trims: TrimsTyped,
     pub(super) fills: bool,
     pub(super) steady_window: Nanos,
     pub(super) steady_after: Nanos,
@@ -139,7 +149,8 @@ impl Draft {
         }
         let kept = before.unwrap_or(Verify::of(mode));
         let backlog = self.backlog(kept.backlog).filter(|_| mode == VerifyMode::WriteThenRead);
-        self.job.verify = Some(Verify { mode, fatal, pattern, backlog });
+        let trims = self.trims(kept.trims).filter(|_| mode == VerifyMode::WriteThenRead);
+        self.job.verify = Some(Verify { mode, fatal, pattern, backlog, trims });
         Ok(())
     }
 
@@ -150,6 +161,20 @@ impl Draft {
         let reads = self.verify_backlog_batch.or(kept.filter(|_| same).map(|kept| kept.reads));
         let reads = reads.filter(|&reads| reads > 0).unwrap_or(writes);
         (writes > 0).then_some(Backlog { writes, reads })
+    }
+
+    /// As in fio: without a percentage, or without a backlog, nothing is trimmed.
+    fn trims(&self, kept: Option<Trims>) -> Option<Trims> {
+        let kept = kept.unwrap_or(Trims { percent: 0, writes: 0, blocks: 0, read_zeroes: true });
+        let writes = self.trims.writes.unwrap_or(kept.writes);
+        let blocks = self.trims.blocks.unwrap_or(if self.trims.writes.is_some() { 0 } else { kept.blocks });
+        let trims = Trims {
+            percent: self.trims.percent.unwrap_or(kept.percent),
+            writes,
+            blocks: if blocks == 0 { writes } else { blocks },
+            read_zeroes: self.trims.read_zeroes.unwrap_or(kept.read_zeroes),
+        };
+        (trims.percent > 0 && writes > 0).then_some(trims)
     }
 
     fn finish_sizes(&mut self) -> Set {

@@ -165,10 +165,6 @@ const OTHERS: &[Other] = &[
     ),
     only("verify_offset", OFF, VERIFY),
     only("experimental_verify", OFF, VERIFY),
-    only("trim_percentage", OFF, "give rw=trim in a job of its own"),
-    only("trim_verify_zero", OFF, "what a trimmed block reads as is up to the device"),
-    refused("trim_backlog", "give rw=trim in a job of its own"),
-    refused("trim_backlog_batch", "give rw=trim in a job of its own"),
     only("write_barrier", OFF, "use fsync or fdatasync"),
     // Pace and time.
     only("rate_ignore_thinktime", OFF, "give rate or thinktime, not both"),

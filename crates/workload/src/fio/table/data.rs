@@ -40,6 +40,28 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     value("verify_fatal", "Stop at the first block that does not verify", "1", put!(verify_fatal, switch)),
+    value(
+        "trim_percentage",
+        "Percent of what a verifying job writes that is trimmed along the way, with trim_backlog",
+        "10",
+        |draft, text| {
+            draft.trims.percent = Some(whole(text, 0, 100)? as u8);
+            Ok(())
+        },
+    ),
+    value(
+        "trim_verify_zero",
+        "What was trimmed must read as zeroes; 0: it is not read",
+        "1",
+        put!(trims.read_zeroes, switch),
+    ),
+    value("trim_backlog", "Trim after so many writes", "64", put!(trims.writes, count)),
+    value(
+        "trim_backlog_batch",
+        "At most so many blocks at a time; default as many as trim_backlog",
+        "16",
+        put!(trims.blocks, count),
+    ),
     flag("zero_buffers", "Write zeroes", |draft, text| {
         draft.job.data = if switch(text)? { Data::Zeroes } else { Data::Random };
         Ok(())
