@@ -13,7 +13,6 @@ use iostack_model::{Backlog, Trims, Verify};
 use iostack_workload::{Op, Rng};
 
 const READ: u8 = 0;
-const WRITE: u8 = 1;
 const TRIM: u8 = 2;
 
 /// What is done at present.
@@ -174,6 +173,8 @@ impl Waiting {
 mod tests {
     use super::*;
     use iostack_model::VerifyMode;
+
+    const WRITE: u8 = 1;
 
     fn waiting(backlog: Option<(u32, u32)>, trims: Option<(u8, u32, u32, bool)>) -> Waiting {
         let backlog = backlog.map(|(writes, reads)| Backlog { writes, reads });

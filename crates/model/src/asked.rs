@@ -113,6 +113,14 @@ pub struct Priority {
     pub io_level: u8,
 }
 
+impl Priority {
+    /// As the kernel writes class and level of disk requests (`ioprio.h`); best effort, where only a level is said.
+    pub const fn io(self) -> u16 {
+        let class = if self.io_class == 0 && self.io_level > 0 { 2 } else { self.io_class };
+        (class as u16) << 13 | self.io_level as u16
+    }
+}
+
 /// Which memory threads get; see `set_mempolicy(2)`, whose numbers these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

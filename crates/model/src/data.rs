@@ -1,4 +1,4 @@
-//! What is written, and how is it proved to come back?
+//! What is written, when is it on the medium, and how is it proved to come back?
 
 use std::ops::Not;
 
@@ -79,4 +79,35 @@ pub enum Data {
     Duplicate(u8),
     /// These bytes, repeated.
     Pattern(Vec<u8>),
+}
+
+/// What is done to the pages of the writes since the last time (`sync_file_range(2)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct RangeSync {
+    /// After this many writes.
+    pub every: u32,
+    /// Waits for those that are on their way.
+    pub wait_before: bool,
+    /// Sends those that are dirty.
+    pub write: bool,
+    /// Waits for all.
+    pub wait_after: bool,
+}
+
+/// Flushes asked for along the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Sync {
+    /// fsync after this many writes; 0 never.
+    pub fsync_every: u32,
+    /// fdatasync after this many writes; 0 never.
+    pub fdatasync_every: u32,
+    /// Written pages are sent on their way along the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<RangeSync>,
+    /// fsync once when the job ends.
+    pub end_fsync: bool,
+    /// Open with `O_SYNC`.
+    pub o_sync: bool,
+    /// Open with `O_DSYNC`.
+    pub o_dsync: bool,
 }

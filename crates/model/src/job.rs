@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::asked::{Beforehand, Demand, Ends, HostAsked, LatencyGoal, Priority, Share, Steadiness};
 use crate::{
     Access, Amount, App, BlockSizes, Bytes, Data, FileTurns, Follow, LogRequest, Mix, NameAct, Nanos, Order,
-    Recorded, Verify, Zones,
+    Recorded, Sync, Verify, Zones,
 };
 
 /// The kernel interface that carries the I/O.
@@ -125,37 +125,6 @@ pub struct Think {
     pub spin: Nanos,
 }
 
-/// What is done to the pages of the writes since the last time (`sync_file_range(2)`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct RangeSync {
-    /// After this many writes.
-    pub every: u32,
-    /// Waits for those that are on their way.
-    pub wait_before: bool,
-    /// Sends those that are dirty.
-    pub write: bool,
-    /// Waits for all.
-    pub wait_after: bool,
-}
-
-/// Flushes asked for along the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Sync {
-    /// fsync after this many writes; 0 never.
-    pub fsync_every: u32,
-    /// fdatasync after this many writes; 0 never.
-    pub fdatasync_every: u32,
-    /// Written pages are sent on their way along the way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<RangeSync>,
-    /// fsync once when the job ends.
-    pub end_fsync: bool,
-    /// Open with `O_SYNC`.
-    pub o_sync: bool,
-    /// Open with `O_DSYNC`.
-    pub o_dsync: bool,
-}
-
 /// What is asked of storage. `Job::default()` is a 4 KiB random read at depth 1 with psync and direct I/O.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -180,6 +149,9 @@ pub struct Job {
     pub align: Bytes,
     /// How large each I/O is.
     pub block_sizes: BlockSizes,
+    /// Any number of bytes from the smallest to the largest of these, all alike likely (fio's `bs_unaligned`).
+    #[serde(skip_serializing_if = "Not::not")]
+    pub any_size: bool,
     /// First byte of the region.
     pub offset: Amount,
     /// Each further thread starts this much later.
@@ -315,6 +287,7 @@ static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
     zones: None,
     align: Bytes(0),
     block_sizes: BlockSizes::all(Bytes(4096)),
+    any_size: false,
     offset: Amount::Bytes(Bytes(0)),
     offset_increment: Bytes(0),
     size: None,

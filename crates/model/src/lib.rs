@@ -42,11 +42,11 @@ pub use asked::{
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
-pub use data::{Backlog, Data, Trims, Verify, VerifyMode};
+pub use data::{Backlog, Data, RangeSync, Sync, Trims, Verify, VerifyMode};
 pub use effort::Effort;
 pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
-pub use job::{Arrival, Batch, Engine, Job, RangeSync, Rate, Sync, Think};
+pub use job::{Arrival, Batch, Engine, Job, Rate, Think};
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
 pub use logs::LogRequest;

@@ -200,6 +200,7 @@ fn block_sizes(job: &Job) -> String {
     let used = iostack_model::Direction::ALL.into_iter().filter(|&direction| job.mix.of(direction) > 0);
     let texts = used.map(|direction| match job.block_sizes.of(direction) {
         [(size, _)] => size.to_string(),
+        [(least, _), .., (most, _)] if job.any_size => format!("any from {least} to {most}"),
         sizes => {
             sizes.iter().map(|(size, percent)| format!("{percent} % {size}")).collect::<Vec<_>>().join(", ")
         }

@@ -163,6 +163,13 @@ fn alignment(job: &Job, logical_block: Bytes) -> Result<(), WorkloadError> {
     for direction in used(job) {
         lengths.extend(job.block_sizes.of(direction).iter().map(|&(size, _)| ("block size", size.0)));
     }
+    refuse_if(
+        job.any_size && job.block_sizes.smallest() != job.block_sizes.largest(),
+        format!(
+            "blocks of any number of bytes are no multiples of the target's logical block of {block} bytes"
+        ),
+        "give direct=false, or leave bs_unaligned out",
+    )?;
     if let Amount::Bytes(offset) = job.offset {
         lengths.push(("offset", offset.0));
     }
@@ -212,6 +219,11 @@ fn verification(job: &Job) -> Result<(), WorkloadError> {
     refuse_if(job.mix.trim > 0, "trimmed blocks do not verify", "leave the trims or the verification out")?;
     let mut all = used(job).flat_map(|direction| job.block_sizes.of(direction)).map(|&(size, _)| size.0);
     let odd = all.find(|size| size % SECTOR_LEN as u64 != 0);
+    refuse_if(
+        job.any_size,
+        "blocks of any number of bytes do not carry whole verify headers",
+        "leave bs_unaligned out",
+    )?;
     refuse_if(
         odd.is_some(),
         format!("blocks of {} bytes do not carry whole verify headers", odd.unwrap_or_default()),
@@ -308,6 +320,13 @@ mod tests {
             (|job| job.size = Some(Amount::Bytes(Bytes::mib(2))), "the target has 1048576"),
             (|job| job.size = Some(Amount::Percent(101.0)), "outside 0 % to 100 %"),
             (|job| job.percentiles = vec![101.0], "percentile"),
+            (
+                |job| {
+                    job.any_size = true;
+                    job.block_sizes.read = vec![(Bytes(512), 50), (Bytes(4096), 50)];
+                },
+                "blocks of any number of bytes",
+            ),
             (|job| job.mix = Mix { read: 50, write: 0, trim: 0 }, "add up to 50"),
             (|job| job.engine = Engine::Mmap, "page cache"),
         ];

@@ -57,8 +57,8 @@ pub(super) struct Draft {
     pub(super) new_group: bool,
     pub(super) exit_all: bool,
     pub(super) exit_what: Ends,
-    /// Log kinds whose prefix is the job's name: bandwidth, latency, iops.
-    pub(super) logs_by_name: [bool; 3],
+    /// Log kinds whose prefix is the job's name: bandwidth, latency, iops, histogram.
+    pub(super) logs_by_name: [bool; 4],
 }
 
 impl Draft {
@@ -254,7 +254,7 @@ impl Draft {
     /// Logs without a prefix have the job's name.
     pub(super) fn name_logs(&mut self) {
         let logs = &mut self.job.logs;
-        let kinds = [&mut logs.bandwidth, &mut logs.latency, &mut logs.iops];
+        let kinds = [&mut logs.bandwidth, &mut logs.latency, &mut logs.iops, &mut logs.histogram];
         for (log, by_name) in kinds.into_iter().zip(self.logs_by_name) {
             if by_name {
                 *log = Some(PathBuf::from(&self.job.name));

@@ -128,6 +128,9 @@ fn block_sizes_are_given_by_direction() {
         assert!(said.contains(&format!("the shares add up to {sum}; make them add up to 100")), "{said}");
     }
     assert!(problem("bsrange=512-1m").contains("2048 sizes"));
+    let any = job("bsrange=512-1m bs_unaligned");
+    assert!(any.any_size);
+    assert_eq!(any.block_sizes.write, [(Bytes(512), 50), (Bytes::mib(1), 50)]);
 }
 
 #[test]

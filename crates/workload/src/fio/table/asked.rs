@@ -38,7 +38,10 @@ pub(super) const ROWS: &[Row] = &[
     value("bs", "Bytes of each I/O; for reads, writes, trims", "4k", set_bs).or(&["blocksize"]),
     value("bssplit", "Block sizes with shares; for reads, writes, trims", "4k/60:64k/40", set_bssplit),
     value("bsrange", "Block sizes from a range, in steps of the smallest", "4k-16k", set_bsrange)
-        .or(&["blocksize_range"]),
+        .or(&["blocksize_range"])
+        .leaning_on("bs_unaligned"),
+    flag("bs_unaligned", "Sizes of bsrange are any number of bytes in it", put!(job.any_size, switch))
+        .or(&["blocksize_unaligned"]),
     value(
         "size",
         "Bytes or share of the target each thread covers, all its files together",
@@ -193,7 +196,7 @@ pub(super) const ROWS: &[Row] = &[
         draft.zone_mode = match text {
             "none" => false,
             "strided" => true,
-            "zbd" => return refused("zoned devices are not driven zone by zone"),
+            "zbd" => return refused("no write pointer is followed and no zone is reset; give strided, or none"),
             _ => return bad("give none or strided"),
         };
         Ok(())

@@ -75,6 +75,30 @@ pub(super) const ROWS: &[Row] = &[
         (draft.logs_by_name[2], draft.job.logs.iops) = (text.is_empty(), prefix(text));
         Ok(())
     }),
+    log("write_hist_log", "Write PREFIX_clat_hist.N.log, with log_hist_msec", |draft, text| {
+        (draft.logs_by_name[3], draft.job.logs.histogram) = (text.is_empty(), prefix(text));
+        Ok(())
+    }),
+    value(
+        "log_hist_msec",
+        "So often, in milliseconds, a line of the histogram since the last",
+        "1000",
+        |draft, text| {
+            draft.job.logs.histogram_every = Nanos::millis(whole(text, 0, u64::MAX / 1_000_000)?);
+            Ok(())
+        },
+    ),
+    value(
+        "log_hist_coarseness",
+        "So many times the bins of the histogram are halved",
+        "0, 6",
+        |draft, text| {
+            draft.job.logs.histogram_coarse = whole(text, 0, 6)? as u8;
+            Ok(())
+        },
+    ),
+    value("log_prio", "Put the priority in each line of the logs", "1", put!(job.logs.priority, switch)),
+    value("log_alternate_epoch", "The same as log_unix_epoch", "1", put!(job.logs.unix_epoch, switch)),
     value("log_avg_msec", "Average over so many milliseconds in the logs", "1000", |draft, text| {
         draft.job.logs.average = Nanos::millis(whole(text, 0, u64::MAX / 1_000_000)?);
         Ok(())
