@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use iostack_host::clock::Clock;
-use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, VerifyMode};
-use iostack_workload::{Op, Pacer, verify};
+use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Preferred, VerifyMode};
+use iostack_workload::{Op, Pacer, Rng, verify};
 
 use crate::Work;
 use crate::backlog::{Expected, Waiting};
@@ -35,6 +35,14 @@ pub(crate) struct Moments {
     pub(crate) end: u64,
     /// Time in the submitting call.
     pub(crate) submitting: u64,
+    /// That it alone had; 0: none.
+    pub(crate) io_priority: u16,
+}
+
+/// What draws the I/Os that go before others, apart from all else that is drawn.
+fn preferred(job: &Job, thread: u32) -> Option<(Preferred, Rng)> {
+    let number = u64::from(job.thread_first + thread);
+    job.host.preferred.map(|preferred| (preferred, Rng::stream(job.seed ^ 0xF125, number)))
 }
 
 /// The schedule of the trace, where there is one, or of the job.
@@ -66,6 +74,8 @@ pub(crate) struct Extras {
     flush_recorded: bool,
     written: Option<Written>,
     backlog: Option<Waiting>,
+    /// Which I/Os go before others, and what draws them.
+    preferred: Option<(Preferred, Rng)>,
     stamps: bool,
     checks: bool,
     fatal: bool,
@@ -108,6 +118,7 @@ impl Extras {
             flush_recorded: false,
             written: job.sync.range.map(Written::new),
             backlog: job.verify.and_then(|verify| Waiting::of(&verify, job.seed)),
+            preferred: preferred(job, thread),
             stamps: pattern.is_none()
                 && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
             checks: mode == Some(VerifyMode::ReadOnly),
@@ -136,6 +147,7 @@ impl Extras {
             || job.sync.fsync_every > 0
             || job.sync.fdatasync_every > 0
             || job.sync.range.is_some()
+            || job.host.preferred.is_some()
             || job.logs.are_wanted()
             || !job.demand.is_none()
             || job.recorded.is_some()
@@ -246,6 +258,13 @@ impl Extras {
         self.pacer.take(now)
     }
 
+    /// The priority that it alone has; 0: none.
+    pub(crate) fn io_priority(&mut self, op: &Op) -> u16 {
+        let Some((preferred, rng)) = &mut self.preferred else { return 0 };
+        let percent = preferred.percent.get(usize::from(op.direction)).copied().unwrap_or(0);
+        if rng.below(100) < u64::from(percent) { preferred.io() } else { 0 }
+    }
+
     /// Makes the data of a write provable.
     pub(crate) fn stamp(&mut self, op: &Op, buffer: &mut [u8]) {
         if self.stamps {
@@ -330,6 +349,7 @@ impl Extras {
             latency: nanos(moments.end.saturating_sub(moments.start)),
             submit: nanos(moments.submitting),
             file: op.file,
+            io_priority: moments.io_priority,
         };
         self.keep(&entry);
     }

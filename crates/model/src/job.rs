@@ -426,6 +426,7 @@ impl Job {
             (self.verify.is_some_and(|verify| verify.backlog.is_some()), "verify_backlog"),
             (self.verify.is_some_and(|verify| verify.trims.is_some()), "trim_percentage"),
             (self.host.priority != Priority::default(), "nice or prio"),
+            (self.host.preferred.is_some(), "cmdprio_percentage"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))
     }

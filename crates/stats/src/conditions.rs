@@ -58,6 +58,14 @@ const JOB: &[Condition<Job>] = &[
     ("region offset", |job| amount(job.offset)),
     ("rate", |job| job.rate.map_or("as fast as it goes".to_owned(), |rate| format!("{} IOPS", rate.iops))),
     ("think time", |job| job.think.map_or("none".to_owned(), |think| think.time.to_string())),
+    ("preferred", |job| {
+        let text = job.host.preferred.map(|preferred| {
+            let [reads, writes] = preferred.percent;
+            let (class, level) = (preferred.io_class, preferred.io_level);
+            format!("{reads} % of reads and {writes} % of writes, class {class}, level {level}")
+        });
+        or_none(text.as_deref())
+    }),
     ("flushes", flushes),
     ("read back", |job| {
         let backlog = job.verify.and_then(|verify| verify.backlog);

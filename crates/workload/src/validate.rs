@@ -243,6 +243,11 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
         "give direct=false, or another engine",
     )?;
     refuse_if(
+        job.host.preferred.is_some() && !matches!(job.engine, Engine::Libaio | Engine::IoUring { .. }),
+        format!("{} gives no I/O a priority of its own", job.engine.name()),
+        "use libaio or io_uring, or prio for all",
+    )?;
+    refuse_if(
         job.engine == Engine::Truncate && job.mix != Mix::WRITE,
         "ftruncate does nothing for reads and trims",
         "make it a write job",
@@ -269,7 +274,7 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{Access, Batch, BlockSizes, Nanos, Rate, Trims, Verify};
+    use iostack_model::{Access, Batch, BlockSizes, Nanos, Preferred, Rate, Trims, Verify};
 
     fn refusal(change: impl Fn(&mut Job)) -> String {
         let mut job = Job::default();
@@ -309,6 +314,7 @@ mod tests {
             ),
             (|job| job.io_count = Some(0), "limit of 0 I/Os"),
             (|job| job.cpus = Some(vec![]), "set of CPUs"),
+            (|job| job.host.preferred = Some(Preferred::default()), "psync gives no I/O a priority"),
             (|job| job.time_based = true, "never ends"),
             (|job| job.runtime = Some(Nanos(0)), "runtime of 0"),
             (|job| job.block_sizes = BlockSizes::all(Bytes(1000)), "block size 1000 is no multiple"),

@@ -86,7 +86,7 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         if result.cast_unsigned() == op.length as usize {
             station.meter.complete(op.direction, op.length, start, end);
             let Station { extras, meter, payload, .. } = station;
-            let moments = Moments { start, submitted, end, submitting: 0 };
+            let moments = Moments { start, submitted, end, submitting: 0, io_priority: 0 };
             extras.after(meter, &op, payload.data_of(&op, 0), moments);
         } else {
             station.meter.fail(op, result, start, end);

@@ -240,22 +240,18 @@ fn entries<'a>(outcome: &'a Outcome, part: Part<'_>) -> Vec<&'a LogEntry> {
 }
 
 /// The last column: the priority, or only whether it is of the real-time class.
-fn priority(job: &Job) -> String {
-    let asked = job.host.priority;
-    if job.logs.priority {
-        format!("0x{:04x}", asked.io())
-    } else {
-        u8::from(asked.io_class == 1).to_string()
-    }
+fn priority(job: &Job, entry: &LogEntry) -> String {
+    let priority = if entry.io_priority > 0 { entry.io_priority } else { job.host.priority.io() };
+    if job.logs.priority { format!("0x{priority:04x}") } else { u8::from(priority >> 13 == 1).to_string() }
 }
 
 fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
     let entries = entries(outcome, part);
-    let priority = priority(part.job);
     let since = since(outcome, part);
     let line = |entry: &&LogEntry| {
         let offset = if part.job.logs.offsets { format!("{}, ", entry.offset) } else { String::new() };
         let (ms, direction) = (since + entry.time.0 / 1_000_000, entry.direction as u8);
+        let priority = priority(part.job, entry);
         format!("{ms}, {}, {direction}, {}, {offset}{priority}\n", value(entry), entry.length)
     };
     entries.iter().map(line).collect()

@@ -31,3 +31,13 @@ fn trims_need_a_percentage_and_a_backlog_as_in_fio() {
         Some(some)
     );
 }
+
+#[test]
+fn preferred_ios_are_of_the_real_time_class_unless_said_otherwise() {
+    let preferred = |more: &str| job(&format!("rw=randrw ioengine=libaio {more}")).host.preferred;
+    assert_eq!(preferred("cmdprio_percentage=0 cmdprio=3"), None);
+    let all = Preferred { percent: [20, 20], io_class: 1, io_level: 0 };
+    assert_eq!(preferred("cmdprio_percentage=20"), Some(all));
+    let reads = Preferred { percent: [20, 0], io_class: 2, io_level: 3 };
+    assert_eq!(preferred("cmdprio=3 cmdprio_class=2 cmdprio_percentage=20,0"), Some(reads));
+}

@@ -421,7 +421,7 @@ fn options_that_must_be_at_their_default_may_say_so() {
         "zonemode=none verify_backlog=0 io_submit_mode=inline mem=malloc unified_rw_reporting=none thread",
     );
     assert_eq!(plain.queue_depth, 1);
-    assert!(problem("zonemode=zbd").contains("zoned devices"));
+    assert!(problem("zonemode=zbd").contains("no write pointer is followed"));
     assert_eq!(job("exitall").ends, Ends::Beside);
     assert_eq!((job("exit_what=all").ends, job("exit_what=all exitall").ends), (Ends::Itself, Ends::All));
 }

@@ -284,6 +284,7 @@ fn each_io_is_one_line_of_each_log() {
         latency: Nanos(latency),
         submit: Nanos(submit),
         file: 0,
+        io_priority: 0,
     };
     outcome.log = vec![entry(2, Direction::Write, 54_578, 270), entry(1, Direction::Read, 171_187, 552)];
     let (job, outcomes) = (outcome.job.clone(), [outcome]);
@@ -339,6 +340,7 @@ fn averaged_logs_hold_every_io_of_each_thread_whatever_the_span() {
             latency: Nanos(1000 * (ms + 1)),
             submit: Nanos(500),
             file: 0,
+            io_priority: 0,
         };
         LogSpan::add(&mut outcome.log_spans, &entry, Nanos::millis(250));
     }

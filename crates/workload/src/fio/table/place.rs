@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use iostack_model::Advice;
+use iostack_model::{Advice, Preferred};
 
 use super::{Row, value};
-use crate::fio::set::{colon_list, set_file_service, set_numa_memory};
+use crate::fio::set::{by_direction, colon_list, set_file_service, set_numa_memory};
 use crate::fio::units::size;
 use crate::options::value::{bad, cpu_list, switch, whole, whole_u32};
 
@@ -108,6 +108,30 @@ pub(super) const ROWS: &[Row] = &[
         draft.job.host.priority.io_class = whole(text, 0, 3)? as u8;
         Ok(())
     }),
+    value(
+        "cmdprio_percentage",
+        "Percent of the reads, and of the writes, that carry cmdprio_class and cmdprio; with libaio or io_uring",
+        "10, 30,0",
+        |draft, text| {
+            let [reads, writes, _] = by_direction(text, |part| Ok(whole(part, 0, 100)? as u8))?;
+            let percent = [reads.unwrap_or(0), writes.unwrap_or(0)];
+            draft.job.host.preferred =
+                (percent != [0, 0]).then_some(Preferred { percent, io_class: 1, io_level: 0 });
+            Ok(())
+        },
+    ),
+    value("cmdprio_class", "Their class, as in prioclass", "1", |draft, text| {
+        let class = whole(text, 0, 3)? as u8;
+        draft.job.host.preferred.iter_mut().for_each(|preferred| preferred.io_class = class);
+        Ok(())
+    })
+    .leaning_on("cmdprio_percentage"),
+    value("cmdprio", "Their level, as in prio", "0", |draft, text| {
+        let level = whole(text, 0, 7)? as u8;
+        draft.job.host.preferred.iter_mut().for_each(|preferred| preferred.io_level = level);
+        Ok(())
+    })
+    .leaning_on("cmdprio_percentage"),
     value("cpus_allowed", "CPUs the threads may use", "0-3,6", |draft, text| {
         draft.job.cpus = Some(cpu_list(text)?);
         Ok(())
