@@ -68,6 +68,10 @@ pub(crate) trait Queue {
     fn carrier(&self) -> Carrier;
     /// Prepares reads or writes: slot, operation, and the buffer, which must stay in place until the completion.
     fn push_all(&mut self, batch: impl Iterator<Item = (u32, Op, *mut u8)>);
+    /// Prepares one, with a priority of its own where that is not 0.
+    fn push_preferred(&mut self, _priority: u16, one: (u32, Op, *mut u8)) {
+        self.push_all(std::iter::once(one));
+    }
     /// Hands over all that was pushed.
     fn submit(&mut self) -> Entered;
     /// Hands over all that was pushed and waits for `least` completions.
@@ -127,6 +131,11 @@ impl Station<'_> {
             lane.restart();
         }
         turn == Turn::Stop
+    }
+
+    /// What comes next; `None` when it is enough.
+    pub(crate) fn take(&mut self) -> Option<Op> {
+        self.extras.due_back().or_else(|| self.source.take())
     }
 
     /// Tells the observer that an I/O starts, `late` ticks after it was meant to.

@@ -16,6 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use iostack_model::{Bytes, Flow, Heat, IntervalFlow, Nanos, Steadiness, Steady};
 use iostack_stats::{Recorder, SERIES_MOST, halve_series};
 
+use crate::meter::ThreadResult;
 use crate::steady;
 
 /// What a thread counts between two publications, of one direction.
@@ -39,20 +40,20 @@ pub(crate) struct SideTally {
 }
 
 /// Progress since the last look.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Recent {
     pub(crate) latency: Recorder,
     pub(crate) ios: [u64; 3],
     pub(crate) bytes: u64,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct OpenSlice {
     latency: Recorder,
     flow: IntervalFlow,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     flows: [Tally; 3],
     submit: [Recorder; 3],
@@ -68,6 +69,8 @@ struct State {
     doubled: u32,
     /// The slice each thread is in; `u64::MAX` when it has ended.
     positions: Vec<u64>,
+    /// What each thread had come to when it last said so; asked only where a status is told.
+    standings: Vec<Option<ThreadResult>>,
     /// How far from steady the last elements were.
     unsteady_percent: Option<f64>,
 }
@@ -96,7 +99,8 @@ pub(crate) struct BoardTotals {
 impl Board {
     /// For `threads` threads; `watched` when somebody asks for progress.
     pub(crate) fn new(threads: usize, slice: Nanos, watched: bool) -> Board {
-        let state = State { positions: vec![0; threads], watched, heat: Heat::of(slice), ..State::default() };
+        let (positions, standings) = (vec![0; threads], vec![None; threads]);
+        let state = State { positions, standings, watched, heat: Heat::of(slice), ..State::default() };
         let state = Mutex::new(Box::new(state));
         Board { slice, goal: None, steady: AtomicBool::new(false), state }
     }
@@ -171,6 +175,19 @@ impl Board {
     /// What was published since the last call.
     pub(crate) fn take_recent(&self) -> Recent {
         std::mem::take(&mut self.lock().recent)
+    }
+
+    /// Notes what `thread` has come to.
+    pub(crate) fn stand(&self, thread: usize, standing: ThreadResult) {
+        self.lock().standings[thread] = Some(standing);
+    }
+
+    /// What was published so far, apart from what comes, and what the threads that measure had come to then.
+    pub(crate) fn so_far(&self) -> (Board, Vec<ThreadResult>) {
+        let state = self.lock().clone();
+        let standings = state.standings.iter().flatten().cloned().collect();
+        let steady = AtomicBool::new(self.is_steady());
+        (Board { slice: self.slice, goal: self.goal, steady, state: Mutex::new(state) }, standings)
     }
 
     /// Everything, once all threads have ended; the last slice ends at `elapsed`.

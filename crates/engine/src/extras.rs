@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use iostack_host::clock::Clock;
-use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, VerifyMode};
-use iostack_workload::{Op, Pacer, verify};
+use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Preferred, VerifyMode};
+use iostack_workload::{Op, Pacer, Rng, verify};
 
 use crate::Work;
+use crate::backlog::{Expected, Waiting};
 use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
@@ -34,6 +35,14 @@ pub(crate) struct Moments {
     pub(crate) end: u64,
     /// Time in the submitting call.
     pub(crate) submitting: u64,
+    /// That it alone had; 0: none.
+    pub(crate) io_priority: u16,
+}
+
+/// What draws the I/Os that go before others, apart from all else that is drawn.
+fn preferred(job: &Job, thread: u32) -> Option<(Preferred, Rng)> {
+    let number = u64::from(job.thread_first + thread);
+    job.host.preferred.map(|preferred| (preferred, Rng::stream(job.seed ^ 0xF125, number)))
 }
 
 /// The schedule of the trace, where there is one, or of the job.
@@ -64,6 +73,9 @@ pub(crate) struct Extras {
     /// The next of a trace is a flush.
     flush_recorded: bool,
     written: Option<Written>,
+    backlog: Option<Waiting>,
+    /// Which I/Os go before others, and what draws them.
+    preferred: Option<(Preferred, Rng)>,
     stamps: bool,
     checks: bool,
     fatal: bool,
@@ -73,6 +85,8 @@ pub(crate) struct Extras {
     generation: u64,
     /// Blocks that came back as written.
     pub(crate) verified: u64,
+    /// Blocks that were read back between the writes, well or not.
+    pub(crate) read_between: u64,
     logs: Option<Box<LogRequest>>,
     pub(crate) log: Vec<LogEntry>,
     pub(crate) log_spans: Vec<LogSpan>,
@@ -103,6 +117,8 @@ impl Extras {
             writes_since_fdatasync: 0,
             flush_recorded: false,
             written: job.sync.range.map(Written::new),
+            backlog: job.verify.and_then(|verify| Waiting::of(&verify, job.seed)),
+            preferred: preferred(job, thread),
             stamps: pattern.is_none()
                 && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
             checks: mode == Some(VerifyMode::ReadOnly),
@@ -111,6 +127,7 @@ impl Extras {
             seed: job.seed,
             generation: 0,
             verified: 0,
+            read_between: 0,
             logs: job.logs.are_wanted().then(|| Box::new(job.logs.clone())),
             log: Vec::new(),
             log_spans: Vec::new(),
@@ -130,6 +147,7 @@ impl Extras {
             || job.sync.fsync_every > 0
             || job.sync.fdatasync_every > 0
             || job.sync.range.is_some()
+            || job.host.preferred.is_some()
             || job.logs.are_wanted()
             || !job.demand.is_none()
             || job.recorded.is_some()
@@ -139,6 +157,22 @@ impl Extras {
     pub(crate) fn read_back(&mut self) {
         self.checks = true;
         self.stamps = false;
+        self.backlog.iter_mut().for_each(Waiting::finish);
+    }
+
+    /// What was read back along the way is not read again.
+    pub(crate) fn reads_along(&self) -> bool {
+        self.backlog.is_some()
+    }
+
+    /// What was read back was wrong, and that is the end.
+    pub(crate) fn is_over(&self, meter: &Meter<'_>) -> bool {
+        self.fatal && self.read_between > 0 && meter.failures.count() > 0
+    }
+
+    /// What is read back next, where it is time for that.
+    pub(crate) fn due_back(&mut self) -> Option<Op> {
+        self.backlog.as_mut().and_then(Waiting::next)
     }
 
     /// Measuring starts at `now`; the log counts from `origin`.
@@ -156,8 +190,10 @@ impl Extras {
             Some(Flush::File)
         } else if self.fdatasync_every > 0 && self.writes_since_fdatasync >= self.fdatasync_every {
             Some(Flush::Data)
+        } else if self.written.as_ref().is_some_and(Written::is_due) {
+            Some(Flush::Range)
         } else {
-            self.written.as_ref().filter(|written| written.is_due()).map(|_| Flush::Range)
+            self.backlog.as_ref().filter(|backlog| backlog.is_due()).map(|_| Flush::Nothing)
         }
     }
 
@@ -173,6 +209,9 @@ impl Extras {
 
     /// Flushes and counts it.
     pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, flush: Flush) {
+        if flush == Flush::Nothing {
+            return self.backlog.iter_mut().for_each(Waiting::turn);
+        }
         let start = meter.clock.now();
         let result = match (flush, &self.written) {
             (Flush::Range, Some(written)) => written.sync(files),
@@ -182,7 +221,7 @@ impl Extras {
         // As in fio: what flushes more stands for what flushes less.
         self.written.iter_mut().for_each(Written::clear);
         match flush {
-            Flush::Range => {}
+            Flush::Range | Flush::Nothing => {}
             Flush::Data => self.writes_since_fdatasync = 0,
             Flush::File => {
                 (self.writes_since_fsync, self.writes_since_fdatasync) = (0, 0);
@@ -213,9 +252,17 @@ impl Extras {
             self.writes_since_fsync += 1;
             self.writes_since_fdatasync += 1;
             self.written.iter_mut().for_each(|written| written.note(op));
+            self.backlog.iter_mut().for_each(Waiting::submitting);
         }
         self.part.iter_mut().for_each(Part::count);
         self.pacer.take(now)
+    }
+
+    /// The priority that it alone has; 0: none.
+    pub(crate) fn io_priority(&mut self, op: &Op) -> u16 {
+        let Some((preferred, rng)) = &mut self.preferred else { return 0 };
+        let percent = preferred.percent.get(usize::from(op.direction)).copied().unwrap_or(0);
+        if rng.below(100) < u64::from(percent) { preferred.io() } else { 0 }
     }
 
     /// Makes the data of a write provable.
@@ -228,14 +275,11 @@ impl Extras {
 
     /// An I/O has moved all its bytes; `data` is what a read brought.
     pub(crate) fn after(&mut self, meter: &mut Meter<'_>, op: &Op, data: &[u8], moments: Moments) {
-        if self.checks && op.direction == READ {
-            let checked = match &self.pattern {
-                Some(pattern) => verify::check_pattern(data, op.offset, pattern),
-                None => verify::check(data, op.offset).map(|_| ()),
-            };
-            match checked {
+        let between = self.note_written(op);
+        if (self.checks || between) && op.direction == READ {
+            match self.check(op, data) {
                 Ok(()) => self.verified += 1,
-                Err(mismatch) => meter.mismatch(op, mismatch.to_string(), self.fatal),
+                Err(mismatch) => meter.mismatch(op, mismatch, self.fatal),
             }
         }
         self.pacer.completed(moments.end);
@@ -263,6 +307,30 @@ impl Extras {
         }
     }
 
+    /// Keeps what is to be read back; true while that is done between the writes.
+    fn note_written(&mut self, op: &Op) -> bool {
+        let Some(backlog) = self.backlog.as_mut().filter(|_| !self.checks) else { return false };
+        if op.direction == WRITE {
+            backlog.push(op);
+        }
+        self.read_between += u64::from(backlog.is_reading());
+        backlog.is_reading()
+    }
+
+    /// What came back is what was written, or what trimming left.
+    fn check(&mut self, op: &Op, data: &[u8]) -> Result<(), String> {
+        let expected = self.backlog.as_mut().map_or(Expected::Written, |backlog| backlog.expected(op));
+        let checked = match (expected, &self.pattern) {
+            (Expected::Zeroes, _) => {
+                let wrong = |mismatch| format!("trimmed, and is no zero: {mismatch}");
+                return verify::check_pattern(data, op.offset, &[0]).map_err(wrong);
+            }
+            (Expected::Written, Some(pattern)) => verify::check_pattern(data, op.offset, pattern),
+            (Expected::Written, None) => verify::check(data, op.offset).map(|_| ()),
+        };
+        checked.map_err(|mismatch| mismatch.to_string())
+    }
+
     fn keep(&mut self, entry: &LogEntry) {
         if let Some(logs) = &self.logs {
             logs.keep(entry, &mut self.log, &mut self.log_spans);
@@ -281,6 +349,7 @@ impl Extras {
             latency: nanos(moments.end.saturating_sub(moments.start)),
             submit: nanos(moments.submitting),
             file: op.file,
+            io_priority: moments.io_priority,
         };
         self.keep(&entry);
     }

@@ -10,6 +10,7 @@ use iostack_model::{DeviceCount, Engine, Nanos};
 use crate::Work;
 use crate::board::Board;
 use crate::foreign::Others;
+use crate::meter::ThreadResult;
 use crate::worker::WorkerReport;
 
 /// Works that are reported as one.
@@ -91,6 +92,25 @@ impl<'a> Group<'a> {
             others: Others::now(),
             workers: watch.total(),
         }
+    }
+
+    /// The group as if it had ended now, with what its threads have published.
+    pub(crate) fn so_far(&self, watch: &mut WorkerWatch) -> Group<'a> {
+        let (board, standings) = self.board.so_far();
+        let report =
+            |result: ThreadResult| WorkerReport { first: result.border, result, ..WorkerReport::default() };
+        let mut group = Group {
+            works: self.works.clone(),
+            board: Arc::new(board),
+            before: self.before.clone(),
+            after: self.after.clone(),
+            reports: standings.into_iter().map(report).collect(),
+            ..*self
+        };
+        if !group.counted_after {
+            group.count_after(watch);
+        }
+        group
     }
 
     pub(crate) fn count_before(&mut self, watch: &mut WorkerWatch) {

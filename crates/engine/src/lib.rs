@@ -19,6 +19,7 @@
 //! Start reading at [`run`], then `backend/serial_loop.rs`.
 
 mod backend;
+mod backlog;
 mod board;
 mod demand;
 mod error;
@@ -38,6 +39,7 @@ mod progress;
 mod search;
 mod share;
 mod stage;
+mod status;
 mod steady;
 mod sys;
 mod wake;
@@ -74,6 +76,15 @@ pub struct Work {
     pub recording: Option<Arc<Recording>>,
 }
 
+/// Who hears, along the way, what came of a stage so far.
+#[derive(Clone, Copy)]
+pub struct Status<'a> {
+    /// Time between two calls.
+    pub every: Nanos,
+    /// Called from the coordinating thread, with an outcome of each report group that [`run`] would give.
+    pub tell: &'a (dyn Fn(Vec<Outcome>) + Sync),
+}
+
 /// How a run is watched and stopped.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
@@ -83,6 +94,8 @@ pub struct Control<'a> {
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Time between two calls.
     pub progress_every: Nanos,
+    /// Hears what came of it so far.
+    pub status: Option<Status<'a>>,
     /// Looks at each I/O from inside; the loop that carries it costs some 100 instructions more per I/O.
     pub observer: Option<&'a dyn Observer>,
 }
@@ -90,7 +103,13 @@ pub struct Control<'a> {
 impl Control<'_> {
     /// Nobody watches and nobody stops it.
     pub fn none() -> Control<'static> {
-        Control { stop: &stage::NEVER, progress: None, progress_every: Nanos::secs(1), observer: None }
+        Control {
+            stop: &stage::NEVER,
+            progress: None,
+            progress_every: Nanos::secs(1),
+            status: None,
+            observer: None,
+        }
     }
 }
 
@@ -146,6 +165,12 @@ fn stages(works: &[Work]) -> Vec<Vec<&Work>> {
     stages
 }
 
+/// Threads of the job write what others of it read back.
+fn shares_places(work: &Work) -> bool {
+    let shared = |one: &Arc<Held>| work.files.iter().skip(1).flatten().any(|other| one.is_same(other));
+    work.job.offset_increment.0 == 0 && work.files.first().is_some_and(|files| files.iter().any(shared))
+}
+
 /// Refuses what would panic, hang or mean nothing.
 fn check(work: &Work) -> Result<(), EngineError> {
     let job = &work.job;
@@ -161,6 +186,12 @@ fn check(work: &Work) -> Result<(), EngineError> {
             job.rate.is_some_and(|rate| rate.iops <= 0.0 || !rate.iops.is_finite()),
             "a rate of 0",
             "ask for more",
+        ),
+        (
+            job.verify.is_some_and(|verify| verify.backlog.is_some() || verify.trims.is_some())
+                && shares_places(work),
+            "verify_backlog or trim_percentage in threads that write the same places",
+            "give offset_increment, or a file to each",
         ),
         (job.verify.is_some() && job.mix.trim > 0, "verification of trimmed blocks", "leave trims out"),
         (work.files.len() < job.threads as usize, "threads without files", "give a list for each thread"),

@@ -47,6 +47,8 @@ pub(crate) struct Rhythm {
     pub(crate) slice: Nanos,
     /// Somebody looks this often; `u64::MAX` when nobody does.
     pub(crate) progress: Nanos,
+    /// Somebody also asks what each thread has come to.
+    pub(crate) stands: bool,
 }
 
 /// What the loop does after an edge.
@@ -85,6 +87,8 @@ pub(crate) struct Meter<'a> {
     publish_ticks: u64,
     /// Somebody looks at the board between slices.
     watched: bool,
+    /// Somebody asks what this thread has come to.
+    stands: bool,
     measuring: bool,
     /// Nothing is counted but failures: reading back.
     silent: bool,
@@ -108,7 +112,7 @@ fn three_recorders() -> Box<[Recorder; 3]> {
 }
 
 /// What one thread leaves behind.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ThreadResult {
     /// From here on I/Os counted, ticks.
     pub(crate) border: u64,
@@ -150,6 +154,7 @@ impl<'a> Meter<'a> {
             publish_ticks: clock
                 .ticks(PUBLISH_EVERY.0.min(rhythm.slice.0).min(rhythm.progress.0).max(1_000_000)),
             watched: rhythm.progress != Nanos(u64::MAX),
+            stands: rhythm.stands,
             measuring: false,
             silent: false,
             ramped: false,
@@ -360,6 +365,10 @@ impl<'a> Meter<'a> {
         }
         self.board.publish(self.thread, self.slice, &mut self.tallies, &mut self.side, next);
         self.slice = next;
+        if self.stands && self.measuring {
+            let failures = self.failures.clone();
+            self.board.stand(self.thread, ThreadResult { failures, ..self.standing() });
+        }
     }
 
     /// From here on only failures count.
@@ -373,9 +382,15 @@ impl<'a> Meter<'a> {
 
     /// Publishes the rest and says what the thread used.
     pub(crate) fn finish(&mut self) -> ThreadResult {
+        let result = self.standing();
+        self.publish(u64::MAX);
+        result
+    }
+
+    /// What the thread has come to; failures are still kept here.
+    fn standing(&self) -> ThreadResult {
         let usage =
             if self.measuring { sys::thread_use().since(self.use_at_begin) } else { ThreadUse::default() };
-        self.publish(u64::MAX);
         ThreadResult {
             border: self.border,
             last: self.last,

@@ -44,6 +44,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
             .map(|(before, after)| counters::difference(before, after)),
         depth_found: reports.iter().filter_map(|report| report.depth_found).min_by_key(|found| found.depth),
         verified: reports.iter().map(|report| report.verified).sum(),
+        read_between: reports.iter().map(|report| report.read_between).sum(),
         interrupted: reports.iter().any(|report| report.result.interrupted),
         read: totals.flows[0].clone(),
         write: totals.flows[1].clone(),

@@ -20,6 +20,7 @@ use crate::group::{Group, groups};
 use crate::meter::Rhythm;
 use crate::progress::Watcher;
 use crate::share::Shares;
+use crate::status::{Teller, published_every};
 use crate::sys;
 use crate::watch::Watch;
 use crate::worker::{self, Assignment, WorkerReport};
@@ -105,7 +106,6 @@ fn assignments<'s>(
         let mut board_thread = 0;
         for work in &group.works {
             let number = number_of(works, work);
-            let progress = if control.progress.is_some() { control.progress_every } else { Nanos(u64::MAX) };
             for thread in 0..work.job.threads {
                 let assignment = Assignment {
                     work,
@@ -116,7 +116,11 @@ fn assignments<'s>(
                     board_thread,
                     part: shares.part(&work.job),
                     origin: group.origin,
-                    rhythm: Rhythm { slice: group.first().job.slice, progress },
+                    rhythm: Rhythm {
+                        slice: group.first().job.slice,
+                        progress: published_every(control),
+                        stands: control.status.is_some(),
+                    },
                     gate,
                     stop: control.stop,
                     watch,
@@ -202,10 +206,11 @@ impl Coordinator<'_> {
         let go = clock.now();
         self.let_go(groups, &mut watch);
         let mut watcher = Watcher::new(self.control, self.phase, self.gate.planned(), go);
+        let mut teller = Teller::new(self.control, self.phase, go);
         self.gate.go(go);
         let mut known = 0;
         while known < total {
-            let next = Self::next_event(groups, &watcher);
+            let next = Self::next_event(groups, &watcher, teller.as_ref());
             let finished = self.gate.finished_by_group(known, next);
             known = finished.iter().sum();
             self.let_go(groups, &mut watch);
@@ -225,6 +230,9 @@ impl Coordinator<'_> {
             if watcher.is_due(now) {
                 watch.sample();
                 watcher.look(groups, now);
+            }
+            if let Some(teller) = &mut teller {
+                teller.tell(groups, &mut watch, now);
             }
         }
         watcher.verifying(groups, clock.now());
@@ -250,12 +258,13 @@ impl Coordinator<'_> {
     }
 
     /// How long nothing is to be done, unless a thread finishes.
-    fn next_event(groups: &[Group<'_>], watcher: &Watcher<'_>) -> Duration {
+    fn next_event(groups: &[Group<'_>], watcher: &Watcher<'_>, teller: Option<&Teller<'_>>) -> Duration {
         let now = Clock::calibrated().now();
         let borders =
             groups.iter().filter(|group| !group.counted_before).filter_map(|group| group.until_origin(now));
         let next = borders.min().unwrap_or(Nanos(u64::MAX));
-        LOOK_EVERY.min(Duration::from_nanos(next.0)).min(watcher.left(now))
+        let told = teller.map_or(Duration::MAX, |teller| teller.left(now));
+        LOOK_EVERY.min(Duration::from_nanos(next.0)).min(watcher.left(now)).min(told)
     }
 }
 

@@ -61,6 +61,7 @@ pub(crate) struct WorkerReport {
     /// Sum of the times in flight, where it differs from the latencies.
     pub(crate) in_flight: Option<Nanos>,
     pub(crate) verified: u64,
+    pub(crate) read_between: u64,
     pub(crate) depth_found: Option<DepthFound>,
     pub(crate) log: Vec<LogEntry>,
     pub(crate) log_spans: Vec<LogSpan>,
@@ -348,6 +349,14 @@ fn depth_found(station: &mut Station<'_>, interrupted: bool) -> Option<DepthFoun
     search.result()
 }
 
+/// From here on what was written is read, and nothing measured.
+fn begin_reading_back(station: &mut Station<'_>, plan: Plan, job: &Job) {
+    let taken = if station.extras.reads_along() { 0 } else { station.source.taken() };
+    station.source = Source::read_back(plan, job, taken);
+    station.meter.silence();
+    station.extras.read_back();
+}
+
 /// From the gate to the report. `load` runs the loop once, to measure or to read back.
 fn measure(
     prepared: Prepared<'_>,
@@ -389,15 +398,14 @@ fn measure(
     assignment.gate.released();
     if outcome.is_ok()
         && !report.result.interrupted
+        && !station.extras.is_over(&station.meter)
         && let Some(plan) = repeat
     {
-        station.source = Source::read_back(plan, job, station.source.taken());
-        station.meter.silence();
-        station.extras.read_back();
+        begin_reading_back(&mut station, plan, job);
         outcome = load(&mut station, true);
     }
     report.result.failures = std::mem::take(&mut station.meter.failures);
-    report.verified = station.extras.verified;
+    (report.verified, report.read_between) = (station.extras.verified, station.extras.read_between);
     if station.extras.pacer.is_open() {
         report.in_flight = Some(Nanos(clock.nanos(station.extras.in_flight_ticks)));
     }

@@ -14,6 +14,8 @@ pub(crate) enum Flush {
     Data,
     /// `sync_file_range` of what was written since the last one.
     Range,
+    /// Nothing: what was written is read back from here on, or no more. It waits for what is in flight, as flushes do.
+    Nothing,
 }
 
 /// From the first to the last byte written of each file, as fio sends it.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use common::{random, run, run_with};
+use common::{is_refused, random, run, run_with};
 use iostack_engine::{Control, Work};
 use iostack_host::Held;
 use iostack_model::*;
@@ -61,7 +61,7 @@ fn a_rate_that_is_not_kept_ends_the_job_as_a_failure() {
 fn a_pattern_is_verified_and_another_byte_is_named() {
     let folder = folder!("pattern");
     let path = random(&folder, "data", MIB);
-    let verify = |mode| Some(Verify { mode, fatal: false, pattern: true });
+    let verify = |mode| Some(Verify { pattern: true, ..Verify::of(mode) });
     let data = Data::Pattern(vec![0xde, 0xad, 0xbe, 0xef]);
     let write = Job { mix: Mix::WRITE, access: Access::Sequential, data: data.clone(), ..Job::default() };
     let outcome =
@@ -251,6 +251,36 @@ fn threads_have_the_niceness_asked_for() {
     run_with(&job, &path, &control).expect("anybody may be nicer");
     let seen = seen.into_inner().expect("nobody panics");
     assert!(seen.contains(&7), "{seen:?}");
+}
+
+#[test]
+fn so_many_ios_carry_a_priority_of_their_own_to_the_kernel() {
+    let folder = folder!("preferred");
+    let path = random(&folder, "data", MIB);
+    let fixed =
+        Engine::IoUring { fixed_buffers: true, registered_files: true, poll: false, submit_poll: false };
+    for engine in [Engine::Libaio, Engine::IO_URING, fixed] {
+        let job = |io_class| {
+            let preferred = Some(Preferred { percent: [30, 0], io_class, io_level: 5 });
+            let host = HostAsked { preferred, ..HostAsked::default() };
+            let logs = LogRequest { latency: Some("none".into()), ..LogRequest::default() };
+            Job { engine, host, logs, queue_depth: 8, loops: 2, ..Job::default() }
+        };
+        let result = run(&job(2), &path);
+        if is_refused("so_many_ios_carry_a_priority", &result) {
+            continue;
+        }
+        let outcome = result.expect("best effort is allowed to all");
+        let preferred = outcome.log.iter().filter(|entry| entry.io_priority == 2 << 13 | 5).count();
+        assert_eq!((outcome.failures.len(), outcome.log.len()), (0, 512), "{engine:?}");
+        // 154 expected; 6 standard deviations are 62.
+        assert!((92..=216).contains(&preferred), "{engine:?}: {preferred}");
+        // The kernel refuses a class that there is none of, and so tells which I/Os came with it.
+        let outcome = run(&job(7), &path).expect("it starts");
+        let [refused] = &outcome.failures[..] else { panic!("{engine:?}: {:?}", outcome.failures) };
+        assert_eq!((refused.errno, refused.count), (libc::EINVAL, preferred as u64), "{engine:?}");
+        assert_eq!(outcome.read.latency.count, 512 - preferred as u64, "{engine:?}");
+    }
 }
 
 #[test]

@@ -7,13 +7,16 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 
 use common::{counted, engines, is_refused, random, run};
-use iostack_model::{Access, BlockSizes, Bytes, Data, Job, Mix, Sync, Verify, VerifyMode};
+use iostack_model::{
+    Access, Amount, Backlog, BlockSizes, Bytes, Data, Distribution, Engine, Job, Mix, Order, Sync, Trims,
+    Verify, VerifyMode,
+};
 use iostack_testkit::folder;
 
 const MIB: u64 = 1 << 20;
 
 fn verifying(mode: VerifyMode) -> Verify {
-    Verify { mode, fatal: false, pattern: false }
+    Verify::of(mode)
 }
 
 #[test]
@@ -40,6 +43,71 @@ fn every_buffer_gets_its_own_block_in_every_engine() {
         let outcome = run(&read, &path).expect("a plain file");
         assert_eq!((outcome.verified, outcome.failures.len()), (256, 0), "{engine:?} {:?}", outcome.failures);
     }
+}
+
+#[test]
+fn what_was_written_is_read_back_between_the_writes_and_the_rest_at_the_end() {
+    let folder = folder!("backlog");
+    let path = random(&folder, "data", MIB);
+    for engine in engines() {
+        for (writes, reads, between) in [(100, 100, 200), (100, 40, 160), (1, 1, 256), (300, 1, 0)] {
+            let backlog = Some(Backlog { writes, reads });
+            let verify = Some(Verify { backlog, ..verifying(VerifyMode::WriteThenRead) });
+            let job = Job { mix: Mix::WRITE, engine, queue_depth: 16, verify, ..Job::default() };
+            let result = run(&job, &path);
+            if is_refused("backlog", &result) {
+                continue;
+            }
+            let outcome = result.expect("a plain file");
+            assert_eq!(outcome.failures, [], "{engine:?} {writes} {reads}");
+            let seen = (outcome.write.latency.count, outcome.verified, outcome.read_between);
+            assert_eq!(seen, (256, 256, between), "{engine:?} {writes} {reads}");
+            assert_eq!(outcome.read.latency.count, between, "what is read between the writes is measured");
+        }
+    }
+}
+
+#[test]
+fn what_is_trimmed_between_the_writes_reads_as_zeroes_and_all_else_as_written() {
+    let folder = folder!("backlog-trims");
+    let path = random(&folder, "data", MIB);
+    for engine in engines().into_iter().filter(|&engine| engine != Engine::Mmap) {
+        for (backlog, read_zeroes) in [(None, true), (None, false), (Some(50), true)] {
+            let backlog = backlog.map(|writes| Backlog { writes, reads: writes / 2 });
+            let trims = Some(Trims { percent: 30, writes: 16, blocks: 16, read_zeroes });
+            let verify = Some(Verify { backlog, trims, ..verifying(VerifyMode::WriteThenRead) });
+            let access = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
+            let job = Job { mix: Mix::WRITE, access, engine, queue_depth: 8, verify, ..Job::default() };
+            assert!(job.writes_each_place_once());
+            let result = run(&job, &path);
+            if is_refused("backlog-trims", &result) {
+                continue;
+            }
+            let outcome = result.expect("a plain file");
+            assert_eq!(outcome.failures, [], "{engine:?} {backlog:?} {read_zeroes}");
+            let (trims, writes) = (outcome.trim.latency.count, outcome.write.latency.count);
+            assert!((40..=120).contains(&trims), "about 77 of 256: {trims}");
+            let left = if read_zeroes { 256 } else { 256 - trims };
+            assert_eq!((writes, outcome.verified), (256, left), "{engine:?} {backlog:?} {read_zeroes}");
+            let zeroes = std::fs::read(&path).expect("ours");
+            let zeroes = zeroes.chunks(4096).filter(|block| block.iter().all(|&byte| byte == 0)).count();
+            assert_eq!(zeroes as u64, trims, "{engine:?} {backlog:?} {read_zeroes}");
+        }
+    }
+}
+
+#[test]
+fn threads_that_write_the_same_places_are_not_read_back_along_the_way() {
+    let folder = folder!("backlog-threads");
+    let path = random(&folder, "data", MIB);
+    let backlog = Some(Backlog { writes: 8, reads: 8 });
+    let verify = Some(Verify { backlog, ..verifying(VerifyMode::WriteThenRead) });
+    let job = Job { mix: Mix::WRITE, threads: 2, verify, ..Job::default() };
+    let refused = run(&job, &path).expect_err("one would read what the other writes").to_string();
+    assert!(refused.contains("in threads that write the same places"), "{refused}");
+    let apart = Job { offset_increment: Bytes::kib(512), size: Some(Amount::Bytes(Bytes::kib(512))), ..job };
+    let outcome = run(&apart, &path).expect("each has its half");
+    assert_eq!((outcome.verified, outcome.failures.len()), (256, 0));
 }
 
 #[test]

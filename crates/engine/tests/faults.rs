@@ -108,7 +108,13 @@ fn the_stop_flag_ends_every_engine_with_the_outcome_so_far() {
     let path = random(&folder, "data", 4 * MIB);
     for engine in engines() {
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: None, progress_every: Nanos::secs(1), observer: None };
+        let control = Control {
+            stop: &stop,
+            progress: None,
+            progress_every: Nanos::secs(1),
+            status: None,
+            observer: None,
+        };
         let job = Job { runtime: Some(Nanos::secs(600)), time_based: true, ..Job::default() };
         let job = Job { engine, queue_depth: 8, threads: 2, ..job };
         let result = std::thread::scope(|scope| {
@@ -136,7 +142,13 @@ fn a_stop_during_a_start_delay_and_a_slow_schedule_is_heeded() {
     let paced = |engine| Job { engine, queue_depth: 4, rate: Some(slow), ..Job::default() };
     for job in [delayed, paced(Engine::Psync), paced(Engine::Libaio)] {
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: None, progress_every: Nanos::secs(1), observer: None };
+        let control = Control {
+            stop: &stop,
+            progress: None,
+            progress_every: Nanos::secs(1),
+            status: None,
+            observer: None,
+        };
         let outcome = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(200));

@@ -31,6 +31,18 @@ pub fn replace(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Re
     })
 }
 
+/// An empty file that has the name already, in place of another one where `replaces`.
+pub(crate) fn begun(path: &Path, replaces: bool) -> anyhow::Result<File> {
+    if !replaces && is_taken(path) {
+        bail!("{}", taken(path));
+    }
+    let (partial, file) =
+        partial(&folder(path)).with_context(|| format!("cannot write `{}`", path.display()))?;
+    let named = if replaces { std::fs::rename(&partial, path) } else { crate::publish(&partial, path) };
+    named.with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(file)
+}
+
 /// Refuses what `new_file` would refuse: before the run, so that no minute is lost.
 pub fn refuse<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> anyhow::Result<()> {
     let mut seen: Vec<PathBuf> = Vec::new();

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use iostack_model::{Nanos, Progress};
+use iostack_model::{Nanos, OutcomeFile, Progress};
 use iostack_targets::Audience;
 
 /// The first failure of stdout. After it nothing more is written there: half a result with a hole is worse than half.
@@ -70,7 +70,11 @@ pub(crate) struct Talk {
     quiet: bool,
     /// Lines of the block that is drawn at present.
     drawn: AtomicUsize,
+    /// Who tells what came of a run so far.
+    status: Option<Box<Teller>>,
 }
+
+type Teller = dyn Fn(&OutcomeFile) + Sync;
 
 /// Longest live line; leaves the last column free so that no terminal wraps.
 const WIDTH: usize = 79;
@@ -78,7 +82,12 @@ const WIDTH: usize = 79;
 impl Talk {
     /// `quiet` says nothing but warnings.
     pub(crate) fn new(quiet: bool) -> Self {
-        Talk { terminal: io::stderr().is_terminal(), quiet, drawn: AtomicUsize::new(0) }
+        Talk { terminal: io::stderr().is_terminal(), quiet, drawn: AtomicUsize::new(0), status: None }
+    }
+
+    /// The same, where `tell` is told what came of a run so far.
+    pub(crate) fn telling(self, tell: impl Fn(&OutcomeFile) + Sync + 'static) -> Self {
+        Talk { status: Some(Box::new(tell)), ..self }
     }
 
     /// Something worth knowing, on its own line.
@@ -124,6 +133,11 @@ impl Audience for Talk {
 
     fn progress(&self, progress: &Progress) {
         self.live(&iostack_report::text::live(progress));
+    }
+
+    fn status(&self, so_far: &OutcomeFile) {
+        self.clear();
+        self.status.iter().for_each(|tell| tell(so_far));
     }
 
     fn step(&self, title: &str, elapsed: Nanos, end: Nanos) {

@@ -113,6 +113,32 @@ pub struct Priority {
     pub io_level: u8,
 }
 
+impl Priority {
+    /// As the kernel writes class and level of disk requests (`ioprio.h`); best effort, where only a level is said.
+    pub const fn io(self) -> u16 {
+        let class = if self.io_class == 0 && self.io_level > 0 { 2 } else { self.io_class };
+        (class as u16) << 13 | self.io_level as u16
+    }
+}
+
+/// I/Os that carry a priority of their own (fio's `cmdprio_percentage`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Preferred {
+    /// Percent of the reads, and of the writes.
+    pub percent: [u8; 2],
+    /// Class and level, as in [`Priority`].
+    pub io_class: u8,
+    /// See there.
+    pub io_level: u8,
+}
+
+impl Preferred {
+    /// As the kernel writes it.
+    pub const fn io(self) -> u16 {
+        (self.io_class as u16) << 13 | self.io_level as u16
+    }
+}
+
 /// Which memory threads get; see `set_mempolicy(2)`, whose numbers these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -135,6 +161,9 @@ pub enum MemoryPolicy {
 pub struct HostAsked {
     /// Among threads and disk requests.
     pub priority: Priority,
+    /// Some I/Os go before others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferred: Option<Preferred>,
     /// Nodes of CPUs and memory.
     pub numa: Numa,
     /// Memory that each thread locks and does not use, so that less is left (fio's `lockmem`).

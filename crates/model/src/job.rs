@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::asked::{Beforehand, Demand, Ends, HostAsked, LatencyGoal, Priority, Share, Steadiness};
 use crate::{
-    Access, Amount, App, BlockSizes, Bytes, FileTurns, Follow, LogEntry, LogSpan, Mix, NameAct, Nanos,
-    Recorded, Zones,
+    Access, Amount, App, BlockSizes, Bytes, Data, FileTurns, Follow, LogRequest, Mix, NameAct, Nanos, Order,
+    Recorded, Sync, Verify, Zones,
 };
 
 /// The kernel interface that carries the I/O.
@@ -125,119 +125,6 @@ pub struct Think {
     pub spin: Nanos,
 }
 
-/// What is done to the pages of the writes since the last time (`sync_file_range(2)`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct RangeSync {
-    /// After this many writes.
-    pub every: u32,
-    /// Waits for those that are on their way.
-    pub wait_before: bool,
-    /// Sends those that are dirty.
-    pub write: bool,
-    /// Waits for all.
-    pub wait_after: bool,
-}
-
-/// Flushes asked for along the way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Sync {
-    /// fsync after this many writes; 0 never.
-    pub fsync_every: u32,
-    /// fdatasync after this many writes; 0 never.
-    pub fdatasync_every: u32,
-    /// Written pages are sent on their way along the way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<RangeSync>,
-    /// fsync once when the job ends.
-    pub end_fsync: bool,
-    /// Open with `O_SYNC`.
-    pub o_sync: bool,
-    /// Open with `O_DSYNC`.
-    pub o_dsync: bool,
-}
-
-/// How written data is proved to come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Verify {
-    /// When the check happens.
-    pub mode: VerifyMode,
-    /// Stop the job at the first block that does not match.
-    pub fatal: bool,
-    /// Data is the job's pattern alone, without headers (fio's `verify=pattern`): what came from another place is not seen.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub pattern: bool,
-}
-
-/// When verification happens. Each block carries its offset, a generation and its crc32c, so that a later process
-/// can check it without memory of the writing one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VerifyMode {
-    /// Write with headers, then read everything written back (fio's `do_verify=1`).
-    WriteThenRead,
-    /// Write with headers only (fio's `do_verify=0`): a later job verifies.
-    WriteOnly,
-    /// A read job that checks the headers an earlier job wrote.
-    ReadOnly,
-}
-
-/// What write buffers hold.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Data {
-    /// Incompressible, different in every block.
-    Random,
-    /// Zeroes.
-    Zeroes,
-    /// This percent of each block compresses away.
-    Compressible(u8),
-    /// This percent of the blocks of 4 KiB were written before (fio's `dedupe_percentage`).
-    Duplicate(u8),
-    /// These bytes, repeated.
-    Pattern(Vec<u8>),
-}
-
-/// fio-style log files to write, each with the prefix given.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct LogRequest {
-    /// `PREFIX_bw.N.log`
-    pub bandwidth: Option<PathBuf>,
-    /// `PREFIX_lat.N.log`, `_slat`, `_clat`
-    pub latency: Option<PathBuf>,
-    /// `PREFIX_iops.N.log`
-    pub iops: Option<PathBuf>,
-    /// A trace of each I/O as fio's `write_iolog` writes it, which can be replayed; this very file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<PathBuf>,
-    /// Average over this span; 0 logs each I/O.
-    pub average: Nanos,
-    /// Put the offset in each line.
-    pub offsets: bool,
-    /// Times count from 1970 (fio's `log_unix_epoch`).
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub unix_epoch: bool,
-    /// One file of each kind for all jobs with this prefix (fio's `per_job_logs=0`).
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub shared: bool,
-}
-
-impl LogRequest {
-    /// True when any log is written.
-    pub fn are_wanted(&self) -> bool {
-        self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some() || self.trace.is_some()
-    }
-
-    /// Keeps what is needed of an entry: as it is, in an average, or both.
-    pub fn keep(&self, entry: &LogEntry, log: &mut Vec<LogEntry>, spans: &mut Vec<LogSpan>) {
-        if self.average.0 > 0 && !entry.is_flush() {
-            LogSpan::add(spans, entry, self.average);
-        }
-        if self.average.0 == 0 && !entry.is_flush() || self.trace.is_some() {
-            log.push(*entry);
-        }
-    }
-}
-
 /// What is asked of storage. `Job::default()` is a 4 KiB random read at depth 1 with psync and direct I/O.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -262,6 +149,9 @@ pub struct Job {
     pub align: Bytes,
     /// How large each I/O is.
     pub block_sizes: BlockSizes,
+    /// Any number of bytes from the smallest to the largest of these, all alike likely (fio's `bs_unaligned`).
+    #[serde(skip_serializing_if = "Not::not")]
+    pub any_size: bool,
     /// First byte of the region.
     pub offset: Amount,
     /// Each further thread starts this much later.
@@ -397,6 +287,7 @@ static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
     zones: None,
     align: Bytes(0),
     block_sizes: BlockSizes::all(Bytes(4096)),
+    any_size: false,
     offset: Amount::Bytes(Bytes(0)),
     offset_increment: Bytes(0),
     size: None,
@@ -461,6 +352,18 @@ impl Job {
         self.section.as_deref().unwrap_or(&self.name)
     }
 
+    /// True when no byte of the region is written twice by the same thread.
+    pub fn writes_each_place_once(&self) -> bool {
+        let one_size = self.block_sizes.smallest() == self.block_sizes.largest();
+        let in_turn = match self.access {
+            Access::Sequential => true,
+            Access::Random { order: Order::Permutation, .. } => one_size && is_default(&self.align),
+            _ => false,
+        };
+        let one_pass = self.loops == 1 && !self.time_based && self.io_limit.is_none();
+        in_turn && one_pass && self.zones.is_none() && is_default(&self.follow) && self.recorded.is_none()
+    }
+
     /// True when it changes what is there.
     pub const fn destroys(&self) -> bool {
         match self.engine {
@@ -520,7 +423,10 @@ impl Job {
             (self.share.is_some(), "flow"),
             (self.latency_goal.is_some(), "latency_target"),
             (self.sync.range.is_some(), "sync_file_range"),
+            (self.verify.is_some_and(|verify| verify.backlog.is_some()), "verify_backlog"),
+            (self.verify.is_some_and(|verify| verify.trims.is_some()), "trim_percentage"),
             (self.host.priority != Priority::default(), "nice or prio"),
+            (self.host.preferred.is_some(), "cmdprio_percentage"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))
     }

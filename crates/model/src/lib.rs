@@ -12,12 +12,14 @@ mod app;
 mod asked;
 mod bins;
 mod caveat;
+mod data;
 mod effort;
 mod heat;
 mod inside;
 mod job;
 mod ladder;
 mod layers;
+mod logs;
 mod machine;
 mod name_act;
 mod observe;
@@ -35,19 +37,19 @@ pub use access::{
 };
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use asked::{
-    Advice, Beforehand, Demand, DepthFound, Ends, HostAsked, LatencyGoal, MemoryPolicy, Numa, Priority,
-    Share, Steadiness, Steady, SteadyFigure,
+    Advice, Beforehand, Demand, DepthFound, Ends, HostAsked, LatencyGoal, MemoryPolicy, Numa, Preferred,
+    Priority, Share, Steadiness, Steady, SteadyFigure,
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
+pub use data::{Backlog, Data, RangeSync, Sync, Trims, Verify, VerifyMode};
 pub use effort::Effort;
 pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
-pub use job::{
-    Arrival, Batch, Data, Engine, Job, LogRequest, RangeSync, Rate, Sync, Think, Verify, VerifyMode,
-};
+pub use job::{Arrival, Batch, Engine, Job, Rate, Think};
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
+pub use logs::LogRequest;
 pub use machine::{
     BlockDevice, Cpu, FileSystem, IoLimit, Kernel, Machine, Memory, Queue, Storage, Virtualisation,
 };

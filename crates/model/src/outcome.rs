@@ -69,6 +69,9 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// Blocks verified, when the job verifies.
     pub verified: u64,
+    /// Blocks that were read back between the writes; they are among the reads, and those read back at the end are not.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub read_between: u64,
     /// What became of the steadiness that the job asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
@@ -393,13 +396,16 @@ pub struct LogEntry {
     /// Which of the thread's files, from 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub file: u16,
+    /// Class and level that it alone had, as the kernel writes them; 0: those of its thread.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub io_priority: u16,
 }
 
 impl LogEntry {
     /// No I/O but a flush of all files: only those who write a trace ask for it.
     pub fn flush(time: Nanos, thread: u32, latency: Nanos) -> LogEntry {
         let (direction, submit) = (Direction::Write, Nanos(0));
-        LogEntry { time, thread, direction, offset: 0, length: 0, latency, submit, file: 0 }
+        LogEntry { time, thread, direction, offset: 0, length: 0, latency, submit, file: 0, io_priority: 0 }
     }
 
     /// True of a flush.

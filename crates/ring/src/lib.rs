@@ -13,4 +13,4 @@ mod sys;
 
 pub use sys::aio::{Context, ControlBlock};
 pub use sys::call::{call, told};
-pub use sys::uring::{Request, Ring, RingOptions, WRITE, head_word};
+pub use sys::uring::{PRIORITY_SHIFT, Request, Ring, RingOptions, WRITE, head_word};

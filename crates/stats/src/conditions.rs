@@ -58,7 +58,24 @@ const JOB: &[Condition<Job>] = &[
     ("region offset", |job| amount(job.offset)),
     ("rate", |job| job.rate.map_or("as fast as it goes".to_owned(), |rate| format!("{} IOPS", rate.iops))),
     ("think time", |job| job.think.map_or("none".to_owned(), |think| think.time.to_string())),
+    ("preferred", |job| {
+        let text = job.host.preferred.map(|preferred| {
+            let [reads, writes] = preferred.percent;
+            let (class, level) = (preferred.io_class, preferred.io_level);
+            format!("{reads} % of reads and {writes} % of writes, class {class}, level {level}")
+        });
+        or_none(text.as_deref())
+    }),
     ("flushes", flushes),
+    ("read back", |job| {
+        let backlog = job.verify.and_then(|verify| verify.backlog);
+        let along = backlog.map(|backlog| format!("{} after every {} writes", backlog.reads, backlog.writes));
+        let trims = job.verify.and_then(|verify| verify.trims);
+        let trims =
+            trims.map(|trims| format!("{} % trimmed, after every {} writes", trims.percent, trims.writes));
+        let parts: Vec<String> = along.into_iter().chain(trims).collect();
+        or_none(Some(parts.join(", ").as_str()).filter(|text| !text.is_empty()))
+    }),
     ("data", |job| format!("{:?}", job.data).to_lowercase()),
     ("CPUs", |job| job.cpus.as_ref().map_or("any".to_owned(), |cpus| format!("{cpus:?}"))),
 ];
@@ -191,6 +208,7 @@ fn block_sizes(job: &Job) -> String {
     let used = iostack_model::Direction::ALL.into_iter().filter(|&direction| job.mix.of(direction) > 0);
     let texts = used.map(|direction| match job.block_sizes.of(direction) {
         [(size, _)] => size.to_string(),
+        [(least, _), .., (most, _)] if job.any_size => format!("any from {least} to {most}"),
         sizes => {
             sizes.iter().map(|(size, percent)| format!("{percent} % {size}")).collect::<Vec<_>>().join(", ")
         }

@@ -12,7 +12,7 @@ use iostack_lab::{Lab, Request};
 use iostack_model::{Caveat, Job, OutcomeFile, Progress, TargetKind, TargetName};
 use serde::{Deserialize, Serialize};
 
-use super::path::{NO_APPS, PathTarget};
+use super::path::{NO_APPS, NO_STATUS, PathTarget};
 use super::simulated::changes;
 use super::{AllHeld, Given, Options, Scheme, TargetFlags};
 use crate::merging;
@@ -123,8 +123,12 @@ impl LabTarget {
         let request = flags.request(device, set)?;
         let name = Some(TargetName { kind: TargetKind::Lab, path: request.device.clone().into() });
         // Whose clock it is shows when it boots, and is said by a doubt of each outcome.
-        let description =
-            Description { name, clock: RunClock::Wall, repeats: false, cannot: vec![NO_APPS, NO_TRACES] };
+        let description = Description {
+            name,
+            clock: RunClock::Wall,
+            repeats: false,
+            cannot: vec![NO_APPS, NO_TRACES, NO_STATUS],
+        };
         Ok(LabTarget { description, request })
     }
 }

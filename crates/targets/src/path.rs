@@ -1,6 +1,7 @@
 //! A real path: the engine asks the kernel.
 
 use std::cell::OnceCell;
+use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use iostack_attribute::classify::Rules;
-use iostack_engine::{Control, Work};
+use iostack_engine::{Control, Status, Work};
 use iostack_model::{
     Caveat, Ends, Job, Ladder, Nanos, Outcome, OutcomeFile, Progress, Recorded, SCHEMA, Storage, TargetKind,
     TargetName,
@@ -28,6 +29,10 @@ pub(super) const NO_APPS: (Ability, &str) = (
     Ability::Applications,
     "runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
 );
+
+/// A run in a world of its own is told once, at the end.
+pub(super) const NO_STATUS: (Ability, &str) =
+    (Ability::Status, "--status-interval is for files and block devices, whose time is ours; leave it out");
 
 /// Files, a directory in which files are made, or a block device.
 pub(crate) struct PathTarget {
@@ -103,19 +108,32 @@ impl Target for PathTarget {
         let started_unix_ms =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
         left::settings(&|line| audience.say(line));
-        let mut outcomes = Vec::new();
+        let file = |outcomes: Vec<Outcome>| OutcomeFile {
+            schema: SCHEMA,
+            iostack: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_ms,
+            machine: machine.clone(),
+            outcomes,
+        };
+        let mut outcomes: Vec<Outcome> = Vec::new();
         // A job may read what one before it wrote: what stands behind a stonewall is prepared when it is reached.
-        for group in gather::groups(jobs.to_vec()) {
+        let mut groups = VecDeque::from(gather::groups(jobs.to_vec()));
+        while let Some(group) = groups.pop_front() {
             if audience.stop().load(Ordering::Relaxed) {
                 break;
             }
-            outcomes.extend(self.lay(&group, audience)?.run(None, wanted, audience)?);
+            let so_far = |now: Vec<Outcome>| {
+                let all = outcomes.iter().cloned().chain(now).chain(not_begun(&groups));
+                audience.status(&file(all.collect()));
+            };
+            let status = wanted.status.map(|every| Status { every, tell: &so_far });
+            let come = self.lay(&group, audience)?.run_telling(None, wanted, audience, status)?;
+            outcomes.extend(come);
             if group.iter().any(|job| job.ends == Ends::All) {
                 break;
             }
         }
-        let iostack = env!("CARGO_PKG_VERSION").to_owned();
-        Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms, machine, outcomes })
+        Ok(file(outcomes))
     }
 
     fn prepare<'a>(&'a self, jobs: &[Job], audience: &dyn Audience) -> Preparation<'a, anyhow::Error> {
@@ -124,11 +142,24 @@ impl Target for PathTarget {
     }
 }
 
+/// Jobs behind stonewalls that are still to begin, with nothing.
+fn not_begun(groups: &VecDeque<Vec<Job>>) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for job in groups.iter().flatten() {
+        match outcomes.last_mut().filter(|last| last.job.report_group == job.report_group) {
+            Some(last) => last.job.threads += job.threads,
+            None => outcomes.push(Outcome { job: job.clone(), ..Outcome::default() }),
+        }
+    }
+    outcomes
+}
+
 fn control<'a>(audience: &'a dyn Audience, report: &'a (dyn Fn(&Progress) + Sync)) -> Control<'a> {
     Control {
         stop: audience.stop(),
         progress: audience.watches().then_some(report),
         progress_every: Nanos::millis(500),
+        status: None,
         observer: None,
     }
 }
@@ -158,11 +189,23 @@ impl Prepared for Laid<'_> {
         wanted: Wanted,
         audience: &dyn Audience,
     ) -> anyhow::Result<Vec<Outcome>> {
+        self.run_telling(seed, wanted, audience, None)
+    }
+}
+
+impl Laid<'_> {
+    fn run_telling(
+        &self,
+        seed: Option<u64>,
+        wanted: Wanted,
+        audience: &dyn Audience,
+        status: Option<Status<'_>>,
+    ) -> anyhow::Result<Vec<Outcome>> {
         let jobs: Vec<Job> = self.works.iter().map(|work| work.job.clone()).collect();
         let seeded = |(job, work): (Job, &Work)| Work { job, ..work.clone() };
         let works: Vec<Work> = reseeded(&jobs, seed).into_iter().zip(&self.works).map(seeded).collect();
         let report = |progress: &Progress| audience.progress(progress);
-        let control = control(audience, &report);
+        let control = Control { status, ..control(audience, &report) };
         let _switched = schedulers::switch(&works)?;
         let Some(first) = works.first().filter(|_| wanted.any()) else {
             return Ok(self.doubted(iostack_engine::run(&works, &control)?));
@@ -174,9 +217,7 @@ impl Prepared for Laid<'_> {
         tracing.finish(&mut outcomes);
         Ok(self.doubted(outcomes))
     }
-}
 
-impl Laid<'_> {
     /// With the doubts about the traces that were replayed.
     fn doubted(&self, mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
         for outcome in &mut outcomes {

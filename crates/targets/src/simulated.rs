@@ -15,6 +15,7 @@ use iostack_sim::run::{self, Ran, Replay, RunOptions};
 use iostack_workload::trace::kept;
 
 use super::Given;
+use crate::path::NO_STATUS;
 use crate::recorded::Opened;
 use crate::{Ability, Audience, Description, RunClock, Target, Wanted};
 
@@ -84,6 +85,7 @@ impl SimulatedTarget {
         let cannot = vec![
             (Ability::Layers, NO_LAYERS),
             (Ability::Threads, "is for threads of a real machine; leave it out"),
+            NO_STATUS,
         ];
         let description = Description { name, clock: RunClock::Virtual, repeats: true, cannot };
         Ok(SimulatedTarget { description, sheet, flags: flags.clone(), spans: RefCell::default() })

@@ -90,6 +90,8 @@ pub enum Ability {
     Traces,
     /// What only threads of a real machine do ([`Job::needs_threads`]).
     Threads,
+    /// What came of it so far, while it runs.
+    Status,
 }
 
 impl Description {
@@ -99,6 +101,11 @@ impl Description {
             match ability {
                 Ability::Layers => {
                     if wanted.layers {
+                        return Err(why.to_owned());
+                    }
+                }
+                Ability::Status => {
+                    if wanted.status.is_some() {
                         return Err(why.to_owned());
                     }
                 }
@@ -133,6 +140,8 @@ pub struct Wanted {
     pub layers: bool,
     /// Samples per second and CPU; 0 for the default.
     pub sample_rate: u32,
+    /// How often to say what came of it so far; `None`: at the end.
+    pub status: Option<Nanos>,
 }
 
 impl Wanted {
@@ -154,6 +163,9 @@ pub trait Audience: Sync {
 
     /// How far it is.
     fn progress(&self, _: &Progress) {}
+
+    /// What came of it so far, where [`Wanted::status`] asks; jobs that are still to begin with nothing.
+    fn status(&self, _: &OutcomeFile) {}
 
     /// A new step of a longer work began: its title, since when all goes on, and how long in all.
     fn step(&self, _title: &str, _elapsed: Nanos, _whole: Nanos) {}

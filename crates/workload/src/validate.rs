@@ -163,6 +163,13 @@ fn alignment(job: &Job, logical_block: Bytes) -> Result<(), WorkloadError> {
     for direction in used(job) {
         lengths.extend(job.block_sizes.of(direction).iter().map(|&(size, _)| ("block size", size.0)));
     }
+    refuse_if(
+        job.any_size && job.block_sizes.smallest() != job.block_sizes.largest(),
+        format!(
+            "blocks of any number of bytes are no multiples of the target's logical block of {block} bytes"
+        ),
+        "give direct=false, or leave bs_unaligned out",
+    )?;
     if let Amount::Bytes(offset) = job.offset {
         lengths.push(("offset", offset.0));
     }
@@ -199,9 +206,24 @@ fn verification(job: &Job) -> Result<(), WorkloadError> {
         format!("{} moves no data that could be verified", job.engine.name()),
         "leave the verification out",
     )?;
+    refuse_if(
+        verify.trims.is_some() && !job.writes_each_place_once(),
+        "what is trimmed, and written there again, cannot be told apart",
+        "make it sequential or random once over (no norandommap, loops, io_size or time_based), or leave trim_percentage out",
+    )?;
+    refuse_if(
+        verify.trims.is_some() && job.engine == Engine::Mmap,
+        "a mapping cannot trim",
+        "use psync, libaio or io_uring",
+    )?;
     refuse_if(job.mix.trim > 0, "trimmed blocks do not verify", "leave the trims or the verification out")?;
     let mut all = used(job).flat_map(|direction| job.block_sizes.of(direction)).map(|&(size, _)| size.0);
     let odd = all.find(|size| size % SECTOR_LEN as u64 != 0);
+    refuse_if(
+        job.any_size,
+        "blocks of any number of bytes do not carry whole verify headers",
+        "leave bs_unaligned out",
+    )?;
     refuse_if(
         odd.is_some(),
         format!("blocks of {} bytes do not carry whole verify headers", odd.unwrap_or_default()),
@@ -219,6 +241,11 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
         job.engine == Engine::Mmap && job.direct,
         "a mapping goes through the page cache",
         "give direct=false, or another engine",
+    )?;
+    refuse_if(
+        job.host.preferred.is_some() && !matches!(job.engine, Engine::Libaio | Engine::IoUring { .. }),
+        format!("{} gives no I/O a priority of its own", job.engine.name()),
+        "use libaio or io_uring, or prio for all",
     )?;
     refuse_if(
         job.engine == Engine::Truncate && job.mix != Mix::WRITE,
@@ -247,7 +274,7 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::{Batch, BlockSizes, Nanos, Rate, Verify};
+    use iostack_model::{Access, Batch, BlockSizes, Nanos, Preferred, Rate, Trims, Verify};
 
     fn refusal(change: impl Fn(&mut Job)) -> String {
         let mut job = Job::default();
@@ -287,6 +314,7 @@ mod tests {
             ),
             (|job| job.io_count = Some(0), "limit of 0 I/Os"),
             (|job| job.cpus = Some(vec![]), "set of CPUs"),
+            (|job| job.host.preferred = Some(Preferred::default()), "psync gives no I/O a priority"),
             (|job| job.time_based = true, "never ends"),
             (|job| job.runtime = Some(Nanos(0)), "runtime of 0"),
             (|job| job.block_sizes = BlockSizes::all(Bytes(1000)), "block size 1000 is no multiple"),
@@ -298,6 +326,13 @@ mod tests {
             (|job| job.size = Some(Amount::Bytes(Bytes::mib(2))), "the target has 1048576"),
             (|job| job.size = Some(Amount::Percent(101.0)), "outside 0 % to 100 %"),
             (|job| job.percentiles = vec![101.0], "percentile"),
+            (
+                |job| {
+                    job.any_size = true;
+                    job.block_sizes.read = vec![(Bytes(512), 50), (Bytes(4096), 50)];
+                },
+                "blocks of any number of bytes",
+            ),
             (|job| job.mix = Mix { read: 50, write: 0, trim: 0 }, "add up to 50"),
             (|job| job.engine = Engine::Mmap, "page cache"),
         ];
@@ -311,7 +346,7 @@ mod tests {
 
     #[test]
     fn verification_needs_something_to_verify() {
-        let verify = |mode| Some(Verify { mode, fatal: false, pattern: false });
+        let verify = |mode| Some(Verify::of(mode));
         assert!(refusal(|job| job.verify = verify(VerifyMode::WriteThenRead)).contains("does not write"));
         let mixed = |job: &mut Job| (job.mix, job.verify) = (Mix::reads(50), verify(VerifyMode::ReadOnly));
         assert!(refusal(mixed).contains("only reads"));
@@ -320,6 +355,14 @@ mod tests {
             job.block_sizes = BlockSizes::all(Bytes(1000));
         };
         assert!(refusal(odd).contains("whole verify headers"));
+        let twice = |job: &mut Job| {
+            let trims = Some(Trims { percent: 1, writes: 1, blocks: 1, read_zeroes: true });
+            (job.mix, job.access, job.loops) = (Mix::WRITE, Access::Sequential, 1);
+            job.verify = Some(Verify { trims, ..Verify::of(VerifyMode::WriteThenRead) });
+            assert!(job.writes_each_place_once());
+            job.loops = 2;
+        };
+        assert!(refusal(twice).contains("written there again"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! One `io_uring_enter` both submits and waits, so at depth 1 there is one system call per I/O.
 
 use iostack_model::{Bytes, Carrier, Job};
-use iostack_ring::{Request, Ring, RingOptions, WRITE, head_word};
+use iostack_ring::{PRIORITY_SHIFT, Request, Ring, RingOptions, WRITE, head_word};
 use iostack_workload::Op;
 
 use crate::EngineError;
@@ -141,6 +141,14 @@ impl<const REGISTERED: bool> Queue for IoUring<REGISTERED> {
                 }
             }),
         );
+    }
+
+    fn push_preferred(&mut self, priority: u16, one: (u32, Op, *mut u8)) {
+        let file = usize::from(one.1.file);
+        let kept = self.heads[file];
+        self.heads[file] |= u64::from(priority) << PRIORITY_SHIFT;
+        self.push_all(std::iter::once(one));
+        self.heads[file] = kept;
     }
 
     #[inline(always)]

@@ -70,6 +70,14 @@ impl Queue for Libaio {
         }
     }
 
+    fn push_preferred(&mut self, priority: u16, one: (u32, Op, *mut u8)) {
+        let slot = one.0 as usize;
+        self.push_all(std::iter::once(one));
+        if priority > 0 {
+            self.blocks[slot] = self.blocks[slot].preferred(priority);
+        }
+    }
+
     #[inline]
     fn submit(&mut self) -> Entered {
         if self.pending.is_empty() {
@@ -86,6 +94,10 @@ impl Queue for Libaio {
             let errno = if result == 0 { libc::EAGAIN } else { -result as i32 };
             if is_passing(errno) {
                 return Entered { syscalls: 1, errno };
+            }
+            // One at a time: the next waits until the loop has heard of this one.
+            if self.refused.is_some() {
+                return Entered { syscalls: 1, errno: libc::EAGAIN };
             }
             self.refused = Some((self.pending.remove(0), -errno));
         }

@@ -28,13 +28,14 @@ struct Flight {
     start: u64,
     submitted: u64,
     submitting: u64,
+    io_priority: u16,
 }
 
 /// Runs until the source or the time is over and everything in flight has come back; `Err(errno)` when the kernel
 /// refuses for good, with I/O perhaps still in flight.
 pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Depth) -> Result<(), i32> {
     let clock = station.meter.clock;
-    let none = Flight { op: NO_OP, start: 0, submitted: 0, submitting: 0 };
+    let none = Flight { op: NO_OP, start: 0, submitted: 0, submitting: 0, io_priority: 0 };
     let mut slots = Slots::new(depth.slots, none);
     let mut batch = Vec::with_capacity(depth.submit as usize);
     let mut over = station.turn(clock.now());
@@ -99,7 +100,7 @@ fn prepare<Q: Queue>(
             break;
         }
         let Some(slot) = slots.pop() else { break };
-        let Some(op) = station.source.take() else {
+        let Some(op) = station.take() else {
             slots.push(slot);
             return true;
         };
@@ -122,9 +123,10 @@ fn prepare<Q: Queue>(
         } else {
             station.payload.reads.address(slot as usize)
         };
-        queue.push_all(std::iter::once((slot, op, buffer)));
+        let io_priority = station.extras.io_priority(&op);
+        queue.push_preferred(io_priority, (slot, op, buffer));
         station.begin(slot, now.saturating_sub(start));
-        slots.flights[slot as usize] = Flight { op, start, submitted: now, submitting: 0 };
+        slots.flights[slot as usize] = Flight { op, start, submitted: now, submitting: 0, io_priority };
         batch.push(slot);
     }
     false
@@ -139,7 +141,7 @@ fn trim(station: &mut Station<'_>, op: &Op, start: u64) -> bool {
     station.meter.syscalls += 1;
     if result.cast_unsigned() == op.length as usize {
         station.meter.complete(op.direction, op.length, start, end);
-        let moments = Moments { start, submitted, end, submitting: 0 };
+        let moments = Moments { start, submitted, end, submitting: 0, io_priority: 0 };
         station.extras.after(&mut station.meter, op, &[], moments);
     } else {
         station.meter.fail(*op, result, start, end);
@@ -214,7 +216,7 @@ fn wait<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, least: u32, until: O
 }
 
 fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, end: u64) {
-    let Flight { op, start, submitted, submitting } = flight;
+    let Flight { op, start, submitted, submitting, io_priority } = flight;
     station.completed(slot, result.cast_unsigned() == op.length);
     if result.cast_unsigned() == op.length {
         station.meter.complete(op.direction, op.length, start, end);
@@ -222,7 +224,7 @@ fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, en
             station.meter.split(op.direction, start, submitting, end);
         }
         let Station { extras, meter, payload, .. } = station;
-        let moments = Moments { start, submitted, end, submitting };
+        let moments = Moments { start, submitted, end, submitting, io_priority };
         extras.after(meter, &op, payload.data_of(&op, slot as usize), moments);
     } else {
         station.meter.fail(op, result as isize, start, end);

@@ -67,7 +67,7 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         if station.wait_until_due() {
             break;
         }
-        let Some(op) = station.source.take() else { break };
+        let Some(op) = station.take() else { break };
         let submitted = clock.now();
         if station.extras.is_flush(&op, submitted) {
             continue;
@@ -86,7 +86,7 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         if result.cast_unsigned() == op.length as usize {
             station.meter.complete(op.direction, op.length, start, end);
             let Station { extras, meter, payload, .. } = station;
-            let moments = Moments { start, submitted, end, submitting: 0 };
+            let moments = Moments { start, submitted, end, submitting: 0, io_priority: 0 };
             extras.after(meter, &op, payload.data_of(&op, 0), moments);
         } else {
             station.meter.fail(op, result, start, end);

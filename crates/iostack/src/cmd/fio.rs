@@ -6,10 +6,12 @@
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::ensure;
-use iostack_host::save;
-use iostack_model::Job;
+use iostack_host::{Growing, save};
+use iostack_model::{Job, OutcomeFile};
 use iostack_report::fio;
 use iostack_targets::{AllHeld, Options, TargetFlags, Wanted, gather};
 use iostack_workload::{Dialect, FioAsked, FioFormat, FioInstead, ParseContext};
@@ -93,9 +95,18 @@ fn say(text: &str) -> Ended {
 
 fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     // Scripts take a word on stderr for a failure.
-    let talk = Talk::new(asked.quiet || !std::io::stderr().is_terminal());
-    for note in &asked.notes {
-        talk.say(note);
+    let mut talk = Talk::new(asked.quiet || !std::io::stderr().is_terminal());
+    let wanted = Wanted { status: asked.status_every, ..Wanted::default() };
+    let growing = asked.output.as_ref().filter(|_| wanted.status.is_some());
+    let growing = growing.map(|path| Arc::new(Growing::new(path, asked.destroy_data)));
+    let begun = Arc::new(AtomicBool::new(false));
+    if wanted.status.is_some() {
+        let (asked, growing) = (asked.clone(), growing.clone());
+        let begun = Arc::clone(&begun);
+        talk = talk.telling(move |file| {
+            let text = report(file, &asked, !begun.swap(true, Ordering::Relaxed));
+            growing.as_ref().map_or_else(|| data(&text), |growing| growing.add(&text));
+        });
     }
     for job in jobs.iter().filter(|_| asked.readonly) {
         ensure!(!job.destroys(), "job `{}` writes or trims, and --readonly was given", job.name);
@@ -116,24 +127,29 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     let flags = TargetFlags::default();
     let options =
         Options { flags: &flags, destroy_data: asked.destroy_data, rules: None, held: AllHeld::default() };
-    let ran = Ran::of(jobs, asked.on.as_ref().map(AsRef::as_ref), &options, Wanted::default(), &talk)?;
-    let text = report(&ran, asked);
-    let answer = match &asked.output {
-        Some(path) if asked.destroy_data => save::replace(path, &text),
-        output => written::answer(output.as_ref(), &text),
+    let ran = Ran::of(jobs, asked.on.as_ref().map(AsRef::as_ref), &options, wanted, &talk)?;
+    let text = report(&ran.file, asked, !begun.load(Ordering::Relaxed));
+    let answer = match (&growing, &asked.output) {
+        (Some(growing), _) => {
+            growing.add(&text);
+            growing.finish()
+        }
+        (None, Some(path)) if asked.destroy_data => save::replace(path, &text),
+        (None, output) => written::answer(output.as_ref(), &text),
     };
     Ok(ran.end(answer, asked.html.as_ref(), &talk))
 }
 
-fn report(ran: &Ran, asked: &FioAsked) -> String {
+/// `headed` unless one came before.
+fn report(file: &OutcomeFile, asked: &FioAsked, headed: bool) -> String {
     let formats = if asked.formats.is_empty() { &[FioFormat::Normal][..] } else { &asked.formats };
     formats
         .iter()
         .map(|format| match format {
-            FioFormat::Normal => fio::normal(&ran.file, std::process::id()),
-            FioFormat::Terse => fio::terse(&ran.file, asked.terse_version.unwrap_or(fio::TERSE_VERSION)),
-            FioFormat::Json => fio::json(&ran.file, false),
-            FioFormat::JsonPlus => fio::json(&ran.file, true),
+            FioFormat::Normal => fio::normal(file, std::process::id(), headed),
+            FioFormat::Terse => fio::terse(file, asked.terse_version.unwrap_or(fio::TERSE_VERSION)),
+            FioFormat::Json => fio::json(file, false),
+            FioFormat::JsonPlus => fio::json(file, true),
         })
         .collect()
 }

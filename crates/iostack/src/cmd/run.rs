@@ -55,7 +55,7 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// What is to be looked at while it runs.
     pub(crate) fn wanted(&self) -> Wanted {
-        Wanted { stages: self.stages, layers: self.layers, sample_rate: self.sample_rate }
+        Wanted { stages: self.stages, layers: self.layers, sample_rate: self.sample_rate, status: None }
     }
 }
 

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use iostack_model::{Direction, Job, LogEntry, LogRequest, LogSpan, Nanos, Outcome, TargetKind};
 
+use super::histogram;
+
 /// The value of one line.
 type OfEntry = fn(&LogEntry) -> u64;
 type OfSpan = fn(&LogSpan, Nanos, usize) -> u64;
@@ -21,7 +23,10 @@ struct Kind {
     of_span: OfSpan,
 }
 
-const KINDS: [Kind; 5] = [
+/// The log that has no line for each I/O.
+const HISTOGRAM: &str = "clat_hist";
+
+const KINDS: [Kind; 6] = [
     Kind {
         name: "bw",
         prefix: |request| request.bandwidth.as_ref(),
@@ -53,6 +58,12 @@ const KINDS: [Kind; 5] = [
         prefix: |request| request.latency.as_ref(),
         of_entry: |entry| entry.latency.0,
         of_span: |span, _, each| span.latency_sum_ns[each] / span.ios[each],
+    },
+    Kind {
+        name: HISTOGRAM,
+        prefix: |request| request.histogram.as_ref(),
+        of_entry: completion,
+        of_span: |_, _, _| 0,
     },
 ];
 
@@ -193,6 +204,9 @@ fn lines(kind: &Kind, part: Part<'_>, outcome: &Outcome) -> String {
     let request = &part.job.logs;
     if kind.name == "slat" && part.job.engine.is_synchronous() {
         String::new()
+    } else if kind.name == HISTOGRAM {
+        let entries = entries(outcome, part);
+        histogram::lines(&entries, request, since(outcome, part), kind.of_entry)
     } else if request.average.0 > 0 {
         span_lines(outcome, part, kind.of_span)
     } else {
@@ -217,15 +231,28 @@ fn since(outcome: &Outcome, part: Part<'_>) -> u64 {
     if part.job.logs.unix_epoch { outcome.started_unix_ms } else { 0 }
 }
 
-fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
-    let mut entries: Vec<&LogEntry> =
-        outcome.log.iter().filter(|entry| entry.thread == part.thread && !entry.is_flush()).collect();
+/// What a thread did, as it ended.
+fn entries<'a>(outcome: &'a Outcome, part: Part<'_>) -> Vec<&'a LogEntry> {
+    let own = |entry: &&LogEntry| entry.thread == part.thread && !entry.is_flush();
+    let mut entries: Vec<&LogEntry> = outcome.log.iter().filter(own).collect();
     entries.sort_by_key(|entry| entry.time);
+    entries
+}
+
+/// The last column: the priority, or only whether it is of the real-time class.
+fn priority(job: &Job, entry: &LogEntry) -> String {
+    let priority = if entry.io_priority > 0 { entry.io_priority } else { job.host.priority.io() };
+    if job.logs.priority { format!("0x{priority:04x}") } else { u8::from(priority >> 13 == 1).to_string() }
+}
+
+fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
+    let entries = entries(outcome, part);
     let since = since(outcome, part);
     let line = |entry: &&LogEntry| {
         let offset = if part.job.logs.offsets { format!("{}, ", entry.offset) } else { String::new() };
         let (ms, direction) = (since + entry.time.0 / 1_000_000, entry.direction as u8);
-        format!("{ms}, {}, {direction}, {}, {offset}0\n", value(entry), entry.length)
+        let priority = priority(part.job, entry);
+        format!("{ms}, {}, {direction}, {}, {offset}{priority}\n", value(entry), entry.length)
     };
     entries.iter().map(line).collect()
 }
@@ -233,6 +260,8 @@ fn entry_lines(outcome: &Outcome, part: Part<'_>, value: OfEntry) -> String {
 /// One line for each direction that moved in a span, at the end of the span, with block size 0 as fio writes it.
 fn span_lines(outcome: &Outcome, part: Part<'_>, value: OfSpan) -> String {
     let offset = if part.job.logs.offsets { "0, " } else { "" };
+    // Of a mean fio knows no class.
+    let priority = if part.job.logs.priority { "0x0000" } else { "0" };
     let since = since(outcome, part);
     let mut text = String::new();
     for span in outcome.log_spans.iter().filter(|span| span.thread == part.thread) {
@@ -240,7 +269,7 @@ fn span_lines(outcome: &Outcome, part: Part<'_>, value: OfSpan) -> String {
         let end = (span.start + span.length).min(outcome.elapsed).max(span.start + Nanos(1));
         for each in Direction::ALL.into_iter().map(|each| each as usize).filter(|&each| span.ios[each] > 0) {
             let (ms, value) = (since + end.0 / 1_000_000, value(span, end - span.start, each));
-            text.push_str(&format!("{ms}, {value}, {each}, 0, {offset}0\n"));
+            text.push_str(&format!("{ms}, {value}, {each}, 0, {offset}{priority}\n"));
         }
     }
     text

@@ -17,6 +17,7 @@
     reason = "a report is made once; `write!` would return an error that cannot happen"
 )]
 
+mod histogram;
 mod logs;
 mod normal;
 mod report;

@@ -15,14 +15,17 @@ use super::steady;
 use super::unified::{self, unified};
 use super::version;
 
-/// The report of a run as fio prints it; `pid` is whose threads ran.
-pub fn normal(file: &OutcomeFile, pid: u32) -> String {
+/// The report of a run as fio prints it; `pid` is whose threads ran. `headed` with what fio says before it runs.
+pub fn normal(file: &OutcomeFile, pid: u32, headed: bool) -> String {
     let file = &*unified(file);
-    let mut text = head(file);
+    let mut text = if headed { head(file) } else { String::new() };
     let mut rows: Vec<Group> = Vec::new();
     for (group, outcome) in groups(file).zip(&file.outcomes) {
         let place = Place { group, pid, ended: calendar(ended_unix_ms(file) / 1000) };
-        text += &job(outcome, &place);
+        // As in fio: of a job that has done nothing yet, or had nothing to do, the groups tell.
+        if outcome.ios() > 0 || !outcome.failures.is_empty() {
+            text += &job(outcome, &place);
+        }
         match rows.last_mut() {
             Some(last) if last.number == group => last.outcomes.push(outcome),
             _ => rows.push(Group { number: group, outcomes: vec![outcome] }),

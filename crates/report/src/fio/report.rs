@@ -246,7 +246,8 @@ pub(super) fn read_back(outcome: &Outcome) -> (u64, u64) {
         return (0, 0);
     }
     let wrong = outcome.failures.iter().filter(|failure| failure.errno == 0).map(|failure| failure.count);
-    let ios = outcome.verified + wrong.sum::<u64>();
+    // Those between the writes are reads already.
+    let ios = (outcome.verified + wrong.sum::<u64>()).saturating_sub(outcome.read_between);
     (ios, (u128::from(outcome.write.bytes.0) * u128::from(ios) / u128::from(writes)) as u64)
 }
 

@@ -292,7 +292,11 @@ fn failures(outcome: &Outcome, section: &mut Section) {
         section.fact("depth found", format!("{} per thread: {asked}", found.depth));
     }
     if outcome.verified > 0 {
-        section.fact("verified", format!("{} blocks", count(outcome.verified)));
+        let between = match outcome.read_between {
+            0 => String::new(),
+            between => format!(", {} of them between the writes", count(between)),
+        };
+        section.fact("verified", format!("{} blocks{between}", count(outcome.verified)));
     }
 }
 

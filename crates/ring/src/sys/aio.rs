@@ -49,6 +49,14 @@ impl ControlBlock {
         }
     }
 
+    /// The same with a priority of its own (`IOCB_FLAG_IOPRIO`), class and level as in `linux/ioprio.h`.
+    #[must_use]
+    pub fn preferred(self, priority: u16) -> Self {
+        const HAS_PRIORITY: u32 = 1 << 1;
+        let block_flags = self.block_flags | HAS_PRIORITY;
+        ControlBlock { priority: priority.cast_signed(), block_flags, ..self }
+    }
+
     /// What the completion will name it by.
     pub fn slot(&self) -> u32 {
         self.data as u32

@@ -58,6 +58,9 @@ pub fn head_word(file: u32, registered_file: bool, registered_buffers: bool) -> 
     u64::from(opcode) | u64::from(flags) << 8 | u64::from(file) << 32
 }
 
+/// Where the priority stands in a head word: class and level as in `linux/ioprio.h`.
+pub const PRIORITY_SHIFT: u32 = 16;
+
 /// Added to a head word, makes a write of a read: the opcodes are neighbours.
 pub const WRITE: u64 = 1;
 

@@ -206,6 +206,7 @@ impl<'a> Replayer<'_, 'a, '_> {
                     latency: Nanos(now - submitted),
                     submit: Nanos(0),
                     file: 0,
+                    io_priority: 0,
                 };
                 self.group.note(job, &entry);
             }

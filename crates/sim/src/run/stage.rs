@@ -411,6 +411,7 @@ impl<'b, 'a> Stage<'b, 'a> {
                     latency: Nanos(now - flight.start),
                     submit: Nanos(0),
                     file: 0,
+                    io_priority: 0,
                 };
                 group.note(worker.job, &entry);
             }

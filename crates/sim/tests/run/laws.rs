@@ -41,7 +41,7 @@ fn job(rng: &mut Rng) -> Job {
         1 => job.think = Some(Think { time: Nanos::micros(50), every: 3, spin: Nanos(0) }),
         2 => job.sync = Sync { fsync_every: 5, end_fsync: true, ..Sync::default() },
         3 if job.mix.write > 0 && job.mix.trim == 0 => {
-            job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false, pattern: false });
+            job.verify = Some(Verify::of(VerifyMode::WriteThenRead));
         }
         _ => {}
     }

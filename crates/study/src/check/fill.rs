@@ -26,7 +26,7 @@ pub(crate) fn fill_stamped(
     talk: &dyn Audience,
     started: Instant,
 ) -> anyhow::Result<Option<Scratch>> {
-    let stamped = Verify { mode: VerifyMode::WriteOnly, fatal: false, pattern: false };
+    let stamped = Verify::of(VerifyMode::WriteOnly);
     fill_with(explored, limit, talk, started, Some(stamped))
 }
 

@@ -69,8 +69,13 @@ impl Session<'_> {
 
     /// Runs it, with somebody who looks at it from inside.
     pub(crate) fn run_watched(&self, work: Work, observer: Option<&dyn Observer>) -> Result<Outcome, String> {
-        let control =
-            Control { stop: self.stop, progress: None, progress_every: Nanos::millis(500), observer };
+        let control = Control {
+            stop: self.stop,
+            progress: None,
+            progress_every: Nanos::millis(500),
+            status: None,
+            observer,
+        };
         let mut outcomes = iostack_engine::run(&[work], &control).map_err(|error| chain(&error))?;
         outcomes.pop().ok_or_else(|| "the engine returned no outcome".to_owned())
     }

@@ -7,11 +7,20 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Advice, Amount, Arrival, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job, Mix, Nanos,
-    Order, Rate, Steadiness, Verify, VerifyMode, Zone, Zones,
+    Access, Advice, Amount, Arrival, Backlog, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job,
+    Mix, Nanos, Order, Rate, Steadiness, Trims, Verify, VerifyMode, Zone, Zones,
 };
 
 use crate::options::value::{Set, bad, refused};
+
+/// The parts of [`Trims`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TrimsTyped {
+    pub(super) percent: Option<u8>,
+    pub(super) writes: Option<u32>,
+    pub(super) blocks: Option<u32>,
+    pub(super) read_zeroes: Option<bool>,
+}
 
 /// A job in the making.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +32,9 @@ pub(super) struct Draft {
     pub(super) arrival: Option<Arrival>,
     pub(super) verify: Option<bool>,
     pub(super) verify_by_pattern: bool,
+    pub(super) verify_backlog: Option<u32>,
+    pub(super) verify_backlog_batch: Option<u32>,
+    pub(super) trims: TrimsTyped,
     pub(super) fills: bool,
     pub(super) steady_window: Nanos,
     pub(super) steady_after: Nanos,
@@ -45,8 +57,8 @@ pub(super) struct Draft {
     pub(super) new_group: bool,
     pub(super) exit_all: bool,
     pub(super) exit_what: Ends,
-    /// Log kinds whose prefix is the job's name: bandwidth, latency, iops.
-    pub(super) logs_by_name: [bool; 3],
+    /// Log kinds whose prefix is the job's name: bandwidth, latency, iops, histogram.
+    pub(super) logs_by_name: [bool; 4],
 }
 
 impl Draft {
@@ -135,8 +147,34 @@ impl Draft {
         if pattern && !matches!(self.job.data, Data::Pattern(_)) {
             return bad("verify=pattern needs verify_pattern, like verify_pattern=0xdeadbeef");
         }
-        self.job.verify = Some(Verify { mode, fatal, pattern });
+        let kept = before.unwrap_or(Verify::of(mode));
+        let backlog = self.backlog(kept.backlog).filter(|_| mode == VerifyMode::WriteThenRead);
+        let trims = self.trims(kept.trims).filter(|_| mode == VerifyMode::WriteThenRead);
+        self.job.verify = Some(Verify { mode, fatal, pattern, backlog, trims });
         Ok(())
+    }
+
+    /// As in fio: as many are read back as were written, unless said otherwise.
+    fn backlog(&self, kept: Option<Backlog>) -> Option<Backlog> {
+        let writes = self.verify_backlog.unwrap_or(kept.map_or(0, |kept| kept.writes));
+        let same = self.verify_backlog.is_none();
+        let reads = self.verify_backlog_batch.or(kept.filter(|_| same).map(|kept| kept.reads));
+        let reads = reads.filter(|&reads| reads > 0).unwrap_or(writes);
+        (writes > 0).then_some(Backlog { writes, reads })
+    }
+
+    /// As in fio: without a percentage, or without a backlog, nothing is trimmed.
+    fn trims(&self, kept: Option<Trims>) -> Option<Trims> {
+        let kept = kept.unwrap_or(Trims { percent: 0, writes: 0, blocks: 0, read_zeroes: true });
+        let writes = self.trims.writes.unwrap_or(kept.writes);
+        let blocks = self.trims.blocks.unwrap_or(if self.trims.writes.is_some() { 0 } else { kept.blocks });
+        let trims = Trims {
+            percent: self.trims.percent.unwrap_or(kept.percent),
+            writes,
+            blocks: if blocks == 0 { writes } else { blocks },
+            read_zeroes: self.trims.read_zeroes.unwrap_or(kept.read_zeroes),
+        };
+        (trims.percent > 0 && writes > 0).then_some(trims)
     }
 
     fn finish_sizes(&mut self) -> Set {
@@ -216,7 +254,7 @@ impl Draft {
     /// Logs without a prefix have the job's name.
     pub(super) fn name_logs(&mut self) {
         let logs = &mut self.job.logs;
-        let kinds = [&mut logs.bandwidth, &mut logs.latency, &mut logs.iops];
+        let kinds = [&mut logs.bandwidth, &mut logs.latency, &mut logs.iops, &mut logs.histogram];
         for (log, by_name) in kinds.into_iter().zip(self.logs_by_name) {
             if by_name {
                 *log = Some(PathBuf::from(&self.job.name));

@@ -15,11 +15,14 @@
 //! Start reading at [`parse_fio`].
 
 mod command;
+#[cfg(test)]
+mod data_tests;
 mod draft;
 mod expand;
 mod jobs;
 mod lexer;
 mod others;
+mod own;
 mod set;
 mod table;
 #[cfg(test)]
@@ -34,9 +37,10 @@ use iostack_model::Job;
 
 use crate::options::option::{Dialect, OptionDoc, OptionError, Status, suggest};
 use crate::options::value::{Set, ValueError, bad, refused};
-pub use command::{FioAsked, FioCommand, FioFormat, FioInstead, fio_command_options, parse_fio_command};
+pub use command::{FioCommand, parse_fio_command};
 use draft::Draft;
 use lexer::{Section, Typed};
+pub use own::{FioAsked, FioFormat, FioInstead, fio_command_options};
 
 /// What parsing needs from the world, so that it does not touch it.
 pub struct ParseContext<'a> {
@@ -290,7 +294,7 @@ pub(crate) fn knows(name: &str) -> bool {
 
 /// Every name of every option of fio.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    let supported = table::ROWS.iter().flat_map(|row| row.aliases.iter().chain([&row.name]));
+    let supported = table::rows().flat_map(|row| row.aliases.iter().chain([&row.name]));
     supported.copied().chain(others::names())
 }
 
@@ -317,7 +321,7 @@ pub(crate) fn set_one(job: &mut Job, name: &str, value: &str) -> Set {
 
 /// fio's options, for the manual.
 pub(crate) fn reference() -> impl Iterator<Item = OptionDoc> {
-    let supported = table::ROWS.iter().map(|row| OptionDoc {
+    let supported = table::rows().map(|row| OptionDoc {
         name: row.name,
         aliases: row.aliases,
         dialect: Dialect::Fio,

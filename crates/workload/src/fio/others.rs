@@ -27,15 +27,7 @@ pub(super) fn find(name: &str) -> Option<&'static Other> {
 
 /// True when fio takes it without a value: `fio --cmdhelp` calls such an option "empty or boolean".
 pub(super) fn may_stand_alone(name: &str) -> bool {
-    matches!(
-        name,
-        "thread"
-            | "bs_unaligned"
-            | "blocksize_unaligned"
-            | "exitall_on_error"
-            | "refill_buffers"
-            | "userspace_reap"
-    )
+    matches!(name, "thread" | "exitall_on_error" | "refill_buffers" | "userspace_reap")
 }
 
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -78,7 +70,7 @@ const MERGED: &str =
     "traces are not merged here; `blkparse -i A -i B -d both.bin -O` does it: give that as read_iolog";
 const PRIORITY: &str = "start iostack under nice, ionice, numactl or in a cgroup instead";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
-const ZONES: &str = "zoned devices are not driven zone by zone";
+const ZONES: &str = "it belongs to zonemode=zbd: no write pointer is followed and no zone is reset";
 const DEDUPE: &str = "written data does not repeat; use buffer_pattern or buffer_compress_percentage";
 const LOGS: &str = "logs have fio's default format; leave it out";
 const COMMANDS: &str = "a job file runs no commands, whoever wrote it; run them before or after iostack";
@@ -97,7 +89,7 @@ const OTHERS: &[Other] = &[
     only("unlink_each_loop", OFF, "use unlink"),
     only("file_append", OFF, "give offset and size"),
     only("lockfile", OFF, "files are not locked"),
-    refused("opendir", "name the files"),
+    refused("opendir", "files of different sizes are not shared out; name files of one size"),
     harmless("exitall_on_error", "an error ends the run"),
     harmless("continue_on_error", "errors are counted and reported; a thread ends after 1,000 of them"),
     refused("ignore_error", "errors are counted and reported"),
@@ -114,8 +106,6 @@ const OTHERS: &[Other] = &[
         "the order has no visible pattern and no size limit, as with tausworthe64 and lfsr",
     ),
     harmless("softrandommap", "each block once needs no memory"),
-    only("bs_unaligned", OFF, "blocks start at multiples of their size"),
-    only("blocksize_unaligned", OFF, "blocks start at multiples of their size"),
     only("bs_is_seq_rand", OFF, "give bs for reads, writes and trims"),
     only("offset_align", OFF, "give the offset as it should be"),
     only("write_hint", OFF, "no write hints are given"),
@@ -137,10 +127,7 @@ const OTHERS: &[Other] = &[
     only("hipri_percentage", &["100"], "poll for all or for none"),
     harmless("nonvectored", "io_uring gets one buffer per I/O anyway"),
     harmless("userspace_reap", "completions are taken from the ring in user space where the kernel shows it"),
-    only("cmdprio_percentage", OFF, "all I/Os have the same priority"),
-    only("cmdprio_class", OFF, "all I/Os have the same priority"),
-    only("cmdprio", OFF, "all I/Os have the same priority"),
-    refused("cmdprio_bssplit", "all I/Os have the same priority"),
+    refused("cmdprio_bssplit", "shares are by direction, not by block size; give cmdprio_percentage"),
     only("mem", &["malloc", "mmap", "shm"], "buffers are anonymous memory, aligned to pages"),
     only("iomem", &["malloc", "mmap", "shm"], "buffers are anonymous memory, aligned to pages"),
     harmless("iomem_align", "buffers are aligned to pages"),
@@ -157,16 +144,14 @@ const OTHERS: &[Other] = &[
     harmless("verify_dump", "the first mismatch is described with its offset"),
     harmless("verify_async", "the job's own threads verify"),
     harmless("verify_async_cpus", "the job's own threads verify"),
-    harmless("verify_state_save", "headers carry all that a later check needs"),
-    only("verify_state_load", OFF, VERIFY),
+    harmless("verify_state_save", "how far a job came is not kept; headers tell what was written"),
+    only(
+        "verify_state_load",
+        OFF,
+        "how far an earlier job came is not kept: verify what it finished, with size or number_ios",
+    ),
     only("verify_offset", OFF, VERIFY),
-    harmless("verify_backlog", "each block is read back once, after all are written"),
-    harmless("verify_backlog_batch", "each block is read back once, after all are written"),
     only("experimental_verify", OFF, VERIFY),
-    only("trim_percentage", OFF, "give rw=trim in a job of its own"),
-    only("trim_verify_zero", OFF, "what a trimmed block reads as is up to the device"),
-    refused("trim_backlog", "give rw=trim in a job of its own"),
-    refused("trim_backlog_batch", "give rw=trim in a job of its own"),
     only("write_barrier", OFF, "use fsync or fdatasync"),
     // Pace and time.
     only("rate_ignore_thinktime", OFF, "give rate or thinktime, not both"),
@@ -195,13 +180,12 @@ const OTHERS: &[Other] = &[
     harmless("log_compression_cpus", "logs are small enough in memory"),
     only("log_store_compressed", OFF, LOGS),
     only("log_max_value", OFF, LOGS),
-    only("log_prio", OFF, LOGS),
-    only("log_alternate_epoch", OFF, LOGS),
-    refused("log_alternate_epoch_clock_id", LOGS),
+    only(
+        "log_alternate_epoch_clock_id",
+        &["0"],
+        "times count from 1970 (CLOCK_REALTIME, 0) or from the start",
+    ),
     refused("log_issue_time", LOGS),
-    refused("write_hist_log", "the whole histogram is in the JSON outcome"),
-    harmless("log_hist_msec", "it only matters with write_hist_log, which is refused"),
-    harmless("log_hist_coarseness", "it only matters with write_hist_log, which is refused"),
     only("stats", &["1"], "every job is reported"),
     only(
         "unified_rw_reporting",

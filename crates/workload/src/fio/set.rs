@@ -273,13 +273,16 @@ pub(super) fn set_bssplit(draft: &mut Draft, text: &str) -> Set {
 const RANGE_STEPS: u64 = 100;
 
 pub(super) fn set_bsrange(draft: &mut Draft, text: &str) -> Set {
-    let kb_base = draft.kb_base;
+    let (kb_base, any_size) = (draft.kb_base, draft.job.any_size);
     set_sizes(draft, text, |part| {
         let Some((a, b)) = part.split_once(['-', ':']) else { return bad("give a range like 4k-16k") };
         let (a, b) = (size(a, kb_base)?.0, size(b, kb_base)?.0);
         let (least, most) = (a.min(b), a.max(b));
         if least == 0 {
             return bad("a block has at least 1 byte");
+        }
+        if any_size {
+            return Ok(vec![(Bytes(least), 50), (Bytes(most), 50)]);
         }
         let steps = most / least;
         if steps > RANGE_STEPS {

@@ -27,7 +27,7 @@ fn jobs(text: &str) -> Vec<Job> {
     parse_with(text, false).unwrap_or_else(|error| panic!("{error}")).jobs
 }
 
-fn job(options: &str) -> Job {
+pub(super) fn job(options: &str) -> Job {
     let text = format!("[a]\n{}\n", options.replace(' ', "\n"));
     jobs(&text).remove(0)
 }
@@ -36,7 +36,7 @@ fn problems(text: &str) -> Vec<String> {
     parse_with(text, false).expect_err("must be refused").problems.iter().map(Problem::to_string).collect()
 }
 
-fn problem(options: &str) -> String {
+pub(super) fn problem(options: &str) -> String {
     problems(&format!("[a]\n{}\n", options.replace(' ', "\n"))).join("\n")
 }
 
@@ -128,6 +128,9 @@ fn block_sizes_are_given_by_direction() {
         assert!(said.contains(&format!("the shares add up to {sum}; make them add up to 100")), "{said}");
     }
     assert!(problem("bsrange=512-1m").contains("2048 sizes"));
+    let any = job("bsrange=512-1m bs_unaligned");
+    assert!(any.any_size);
+    assert_eq!(any.block_sizes.write, [(Bytes(512), 50), (Bytes::mib(1), 50)]);
 }
 
 #[test]
@@ -373,8 +376,8 @@ fn a_range_of_delays_is_drawn_within() {
 
 #[test]
 fn what_an_option_refines_is_an_option_that_refines_none() {
-    for row in table::ROWS.iter().filter(|row| !row.leans_on.is_empty()) {
-        let leader = table::ROWS.iter().find(|other| other.name == row.leans_on);
+    for row in table::rows().filter(|row| !row.leans_on.is_empty()) {
+        let leader = table::rows().find(|other| other.name == row.leans_on);
         assert!(leader.is_some_and(|leader| leader.leans_on.is_empty()), "{}: {}", row.name, row.leans_on);
     }
 }
@@ -418,7 +421,7 @@ fn options_that_must_be_at_their_default_may_say_so() {
         "zonemode=none verify_backlog=0 io_submit_mode=inline mem=malloc unified_rw_reporting=none thread",
     );
     assert_eq!(plain.queue_depth, 1);
-    assert!(problem("zonemode=zbd").contains("zoned devices"));
+    assert!(problem("zonemode=zbd").contains("no write pointer is followed"));
     assert_eq!(job("exitall").ends, Ends::Beside);
     assert_eq!((job("exit_what=all").ends, job("exit_what=all exitall").ends), (Ends::Itself, Ends::All));
 }

@@ -493,7 +493,6 @@ fn set_sync(job: &mut Job, value: &str) -> Set {
 }
 
 fn set_verify(job: &mut Job, value: &str) -> Set {
-    let fatal = job.verify.is_some_and(|verify| verify.fatal);
     let mode = match value.trim() {
         "off" => {
             job.verify = None;
@@ -504,7 +503,8 @@ fn set_verify(job: &mut Job, value: &str) -> Set {
         "read_only" => VerifyMode::ReadOnly,
         _ => return bad("give off, write_then_read, write_only or read_only"),
     };
-    job.verify = Some(Verify { mode, fatal, pattern: false });
+    let kept = job.verify.unwrap_or(Verify::of(mode));
+    job.verify = Some(Verify { mode, pattern: false, ..kept });
     Ok(())
 }
 

@@ -30,7 +30,7 @@ fn every_example_of_a_supported_option_is_accepted() {
 fn accepted_by_flag(name: &str, example: &str) {
     let mut job = Job { engine: Engine::IO_URING, access: Access::UNIFORM, ..Job::default() };
     job.rate = Some(Rate { iops: 1.0, arrival: Arrival::Regular });
-    job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false, pattern: false });
+    job.verify = Some(Verify::of(VerifyMode::WriteThenRead));
     set_option(&mut job, name, example).unwrap_or_else(|error| panic!("{name}={example}: {error}"));
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Chooser {
     /// A batch of what all operations are like.
     templates: Vec<Op>,
     trims_before_writes: bool,
+    /// Any length from the smallest to the largest.
+    any_length: bool,
 }
 
 const NOTHING: Op = Op { offset: 0, length: 0, direction: 0, file: 0 };
@@ -48,6 +50,7 @@ impl Chooser {
             fixed_length: None,
             templates: Vec::new(),
             trims_before_writes,
+            any_length: job.any_size,
         };
         if trims_before_writes {
             // Each block is trimmed first and written afterwards: the choice is always a trim.
@@ -118,6 +121,11 @@ impl Chooser {
         lengths[(((bits & (WHOLE - 1)) * 100) >> 32) as usize & 127]
     }
 
+    /// Lengths are no few that a table holds.
+    pub(super) fn any_length(&self) -> bool {
+        self.any_length
+    }
+
     #[inline]
     pub(super) fn trims_before_writes(&self) -> bool {
         self.trims_before_writes
@@ -184,6 +192,11 @@ impl Chooser {
         let (for_direction, for_length) = (bits >> 32, bits & (WHOLE - 1));
         let [read, write] = self.directions;
         let direction = usize::from(for_direction >= read) + usize::from(for_direction >= write);
+        if self.any_length {
+            let (least, most) = (self.smallest[direction], self.largest[direction]);
+            let length = least + ((for_length * u64::from(most - least + 1)) >> 32) as u32;
+            return Op { length, direction: direction as u8, ..NOTHING };
+        }
         // Shares add up to a hundred, so that there is one for each draw; `smallest` is never needed.
         let length = *self.lengths[direction]
             .get(((for_length * 100) >> 32) as usize)

@@ -211,7 +211,7 @@ impl Plan {
     /// of the pass, which may be cut, are left to [`Plan::next`].
     fn fill_drawn(&mut self, ops: &mut Vec<Op>, at_most: usize) -> usize {
         let Offsets::Uniform(grids) = &self.offsets else { return 0 };
-        if !self.plain {
+        if !self.plain || self.chooser.any_length() {
             return 0;
         }
         let count = at_most.min((self.remaining / u64::from(self.chooser.largest())) as usize);
@@ -244,7 +244,9 @@ impl Plan {
         }
         let mut op = self.chooser.draw(&mut self.choices);
         if u64::from(op.length) > self.remaining {
-            op.length = self.chooser.smallest_of(op.direction);
+            let smallest = self.chooser.smallest_of(op.direction);
+            op.length =
+                if self.chooser.any_length() { smallest.max(self.remaining as u32) } else { smallest };
             if u64::from(op.length) > self.remaining {
                 return None;
             }

@@ -349,6 +349,30 @@ fn a_seed_and_thread_reproduce_the_operations_whatever_the_batch() {
     }
 }
 
+#[test]
+fn any_size_is_as_likely_and_a_pass_has_every_byte() {
+    let range = vec![(Bytes(1000), 50), (Bytes(9000), 50)];
+    let block_sizes = BlockSizes { read: range.clone(), write: range.clone(), trim: range };
+    let job = Job { block_sizes, any_size: true, access: Access::Sequential, ..Job::default() };
+    let length = 4096 * 10_000 + 1500;
+    let mut plan = Plan::new(&job, Region { offset: 0, length }, 1, 0).expect("fits");
+    let mut ops = Vec::new();
+    while plan.fill(&mut ops, 256) == Filled::More {}
+    let total: u64 = ops.iter().map(|op| u64::from(op.length)).sum();
+    assert!((length - 999..=length).contains(&total), "all but what is less than the smallest: {total}");
+    let starts =
+        ops.iter().scan(0, |next, op| Some(std::mem::replace(next, op.offset + u64::from(op.length))));
+    assert!(starts.eq(ops.iter().map(|op| op.offset)), "one behind the other");
+    // 8001 sizes; 6 standard deviations of the count of each thousand are some 165.
+    let mut thousands = [0_usize; 10];
+    for op in &ops {
+        thousands[op.length as usize / 1000] += 1;
+    }
+    let each = ops.len() / 8;
+    assert!(thousands[1..9].iter().all(|count| count.abs_diff(each) < 165), "{thousands:?}");
+    assert!(ops.iter().any(|op| op.length % 8 != 0));
+}
+
 /// What is drawn in a tight loop is what the plan draws one by one, to the bit.
 #[test]
 fn the_tight_loops_draw_what_one_by_one_draws() {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use iostack_model::{
-    Bins, Direction, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Verify, VerifyMode, bin_index,
-    bin_middle,
+    Bins, Direction, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Priority, Verify, VerifyMode,
+    bin_index, bin_middle,
 };
 use serde_json::Value;
 
@@ -273,9 +273,7 @@ fn each_io_is_one_line_of_each_log() {
         iops: Some("q".into()),
         average: Nanos(0),
         offsets: true,
-        unix_epoch: false,
-        shared: false,
-        trace: None,
+        ..LogRequest::default()
     };
     let entry = |ms: u64, direction, latency: u64, submit: u64| LogEntry {
         time: Nanos::millis(ms),
@@ -286,6 +284,7 @@ fn each_io_is_one_line_of_each_log() {
         latency: Nanos(latency),
         submit: Nanos(submit),
         file: 0,
+        io_priority: 0,
     };
     outcome.log = vec![entry(2, Direction::Write, 54_578, 270), entry(1, Direction::Read, 171_187, 552)];
     let (job, outcomes) = (outcome.job.clone(), [outcome]);
@@ -301,6 +300,20 @@ fn each_io_is_one_line_of_each_log() {
     assert_eq!(of("out/p_clat.1.log"), "1, 170635, 0, 4096, 1011712, 0\n2, 54308, 1, 4096, 1011712, 0\n");
     assert_eq!(of("out/p_slat.1.log"), "1, 552, 0, 4096, 1011712, 0\n2, 270, 1, 4096, 1011712, 0\n");
     assert_eq!(of("q_iops.1.log"), "1, 1, 0, 4096, 1011712, 0\n2, 1, 1, 4096, 1011712, 0\n");
+    // What fio 3.33 writes in the last column of jobs with such priorities.
+    for (priority, io_class, io_level, last) in [
+        (true, 2, 3, "0x4003"),
+        (true, 0, 3, "0x4003"),
+        (true, 0, 0, "0x0000"),
+        (false, 1, 1, "1"),
+        (false, 2, 1, "0"),
+    ] {
+        let mut job = Job { threads: 1, ..outcomes[0].job.clone() };
+        job.host.priority = Priority { io_class, io_level, ..Priority::default() };
+        job.logs.priority = priority;
+        let written = logs(&[job], &outcomes);
+        assert!(written[0].1.lines().all(|line| line.ends_with(&format!(" {last}"))), "{last}: {written:?}");
+    }
 }
 
 #[test]
@@ -327,6 +340,7 @@ fn averaged_logs_hold_every_io_of_each_thread_whatever_the_span() {
             latency: Nanos(1000 * (ms + 1)),
             submit: Nanos(500),
             file: 0,
+            io_priority: 0,
         };
         LogSpan::add(&mut outcome.log_spans, &entry, Nanos::millis(250));
     }
@@ -367,7 +381,7 @@ fn reads_that_verify_are_reads_and_groups_count_stonewalls_as_in_fio() {
     let last = file.outcomes.last_mut().expect("there are some");
     last.job.options_global = vec![("bs".into(), "4k".into()), ("thread".into(), String::new())];
     let wrote = &mut file.outcomes[1];
-    wrote.job.verify = Some(Verify { mode: VerifyMode::WriteThenRead, fatal: false, pattern: false });
+    wrote.job.verify = Some(Verify::of(VerifyMode::WriteThenRead));
     std::mem::swap(&mut wrote.read, &mut wrote.write);
     (wrote.verified, wrote.read) = (wrote.write.latency.count, iostack_model::Flow::default());
     let (ios, bytes) = (wrote.verified, wrote.write.bytes.0);

@@ -1,0 +1,100 @@
+//! Does `--status-interval` tell what came of a run so far, in fio's forms, without a change to the last report?
+
+use std::process::{Command, Output};
+
+use iostack_testkit::folder;
+use serde_json::{Deserializer, Value};
+
+const JOBS: &[&str] = &[
+    "--size=64k",
+    "--name=first",
+    "--rw=randread",
+    "--time_based",
+    "--runtime=1",
+    "--name=second",
+    "--stonewall",
+    "--rw=write",
+    "--status-interval=200ms",
+];
+
+/// Runs the jobs in a folder of their own: what ended, and the file `report`, where there is one.
+fn run(program: &str, test: &str, arguments: &[&str]) -> (Output, Option<String>) {
+    let folder = folder!(test);
+    let words = (program != "fio").then_some("fio");
+    let output = Command::new(program).args(words).args(JOBS).args(arguments).current_dir(&*folder).output();
+    (output.expect("it starts"), std::fs::read_to_string(folder.join("report")).ok())
+}
+
+fn ours(test: &str, arguments: &[&str]) -> (String, Option<String>) {
+    let (output, report) = run(env!("CARGO_BIN_EXE_iostack"), test, arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    (String::from_utf8(output.stdout).expect("text"), report)
+}
+
+/// I/Os and milliseconds of each job in each report.
+fn seen(text: &str) -> Vec<Vec<[u64; 3]>> {
+    // fio may talk before the report.
+    let text = &text[text.find('{').expect("a report")..];
+    let reports = Deserializer::from_str(text).into_iter::<Value>().map(|report| report.expect("JSON"));
+    let number = |job: &Value, side: &str, key: &str| job[side][key].as_u64().expect("a count");
+    let of = |job: &Value| {
+        let ios = |side| number(job, side, "total_ios");
+        [ios("read"), ios("write"), number(job, "read", "runtime")]
+    };
+    reports.map(|report| report["jobs"].as_array().expect("jobs").iter().map(of).collect()).collect()
+}
+
+fn assert_grows(reports: &[Vec<[u64; 3]>]) {
+    assert!(reports.len() >= 2, "one along the way, and one at the end: {reports:?}");
+    assert!(reports.iter().all(|jobs| jobs.len() == 2), "all jobs are in each: {reports:?}");
+    for pair in reports.windows(2) {
+        let [before, after] = [pair[0][0], pair[1][0]];
+        assert!(before[0] <= after[0] && before[2] <= after[2], "{reports:?}");
+    }
+    let (last, first) = (&reports[reports.len() - 1], &reports[0]);
+    assert_eq!(first[1], [0, 0, 0], "what has not begun has done nothing");
+    assert!(first[0][0] > 0 && first[0][0] < last[0][0] && first[0][2] < last[0][2], "{reports:?}");
+    assert_eq!(last[1][1], 16, "the whole of the second job");
+}
+
+#[test]
+fn each_report_tells_all_jobs_and_more_of_them() {
+    let (text, _) = ours("status-json", &["--output-format=json"]);
+    assert_grows(&seen(&text));
+}
+
+#[test]
+fn fio_does_the_same() {
+    if Command::new("fio").arg("--version").output().is_err() {
+        println!("SKIPPED fio_does_the_same: fio is not installed");
+        return;
+    }
+    let (output, _) = run("fio", "status-fio", &["--output-format=json"]);
+    assert_grows(&seen(&String::from_utf8(output.stdout).expect("text")));
+}
+
+#[test]
+fn a_file_holds_all_reports_one_behind_the_other() {
+    let (text, report) = ours("status-file", &["--output-format=json", "--output=report"]);
+    assert_eq!(text, "");
+    assert_grows(&seen(&report.expect("it was written")));
+}
+
+#[test]
+fn what_is_said_before_the_run_is_said_once_and_of_what_did_nothing_nothing() {
+    let (text, _) = ours("status-normal", &[]);
+    let lines = |begin: &str| text.lines().filter(|line| line.starts_with(begin)).count();
+    let reports = lines("Run status group 0");
+    assert!(reports >= 2, "{text}");
+    assert_eq!(lines("Starting "), 1, "{text}");
+    assert_eq!(lines("first: (groupid=0, jobs=1)"), reports, "{text}");
+    assert_eq!(lines("second: (groupid=1, jobs=1)"), 1, "{text}");
+}
+
+#[test]
+fn a_simulated_run_is_told_at_its_end_only_and_says_so() {
+    let (output, _) = run(env!("CARGO_BIN_EXE_iostack"), "status-sim", &["--on=sim:zero"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
+    assert!(said.contains("--status-interval is for files and block devices"), "{said}");
+}

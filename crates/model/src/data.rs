@@ -1,0 +1,113 @@
+//! What is written, when is it on the medium, and how is it proved to come back?
+
+use std::ops::Not;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How written data is proved to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Verify {
+    /// When the check happens.
+    pub mode: VerifyMode,
+    /// Stop the job at the first block that does not match.
+    pub fatal: bool,
+    /// Data is the job's pattern alone, without headers (fio's `verify=pattern`): what came from another place is not seen.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub pattern: bool,
+    /// What was written is read back along the way, not only at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<Backlog>,
+    /// Some of what was written is trimmed along the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trims: Option<Trims>,
+}
+
+impl Verify {
+    /// All is read to its end, and headers tell.
+    pub const fn of(mode: VerifyMode) -> Verify {
+        Verify { mode, fatal: false, pattern: false, backlog: None, trims: None }
+    }
+}
+
+/// Which written blocks are trimmed, and when (fio's `trim_percentage`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Trims {
+    /// So many percent of them.
+    pub percent: u8,
+    /// After each so many writes.
+    pub writes: u32,
+    /// At most so many of them then, the oldest first.
+    pub blocks: u32,
+    /// They must read as zeroes; else they are not read.
+    pub read_zeroes: bool,
+}
+
+/// How often the writing stops for what was written to be read back (fio's `verify_backlog`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Backlog {
+    /// When so many blocks are written and not read back.
+    pub writes: u32,
+    /// So many of them, the oldest first, are read back then.
+    pub reads: u32,
+}
+
+/// When verification happens. Each block carries its offset, a generation and its crc32c, so that a later process
+/// can check it without memory of the writing one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyMode {
+    /// Write with headers, then read everything written back (fio's `do_verify=1`).
+    WriteThenRead,
+    /// Write with headers only (fio's `do_verify=0`): a later job verifies.
+    WriteOnly,
+    /// A read job that checks the headers an earlier job wrote.
+    ReadOnly,
+}
+
+/// What write buffers hold.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Data {
+    /// Incompressible, different in every block.
+    Random,
+    /// Zeroes.
+    Zeroes,
+    /// This percent of each block compresses away.
+    Compressible(u8),
+    /// This percent of the blocks of 4 KiB were written before (fio's `dedupe_percentage`).
+    Duplicate(u8),
+    /// These bytes, repeated.
+    Pattern(Vec<u8>),
+}
+
+/// What is done to the pages of the writes since the last time (`sync_file_range(2)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct RangeSync {
+    /// After this many writes.
+    pub every: u32,
+    /// Waits for those that are on their way.
+    pub wait_before: bool,
+    /// Sends those that are dirty.
+    pub write: bool,
+    /// Waits for all.
+    pub wait_after: bool,
+}
+
+/// Flushes asked for along the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Sync {
+    /// fsync after this many writes; 0 never.
+    pub fsync_every: u32,
+    /// fdatasync after this many writes; 0 never.
+    pub fdatasync_every: u32,
+    /// Written pages are sent on their way along the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<RangeSync>,
+    /// fsync once when the job ends.
+    pub end_fsync: bool,
+    /// Open with `O_SYNC`.
+    pub o_sync: bool,
+    /// Open with `O_DSYNC`.
+    pub o_dsync: bool,
+}
