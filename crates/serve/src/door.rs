@@ -25,9 +25,8 @@ use crate::nbd::{Nbd, Place};
 use crate::server::PROBE;
 use crate::{Disk, Drive, ServeError, Server, Store, sys};
 
-/// Reads that measure the route: so many times so many. The quickest of the medians is taken: others are of a busy machine.
-const PROBE_ROUNDS: usize = 8;
-const PROBES: usize = 51;
+/// Reads that measure the route.
+const PROBES: usize = 401;
 
 /// The power is gone for so long at least, so that programs see it.
 const DARK: Duration = Duration::from_millis(100);
@@ -307,7 +306,8 @@ fn own_place(ending: &str) -> Result<PathBuf, ServeError> {
     Ok(directory.join(format!("disk-{}{ending}", std::process::id())))
 }
 
-/// The time that the route takes by itself: what a read takes beyond the time after which it is answered.
+/// The time that the route takes by itself: what a read takes at the median beyond the time after which it
+/// is answered.
 fn probe(disk: &Disk, path: &Path) -> io::Result<Nanos> {
     const LENGTH: usize = 4096;
     let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
@@ -315,15 +315,11 @@ fn probe(disk: &Disk, path: &Path) -> io::Result<Nanos> {
     let first = room.as_ptr().align_offset(LENGTH);
     let into = &mut room[first..first + LENGTH];
     disk.probe(true);
-    let medians = (0..PROBE_ROUNDS).map(|_| median(&file, into)).collect::<io::Result<Vec<u64>>>();
+    let took = (0..PROBES).map(|_| timed(&file, into)).collect::<io::Result<Vec<u64>>>();
     disk.probe(false);
-    Ok(Nanos(medians?.into_iter().min().unwrap_or(0).saturating_sub(PROBE.0)))
-}
-
-fn median(file: &File, into: &mut [u8]) -> io::Result<u64> {
-    let mut took = (0..PROBES).map(|_| timed(file, into)).collect::<io::Result<Vec<u64>>>()?;
+    let mut took = took?;
     took.sort_unstable();
-    Ok(took[PROBES / 2])
+    Ok(Nanos(took[PROBES / 2].saturating_sub(PROBE.0)))
 }
 
 fn timed(file: &File, into: &mut [u8]) -> io::Result<u64> {

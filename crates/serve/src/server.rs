@@ -26,8 +26,12 @@ use crate::store::Store;
 use crate::volatile::Cut;
 use crate::{Asked, Drive, Errno, Reply, sys};
 
-/// Sleeping ends this much later than asked, at worst on a quiet machine; the rest of a wait is spun.
+/// The end of a wait is spun, for sleeping ends late: so much at least, at most, and more by this share than the last ones did.
 const SPIN: Duration = Duration::from_micros(40);
+const SPIN_MOST: Duration = Duration::from_micros(400);
+const SPIN_MORE: f64 = 1.25;
+/// What is kept of it from one sleep to the next.
+const SPIN_KEPT: f64 = 0.99;
 
 /// Later than this a moment is no longer waited for in one sleep.
 const NAP: Duration = Duration::from_hours(1);
@@ -110,6 +114,7 @@ impl Server {
             waiting: Vec::new(),
             free: Vec::new(),
             tally: Tally::default(),
+            spin: SPIN,
             dark: None,
         };
         let thread = Builder::new().name("drive".to_owned()).spawn(move || worker.serve(&messages))?;
@@ -315,6 +320,8 @@ struct Worker {
     waiting: Vec<Option<Waiting>>,
     free: Vec<u32>,
     tally: Tally,
+    /// Of a wait, this much is spun.
+    spin: Duration,
     /// Pieces of before a power cut come back still; tags below are of then.
     dark: Option<u32>,
 }
@@ -366,11 +373,14 @@ impl Worker {
         let due = due.saturating_sub(self.timing.lead());
         loop {
             let left = self.clock.until(due);
-            if left > SPIN {
-                match messages.recv_timeout(left.saturating_sub(SPIN).min(NAP)) {
-                    Err(RecvTimeoutError::Timeout) => continue,
+            if left > self.spin {
+                let nap = left.saturating_sub(self.spin).min(NAP);
+                let wake = self.clock.now() + nap.as_nanos() as Time;
+                match messages.recv_timeout(nap) {
+                    Err(RecvTimeoutError::Timeout) => self.woke(wake),
                     other => return other,
                 }
+                continue;
             }
             match messages.try_recv() {
                 Ok(message) => return Ok(message),
@@ -379,6 +389,12 @@ impl Worker {
                 Err(TryRecvError::Empty) => std::hint::spin_loop(),
             }
         }
+    }
+
+    /// A sleep has ended that was to end then.
+    fn woke(&mut self, wake: Time) {
+        let late = Duration::from_nanos(self.clock.now().saturating_sub(wake)).mul_f64(SPIN_MORE);
+        self.spin = self.spin.mul_f64(SPIN_KEPT).max(late).clamp(SPIN, SPIN_MOST);
     }
 
     fn arrive(&mut self, ask: Ask) {
