@@ -10,8 +10,11 @@
  * user space is searched for marks; only in `count` and `trace` is anything
  * else added to it.  A change of phase throws all translated code away, so
  * that the new phase translates it anew.  Start reading at translate().
+ *
+ * It is a door, too: a driver's NOP that somebody outside answers (door.c).
  */
 #include "counters.h"
+#include "door.h"
 #include "pairs.h"
 #include "straight.h"
 #include "trace.h"
@@ -72,15 +75,20 @@ static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 	return byte_len;
 }
 
-/* The mark that these bytes are: nopl imm32(%rax), seven bytes. */
+/* The number in nopl imm32(%rax), seven bytes; 0 of anything else. */
+static uint32_t number_in(const uint8_t *bytes, size_t byte_len)
+{
+	if (byte_len != 7 || bytes[0] != 0x0f || bytes[1] != 0x1f || bytes[2] != 0x80)
+		return 0;
+	return (uint32_t)bytes[3] | (uint32_t)bytes[4] << 8 | (uint32_t)bytes[5] << 16 |
+	       (uint32_t)bytes[6] << 24;
+}
+
+/* The mark that these bytes are. */
 static enum mark mark_of(const uint8_t *bytes, size_t byte_len)
 {
-	uint32_t imm;
+	uint32_t imm = number_in(bytes, byte_len);
 
-	if (byte_len != 7 || bytes[0] != 0x0f || bytes[1] != 0x1f || bytes[2] != 0x80)
-		return MARK_NONE;
-	imm = (uint32_t)bytes[3] | (uint32_t)bytes[4] << 8 | (uint32_t)bytes[5] << 16 |
-	      (uint32_t)bytes[6] << 24;
 	switch (imm) {
 	case MARK_BEGIN:
 	case MARK_END:
@@ -236,6 +244,14 @@ static bool may_be_dropped(uint64_t pc)
 	return (pc & 0xfff) + INSN_BYTES_MAX > 0x1000;
 }
 
+/* Drivers ring from the kernel's half alone, and their instruction counts as any other. */
+static void watch_door(struct qemu_plugin_insn *insn, uint64_t pc, const uint8_t *bytes,
+		       size_t byte_len)
+{
+	if (pc >= DOOR_LOWEST_PC && door_is_open() && number_in(bytes, byte_len) == DOOR_MARK)
+		door_watch(insn);
+}
+
 static void translate_counted(struct qemu_plugin_tb *tb, size_t insn_count)
 {
 	/* A block holds 512 instructions at most (QEMU's TCG_MAX_INSNS). */
@@ -264,6 +280,7 @@ static void translate_counted(struct qemu_plugin_tb *tb, size_t insn_count)
 			watch_mark(insn, mark, block, i);
 			continue;
 		}
+		watch_door(insn, pcs[i], bytes, byte_len);
 		if (i + 1 == insn_count && may_be_dropped(pcs[i]))
 			close_segment(&gather);
 		if (!gather.pc_count)
@@ -281,6 +298,7 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t insn_count = qemu_plugin_tb_n_insns(tb);
 	uint8_t bytes[INSN_BYTES_MAX];
+	bool kernel;
 
 	(void)id;
 	if (phase != IDLE) {
@@ -288,36 +306,23 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		return;
 	}
 	/* Marks are in user space, the lower half of the addresses. */
-	if (qemu_plugin_tb_vaddr(tb) >> 63)
+	kernel = qemu_plugin_tb_vaddr(tb) >> 63;
+	if (kernel && (!door_is_open() || qemu_plugin_tb_vaddr(tb) < DOOR_LOWEST_PC))
 		return;
 	for (size_t i = 0; i < insn_count; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		size_t byte_len = insn_bytes(insn, bytes);
-		enum mark mark = mark_of(bytes, byte_len);
+		enum mark mark = kernel || !out ? MARK_NONE : mark_of(bytes, byte_len);
 
 		if (mark)
 			watch_mark(insn, mark, NULL, i);
+		watch_door(insn, qemu_plugin_insn_vaddr(insn), bytes, byte_len);
 	}
 }
 
-PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
-				      char **argv)
+/* Counts go to this file. */
+static int open_counts(const char *path)
 {
-	const char *path = NULL;
-
-	for (int i = 0; i < argc; i++)
-		if (!strncmp(argv[i], "out=", 4))
-			path = argv[i] + 4;
-	if (!path) {
-		fprintf(stderr, "iostack plugin: say where to write: out=PATH\n");
-		return -1;
-	}
-	if (strcmp(info->target_name, "x86_64") || !info->system_emulation ||
-	    info->system.max_vcpus != 1) {
-		fprintf(stderr, "iostack plugin: counts are exact for an x86_64 machine with one "
-				"virtual CPU only\n");
-		return -1;
-	}
 	out = fopen(path, "w");
 	if (!out) {
 		fprintf(stderr, "iostack plugin: cannot open `%s`: ", path);
@@ -326,6 +331,33 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 	}
 	fprintf(out, "iostack-plugin 1\n");
 	fflush(out);
+	return 0;
+}
+
+PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+				      char **argv)
+{
+	const char *path = NULL;
+
+	for (int i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "out=", 4))
+			path = argv[i] + 4;
+		if (!strncmp(argv[i], "door=", 5))
+			door_open(atoi(argv[i] + 5));
+	}
+	if (!path && !door_is_open()) {
+		fprintf(stderr, "iostack plugin: say where to write: out=PATH, or who answers: "
+				"door=DESCRIPTOR\n");
+		return -1;
+	}
+	if (strcmp(info->target_name, "x86_64") || !info->system_emulation ||
+	    info->system.max_vcpus != 1) {
+		fprintf(stderr, "iostack plugin: counts are exact for an x86_64 machine with one "
+				"virtual CPU only\n");
+		return -1;
+	}
+	if (path && open_counts(path))
+		return -1;
 	plugin_id = id;
 	if (info->version.cur < 3)
 		insn_data = (const void *(*)(const struct qemu_plugin_insn *))(

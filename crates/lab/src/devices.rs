@@ -12,6 +12,8 @@ pub enum Store {
     Emulator,
     /// Nowhere: what is written is forgotten.
     Nowhere,
+    /// At the other end of a mailbox, outside of the machine.
+    Outside,
 }
 
 /// A device of the lab.
@@ -46,6 +48,9 @@ const SCSI_DISK: &[&str] = &["-device", "scsi-hd,bus=adapter.0,drive=disk,wwn=0x
 impl Device {
     /// The device of that name.
     pub fn named(name: &str) -> Result<&'static Device, LabError> {
+        if name.starts_with(SIMULATED) {
+            return Ok(&SIM_DISK);
+        }
         DEVICES.iter().find(|device| device.name == name).ok_or_else(|| LabError::UnknownDevice {
             typed: name.to_owned(),
             known: DEVICES.iter().map(|device| device.name).collect::<Vec<_>>().join(", "),
@@ -95,7 +100,17 @@ impl Device {
     }
 }
 
-/// All of them.
+/// How the name of a simulated drive begins; the drive follows.
+pub const SIMULATED: &str = "sim:";
+
+/// Whatever drive is simulated, its driver is this.
+static SIM_DISK: Device = Device {
+    own: true,
+    store: Store::Outside,
+    ..Device::memory("sim_disk", "a simulated drive, in the machine's own time", "sim0")
+};
+
+/// All of them, but for simulated drives, of which there is no end.
 pub const DEVICES: [Device; 13] = [
     Device {
         queue: false,

@@ -9,6 +9,7 @@ use crate::guest::{FILE_SYSTEM, Place};
 use crate::host::cache::Cache;
 use crate::host::filesystem::{FileSystem, pieces};
 use crate::host::image::Image;
+use crate::host::mailbox::Drives;
 use crate::host::packages::Say;
 
 /// The device's bytes, for one boot.
@@ -29,6 +30,7 @@ impl Disk<'_> {
         &self,
         cache: &Cache,
         image: &mut Image,
+        drives: Option<&mut dyn Drives>,
         say: Say<'_>,
     ) -> Result<Option<Place>, LabError> {
         if self.made.is_some() && self.device.store == Store::Nowhere {
@@ -46,6 +48,9 @@ impl Disk<'_> {
         let in_driver = matches!(self.device.store, Store::Driver(..));
         if in_driver && self.made.is_some() {
             image.file(FILE_SYSTEM, &pieces(&self.file)?);
+        }
+        if let (Some(drives), Some(_)) = (drives, self.made) {
+            drives.hold(&self.file).map_err(LabError::file("read", &self.file))?;
         }
         Ok(self.made.map(|made| Place { kind: made.name.to_owned(), image: in_driver }))
     }

@@ -9,13 +9,14 @@ use crate::LabError;
 use crate::counts::{self, Round};
 use crate::devices::{Device, Store};
 use crate::disk::Disk;
-use crate::guest::{MODULES, Message, PLAN, Plan, Work};
+use crate::guest::{MODULES, Message, PLAN, Place, Plan, Work};
 use crate::host::build;
 use crate::host::cache::Cache;
 use crate::host::filesystem::FileSystem;
 use crate::host::image::Image;
 use crate::host::kernel::Kernel;
 use crate::host::machine::{self, Accelerator, Boot, Scratch};
+use crate::host::mailbox::{self, DiskShape, Drives};
 use crate::host::modules::{Module, Modules, parameters};
 use crate::host::packages::Say;
 use crate::host::qemu::Qemu;
@@ -29,6 +30,8 @@ pub struct Request {
     pub device: String,
     /// Options of its driver, over the device's own.
     pub options: Vec<(String, String)>,
+    /// Changes of the numbers of a simulated drive.
+    pub drive: Vec<(String, String)>,
     /// A series such as `6.1`, or a folder.
     pub kernel: String,
     /// A file system between.
@@ -43,6 +46,11 @@ pub struct Request {
     pub tracepoints: Vec<String>,
     /// Size of the device; `None`: what the work needs.
     pub capacity_mib: Option<u64>,
+    /// Instructions of the emulated processor a microsecond of the guest, times 1,000; `None`: an instruction is a
+    /// nanosecond.
+    pub khz: Option<u32>,
+    /// The guest's memory beside a device that lies in it; `None`: what is usual.
+    pub memory_mib: Option<u64>,
     /// How the processor is had.
     pub accelerator: Accelerator,
     /// Processors.
@@ -56,6 +64,7 @@ impl Default for Request {
         Request {
             device: "null_blk".to_owned(),
             options: Vec::new(),
+            drive: Vec::new(),
             kernel: "6.1".to_owned(),
             file_system: None,
             scheduler: "none".to_owned(),
@@ -63,6 +72,8 @@ impl Default for Request {
             mitigations: false,
             tracepoints: Vec::new(),
             capacity_mib: None,
+            khz: None,
+            memory_mib: None,
             accelerator: Accelerator::Exact,
             processors: 1,
             limit: Duration::from_mins(3),
@@ -139,6 +150,10 @@ const SYSFS: &str = "sysfs.";
 /// Words for every kernel: where it talks, that an oops ends it, and that addresses are those of its `System.map`.
 const APPEND: &str = "console=ttyS0 loglevel=4 nokaslr oops=panic panic=-1 nowatchdog rdinit=/init";
 
+/// The kernel takes the time-stamp counter, an instruction a tick, to be as quick as it was told, and holds all other clocks to
+/// it; without a second clock nothing contradicts.
+const SPEED: &str = " tsc=reliable pmtmr=0";
+
 impl<'a> Lab<'a> {
     /// Finds the emulator, fetching it where it is not installed.
     pub fn open(say: Say<'a>, stop: &'a AtomicBool) -> Result<Lab<'a>, LabError> {
@@ -195,6 +210,18 @@ impl<'a> Lab<'a> {
         work: Work,
         hear: &mut dyn FnMut(&Message),
     ) -> Result<Booted, LabError> {
+        self.boot_with(request, work, None, hear)
+    }
+
+    /// The same with simulated drives, where the request's device is one.
+    pub fn boot_with(
+        &self,
+        request: &Request,
+        work: Work,
+        mut drives: Option<&mut dyn Drives>,
+        hear: &mut dyn FnMut(&Message),
+    ) -> Result<Booted, LabError> {
+        let shapes = drives.as_deref().map(Drives::shapes).unwrap_or_default();
         let device = Device::named(&request.device)?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
@@ -203,42 +230,39 @@ impl<'a> Lab<'a> {
         if interactive {
             self.add_shell(&mut image)?;
         }
-        let capacity_mib = capacity(request)?;
+        let capacity_mib = capacity(request, &shapes)?;
         let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
         let disk = Disk { device, made, capacity_mib, file: scratch.path("disk"), holds: !counts };
-        let place = disk.prepare(&self.cache, &mut image, self.say)?;
-        let modules = self.modules(request, device, &kernel, capacity_mib)?;
+        let first = drives.as_mut().map(|drives| &mut **drives as &mut dyn Drives);
+        let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
+        let modules = self.modules(request, &kernel, &options(request, device, capacity_mib, &shapes))?;
         for (name, bytes, _) in &modules {
             image.file(&format!("{MODULES}/{name}.ko"), bytes);
         }
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
-        let plan = Plan {
-            modules: modules.iter().map(|(name, _, options)| (name.clone(), options.clone())).collect(),
-            find: device.find(),
-            settings: settings(request, device),
-            place,
-            symbols: counts && known_symbols.is_none(),
-            work,
-        };
+        let ask_symbols = counts && known_symbols.is_none();
+        let plan = plan(request, &modules, place, ask_symbols, work)?;
         image.file(PLAN, &serde_json::to_vec(&plan).expect("a plan is plain data"));
-        let plugin = counts.then(|| build::plugin(&self.cache, self.say)).transpose()?;
+        let plugged = counts || drives.is_some();
+        let plugin = plugged.then(|| build::plugin(&self.cache, self.say)).transpose()?;
         let out = scratch.path("counts");
         let boot = Boot {
             kernel: &kernel,
             image: image.finish(),
-            append: append(request),
+            append: append(request, drives.is_some()),
             devices: disk.words(),
-            memory_mib: (MEMORY_MIB + in_memory(device, capacity_mib)) as u32,
-            processors: request.processors,
-            accelerator: request.accelerator,
-            plugin: plugin.as_deref().map(|file| (file, out.clone())),
+            memory_mib: (request.memory_mib.unwrap_or(MEMORY_MIB) + in_memory(device, capacity_mib)) as u32,
+            processors: if drives.is_some() { 1 } else { request.processors },
+            accelerator: if drives.is_some() { Accelerator::Exact } else { request.accelerator },
+            plugin: plugin.as_deref(),
+            counts: counts.then(|| out.clone()),
             limit: request.limit,
             interactive,
         };
         let mut heard = Heard { symbols: known_symbols, ..Heard::default() };
         heard.booted.release.clone_from(&kernel.release);
-        machine::run(&self.qemu, &boot, &scratch, self.stop, &mut |message| {
+        machine::run(&self.qemu, &boot, &scratch, self.stop, drives, &mut |message| {
             heard.take(message);
             hear(message);
         })?;
@@ -261,10 +285,10 @@ impl<'a> Lab<'a> {
     fn modules(
         &self,
         request: &Request,
-        device: &Device,
         kernel: &Kernel,
-        capacity_mib: u64,
+        options: &str,
     ) -> Result<Vec<(String, Vec<u8>, String)>, LabError> {
+        let device = Device::named(&request.device)?;
         let known = Modules::of(kernel);
         let mut wanted = device.modules.to_vec();
         if !device.own {
@@ -282,18 +306,17 @@ impl<'a> Lab<'a> {
                 .into_iter()
                 .filter(|name| known.has(name)),
         );
-        let options = options(request, device, capacity_mib);
         let driver = device.driver.replace('-', "_");
         let mut loaded = Vec::new();
         for Module { name, bytes } in known.order(&wanted)? {
-            let own = if name == driver { options.clone() } else { String::new() };
+            let own = if name == driver { options.to_owned() } else { String::new() };
             loaded.push((name, bytes, own));
         }
         if device.own {
             let source = request.source.as_deref();
             let file = build::driver(&self.cache, kernel, device.driver, source, self.say)?;
             let bytes = fs::read(&file).map_err(LabError::file("read", &file))?;
-            loaded.push((driver, bytes, options));
+            loaded.push((driver, bytes, options.to_owned()));
         } else if request.source.is_some() {
             return Err(LabError::Asked(format!(
                 "{} has a driver of the kernel's own; a source can be given for {}, or a whole kernel with --kernel",
@@ -306,6 +329,19 @@ impl<'a> Lab<'a> {
         }
         Ok(loaded)
     }
+}
+
+/// What the guest is to do.
+fn plan(
+    request: &Request,
+    modules: &[(String, Vec<u8>, String)],
+    place: Option<Place>,
+    symbols: bool,
+    work: Work,
+) -> Result<Plan, LabError> {
+    let device = Device::named(&request.device)?;
+    let modules = modules.iter().map(|(name, _, options)| (name.clone(), options.clone())).collect();
+    Ok(Plan { modules, find: device.find(), settings: settings(request, device), place, symbols, work })
 }
 
 /// Keeps a text for the next time, whole or not at all.
@@ -326,7 +362,10 @@ fn told_before(text: &str, boot_id: &str) -> Option<bool> {
     (id == boot_id.trim()).then(|| works.parse().ok())?
 }
 
-fn capacity(request: &Request) -> Result<u64, LabError> {
+fn capacity(request: &Request, shapes: &[DiskShape]) -> Result<u64, LabError> {
+    if let [first, ..] = shapes {
+        return Ok(first.capacity >> 20);
+    }
     let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
     let least = made.map_or(CAPACITY_MIB, |made| made.capacity_mib);
     Ok(request.capacity_mib.unwrap_or(CAPACITY_MIB).max(least))
@@ -337,7 +376,10 @@ fn in_memory(device: &Device, capacity_mib: u64) -> u64 {
 }
 
 /// `NAME=VALUE NAME=VALUE`: the device's, its size, then those asked for, which win.
-fn options(request: &Request, device: &Device, capacity_mib: u64) -> String {
+fn options(request: &Request, device: &Device, capacity_mib: u64, shapes: &[DiskShape]) -> String {
+    if device.store == Store::Outside {
+        return mailbox::options(shapes);
+    }
     let mut all: Vec<(String, String)> = Vec::new();
     let mut put = |name: &str, value: &str| {
         all.retain(|(other, _)| other != name);
@@ -394,9 +436,11 @@ fn scheduler_module(scheduler: &str) -> Option<&str> {
     }
 }
 
-fn append(request: &Request) -> String {
+fn append(request: &Request, outside: bool) -> String {
     let mitigations = if request.mitigations { "" } else { " mitigations=off" };
-    format!("{APPEND}{mitigations}")
+    let mailbox = if outside { mailbox::reserved() } else { String::new() };
+    let speed = request.khz.map(|khz| format!(" tsc_early_khz={khz}{SPEED}")).unwrap_or_default();
+    format!("{APPEND}{mitigations}{mailbox}{speed}")
 }
 
 #[cfg(test)]
@@ -412,7 +456,7 @@ mod tests {
             ..Request::default()
         };
         let device = Device::named("tmerge").expect("one of them");
-        assert_eq!(options(&request, device, 64), "capacity_mib=64 fixed_ns=1");
+        assert_eq!(options(&request, device, 64, &[]), "capacity_mib=64 fixed_ns=1");
         assert!(settings(&request, device).contains(&pair("/sys/block/{disk}/tmerge/subsystem", "stm")));
     }
 }

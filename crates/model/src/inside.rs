@@ -42,6 +42,9 @@ pub struct Inside {
     /// What the host did; `None` of a device alone, whose host costs nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostUse>,
+    /// How much later than the model the driver heard of each I/O; `None` where nothing lies between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<Bins>,
     /// How full the load was; `None` where nothing was asked to be full, as in a replay at its own times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,

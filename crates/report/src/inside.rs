@@ -7,7 +7,7 @@
 //! Sentences for a reader who knows nothing of the device, the same on the screen and on the page. They say what the
 //! outcome holds: a cause is named only where its gauge ran out when the rate fell. Start reading at [`reasons`].
 
-use iostack_model::{FlashUse, Gauge, Inside, IntervalFlow, Limiting, Nanos, Outcome};
+use iostack_model::{Bins, FlashUse, Gauge, Inside, IntervalFlow, Limiting, Nanos, Outcome};
 
 use crate::text::format::{count, rate, significant};
 
@@ -34,7 +34,17 @@ pub(crate) fn reasons(outcome: &Outcome, inside: &Inside) -> Vec<(&'static str, 
             told.push(("wear", wear(flash)));
         }
     }
+    told.extend(inside.late.as_ref().and_then(late).map(|sentence| ("late", sentence)));
     told
+}
+
+/// What lies between the model and the driver.
+fn late(bins: &Bins) -> Option<String> {
+    let [middle, tail] = [0.5, 0.999].map(|share| bins.quantile_ns(share).map(Nanos));
+    Some(format!(
+        "The driver heard of an I/O {} after the model had answered at the median, {} at p99.9: its interrupt's way.",
+        middle?, tail?
+    ))
 }
 
 /// What the device held when the job began, in words; nothing of a device where that means nothing.

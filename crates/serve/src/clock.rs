@@ -1,26 +1,45 @@
-//! What time is it for the drive? The wall's, from where the drive is when it starts.
+//! What time is it for the drive? The wall's, from where the drive is when it starts, or what somebody tells.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use iostack_sim::engine::Time;
 
-/// Wall time as the simulation counts it, ns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    start: Instant,
-    at: Time,
+/// Time as the simulation counts it, ns. Clones are of one clock.
+#[derive(Clone, Debug)]
+pub(crate) enum Clock {
+    /// It goes on by itself, from `at` when it started.
+    Wall { start: Instant, at: Time },
+    /// It stands until it is set.
+    Told(Arc<AtomicU64>),
 }
 
 impl Clock {
-    /// It is `at` now.
+    /// Of the wall: it is `at` now.
     pub(crate) fn start(at: Time) -> Clock {
-        Clock { start: Instant::now(), at }
+        Clock::Wall { start: Instant::now(), at }
+    }
+
+    /// It is `at` until it is told otherwise.
+    pub(crate) fn told(at: Time) -> Clock {
+        Clock::Told(Arc::new(AtomicU64::new(at)))
     }
 
     /// The present moment, ns.
     #[inline]
     pub(crate) fn now(&self) -> Time {
-        self.at + self.start.elapsed().as_nanos() as Time
+        match self {
+            Clock::Wall { start, at } => at + start.elapsed().as_nanos() as Time,
+            Clock::Told(now) => now.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Sets one that is told.
+    pub(crate) fn set(&self, moment: Time) {
+        if let Clock::Told(now) = self {
+            now.store(moment, Ordering::Relaxed);
+        }
     }
 
     /// How long until then; nothing when it is past.

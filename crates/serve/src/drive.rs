@@ -87,6 +87,11 @@ impl Drive {
         self.world.due()
     }
 
+    /// Counting starts anew.
+    pub fn begin(&mut self) {
+        self.world.begin();
+    }
+
     /// All of it, to look at.
     pub fn world(&self) -> &World {
         &self.world

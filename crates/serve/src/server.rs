@@ -40,14 +40,14 @@ const NAP: Duration = Duration::from_hours(1);
 pub(crate) const PROBE: Nanos = Nanos::micros(200);
 
 /// A request, and what the layers said of it.
-struct Ask {
+pub(crate) struct Ask {
     at: Time,
     asked: Asked,
     verdict: Verdict,
     reply: Reply,
 }
 
-enum Message {
+pub(crate) enum Message {
     Ask(Ask),
     Look(Sender<Seen>),
     /// The power is gone: what is under way is never done.
@@ -93,30 +93,8 @@ pub struct Server {
 impl Server {
     /// Starts it.
     pub fn start(drive: Drive, store: Store, layers: Vec<Box<dyn Layer>>) -> io::Result<Server> {
-        let (inbox, messages) = channel();
-        let shape = drive.shape();
-        let disk = Disk {
-            inbox,
-            clock: Clock::start(drive.world().now()),
-            store: Arc::new(store),
-            layers: Arc::new(Mutex::new(layers)),
-            timing: Arc::default(),
-            power: Arc::new(RwLock::new(true)),
-            capacity: shape.capacity.0,
-            block: shape.block.0,
-        };
-        let mut worker = Worker {
-            clock: disk.clock,
-            timing: Arc::clone(&disk.timing),
-            drive,
-            layers: Arc::clone(&disk.layers),
-            later: Later::default(),
-            waiting: Vec::new(),
-            free: Vec::new(),
-            tally: Tally::default(),
-            spin: SPIN,
-            dark: None,
-        };
+        let clock = Clock::start(drive.world().now());
+        let (disk, mut worker, messages) = parts(drive, store, layers, clock);
         let thread = Builder::new().name("drive".to_owned()).spawn(move || worker.serve(&messages))?;
         Ok(Server { disk, thread })
     }
@@ -133,7 +111,44 @@ impl Server {
     }
 }
 
+pub(crate) fn parts(
+    drive: Drive,
+    store: Store,
+    layers: Vec<Box<dyn Layer>>,
+    clock: Clock,
+) -> (Disk, Worker, Receiver<Message>) {
+    let (inbox, messages) = channel();
+    let shape = drive.shape();
+    let disk = Disk {
+        inbox,
+        clock: clock.clone(),
+        store: Arc::new(store),
+        layers: Arc::new(Mutex::new(layers)),
+        timing: Arc::default(),
+        power: Arc::new(RwLock::new(true)),
+        capacity: shape.capacity.0,
+        block: shape.block.0,
+    };
+    let worker = Worker {
+        clock,
+        timing: Arc::clone(&disk.timing),
+        drive,
+        layers: Arc::clone(&disk.layers),
+        later: Later::default(),
+        waiting: Vec::new(),
+        free: Vec::new(),
+        tally: Tally::default(),
+        spin: SPIN,
+        dark: None,
+    };
+    (disk, worker, messages)
+}
+
 impl Disk {
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
@@ -311,15 +326,15 @@ impl Later {
     }
 }
 
-struct Worker {
-    clock: Clock,
+pub(crate) struct Worker {
+    pub(crate) clock: Clock,
     timing: Arc<Timing>,
-    drive: Drive,
+    pub(crate) drive: Drive,
     layers: Arc<Mutex<Vec<Box<dyn Layer>>>>,
     later: Later,
     waiting: Vec<Option<Waiting>>,
     free: Vec<u32>,
-    tally: Tally,
+    pub(crate) tally: Tally,
     /// Of a wait, this much is spun.
     spin: Duration,
     /// Pieces of before a power cut come back still; tags below are of then.
@@ -348,7 +363,7 @@ impl Worker {
     }
 
     /// Does all that is due by then.
-    fn go_on(&mut self, until: Time) {
+    pub(crate) fn go_on(&mut self, until: Time) {
         loop {
             let later = self.later.due().filter(|&due| due <= until);
             // What a layer held back goes to the drive before the drive goes on beyond that moment.
@@ -366,10 +381,14 @@ impl Worker {
         }
     }
 
+    /// When something is due next.
+    pub(crate) fn due(&mut self) -> Option<Time> {
+        [self.drive.due(), self.later.due()].into_iter().flatten().min()
+    }
+
     /// The next message, or nothing when something is due.
     fn wait(&mut self, messages: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
-        let due = [self.drive.due(), self.later.due()].into_iter().flatten().min();
-        let Some(due) = due else { return messages.recv().map_err(RecvTimeoutError::from) };
+        let Some(due) = self.due() else { return messages.recv().map_err(RecvTimeoutError::from) };
         let due = due.saturating_sub(self.timing.lead());
         loop {
             let left = self.clock.until(due);
@@ -397,7 +416,7 @@ impl Worker {
         self.spin = self.spin.mul_f64(SPIN_KEPT).max(late).clamp(SPIN, SPIN_MOST);
     }
 
-    fn arrive(&mut self, ask: Ask) {
+    pub(crate) fn arrive(&mut self, ask: Ask) {
         let Ask { at, asked, verdict, reply } = ask;
         self.go_on(at);
         let tag = self.free.pop().unwrap_or_else(|| {
@@ -476,7 +495,7 @@ impl Worker {
         }
     }
 
-    fn end(&mut self) -> Result<(), String> {
+    pub(crate) fn end(&mut self) -> Result<(), String> {
         self.fail_all();
         let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
         layers.iter_mut().try_for_each(|layer| layer.end())

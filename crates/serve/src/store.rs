@@ -16,6 +16,9 @@ use crate::sys;
 use crate::volatile::{Cut, Volatile};
 use crate::{Errno, ServeError};
 
+/// Bytes that are copied at once.
+const PIECE: usize = 1 << 20;
+
 /// What the drive holds.
 #[derive(Debug)]
 pub struct Store {
@@ -111,6 +114,19 @@ impl Store {
     pub fn cut(&self, seed: u64) -> io::Result<Cut> {
         let Some(volatile) = &self.volatile else { return Ok(Cut::default()) };
         volatile.lock().unwrap_or_else(PoisonError::into_inner).cut(&self.file, seed)
+    }
+
+    /// Takes what the file holds. Gives the stretches that it was.
+    pub(crate) fn take(&self, file: &File) -> io::Result<Vec<(u64, u64)>> {
+        let (held, mut piece) = (sys::held(file)?, vec![0; PIECE]);
+        for &(offset, length) in &held {
+            for at in (offset..offset + length).step_by(PIECE) {
+                let here = &mut piece[..PIECE.min((offset + length - at) as usize)];
+                file.read_exact_at(here, at)?;
+                self.file.write_all_at(here, at)?;
+            }
+        }
+        Ok(held)
     }
 
     /// Stretches that hold data: offset and length.

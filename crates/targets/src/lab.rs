@@ -4,24 +4,40 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use iostack_lab::devices::Device;
+use iostack_lab::devices::{Device, SIMULATED};
 use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::machine::Accelerator;
+use iostack_lab::host::mailbox::Drives;
 use iostack_lab::{Lab, Request};
 use iostack_model::{Caveat, Job, OutcomeFile, Progress, TargetKind, TargetName};
 use serde::{Deserialize, Serialize};
 
 use super::path::{NO_APPS, NO_STATUS, PathTarget};
-use super::simulated::changes;
+use super::simulated::{EXAMPLE, changes};
 use super::{AllHeld, Given, Options, Scheme, TargetFlags};
 use crate::merging;
+use crate::outside::{self, Outside};
 use crate::{Ability, Audience, Description, RunClock, Target, Wanted, read_json};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
 /// Schedulers of today's kernels.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// How fast the processor before a simulated drive is taken to be: one of 2008 that runs the kernel, when the drives of the
+/// documents were sold (2.5 GHz, an instruction a clock).
+const SIMULATED_GHZ: f64 = 2.5;
+
+/// How an option begins that is a file of the device's below `/sys/block/DISK`.
+const SYSFS: &str = "sysfs.";
+
+/// What the guest's kernel is given to come to rest. It idles meanwhile, which takes the emulator no time.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// How the name of a simulated drive's disk begins in the guest, and the file that is written to when a measurement begins.
+const SIM_DISK: &str = "sim";
+const BEGIN: &str = "/sys/module/sim_disk/parameters/begin";
 
 /// A boot that goes many legs may take so long.
 const LEGS_LIMIT_SECONDS: u64 = 3600;
@@ -53,6 +69,13 @@ pub struct LabFlags {
     /// Size of the device in MiB.
     #[arg(long, value_name = "MIB", help_heading = HEADING)]
     pub capacity_mib: Option<u64>,
+    /// How fast the emulated processor is taken to be: instructions a
+    /// nanosecond, before a simulated drive [2.5].
+    #[arg(long, value_name = "NUMBER", help_heading = HEADING)]
+    pub ghz: Option<f64>,
+    /// Memory of the machine in MiB, page cache and all [512].
+    #[arg(long, value_name = "MIB", help_heading = HEADING)]
+    pub memory_mib: Option<u64>,
     /// Seconds without a word after which the machine is given up; not those
     /// in which it waits for a processor [180].
     #[arg(long, value_name = "SECONDS", help_heading = HEADING)]
@@ -70,6 +93,8 @@ impl LabFlags {
             ("--mitigations", self.mitigations),
             ("--tracepoint", !self.tracepoint.is_empty()),
             ("--capacity-mib", self.capacity_mib.is_some()),
+            ("--ghz", self.ghz.is_some()),
+            ("--memory-mib", self.memory_mib.is_some()),
             ("--time-limit", self.time_limit.is_some()),
         ]
     }
@@ -91,12 +116,20 @@ impl LabFlags {
         if let Some(name) = self.tracepoint.iter().find(|name| name.split(':').count() != 2) {
             bail!("`{name}` is no tracepoint; write it like block:block_rq_issue");
         }
-        let mut options = changes(set, "copy=0")?;
+        let simulated = device.starts_with(SIMULATED);
+        let example = if simulated { EXAMPLE } else { "copy=0" };
+        // What is no file of the disk's is the drive's.
+        let of_drive = |(name, _): &(String, String)| simulated && !name.starts_with(SYSFS);
+        let (drive, mut options): (Vec<_>, Vec<_>) = changes(set, example)?.into_iter().partition(of_drive);
+        if simulated && (self.capacity_mib.is_some() || self.source.is_some()) {
+            bail!("a simulated drive has its own capacity and driver; leave out --capacity-mib and --source");
+        }
         options.sort();
         let default = Request::default();
         Ok(Request {
             device: device.to_owned(),
             options,
+            drive,
             kernel: self.kernel.clone().unwrap_or(default.kernel),
             file_system: self.file_system.clone(),
             scheduler: scheduler.to_owned(),
@@ -105,9 +138,28 @@ impl LabFlags {
             tracepoints: self.tracepoint.clone(),
             capacity_mib: self.capacity_mib,
             limit: self.time_limit.map_or(default.limit, Duration::from_secs),
+            khz: self.khz(simulated)?,
+            memory_mib: self.memory_mib,
             accelerator: default.accelerator,
             processors: default.processors,
         })
+    }
+}
+
+impl LabFlags {
+    fn khz(&self, simulated: bool) -> anyhow::Result<Option<u32>> {
+        ensure!(
+            simulated || self.ghz.is_none(),
+            "`--ghz` is for simulated drives, whose clock it goes by; elsewhere an instruction is a nanosecond"
+        );
+        let ghz = self.ghz.or(simulated.then_some(SIMULATED_GHZ));
+        // Beyond it the kernel's own timers and calibrations are too coarse.
+        ensure!(
+            ghz.is_none_or(|ghz| (0.1..=64.0).contains(&ghz)),
+            "`--ghz {}` is no speed of a processor; give 0.1 to 64",
+            ghz.unwrap_or_default()
+        );
+        Ok(ghz.map(|ghz| (ghz * 1e6).round() as u32))
     }
 }
 
@@ -129,6 +181,7 @@ impl LabTarget {
             repeats: false,
             cannot: vec![NO_APPS, NO_TRACES, NO_STATUS],
         };
+        outside::sheet(&request)?;
         Ok(LabTarget { description, request })
     }
 }
@@ -149,13 +202,22 @@ impl Target for LabTarget {
         let say = |text: &str| audience.say(text);
         let lab = Lab::open(&say, audience.stop())?;
         let mut request = self.request.clone();
-        if lab.has_kvm(&request) {
+        if !outside::is_meant(&request) && lab.has_kvm(&request) {
             request.accelerator = Accelerator::Kvm;
             request.processors = 2;
         }
+        let seed = jobs.first().map_or(1, |job| job.seed);
+        let mut drive = Outside::of(&request, seed)?;
         let legs = vec![Leg { settings: Vec::new(), jobs: jobs.to_vec() }];
-        let mut files = travel(&lab, &request, legs, wanted, audience)?;
-        files.pop().context("the guest ended without an outcome")
+        let order = serde_json::to_value(Order { legs, wanted })?;
+        let mut files = travel(&lab, &request, order, drive.as_mut(), audience)?;
+        let mut file = files.pop().context("the guest ended without an outcome")?;
+        if let Some(drive) = &drive {
+            for outcome in &mut file.outcomes {
+                outcome.inside = Some(drive.inside(outcome));
+            }
+        }
+        Ok(file)
     }
 }
 
@@ -187,7 +249,8 @@ pub fn execute_legs(
     let say = |text: &str| audience.say(text);
     let lab = Lab::open(&say, audience.stop())?;
     let count = legs.len();
-    let files = travel(&lab, &request, legs, Wanted::default(), audience)?;
+    let order = serde_json::to_value(Order { legs, wanted: Wanted::default() })?;
+    let files = travel(&lab, &request, order, None, audience)?;
     ensure!(files.len() == count, "the guest went {} legs of {count}", files.len());
     Ok(files)
 }
@@ -196,13 +259,13 @@ pub fn execute_legs(
 fn travel(
     lab: &Lab<'_>,
     request: &Request,
-    legs: Vec<Leg>,
-    wanted: Wanted,
+    order: serde_json::Value,
+    drive: Option<&mut Outside>,
     audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
-    let order = serde_json::to_value(Order { legs, wanted })?;
     let mut given = Vec::new();
-    let booted = lab.boot(request, Work::Job(order), &mut |message| match message {
+    let drives = drive.map(|drive| drive as &mut dyn Drives);
+    let booted = lab.boot_with(request, Work::Job(order), drives, &mut |message| match message {
         Message::Hello { release } => audience.say(&format!("Linux {release} is up")),
         Message::Value { name, value } if name == "progress" => {
             // A rate of nothing in no time is no number, and no line.
@@ -228,12 +291,21 @@ fn travel(
 }
 
 fn caveat(request: &Request, release: &str) -> Caveat {
-    let clock = match request.accelerator {
-        Accelerator::Exact => "an instruction is a nanosecond, and one processor serves all",
-        Accelerator::Emulated => "emulated processors, slower than real ones by a factor that varies",
-        Accelerator::Kvm => "a virtual machine's processors",
+    let clock = match (request.accelerator, request.khz) {
+        (Accelerator::Exact, Some(khz)) => format!(
+            "an instruction is {:.3} ns (--ghz {}), and one processor serves all",
+            1e6 / f64::from(khz),
+            f64::from(khz) / 1e6
+        ),
+        (Accelerator::Exact, None) => {
+            "an instruction is a nanosecond, and one processor serves all".to_owned()
+        }
+        (Accelerator::Emulated, _) => {
+            "emulated processors, slower than real ones by a factor that varies".to_owned()
+        }
+        (Accelerator::Kvm, _) => "a virtual machine's processors".to_owned(),
     };
-    Caveat::Lab { device: request.device.clone(), kernel: release.to_owned(), clock: clock.to_owned() }
+    Caveat::Lab { device: request.device.clone(), kernel: release.to_owned(), clock }
 }
 
 /// The far side: runs the order on the guest's device.
@@ -254,6 +326,11 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
             let path = format!("/sys/block/{}/{path}", ready.disk);
             std::fs::write(&path, &text)
                 .map_err(|error| format!("cannot write `{text}` to `{path}`: {error}"))?;
+        }
+        // What came before, such as the file system and what a kernel still does after its boot, is not the job's.
+        if ready.disk.starts_with(SIM_DISK) {
+            std::thread::sleep(SETTLE);
+            std::fs::write(BEGIN, "1").map_err(|error| format!("cannot write to `{BEGIN}`: {error}"))?;
         }
         let ran = PathTarget::open(Some(name.clone()), &options).run(&jobs, order.wanted, &Wire);
         let file = ran.map_err(|error| format!("{error:#}"))?;

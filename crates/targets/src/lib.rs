@@ -10,6 +10,7 @@ pub mod lab;
 pub mod left;
 pub mod merging;
 mod names;
+pub mod outside;
 pub(crate) mod path;
 mod recorded;
 mod schedulers;

@@ -9,6 +9,7 @@ mod kernels;
 mod left_behind;
 mod room;
 mod schema;
+mod simulated;
 mod stages;
 mod started;
 mod turn;

@@ -130,7 +130,7 @@ pub(super) fn complaints() -> Vec<String> {
 
 /// Warnings that say nothing of a driver: that a module is not the kernel's own, what an emulated machine lacks or does not
 /// have alike, that it is slow, and libata's farewell to a disk that is unloaded.
-const NORMAL: [&str; 15] = [
+const NORMAL: [&str; 17] = [
     "taints kernel",
     "tainting kernel",
     "MP-BIOS bug: 8254 timer",
@@ -146,6 +146,8 @@ const NORMAL: [&str; 15] = [
     "amd_pstate: ",
     "Power-on or device reset occurred",
     "disabling VPD access",
+    "PCI: Fatal: No config space access function found",
+    "PCI: System does not support PCI",
 ];
 
 /// The message of a record of the log, if it is of level warning or worse and not [`NORMAL`].

@@ -18,7 +18,7 @@ include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 type Sources = Vec<(String, String)>;
 
 /// The names of our own drivers, each a folder of `kernel/`.
-pub const OWN_DRIVERS: [&str; 3] = ["scsi_ram", "ata_ram", "tmerge"];
+pub const OWN_DRIVERS: [&str; 4] = ["scsi_ram", "ata_ram", "tmerge", "sim_disk"];
 
 /// The module `name` for this kernel, from our own sources or, when it is `patched`, from that folder.
 pub fn driver(

@@ -6,6 +6,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +16,13 @@ use std::time::Duration;
 
 use super::command::last_lines;
 use super::kernel::Kernel;
+use super::mailbox::{Drives, Mailbox, Memory};
 use super::patience::Patience;
 use super::private;
 use super::qemu::Qemu;
 use crate::LabError;
 use crate::guest::Message;
-use crate::sys::host::{dies_with_us, on_one_processor};
+use crate::sys::host::{dies_with_us, keeps, memory_file, on_one_processor};
 
 /// Lines of the guest's log that an error shows.
 const LOG_LINES: usize = 15;
@@ -30,6 +33,10 @@ const CAUSES: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "general protection"]
 /// What the emulated processor can do. Without byte-wise `rep movsb`: each of its 4,096 turns would count as an instruction
 /// where a page is copied, 4,096 against the 512 of `rep movsq`, and a copy would outweigh the layers.
 const PROCESSOR: &str = "max,-erms,-fsrm";
+
+/// A machine whose only timers are the processor's own: the kernel holds them to the clock that it is told, and finds no other
+/// to compare it with.
+const FEW_CLOCKS: &str = "microvm,pit=off,pic=off,rtc=on,isa-serial=on,x-option-roms=off";
 
 /// How the processor is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +65,10 @@ pub struct Boot<'a> {
     pub processors: u32,
     /// How they are had.
     pub accelerator: Accelerator,
-    /// The plugin, and the file it writes.
-    pub plugin: Option<(&'a Path, PathBuf)>,
+    /// The plugin.
+    pub plugin: Option<&'a Path>,
+    /// The file to which it writes what it counts.
+    pub counts: Option<PathBuf>,
     /// The guest is given up when it is silent for longer, not counting time in which the emulator waits for a processor.
     pub limit: Duration,
     /// The guest's console is the terminal's: for `iostack lab shell`.
@@ -130,10 +139,48 @@ pub fn run(
     boot: &Boot<'_>,
     scratch: &Scratch,
     stop: &AtomicBool,
+    drives: Option<&mut dyn Drives>,
+    hear: &mut dyn FnMut(&Message),
+) -> Result<(), LabError> {
+    let Some(drives) = drives else { return run_alone(qemu, boot, scratch, stop, None, hear) };
+    let bytes = u64::from(boot.memory_mib) << 20;
+    let made = memory_file(c"iostack-lab").and_then(|file| {
+        file.set_len(bytes)?;
+        Ok((file.try_clone()?, file, UnixStream::pair()?))
+    });
+    let (memory, file, (ours, theirs)) =
+        made.map_err(LabError::file("make", Path::new("the machine's memory")))?;
+    let mailbox = Mailbox::new(Memory::new(file, bytes), drives);
+    std::thread::scope(|scope| {
+        let answers = scope.spawn(|| mailbox.serve(ours));
+        let ran = run_alone(qemu, boot, scratch, stop, Some(Ends { memory, door: theirs }), hear);
+        // The emulator has ended, and with it the last that could ring.
+        match (ran, answers.join()) {
+            (Err(LabError::Guest { what, log }), Ok(Err(error))) => {
+                Err(LabError::Guest { what: format!("{what} (the drives' end said: {error})"), log })
+            }
+            (ran, _) => ran,
+        }
+    })
+}
+
+/// What the emulator has of the drives' end.
+struct Ends {
+    memory: fs::File,
+    door: UnixStream,
+}
+
+fn run_alone(
+    qemu: &Qemu,
+    boot: &Boot<'_>,
+    scratch: &Scratch,
+    stop: &AtomicBool,
+    outside: Option<Ends>,
     hear: &mut dyn FnMut(&Message),
 ) -> Result<(), LabError> {
     let (log, errors) = (scratch.path("console"), scratch.path("emulator"));
-    let mut running = start(qemu, boot, scratch, &log, &errors)?;
+    let mut running = start(qemu, boot, scratch, outside.as_ref(), (&log, &errors))?;
+    drop(outside);
     if boot.interactive {
         while running.0.try_wait().is_ok_and(|ended| ended.is_none()) && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50));
@@ -172,13 +219,16 @@ fn start(
     qemu: &Qemu,
     boot: &Boot<'_>,
     scratch: &Scratch,
-    log: &Path,
-    errors: &Path,
+    outside: Option<&Ends>,
+    (log, errors): (&Path, &Path),
 ) -> Result<Running, LabError> {
     let initrd = scratch.path("initrd");
     fs::write(&initrd, &boot.image).map_err(LabError::file("write", &initrd))?;
     let mut command = qemu.command();
-    command.args(arguments(boot, &initrd, log));
+    command.args(arguments(boot, &initrd, log, outside));
+    if let Some(ends) = outside {
+        keeps(&mut command, [ends.memory.as_raw_fd(), ends.door.as_raw_fd()]);
+    }
     if boot.interactive {
         command.stdout(Stdio::inherit()).stdin(Stdio::inherit());
     } else {
@@ -272,7 +322,7 @@ fn listen(
     }
 }
 
-fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path) -> Vec<String> {
+fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&Ends>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut put = |list: &[&str]| words.extend(list.iter().map(|word| (*word).to_owned()));
     match boot.accelerator {
@@ -281,7 +331,8 @@ fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path) -> Vec<String> {
         Accelerator::Kvm => put(&["-accel", "kvm"]),
     }
     put(&["-cpu", if boot.accelerator == Accelerator::Kvm { "host" } else { PROCESSOR }]);
-    put(&["-rtc", "base=2020-01-01,clock=vm", "-seed", "1", "-machine", "q35,hpet=off"]);
+    put(&["-rtc", "base=2020-01-01,clock=vm", "-seed", "1"]);
+    put(&["-machine", if outside.is_some() { FEW_CLOCKS } else { "q35,hpet=off" }]);
     put(&["-m", &boot.memory_mib.to_string(), "-smp", &boot.processors.to_string()]);
     put(&["-kernel", &boot.kernel.image.to_string_lossy(), "-initrd", &initrd.to_string_lossy()]);
     put(&["-append", &boot.append]);
@@ -292,8 +343,20 @@ fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path) -> Vec<String> {
         put(&["-serial", &format!("file:{}", log.display())]);
         put(&["-chardev", "stdio,id=lab,signal=off", "-device", "isa-debugcon,iobase=0x402,chardev=lab"]);
     }
-    if let Some((plugin, out)) = &boot.plugin {
-        put(&["-plugin", &format!("{},out={}", plugin.display(), out.display())]);
+    if let Some(plugin) = boot.plugin {
+        let out = boot.counts.as_ref().map(|out| format!(",out={}", out.display())).unwrap_or_default();
+        let door = outside.map(|ends| format!(",door={}", ends.door.as_raw_fd())).unwrap_or_default();
+        put(&["-plugin", &format!("{}{out}{door}", plugin.display())]);
+    }
+    if let Some(ends) = outside {
+        let (size, file) = (boot.memory_mib, ends.memory.as_raw_fd());
+        let path = format!("/proc/self/fd/{file}");
+        put(&[
+            "-object",
+            &format!("memory-backend-file,id=memory,size={size}M,mem-path={path},share=on"),
+            "-machine",
+            "memory-backend=memory",
+        ]);
     }
     words.extend(boot.devices.iter().cloned());
     words

@@ -7,6 +7,7 @@ pub mod filesystem;
 pub mod image;
 pub mod kernel;
 pub mod machine;
+pub mod mailbox;
 pub mod modules;
 pub mod packages;
 mod patience;

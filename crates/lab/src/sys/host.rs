@@ -1,7 +1,9 @@
 //! Calls of the near side.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -44,6 +46,32 @@ pub(crate) fn dies_with_us(command: &mut Command, apart: bool) {
     };
     // SAFETY: between fork and exec the closure makes one system call and touches no memory of others.
     unsafe { command.pre_exec(die) };
+}
+
+/// A file in memory, gone with its last descriptor.
+pub(crate) fn memory_file(name: &CStr) -> io::Result<File> {
+    // SAFETY: the name ends with a zero byte and outlives the call.
+    let made = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if made < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(made) }))
+}
+
+/// The program has these descriptors of ours, too.
+pub(crate) fn keeps(command: &mut Command, descriptors: [RawFd; 2]) {
+    let keep = move || {
+        for descriptor in descriptors {
+            // SAFETY: takes numbers; the descriptor is this process's own copy.
+            if unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes two system calls and touches no memory of others.
+    unsafe { command.pre_exec(keep) };
 }
 
 /// Keeps the program and all its threads on the processor that this thread runs on.

@@ -5,6 +5,7 @@ mod durable;
 mod fuse;
 mod layers;
 mod nbd;
+mod stepped;
 mod store;
 
 use std::sync::mpsc::{Receiver, channel};

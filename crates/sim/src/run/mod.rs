@@ -42,7 +42,7 @@ use proof::Proof;
 use stage::{Bench, Stage};
 
 pub use error::SimError;
-pub use outcome::About;
+pub use outcome::{About, inside_of};
 pub use replay::{Replay, replay};
 
 /// How to run.

@@ -57,6 +57,20 @@ impl About {
     }
 }
 
+/// What happened inside a drive that somebody else's requests drive, since [`World::begin`].
+pub fn inside_of(sheet: &Sheet, seed: u64, world: &World, outcome: &Outcome) -> Inside {
+    let mut inside = Inside {
+        seed,
+        capacity: world.shape().map(|shape| shape.capacity).unwrap_or_default(),
+        events: world.events(),
+        resources: world.resources(),
+        flash: together(&world.flash()),
+        ..About::of(sheet).inside()
+    };
+    inside.limit = limit::of(outcome, &inside);
+    inside
+}
+
 /// The outcome of a report group.
 ///
 /// # Panics

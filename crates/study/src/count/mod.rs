@@ -12,7 +12,7 @@ use iostack_lab::cost::{Counted, tabulate};
 use iostack_lab::counts::Round;
 use iostack_lab::guest::{Message, Work};
 use iostack_lab::{Booted, Lab, Request};
-use iostack_targets::Audience;
+use iostack_targets::{Audience, outside};
 
 use names::GuestNames;
 use spec::Spec;
@@ -97,11 +97,12 @@ impl Counter<'_> {
         }
         tell("booting");
         let measures = group.specs.iter().map(|(_, spec)| spec.measure()).collect();
-        let booted = self.lab.boot(&group.request, Work::Cost(measures), &mut |message| match message {
-            Message::Hello { .. } => tell("loading drivers"),
-            Message::Step { text } => tell(text),
-            _ => {}
-        })?;
+        let booted =
+            outside::boot(&self.lab, &group.request, Work::Cost(measures), &mut |message| match message {
+                Message::Hello { .. } => tell("loading drivers"),
+                Message::Step { text } => tell(text),
+                _ => {}
+            })?;
         for line in &booted.complaints {
             self.talk.warn(&format!("the guest's kernel complained: {line}"));
         }

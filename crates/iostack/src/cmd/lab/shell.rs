@@ -4,6 +4,7 @@ use iostack_lab::guest::Work;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
 use iostack_targets::lab::LabFlags;
+use iostack_targets::outside;
 
 use crate::exit::Ended;
 use crate::talk::Talk;
@@ -30,6 +31,6 @@ pub(crate) fn run(args: &ShellArgs) -> anyhow::Result<Ended> {
         ..args.lab.request(&args.device, &args.set)?
     };
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
-    lab.boot(&request, Work::Shell, &mut |_| {})?;
+    outside::boot(&lab, &request, Work::Shell, &mut |_| {})?;
     Ok(Ended::Done)
 }

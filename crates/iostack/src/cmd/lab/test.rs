@@ -10,6 +10,7 @@ use iostack_model::Bytes;
 use iostack_targets::Audience as _;
 use iostack_targets::lab::LabFlags;
 use iostack_targets::merging;
+use iostack_targets::outside;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -145,7 +146,9 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     let say = |text: &str| talk.say(text);
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
-    if !args.emulate && lab.has_kvm(&request) {
+    if outside::is_meant(&request) {
+        (request.accelerator, request.processors) = (Accelerator::Exact, 1);
+    } else if !args.emulate && lab.has_kvm(&request) {
         request.accelerator = Accelerator::Kvm;
     }
     let trials: Vec<Trial> = names.iter().filter_map(|name| trial(args, *name, device)).collect();
@@ -188,7 +191,7 @@ fn boot(
 ) -> anyhow::Result<(String, Vec<Findings>)> {
     let mut given: Vec<Findings> = Vec::new();
     let mut unread = None;
-    let booted = lab.boot(request, work, &mut |message| match message {
+    let booted = outside::boot(lab, request, work, &mut |message| match message {
         Message::Hello { release } => talk.say(&format!("Linux {release} is up")),
         Message::Step { text } => talk.live(text),
         Message::Value { name, value } if name == "findings" => match serde_json::from_value(value.clone()) {

@@ -46,7 +46,7 @@ impl Device {
         let discards = number("queue/discard_max_bytes")? > 0;
         Ok(Device {
             file: file.map_err(failed("open", path))?,
-            sectors: number("size")?,
+            sectors: number("size")?.min(SECTORS_MOST),
             unit: number("queue/logical_block_size")? / SECTOR_BYTES as u64,
             discard_unit: if discards {
                 number("queue/discard_granularity")?.div_ceil(SECTOR_BYTES as u64)
@@ -56,6 +56,9 @@ impl Device {
         })
     }
 }
+
+/// Of a larger device the first 256 MiB are tried: every sector of it is written and read.
+const SECTORS_MOST: u64 = (256 << 20) / SECTOR_BYTES as u64;
 
 /// The thread's part, and what it must hold.
 pub(super) struct Lane<'a> {

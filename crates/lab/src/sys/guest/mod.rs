@@ -31,13 +31,15 @@ fn text(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)
 }
 
-/// Mounts a file system.
+/// Mounts a file system, without programs on it: what a device brings past the emulated processor could be run as what the
+/// emulator had translated before.
 pub(crate) fn mount(source: &str, at: &Path, kind: &str, options: &str) -> io::Result<()> {
     let (source, at, kind, options) =
         (CString::new(source)?, text(at)?, CString::new(kind)?, CString::new(options)?);
     // SAFETY: four strings that end with a zero byte and outlive the call.
-    let status =
-        unsafe { libc::mount(source.as_ptr(), at.as_ptr(), kind.as_ptr(), 0, options.as_ptr().cast()) };
+    let status = unsafe {
+        libc::mount(source.as_ptr(), at.as_ptr(), kind.as_ptr(), libc::MS_NOEXEC, options.as_ptr().cast())
+    };
     checked(i64::from(status))
 }
 

@@ -1,0 +1,69 @@
+//! A simulated drive under the lab's kernel: the machine's clock is its own.
+
+use serde_json::Value;
+
+use crate::{iostack, refused, said, turn_or_skip};
+
+const JOB: [&str; 7] = ["run", "--json", "--pattern", "random", "--size", "64m", "--quiet"];
+
+/// One job, and its outcome.
+fn outcome(more: &[&str]) -> Value {
+    let output = iostack(&[&JOB[..], more].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let file: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    file["outcomes"][0].clone()
+}
+
+fn number(outcome: &Value, path: &str) -> f64 {
+    outcome.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path} in {outcome}"))
+}
+
+#[test]
+fn the_drive_is_the_one_that_is_simulated_and_every_boot_gives_the_same() {
+    let _turn = turn_or_skip!("the_drive_is_the_one_that_is_simulated_and_every_boot_gives_the_same", "6.1");
+    let lab = ["--on", "lab:sim:x25e", "--runtime", "200ms"];
+    let (first, second) = (outcome(&lab), outcome(&lab));
+    assert_eq!(first, second, "two boots differ");
+    let alone = outcome(&["--on", "sim:x25e", "--runtime", "200ms"]);
+    let (with, without) = (number(&first, "/read/latency/sum_ns"), number(&alone, "/read/latency/sum_ns"));
+    let mean = |outcome: &Value, sum: f64| sum / number(outcome, "/read/latency/count");
+    let added = mean(&first, with) - mean(&alone, without);
+    // A system call, the block layer and two context switches, at 2.5 instructions a nanosecond.
+    assert!((2_000.0..10_000.0).contains(&added), "the kernel adds {added} ns");
+    // What the model answered is what the driver heard, but for its interrupt.
+    assert_eq!(first.pointer("/inside/late/count"), first.pointer("/inside/requests"));
+    let late = number(&first, "/inside/late/max_ns");
+    assert!(late < 1_500.0, "at worst {late} ns after the model");
+    assert!(number(&first, "/inside/requests") >= number(&first, "/read/latency/count"));
+}
+
+#[test]
+fn a_file_system_keeps_what_is_written_to_a_simulated_drive() {
+    let _turn = turn_or_skip!("a_file_system_keeps_what_is_written_to_a_simulated_drive", "6.1");
+    let more =
+        ["--on", "lab:sim:x25e", "--file-system", "ext4", "--scheduler", "mq-deadline", "--runtime", "300ms"];
+    let load = ["--mix", "50", "--engine", "io_uring", "--queue-depth", "8", "--verify", "write_then_read"];
+    let outcome = outcome(&[&more[..], &load[..]].concat());
+    assert!(number(&outcome, "/verified") > 100.0, "{}", outcome["verified"]);
+    assert_eq!(outcome["failures"], Value::Array(Vec::new()));
+    assert!(number(&outcome, "/inside/flash/pages_host") > 100.0);
+}
+
+#[test]
+#[ignore = "slow: half a minute"]
+fn every_sector_is_right_and_the_driver_goes_and_comes_again() {
+    let _turn = turn_or_skip!("every_sector_is_right_and_the_driver_goes_and_comes_again", "6.1");
+    let trial = iostack(&["lab", "test", "sim:x25e", "--bytes", "8m"]);
+    assert_eq!(trial.status.code(), Some(0), "{}", said(&trial));
+}
+
+#[test]
+fn what_a_simulated_drive_is_not_is_refused_without_a_boot() {
+    let of = |more: &[&str]| iostack(&[&["run", "--runtime", "1s"], more].concat());
+    refused(&of(&["--on", "lab:sim:x26e"]), &["x26e"]);
+    refused(&of(&["--on", "lab:sim:intel-2008"]), &["`intel-2008` is a whole machine", "iostack sim list"]);
+    refused(&of(&["--on", "lab:sim:x25e", "--capacity-mib", "64"]), &["its own capacity", "--capacity-mib"]);
+    refused(&of(&["--on", "lab:sim:x25e", "--set", "flash.nothing=1"]), &["flash.nothing"]);
+    refused(&of(&["--on", "lab:sim:x25e", "--ghz", "0"]), &["`--ghz 0`", "0.1 to 64"]);
+    refused(&of(&["--on", "lab:brd", "--ghz", "2"]), &["`--ghz` is for simulated drives"]);
+}

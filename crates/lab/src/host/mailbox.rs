@@ -1,0 +1,400 @@
+//! The other end of the guest's `sim_disk`: what its driver asks, whoever answers.
+//!
+//! ```text
+//!   guest: sim_disk ──mailbox──► NOP ──plugin──► a byte ──► ring ──► Drives
+//!   its memory is a file of ours ◄──────── data, completions ──┘
+//! ```
+//!
+//! The guest stands still from its NOP to our byte, and so do its clocks: what happens here takes none of its time. The
+//! layout is that of `kernel/sim_disk/mailbox.h`.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// Where the mailbox is in the guest's memory: above the kernel, below what it is told of its files.
+pub(crate) const ADDRESS: u64 = 0x0C00_0000;
+/// Bytes of it.
+pub(crate) const BYTES: u64 = 65536;
+
+const ANSWERED: u64 = 0x786f_426c_6961_4d20;
+const COMPLETIONS_MOST: usize = 256;
+/// Where its parts begin.
+const REPLY: u64 = 16;
+const COMPLETIONS: u64 = 40;
+const REQUESTS: u64 = COMPLETIONS + COMPLETIONS_MOST as u64 * 8;
+/// Bytes of a request with data, at most: more than the driver ever asks.
+const LENGTH_MOST: u64 = 16 << 20;
+/// u64 of a request before its places.
+const REQUEST_WORDS: usize = 4;
+
+/// A disk of the guest's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskShape {
+    /// Bytes.
+    pub capacity: u64,
+    /// Bytes of its logical block.
+    pub block: u32,
+    /// It is a disk that rotates.
+    pub rotates: bool,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Data come back.
+    Read,
+    /// Data are given.
+    Write,
+    /// The range may be forgotten.
+    Trim,
+    /// The range is zeros.
+    Zero,
+    /// What was written before is safe.
+    Flush,
+}
+
+/// A request of the guest's.
+#[derive(Debug)]
+pub struct Request {
+    /// Which disk, from 0.
+    pub disk: u32,
+    /// Its name until it is through, of this disk.
+    pub tag: u32,
+    /// What.
+    pub operation: Operation,
+    /// It is safe when it is through (FUA).
+    pub through: bool,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Of a write.
+    pub data: Vec<u8>,
+}
+
+/// A request that is through.
+#[derive(Debug)]
+pub struct Through {
+    /// Which disk.
+    pub disk: u32,
+    /// Its name.
+    pub tag: u32,
+    /// Of a read, what was read; an error number otherwise.
+    pub answer: Result<Vec<u8>, i32>,
+}
+
+/// Who answers. Moments are the guest's, ns since it booted; none passes while one of these runs.
+pub trait Drives: Send {
+    /// Each disk.
+    fn shapes(&self) -> Vec<DiskShape>;
+
+    /// Before the guest starts: the first disk holds what this file does.
+    fn hold(&mut self, image: &Path) -> io::Result<()>;
+
+    /// A measurement begins.
+    fn begin(&mut self, now: u64);
+
+    /// A request has come.
+    fn ask(&mut self, now: u64, request: Request);
+
+    /// All that is through by now.
+    fn through(&mut self, now: u64, into: &mut VecDeque<Through>);
+
+    /// When something is due next.
+    fn due(&mut self) -> Option<u64>;
+}
+
+/// The guest's memory, as the emulator maps it.
+pub(crate) struct Memory {
+    file: File,
+    /// What lies below the hole under 4 GiB.
+    low: u64,
+}
+
+/// What the emulator's `microvm` leaves below 4 GiB, at most (`microvm_memory_init` of QEMU's hw/i386/microvm.c; tried with
+/// 3,300 and 5,000 MiB).
+const LOW_MOST: u64 = 3 << 30;
+const HIGH: u64 = 1 << 32;
+
+impl Memory {
+    pub(crate) fn new(file: File, bytes: u64) -> Memory {
+        Memory { file, low: bytes.min(LOW_MOST) }
+    }
+
+    fn at(&self, address: u64) -> u64 {
+        if address < HIGH { address } else { address - HIGH + self.low }
+    }
+
+    fn read(&self, address: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, self.at(address))
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, self.at(address))
+    }
+
+    fn words(&self, address: u64, count: usize) -> io::Result<Vec<u64>> {
+        let mut bytes = vec![0; count * 8];
+        self.read(address, &mut bytes)?;
+        Ok(bytes.chunks_exact(8).map(word).collect())
+    }
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+}
+
+/// A place of a request's data: physical address, bytes.
+type Places = Vec<(u64, u64)>;
+
+/// Answers doorbells until the emulator ends.
+pub(crate) struct Mailbox<'a> {
+    memory: Memory,
+    drives: &'a mut dyn Drives,
+    /// Where the data of reads go.
+    reads: HashMap<(u32, u32), Places>,
+    through: VecDeque<Through>,
+}
+
+impl<'a> Mailbox<'a> {
+    pub(crate) fn new(memory: Memory, drives: &'a mut dyn Drives) -> Mailbox<'a> {
+        Mailbox { memory, drives, reads: HashMap::new(), through: VecDeque::new() }
+    }
+
+    /// Each byte is a ring; one goes back.
+    pub(crate) fn serve(mut self, mut door: UnixStream) -> io::Result<()> {
+        let mut byte = [0];
+        while door.read(&mut byte)? == 1 {
+            self.ring()?;
+            door.write_all(&byte)?;
+        }
+        Ok(())
+    }
+
+    fn ring(&mut self) -> io::Result<()> {
+        let head = self.memory.words(ADDRESS, 2)?;
+        let (now, takes, words) = (head[0], head[1] as u32 != 0, (head[1] >> 32) as usize);
+        let asked = self.memory.words(ADDRESS + REQUESTS, words)?;
+        let mut rest = &asked[..];
+        while !rest.is_empty() {
+            rest = self.take(now, rest)?;
+        }
+        self.drives.through(now, &mut self.through);
+        let count = if takes { self.hand_over()? } else { 0 };
+        let next = if self.through.is_empty() { self.drives.due().unwrap_or(u64::MAX) } else { now };
+        let reply = [ANSWERED, next, count].map(u64::to_le_bytes).concat();
+        self.memory.write(ADDRESS + REPLY, &reply)
+    }
+
+    /// The first of the requests; gives the others.
+    fn take<'w>(&mut self, now: u64, words: &'w [u64]) -> io::Result<&'w [u64]> {
+        let broken = || io::Error::other("the guest's driver wrote a request that is none");
+        let (head, rest) = words.split_at_checked(REQUEST_WORDS).ok_or_else(broken)?;
+        let operation = match head[0] & 0xFFFF {
+            1 => Operation::Read,
+            2 => Operation::Write,
+            3 => Operation::Trim,
+            4 => Operation::Zero,
+            5 => Operation::Flush,
+            6 => {
+                self.drives.begin(now);
+                return Ok(rest);
+            }
+            _ => return Err(broken()),
+        };
+        let (disk, tag, places) = ((head[0] >> 32) as u32, head[1] as u32, (head[1] >> 32) as usize);
+        let (listed, rest) = rest.split_at_checked(places * 2).ok_or_else(broken)?;
+        let places: Places = listed.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        let sum = places.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
+        let with_data = matches!(operation, Operation::Read | Operation::Write);
+        if with_data && (sum != head[3] || sum > LENGTH_MOST) {
+            return Err(broken());
+        }
+        let mut data = Vec::new();
+        if operation == Operation::Write {
+            data.resize(head[3] as usize, 0);
+            let mut into = &mut data[..];
+            for &(address, bytes) in &places {
+                let (here, more) = into.split_at_mut(bytes as usize);
+                self.memory.read(address, here)?;
+                into = more;
+            }
+        } else if operation == Operation::Read {
+            self.reads.insert((disk, tag), places);
+        }
+        let (through, offset, length) = (head[0] >> 16 & 0xFFFF != 0, head[2], head[3]);
+        self.drives.ask(now, Request { disk, tag, operation, through, offset, length, data });
+        Ok(rest)
+    }
+
+    /// Tells the driver what is through, as much as the mailbox holds; how many that were.
+    fn hand_over(&mut self) -> io::Result<u64> {
+        let count = self.through.len().min(COMPLETIONS_MOST);
+        let mut told = Vec::with_capacity(count * 8);
+        for one in self.through.drain(..count) {
+            let places = self.reads.remove(&(one.disk, one.tag)).unwrap_or_default();
+            let error = match one.answer {
+                Ok(data) => {
+                    let mut rest = &data[..];
+                    for (address, bytes) in places {
+                        let (here, more) = rest.split_at_checked(bytes as usize).ok_or_else(|| {
+                            io::Error::other(
+                                "a drive answered a read with less than was asked; this is a bug",
+                            )
+                        })?;
+                        self.memory.write(address, here)?;
+                        rest = more;
+                    }
+                    0
+                }
+                Err(error) => error as u16,
+            };
+            told.extend((one.disk as u16).to_le_bytes());
+            told.extend(error.to_le_bytes());
+            told.extend(one.tag.to_le_bytes());
+        }
+        self.memory.write(ADDRESS + COMPLETIONS, &told)?;
+        Ok(count as u64)
+    }
+}
+
+/// Words for the kernel that keep it out of the mailbox.
+pub(crate) fn reserved() -> String {
+    format!(" memmap={BYTES:#x}${ADDRESS:#x}")
+}
+
+/// What the driver is loaded with.
+pub(crate) fn options(shapes: &[DiskShape]) -> String {
+    let list = |of: &dyn Fn(&DiskShape) -> u64| {
+        shapes.iter().map(|shape| of(shape).to_string()).collect::<Vec<_>>().join(",")
+    };
+    format!(
+        "mailbox={ADDRESS} capacity={} block={} rotates={}",
+        list(&|shape| shape.capacity),
+        list(&|shape| u64::from(shape.block)),
+        list(&|shape| u64::from(shape.rotates)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::host::memory_file;
+
+    /// Remembers what it is asked, and is through with it when it is told.
+    #[derive(Default)]
+    struct Recorded {
+        asked: Vec<(u64, Request)>,
+        ready: Vec<Through>,
+        began: Vec<u64>,
+    }
+
+    impl Drives for Recorded {
+        fn shapes(&self) -> Vec<DiskShape> {
+            vec![DiskShape { capacity: 1 << 30, block: 512, rotates: true }]
+        }
+
+        fn hold(&mut self, _: &Path) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn begin(&mut self, now: u64) {
+            self.began.push(now);
+        }
+
+        fn ask(&mut self, now: u64, request: Request) {
+            self.asked.push((now, request));
+        }
+
+        fn through(&mut self, _: u64, into: &mut VecDeque<Through>) {
+            into.extend(self.ready.drain(..));
+        }
+
+        fn due(&mut self) -> Option<u64> {
+            None
+        }
+    }
+
+    /// 256 MiB, of which pages are there when they are touched.
+    fn memory() -> Memory {
+        let file = memory_file(c"test").expect("memory");
+        file.set_len(256 << 20).expect("it grows");
+        Memory::new(file, 256 << 20)
+    }
+
+    /// As the driver writes it: now, whether it takes what is through, and requests of u64.
+    fn put(memory: &Memory, now: u64, takes: bool, requests: &[u64]) {
+        let head = [now, u64::from(takes) | (requests.len() as u64) << 32].map(u64::to_le_bytes).concat();
+        memory.write(ADDRESS, &head).expect("it is there");
+        let requests: Vec<u8> = requests.iter().flat_map(|word| word.to_le_bytes()).collect();
+        memory.write(ADDRESS + REQUESTS, &requests).expect("it is there");
+    }
+
+    #[test]
+    fn data_of_several_places_are_one_and_are_put_back_in_their_places() {
+        let (memory, mut drives) = (memory(), Recorded::default());
+        memory.write(0x1000, b"abcd").expect("it is there");
+        memory.write(0x5000, b"efgh").expect("it is there");
+        // A write through of two places, a read into one, a mark.
+        let write = [2 | 1 << 16, 7 | 2 << 32, 4096, 8, 0x1000, 4, 0x5000, 4];
+        let read = [1, 9 | 1 << 32, 0, 3, 0x9000, 3];
+        put(&memory, 77, false, &[&write[..], &read, &[6, 0, 0, 0]].concat());
+        let mut mailbox = Mailbox::new(memory, &mut drives);
+        mailbox.ring().expect("it is answered");
+        assert_eq!(mailbox.memory.words(ADDRESS, 5).expect("it is there")[2..], [ANSWERED, u64::MAX, 0]);
+        let memory = mailbox.memory;
+        let reads = mailbox.reads;
+        assert_eq!(drives.began, [77]);
+        let [(77, first), (77, second)] = &drives.asked[..] else { panic!("{:?}", drives.asked) };
+        assert_eq!((first.operation, first.through, first.tag), (Operation::Write, true, 7));
+        assert_eq!((&first.data[..], first.offset, first.length), (&b"abcdefgh"[..], 4096, 8));
+        assert_eq!((second.operation, second.through, second.tag), (Operation::Read, false, 9));
+
+        drives.ready.push(Through { disk: 0, tag: 9, answer: Ok(b"xyz".to_vec()) });
+        drives.ready.push(Through { disk: 0, tag: 7, answer: Err(5) });
+        put(&memory, 99, false, &[]);
+        let mut mailbox = Mailbox { memory, drives: &mut drives, reads, through: VecDeque::new() };
+        mailbox.ring().expect("it is answered");
+        // They are kept until the driver takes them, which it is to do at once.
+        assert_eq!(mailbox.memory.words(ADDRESS, 5).expect("it is there")[2..], [ANSWERED, 99, 0]);
+        put(&mailbox.memory, 100, true, &[]);
+        mailbox.ring().expect("it is answered");
+        assert_eq!(mailbox.memory.words(ADDRESS, 5).expect("it is there")[2..], [ANSWERED, u64::MAX, 2]);
+        let told = mailbox.memory.words(ADDRESS + COMPLETIONS, 2).expect("it is there");
+        assert_eq!(told, [9 << 32, 5 << 16 | 7 << 32]);
+        let mut read = [0; 3];
+        mailbox.memory.read(0x9000, &mut read).expect("it is there");
+        assert_eq!(&read, b"xyz");
+    }
+
+    #[test]
+    fn a_request_that_is_none_ends_it() {
+        let long = LENGTH_MOST + 1;
+        for words in [
+            &[8, 0, 0, 0][..],
+            &[1, 0, 0],
+            &[2, 1 << 32, 0, 8, 0x1000, 4],
+            &[1, u64::MAX, 0, 0],
+            &[1, 2 << 32, 0, 3, 0, u64::MAX, 0, 4],
+            &[2, 1 << 32, 0, long, 0, long],
+        ] {
+            let (memory, mut drives) = (memory(), Recorded::default());
+            put(&memory, 1, false, words);
+            let mut mailbox = Mailbox::new(memory, &mut drives);
+            assert!(mailbox.ring().is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn memory_beyond_the_hole_is_behind_what_lies_below_it() {
+        let memory = Memory { file: memory_file(c"test").expect("memory"), low: LOW_MOST };
+        assert_eq!(
+            [0, LOW_MOST - 1, HIGH, HIGH + 5].map(|address| memory.at(address)),
+            [0, LOW_MOST - 1, LOW_MOST, LOW_MOST + 5]
+        );
+    }
+}

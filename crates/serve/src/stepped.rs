@@ -1,0 +1,83 @@
+//! Who answers at a time that somebody else tells? The same worker, without a thread.
+
+use std::fs::File;
+use std::io;
+use std::sync::mpsc::Receiver;
+
+use iostack_sim::engine::Time;
+
+use crate::clock::Clock;
+use crate::layers::Layer;
+use crate::seen::{Seen, Tally};
+use crate::server::{Message, Worker, parts};
+use crate::store::Store;
+use crate::{Disk, Drive};
+
+/// The drive under a clock that somebody else moves, without a thread.
+pub struct Stepped {
+    disk: Disk,
+    worker: Worker,
+    messages: Receiver<Message>,
+    /// When its clock began.
+    start: Time,
+}
+
+impl Stepped {
+    /// It is moment 0 now.
+    pub fn new(drive: Drive, store: Store, layers: Vec<Box<dyn Layer>>) -> Stepped {
+        let start = drive.world().now();
+        let (disk, worker, messages) = parts(drive, store, layers, Clock::told(start));
+        Stepped { disk, worker, messages, start }
+    }
+
+    /// It holds what the file does, as if that had been written before its clock began.
+    pub fn hold(&mut self, file: &File) -> io::Result<()> {
+        let held = self.disk.store().take(file)?;
+        self.worker.drive.fill(&held);
+        self.start = self.worker.drive.world().now();
+        self.worker.clock.set(self.start);
+        Ok(())
+    }
+
+    /// To ask of it. What was asked is begun by the next [`Stepped::pass`].
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// It is `now`: what comes from here on comes now.
+    pub fn set(&mut self, now: Time) {
+        self.worker.clock.set(self.start + now);
+    }
+
+    /// Takes what was asked and does all that is due; replies are told meanwhile. Gives when something is due next.
+    pub fn pass(&mut self) -> Option<Time> {
+        while let Ok(message) = self.messages.try_recv() {
+            if let Message::Ask(ask) = message {
+                self.worker.arrive(ask);
+            }
+        }
+        self.worker.go_on(self.worker.clock.now());
+        self.worker.due().map(|due| due.saturating_sub(self.start))
+    }
+
+    /// What happens from here on is counted, and nothing before; [`Stepped::pass`] has been called for this moment.
+    pub fn begin(&mut self) {
+        self.worker.tally = Tally::default();
+        self.worker.drive.begin();
+    }
+
+    /// What happened since it began.
+    pub fn seen(&self) -> Seen {
+        self.worker.tally.seen(&self.worker.drive)
+    }
+
+    /// The drive, to look at.
+    pub fn drive(&self) -> &Drive {
+        &self.worker.drive
+    }
+
+    /// Ends it; what is under way fails. Gives why a layer lost something.
+    pub fn end(mut self) -> Result<(), String> {
+        self.worker.end()
+    }
+}
