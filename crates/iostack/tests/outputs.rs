@@ -66,6 +66,10 @@ const FILES: &[(&str, &str, How)] = &[
     (SWEEP, "--html", How::Run),
     (WHAT_IF, "--output", How::Run),
     (WHAT_IF, "--html", How::Run),
+    ("lab exec --on sim:x25e", "--output", How::Refuse),
+    ("lab exec --on sim:x25e", "--html", How::Refuse),
+    ("lab exec --on sim:x25e", "--csv", How::Refuse),
+    ("lab exec --on sim:x25e", "--parquet", How::Refuse),
     (SERVE, "--output", How::Run),
     (SERVE, "--html", How::Run),
     (SERVE, "--csv", How::Run),
@@ -99,7 +103,8 @@ const FILES: &[(&str, &str, How)] = &[
 ];
 
 /// Flags with a file that is read; `serve.rs` tries the store, which is no result.
-const READ: &[&str] = &["--store", "--job", "--costs", "--assert", "--rules", "--replay", "--source"];
+const READ: &[&str] =
+    &["--store", "--job", "--costs", "--assert", "--rules", "--replay", "--source", "--copy"];
 
 /// Flags whose value is a directory.
 const DIRECTORIES: &[(&str, &str)] = &[("repro", "--svg"), ("check", "--output")];

@@ -17,4 +17,4 @@ mod request;
 mod sys;
 
 pub use error::LabError;
-pub use request::{Booted, Lab, Request};
+pub use request::{Booted, Lab, MEMORY_LEAST_MIB, Request};

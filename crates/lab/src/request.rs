@@ -19,6 +19,7 @@ use crate::host::machine::{self, Accelerator, Boot, Scratch};
 use crate::host::mailbox::{self, DiskShape, Drives};
 use crate::host::modules::{Module, Modules, parameters};
 use crate::host::packages::Say;
+use crate::host::programs;
 use crate::host::qemu::Qemu;
 use crate::host::symbols::kallsyms;
 use crate::host::tool::Tool;
@@ -51,6 +52,10 @@ pub struct Request {
     pub khz: Option<u32>,
     /// The guest's memory beside a device that lies in it; `None`: what is usual.
     pub memory_mib: Option<u64>,
+    /// Packages whose programs the guest has.
+    pub programs: Vec<String>,
+    /// Files of the user's that the guest has, where programs start.
+    pub files: Vec<PathBuf>,
     /// How the processor is had.
     pub accelerator: Accelerator,
     /// Processors.
@@ -74,6 +79,8 @@ impl Default for Request {
             capacity_mib: None,
             khz: None,
             memory_mib: None,
+            programs: Vec::new(),
+            files: Vec::new(),
             accelerator: Accelerator::Exact,
             processors: 1,
             limit: Duration::from_mins(3),
@@ -143,6 +150,9 @@ const KVM_PATIENCE: Duration = Duration::from_secs(25);
 
 /// MiB that the guest needs beside the device.
 const MEMORY_MIB: u64 = 512;
+
+/// MiB of memory without which the machine does not boot: the kernel unpacks this program beside itself.
+pub const MEMORY_LEAST_MIB: u64 = 320;
 
 /// How an option begins that is no parameter of the driver's but a file of the device's, below `/sys/block/DISK`.
 const SYSFS: &str = "sysfs.";
@@ -227,9 +237,7 @@ impl<'a> Lab<'a> {
         let scratch = Scratch::new()?;
         let mut image = Image::with_this_program(&self.cache)?;
         let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
-        if interactive {
-            self.add_shell(&mut image)?;
-        }
+        self.add_programs(request, interactive, &mut image)?;
         let capacity_mib = capacity(request, &shapes)?;
         let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
         let disk = Disk { device, made, capacity_mib, file: scratch.path("disk"), holds: !counts };
@@ -247,12 +255,13 @@ impl<'a> Lab<'a> {
         let plugged = counts || drives.is_some();
         let plugin = plugged.then(|| build::plugin(&self.cache, self.say)).transpose()?;
         let out = scratch.path("counts");
+        let memory_mib = memory(request, device, capacity_mib, image.bytes())?;
         let boot = Boot {
             kernel: &kernel,
             image: image.finish(),
             append: append(request, drives.is_some()),
             devices: disk.words(),
-            memory_mib: (request.memory_mib.unwrap_or(MEMORY_MIB) + in_memory(device, capacity_mib)) as u32,
+            memory_mib,
             processors: if drives.is_some() { 1 } else { request.processors },
             accelerator: if drives.is_some() { Accelerator::Exact } else { request.accelerator },
             plugin: plugin.as_deref(),
@@ -272,6 +281,19 @@ impl<'a> Lab<'a> {
         keep(&symbols, heard.symbols.as_deref().unwrap_or_default())?;
         let files: Vec<_> = modules.into_iter().map(|(name, bytes, _)| (name, bytes)).collect();
         heard.counted(&files, &out)
+    }
+
+    fn add_programs(&self, request: &Request, interactive: bool, image: &mut Image) -> Result<(), LabError> {
+        if interactive || !request.programs.is_empty() {
+            self.add_shell(image)?;
+        }
+        if !request.programs.is_empty() {
+            image.tree(&programs::folder(&self.cache, &request.programs, self.say)?)?;
+        }
+        for file in &request.files {
+            image.program(&programs::place_of(file)?, &fs::read(file).map_err(LabError::file("read", file))?);
+        }
+        Ok(())
     }
 
     fn add_shell(&self, image: &mut Image) -> Result<(), LabError> {
@@ -371,8 +393,14 @@ fn capacity(request: &Request, shapes: &[DiskShape]) -> Result<u64, LabError> {
     Ok(request.capacity_mib.unwrap_or(CAPACITY_MIB).max(least))
 }
 
-fn in_memory(device: &Device, capacity_mib: u64) -> u64 {
-    if matches!(device.store, Store::Driver(..)) { capacity_mib } else { 0 }
+/// MiB of the machine: beside what is asked for, a device that lies in it, and programs, which are unpacked from one place of
+/// it to another.
+fn memory(request: &Request, device: &Device, capacity_mib: u64, image_bytes: u64) -> Result<u32, LabError> {
+    let device_mib = if matches!(device.store, Store::Driver(..)) { capacity_mib } else { 0 };
+    let programs_mib = if request.programs.is_empty() { 0 } else { (2 * image_bytes) >> 20 };
+    let asked = request.memory_mib.unwrap_or(MEMORY_MIB);
+    let all = asked.saturating_add(device_mib).saturating_add(programs_mib);
+    u32::try_from(all).map_err(|_| LabError::Asked(format!("no machine has {all} MiB of memory; give fewer")))
 }
 
 /// `NAME=VALUE NAME=VALUE`: the device's, its size, then those asked for, which win.

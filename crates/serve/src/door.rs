@@ -15,7 +15,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use iostack_answers::{Served, ServedCut, ServedKind};
+use iostack_answers::{Served, ServedCut};
 use iostack_model::{Bins, Bytes, Machine, Nanos, SCHEMA};
 use iostack_sheet::Sheet;
 
@@ -119,7 +119,7 @@ impl Door {
             path: String::new(),
             started: Instant::now(),
             dark_since: None,
-            served: empty(&wanted.typed, capacity, wanted.seed, machine),
+            served: untouched(&wanted.typed, capacity, wanted.seed, machine),
         };
         door.served.notes = notes;
         let way = Way { route: wanted.route, mount: wanted.mount, listen: wanted.listen };
@@ -206,18 +206,7 @@ impl Door {
         let mut served = self.served.clone();
         served.elapsed = Nanos(self.started.elapsed().as_nanos() as u64);
         let Some(seen) = self.disk.look() else { return served };
-        let names = ["read", "write", "trim", "flush"];
-        let kinds = names.iter().zip(seen.ios).zip(seen.bytes).zip(seen.asked);
-        served.served = kinds
-            .map(|(((name, ios), bytes), asked)| ServedKind {
-                name: (*name).to_owned(),
-                ios,
-                bytes: Bytes(bytes),
-                asked,
-            })
-            .collect();
-        (served.late, served.failed, served.lost) = (seen.late, seen.failed, seen.lost);
-        (served.flash, served.resources) = (seen.flash, seen.resources);
+        seen.put_into(&mut served);
         served
     }
 
@@ -264,7 +253,8 @@ struct Way {
     listen: Option<Place>,
 }
 
-fn empty(typed: &str, capacity: Bytes, seed: u64, machine: Machine) -> Served {
+/// Of a drive that nothing was asked of yet.
+pub fn untouched(typed: &str, capacity: Bytes, seed: u64, machine: Machine) -> Served {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Served {
         schema: SCHEMA,

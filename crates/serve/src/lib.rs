@@ -25,7 +25,7 @@ mod store;
 mod sys;
 mod volatile;
 
-pub use door::{Door, Route, Wanted};
+pub use door::{Door, Route, Wanted, untouched};
 pub use drive::Drive;
 pub use error::ServeError;
 pub use request::{Asked, Errno, Reply};

@@ -1,6 +1,7 @@
 //! What happened on the drive?
 
-use iostack_model::{Bins, FlashUse, ResourceUse};
+use iostack_answers::{Served, ServedKind};
+use iostack_model::{Bins, Bytes, FlashUse, ResourceUse};
 use iostack_stats::Recorder;
 
 use crate::{Asked, Drive, Errno};
@@ -40,6 +41,24 @@ pub struct Seen {
     pub flash: Vec<FlashUse>,
     /// Each kind of resource.
     pub resources: Vec<ResourceUse>,
+}
+
+impl Seen {
+    /// Into the answer.
+    pub fn put_into(self, served: &mut Served) {
+        let names = ["read", "write", "trim", "flush"];
+        let kinds = names.iter().zip(self.ios).zip(self.bytes).zip(self.asked);
+        served.served = kinds
+            .map(|(((name, ios), bytes), asked)| ServedKind {
+                name: (*name).to_owned(),
+                ios,
+                bytes: Bytes(bytes),
+                asked,
+            })
+            .collect();
+        (served.late, served.failed, served.lost) = (self.late, self.failed, self.lost);
+        (served.flash, served.resources) = (self.flash, self.resources);
+    }
 }
 
 impl Tally {

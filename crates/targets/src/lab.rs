@@ -9,16 +9,16 @@ use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::host::mailbox::Drives;
-use iostack_lab::{Lab, Request};
+use iostack_lab::{Lab, MEMORY_LEAST_MIB, Request};
 use iostack_model::{Caveat, Job, OutcomeFile, Progress, TargetKind, TargetName};
 use serde::{Deserialize, Serialize};
 
 use super::path::{NO_APPS, NO_STATUS, PathTarget};
 use super::simulated::{EXAMPLE, changes};
 use super::{AllHeld, Given, Options, Scheme, TargetFlags};
-use crate::merging;
 use crate::outside::{self, Outside};
 use crate::{Ability, Audience, Description, RunClock, Target, Wanted, read_json};
+use crate::{exec, merging};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
@@ -31,6 +31,9 @@ const SIMULATED_GHZ: f64 = 2.5;
 
 /// How an option begins that is a file of the device's below `/sys/block/DISK`.
 const SYSFS: &str = "sysfs.";
+
+/// More, no test has tried.
+const MEMORY_MOST_MIB: u64 = 64 << 10;
 
 /// What the guest's kernel is given to come to rest. It idles meanwhile, which takes the emulator no time.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -125,6 +128,14 @@ impl LabFlags {
             bail!("a simulated drive has its own capacity and driver; leave out --capacity-mib and --source");
         }
         options.sort();
+        if let Some(asked) =
+            self.memory_mib.filter(|asked| !(MEMORY_LEAST_MIB..=MEMORY_MOST_MIB).contains(asked))
+        {
+            bail!(
+                "a machine with {asked} MiB of memory does not boot; give --memory-mib {MEMORY_LEAST_MIB} to \
+                 {MEMORY_MOST_MIB}"
+            );
+        }
         let default = Request::default();
         Ok(Request {
             device: device.to_owned(),
@@ -140,6 +151,8 @@ impl LabFlags {
             limit: self.time_limit.map_or(default.limit, Duration::from_secs),
             khz: self.khz(simulated)?,
             memory_mib: self.memory_mib,
+            programs: default.programs,
+            files: default.files,
             accelerator: default.accelerator,
             processors: default.processors,
         })
@@ -313,6 +326,9 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
     if merging::is_meant(order) {
         return merging::run(ready);
     }
+    if exec::is_meant(order) {
+        return exec::run(order, ready);
+    }
     let order: Order = read_json(&order.to_string()).map_err(|error| error.to_string())?;
     let name = match &ready.folder {
         Some(folder) => TargetName { kind: TargetKind::Directory, path: folder.clone() },
@@ -327,16 +343,21 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
             std::fs::write(&path, &text)
                 .map_err(|error| format!("cannot write `{text}` to `{path}`: {error}"))?;
         }
-        // What came before, such as the file system and what a kernel still does after its boot, is not the job's.
-        if ready.disk.starts_with(SIM_DISK) {
-            std::thread::sleep(SETTLE);
-            std::fs::write(BEGIN, "1").map_err(|error| format!("cannot write to `{BEGIN}`: {error}"))?;
-        }
+        settle(ready)?;
         let ran = PathTarget::open(Some(name.clone()), &options).run(&jobs, order.wanted, &Wire);
         let file = ran.map_err(|error| format!("{error:#}"))?;
         value("outcome", serde_json::to_value(&file).map_err(|error| error.to_string())?);
     }
     Ok(())
+}
+
+/// What came before, such as the file system and what a kernel still does after its boot, is not of what comes now.
+pub(crate) fn settle(ready: &Ready) -> Result<(), String> {
+    if !ready.disk.starts_with(SIM_DISK) {
+        return Ok(());
+    }
+    std::thread::sleep(SETTLE);
+    std::fs::write(BEGIN, "1").map_err(|error| format!("cannot write to `{BEGIN}`: {error}"))
 }
 
 /// Tells the near side how far it is. What else would be worth knowing is of files that go with the guest.

@@ -15,8 +15,8 @@ use iostack_lab::devices::SIMULATED;
 use iostack_lab::guest::{Message, Work};
 use iostack_lab::host::mailbox::{DiskShape, Drives, Operation, Request, Through};
 use iostack_lab::{Booted, Lab, Request as Boots};
-use iostack_model::{Inside, Outcome};
-use iostack_serve::{Drive, Errno, Stepped, Store};
+use iostack_model::{Bytes, Inside, Outcome};
+use iostack_serve::{Drive, Errno, Seen, Stepped, Store};
 use iostack_sheet::Sheet;
 use iostack_sim::run::inside_of;
 
@@ -44,8 +44,12 @@ pub fn boot(
     hear: &mut dyn FnMut(&Message),
 ) -> anyhow::Result<Booted> {
     let mut drive = Outside::of(request, SEED)?;
-    let drives = drive.as_mut().map(|drive| drive as &mut dyn Drives);
-    Ok(lab.boot_with(request, work, drives, hear)?)
+    Ok(lab.boot_with(request, work, drives(&mut drive), hear)?)
+}
+
+/// As the machine takes it.
+pub(crate) fn drives(drive: &mut Option<Outside>) -> Option<&mut dyn Drives> {
+    drive.as_mut().map(|drive| drive as &mut dyn Drives)
 }
 
 /// Where none is asked for.
@@ -85,6 +89,16 @@ impl Outside {
             told,
             due: None,
         })
+    }
+
+    /// What was asked of it since it began to count.
+    pub fn seen(&self) -> Seen {
+        self.stepped.seen()
+    }
+
+    /// Bytes.
+    pub fn capacity(&self) -> Bytes {
+        Bytes(self.shape.capacity)
     }
 
     /// What happened inside since the job began.

@@ -1,7 +1,11 @@
 //! A simulated drive under the lab's kernel: the machine's clock is its own.
 
+use std::fs;
+
 use serde_json::Value;
 
+use crate::room::Room;
+use crate::schema::holds;
 use crate::{iostack, refused, said, turn_or_skip};
 
 const JOB: [&str; 7] = ["run", "--json", "--pattern", "random", "--size", "64m", "--quiet"];
@@ -55,6 +59,37 @@ fn every_sector_is_right_and_the_driver_goes_and_comes_again() {
     let _turn = turn_or_skip!("every_sector_is_right_and_the_driver_goes_and_comes_again", "6.1");
     let trial = iostack(&["lab", "test", "sim:x25e", "--bytes", "8m"]);
     assert_eq!(trial.status.code(), Some(0), "{}", said(&trial));
+}
+
+#[test]
+fn a_program_runs_on_it_and_its_end_is_ours() {
+    let _turn = turn_or_skip!("a_program_runs_on_it_and_its_end_is_ours", "6.1");
+    let room = Room::new("exec");
+    let script = room.folder("files").join("try.sh");
+    let text = "echo to $IOSTACK_DISK; echo aside >&2; dd if=/dev/zero of=$1/file bs=64k count=16 conv=fsync 2>&1; exit 7";
+    fs::write(&script, text).expect("a new file");
+    let lab = ["lab", "exec", "--on", "sim:x25e", "--file-system", "ext4", "--json", "--copy"];
+    let command = [script.to_str().expect("UTF-8"), "--", "sh", "try.sh", "{}"];
+    let output = iostack(&[&lab[..], &command].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    for words in ["to /mnt", "aside", "16+0 records out", "`sh` ended with 7"] {
+        assert!(said(&output).contains(words), "`{words}` is missing in: {}", said(&output));
+    }
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
+    holds("serve", &told, "lab exec");
+    let [_, write, _, flush] = told["served"].as_array().map(Vec::as_slice).expect("four kinds") else {
+        panic!("{told}")
+    };
+    assert!(number(write, "/bytes") >= f64::from(1 << 20) && number(flush, "/ios") > 0.0, "{told}");
+}
+
+#[test]
+fn what_cannot_run_is_refused_with_what_to_do() {
+    let of = |more: &[&str]| iostack(&[&["lab", "exec", "--on", "sim:x25e"], more].concat());
+    refused(&of(&[]), &["nothing is to run", "behind `--`"]);
+    refused(&of(&["--with", "a;b", "--", "true"]), &["`a;b` is no name of a package", "--with sqlite3,fio"]);
+    refused(&of(&["--copy", "/nowhere", "--", "true"]), &["`--copy /nowhere` is no file"]);
+    refused(&of(&["--memory-mib", "10", "--", "true"]), &["10 MiB", "--memory-mib 320"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod boot;
 mod device;
+mod furnish;
 mod measure;
 mod near_side;
 mod trial;
@@ -18,6 +19,7 @@ use iostack_model::Direction;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{RunJob, is_here, run};
+pub use furnish::furnish;
 pub use near_side::tell;
 pub use trial::{Findings, Trial, TrialKind};
 

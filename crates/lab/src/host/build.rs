@@ -157,7 +157,7 @@ fn write_sources(folder: &Path, sources: &Sources) -> Result<(), LabError> {
     Ok(())
 }
 
-fn hashed(value: &impl Hash) -> String {
+pub(super) fn hashed(value: &(impl Hash + ?Sized)) -> String {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     format!("{:016x}", hasher.finish())

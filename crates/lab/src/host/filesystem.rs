@@ -32,7 +32,7 @@ pub const FILE_SYSTEMS: [FileSystem; 6] = [
         name: "xfs",
         program: "mkfs.xfs",
         package: "xfsprogs",
-        arguments: &["-q", "-f"],
+        arguments: &["-q", "-f", "-m", XFS_UUID],
         modules: &["xfs"],
         capacity_mib: 320,
     },
@@ -40,7 +40,7 @@ pub const FILE_SYSTEMS: [FileSystem; 6] = [
         name: "btrfs",
         program: "mkfs.btrfs",
         package: "btrfs-progs",
-        arguments: &["-q", "-f"],
+        arguments: &["-q", "-f", "-U", UUID],
         modules: &["btrfs"],
         capacity_mib: 160,
     },
@@ -54,15 +54,22 @@ pub const FILE_SYSTEMS: [FileSystem; 6] = [
     },
 ];
 
+/// What its program would draw by lot or ask the clock: the same in every boot, so that what is done on it is.
+const UUID: &str = "10a57ac0-10a5-4ac0-8ac0-10a57ac010a5";
+const HASH_SEED: &str = "hash_seed=10a57ac0-10a5-4ac0-8ac0-10a57ac010a5";
+const XFS_UUID: &str = "uuid=10a57ac0-10a5-4ac0-8ac0-10a57ac010a5";
+/// When the guest's clock begins.
+const TIME: &str = "1577836800";
+
 /// Zeroes are left out of an image by pieces of this size.
 const PIECE: usize = 64 << 10;
 
 impl FileSystem {
     const fn ext(name: &'static str) -> FileSystem {
         let arguments: &'static [&'static str] = match name.as_bytes() {
-            b"ext2" => &["-q", "-F", "-t", "ext2"],
-            b"ext3" => &["-q", "-F", "-t", "ext3"],
-            _ => &["-q", "-F", "-t", "ext4"],
+            b"ext2" => &["-q", "-F", "-U", UUID, "-E", HASH_SEED, "-t", "ext2"],
+            b"ext3" => &["-q", "-F", "-U", UUID, "-E", HASH_SEED, "-t", "ext3"],
+            _ => &["-q", "-F", "-U", UUID, "-E", HASH_SEED, "-t", "ext4"],
         };
         FileSystem {
             name,
@@ -91,7 +98,9 @@ impl FileSystem {
         let made = File::create(file).map_err(LabError::file("make", file))?;
         made.set_len(capacity_mib << 20).map_err(LabError::file("size", file))?;
         let act = format!("make a file system of kind {}", self.name);
-        output(tool.command().args(self.arguments).arg(file), &act, "").map(|_| ())
+        let mut command = tool.command();
+        command.env("E2FSPROGS_FAKE_TIME", TIME).env("SOURCE_DATE_EPOCH", TIME);
+        output(command.args(self.arguments).arg(file), &act, "").map(|_| ())
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,6 +24,7 @@ pub struct Image {
 const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
+const LINK: u32 = 0o120_777;
 
 impl Image {
     /// An image with this program at `/init`, its libraries, and the folders that the guest mounts on.
@@ -54,6 +57,38 @@ impl Image {
     /// Adds a program.
     pub fn program(&mut self, path: &str, bytes: &[u8]) {
         self.add(Path::new(path), PROGRAM, bytes);
+    }
+
+    /// Adds all that lies below `root`, at the same places.
+    pub fn tree(&mut self, root: &Path) -> Result<(), LabError> {
+        self.below(root, root)
+    }
+
+    fn below(&mut self, root: &Path, folder: &Path) -> Result<(), LabError> {
+        let entries = fs::read_dir(folder).map_err(LabError::file("read", folder))?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        // In an order that does not change from machine to machine.
+        paths.sort();
+        for path in paths {
+            let about = fs::symlink_metadata(&path).map_err(LabError::file("read", &path))?;
+            let place = Path::new("/").join(path.strip_prefix(root).expect("it lies below"));
+            if about.is_dir() {
+                self.folder(&place);
+                self.below(root, &path)?;
+            } else if about.is_symlink() {
+                let to = fs::read_link(&path).map_err(LabError::file("read", &path))?;
+                self.add(&place, LINK, to.as_os_str().as_bytes());
+            } else if about.is_file() {
+                let mode = if about.mode() & 0o111 == 0 { FILE } else { PROGRAM };
+                self.add(&place, mode, &fs::read(&path).map_err(LabError::file("read", &path))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
     }
 
     /// The archive, ended.

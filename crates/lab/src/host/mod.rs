@@ -12,6 +12,7 @@ pub mod modules;
 pub mod packages;
 mod patience;
 mod private;
+pub mod programs;
 pub mod qemu;
 pub mod symbols;
 pub mod tool;

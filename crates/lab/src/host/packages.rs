@@ -20,8 +20,8 @@ pub struct Packages {
     options: Vec<String>,
 }
 
-const NO_PACKAGE: &str = "check the network and /etc/apt/sources.list.d (kernel 6.12 is in the security suite of Debian 12), \
-                          or name a kernel with --kernel PATH";
+const NO_PACKAGE: &str = "check the name, the network and /etc/apt/sources.list.d (kernel 6.12 is in the security suite of \
+                          Debian 12; a kernel of your own is named with --kernel PATH)";
 
 impl Packages {
     /// A way to the packages whose names begin with `prefix`, and those names.
@@ -65,6 +65,17 @@ impl Packages {
         let text = output(&mut command, &act, "")?;
         let names = text.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next());
         Ok(names.map(str::to_owned).collect())
+    }
+
+    /// All packages that a machine with nothing on it would need so that these work, they included. Without what every Debian
+    /// machine has (`Essential`), unless it is needed by name.
+    pub fn closure(&self, names: &[String]) -> Result<Vec<String>, LabError> {
+        let act = format!("find out what {} needs", names.join(", "));
+        let mut command = self.command("apt-get");
+        command.args(["-s", "--no-install-recommends", "-o", "Dir::State::status=/dev/null", "install"]);
+        let text = output(command.args(names), &act, "; look for the name with apt-cache search")?;
+        let needed = text.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next());
+        Ok(needed.map(str::to_owned).collect())
     }
 
     /// The packages that `name` depends on directly.

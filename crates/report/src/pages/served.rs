@@ -11,7 +11,11 @@ const RESOURCES: usize = 6;
 
 /// What `iostack serve` tells at its end.
 pub fn served(served: &Served) -> Document {
-    let mut all = Document::new(format!("iostack serve {}", served.drive));
+    let mut all = Document::new(format!(
+        "{} {}",
+        if in_lab(served) { "iostack lab exec" } else { "iostack serve" },
+        served.drive
+    ));
     all.beside = vec!["SIMULATED".to_owned(), format!("{:.0} s", served.elapsed.as_secs_f64())];
     all.origin = vec![format!("seed {}", served.seed), format!("iostack {}", served.iostack)];
     all.unjudged = true;
@@ -51,10 +55,16 @@ fn device(typed: &str) -> &str {
     inner.or_else(|| last.strip_prefix("sim:")).unwrap_or(last)
 }
 
+/// Whether the programs ran in the lab's machine, whose clock the drive went by.
+fn in_lab(served: &Served) -> bool {
+    served.route == "lab"
+}
+
 fn answer(served: &Served) -> String {
     let ios: u64 = served.served.iter().map(|kind| kind.ios).sum();
     let seconds = served.elapsed.as_secs_f64();
-    format!("{} I/Os in {seconds:.1} s, in real time", count(ios))
+    let clock = if in_lab(served) { " of the machine's own time" } else { ", in real time" };
+    format!("{} I/Os in {seconds:.1} s{clock}", count(ios))
 }
 
 fn table(served: &Served) -> Table {
@@ -82,6 +92,9 @@ fn table(served: &Served) -> Table {
 
 /// How true the times were.
 fn delivered(served: &Served) -> String {
+    if in_lab(served) && served.late.count > 0 {
+        return format!("{} late: the way of an interrupt", late(&served.late));
+    }
     let lead = match served.lead.0 {
         0 => "the route's own time was not measured, and adds to each".to_owned(),
         ns => format!("answers leave {} earlier, which the route takes by itself", time(ns as f64)),

@@ -2,6 +2,7 @@
 
 mod bench;
 mod cost;
+mod exec;
 mod list;
 mod shell;
 pub(crate) mod test;
@@ -29,6 +30,8 @@ enum Command {
     Test(test::TestArgs),
     /// What does one I/O take on every device? A boot each.
     Bench(bench::BenchArgs),
+    /// Run real programs on a simulated drive, in the machine's own time.
+    Exec(exec::ExecArgs),
     /// Boot with a device and open a shell on it.
     Shell(shell::ShellArgs),
 }
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
         Command::Cost(args) => cost::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Exec(args) => exec::run(args),
         Command::Shell(args) => shell::run(args),
     }
 }
