@@ -109,7 +109,7 @@ impl TrialName {
             _ if device.store == Store::Nowhere => {
                 Some(format!("{name} forgets what is written, so that there is nothing to check; use brd"))
             }
-            TrialName::Refusals if !device.own => {
+            TrialName::Refusals if !device.own || device.store == Store::Outside => {
                 Some(format!("{name} injects no medium errors; scsi_ram, ata_ram and tmerge do"))
             }
             TrialName::Subsystems | TrialName::Merging if name != "tmerge" => {
