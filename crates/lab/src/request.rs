@@ -9,14 +9,14 @@ use crate::LabError;
 use crate::counts::{self, Round};
 use crate::devices::{Device, Store};
 use crate::disk::Disk;
-use crate::guest::{MODULES, Message, PLAN, Plan, Work};
+use crate::guest::{Find, MODULES, Message, PLAN, Plan, Work};
 use crate::host::build;
 use crate::host::cache::Cache;
 use crate::host::filesystem::FileSystem;
 use crate::host::image::Image;
 use crate::host::kernel::Kernel;
 use crate::host::machine::{self, Accelerator, Boot, Scratch};
-use crate::host::modules::{Module, Modules, parameters};
+use crate::host::modules::{self, Module, Modules};
 use crate::host::packages::Say;
 use crate::host::qemu::Qemu;
 use crate::host::symbols::kallsyms;
@@ -35,8 +35,10 @@ pub struct Request {
     pub file_system: Option<String>,
     /// I/O scheduler.
     pub scheduler: String,
-    /// Folder of the driver's source, instead of ours.
+    /// Folder of the driver's source, instead of ours or the kernel's.
     pub source: Option<PathBuf>,
+    /// Name of the disk, where it is not the device's own or the only new one.
+    pub disk: Option<String>,
     /// The processor's mitigations, as the kernel would choose them.
     pub mitigations: bool,
     /// Tracepoints to enable, `block:block_rq_issue`.
@@ -60,6 +62,7 @@ impl Default for Request {
             file_system: None,
             scheduler: "none".to_owned(),
             source: None,
+            disk: None,
             mitigations: false,
             tracepoints: Vec::new(),
             capacity_mib: None,
@@ -85,6 +88,8 @@ pub struct Lab<'a> {
 pub struct Booted {
     /// Release of the kernel.
     pub release: String,
+    /// Modules that were built from a folder or from our own source.
+    pub built: Vec<String>,
     /// What the plugin counted, one round a measure.
     pub rounds: Vec<Round>,
     /// Time-stamp differences of each measure's counted I/Os.
@@ -95,6 +100,27 @@ pub struct Booted {
     pub iomem: String,
     /// Warnings and worse in the kernel's log.
     pub complaints: Vec<String>,
+}
+
+impl Booted {
+    /// What is known before anything is heard.
+    fn of(kernel: &Kernel, modules: &[Loaded]) -> Booted {
+        let built = modules.iter().filter(|module| module.is_built);
+        Booted {
+            release: kernel.release.clone(),
+            built: built.map(|module| module.name.clone()).collect(),
+            ..Booted::default()
+        }
+    }
+}
+
+/// A module that the guest loads.
+struct Loaded {
+    name: String,
+    bytes: Vec<u8>,
+    parameters: String,
+    /// It was built here, and is not the kernel's.
+    is_built: bool,
 }
 
 /// What a guest said, for later.
@@ -132,6 +158,9 @@ const KVM_PATIENCE: Duration = Duration::from_secs(25);
 
 /// MiB that the guest needs beside the device.
 const MEMORY_MIB: u64 = 512;
+
+/// MiB more for a driver that does not say how much it takes. The host gives them when they are touched.
+const ANYONES_MIB: u64 = 1024;
 
 /// How an option begins that is no parameter of the driver's but a file of the device's, below `/sys/block/DISK`.
 const SYSFS: &str = "sysfs.";
@@ -195,7 +224,7 @@ impl<'a> Lab<'a> {
         work: Work,
         hear: &mut dyn FnMut(&Message),
     ) -> Result<Booted, LabError> {
-        let device = Device::named(&request.device)?;
+        let device = Device::of(&request.device, request.source.as_deref())?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
         let mut image = Image::with_this_program(&self.cache)?;
@@ -208,14 +237,14 @@ impl<'a> Lab<'a> {
         let disk = Disk { device, made, capacity_mib, file: scratch.path("disk"), holds: !counts };
         let place = disk.prepare(&self.cache, &mut image, self.say)?;
         let modules = self.modules(request, device, &kernel, capacity_mib)?;
-        for (name, bytes, _) in &modules {
+        for Loaded { name, bytes, .. } in &modules {
             image.file(&format!("{MODULES}/{name}.ko"), bytes);
         }
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let plan = Plan {
-            modules: modules.iter().map(|(name, _, options)| (name.clone(), options.clone())).collect(),
-            find: device.find(),
+            modules: modules.iter().map(|one| (one.name.clone(), one.parameters.clone())).collect(),
+            find: request.disk.clone().map_or_else(|| device.find(), Find::Name),
             settings: settings(request, device),
             place,
             symbols: counts && known_symbols.is_none(),
@@ -236,8 +265,8 @@ impl<'a> Lab<'a> {
             limit: request.limit,
             interactive,
         };
-        let mut heard = Heard { symbols: known_symbols, ..Heard::default() };
-        heard.booted.release.clone_from(&kernel.release);
+        let mut heard =
+            Heard { symbols: known_symbols, booted: Booted::of(&kernel, &modules), ..Heard::default() };
         machine::run(&self.qemu, &boot, &scratch, self.stop, &mut |message| {
             heard.take(message);
             hear(message);
@@ -246,7 +275,7 @@ impl<'a> Lab<'a> {
             return Ok(heard.booted);
         }
         keep(&symbols, heard.symbols.as_deref().unwrap_or_default())?;
-        let files: Vec<_> = modules.into_iter().map(|(name, bytes, _)| (name, bytes)).collect();
+        let files: Vec<_> = modules.into_iter().map(|module| (module.name, module.bytes)).collect();
         heard.counted(&files, &out)
     }
 
@@ -257,52 +286,43 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    /// Every module to load, with its bytes and its options.
+    /// Every module to load, the driver last.
     fn modules(
         &self,
         request: &Request,
         device: &Device,
         kernel: &Kernel,
         capacity_mib: u64,
-    ) -> Result<Vec<(String, Vec<u8>, String)>, LabError> {
-        let known = Modules::of(kernel);
-        let mut wanted = device.modules.to_vec();
-        if !device.own {
-            wanted.push(device.driver);
-        }
+    ) -> Result<Vec<Loaded>, LabError> {
+        let driver = device.module(&request.device);
+        let source = request.source.as_deref();
+        let built = if device.own || source.is_some() {
+            build::driver(&self.cache, kernel, &driver, source, self.say)?
+        } else {
+            Vec::new()
+        };
+        let known = Modules::of(kernel).with(&built)?;
+        // Asked for by name at run time, where a program would load it: here there is none.
+        let mut wanted = vec!["crc32c_generic", "crc32c_intel", "crct10dif_generic"];
+        wanted.extend(scheduler_module(&request.scheduler));
+        // If it is a SCSI host: no module depends on the driver of its disks.
+        wanted.extend((device.store == Store::Unknown).then_some("sd_mod"));
+        wanted.retain(|name| known.has(name));
+        wanted.extend(device.modules);
         if let Some(name) = &request.file_system {
             wanted.extend(FileSystem::named(name)?.modules);
         }
-        let scheduler = scheduler_module(&request.scheduler);
-        wanted.extend(scheduler.filter(|name| known.has(name)));
-        // Asked for by name at run time, where a program would load it: here there is none.
-        wanted.splice(
-            0..0,
-            ["crc32c_generic", "crc32c_intel", "crct10dif_generic"]
-                .into_iter()
-                .filter(|name| known.has(name)),
-        );
+        wanted.push(&driver);
         let options = options(request, device, capacity_mib);
-        let driver = device.driver.replace('-', "_");
         let mut loaded = Vec::new();
         for Module { name, bytes } in known.order(&wanted)? {
-            let own = if name == driver { options.clone() } else { String::new() };
-            loaded.push((name, bytes, own));
-        }
-        if device.own {
-            let source = request.source.as_deref();
-            let file = build::driver(&self.cache, kernel, device.driver, source, self.say)?;
-            let bytes = fs::read(&file).map_err(LabError::file("read", &file))?;
-            loaded.push((driver, bytes, options));
-        } else if request.source.is_some() {
-            return Err(LabError::Asked(format!(
-                "{} has a driver of the kernel's own; a source can be given for {}, or a whole kernel with --kernel",
-                device.name,
-                build::OWN_DRIVERS.join(", ")
-            )));
-        }
-        if let Some((name, bytes, _)) = loaded.last() {
-            check_options(request, name, &parameters(bytes))?;
+            let mut parameters = String::new();
+            if name == driver {
+                check_options(request, &name, &modules::parameters(&bytes))?;
+                parameters.clone_from(&options);
+            }
+            let is_built = built.iter().any(|(built, _)| *built == name);
+            loaded.push(Loaded { name, bytes, parameters, is_built });
         }
         Ok(loaded)
     }
@@ -333,7 +353,11 @@ fn capacity(request: &Request) -> Result<u64, LabError> {
 }
 
 fn in_memory(device: &Device, capacity_mib: u64) -> u64 {
-    if matches!(device.store, Store::Driver(..)) { capacity_mib } else { 0 }
+    match device.store {
+        Store::Driver(..) => capacity_mib,
+        Store::Unknown => ANYONES_MIB,
+        Store::Emulator | Store::Nowhere => 0,
+    }
 }
 
 /// `NAME=VALUE NAME=VALUE`: the device's, its size, then those asked for, which win.
@@ -361,6 +385,9 @@ fn options(request: &Request, device: &Device, capacity_mib: u64) -> String {
 fn check_options(request: &Request, driver: &str, known: &[String]) -> Result<(), LabError> {
     let asked = request.options.iter().map(|(name, _)| name).filter(|name| !name.starts_with(SYSFS));
     match asked.into_iter().find(|name| !known.contains(name)) {
+        Some(name) if known.is_empty() => Err(LabError::Asked(format!(
+            "`{name}` is no parameter of {driver}, which has none; leave out --set"
+        ))),
         Some(name) => Err(LabError::Asked(format!(
             "`{name}` is no parameter of {driver}; choose from {}",
             known.join(", ")

@@ -17,7 +17,10 @@ pub fn is_here() -> bool {
 
 /// Does what the plan says and switches the machine off.
 pub fn run(job: RunJob<'_>) -> ! {
-    let ended = prepare().and_then(|plan| work(&plan, job));
+    let ended = prepare().and_then(|mut plan| {
+        let ready = device::driven(&mut plan)?;
+        work(&plan, &ready, job)
+    });
     match ended {
         Ok(()) => tell(&Message::Done),
         Err(text) => tell(&Message::Failed { text }),
@@ -40,16 +43,12 @@ fn prepare() -> Result<Plan, String> {
     serde_json::from_str(&text).map_err(|error| format!("the plan cannot be read: {error}"))
 }
 
-fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
-    for (name, parameters) in &plan.modules {
-        device::load(name, parameters)?;
-    }
-    let ready = device::ready(plan)?;
+fn work(plan: &Plan, ready: &Ready, job: RunJob<'_>) -> Result<(), String> {
     match &plan.work {
         Work::Cost(measures) => {
             for (number, one) in measures.iter().enumerate() {
                 tell(&Message::Step { text: "counting".to_owned() });
-                let ticks = measure::count(one, &ready)?;
+                let ticks = measure::count(one, ready)?;
                 tell(&Message::Ticks { measure: number as u32, ticks });
             }
             tell(&Message::Sections { modules: sections() });
@@ -58,9 +57,9 @@ fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
             }
             tell(&Message::Iomem { text: fs::read_to_string("/proc/iomem").unwrap_or_default() });
         }
-        Work::Job(value) => job(value, &ready)?,
-        Work::Shell => shell(&ready)?,
-        Work::Trial(trials) => trial::run(trials, plan, &ready)?,
+        Work::Job(value) => job(value, ready)?,
+        Work::Shell => shell(ready)?,
+        Work::Trial(trials) => trial::run(trials, plan, ready)?,
         Work::Nothing => {}
     }
     if let Some(folder) = &ready.folder {

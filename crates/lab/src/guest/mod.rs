@@ -10,6 +10,7 @@ mod boot;
 mod device;
 mod measure;
 mod near_side;
+mod region;
 mod trial;
 
 use std::path::PathBuf;
@@ -52,6 +53,8 @@ pub enum Find {
     Name(String),
     /// A SCSI disk whose model contains this.
     Model(String),
+    /// The one that was not there before the driver. These were; the guest itself looks.
+    New(Vec<String>),
 }
 
 /// A file system on the device.

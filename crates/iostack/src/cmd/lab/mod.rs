@@ -2,6 +2,7 @@
 
 mod bench;
 mod cost;
+mod held;
 mod list;
 mod shell;
 pub(crate) mod test;
