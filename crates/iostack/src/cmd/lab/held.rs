@@ -35,6 +35,13 @@ impl Budgets {
         Ok(specs)
     }
 
+    /// Keeps those of the device that a source is of.
+    pub(super) fn only(mut self, source: &Path) -> anyhow::Result<Budgets> {
+        let whose = self.whose(source)?;
+        self.all.retain(|budget| budget.device == whose);
+        Ok(self)
+    }
+
     /// One for each cost.
     pub(super) fn verdicts(&self, costs: &[IoCost]) -> Vec<BudgetVerdict> {
         self.all.iter().zip(costs).map(|(budget, cost)| budget::check(budget, cost)).collect()

@@ -1,6 +1,7 @@
 //! `iostack lab`: a real kernel and real drivers in an emulated machine, and the exact cost of one I/O.
 
 mod bench;
+mod bisect;
 mod cost;
 mod held;
 mod list;
@@ -26,6 +27,8 @@ enum Command {
     Up(up::UpArgs),
     /// How many instructions does one I/O take, in which layer and function?
     Cost(cost::CostArgs),
+    /// Which commit of a driver made its I/O dearer?
+    Bisect(bisect::BisectArgs),
     /// Does the driver keep what it is given, also when things go wrong?
     Test(test::TestArgs),
     /// What does one I/O take on every device? A boot each.
@@ -40,6 +43,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
         Command::List(args) => Ok(list::run(args)),
         Command::Up(args) => up::run(args),
         Command::Cost(args) => cost::run(args),
+        Command::Bisect(args) => bisect::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Shell(args) => shell::run(args),
