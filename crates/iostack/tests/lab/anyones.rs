@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -126,6 +127,11 @@ fn a_driver_of_several_files_and_folders_is_counted_and_its_folder_stays_as_it_w
     let room = Room::new("anyones");
     let mine = room.0.join("mine");
     copied(Path::new(&folder("many_queues")), &mine);
+    // What a build or git left is no source, and would spoil the build; a link in a circle is not followed.
+    fs::write(mine.join("main.o"), "of another kernel").expect("our own file");
+    fs::create_dir(mine.join(".git")).expect("our own folder");
+    std::os::unix::fs::symlink(&mine, mine.join("mine")).expect("our own folder");
+    assert!(Command::new("mkfifo").arg(mine.join("pipe")).status().is_ok_and(|status| status.success()));
     let command = ["lab", "cost", &mine.display().to_string(), "--ios", "50", "--full", "--json"];
     let cost = &printed("lab cost", &command, 0)[0];
     let own = cost["functions"].as_array().expect("a list of functions").iter();
@@ -135,7 +141,7 @@ fn a_driver_of_several_files_and_folders_is_counted_and_its_folder_stays_as_it_w
     let left = fs::read_dir(&mine).expect("our own folder").flatten().map(|entry| entry.file_name());
     let mut left: Vec<_> = left.collect();
     left.sort();
-    assert_eq!(left, ["Kbuild", "include", "main.c", "store"]);
+    assert_eq!(left, [".git", "Kbuild", "include", "main.c", "main.o", "mine", "pipe", "store"]);
 }
 
 #[test]
@@ -162,6 +168,10 @@ fn a_folder_that_is_no_drivers_is_refused_before_anything_is_fetched() {
     let on = format!("lab:{text}/absent");
     refused(&iostack(&["run", "--on", &on, "--runtime", "1s"]), &["absent", "there is no such folder"]);
     refused(&iostack(&["lab", "shell", "mine"]), &["`mine` is no device", "has a slash: ./mine"]);
+    (1..2000).for_each(|number| fs::write(mine.join(format!("{number}.h")), "").expect("our own file"));
+    refused(&cost(&["--capacity-mib", "64"]), &["one alone knows how large its disk is"]);
+    fs::write(mine.join("one.c"), "").expect("our own file");
+    refused(&cost(&["--capacity-mib", "64"]), &[&text, "more than 2,000 files"]);
 }
 
 #[test]
@@ -175,9 +185,9 @@ fn what_does_not_build_or_has_no_such_parameter_is_refused_before_it_boots() {
     let typed = "`capacity` is no parameter of bio_ram; choose from capacity_mib";
     refused(&cost(&["--set", "capacity=1"]), &[typed]);
     let source = fs::read_to_string(mine.join("bio_ram.c")).expect("it was copied");
-    fs::write(mine.join("bio_ram.c"), source.replace("vfree(store)", "vfree(stroe)")).expect("our own file");
+    fs::write(mine.join("bio_ram.c"), source.replace("vfree(store)", "vfree(shelf)")).expect("our own file");
     let broken = cost(&[]);
-    refused(&broken, &[&text, "cannot build the module bio_ram", "\nbio_ram.c:", "error: ", "stroe"]);
+    refused(&broken, &[&text, "cannot build the module bio_ram", "\nbio_ram.c:", "error: ", "shelf"]);
     assert!(said(&broken).lines().count() < 9, "{}", said(&broken));
     fs::write(mine.join("Kbuild"), "obj-$(CONFIG_NO_SUCH_OPTION) := bio_ram.o\n").expect("our own file");
     refused(&cost(&[]), &[&text, "what came of it is no module, not bio_ram", "obj-m"]);
@@ -209,6 +219,22 @@ fn what_the_guest_cannot_use_is_said_in_one_sentence_with_the_kernels_last_words
     fs::write(room.0.join("idle.c"), NO_DISK).expect("our own file");
     let idle = iostack(&["lab", "cost", &room.0.display().to_string(), "--quiet"]);
     refused(&idle, &["no disk appeared", "idle: there is no hardware"]);
+}
+
+#[test]
+#[ignore = "slow: a boot"]
+fn a_source_takes_the_place_of_a_driver_of_the_kernels() {
+    let _turn = turn_or_skip!("a_source_takes_the_place_of_a_driver_of_the_kernels", "6.1");
+    let room = Room::new("anyones-brd");
+    let source = fs::read_to_string(Path::new(DRIVERS).join("bio_ram/bio_ram.c")).expect("in the repository");
+    fs::write(room.0.join("brd.c"), source.replace("\"bioram\"", "\"ram0\"")).expect("our own file");
+    fs::write(room.0.join("Makefile"), "NAME := brd\nobj-m += $(NAME).o\n").expect("our own file");
+    let ours = room.0.display().to_string();
+    let cost =
+        iostack(&["lab", "cost", "brd", "--source", &ours, "--ios", "50", "--full", "--json", "--quiet"]);
+    let told = String::from_utf8_lossy(&cost.stdout);
+    assert!(told.contains(r#""name":"bio_ram_submit","module":"brd""#), "{told}{}", said(&cost));
+    assert!(!told.contains("brd_submit_bio"), "{told}");
 }
 
 #[test]
