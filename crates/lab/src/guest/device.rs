@@ -84,7 +84,9 @@ pub(super) fn load(name: &str, parameters: &str) -> Result<(), String> {
 /// The name of the device, once it is there, and the only one in `steady` looks on end.
 pub(super) fn found(find: &Find, steady: u32) -> Result<String, String> {
     let (mut last, mut times) = (Vec::new(), 0);
-    for _ in 0..LOOKS {
+    // A driver in a folder makes its disk when it is loaded, or as often never.
+    let looks = if matches!(find, Find::New(_)) { LOOKS / 4 } else { LOOKS };
+    for _ in 0..looks {
         let mut ready = meant(find);
         // Of SCSI disks the size is known last.
         ready.retain(|disk| {
@@ -129,7 +131,8 @@ fn missing(find: &Find) -> String {
         (None, Find::New(_)) => "the driver was loaded, and no disk appeared".to_owned(),
     };
     let there = names("/sys/block").join(", ");
-    let there = if there.is_empty() { "there is none".to_owned() } else { format!("there are: {there}") };
+    let there =
+        if there.is_empty() { "there is no disk at all".to_owned() } else { format!("there are: {there}") };
     format!("{what}; {there}")
 }
 

@@ -308,6 +308,7 @@ fn summary(tried: &Tried) -> String {
         }
     };
     let verdict = match found.wrong_sectors {
+        0 if found.writes == 0 => "; no data checked".to_owned(),
         0 => "; every sector right".to_owned(),
         count => format!("; {count} SECTORS WRONG"),
     };
