@@ -2,6 +2,7 @@
 //!
 //! Nothing is written there: what is in it is copied and built elsewhere (`build.rs`).
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,11 @@ const MOST_FILES: usize = 2000;
 
 /// Likewise its bytes.
 const MOST_BYTES: u64 = 64 << 20;
+
+/// Bytes of a Kbuild that are read, its variables, and bytes of one of them: no file keeps the reader busy for long.
+const MOST_TEXT: usize = 1 << 18;
+const MOST_VARIABLES: usize = 100;
+const MOST_VALUE: usize = 4096;
 
 /// How the names end of what a build leaves beside the sources.
 const BUILT: [&str; 8] = [".o", ".ko", ".mod", ".mod.c", ".a", ".cmd", ".symvers", ".order"];
@@ -129,7 +135,7 @@ pub(super) fn read(folder: &Path) -> Result<Sources, LabError> {
 fn makefile(sources: &Sources, below: &str) -> Option<String> {
     let named = |name: &str| {
         let (_, content) = sources.iter().find(|(path, _)| *path == format!("{below}{name}"))?;
-        Some(String::from_utf8_lossy(content).into_owned())
+        Some(String::from_utf8_lossy(&content[..content.len().min(MOST_TEXT)]).into_owned())
     };
     named("Kbuild").or_else(|| named("Makefile"))
 }
@@ -140,11 +146,16 @@ struct Declared {
     /// There is one, or one of a configuration: `obj-$(CONFIG_NAME) += NAME.o`.
     is_there: bool,
     modules: Vec<String>,
+    /// Folders that were read.
+    seen: HashSet<String>,
 }
 
 impl Declared {
     /// Reads the folder `below`, and those that it names.
     fn add(&mut self, sources: &Sources, below: &str) {
+        if !self.seen.insert(below.to_owned()) {
+            return;
+        }
         let text = makefile(sources, below).unwrap_or_default().replace("\\\n", " ");
         let mut variables: Vec<(String, String)> = Vec::new();
         for line in text.lines() {
@@ -152,10 +163,15 @@ impl Declared {
             let Some((name, value)) = line.split_once('=') else { continue };
             let name = name.trim_end_matches([':', '+', '?', ' ', '\t']).trim().to_owned();
             let value = variables.iter().fold(value.trim().to_owned(), |text, (name, value)| {
+                if !text.contains('$') || text.len() > MOST_VALUE {
+                    return text;
+                }
                 text.replace(&format!("$({name})"), value).replace(&format!("${{{name}}}"), value)
             });
             let Some(kind) = name.strip_prefix("obj-") else {
-                variables.push((name, value));
+                if variables.len() < MOST_VARIABLES && value.len() <= MOST_VALUE {
+                    variables.push((name, value));
+                }
                 continue;
             };
             let is_module = kind == "m" || kind.starts_with('$');
@@ -236,6 +252,15 @@ mod tests {
         assert_eq!(declared(&both), (false, vec![]));
         let below = [both[0], ("a/Makefile", "obj-m := x.o"), ("b/Kbuild", "obj-m := y.o z.o")];
         assert_eq!(declared(&below), (true, vec!["x".to_owned(), "y".to_owned(), "z".to_owned()]));
+    }
+
+    #[test]
+    fn a_kbuild_that_grows_without_end_ends() {
+        let doubled = (1..200).map(|number| format!("A{number} := $(A{})$(A{})\n", number - 1, number - 1));
+        let text = format!("A0 := xx\n{}obj-m := $(A199).o $(A3).o\n", doubled.collect::<String>());
+        assert_eq!(declared(&[("Kbuild", &text)]), (true, vec!["x".repeat(16)]));
+        let circle = [("Kbuild", "obj-m := a/ a/ x.o"), ("a/Kbuild", "obj-m := y.o")];
+        assert_eq!(declared(&circle), (true, vec!["y".to_owned(), "x".to_owned()]));
     }
 
     #[test]
