@@ -1,7 +1,11 @@
 //! The lab's devices: which drivers and which parts of the emulator make each.
 
+use std::path::Path;
+
 use crate::LabError;
 use crate::guest::Find;
+use crate::host::folder;
+use crate::host::modules::normal;
 
 /// Where a device's bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +18,8 @@ pub enum Store {
     Nowhere,
     /// At the other end of a mailbox, outside of the machine.
     Outside,
+    /// Where only the driver knows.
+    Unknown,
 }
 
 /// A device of the lab.
@@ -57,9 +63,28 @@ impl Device {
         })
     }
 
+    /// The device of that name, or else what the driver of that name in the folder makes.
+    pub fn of(name: &str, source: Option<&Path>) -> Result<&'static Device, LabError> {
+        let found = Device::named(name);
+        let Some(folder) = source else { return found };
+        let device = found.unwrap_or(&ANYONES);
+        folder::require(folder, &device.module(name)).map(|()| device)
+    }
+
+    /// The module that drives it, where it was asked for by this name.
+    pub fn module(&self, name: &str) -> String {
+        normal(if self.driver.is_empty() { name } else { self.driver })
+    }
+
     /// How the guest finds it.
     pub fn find(&self) -> Find {
-        if self.model { Find::Model(self.found.to_owned()) } else { Find::Name(self.found.to_owned()) }
+        if self.store == Store::Unknown {
+            Find::New(Vec::new())
+        } else if self.model {
+            Find::Model(self.found.to_owned())
+        } else {
+            Find::Name(self.found.to_owned())
+        }
     }
 
     /// True when register accesses say something: a device of the emulator.
@@ -109,6 +134,10 @@ static SIM_DISK: Device = Device {
     store: Store::Outside,
     ..Device::memory("sim_disk", "a simulated drive, in the machine's own time", "sim0")
 };
+
+/// What a driver makes that is none of the lab's: its name is that of its module.
+const ANYONES: Device =
+    Device { store: Store::Unknown, ..Device::memory("", "what a driver in a folder makes", "") };
 
 /// All of them, but for simulated drives, of which there is no end.
 pub const DEVICES: [Device; 13] = [

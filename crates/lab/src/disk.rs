@@ -45,7 +45,7 @@ impl Disk<'_> {
             let file = File::create(&self.file).and_then(|file| file.set_len(self.capacity_mib << 20));
             file.map_err(LabError::file("make", &self.file))?;
         }
-        let in_driver = matches!(self.device.store, Store::Driver(..));
+        let in_driver = matches!(self.device.store, Store::Driver(..) | Store::Unknown);
         if in_driver && self.made.is_some() {
             image.file(FILE_SYSTEM, &pieces(&self.file)?);
         }

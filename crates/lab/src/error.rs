@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The user's: no such device.
-    #[error("`{typed}` is no device of the lab; choose from {known}")]
+    #[error(
+        "`{typed}` is no device of the lab; choose from {known}; a folder with a driver's source has a slash: ./{typed}"
+    )]
     UnknownDevice {
         /// What was typed.
         typed: String,

@@ -9,7 +9,7 @@ use crate::LabError;
 use crate::counts::{self, Round};
 use crate::devices::{Device, Store};
 use crate::disk::Disk;
-use crate::guest::{MODULES, Message, PLAN, Place, Plan, Work};
+use crate::guest::{Find, MODULES, Message, PLAN, Place, Plan, Work};
 use crate::host::build;
 use crate::host::cache::Cache;
 use crate::host::filesystem::FileSystem;
@@ -17,7 +17,7 @@ use crate::host::image::Image;
 use crate::host::kernel::Kernel;
 use crate::host::machine::{self, Accelerator, Boot, Scratch};
 use crate::host::mailbox::{self, DiskShape, Drives};
-use crate::host::modules::{Module, Modules, parameters};
+use crate::host::modules::{self, Module, Modules};
 use crate::host::packages::Say;
 use crate::host::programs;
 use crate::host::qemu::Qemu;
@@ -39,8 +39,10 @@ pub struct Request {
     pub file_system: Option<String>,
     /// I/O scheduler.
     pub scheduler: String,
-    /// Folder of the driver's source, instead of ours.
+    /// Folder of the driver's source, instead of ours or the kernel's.
     pub source: Option<PathBuf>,
+    /// Name of the disk, where it is not the device's own or the only new one.
+    pub disk: Option<String>,
     /// The processor's mitigations, as the kernel would choose them.
     pub mitigations: bool,
     /// Tracepoints to enable, `block:block_rq_issue`.
@@ -74,6 +76,7 @@ impl Default for Request {
             file_system: None,
             scheduler: "none".to_owned(),
             source: None,
+            disk: None,
             mitigations: false,
             tracepoints: Vec::new(),
             capacity_mib: None,
@@ -103,6 +106,8 @@ pub struct Lab<'a> {
 pub struct Booted {
     /// Release of the kernel.
     pub release: String,
+    /// Modules that were built from a folder or from our own source.
+    pub built: Vec<String>,
     /// What the plugin counted, one round a measure.
     pub rounds: Vec<Round>,
     /// Time-stamp differences of each measure's counted I/Os.
@@ -113,6 +118,27 @@ pub struct Booted {
     pub iomem: String,
     /// Warnings and worse in the kernel's log.
     pub complaints: Vec<String>,
+}
+
+impl Booted {
+    /// What is known before anything is heard.
+    fn of(kernel: &Kernel, modules: &[Loaded]) -> Booted {
+        let built = modules.iter().filter(|module| module.is_built);
+        Booted {
+            release: kernel.release.clone(),
+            built: built.map(|module| module.name.clone()).collect(),
+            ..Booted::default()
+        }
+    }
+}
+
+/// A module that the guest loads.
+struct Loaded {
+    name: String,
+    bytes: Vec<u8>,
+    parameters: String,
+    /// It was built here, and is not the kernel's.
+    is_built: bool,
 }
 
 /// What a guest said, for later.
@@ -153,6 +179,8 @@ const MEMORY_MIB: u64 = 512;
 
 /// MiB of memory without which the machine does not boot: the kernel unpacks this program beside itself.
 pub const MEMORY_LEAST_MIB: u64 = 320;
+/// MiB more for a driver that does not say how much it takes. The host gives them when they are touched.
+const ANYONES_MIB: u64 = 1024;
 
 /// How an option begins that is no parameter of the driver's but a file of the device's, below `/sys/block/DISK`.
 const SYSFS: &str = "sysfs.";
@@ -232,7 +260,7 @@ impl<'a> Lab<'a> {
         hear: &mut dyn FnMut(&Message),
     ) -> Result<Booted, LabError> {
         let shapes = drives.as_deref().map(Drives::shapes).unwrap_or_default();
-        let device = Device::named(&request.device)?;
+        let device = Device::of(&request.device, request.source.as_deref())?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
         let mut image = Image::with_this_program(&self.cache)?;
@@ -243,8 +271,9 @@ impl<'a> Lab<'a> {
         let disk = Disk { device, made, capacity_mib, file: scratch.path("disk"), holds: !counts };
         let first = drives.as_mut().map(|drives| &mut **drives as &mut dyn Drives);
         let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
-        let modules = self.modules(request, &kernel, &options(request, device, capacity_mib, &shapes))?;
-        for (name, bytes, _) in &modules {
+        let options = options(request, device, capacity_mib, &shapes);
+        let modules = self.modules(request, device, &kernel, &options)?;
+        for Loaded { name, bytes, .. } in &modules {
             image.file(&format!("{MODULES}/{name}.ko"), bytes);
         }
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
@@ -269,8 +298,8 @@ impl<'a> Lab<'a> {
             limit: request.limit,
             interactive,
         };
-        let mut heard = Heard { symbols: known_symbols, ..Heard::default() };
-        heard.booted.release.clone_from(&kernel.release);
+        let mut heard =
+            Heard { symbols: known_symbols, booted: Booted::of(&kernel, &modules), ..Heard::default() };
         machine::run(&self.qemu, &boot, &scratch, self.stop, drives, &mut |message| {
             heard.take(message);
             hear(message);
@@ -279,7 +308,7 @@ impl<'a> Lab<'a> {
             return Ok(heard.booted);
         }
         keep(&symbols, heard.symbols.as_deref().unwrap_or_default())?;
-        let files: Vec<_> = modules.into_iter().map(|(name, bytes, _)| (name, bytes)).collect();
+        let files: Vec<_> = modules.into_iter().map(|module| (module.name, module.bytes)).collect();
         heard.counted(&files, &out)
     }
 
@@ -303,51 +332,42 @@ impl<'a> Lab<'a> {
         Ok(())
     }
 
-    /// Every module to load, with its bytes and its options.
+    /// Every module to load, the driver last.
     fn modules(
         &self,
         request: &Request,
+        device: &Device,
         kernel: &Kernel,
         options: &str,
-    ) -> Result<Vec<(String, Vec<u8>, String)>, LabError> {
-        let device = Device::named(&request.device)?;
-        let known = Modules::of(kernel);
-        let mut wanted = device.modules.to_vec();
-        if !device.own {
-            wanted.push(device.driver);
-        }
+    ) -> Result<Vec<Loaded>, LabError> {
+        let driver = device.module(&request.device);
+        let source = request.source.as_deref();
+        let built = if device.own || source.is_some() {
+            build::driver(&self.cache, kernel, &driver, source, self.say)?
+        } else {
+            Vec::new()
+        };
+        let known = Modules::of(kernel).with(&built)?;
+        // Asked for by name at run time, where a program would load it: here there is none.
+        let mut wanted = vec!["crc32c_generic", "crc32c_intel", "crct10dif_generic"];
+        wanted.extend(scheduler_module(&request.scheduler));
+        // If it is a SCSI host: no module depends on the driver of its disks.
+        wanted.extend((device.store == Store::Unknown).then_some("sd_mod"));
+        wanted.retain(|name| known.has(name));
+        wanted.extend(device.modules);
         if let Some(name) = &request.file_system {
             wanted.extend(FileSystem::named(name)?.modules);
         }
-        let scheduler = scheduler_module(&request.scheduler);
-        wanted.extend(scheduler.filter(|name| known.has(name)));
-        // Asked for by name at run time, where a program would load it: here there is none.
-        wanted.splice(
-            0..0,
-            ["crc32c_generic", "crc32c_intel", "crct10dif_generic"]
-                .into_iter()
-                .filter(|name| known.has(name)),
-        );
-        let driver = device.driver.replace('-', "_");
+        wanted.push(&driver);
         let mut loaded = Vec::new();
         for Module { name, bytes } in known.order(&wanted)? {
-            let own = if name == driver { options.to_owned() } else { String::new() };
-            loaded.push((name, bytes, own));
-        }
-        if device.own {
-            let source = request.source.as_deref();
-            let file = build::driver(&self.cache, kernel, device.driver, source, self.say)?;
-            let bytes = fs::read(&file).map_err(LabError::file("read", &file))?;
-            loaded.push((driver, bytes, options.to_owned()));
-        } else if request.source.is_some() {
-            return Err(LabError::Asked(format!(
-                "{} has a driver of the kernel's own; a source can be given for {}, or a whole kernel with --kernel",
-                device.name,
-                build::OWN_DRIVERS.join(", ")
-            )));
-        }
-        if let Some((name, bytes, _)) = loaded.last() {
-            check_options(request, name, &parameters(bytes))?;
+            let mut parameters = String::new();
+            if name == driver {
+                check_options(request, &name, &modules::parameters(&bytes))?;
+                options.clone_into(&mut parameters);
+            }
+            let is_built = built.iter().any(|(built, _)| *built == name);
+            loaded.push(Loaded { name, bytes, parameters, is_built });
         }
         Ok(loaded)
     }
@@ -356,14 +376,15 @@ impl<'a> Lab<'a> {
 /// What the guest is to do.
 fn plan(
     request: &Request,
-    modules: &[(String, Vec<u8>, String)],
+    modules: &[Loaded],
     place: Option<Place>,
     symbols: bool,
     work: Work,
 ) -> Result<Plan, LabError> {
-    let device = Device::named(&request.device)?;
-    let modules = modules.iter().map(|(name, _, options)| (name.clone(), options.clone())).collect();
-    Ok(Plan { modules, find: device.find(), settings: settings(request, device), place, symbols, work })
+    let device = Device::of(&request.device, request.source.as_deref())?;
+    let modules = modules.iter().map(|one| (one.name.clone(), one.parameters.clone())).collect();
+    let find = request.disk.clone().map_or_else(|| device.find(), Find::Name);
+    Ok(Plan { modules, find, settings: settings(request, device), place, symbols, work })
 }
 
 /// Keeps a text for the next time, whole or not at all.
@@ -396,7 +417,11 @@ fn capacity(request: &Request, shapes: &[DiskShape]) -> Result<u64, LabError> {
 /// MiB of the machine: beside what is asked for, a device that lies in it, and programs, which are unpacked from one place of
 /// it to another.
 fn memory(request: &Request, device: &Device, capacity_mib: u64, image_bytes: u64) -> Result<u32, LabError> {
-    let device_mib = if matches!(device.store, Store::Driver(..)) { capacity_mib } else { 0 };
+    let device_mib = match device.store {
+        Store::Driver(..) => capacity_mib,
+        Store::Unknown => ANYONES_MIB,
+        Store::Emulator | Store::Nowhere | Store::Outside => 0,
+    };
     let programs_mib = if request.programs.is_empty() { 0 } else { (2 * image_bytes) >> 20 };
     let asked = request.memory_mib.unwrap_or(MEMORY_MIB);
     let all = asked.saturating_add(device_mib).saturating_add(programs_mib);
@@ -431,6 +456,9 @@ fn options(request: &Request, device: &Device, capacity_mib: u64, shapes: &[Disk
 fn check_options(request: &Request, driver: &str, known: &[String]) -> Result<(), LabError> {
     let asked = request.options.iter().map(|(name, _)| name).filter(|name| !name.starts_with(SYSFS));
     match asked.into_iter().find(|name| !known.contains(name)) {
+        Some(name) if known.is_empty() => Err(LabError::Asked(format!(
+            "`{name}` is no parameter of {driver}, which has none; leave out --set"
+        ))),
         Some(name) => Err(LabError::Asked(format!(
             "`{name}` is no parameter of {driver}; choose from {}",
             known.join(", ")

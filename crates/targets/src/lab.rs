@@ -4,9 +4,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use iostack_lab::devices::{Device, SIMULATED};
+use iostack_lab::devices::{Device, SIMULATED, Store};
 use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
+use iostack_lab::host::folder;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::host::mailbox::Drives;
 use iostack_lab::{Lab, MEMORY_LEAST_MIB, Request};
@@ -52,10 +53,13 @@ pub struct LabFlags {
     /// folder [6.1].
     #[arg(long, value_name = "KERNEL", help_heading = HEADING)]
     pub kernel: Option<String>,
-    /// Folder with the driver's source, instead of ours: for `scsi_ram`,
-    /// `ata_ram` and `tmerge`.
+    /// Folder with the driver's source, of one of the lab's devices or of
+    /// any other; a folder as DEVICE (./mydriver) says the same.
     #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
     pub source: Option<std::path::PathBuf>,
+    /// The disk, where the driver makes several.
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    pub disk: Option<String>,
     /// File system between: ext2, ext3, ext4, xfs, btrfs or reiserfs.
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub file_system: Option<String>,
@@ -91,6 +95,7 @@ impl LabFlags {
         vec![
             ("--kernel", self.kernel.is_some()),
             ("--source", self.source.is_some()),
+            ("--disk", self.disk.is_some()),
             ("--file-system", self.file_system.is_some()),
             ("--scheduler", self.scheduler.is_some()),
             ("--mitigations", self.mitigations),
@@ -104,8 +109,13 @@ impl LabFlags {
 
     /// The request for this device with these driver options, checked as far as can be without booting.
     pub fn request(&self, device: &str, set: &[String]) -> anyhow::Result<Request> {
-        let device = Scheme::Lab.bare(device);
-        let known = Device::named(device)?;
+        let (device, source) = folder::meant(Scheme::Lab.bare(device), self.source.as_deref())?;
+        let known = Device::of(&device, source.as_deref())?;
+        if self.capacity_mib.is_some() && known.store == Store::Unknown {
+            bail!(
+                "{device} alone knows how large its disk is; leave out --capacity-mib (see `modinfo` for --set)"
+            );
+        }
         if let Some(name) = &self.file_system {
             FileSystem::named(name)?;
         }
@@ -124,8 +134,8 @@ impl LabFlags {
         // What is no file of the disk's is the drive's.
         let of_drive = |(name, _): &(String, String)| simulated && !name.starts_with(SYSFS);
         let (drive, mut options): (Vec<_>, Vec<_>) = changes(set, example)?.into_iter().partition(of_drive);
-        if simulated && (self.capacity_mib.is_some() || self.source.is_some()) {
-            bail!("a simulated drive has its own capacity and driver; leave out --capacity-mib and --source");
+        if simulated && self.capacity_mib.is_some() {
+            bail!("a simulated drive has its own capacity; leave out --capacity-mib");
         }
         options.sort();
         if let Some(asked) =
@@ -138,13 +148,14 @@ impl LabFlags {
         }
         let default = Request::default();
         Ok(Request {
-            device: device.to_owned(),
+            device,
             options,
             drive,
             kernel: self.kernel.clone().unwrap_or(default.kernel),
             file_system: self.file_system.clone(),
             scheduler: scheduler.to_owned(),
-            source: self.source.clone(),
+            source,
+            disk: self.disk.clone(),
             mitigations: self.mitigations,
             tracepoints: self.tracepoint.clone(),
             capacity_mib: self.capacity_mib,

@@ -18,6 +18,9 @@ const CALLER: &str = "@caller";
 /// Layer of a sample outside the kernel; every rule file has it.
 const USER: &str = "user";
 
+/// The layer of drivers whose device is made of memory, and of anyone's.
+const DRIVER: &str = "driver";
+
 /// Layer of what no rule knows; no rule file has it.
 pub(crate) const UNCLASSIFIED: &str = "unclassified";
 
@@ -135,14 +138,14 @@ pub(crate) enum Owner {
 }
 
 /// A name rule, compiled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct NameRule {
     pattern: Regex,
     owner: Owner,
     kind: Option<KindId>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     layers: Vec<(String, String)>,
     io: Vec<bool>,
@@ -183,6 +186,18 @@ impl Rules {
         let layers = file.layer.into_iter().map(|layer| (layer.name, layer.meaning));
         let layers = layers.chain([unclassified]).collect();
         Ok(Rules(Arc::new(Inner { layers, io, kinds, names, modules, paths, user })))
+    }
+
+    /// The same, and the layer `driver` is also of those of these modules that no rule knows.
+    #[must_use]
+    pub fn with_drivers(&self, modules: &[String]) -> Rules {
+        let new: Vec<&str> =
+            modules.iter().map(String::as_str).filter(|module| self.by_module(module).is_none()).collect();
+        let Some(layer) = self.layer(DRIVER).filter(|_| !new.is_empty()) else { return self.clone() };
+        let mut inner = Inner::clone(&self.0);
+        inner.modules.extend(new.iter().map(|module| ((*module).to_owned(), Owner::Layer(layer))));
+        inner.layers[usize::from(layer.0)].1 = format!("drivers of devices ({})", new.join(", "));
+        Rules(Arc::new(inner))
     }
 
     /// Name and meaning of each layer, in file order; `unclassified` is the last.
@@ -406,6 +421,21 @@ mod tests {
         assert_eq!(owner("@caller user"), Some(Owner::Caller(LayerId(0))));
         assert_eq!(owner("@caller"), Some(Owner::Caller(LayerId(1))));
         assert!(path("@caller flash").expect_err("no such layer").to_string().contains("`flash`"));
+    }
+
+    #[test]
+    fn anyones_module_is_a_driver_unless_a_rule_knows_it() {
+        let names = ["nvme".to_owned(), "mine".to_owned()];
+        let rules = Rules::built_in().with_drivers(&names);
+        let owner = |rules: &Rules, module| match rules.by_module(module) {
+            Some(Owner::Layer(layer)) => Some(rules.layer_name(layer).to_owned()),
+            _ => None,
+        };
+        assert_eq!(owner(&rules, "mine").as_deref(), Some("driver"));
+        assert_eq!(owner(&rules, "nvme").as_deref(), Some("nvme"));
+        assert_eq!(owner(Rules::built_in(), "mine"), None);
+        let meaning = rules.layers().iter().find(|(name, _)| name == "driver").map(|(_, meaning)| meaning);
+        assert_eq!(meaning.map(String::as_str), Some("drivers of devices (mine)"));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! What the lab fetches stays in the user's cache. Where it cannot be had, the tests skip aloud.
 
+mod anyones;
+mod bisect;
 mod costs;
 mod drivers;
 mod errors;

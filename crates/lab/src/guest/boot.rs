@@ -17,7 +17,12 @@ pub fn is_here() -> bool {
 
 /// Does what the plan says and switches the machine off.
 pub fn run(job: RunJob<'_>) -> ! {
-    let ended = prepare().and_then(|plan| work(&plan, job));
+    let ended = prepare().and_then(|mut plan| match device::driven(&mut plan) {
+        Ok(ready) => work(&plan, &ready, job),
+        // Who looks why there is none must get in.
+        Err(why) if matches!(plan.work, Work::Shell) => shell(&format!("No device is there to use: {why}")),
+        Err(why) => Err(why),
+    });
     match ended {
         Ok(()) => tell(&Message::Done),
         Err(text) => tell(&Message::Failed { text }),
@@ -40,16 +45,12 @@ fn prepare() -> Result<Plan, String> {
     serde_json::from_str(&text).map_err(|error| format!("the plan cannot be read: {error}"))
 }
 
-fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
-    for (name, parameters) in &plan.modules {
-        device::load(name, parameters)?;
-    }
-    let ready = device::ready(plan)?;
+fn work(plan: &Plan, ready: &Ready, job: RunJob<'_>) -> Result<(), String> {
     match &plan.work {
         Work::Cost(measures) => {
             for (number, one) in measures.iter().enumerate() {
                 tell(&Message::Step { text: "counting".to_owned() });
-                let ticks = measure::count(one, &ready)?;
+                let ticks = measure::count(one, ready)?;
                 tell(&Message::Ticks { measure: number as u32, ticks });
             }
             tell(&Message::Sections { modules: sections() });
@@ -58,9 +59,9 @@ fn work(plan: &Plan, job: RunJob<'_>) -> Result<(), String> {
             }
             tell(&Message::Iomem { text: fs::read_to_string("/proc/iomem").unwrap_or_default() });
         }
-        Work::Job(value) => job(value, &ready)?,
-        Work::Shell => shell(&ready)?,
-        Work::Trial(trials) => trial::run(trials, plan, &ready)?,
+        Work::Job(value) => job(value, ready)?,
+        Work::Shell => shell(&format!("The device is {}", ready.path.display()))?,
+        Work::Trial(trials) => trial::run(trials, plan, ready)?,
         Work::Nothing => {}
     }
     if let Some(folder) = &ready.folder {
@@ -99,11 +100,12 @@ fn sections() -> Vec<(String, Vec<(String, u64)>)> {
     modules
 }
 
-fn shell(ready: &Ready) -> Result<(), String> {
+/// A shell on the console, after a line about what there is.
+fn shell(about: &str) -> Result<(), String> {
     let text = format!(
-        "echo; echo 'The device is {}; leave with exit, or Ctrl-A X.'; \
+        "echo; echo '{}; leave with exit, or Ctrl-A X.'; \
          /bin/busybox --install -s /bin; exec setsid -c /bin/sh -i </dev/ttyS0 >/dev/ttyS0 2>&1",
-        ready.path.display()
+        about.replace('\'', "\"")
     );
     let mut command = std::process::Command::new("/bin/busybox");
     command.args(["sh", "-c", &text]).env("PATH", "/bin").env("HOME", "/").env("TERM", "linux");

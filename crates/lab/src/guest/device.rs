@@ -1,12 +1,13 @@
 //! The device: found, set up, with a file system where one is wanted.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::near_side::failed;
+use super::region::number;
 use super::{FILE_SYSTEM, Find, MODULES, Place, Plan, Ready};
 use crate::sys::guest as sys;
 
@@ -17,16 +18,44 @@ const LOOKS: u32 = 1000;
 /// which take time of the host.
 const TURNS: u32 = 200_000;
 
-/// Bytes of the file on a file system, and of a device that is written before it is read: what nobody wrote is answered
-/// without the driver's copy.
-pub(super) const REGION_BYTES: u64 = 16 << 20;
+/// Looks that must show the same before a new disk is the only one: its driver may make more.
+const STEADY: u32 = 25;
+
+/// Levels of the kernel's messages that reach the console: all, and those of the boot.
+const LEVELS: [&str; 2] = ["8", "4"];
+
+/// Loads the modules, finds the device, applies the settings, mounts.
+pub(super) fn driven(plan: &mut Plan) -> Result<Ready, String> {
+    let is_anyones = matches!(plan.find, Find::New(_));
+    let level = |level| {
+        // The last words of a driver that nobody knows are shown if it fails. Without the file they are fewer.
+        let _ = is_anyones.then(|| fs::write("/proc/sys/kernel/printk", level));
+    };
+    let (driver, needed) = plan.modules.split_last().ok_or("the plan has no module")?;
+    for (name, parameters) in needed {
+        load(name, parameters)?;
+    }
+    if let Find::New(before) = &mut plan.find {
+        *before = names("/sys/block");
+    }
+    level(LEVELS[0]);
+    let ready = load(&driver.0, &driver.1).and_then(|()| ready(plan));
+    level(LEVELS[1]);
+    ready
+}
 
 /// Finds the device, applies the settings, mounts.
-pub(super) fn ready(plan: &Plan) -> Result<Ready, String> {
-    let disk = found(&plan.find)?;
+fn ready(plan: &Plan) -> Result<Ready, String> {
+    let disk = found(&plan.find, if matches!(plan.find, Find::New(_)) { STEADY } else { 1 })?;
     let device = PathBuf::from(format!("/dev/{disk}"));
     for (path, value) in &plan.settings {
         let path = path.replace("{disk}", &disk);
+        if path.ends_with("/queue/scheduler") && !Path::new(&format!("/sys/block/{disk}/mq")).exists() {
+            if value == "none" {
+                continue;
+            }
+            return Err(format!("{disk} has no request queue, and so no scheduler; leave out --scheduler"));
+        }
         fs::write(&path, value).map_err(failed(&format!("write {value} to"), &path))?;
     }
     let Some(place) = &plan.place else {
@@ -52,39 +81,71 @@ pub(super) fn load(name: &str, parameters: &str) -> Result<(), String> {
     }
 }
 
-/// The name of the device, once it is there.
-pub(super) fn found(find: &Find) -> Result<String, String> {
-    for _ in 0..LOOKS {
-        let disk = match find {
-            Find::Name(name) => Path::new("/sys/block").join(name).exists().then(|| name.clone()),
-            Find::Model(model) => disk_of_model(model),
-        };
+/// The name of the device, once it is there, and the only one in `steady` looks on end.
+pub(super) fn found(find: &Find, steady: u32) -> Result<String, String> {
+    let (mut last, mut times) = (Vec::new(), 0);
+    // A driver in a folder makes its disk when it is loaded, or as often never.
+    let looks = if matches!(find, Find::New(_)) { LOOKS / 4 } else { LOOKS };
+    for _ in 0..looks {
+        let mut ready = meant(find);
         // Of SCSI disks the size is known last.
-        let sized = |disk: &String| {
-            let size = fs::read_to_string(format!("/sys/block/{disk}/size")).unwrap_or_default();
-            size.trim() != "0" && !size.is_empty() && Path::new("/dev").join(disk).exists()
-        };
-        if let Some(disk) = disk.filter(sized) {
-            return Ok(disk);
+        ready.retain(|disk| {
+            number(disk, "size").is_ok_and(|size| size > 0) && Path::new("/dev").join(disk).exists()
+        });
+        times = if ready == last { times + 1 } else { 1 };
+        last = ready;
+        if times >= steady {
+            match last.as_slice() {
+                [] => {}
+                [disk] => return Ok(disk.clone()),
+                [first, ..] => {
+                    let all = last.join(", ");
+                    return Err(format!("the driver made several disks, {all}; name one: --disk {first}"));
+                }
+            }
         }
         std::thread::sleep(Duration::from_millis(20));
         for _ in 0..TURNS {
             std::hint::spin_loop();
         }
     }
-    let there = names("/sys/block").join(" ");
-    Err(format!("no device appeared that is {find:?}; there are: {there}"))
+    Err(missing(find))
 }
 
-fn disk_of_model(model: &str) -> Option<String> {
-    names("/sys/block").into_iter().find(|disk| {
-        fs::read_to_string(format!("/sys/block/{disk}/device/model")).is_ok_and(|text| text.contains(model))
-    })
+/// Disks that it may be, also those that are not ready.
+fn meant(find: &Find) -> Vec<String> {
+    let there = names("/sys/block").into_iter();
+    match find {
+        Find::Name(name) => there.filter(|disk| disk == name).collect(),
+        Find::Model(model) => there.filter(|disk| is_of_model(disk, model)).collect(),
+        Find::New(before) => there.filter(|disk| !before.contains(disk)).collect(),
+    }
+}
+
+/// Why none was found.
+fn missing(find: &Find) -> String {
+    let what = match (meant(find).first(), find) {
+        (Some(disk), _) => format!("the disk {disk} has size 0: its driver did not set a capacity"),
+        (None, Find::Name(name)) => format!("there is no disk {name}"),
+        (None, Find::Model(model)) => format!("no SCSI disk appeared whose model is {model}"),
+        (None, Find::New(_)) => "the driver was loaded, and no disk appeared".to_owned(),
+    };
+    let there = names("/sys/block").join(", ");
+    let there =
+        if there.is_empty() { "there is no disk at all".to_owned() } else { format!("there are: {there}") };
+    format!("{what}; {there}")
+}
+
+fn is_of_model(disk: &str, model: &str) -> bool {
+    fs::read_to_string(format!("/sys/block/{disk}/device/model")).is_ok_and(|text| text.contains(model))
 }
 
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 /// Writes the file system's first content.
@@ -100,20 +161,13 @@ fn make(place: &Place, device: &Path) -> Result<(), String> {
         image.read_exact(&mut word).map_err(failed("read", FILE_SYSTEM))?;
         let mut bytes = vec![0; u64::from_le_bytes(word) as usize];
         image.read_exact(&mut bytes).map_err(failed("read", FILE_SYSTEM))?;
-        target.write_all_at(&bytes, offset).map_err(failed("write", device))?;
+        target.write_all_at(&bytes, offset).map_err(|source| {
+            let small = source.raw_os_error() == Some(libc::ENOSPC);
+            let why = if small { "; the file system needs a larger disk" } else { "" };
+            failed("write", device)(source) + why
+        })?;
     }
     target.sync_all().map_err(failed("write", device))
-}
-
-/// Writes the region once, through the page cache, and waits for it.
-pub(super) fn fill(path: &Path) -> Result<(), String> {
-    let mut file =
-        File::options().write(true).create(true).truncate(false).open(path).map_err(failed("open", path))?;
-    let block: Vec<u8> = (0..1 << 20).map(|n: u32| (n % 251) as u8).collect();
-    for _ in 0..REGION_BYTES >> 20 {
-        file.write_all(&block).map_err(failed("write", path))?;
-    }
-    file.sync_all().map_err(failed("write", path))
 }
 
 /// What the kernel complained of: its messages of level warning and worse, and traces of calls.

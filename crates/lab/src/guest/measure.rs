@@ -1,6 +1,6 @@
 //! I/Os between marks.
 //!
-//! They jump about, and each touches a block that none before it touched, as long as the region has any; then a direct I/O
+//! They jump about, and each touches a block that none before it touched, as long as the region ([`region`](super::region)) has any; then a direct I/O
 //! begins anew, since it finds no page in a cache. What a cache or a read-ahead could add or save is then the same for all.
 
 use std::fs::File;
@@ -10,8 +10,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use io_uring::IoUring;
 use iostack_model::Direction;
 
-use super::device::{REGION_BYTES, fill};
 use super::near_side::failed;
+use super::region::filled;
 use super::{Measure, Ready};
 use crate::sys::guest as sys;
 
@@ -19,12 +19,12 @@ use crate::sys::guest as sys;
 const WARM: u32 = 64;
 
 /// What direct I/O wants of a buffer's address.
-const ALIGNMENT: usize = 4096;
+pub(super) const ALIGNMENT: usize = 4096;
 
 /// Does the measure; the time-stamp differences of its counted I/Os.
 pub(super) fn count(measure: &Measure, ready: &Ready) -> Result<Vec<u64>, String> {
     let path = &ready.path;
-    fill(path)?;
+    let region = filled(measure, ready)?;
     let write = measure.direction == Direction::Write;
     let flags = if measure.buffered { 0 } else { libc::O_DIRECT };
     let file = File::options().read(true).write(write).custom_flags(flags).open(path);
@@ -33,7 +33,7 @@ pub(super) fn count(measure: &Measure, ready: &Ready) -> Result<Vec<u64>, String
         // Clean pages can be dropped; with "random" no read brings its neighbours.
         sys::advise_random(&file).map_err(failed("drop the cache of", path))?;
     }
-    let blocks = REGION_BYTES / measure.block_bytes;
+    let blocks = region / measure.block_bytes;
     let needed = u64::from(WARM + measure.ios + measure.traced);
     if measure.buffered && needed > blocks {
         return Err(format!(

@@ -11,6 +11,7 @@ mod device;
 mod furnish;
 mod measure;
 mod near_side;
+mod region;
 mod trial;
 
 use std::path::PathBuf;
@@ -54,6 +55,8 @@ pub enum Find {
     Name(String),
     /// A SCSI disk whose model contains this.
     Model(String),
+    /// The one that was not there before the driver. These were; the guest itself looks.
+    New(Vec<String>),
 }
 
 /// A file system on the device.

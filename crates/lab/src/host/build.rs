@@ -1,4 +1,4 @@
-//! Our own drivers and the emulator's plugin, built once for each kernel and each state of their sources.
+//! Drivers and the emulator's plugin, built once for each kernel and each state of their sources.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -7,53 +7,77 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::cache::Cache;
-use super::command::output;
+use super::command::{ended, output};
+use super::folder::{self, Sources};
 use super::kernel::Kernel;
 use super::packages::Say;
 use crate::LabError;
 
 include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// Files of a source folder: path below it, text.
-type Sources = Vec<(String, String)>;
-
 /// The names of our own drivers, each a folder of `kernel/`.
 pub const OWN_DRIVERS: [&str; 4] = ["scsi_ram", "ata_ram", "tmerge", "sim_disk"];
 
-/// The module `name` for this kernel, from our own sources or, when it is `patched`, from that folder.
+/// The modules that the source of the driver `name` builds for this kernel, by their names: our own source or, when it is
+/// given, that of a folder.
 pub fn driver(
     cache: &Cache,
     kernel: &Kernel,
     name: &str,
-    patched: Option<&Path>,
+    source: Option<&Path>,
     say: Say<'_>,
-) -> Result<PathBuf, LabError> {
+) -> Result<Vec<(String, PathBuf)>, LabError> {
     let headers = kernel.headers.as_deref().ok_or_else(|| {
         LabError::Asked(format!(
             "kernel {} came without headers, so that {name} cannot be built",
             kernel.release
         ))
     })?;
-    let mut sources = own(DRIVERS);
-    if let Some(folder) = patched {
-        let own = format!("{name}/");
-        sources.retain(|(path, _)| !path.starts_with(&own));
-        sources.extend(read_folder(folder)?.into_iter().map(|(path, text)| (own.clone() + &path, text)));
+    let mut sources = if OWN_DRIVERS.contains(&name) { own(DRIVERS) } else { Sources::new() };
+    if let Some(folder) = source {
+        let below = format!("{name}/");
+        sources.retain(|(path, _)| !path.starts_with(&below));
+        sources.extend(folder::read(folder)?.into_iter().map(|(path, text)| (below.clone() + &path, text)));
     }
+    let whose = source.map_or("ours".to_owned(), |folder| format!("`{}`", folder.display()));
     let compiler = output(Command::new("cc").arg("--version"), "build a driver", "")?;
     let key = hashed(&(&sources, compiler.lines().next(), headers));
     let place = cache.place(&format!("driver/{}/{name}-{key}", kernel.release), 50, |folder| {
         say(&format!("building {name} for {}", kernel.release));
         write_sources(folder, &sources)?;
         let tree = build_tree(folder, headers)?;
-        let mut make = Command::new("make");
-        make.arg("-C").arg(folder.join(name)).arg(format!("KDIR={}", tree.display())).env("LC_ALL", "C");
-        if let Some(root) = headers.ancestors().nth(3).filter(|root| root.join("usr/src").is_dir()) {
-            make.env("LD_LIBRARY_PATH", root.join("usr/lib/x86_64-linux-gnu"));
-        }
-        output(&mut make, &format!("build the module {name}"), "").map(|_| ())
+        let made = ended(&mut make(&folder.join(name), &tree, headers), "build a driver")?;
+        made.map(|_| ()).map_err(|said| {
+            LabError::Asked(format!(
+                "cannot build the module {name} of {whose} for Linux {}; the first errors:\n{}",
+                kernel.release,
+                folder::first_errors(&said, &folder.join(name))
+            ))
+        })
     })?;
-    Ok(place.join(name).join(format!("{name}.ko")))
+    let built = folder::built(&place.join(name));
+    if built.iter().any(|(module, _)| module == name) {
+        return Ok(built);
+    }
+    let all: Vec<&str> = built.iter().map(|(module, _)| module.as_str()).collect();
+    Err(LabError::Asked(format!(
+        "{whose} was built for Linux {}, and what came of it is {}, not {name}; its Kbuild or Makefile must put {name}.o \
+         into obj-m",
+        kernel.release,
+        if all.is_empty() { "no module".to_owned() } else { all.join(", ") }
+    )))
+}
+
+/// The kernel's build of the modules in `folder`, as anyone's driver is built.
+fn make(folder: &Path, tree: &Path, headers: &Path) -> Command {
+    let mut make = Command::new("make");
+    make.arg("-C").arg(tree).arg(format!("M={}", folder.display())).arg("modules");
+    // Where a driver looks for its own headers, and the language of the compiler's errors.
+    make.env("PWD", folder).env("LC_ALL", "C");
+    if let Some(root) = headers.ancestors().nth(3).filter(|root| root.join("usr/src").is_dir()) {
+        make.env("LD_LIBRARY_PATH", root.join("usr/lib/x86_64-linux-gnu"));
+    }
+    make
 }
 
 /// The plugin for the emulator.
@@ -85,7 +109,8 @@ fn build_tree(folder: &Path, headers: &Path) -> Result<PathBuf, LabError> {
         return Ok(headers.to_owned());
     };
     let sources = headers.parent().expect("a folder below usr/src");
-    let tree = folder.join("headers");
+    // Hidden, so that no driver's folder is called like it.
+    let tree = folder.join(".headers");
     fs::create_dir(&tree).map_err(LabError::file("make", &tree))?;
     for entry in fs::read_dir(headers).map_err(LabError::file("read", headers))?.flatten() {
         let (name, to) = (entry.file_name(), tree.join(entry.file_name()));
@@ -102,49 +127,7 @@ fn build_tree(folder: &Path, headers: &Path) -> Result<PathBuf, LabError> {
 }
 
 fn own(table: &[(&str, &str)]) -> Sources {
-    table.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
-}
-
-fn read_folder(folder: &Path) -> Result<Sources, LabError> {
-    let entries = fs::read_dir(folder).map_err(LabError::file("read", folder))?;
-    let mut sources = Sources::new();
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| is_source(path)) {
-        let text = fs::read_to_string(&path).map_err(LabError::file("read", &path))?;
-        sources.push((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), text));
-    }
-    if !sources.iter().any(|(name, _)| name == "Kbuild" || name == "Makefile") {
-        return Err(LabError::Asked(format!(
-            "`{}` is no folder of a driver: it has neither Kbuild nor Makefile",
-            folder.display()
-        )));
-    }
-    sources.sort();
-    Ok(sources)
-}
-
-/// The driver whose source the folder holds: the module that it builds.
-pub fn whose(folder: &Path) -> Result<String, LabError> {
-    let sources = read_folder(folder)?;
-    let modules = sources.iter().filter(|(name, _)| name == "Kbuild" || name == "Makefile");
-    let mut built = modules.flat_map(|(_, text)| text.lines()).filter_map(built_module);
-    built.next().ok_or_else(|| {
-        LabError::Asked(format!(
-            "`{}` is no folder of a driver: neither Kbuild nor Makefile has a line like obj-m := scsi_ram.o",
-            folder.display()
-        ))
-    })
-}
-
-/// The module of a line like `obj-m := scsi_ram.o`.
-fn built_module(line: &str) -> Option<String> {
-    let (_, objects) = line.trim().strip_prefix("obj-m")?.split_once('=')?;
-    objects.split_whitespace().find_map(|object| object.strip_suffix(".o")).map(str::to_owned)
-}
-
-fn is_source(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let ending = path.extension().is_some_and(|ending| ["c", "h", "mk"].iter().any(|known| ending == *known));
-    path.is_file() && ((ending && !name.ends_with(".mod.c")) || name == "Kbuild" || name == "Makefile")
+    table.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
 }
 
 fn write_sources(folder: &Path, sources: &Sources) -> Result<(), LabError> {
@@ -161,23 +144,4 @@ pub(super) fn hashed(value: &(impl Hash + ?Sized)) -> String {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     format!("{:016x}", hasher.finish())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_tells_whose_source_it_is_by_what_it_builds() {
-        assert_eq!(built_module("obj-m := scsi_ram.o").as_deref(), Some("scsi_ram"));
-        assert_eq!(built_module("obj-m += ata_ram.o # ours").as_deref(), Some("ata_ram"));
-        assert_eq!(built_module("obj-m := scsi_ram/ ata_ram/"), None);
-        assert_eq!(built_module("scsi_ram-y := main.o"), None);
-        let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
-        for name in OWN_DRIVERS {
-            assert_eq!(whose(&kernel.join(name)).expect("our own source"), name);
-        }
-        let error = whose(&kernel).expect_err("a folder of folders");
-        assert!(error.to_string().contains("no folder of a driver"), "{error}");
-    }
 }

@@ -10,15 +10,21 @@ const LINES_SHOWN: usize = 12;
 
 /// Runs a program to its end; what it wrote to stdout. `act` completes "cannot ...".
 pub fn output(command: &mut Command, act: &str, remedy: &'static str) -> Result<String, LabError> {
+    ended(command, act)?.map_err(|all| {
+        let said = last_lines(&all, LINES_SHOWN);
+        LabError::Command { act: act.to_owned(), command: typed(command), said, remedy }
+    })
+}
+
+/// The same; when the program fails, everything that it wrote.
+pub fn ended(command: &mut Command, act: &str) -> Result<Result<String, String>, LabError> {
     let Output { status, stdout, stderr } =
         command.stdin(Stdio::null()).output().map_err(|source| not_started(command, act, &source))?;
     let text = String::from_utf8_lossy(&stdout).into_owned();
     if status.success() {
-        return Ok(text);
+        return Ok(Ok(text));
     }
-    let all = format!("{text}{}", String::from_utf8_lossy(&stderr));
-    let said = last_lines(&all, LINES_SHOWN);
-    Err(LabError::Command { act: act.to_owned(), command: typed(command), said, remedy })
+    Ok(Err(format!("{text}{}", String::from_utf8_lossy(&stderr))))
 }
 
 fn not_started(command: &Command, act: &str, source: &io::Error) -> LabError {

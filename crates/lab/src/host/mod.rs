@@ -4,6 +4,7 @@ pub mod build;
 pub mod cache;
 pub mod command;
 pub mod filesystem;
+pub mod folder;
 pub mod image;
 pub mod kernel;
 pub mod machine;

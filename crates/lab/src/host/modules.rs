@@ -45,6 +45,18 @@ impl Modules {
         self.files.contains_key(&name) || self.builtin.contains(&name)
     }
 
+    /// With these, name and file, which take the place of the kernel's own.
+    pub fn with(mut self, built: &[(String, PathBuf)]) -> Result<Modules, LabError> {
+        if let Some((name, _)) = built.iter().find(|(name, _)| self.builtin.contains(name)) {
+            return Err(LabError::Asked(format!(
+                "kernel {} has {name} built in, so that no module can take its place; choose another --kernel",
+                self.release
+            )));
+        }
+        self.files.extend(built.iter().cloned());
+        Ok(self)
+    }
+
     /// The modules to load so that `wanted` are there, each after what it needs; those built in are left out.
     pub fn order(&self, wanted: &[&str]) -> Result<Vec<Module>, LabError> {
         let mut order = Vec::new();
@@ -125,7 +137,7 @@ fn told(module: &[u8], key: &str) -> Vec<String> {
 }
 
 /// The kernel takes a dash in a module's file name for an underscore.
-fn normal(name: &str) -> String {
+pub(crate) fn normal(name: &str) -> String {
     name.replace('-', "_")
 }
 
@@ -146,6 +158,9 @@ mod tests {
         let error = modules.order(&["nvme-core"]).err().map(|error| error.to_string());
         let expected = "kernel 6.1 has no module `nvme_core`; choose another --kernel or another device";
         assert_eq!(error.as_deref(), Some(expected));
+        let own = [("brd".to_owned(), PathBuf::from("/cache/brd.ko"))];
+        let error = modules.with(&own).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.starts_with("kernel 6.1 has brd built in"), "{error}");
     }
 
     #[test]

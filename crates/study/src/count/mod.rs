@@ -120,7 +120,7 @@ impl Counter<'_> {
         let ticks: Vec<u64> =
             booted.iter().filter_map(|one| one.ticks.get(place)).flatten().copied().collect();
         let first = booted.first().context("it was booted once at least")?;
-        let mut names = GuestNames::parse(&first.kallsyms)?;
+        let mut names = GuestNames::parse(&first.kallsyms, &first.built)?;
         let counted = Counted {
             rounds: &rounds,
             case: spec.case(request, &first.release),

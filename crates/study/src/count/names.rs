@@ -10,10 +10,11 @@ pub(super) struct GuestNames {
 }
 
 impl GuestNames {
-    /// From the guest's symbols, in the form of `/proc/kallsyms`.
-    pub(super) fn parse(kallsyms: &str) -> Result<GuestNames, SymbolsError> {
+    /// From the guest's symbols, in the form of `/proc/kallsyms`. Those of the modules in `built` are a driver's.
+    pub(super) fn parse(kallsyms: &str, built: &[String]) -> Result<GuestNames, SymbolsError> {
         let symbols = Symbols::parse(kallsyms)?;
-        let classifier = Classifier::exact(Rules::built_in(), &symbols, FunctionTable::built_in());
+        let rules = Rules::built_in().with_drivers(built);
+        let classifier = Classifier::exact(&rules, &symbols, FunctionTable::built_in());
         Ok(GuestNames { classifier, symbols })
     }
 }
@@ -52,7 +53,7 @@ ffffffffc0000000 t scsi_ram_queuecommand\t[scsi_ram]
 ";
 
     fn layer(stack: &[u64]) -> String {
-        GuestNames::parse(KALLSYMS).expect("it is as the kernel writes it").layer(stack)
+        GuestNames::parse(KALLSYMS, &[]).expect("it is as the kernel writes it").layer(stack)
     }
 
     #[test]
@@ -66,7 +67,7 @@ ffffffffc0000000 t scsi_ram_queuecommand\t[scsi_ram]
 
     #[test]
     fn functions_come_with_their_module_and_their_beginning() {
-        let names = GuestNames::parse(KALLSYMS).expect("it is as the kernel writes it");
+        let names = GuestNames::parse(KALLSYMS, &[]).expect("it is as the kernel writes it");
         let found = names.function(0xffff_ffff_c000_0040).expect("the last begins before it");
         assert_eq!(
             (found.name, found.module, found.start),

@@ -31,7 +31,7 @@ pub struct Spec {
     pub ios: u32,
 }
 
-const KEYS: &str = "device, kernel, source, file-system, scheduler, mitigations, tracepoint, op, engine, block-size, \
+const KEYS: &str = "device, kernel, source, disk, file-system, scheduler, mitigations, tracepoint, op, engine, block-size, \
                     buffered, or an option of the driver as set.NAME=VALUE";
 
 impl Spec {
@@ -63,6 +63,7 @@ impl Spec {
         words.extend(self.lab.mitigations.then(|| "--mitigations".to_owned()));
         words.extend(self.lab.tracepoint.iter().map(|name| format!("--tracepoint {name}")));
         words.extend(self.lab.source.iter().map(|path| format!("--source {}", path.display())));
+        words.extend(self.lab.disk.iter().map(|name| format!("--disk {name}")));
         words.join(" ")
     }
 
@@ -93,6 +94,7 @@ impl Spec {
             "device" => value.clone_into(&mut self.device),
             "kernel" => self.lab.kernel = text(),
             "source" => self.lab.source = (!no).then(|| value.into()),
+            "disk" => self.lab.disk = text(),
             "file-system" => self.lab.file_system = (!no).then(|| value.to_owned()),
             "scheduler" => self.lab.scheduler = text(),
             "mitigations" => self.lab.mitigations = yes(value)?,

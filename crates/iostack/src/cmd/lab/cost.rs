@@ -6,9 +6,9 @@ use anyhow::{Context, bail, ensure};
 use iostack_answers::{ClockPrices, CostDiff, IoCost};
 use iostack_host::save;
 use iostack_lab::Lab;
-use iostack_lab::cost::budget::{self, Budget};
+use iostack_lab::cost::budget;
 use iostack_lab::cost::diff;
-use iostack_lab::host::build;
+use iostack_lab::host::folder;
 use iostack_model::Bytes;
 use iostack_report::{CostDetail, iocost};
 use iostack_study::count::Counter;
@@ -16,6 +16,7 @@ use iostack_study::count::spec::{self, Spec};
 use iostack_targets::Scheme;
 use iostack_targets::lab::LabFlags;
 
+use super::held::Budgets;
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
 use crate::written;
@@ -23,7 +24,8 @@ use crate::written;
 /// Arguments of `iostack lab cost`.
 #[derive(clap::Args)]
 pub(crate) struct CostArgs {
-    /// Devices (`iostack lab list`); several are laid side by side.
+    /// Devices (`iostack lab list`), or folders with drivers, such as
+    /// ./mydriver; several are laid side by side.
     #[arg(required_unless_present = "assert")]
     device: Vec<String>,
     /// read, write, or both with a comma.
@@ -117,12 +119,14 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
 fn specs(args: &CostArgs) -> anyhow::Result<Vec<Spec>> {
     let mut specs = Vec::new();
     for device in &args.device {
+        let (device, source) = folder::meant(Scheme::Lab.bare(device), args.lab.source.as_deref())?;
+        let lab = LabFlags { source, ..args.lab.clone() };
         for op in &args.op {
             for engine in &args.engine {
                 specs.push(Spec {
-                    device: Scheme::Lab.bare(device).to_owned(),
+                    device: device.clone(),
                     set: args.set.clone(),
-                    lab: args.lab.clone(),
+                    lab: lab.clone(),
                     direction: spec::direction(op)?,
                     ring: spec::ring(engine)?,
                     buffered: args.buffered,
@@ -184,18 +188,11 @@ fn stored_cost(path: &Path) -> anyhow::Result<IoCost> {
 }
 
 fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<Ended> {
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-    let budgets = budget::parse(&text).with_context(|| format!("`{}`", file.display()))?;
-    let whose = args.lab.source.as_deref().map(|source| whose(source, file, &budgets)).transpose()?;
-    let specs: Vec<Spec> = budgets.iter().map(|budget| of_budget(args, budget, whose.as_deref())).collect();
-    for spec in &specs {
-        spec.request()?;
-    }
-    let costs = count(args, &specs, talk)?;
-    let verdicts: Vec<_> =
-        budgets.iter().zip(&costs).map(|(budget, cost)| budget::check(budget, cost)).collect();
+    let budgets = Budgets::read(file)?;
+    let costs = count(args, &budgets.specs(&args.lab, args.ios)?, talk)?;
+    let verdicts = budgets.verdicts(&costs);
     talk::data(&iostack_report::budgets(&verdicts).text());
-    for (budget, cost) in budgets.iter().zip(&costs) {
+    for (budget, cost) in budgets.all.iter().zip(&costs) {
         let counted = budget::counted(budget, cost);
         if counted + budget.tolerance < budget.instructions {
             let by = budget.instructions - counted;
@@ -206,43 +203,6 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
     }
     written::page(args.html.as_ref(), || iocost(&costs, None, CostDetail::default()).html(), talk)?;
     Ok(if verdicts.iter().all(|verdict| verdict.holds) { Ended::Done } else { Ended::FoundProblem })
-}
-
-/// The device that a source is of. It must have a budget: costs that were counted without the source would say nothing of it.
-fn whose(source: &Path, file: &Path, budgets: &[Budget]) -> anyhow::Result<String> {
-    let whose = build::whose(source)?;
-    let mut devices: Vec<&str> = budgets.iter().map(|budget| budget.device.as_str()).collect();
-    devices.dedup();
-    ensure!(
-        devices.contains(&whose.as_str()),
-        "`{}` is the source of {whose}, and `{}` has costs of {} only; leave out --source, or name another file",
-        source.display(),
-        file.display(),
-        devices.join(", ")
-    );
-    Ok(whose)
-}
-
-fn of_budget(args: &CostArgs, budget: &Budget, whose: Option<&str>) -> Spec {
-    let lab = LabFlags {
-        kernel: Some(args.lab.kernel.clone().unwrap_or_else(|| budget.kernel.clone())),
-        file_system: budget.file_system.clone(),
-        scheduler: Some(budget.scheduler.clone()),
-        mitigations: budget.mitigations,
-        tracepoint: budget.tracepoints.clone(),
-        source: args.lab.source.clone().filter(|_| whose == Some(budget.device.as_str())),
-        ..args.lab.clone()
-    };
-    Spec {
-        device: budget.device.clone(),
-        set: budget.options.iter().map(|(name, value)| format!("{name}={value}")).collect(),
-        lab,
-        direction: budget.direction,
-        ring: budget.engine == "io_uring",
-        buffered: budget.buffered,
-        block_bytes: budget.block_bytes,
-        ios: args.ios,
-    }
 }
 
 fn write(args: &CostArgs, costs: &[IoCost], diff: Option<&CostDiff>, talk: &Talk) -> anyhow::Result<()> {

@@ -21,6 +21,7 @@ pub(crate) fn run(_: &ListArgs) -> Ended {
     let names: Vec<&str> = FILE_SYSTEMS.iter().map(|one| one.name).collect();
     out.extend(["\nFile systems (--file-system): ", &names.join(", "), "\n"]);
     out += "Schedulers (--scheduler): none, mq-deadline, kyber, bfq\n";
+    out += "A driver of your own: its folder, such as ./mydriver, in place of a device\n";
     out += "\nNext: iostack lab cost null_blk\n";
     data(&out);
     Ended::Done

@@ -1,8 +1,10 @@
 //! `iostack lab`: a real kernel and real drivers in an emulated machine, and the exact cost of one I/O.
 
 mod bench;
+mod bisect;
 mod cost;
 mod exec;
+mod held;
 mod list;
 mod shell;
 pub(crate) mod test;
@@ -26,6 +28,8 @@ enum Command {
     Up(up::UpArgs),
     /// How many instructions does one I/O take, in which layer and function?
     Cost(cost::CostArgs),
+    /// Which commit of a driver made its I/O dearer?
+    Bisect(bisect::BisectArgs),
     /// Does the driver keep what it is given, also when things go wrong?
     Test(test::TestArgs),
     /// What does one I/O take on every device? A boot each.
@@ -42,6 +46,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<Ended> {
         Command::List(args) => Ok(list::run(args)),
         Command::Up(args) => up::run(args),
         Command::Cost(args) => cost::run(args),
+        Command::Bisect(args) => bisect::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Exec(args) => exec::run(args),

@@ -12,7 +12,7 @@ use crate::talk::Talk;
 /// Arguments of `iostack lab shell`.
 #[derive(clap::Args)]
 pub(crate) struct ShellArgs {
-    /// The device (`iostack lab list`).
+    /// The device (`iostack lab list`), or the folder of a driver.
     device: String,
     /// Option of the device's driver, such as copy=0; may be repeated.
     #[arg(long, value_name = "NAME=VALUE")]

@@ -20,7 +20,7 @@ use crate::talk::{self, Talk, paragraph};
 /// Arguments of `iostack lab test`.
 #[derive(clap::Args)]
 pub(crate) struct TestArgs {
-    /// The device (`iostack lab list`).
+    /// The device (`iostack lab list`), or the folder of a driver.
     device: String,
     /// What to try; may be repeated [all that the device can].
     #[arg(long, value_name = "TRIAL")]
@@ -103,8 +103,7 @@ impl TrialName {
     }
 
     /// Why the device has no such trial.
-    fn refused_by(self, device: &Device) -> Option<String> {
-        let name = device.name;
+    fn refused_by(self, device: &Device, name: &str) -> Option<String> {
         match self {
             _ if device.store == Store::Nowhere => {
                 Some(format!("{name} forgets what is written, so that there is nothing to check; use brd"))
@@ -141,8 +140,8 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     let mut request = args.lab.request(&args.device, &args.set)?;
     request.accelerator = Accelerator::Emulated;
     request.processors = args.processors;
-    let device = Device::named(&request.device)?;
-    let names = names(args, device)?;
+    let device = Device::of(&request.device, request.source.as_deref())?;
+    let names = names(args, device, &request.device)?;
     let talk = Talk::new(args.quiet);
     let say = |text: &str| talk.say(text);
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
@@ -151,7 +150,8 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     } else if !args.emulate && lab.has_kvm(&request) {
         request.accelerator = Accelerator::Kvm;
     }
-    let trials: Vec<Trial> = names.iter().filter_map(|name| trial(args, *name, device)).collect();
+    let trials: Vec<Trial> =
+        names.iter().filter_map(|name| trial(args, *name, device, &request.device)).collect();
     let mut given = Vec::new();
     let mut release = String::new();
     if !trials.is_empty() {
@@ -179,7 +179,11 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
         })
         .collect();
     write(args, &request, &tried)?;
-    Ok(if tried.iter().all(|one| one.clean) { Ended::Done } else { Ended::FoundProblem })
+    let mut left = tried.iter().filter(|one| one.findings.not_tried.is_none()).peekable();
+    if left.peek().is_none() {
+        bail!("nothing could be tried on {}", request.device);
+    }
+    Ok(if left.all(|one| one.clean) { Ended::Done } else { Ended::FoundProblem })
 }
 
 /// One boot: the kernel's release, and what was found.
@@ -208,7 +212,7 @@ fn boot(
 }
 
 /// What is to be tried: the trial with a boot of its own comes last.
-fn names(args: &TestArgs, device: &Device) -> anyhow::Result<Vec<TrialName>> {
+fn names(args: &TestArgs, device: &Device, called: &str) -> anyhow::Result<Vec<TrialName>> {
     ensure!((1..=64).contains(&args.threads), "`--threads {}` cannot be had; choose 1 to 64", args.threads);
     ensure!((1..=64).contains(&args.processors), "`--processors {}`: choose 1 to 64", args.processors);
     ensure!(args.cycles > 0, "`--cycles 0` tries nothing; choose 1 or more");
@@ -217,9 +221,9 @@ fn names(args: &TestArgs, device: &Device) -> anyhow::Result<Vec<TrialName>> {
         bail!("lab test writes to the device itself; leave out --file-system");
     }
     let asked = if args.trial.is_empty() { &TrialName::ALL[..] } else { &args.trial };
-    let refused = asked.iter().find_map(|name| name.refused_by(device));
+    let refused = asked.iter().find_map(|name| name.refused_by(device, called));
     let mut possible: Vec<_> =
-        asked.iter().copied().filter(|name| name.refused_by(device).is_none()).collect();
+        asked.iter().copied().filter(|name| name.refused_by(device, called).is_none()).collect();
     possible.sort_by_key(|name| *name == TrialName::Merging);
     match refused {
         Some(why) if !args.trial.is_empty() || possible.is_empty() => bail!("{why}"),
@@ -227,14 +231,16 @@ fn names(args: &TestArgs, device: &Device) -> anyhow::Result<Vec<TrialName>> {
     }
 }
 
-fn trial(args: &TestArgs, name: TrialName, device: &Device) -> Option<Trial> {
+fn trial(args: &TestArgs, name: TrialName, device: &Device, called: &str) -> Option<Trial> {
     Some(Trial {
         kind: name.kind()?,
         bytes: if name == TrialName::Faults { args.bytes.0 / 16 } else { args.bytes.0 },
         cycles: args.cycles,
         threads: args.threads,
         seed: args.seed,
-        module: device.driver.replace('-', "_"),
+        module: device.module(called),
+        // The kernel lets a driver choose; those of the lab all zero.
+        discards_to_zero: device.store != Store::Unknown,
     })
 }
 
@@ -251,7 +257,11 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
         0,
     );
     for one in tried {
-        let verdict = if one.clean { "ok   " } else { "WRONG" };
+        let verdict = match (&one.findings.not_tried, one.clean) {
+            (Some(_), _) => "-    ",
+            (None, true) => "ok   ",
+            (None, false) => "WRONG",
+        };
         let first = format!("{verdict} {:<11}", one.trial.word());
         out += &paragraph(&first, &summary(one), 17);
         for text in &one.findings.wrong {
@@ -261,14 +271,15 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
             out += &paragraph("        the kernel's log: ", text, 10);
         }
     }
-    let next = match tried.iter().find(|one| !one.clean) {
-        Some(one) => format!(
-            "\nNext: iostack lab test {} --trial {} --seed {}\n",
-            request.device,
-            one.trial.word(),
-            args.seed
-        ),
-        None => format!("\nNext: iostack lab cost {}\n", request.device),
+    let mut typed = vec![args.device.clone()];
+    typed.extend(args.lab.source.iter().map(|folder| format!("--source {}", folder.display())));
+    typed.extend(args.lab.disk.iter().map(|name| format!("--disk {name}")));
+    let typed = typed.join(" ");
+    let next = match tried.iter().find(|one| !one.clean && one.findings.not_tried.is_none()) {
+        Some(one) => {
+            format!("\nNext: iostack lab test {typed} --trial {} --seed {}\n", one.trial.word(), args.seed)
+        }
+        None => format!("\nNext: iostack lab cost {typed}\n"),
     };
     out.push_str(&next);
     talk::data(&out);
@@ -277,6 +288,9 @@ fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<
 
 fn summary(tried: &Tried) -> String {
     let found = &tried.findings;
+    if let Some(why) = &found.not_tried {
+        return format!("not tried: {why}");
+    }
     let moved = format!(
         "{} reads, {} writes, {} discards, {} moved",
         found.reads,
@@ -297,6 +311,7 @@ fn summary(tried: &Tried) -> String {
         }
     };
     let verdict = match found.wrong_sectors {
+        0 if found.writes == 0 => "; no data checked".to_owned(),
         0 => "; every sector right".to_owned(),
         count => format!("; {count} SECTORS WRONG"),
     };

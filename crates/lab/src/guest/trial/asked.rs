@@ -34,6 +34,8 @@ pub struct Trial {
     pub seed: u64,
     /// Module of the driver.
     pub module: String,
+    /// What is discarded must read as zeroes; otherwise it may read as anything.
+    pub discards_to_zero: bool,
 }
 
 /// What a trial found.
@@ -57,6 +59,9 @@ pub struct Findings {
     pub cycles: u32,
     /// Memory that did not come back, from the fifth cycle to the last.
     pub growth_kib: i64,
+    /// Why the device cannot be held to it: nothing was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_tried: Option<String>,
     /// What is wrong, in words; not all of it when there is much.
     pub wrong: Vec<String>,
     /// What the kernel complained of; with injected errors, only what is no report of them.
@@ -84,8 +89,8 @@ impl Findings {
         other.wrong.into_iter().for_each(|text| self.wrong(text));
     }
 
-    /// True when nothing is wrong.
+    /// True when it was tried and nothing is wrong.
     pub fn is_clean(&self) -> bool {
-        self.wrong.is_empty() && self.complaints.is_empty()
+        self.not_tried.is_none() && self.wrong.is_empty() && self.complaints.is_empty()
     }
 }

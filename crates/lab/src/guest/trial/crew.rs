@@ -1,13 +1,19 @@
 //! What do all lanes of a trial do, each by a thread of its own?
 
 use super::asked::{Findings, Trial};
-use super::lane::{Device, Lane};
+use super::lane::{CHUNK, Device, Lane};
 use crate::guest::Message;
 use crate::guest::near_side::tell;
 
-pub(super) fn lanes<'a>(trial: &Trial, device: &'a Device) -> Vec<Lane<'a>> {
+pub(super) fn lanes<'a>(trial: &Trial, device: &'a Device) -> Result<Vec<Lane<'a>>, String> {
     let count = u64::from(trial.threads);
-    (0..count).map(|number| Lane::new(device, number..count, trial.seed)).collect()
+    if device.sectors / CHUNK < count {
+        return Err(format!(
+            "the disk has {} sectors of 512 bytes, too few for {count} threads; ask for fewer with --threads",
+            device.sectors
+        ));
+    }
+    Ok((0..count).map(|number| Lane::new(device, number..count, trial)).collect())
 }
 
 /// Each lane by a thread of its own.

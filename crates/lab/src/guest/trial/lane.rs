@@ -11,11 +11,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use super::super::Ready;
 use super::super::near_side::failed;
-use super::asked::Findings;
+use super::asked::{Findings, Trial};
 use crate::sys::guest as sys;
 
 /// Sectors of a chunk; no I/O crosses its border.
 pub(super) const CHUNK: u64 = 512;
+
+/// The generation of a sector that may hold anything.
+const ANYTHING: u32 = u32::MAX;
 
 /// The unit of all addresses.
 const SECTOR_BYTES: usize = 512;
@@ -69,6 +72,8 @@ pub(super) struct Lane<'a> {
     chunks: u64,
     random: u64,
     seed: u64,
+    /// Generation of what was discarded.
+    discarded: u32,
     /// Generation of each sector; 0: zeroes.
     held: Vec<u32>,
     /// Sectors that hold one of several generations, since a write to them failed.
@@ -91,7 +96,7 @@ enum Act {
 
 impl<'a> Lane<'a> {
     /// `place`: this lane's number, up to how many there are.
-    pub(super) fn new(device: &'a Device, place: Range<u64>, seed: u64) -> Lane<'a> {
+    pub(super) fn new(device: &'a Device, place: Range<u64>, trial: &Trial) -> Lane<'a> {
         let all = device.sectors / CHUNK;
         let chunks = all / place.end + u64::from(place.start < all % place.end);
         Lane {
@@ -99,8 +104,9 @@ impl<'a> Lane<'a> {
             number: place.start,
             lanes: place.end,
             chunks,
-            random: mixed(seed ^ mixed(place.start + 1)),
-            seed,
+            random: mixed(trial.seed ^ mixed(place.start + 1)),
+            seed: trial.seed,
+            discarded: if trial.discards_to_zero { 0 } else { ANYTHING },
             held: vec![0; (chunks * CHUNK) as usize],
             unsure: HashMap::new(),
             next: 1,
@@ -160,7 +166,7 @@ impl<'a> Lane<'a> {
     }
 
     fn act(&mut self, act: Act, sectors: &Range<u64>) {
-        let generation = if act == Act::Write { self.next } else { 0 };
+        let generation = if act == Act::Write { self.next } else { self.discarded };
         self.next += u32::from(act == Act::Write);
         let mut memory = std::mem::take(&mut self.memory);
         let first = memory.as_ptr().align_offset(ALIGNMENT);
@@ -254,6 +260,10 @@ impl<'a> Lane<'a> {
     fn check(&mut self, sector: u64, bytes: &[u8]) {
         let place = self.place(sector);
         let possible = self.unsure.remove(&sector).unwrap_or_else(|| vec![self.held[place]]);
+        if possible.contains(&ANYTHING) {
+            self.unsure.insert(sector, possible);
+            return;
+        }
         let mut expected = [0; SECTOR_BYTES];
         for &generation in &possible {
             self.content(sector, generation, &mut expected);
@@ -317,7 +327,13 @@ fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::asked::TrialKind;
     use super::*;
+
+    fn trial(discards_to_zero: bool) -> Trial {
+        let (kind, module) = (TrialKind::Integrity, String::new());
+        Trial { kind, bytes: 0, cycles: 0, threads: 1, seed: 7, module, discards_to_zero }
+    }
 
     /// Sixteen chunks that forget nothing, and two lanes on them.
     fn device(name: &str) -> Device {
@@ -334,7 +350,7 @@ mod tests {
         let device = device("keeps");
         let mut all = Findings::default();
         for number in 0..3 {
-            let mut lane = Lane::new(&device, number..3, 7);
+            let mut lane = Lane::new(&device, number..3, &trial(true));
             lane.fill();
             (0..200).for_each(|_| lane.step());
             lane.check_all();
@@ -347,7 +363,7 @@ mod tests {
     #[test]
     fn a_sector_that_changed_behind_the_lane_is_found_and_named() {
         let device = device("changed");
-        let mut lane = Lane::new(&device, 0..1, 7);
+        let mut lane = Lane::new(&device, 0..1, &trial(true));
         lane.fill();
         let mut stolen = [0; 512];
         device.file.read_exact_at(&mut stolen, 40 * 512).expect("it was written");
@@ -366,7 +382,7 @@ mod tests {
     #[test]
     fn after_a_failed_write_old_and_new_are_right_until_one_was_seen() {
         let device = device("failed");
-        let mut lane = Lane::new(&device, 0..1, 7);
+        let mut lane = Lane::new(&device, 0..1, &trial(true));
         lane.fill();
         lane.remember(3, 99, false);
         let mut bytes = [0; 512];
@@ -379,9 +395,26 @@ mod tests {
     }
 
     #[test]
+    fn what_was_discarded_is_zero_or_anything_as_was_promised() {
+        for (zeroes, wrong) in [(true, 1), (false, 0)] {
+            let device = device("discarded");
+            let mut lane = Lane::new(&device, 0..1, &trial(zeroes));
+            lane.fill();
+            let discarded = lane.discarded;
+            lane.remember(5, discarded, true);
+            lane.check_all();
+            assert_eq!(lane.findings.wrong_sectors, wrong, "{zeroes}");
+            lane.act(Act::Write, &(5..6));
+            lane.device.file.write_all_at(&[1; 512], 5 * 512).expect("room");
+            lane.check_all();
+            assert_eq!(lane.findings.wrong_sectors, wrong + 1, "a write ends that it may be anything");
+        }
+    }
+
+    #[test]
     fn io_that_touches_a_bad_sector_must_fail() {
         let device = device("bad");
-        let mut lane = Lane::new(&device, 0..1, 7);
+        let mut lane = Lane::new(&device, 0..1, &trial(true));
         lane.bad = Some(10..12);
         lane.act(Act::Read, &(8..11));
         assert_eq!(lane.findings.wrong, ["a read of sectors 8 to 10 touches bad sectors and did not fail"]);

@@ -9,6 +9,7 @@
 mod asked;
 mod crew;
 mod lane;
+mod promise;
 mod reload;
 mod subsystems;
 
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 use self::asked::WRONG_KEPT;
 use self::crew::{churn, each, gathered, lanes};
 use self::lane::{CHUNK, Device, Lane};
+use self::promise::Promise;
 use super::near_side::{failed, tell};
 use super::{Message, Plan, Ready};
 pub use asked::{Findings, Trial, TrialKind};
@@ -27,13 +29,15 @@ pub use asked::{Findings, Trial, TrialKind};
 /// Runs the trials and tells what each found, as values named `findings`.
 pub(super) fn run(trials: &[Trial], plan: &Plan, ready: &Ready) -> Result<(), String> {
     let mut log = Log::open();
+    let promise = Promise::of(ready)?;
     for trial in trials {
         tell(&Message::Step { text: format!("{:?}", trial.kind).to_lowercase() });
         let mut findings = match trial.kind {
+            TrialKind::Reload => reload::reload(trial, plan, &promise)?,
+            _ if promise != Promise::Keeps => promise.findings(),
             TrialKind::Integrity => integrity(trial, ready)?,
             TrialKind::Refusals => refusals(trial, ready)?,
             TrialKind::Faults => faults(trial, ready)?,
-            TrialKind::Reload => reload::reload(trial, plan)?,
             TrialKind::Subsystems => subsystems::subsystems(trial, ready)?,
         };
         let injected = matches!(trial.kind, TrialKind::Refusals | TrialKind::Faults);
@@ -93,7 +97,7 @@ impl Log {
 
 fn integrity(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
     let device = Device::open(ready)?;
-    let mut lanes = lanes(trial, &device);
+    let mut lanes = lanes(trial, &device)?;
     each(&mut lanes, Lane::fill);
     churn(trial, &mut lanes);
     each(&mut lanes, Lane::check_all);
@@ -105,7 +109,7 @@ fn refusals(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
     let device = Device::open(ready)?;
     let first = device.sectors / 2 / CHUNK * CHUNK + 99;
     let bad = first..first + 70;
-    let mut lanes = lanes(trial, &device);
+    let mut lanes = lanes(trial, &device)?;
     each(&mut lanes, Lane::fill);
     set(trial, "fail_first_lba", first)?;
     set(trial, "fail_lba_count", bad.end - bad.start)?;
@@ -132,7 +136,7 @@ fn faults(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
     let device = Device::open(ready)?;
     let timeout = format!("/sys/block/{}/device/timeout", ready.disk);
     fs::write(&timeout, TIMEOUT_SECONDS.to_string()).map_err(failed("write", &timeout))?;
-    let mut lanes = lanes(trial, &device);
+    let mut lanes = lanes(trial, &device)?;
     each(&mut lanes, Lane::fill);
     set(trial, "timeout_every", TIMEOUT_EVERY)?;
     set(trial, "lose_every", LOSE_EVERY)?;

@@ -19,7 +19,7 @@ pub(super) fn subsystems(trial: &Trial, ready: &Ready) -> Result<Findings, Strin
     let text = fs::read_to_string(&path).map_err(failed("read", &path))?;
     let names: Vec<&str> = text.split_whitespace().map(|name| name.trim_matches(['[', ']'])).collect();
     let device = Device::open(ready)?;
-    let mut lanes = lanes(trial, &device);
+    let mut lanes = lanes(trial, &device)?;
     let done = AtomicBool::new(false);
     let changes = std::thread::scope(|scope| {
         let changer = scope.spawn(|| -> Result<u32, String> {

@@ -70,9 +70,20 @@ pub(crate) fn unload_module(name: &str) -> io::Result<()> {
 pub(crate) fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
     /// `_IO(0x12, 119)` of linux/fs.h.
     const BLKDISCARD: libc::Ioctl = 0x1277;
-    let range = [offset, length];
-    // SAFETY: the descriptor is open, and the call reads two numbers, which are there.
-    let status = unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD, range.as_ptr()) };
+    of_range(file, BLKDISCARD, [offset, length])
+}
+
+/// Empties all zones of a device of so many sectors.
+pub(crate) fn reset_zones(file: &File, sectors: u64) -> io::Result<()> {
+    /// `_IOW(0x12, 131, struct blk_zone_range)` of linux/blkzoned.h.
+    const BLKRESETZONE: libc::Ioctl = 0x4010_1283;
+    of_range(file, BLKRESETZONE, [0, sectors])
+}
+
+/// A call for the first of these numbers, and as many as the second says.
+fn of_range(file: &File, call: libc::Ioctl, range: [u64; 2]) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and both calls that come here read two numbers, which are there.
+    let status = unsafe { libc::ioctl(file.as_raw_fd(), call, range.as_ptr()) };
     checked(i64::from(status))
 }
 
