@@ -8,7 +8,7 @@ use crate::room::Room;
 use crate::schema::holds;
 use crate::{iostack, refused, said, turn_or_skip};
 
-const JOB: [&str; 7] = ["run", "--json", "--pattern", "random", "--size", "64m", "--quiet"];
+const JOB: [&str; 7] = ["run", "--json", "--pattern", "random", "--size", "16m", "--quiet"];
 
 /// One job, and its outcome.
 fn outcome(more: &[&str]) -> Value {
@@ -26,7 +26,7 @@ fn number(outcome: &Value, path: &str) -> f64 {
 fn a_file_system_keeps_what_is_written_and_every_boot_gives_the_same() {
     let _turn = turn_or_skip!("a_file_system_keeps_what_is_written_and_every_boot_gives_the_same", "6.1");
     let lab =
-        ["--on", "lab:sim:x25e", "--file-system", "ext4", "--scheduler", "mq-deadline", "--runtime", "300ms"];
+        ["--on", "lab:sim:x25e", "--file-system", "ext4", "--scheduler", "mq-deadline", "--runtime", "100ms"];
     let load = ["--mix", "50", "--engine", "io_uring", "--queue-depth", "8", "--verify", "write_then_read"];
     let typed = [&lab[..], &load[..]].concat();
     let (first, second) = (outcome(&typed), outcome(&typed));
