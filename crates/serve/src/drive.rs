@@ -87,8 +87,15 @@ impl Drive {
         self.world.due()
     }
 
-    /// Counting starts anew.
-    pub fn begin(&mut self) {
+    /// Time has gone on until then, as far as nothing is due before.
+    pub fn pass(&mut self, moment: Time) {
+        let until = self.world.due().map_or(moment, |due| due.min(moment));
+        self.world.pass(until);
+    }
+
+    /// Counting starts anew, at this moment.
+    pub fn begin(&mut self, moment: Time) {
+        self.pass(moment);
         self.world.begin();
     }
 

@@ -349,6 +349,8 @@ impl Worker {
             match self.wait(messages) {
                 Ok(Message::Ask(ask)) => self.arrive(ask),
                 Ok(Message::Look(tell)) => {
+                    // What was busy was so until now, and not until something happened last.
+                    self.drive.pass(self.clock.now());
                     let seen = self.tally.seen(&self.drive);
                     let _nobody_waits = tell.send(seen);
                 }

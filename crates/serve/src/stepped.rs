@@ -63,7 +63,14 @@ impl Stepped {
     /// What happens from here on is counted, and nothing before; [`Stepped::pass`] has been called for this moment.
     pub fn begin(&mut self) {
         self.worker.tally = Tally::default();
-        self.worker.drive.begin();
+        self.worker.drive.begin(self.worker.clock.now());
+    }
+
+    /// It is over at `now`: nothing came since.
+    pub fn until(&mut self, now: Time) {
+        self.set(now);
+        self.pass();
+        self.worker.drive.pass(self.start + now);
     }
 
     /// What happened since it began.

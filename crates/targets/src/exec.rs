@@ -86,6 +86,9 @@ pub fn execute(
         listener.says(&format!("the guest's kernel complained: {line}"));
     }
     let ended = ended.ok_or_else(|| anyhow::anyhow!("the guest did not say how the program ended"))?;
+    if let Some(drive) = &mut drive {
+        drive.over(ended.elapsed.0);
+    }
     Ok((ended, drive))
 }
 

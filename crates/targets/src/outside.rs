@@ -64,6 +64,8 @@ pub struct Outside {
     tell: Sender<Through>,
     told: Receiver<Through>,
     due: Option<u64>,
+    /// When it began to count.
+    began: u64,
 }
 
 impl Outside {
@@ -88,7 +90,13 @@ impl Outside {
             tell,
             told,
             due: None,
+            began: 0,
         })
+    }
+
+    /// It was over so long after it began to count, ns.
+    pub fn over(&mut self, elapsed: u64) {
+        self.stepped.until(self.began + elapsed);
     }
 
     /// What was asked of it since it began to count.
@@ -122,6 +130,7 @@ impl Drives for Outside {
         self.stepped.set(now);
         self.stepped.pass();
         self.stepped.begin();
+        self.began = now;
     }
 
     fn ask(&mut self, now: u64, request: Request) {

@@ -56,6 +56,10 @@ fn the_kernel_adds_its_own_time_to_the_drives_and_no_more() {
     // A system call, the block layer and two context switches, at 2.5 instructions a nanosecond.
     assert!((2_000.0..10_000.0).contains(&added), "the kernel adds {added} ns");
     late(&with);
+    // Busy is a share of the job's time, and not of what came before.
+    let link = |name: &str| number(&with, &format!("/inside/resources/0/{name}"));
+    let share = link("visits") * link("service_ns") / number(&with, "/elapsed");
+    assert!((link("busy") / share - 1.0).abs() < 0.02, "{} busy, {share} used", link("busy"));
 }
 
 /// Bytes that were written when the rate had fallen below half of what it was at first, and stayed there.

@@ -64,3 +64,21 @@ fn what_a_file_holds_is_there_before_its_clock_begins() {
     assert_eq!((&read[..904], &read[904..]), (&[9; 904][..], &[0; 120][..]));
     assert_eq!(drive.seen().ios, [1, 0, 0, 0]);
 }
+
+#[test]
+fn what_is_busy_is_so_for_a_share_of_the_time_since_it_began() {
+    let sheet = iostack_sheet::Sheet::load("x25e", &[]).expect("a drive");
+    let drive = Drive::open(&sheet, 1).expect("a sheet");
+    let store = iostack_serve::Store::memory(drive.shape().capacity).expect("memory");
+    let mut drive = Stepped::new(drive, store, Vec::new());
+    drive.set(2_000_000_000);
+    drive.pass();
+    drive.begin();
+    drive.disk().read(0, vec![0; 4096], |answer| assert!(answer.is_ok()));
+    drive.pass();
+    drive.until(2_001_000_000);
+    let busy = drive.seen().resources.into_iter().find(|each| each.name == "link").expect("it has a link");
+    assert_eq!(busy.visits, 1);
+    let share = busy.service_ns / 1_000_000.0;
+    assert!((busy.busy / share - 1.0).abs() < 1e-6, "{} of a millisecond, {share} used", busy.busy);
+}
