@@ -92,8 +92,11 @@ fn table(served: &Served) -> Table {
 
 /// How true the times were.
 fn delivered(served: &Served) -> String {
-    if in_lab(served) && served.late.count > 0 {
-        return format!("{} late: the way of an interrupt", late(&served.late));
+    if in_lab(served) {
+        return match served.late.count {
+            0 => "nothing was asked of it".to_owned(),
+            _ => format!("{} late: the way of an interrupt", late(&served.late)),
+        };
     }
     let lead = match served.lead.0 {
         0 => "the route's own time was not measured, and adds to each".to_owned(),
