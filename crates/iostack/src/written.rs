@@ -181,6 +181,11 @@ impl AnswerArgs {
         save::refuse(self.files())
     }
 
+    /// Whether another form than the screen was asked for.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.forms.chosen() != Format::Text || self.files().next().is_some()
+    }
+
     pub(crate) fn talk(&self) -> Talk {
         Talk::new(self.quiet)
     }

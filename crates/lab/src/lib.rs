@@ -15,6 +15,8 @@ pub mod guest;
 pub mod host;
 mod request;
 mod sys;
+mod words;
 
 pub use error::LabError;
-pub use request::{Booted, Lab, MEMORY_LEAST_MIB, Request};
+pub use request::{Booted, Lab, Request};
+pub use words::{MEMORY_LEAST_MIB, SYSFS};

@@ -42,6 +42,11 @@ impl Clock {
         }
     }
 
+    /// How late an answer of then leaves that goes out so much earlier than it is due. Of a clock that stands nobody knows yet.
+    pub(crate) fn late(&self, at: Time, lead: u64) -> Option<u64> {
+        matches!(self, Clock::Wall { .. }).then(|| (self.now() + lead).saturating_sub(at))
+    }
+
     /// How long until then; nothing when it is past.
     pub(crate) fn until(&self, moment: Time) -> Duration {
         Duration::from_nanos(moment.saturating_sub(self.now()))

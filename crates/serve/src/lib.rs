@@ -15,6 +15,7 @@ mod door;
 mod drive;
 mod error;
 pub mod fuse;
+mod later;
 pub mod layers;
 pub mod nbd;
 mod request;

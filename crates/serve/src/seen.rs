@@ -62,7 +62,8 @@ impl Seen {
 }
 
 impl Tally {
-    pub(crate) fn count(&mut self, asked: &Asked, took: u64, late: u64, answer: Result<(), Errno>) {
+    /// `late`: where that is known when it is answered.
+    pub(crate) fn count(&mut self, asked: &Asked, took: u64, late: Option<u64>, answer: Result<(), Errno>) {
         if answer.is_err() {
             self.failed += 1;
             return;
@@ -71,6 +72,13 @@ impl Tally {
         self.ios[place] += 1;
         self.bytes[place] += asked.length;
         self.asked[place].record(took);
+        if let Some(late) = late {
+            self.heard(late);
+        }
+    }
+
+    /// Its program heard of it so much later than asked.
+    pub(crate) fn heard(&mut self, late: u64) {
         self.late.record(late);
     }
 

@@ -8,7 +8,6 @@
 //! answers after 80 us leaves here after 80 us less the lead, so that its program waits 80 us. What the model answers sooner
 //! than the route can is late, and counted so.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -20,6 +19,7 @@ use iostack_model::Nanos;
 use iostack_sim::engine::{Kind, Time};
 
 use crate::clock::Clock;
+use crate::later::{Act, Later};
 use crate::layers::{Layer, Verdict};
 use crate::seen::{Seen, Tally};
 use crate::store::Store;
@@ -61,6 +61,8 @@ pub(crate) struct Timing {
     lead_ns: AtomicU64,
     /// Each request is answered after [`PROBE`], past layers and drive: the route is being measured.
     probing: AtomicBool,
+    /// When the model answered what is being replied to.
+    pub(crate) answered: AtomicU64,
 }
 
 impl Timing {
@@ -300,35 +302,9 @@ struct Waiting {
     reply: Reply,
 }
 
-/// What a layer does later, by its moment and in order.
-#[derive(Default)]
-struct Later {
-    acts: BTreeMap<(Time, u64), (u32, Result<Act, Errno>)>,
-    count: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Act {
-    Submit,
-    Answer,
-    /// The same, and not counted.
-    Probe,
-}
-
-impl Later {
-    fn add(&mut self, at: Time, tag: u32, act: Result<Act, Errno>) {
-        self.count += 1;
-        self.acts.insert((at, self.count), (tag, act));
-    }
-
-    fn due(&self) -> Option<Time> {
-        self.acts.first_key_value().map(|(&(at, _), _)| at)
-    }
-}
-
 pub(crate) struct Worker {
     pub(crate) clock: Clock,
-    timing: Arc<Timing>,
+    pub(crate) timing: Arc<Timing>,
     pub(crate) drive: Drive,
     layers: Arc<Mutex<Vec<Box<dyn Layer>>>>,
     later: Later,
@@ -476,9 +452,10 @@ impl Worker {
     fn answer(&mut self, tag: u32, at: Time, answer: Result<(), Errno>) {
         let Some(waiting) = self.waiting[tag as usize].take() else { return };
         self.free.push(tag);
+        self.timing.answered.store(at, Ordering::Relaxed);
         (waiting.reply)(answer);
-        let left = self.clock.now() + self.timing.lead();
-        self.tally.count(&waiting.asked, at.saturating_sub(waiting.at), left.saturating_sub(at), answer);
+        let late = self.clock.late(at, self.timing.lead());
+        self.tally.count(&waiting.asked, at.saturating_sub(waiting.at), late, answer);
     }
 
     /// Nothing that is under way is ever answered by the drive: its program is told that the disk went away.

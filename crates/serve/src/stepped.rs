@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
 use iostack_sim::engine::Time;
@@ -42,6 +44,17 @@ impl Stepped {
     /// To ask of it. What was asked is begun by the next [`Stepped::pass`].
     pub fn disk(&self) -> &Disk {
         &self.disk
+    }
+
+    /// For a reply: when the model answered what it is told of.
+    pub fn answered(&self) -> impl Fn() -> Time + Send + use<> {
+        let (timing, start) = (Arc::clone(&self.worker.timing), self.start);
+        move || timing.answered.load(Ordering::Relaxed).saturating_sub(start)
+    }
+
+    /// Whoever asked has heard of it, so much after the model answered.
+    pub fn heard(&mut self, late: Time) {
+        self.worker.tally.heard(late);
     }
 
     /// It is `now`: what comes from here on comes now.

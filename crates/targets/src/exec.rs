@@ -121,6 +121,8 @@ pub(crate) fn run(order: &Value, ready: &Ready) -> Result<(), String> {
     };
     let _it_has_sent = waits.join();
     let status = status.map_err(|error| format!("cannot wait for `{}`: {error}", words[0]))?;
+    // What it left running would hold its output open, and the file system.
+    guest::end_others();
     for stream in streams.into_iter().flatten() {
         let _it_cannot_panic = stream.join();
     }

@@ -10,7 +10,7 @@ use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::folder;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::host::mailbox::Drives;
-use iostack_lab::{Lab, MEMORY_LEAST_MIB, Request};
+use iostack_lab::{Lab, MEMORY_LEAST_MIB, Request, SYSFS};
 use iostack_model::{Caveat, Job, OutcomeFile, Progress, TargetKind, TargetName};
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +29,6 @@ const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 /// How fast the processor before a simulated drive is taken to be: one of 2008 that runs the kernel, when the drives of the
 /// documents were sold (2.5 GHz, an instruction a clock).
 const SIMULATED_GHZ: f64 = 2.5;
-
-/// How an option begins that is a file of the device's below `/sys/block/DISK`.
-const SYSFS: &str = "sysfs.";
 
 /// More, no test has tried.
 const MEMORY_MOST_MIB: u64 = 64 << 10;

@@ -136,10 +136,10 @@ impl Drives for Outside {
     fn ask(&mut self, now: u64, request: Request) {
         self.stepped.set(now);
         let Request { disk, tag, offset, length, through, .. } = request;
-        let tell = self.tell.clone();
+        let (tell, at) = (self.tell.clone(), self.stepped.answered());
         // Whoever is told lives as long as the drive.
         let told = move |answer: Result<Vec<u8>, Errno>| {
-            drop(tell.send(Through { disk, tag, answer: answer.map_err(|errno| errno.0) }));
+            drop(tell.send(Through { disk, tag, at: at(), answer: answer.map_err(|errno| errno.0) }));
         };
         let to = self.stepped.disk();
         if request.operation == Operation::Read {
@@ -158,6 +158,10 @@ impl Drives for Outside {
         self.stepped.set(now);
         self.due = self.stepped.pass();
         into.extend(self.told.try_iter());
+    }
+
+    fn heard(&mut self, late: u64) {
+        self.stepped.heard(late);
     }
 
     fn due(&mut self) -> Option<u64> {

@@ -112,7 +112,7 @@ fn a_program_runs_on_it_and_its_end_is_ours() {
     let _turn = turn_or_skip!("a_program_runs_on_it_and_its_end_is_ours", "6.1");
     let room = Room::new("exec");
     let script = room.folder("files").join("try.sh");
-    let text = "echo to $IOSTACK_DISK; echo aside >&2; dd if=/dev/zero of=$1/file bs=64k count=16 conv=fsync 2>&1; exit 7";
+    let text = "echo to $IOSTACK_DISK; echo aside >&2; (cd $1; sleep 9999) & dd if=/dev/zero of=$1/file bs=64k count=16 conv=fsync 2>&1; exit 7";
     fs::write(&script, text).expect("a new file");
     let lab = ["lab", "exec", "--on", "sim:x25e", "--file-system", "ext4", "--json", "--copy"];
     let command = [script.to_str().expect("UTF-8"), "--", "sh", "try.sh", "{}"];
@@ -134,6 +134,8 @@ fn what_cannot_run_is_refused_with_what_to_do() {
     let of = |more: &[&str]| iostack(&[&["lab", "exec", "--on", "sim:x25e"], more].concat());
     refused(&of(&[]), &["nothing is to run", "behind `--`"]);
     refused(&of(&["--with", "a;b", "--", "true"]), &["`a;b` is no name of a package", "--with sqlite3,fio"]);
+    let other = iostack(&["lab", "exec", "--on", "brd", "--json", "--", "true"]);
+    refused(&other, &["simulated drives alone", "--on sim:x25e"]);
     refused(&of(&["--copy", "/nowhere", "--", "true"]), &["`--copy /nowhere` is no file"]);
     refused(&of(&["--memory-mib", "10", "--", "true"]), &["10 MiB", "--memory-mib 320"]);
 }

@@ -45,6 +45,11 @@ pub fn furnish() -> Result<(), String> {
     shell(&["ifconfig", "lo", "127.0.0.1", "up"])
 }
 
+/// Kills every process but this one.
+pub fn end_others() {
+    sys::kill_others();
+}
+
 fn shell(arguments: &[&str]) -> Result<(), String> {
     let ended = Command::new(SHELL).args(arguments).stdout(std::process::Stdio::null()).status();
     ended.map(|_| ()).map_err(failed("run", SHELL))

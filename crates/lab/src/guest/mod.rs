@@ -20,7 +20,7 @@ use iostack_model::Direction;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{RunJob, is_here, run};
-pub use furnish::furnish;
+pub use furnish::{end_others, furnish};
 pub use near_side::tell;
 pub use trial::{Findings, Trial, TrialKind};
 

@@ -83,6 +83,8 @@ pub struct Through {
     pub disk: u32,
     /// Its name.
     pub tag: u32,
+    /// When it was through.
+    pub at: u64,
     /// Of a read, what was read; an error number otherwise.
     pub answer: Result<Vec<u8>, i32>,
 }
@@ -103,6 +105,9 @@ pub trait Drives: Send {
 
     /// All that is through by now.
     fn through(&mut self, now: u64, into: &mut VecDeque<Through>);
+
+    /// The driver heard of one that went well, so much after it was through.
+    fn heard(&mut self, late: u64);
 
     /// When something is due next.
     fn due(&mut self) -> Option<u64>;
@@ -184,7 +189,7 @@ impl<'a> Mailbox<'a> {
             rest = self.take(now, rest)?;
         }
         self.drives.through(now, &mut self.through);
-        let count = if takes { self.hand_over()? } else { 0 };
+        let count = if takes { self.hand_over(now)? } else { 0 };
         let next = if self.through.is_empty() { self.drives.due().unwrap_or(u64::MAX) } else { now };
         let reply = [ANSWERED, next, count].map(u64::to_le_bytes).concat();
         self.memory.write(ADDRESS + REPLY, &reply)
@@ -232,13 +237,14 @@ impl<'a> Mailbox<'a> {
     }
 
     /// Tells the driver what is through, as much as the mailbox holds; how many that were.
-    fn hand_over(&mut self) -> io::Result<u64> {
+    fn hand_over(&mut self, now: u64) -> io::Result<u64> {
         let count = self.through.len().min(COMPLETIONS_MOST);
         let mut told = Vec::with_capacity(count * 8);
         for one in self.through.drain(..count) {
             let places = self.reads.remove(&(one.disk, one.tag)).unwrap_or_default();
             let error = match one.answer {
                 Ok(data) => {
+                    self.drives.heard(now.saturating_sub(one.at));
                     let mut rest = &data[..];
                     for (address, bytes) in places {
                         let (here, more) = rest.split_at_checked(bytes as usize).ok_or_else(|| {
@@ -291,6 +297,7 @@ mod tests {
         asked: Vec<(u64, Request)>,
         ready: Vec<Through>,
         began: Vec<u64>,
+        late: Vec<u64>,
     }
 
     impl Drives for Recorded {
@@ -312,6 +319,10 @@ mod tests {
 
         fn through(&mut self, _: u64, into: &mut VecDeque<Through>) {
             into.extend(self.ready.drain(..));
+        }
+
+        fn heard(&mut self, late: u64) {
+            self.late.push(late);
         }
 
         fn due(&mut self) -> Option<u64> {
@@ -354,8 +365,8 @@ mod tests {
         assert_eq!((&first.data[..], first.offset, first.length), (&b"abcdefgh"[..], 4096, 8));
         assert_eq!((second.operation, second.through, second.tag), (Operation::Read, false, 9));
 
-        drives.ready.push(Through { disk: 0, tag: 9, answer: Ok(b"xyz".to_vec()) });
-        drives.ready.push(Through { disk: 0, tag: 7, answer: Err(5) });
+        drives.ready.push(Through { disk: 0, tag: 9, at: 95, answer: Ok(b"xyz".to_vec()) });
+        drives.ready.push(Through { disk: 0, tag: 7, at: 96, answer: Err(5) });
         put(&memory, 99, false, &[]);
         let mut mailbox = Mailbox { memory, drives: &mut drives, reads, through: VecDeque::new() };
         mailbox.ring().expect("it is answered");
@@ -369,6 +380,7 @@ mod tests {
         let mut read = [0; 3];
         mailbox.memory.read(0x9000, &mut read).expect("it is there");
         assert_eq!(&read, b"xyz");
+        assert_eq!(drives.late, [5], "when it is handed over, and not of one that failed");
     }
 
     #[test]

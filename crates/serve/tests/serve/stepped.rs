@@ -26,7 +26,7 @@ fn it_answers_when_the_clock_is_told_to_be_there_and_not_before() {
     drive.set(81_000);
     assert_eq!((drive.pass(), told.try_recv()), (None, Ok(Ok(()))));
     let seen = drive.seen();
-    assert_eq!((seen.ios, seen.asked[1].max_ns, seen.late.max_ns), ([0, 1, 0, 0], 80_000, 0));
+    assert_eq!((seen.ios, seen.asked[1].max_ns, seen.late.count), ([0, 1, 0, 0], 80_000, 0));
     drive.begin();
     assert_eq!(drive.seen().ios, [0; 4]);
 }
@@ -34,15 +34,16 @@ fn it_answers_when_the_clock_is_told_to_be_there_and_not_before() {
 #[test]
 fn layers_go_by_its_clock_too() {
     let mut drive = stepped("delay(1ms) | x");
-    let (tell, told) = channel();
+    let ((tell, told), at) = (channel(), drive.answered());
     drive.set(5);
-    drive.disk().flush(Box::new(move |answer| tell.send(answer).expect("it waits")));
+    drive.disk().flush(Box::new(move |answer| tell.send((answer, at())).expect("it waits")));
     assert_eq!(drive.pass(), Some(1_000_005));
     drive.set(2_000_000);
     drive.pass();
-    assert_eq!(told.try_recv(), Ok(Ok(())));
-    // Told late is counted as late.
-    assert_eq!(drive.seen().late.max_ns, 2_000_000 - 1_080_005);
+    // However late it is told, the model answered then; how late it was heard of says who told it.
+    assert_eq!(told.try_recv(), Ok((Ok(()), 1_080_005)));
+    drive.heard(2_000_000 - 1_080_005);
+    assert_eq!((drive.seen().late.max_ns, drive.seen().late.count), (919_995, 1));
 }
 
 #[test]

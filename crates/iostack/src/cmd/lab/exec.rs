@@ -39,8 +39,9 @@ pub(crate) struct ExecArgs {
     lab: LabFlags,
     #[command(flatten)]
     answer: AnswerArgs,
-    /// The program and its arguments, with the disk's path (with --file-system: the folder where
-    /// it is mounted) in place of {} and in `IOSTACK_DISK`.
+    /// The program and its arguments, with the disk's path (with --file-system:
+    /// the folder where it is mounted) in place of {} and in `IOSTACK_DISK`.
+    /// What it leaves running ends with it.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -60,7 +61,10 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
         ..args.lab.request(&args.on, &args.set)?
     };
     programs::check(&request.programs)?;
-    let sheet = outside::sheet(&request)?;
+    ensure!(
+        outside::sheet(&request)?.is_some() || !args.answer.is_wanted(),
+        "what a program asks is told of simulated drives alone; leave out --json and the like, or name one: --on sim:x25e"
+    );
     for file in &args.copy {
         ensure!(file.is_file(), "`--copy {}` is no file", file.display());
     }
@@ -70,7 +74,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     let mut heard = Heard { talk: &talk, apart };
     let (ended, drive) = exec::execute(&lab, &request, args.seed, &args.command, &mut heard)?;
     talk.clear();
-    if let (Some(drive), Some(_)) = (drive, sheet) {
+    if let Some(drive) = drive {
         let mut served =
             iostack_serve::untouched(&request.device, drive.capacity(), args.seed, iostack_host::machine());
         (served.elapsed, served.route, served.place) =

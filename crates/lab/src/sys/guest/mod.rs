@@ -87,6 +87,12 @@ fn of_range(file: &File, call: libc::Ioctl, range: [u64; 2]) -> io::Result<()> {
     checked(i64::from(status))
 }
 
+/// Kills every process but the guest's first, which alone calls it.
+pub(crate) fn kill_others() {
+    // SAFETY: takes two numbers; -1 is all but the caller, and without any there is nothing to do.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
 /// Switches the machine off.
 pub(crate) fn power_off() {
     // SAFETY: no memory is touched; only the guest's first process calls it.
