@@ -43,7 +43,8 @@ pub use merge::{
 };
 pub use repro::{
     JudgedClaim, Repro, ReproBasis, ReproCurve, ReproDocument, ReproFitted, ReproLine, ReproMissing,
-    ReproPlatform, ReproPlot, ReproPoint, ReproTally, ReproVerdict, Reproduced, judged_claims,
+    ReproPlatform, ReproPlot, ReproPoint, ReproPredicted, ReproTally, ReproVerdict, Reproduced,
+    judged_claims,
 };
 pub use served::{Served, ServedCut, ServedKind};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};

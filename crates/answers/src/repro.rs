@@ -135,6 +135,24 @@ pub struct Reproduced {
     pub plots: Vec<ReproPlot>,
     /// What was claimed, and what came of it.
     pub verdicts: Vec<ReproVerdict>,
+    /// What a simulation had said of what ran in the lab.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predicted: Vec<ReproPredicted>,
+}
+
+/// A figure that ran in the lab, and what a simulation had said of it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproPredicted {
+    /// The curve, in words.
+    pub curve: String,
+    /// The value of what is varied.
+    pub at: String,
+    /// In words, with its unit.
+    pub figure: String,
+    /// In the lab.
+    pub ran: f64,
+    /// By the simulation.
+    pub predicted: f64,
 }
 
 /// Runs that belong together.

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use crate::LabError;
 use crate::devices::{Device, Store, attachment};
 use crate::guest::{FILE_SYSTEM, Place};
 use crate::host::cache::Cache;
@@ -11,6 +10,7 @@ use crate::host::filesystem::{FileSystem, pieces};
 use crate::host::image::Image;
 use crate::host::mailbox::Drives;
 use crate::host::packages::Say;
+use crate::{LabError, Request};
 
 /// The device's bytes, for one boot.
 pub(crate) struct Disk<'a> {
@@ -22,9 +22,25 @@ pub(crate) struct Disk<'a> {
     pub(crate) file: PathBuf,
     /// What is written must be read again.
     pub(crate) holds: bool,
+    /// It is several disks that the guest makes one.
+    pub(crate) is_raid: bool,
+    /// What is on it stays.
+    pub(crate) keeps: bool,
 }
 
-impl Disk<'_> {
+impl<'a> Disk<'a> {
+    pub(crate) fn of(
+        request: &Request,
+        device: &'a Device,
+        capacity_mib: u64,
+        file: PathBuf,
+        holds: bool,
+    ) -> Result<Disk<'a>, LabError> {
+        let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
+        let (is_raid, keeps) = (request.raid.is_some(), request.keeps);
+        Ok(Disk { device, made, capacity_mib, file, holds, is_raid, keeps })
+    }
+
     /// Makes the file system, in the file behind the emulator's device or for the guest to write to its own.
     pub(crate) fn prepare(
         &self,
@@ -39,17 +55,20 @@ impl Disk<'_> {
                 self.device.name
             )));
         }
+        if let (true, Some(made)) = (self.keeps, self.made) {
+            return Ok(Some(Place { kind: made.name.to_owned(), image: false }));
+        }
         if let Some(made) = self.made {
             made.make(cache, &self.file, self.capacity_mib, say)?;
         } else if self.is_file() {
             let file = File::create(&self.file).and_then(|file| file.set_len(self.capacity_mib << 20));
             file.map_err(LabError::file("make", &self.file))?;
         }
-        let in_driver = matches!(self.device.store, Store::Driver(..) | Store::Unknown);
+        let in_driver = matches!(self.device.store, Store::Driver(..) | Store::Unknown) || self.is_raid;
         if in_driver && self.made.is_some() {
             image.file(FILE_SYSTEM, &pieces(&self.file)?);
         }
-        if let (Some(drives), Some(_)) = (drives, self.made) {
+        if let (Some(drives), Some(_), false) = (drives, self.made, in_driver) {
             drives.hold(&self.file).map_err(LabError::file("read", &self.file))?;
         }
         Ok(self.made.map(|made| Place { kind: made.name.to_owned(), image: in_driver }))

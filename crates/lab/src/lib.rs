@@ -13,10 +13,12 @@ mod disk;
 mod error;
 pub mod guest;
 pub mod host;
+mod raid;
 mod request;
 mod sys;
 mod words;
 
 pub use error::LabError;
+pub use raid::{CHUNK_KIB, Raid};
 pub use request::{Booted, Lab, Request};
 pub use words::{MEMORY_LEAST_MIB, SYSFS};

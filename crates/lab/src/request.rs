@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::LabError;
 use crate::counts::{self, Round};
 use crate::devices::{Device, Store};
 use crate::disk::Disk;
@@ -23,7 +22,10 @@ use crate::host::programs;
 use crate::host::qemu::Qemu;
 use crate::host::symbols::kallsyms;
 use crate::host::tool::Tool;
-use crate::words::{append, capacity, check_options, memory, options, scheduler_module, settings};
+use crate::words::{
+    append, capacity, check_options, disks, memory, options, parameters, scheduler_module, settings,
+};
+use crate::{LabError, Raid};
 
 /// Everything about a boot but the host's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,12 @@ pub struct Request {
     pub options: Vec<(String, String)>,
     /// Changes of the numbers of a simulated drive.
     pub drive: Vec<(String, String)>,
+    /// What lies over each simulated drive, from the top down, in the words of `iostack serve`.
+    pub layers: Vec<String>,
+    /// Commands that each simulated drive takes at once; `None`: what is usual.
+    pub drive_depth: Option<u32>,
+    /// What is on the simulated drives stays, file system and all.
+    pub keeps: bool,
     /// A series such as `6.1`, or a folder.
     pub kernel: String,
     /// A file system between.
@@ -55,6 +63,10 @@ pub struct Request {
     pub khz: Option<u32>,
     /// The guest's memory beside a device that lies in it; `None`: what is usual.
     pub memory_mib: Option<u64>,
+    /// Several disks are one.
+    pub raid: Option<Raid>,
+    /// Modules of the kernel that are loaded beside the driver's.
+    pub modules: Vec<String>,
     /// Packages whose programs the guest has.
     pub programs: Vec<String>,
     /// Files of the user's that the guest has, where programs start.
@@ -73,6 +85,9 @@ impl Default for Request {
             device: "null_blk".to_owned(),
             options: Vec::new(),
             drive: Vec::new(),
+            layers: Vec::new(),
+            drive_depth: None,
+            keeps: false,
             kernel: "6.1".to_owned(),
             file_system: None,
             scheduler: "none".to_owned(),
@@ -83,6 +98,8 @@ impl Default for Request {
             capacity_mib: None,
             khz: None,
             memory_mib: None,
+            raid: None,
+            modules: Vec::new(),
             programs: Vec::new(),
             files: Vec::new(),
             accelerator: Accelerator::Exact,
@@ -247,8 +264,7 @@ impl<'a> Lab<'a> {
         let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
         self.add_programs(request, interactive, &mut image)?;
         let capacity_mib = capacity(request, &shapes)?;
-        let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
-        let disk = Disk { device, made, capacity_mib, file: scratch.path("disk"), holds: !counts };
+        let disk = Disk::of(request, device, capacity_mib, scratch.path("disk"), !counts)?;
         let first = drives.as_mut().map(|drives| &mut **drives as &mut dyn Drives);
         let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
         let options = options(request, device, capacity_mib, &shapes);
@@ -259,7 +275,7 @@ impl<'a> Lab<'a> {
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();
-        let plan = plan(request, &modules, place, ask_symbols, work)?;
+        let plan = Plan { disks: disks(&shapes), ..plan(request, &modules, place, ask_symbols, work)? };
         image.file(PLAN, &serde_json::to_vec(&plan).expect("a plan is plain data"));
         let plugged = counts || drives.is_some();
         let plugin = plugged.then(|| build::plugin(&self.cache, self.say)).transpose()?;
@@ -335,13 +351,15 @@ impl<'a> Lab<'a> {
         wanted.extend((device.store == Store::Unknown).then_some("sd_mod"));
         wanted.retain(|name| known.has(name));
         wanted.extend(device.modules);
+        wanted.extend(request.raid.map(Raid::module));
+        wanted.extend(request.modules.iter().map(String::as_str));
         if let Some(name) = &request.file_system {
             wanted.extend(FileSystem::named(name)?.modules);
         }
         wanted.push(&driver);
         let mut loaded = Vec::new();
         for Module { name, bytes } in known.order(&wanted)? {
-            let mut parameters = String::new();
+            let mut parameters = parameters(&name).to_owned();
             if name == driver {
                 check_options(request, &name, &modules::parameters(&bytes))?;
                 options.clone_into(&mut parameters);
@@ -364,7 +382,17 @@ fn plan(
     let device = Device::of(&request.device, request.source.as_deref())?;
     let modules = modules.iter().map(|one| (one.name.clone(), one.parameters.clone())).collect();
     let find = request.disk.clone().map_or_else(|| device.find(), Find::Name);
-    Ok(Plan { modules, find, settings: settings(request, device), place, symbols, work })
+    let raid = request.raid;
+    Ok(Plan {
+        modules,
+        find,
+        disks: Vec::new(),
+        raid,
+        settings: settings(request, device),
+        place,
+        symbols,
+        work,
+    })
 }
 
 /// Keeps a text for the next time, whole or not at all.

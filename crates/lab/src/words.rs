@@ -31,7 +31,8 @@ const SPEED: &str = " tsc=reliable pmtmr=0";
 /// MiB of the device.
 pub(crate) fn capacity(request: &Request, shapes: &[DiskShape]) -> Result<u64, LabError> {
     if let [first, ..] = shapes {
-        return Ok(first.capacity >> 20);
+        let each: Vec<u64> = shapes.iter().map(|shape| shape.capacity).collect();
+        return Ok(request.raid.map_or(first.capacity, |raid| raid.capacity(&each)) >> 20);
     }
     let made = request.file_system.as_deref().map(FileSystem::named).transpose()?;
     let least = made.map_or(CAPACITY_MIB, |made| made.capacity_mib);
@@ -60,7 +61,7 @@ pub(crate) fn memory(
 /// `NAME=VALUE NAME=VALUE`: the device's, its size, then those asked for, which win.
 pub(crate) fn options(request: &Request, device: &Device, capacity_mib: u64, shapes: &[DiskShape]) -> String {
     if device.store == Store::Outside {
-        return mailbox::options(shapes);
+        return mailbox::options(shapes, request.drive_depth);
     }
     let mut all: Vec<(String, String)> = Vec::new();
     let mut put = |name: &str, value: &str| {
@@ -93,6 +94,20 @@ pub(crate) fn check_options(request: &Request, driver: &str, known: &[String]) -
             known.join(", ")
         ))),
         None => Ok(()),
+    }
+}
+
+/// Names of the simulated disks.
+pub(crate) fn disks(shapes: &[DiskShape]) -> Vec<String> {
+    (0..shapes.len()).map(|number| format!("sim{number}")).collect()
+}
+
+/// What a module of the kernel is loaded with that would ask somebody otherwise.
+pub(crate) fn parameters(module: &str) -> &'static str {
+    match module {
+        // Which of two ways to lay out disks of different sizes: today's.
+        "raid0" => "default_layout=2",
+        _ => "",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use iostack_answers::{Served, ServedKind};
 use iostack_model::{Bins, Bytes, FlashUse, ResourceUse};
+use iostack_sim::engine::alike;
 use iostack_stats::Recorder;
 
 use crate::{Asked, Drive, Errno};
@@ -44,6 +45,22 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// With what happened on another drive beside it.
+    #[must_use]
+    pub fn with(mut self, other: Seen) -> Seen {
+        for place in 0..KINDS {
+            self.ios[place] += other.ios[place];
+            self.bytes[place] += other.bytes[place];
+            self.asked[place].merge(&other.asked[place]);
+        }
+        self.late.merge(&other.late);
+        self.failed += other.failed;
+        self.lost += other.lost;
+        self.flash.extend(other.flash);
+        self.resources.extend(other.resources);
+        Seen { resources: alike(self.resources), ..self }
+    }
+
     /// Into the answer.
     pub fn put_into(self, served: &mut Served) {
         let names = ["read", "write", "trim", "flush"];

@@ -459,7 +459,7 @@ impl Worker {
     }
 
     /// Nothing that is under way is ever answered by the drive: its program is told that the disk went away.
-    fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         self.fail_all();
         // The pieces that the drive still has come back without a reply; their tags are not used again.
         self.free.clear();

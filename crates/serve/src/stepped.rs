@@ -13,6 +13,7 @@ use crate::layers::Layer;
 use crate::seen::{Seen, Tally};
 use crate::server::{Message, Worker, parts};
 use crate::store::Store;
+use crate::volatile::Cut;
 use crate::{Disk, Drive};
 
 /// The drive under a clock that somebody else moves, without a thread.
@@ -94,6 +95,15 @@ impl Stepped {
     /// The drive, to look at.
     pub fn drive(&self) -> &Drive {
         &self.worker.drive
+    }
+
+    /// Cuts the power: what is under way is never done, and of what was not flushed is kept or lost what `seed` says. There is
+    /// power again at once, and it is moment 0.
+    pub fn cut(&mut self, seed: u64) -> io::Result<Cut> {
+        let cut = self.disk.store().cut(seed)?;
+        self.worker.cut();
+        self.start = self.worker.clock.now();
+        Ok(cut)
     }
 
     /// Ends it; what is under way fails. Gives why a layer lost something.

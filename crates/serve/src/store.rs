@@ -118,7 +118,7 @@ impl Store {
 
     /// Takes what the file holds. Gives the stretches that it was.
     pub(crate) fn take(&self, file: &File) -> io::Result<Vec<(u64, u64)>> {
-        let (held, mut piece) = (sys::held(file)?, vec![0; PIECE]);
+        let (held, mut piece) = (iostack_host::stretches(file)?, vec![0; PIECE]);
         for &(offset, length) in &held {
             for at in (offset..offset + length).step_by(PIECE) {
                 let here = &mut piece[..PIECE.min((offset + length - at) as usize)];
@@ -131,7 +131,7 @@ impl Store {
 
     /// Stretches that hold data: offset and length.
     pub fn held(&self) -> io::Result<Vec<(u64, u64)>> {
-        sys::held(&self.file)
+        iostack_host::stretches(&self.file)
     }
 
     fn sync(&self) -> Result<(), Errno> {

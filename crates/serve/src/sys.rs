@@ -32,29 +32,6 @@ pub(crate) fn punch(file: &File, offset: u64, length: u64) -> io::Result<()> {
     check(unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) })
 }
 
-fn seek(file: &File, from: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
-    // SAFETY: the descriptor is open for the call; no memory is touched.
-    let found = unsafe { libc::lseek(file.as_raw_fd(), from.cast_signed(), whence) };
-    match u64::try_from(found) {
-        Ok(found) => Ok(Some(found)),
-        Err(_) => match io::Error::last_os_error() {
-            error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
-            error => Err(error),
-        },
-    }
-}
-
-/// Stretches that hold data, by lseek(2).
-pub(crate) fn held(file: &File) -> io::Result<Vec<(u64, u64)>> {
-    let (mut found, mut from) = (Vec::new(), 0);
-    while let Some(begin) = seek(file, from, libc::SEEK_DATA)? {
-        let Some(end) = seek(file, begin, libc::SEEK_HOLE)? else { break };
-        found.push((begin, end - begin));
-        from = end;
-    }
-    Ok(found)
-}
-
 /// This thread's sleeps end when they are due, not up to 50 us later: prctl(2).
 pub(crate) fn wake_promptly() {
     // SAFETY: it changes a number of this thread's.

@@ -1,17 +1,20 @@
 //! Jobs in the lab's machine: the near side sends them, the far side runs them, as any other machine would.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use clap::{Args, FromArgMatches};
 use iostack_lab::devices::{Device, SIMULATED, Store};
 use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::folder;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::host::mailbox::Drives;
-use iostack_lab::{Lab, MEMORY_LEAST_MIB, Request, SYSFS};
+use iostack_lab::{CHUNK_KIB, Lab, MEMORY_LEAST_MIB, Raid, Request, SYSFS};
 use iostack_model::{Caveat, Job, OutcomeFile, Progress, TargetKind, TargetName};
+use iostack_serve::layers;
 use serde::{Deserialize, Serialize};
 
 use super::path::{NO_APPS, NO_STATUS, PathTarget};
@@ -36,8 +39,7 @@ const MEMORY_MOST_MIB: u64 = 64 << 10;
 /// What the guest's kernel is given to come to rest. It idles meanwhile, which takes the emulator no time.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// How the name of a simulated drive's disk begins in the guest, and the file that is written to when a measurement begins.
-const SIM_DISK: &str = "sim";
+/// Of the driver of simulated drives: written to when a measurement begins.
 const BEGIN: &str = "/sys/module/sim_disk/parameters/begin";
 
 /// A boot that goes many legs may take so long.
@@ -80,13 +82,43 @@ pub struct LabFlags {
     /// Memory of the machine in MiB, page cache and all [512].
     #[arg(long, value_name = "MIB", help_heading = HEADING)]
     pub memory_mib: Option<u64>,
+    /// One disk of several simulated drives (sim:x25e,x25e), by the kernel's
+    /// md: 0, 1, 5, 6 or 10.
+    #[arg(long, value_name = "LEVEL", help_heading = HEADING)]
+    pub raid: Option<u32>,
+    /// KiB of a chunk of the RAID [512].
+    #[arg(long, value_name = "KIB", requires = "raid", help_heading = HEADING)]
+    pub chunk_kib: Option<u32>,
+    /// What lies over each simulated drive, such as "delay(80us)"; see
+    /// `iostack serve --help`. May be repeated, from the program down.
+    #[arg(long, value_name = "LAYER", help_heading = HEADING)]
+    pub layer: Vec<String>,
+    /// Module of the kernel to load beside what the device needs, such as
+    /// `dm_mod`; may be repeated.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = HEADING)]
+    pub module: Vec<String>,
+    /// Commands that each simulated drive takes at once, 1 to 1024 [256].
+    #[arg(long, value_name = "COUNT", help_heading = HEADING, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub drive_depth: Option<u32>,
     /// Seconds without a word after which the machine is given up; not those
     /// in which it waits for a processor [180].
     #[arg(long, value_name = "SECONDS", help_heading = HEADING)]
     pub time_limit: Option<u64>,
 }
 
+/// The flag of the lab that a key of an experiment means: `lab.file_system`.
+pub fn flag(key: &str) -> Option<String> {
+    key.strip_prefix("lab.").map(|name| format!("--{}", name.replace('_', "-")))
+}
+
 impl LabFlags {
+    /// From keys of an experiment, `lab.file_system`, and their values.
+    pub fn of(pairs: &[(String, String)]) -> anyhow::Result<LabFlags> {
+        let words = pairs.iter().filter_map(|(key, value)| Some([flag(key)?, value.clone()])).flatten();
+        let command = LabFlags::augment_args(clap::Command::new("lab").no_binary_name(true));
+        Ok(LabFlags::from_arg_matches(&command.try_get_matches_from(words)?)?)
+    }
+
     /// Its flags, and whether each was given.
     pub(super) fn given(&self) -> Vec<Given> {
         vec![
@@ -100,6 +132,11 @@ impl LabFlags {
             ("--capacity-mib", self.capacity_mib.is_some()),
             ("--ghz", self.ghz.is_some()),
             ("--memory-mib", self.memory_mib.is_some()),
+            ("--raid", self.raid.is_some()),
+            ("--chunk-kib", self.chunk_kib.is_some()),
+            ("--layer", !self.layer.is_empty()),
+            ("--module", !self.module.is_empty()),
+            ("--drive-depth", self.drive_depth.is_some()),
             ("--time-limit", self.time_limit.is_some()),
         ]
     }
@@ -108,6 +145,46 @@ impl LabFlags {
     pub fn request(&self, device: &str, set: &[String]) -> anyhow::Result<Request> {
         let (device, source) = folder::meant(Scheme::Lab.bare(device), self.source.as_deref())?;
         let known = Device::of(&device, source.as_deref())?;
+        let simulated = device.starts_with(SIMULATED);
+        self.check(&device, known, simulated)?;
+        let example = if simulated { EXAMPLE } else { "copy=0" };
+        // What is no file of the disk's is the drive's.
+        let of_drive = |(name, _): &(String, String)| simulated && !name.starts_with(SYSFS);
+        let (drive, mut options): (Vec<_>, Vec<_>) = changes(set, example)?.into_iter().partition(of_drive);
+        options.sort();
+        let default = Request::default();
+        let raid = self.raid(simulated, &device)?;
+        Ok(Request {
+            raid,
+            layers: self.layer.clone(),
+            modules: self.module.clone(),
+            drive_depth: self.drive_depth,
+            device,
+            options,
+            drive,
+            kernel: self.kernel.clone().unwrap_or_else(|| default.kernel.clone()),
+            file_system: self.file_system.clone(),
+            scheduler: self.scheduler_name().to_owned(),
+            source,
+            disk: self.disk.clone(),
+            mitigations: self.mitigations,
+            tracepoints: self.tracepoint.clone(),
+            capacity_mib: self.capacity_mib,
+            limit: self.time_limit.map_or(default.limit, Duration::from_secs),
+            khz: self.khz(simulated)?,
+            memory_mib: self.memory_mib,
+            ..default
+        })
+    }
+}
+
+impl LabFlags {
+    fn scheduler_name(&self) -> &str {
+        self.scheduler.as_deref().unwrap_or("none")
+    }
+
+    /// Refuses what this device cannot have.
+    fn check(&self, device: &str, known: &Device, simulated: bool) -> anyhow::Result<()> {
         if self.capacity_mib.is_some() && known.store == Store::Unknown {
             bail!(
                 "{device} alone knows how large its disk is; leave out --capacity-mib (see `modinfo` for --set)"
@@ -116,7 +193,7 @@ impl LabFlags {
         if let Some(name) = &self.file_system {
             FileSystem::named(name)?;
         }
-        let scheduler = self.scheduler.as_deref().unwrap_or("none");
+        let scheduler = self.scheduler_name();
         if !SCHEDULERS.contains(&scheduler) {
             bail!("`{scheduler}` is no scheduler; choose from {}", SCHEDULERS.join(", "));
         }
@@ -126,15 +203,9 @@ impl LabFlags {
         if let Some(name) = self.tracepoint.iter().find(|name| name.split(':').count() != 2) {
             bail!("`{name}` is no tracepoint; write it like block:block_rq_issue");
         }
-        let simulated = device.starts_with(SIMULATED);
-        let example = if simulated { EXAMPLE } else { "copy=0" };
-        // What is no file of the disk's is the drive's.
-        let of_drive = |(name, _): &(String, String)| simulated && !name.starts_with(SYSFS);
-        let (drive, mut options): (Vec<_>, Vec<_>) = changes(set, example)?.into_iter().partition(of_drive);
         if simulated && self.capacity_mib.is_some() {
             bail!("a simulated drive has its own capacity; leave out --capacity-mib");
         }
-        options.sort();
         if let Some(asked) =
             self.memory_mib.filter(|asked| !(MEMORY_LEAST_MIB..=MEMORY_MOST_MIB).contains(asked))
         {
@@ -143,31 +214,25 @@ impl LabFlags {
                  {MEMORY_MOST_MIB}"
             );
         }
-        let default = Request::default();
-        Ok(Request {
-            device,
-            options,
-            drive,
-            kernel: self.kernel.clone().unwrap_or(default.kernel),
-            file_system: self.file_system.clone(),
-            scheduler: scheduler.to_owned(),
-            source,
-            disk: self.disk.clone(),
-            mitigations: self.mitigations,
-            tracepoints: self.tracepoint.clone(),
-            capacity_mib: self.capacity_mib,
-            limit: self.time_limit.map_or(default.limit, Duration::from_secs),
-            khz: self.khz(simulated)?,
-            memory_mib: self.memory_mib,
-            programs: default.programs,
-            files: default.files,
-            accelerator: default.accelerator,
-            processors: default.processors,
-        })
+        layers::each(&self.layer).map_err(anyhow::Error::msg)?;
+        for (flag, is_given) in
+            [("--layer", !self.layer.is_empty()), ("--drive-depth", self.drive_depth.is_some())]
+        {
+            ensure!(
+                simulated || !is_given,
+                "`{flag}` is for simulated drives; leave it out, or name one: --on sim:x25e"
+            );
+        }
+        Ok(())
     }
-}
 
-impl LabFlags {
+    fn raid(&self, simulated: bool, device: &str) -> anyhow::Result<Option<Raid>> {
+        let Some(level) = self.raid else { return Ok(None) };
+        ensure!(simulated, "`--raid` is of simulated drives; name them with commas: --on sim:x25e,x25e");
+        let chunk_kib = self.chunk_kib.unwrap_or(CHUNK_KIB);
+        Ok(Some(Raid::of(level, chunk_kib, outside::count(device))?))
+    }
+
     fn khz(&self, simulated: bool) -> anyhow::Result<Option<u32>> {
         ensure!(
             simulated || self.ghz.is_none(),
@@ -202,7 +267,7 @@ impl LabTarget {
             repeats: false,
             cannot: vec![NO_APPS, NO_TRACES, NO_STATUS],
         };
-        outside::sheet(&request)?;
+        outside::sheets(&request)?;
         Ok(LabTarget { description, request })
     }
 }
@@ -228,7 +293,7 @@ impl Target for LabTarget {
             request.processors = 2;
         }
         let seed = jobs.first().map_or(1, |job| job.seed);
-        let mut drive = Outside::of(&request, seed)?;
+        let mut drive = Outside::of(&request, seed, false)?;
         let legs = vec![Leg { settings: Vec::new(), jobs: jobs.to_vec() }];
         let order = serde_json::to_value(Order { legs, wanted })?;
         let mut files = travel(&lab, &request, order, drive.as_mut(), audience)?;
@@ -261,17 +326,20 @@ pub struct Leg {
 /// The near side: goes the legs in one boot, in virtual time. One file of outcomes a leg.
 pub fn execute_legs(
     device: &str,
+    flags: &LabFlags,
     set: &[String],
     legs: Vec<Leg>,
     audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
-    let flags = LabFlags { time_limit: Some(LEGS_LIMIT_SECONDS), ..LabFlags::default() };
+    let flags = LabFlags { time_limit: Some(LEGS_LIMIT_SECONDS), ..flags.clone() };
     let request = flags.request(device, set)?;
+    let seed = legs.iter().flat_map(|leg| &leg.jobs).next().map_or(1, |job| job.seed);
+    let mut drive = Outside::of(&request, seed, false)?;
     let say = |text: &str| audience.say(text);
     let lab = Lab::open(&say, audience.stop())?;
     let count = legs.len();
     let order = serde_json::to_value(Order { legs, wanted: Wanted::default() })?;
-    let files = travel(&lab, &request, order, None, audience)?;
+    let files = travel(&lab, &request, order, drive.as_mut(), audience)?;
     ensure!(files.len() == count, "the guest went {} legs of {count}", files.len());
     Ok(files)
 }
@@ -351,7 +419,7 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
             std::fs::write(&path, &text)
                 .map_err(|error| format!("cannot write `{text}` to `{path}`: {error}"))?;
         }
-        settle(ready)?;
+        settle()?;
         let ran = PathTarget::open(Some(name.clone()), &options).run(&jobs, order.wanted, &Wire);
         let file = ran.map_err(|error| format!("{error:#}"))?;
         value("outcome", serde_json::to_value(&file).map_err(|error| error.to_string())?);
@@ -360,8 +428,8 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
 }
 
 /// What came before, such as the file system and what a kernel still does after its boot, is not of what comes now.
-pub(crate) fn settle(ready: &Ready) -> Result<(), String> {
-    if !ready.disk.starts_with(SIM_DISK) {
+pub(crate) fn settle() -> Result<(), String> {
+    if !Path::new(BEGIN).exists() {
         return Ok(());
     }
     std::thread::sleep(SETTLE);

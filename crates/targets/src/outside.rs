@@ -1,7 +1,7 @@
-//! A simulated drive for the lab's machine, whose clock it goes by.
+//! Simulated drives for the lab's machine, whose clock they go by.
 //!
 //! ```text
-//!   guest ──mailbox──► Outside ──► serve::Stepped: layers, store, drive ──► Through
+//!   guest ──mailbox──► Outside ──► each drive's serve::Stepped: layers, store, model ──► Through
 //! ```
 
 use std::collections::VecDeque;
@@ -9,139 +9,280 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
+use iostack_answers::ServedCut;
 use iostack_lab::devices::SIMULATED;
 use iostack_lab::guest::{Message, Work};
-use iostack_lab::host::mailbox::{DiskShape, Drives, Operation, Request, Through};
+use iostack_lab::host::mailbox::{DISKS_MOST, DiskShape, Drives, Operation, Request, Through};
 use iostack_lab::{Booted, Lab, Request as Boots};
-use iostack_model::{Bytes, Inside, Outcome};
+use iostack_model::{Bytes, Inside, Nanos, Outcome};
+use iostack_serve::layers;
 use iostack_serve::{Drive, Errno, Seen, Stepped, Store};
 use iostack_sheet::Sheet;
 use iostack_sim::run::inside_of;
 
-/// Whether the request is for a simulated drive.
+/// Between the names of several drives.
+const COMMA: char = ',';
+
+/// Whether the request is for simulated drives.
 pub fn is_meant(request: &Boots) -> bool {
     request.device.starts_with(SIMULATED)
 }
 
-/// The simulated drive that the request names, as it changes it.
-pub fn sheet(request: &Boots) -> anyhow::Result<Option<Sheet>> {
-    let Some(name) = request.device.strip_prefix(SIMULATED) else { return Ok(None) };
-    let sheet = Sheet::load(name, &request.drive)?;
-    ensure!(
-        sheet.kind.name != "platform",
-        "`{name}` is a whole machine, and the lab has one; name a drive (`iostack sim list`)"
-    );
-    Ok(Some(sheet))
+/// How many drives the device is, `sim:a,b`.
+pub(crate) fn count(device: &str) -> usize {
+    if device.starts_with(SIMULATED) { device.split(COMMA).count() } else { 1 }
 }
 
-/// Boots, with the drive that the request names. `hear` gets each message.
+/// The simulated drives that the request names, as it changes them; `sim:` may stand before each.
+pub fn sheets(request: &Boots) -> anyhow::Result<Vec<Sheet>> {
+    if !is_meant(request) {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = request.device.split(COMMA).map(bare).collect();
+    ensure!(
+        names.len() <= DISKS_MOST,
+        "`{}` are {} drives, and the machine has room for {DISKS_MOST}",
+        request.device,
+        names.len()
+    );
+    names.into_iter().map(|name| sheet(name, &request.drive)).collect()
+}
+
+fn bare(name: &str) -> &str {
+    name.strip_prefix(SIMULATED).unwrap_or(name)
+}
+
+fn sheet(name: &str, changes: &[(String, String)]) -> anyhow::Result<Sheet> {
+    ensure!(!name.is_empty(), "a name of a drive is missing; write several like sim:x25e,x25e");
+    let sheet = Sheet::load(name, changes)?;
+    if sheet.kind.name == "platform" {
+        bail!("`{name}` is a whole machine, and the lab has one; name a drive (`iostack sim list`)");
+    }
+    Ok(sheet)
+}
+
+/// Boots, with the drives that the request names. `hear` gets each message.
 pub fn boot(
     lab: &Lab<'_>,
     request: &Boots,
     work: Work,
     hear: &mut dyn FnMut(&Message),
 ) -> anyhow::Result<Booted> {
-    let mut drive = Outside::of(request, SEED)?;
-    Ok(lab.boot_with(request, work, drives(&mut drive), hear)?)
+    let mut outside = Outside::of(request, SEED, false)?;
+    Ok(lab.boot_with(request, work, drives(outside.as_mut()), hear)?)
 }
 
 /// As the machine takes it.
-pub(crate) fn drives(drive: &mut Option<Outside>) -> Option<&mut dyn Drives> {
-    drive.as_mut().map(|drive| drive as &mut dyn Drives)
+pub(crate) fn drives(outside: Option<&mut Outside>) -> Option<&mut dyn Drives> {
+    outside.map(|outside| outside as &mut dyn Drives)
 }
+
+/// What watchers see is so old at most, of the machine's own time.
+const LOOK_EVERY: u64 = 10_000_000;
 
 /// Where none is asked for.
 const SEED: u64 = 1;
 
-/// The drive behind the guest's disk.
-pub struct Outside {
-    sheet: Sheet,
-    seed: u64,
+/// One of them.
+struct One {
     stepped: Stepped,
     shape: DiskShape,
-    tell: Sender<Through>,
-    told: Receiver<Through>,
     due: Option<u64>,
-    /// When it began to count.
-    began: u64,
 }
 
-impl Outside {
-    /// The one that the request names, if it names one; `seed` decides whatever chance does in it.
-    pub fn of(request: &Boots, seed: u64) -> anyhow::Result<Option<Outside>> {
-        sheet(request)?.map(|sheet| Outside::open(sheet, seed)).transpose()
-    }
-
-    fn open(sheet: Sheet, seed: u64) -> anyhow::Result<Outside> {
-        let drive = Drive::open(&sheet, seed)?;
+impl One {
+    fn open(sheet: &Sheet, seed: u64, layers: &[String], volatile: bool) -> anyhow::Result<One> {
+        let drive = Drive::open(sheet, seed)?;
         let shape = drive.shape();
-        let (tell, told) = channel();
-        Ok(Outside {
-            seed,
-            stepped: Stepped::new(drive, Store::memory(shape.capacity)?, Vec::new()),
+        let layers = layers::each(layers).map_err(anyhow::Error::msg)?;
+        let store = Store::memory(shape.capacity)?;
+        let store = if volatile { store.volatile() } else { store };
+        Ok(One {
+            stepped: Stepped::new(drive, store, layers),
             shape: DiskShape {
                 capacity: shape.capacity.0,
                 block: shape.block.0 as u32,
                 rotates: sheet.kind.name == "hdd",
             },
-            sheet,
-            tell,
-            told,
             due: None,
-            began: 0,
         })
     }
+}
 
-    /// It was over so long after it began to count, ns.
-    pub fn over(&mut self, elapsed: u64) {
-        self.stepped.until(self.began + elapsed);
+/// The drives behind the guest's disks.
+pub struct Outside {
+    /// As in `sim:NAME`.
+    names: String,
+    first: Sheet,
+    seed: u64,
+    drives: Vec<One>,
+    tell: Sender<Through>,
+    told: Receiver<Through>,
+    /// When the program of this boot began.
+    begins: u64,
+    /// When they were asked last.
+    now: u64,
+    /// What was counted before this boot, ns.
+    before: u64,
+    cut: Option<PlannedCut>,
+    was_cut: Option<ServedCut>,
+    live: Live,
+}
+
+/// A power cut that is to come.
+struct PlannedCut {
+    /// So long after the program began.
+    after: u64,
+    /// What is lost.
+    seed: u64,
+    /// When that is; `None` until the program begins.
+    at: Option<u64>,
+}
+
+/// What was asked lately, for whoever watches meanwhile.
+#[derive(Clone, Default)]
+pub(crate) struct Live {
+    seen: Arc<Mutex<Option<Seen>>>,
+    /// It is looked at again then.
+    due: u64,
+}
+
+impl Live {
+    /// So far.
+    pub(crate) fn look(&self) -> Option<Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Outside {
+    /// Those that the request names, if it names some; `seed` decides whatever chance does in them. Of `volatile` ones a
+    /// power cut may lose what was not flushed.
+    pub fn of(request: &Boots, seed: u64, volatile: bool) -> anyhow::Result<Option<Outside>> {
+        let sheets = sheets(request)?;
+        let open = |(number, sheet)| One::open(sheet, seed.wrapping_add(number), &request.layers, volatile);
+        let drives = (0..).zip(&sheets).map(open).collect::<anyhow::Result<Vec<_>>>()?;
+        let (tell, told) = channel();
+        let names = request.device.split(COMMA).map(bare).collect::<Vec<_>>().join(",");
+        let first = sheets.into_iter().next();
+        Ok(first.map(|first| Outside {
+            names,
+            first,
+            seed,
+            drives,
+            tell,
+            told,
+            begins: 0,
+            now: 0,
+            before: 0,
+            cut: None,
+            was_cut: None,
+            live: Live::default(),
+        }))
     }
 
-    /// What was asked of it since it began to count.
+    /// The program of this boot was over so long after it began, ns; gives how long was counted in all.
+    pub(crate) fn over(&mut self, elapsed: u64) -> u64 {
+        // After a cut also what came before and after the program counts.
+        let now = if self.before == 0 { self.begins + elapsed } else { self.now };
+        for one in &mut self.drives {
+            one.stepped.until(now);
+        }
+        self.counted(now)
+    }
+
+    /// How long they count.
+    fn counted(&self, now: u64) -> u64 {
+        // After a cut the boot counts, too.
+        let first = if self.before == 0 { self.begins } else { 0 };
+        self.before + now - first
+    }
+
+    /// In the boot to come the power is to be cut so long after the program began, and then is lost what this seed says.
+    pub(crate) fn cut_after(&mut self, plan: Option<(u64, u64)>) {
+        self.cut = plan.map(|(after, seed)| PlannedCut { after, seed, at: None });
+        (self.begins, self.live.due) = (0, 0);
+    }
+
+    /// The cut of the last boot, if it came.
+    pub(crate) fn was_cut(&mut self) -> Option<ServedCut> {
+        self.was_cut.take()
+    }
+
+    /// For whoever watches meanwhile.
+    pub(crate) fn live(&self) -> Live {
+        self.live.clone()
+    }
+
+    fn cut(&mut self, now: u64, seed: u64) -> io::Result<ServedCut> {
+        let mut cut = ServedCut { at: Nanos(self.counted(now)), kept: 0, lost: 0 };
+        for (number, one) in (0..).zip(&mut self.drives) {
+            let of_one = one.stepped.cut(seed.wrapping_add(number))?;
+            (cut.kept, cut.lost, one.due) = (cut.kept + of_one.kept, cut.lost + of_one.lost, None);
+        }
+        // Who had asked is gone.
+        self.told.try_iter().for_each(drop);
+        self.before = cut.at.0;
+        Ok(cut)
+    }
+
+    /// What was asked of all since they began to count.
     pub fn seen(&self) -> Seen {
-        self.stepped.seen()
+        let each = self.drives.iter().map(|one| one.stepped.seen());
+        each.reduce(Seen::with).expect("there is one at least")
     }
 
-    /// Bytes.
+    /// Bytes of all.
     pub fn capacity(&self) -> Bytes {
-        Bytes(self.shape.capacity)
+        Bytes(self.drives.iter().map(|one| one.shape.capacity).sum())
     }
 
     /// What happened inside since the job began.
     pub fn inside(&self, outcome: &Outcome) -> Inside {
-        let inside = inside_of(&self.sheet, self.seed, self.stepped.drive().world(), outcome);
-        let seen = self.stepped.seen();
-        Inside { requests: seen.ios.iter().sum(), late: Some(seen.late), ..inside }
+        let worlds: Vec<_> = self.drives.iter().map(|one| one.stepped.drive().world()).collect();
+        let inside = inside_of(&self.first, self.seed, &worlds, outcome);
+        let seen = self.seen();
+        let device = self.names.clone();
+        Inside { device, requests: seen.ios.iter().sum(), late: Some(seen.late), ..inside }
     }
 }
 
 impl Drives for Outside {
     fn shapes(&self) -> Vec<DiskShape> {
-        vec![self.shape]
+        self.drives.iter().map(|one| one.shape).collect()
     }
 
     fn hold(&mut self, image: &Path) -> io::Result<()> {
-        self.stepped.hold(&File::open(image)?)
+        self.drives[0].stepped.hold(&File::open(image)?)
     }
 
     fn begin(&mut self, now: u64) {
-        self.stepped.set(now);
-        self.stepped.pass();
-        self.stepped.begin();
-        self.began = now;
+        for one in &mut self.drives {
+            one.stepped.set(now);
+            one.stepped.pass();
+            // What is between a power cut and the next program is of the whole.
+            if self.before == 0 {
+                one.stepped.begin();
+            }
+        }
+        self.begins = now;
+        if let Some(cut) = &mut self.cut {
+            cut.at = Some(now + cut.after);
+        }
     }
 
     fn ask(&mut self, now: u64, request: Request) {
-        self.stepped.set(now);
         let Request { disk, tag, offset, length, through, .. } = request;
-        let (tell, at) = (self.tell.clone(), self.stepped.answered());
+        let stepped = &mut self.drives[disk as usize].stepped;
+        stepped.set(now);
+        let (tell, at) = (self.tell.clone(), stepped.answered());
         // Whoever is told lives as long as the drive.
         let told = move |answer: Result<Vec<u8>, Errno>| {
             drop(tell.send(Through { disk, tag, at: at(), answer: answer.map_err(|errno| errno.0) }));
         };
-        let to = self.stepped.disk();
+        let to = stepped.disk();
         if request.operation == Operation::Read {
             return to.read(offset, vec![0; length as usize], told);
         }
@@ -155,16 +296,32 @@ impl Drives for Outside {
     }
 
     fn through(&mut self, now: u64, into: &mut VecDeque<Through>) {
-        self.stepped.set(now);
-        self.due = self.stepped.pass();
+        for one in &mut self.drives {
+            one.stepped.set(now);
+            one.due = one.stepped.pass();
+        }
         into.extend(self.told.try_iter());
+        self.now = now;
+        if self.live.due <= now {
+            self.live.due = now + LOOK_EVERY;
+            *self.live.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.seen());
+        }
     }
 
-    fn heard(&mut self, late: u64) {
-        self.stepped.heard(late);
+    fn heard(&mut self, disk: u32, late: u64) {
+        self.drives[disk as usize].stepped.heard(late);
     }
 
     fn due(&mut self) -> Option<u64> {
-        self.due
+        let cut = self.cut.as_ref().and_then(|cut| cut.at);
+        self.drives.iter().filter_map(|one| one.due).chain(cut).min()
+    }
+
+    fn is_cut(&mut self, now: u64) -> io::Result<bool> {
+        let Some(PlannedCut { seed, .. }) = self.cut.take_if(|cut| cut.at.is_some_and(|at| at <= now)) else {
+            return Ok(false);
+        };
+        self.was_cut = Some(self.cut(now, seed)?);
+        Ok(true)
     }
 }

@@ -123,13 +123,13 @@ impl Bench {
         let root = tree::root();
         let folder = root.join("target/bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let iostack = build(&root, !is_rehearsal)?;
+        let iostack = built(&root, !is_rehearsal, "iostack", "bin", "iostack")?;
         Ok(Bench { root, iostack, folder, is_rehearsal })
     }
 
     /// An example of one of our crates, built as iostack itself.
     fn example(&self, package: &str, name: &str) -> Result<PathBuf> {
-        built(&self.root, !self.is_rehearsal, &["--package", package, "--example", name])
+        built(&self.root, !self.is_rehearsal, package, "example", name)
     }
 
     /// The machine as iostack itself describes it in every outcome.
@@ -139,23 +139,27 @@ impl Bench {
     }
 }
 
-/// Builds our own program, optimised or not, and says where it lies.
-fn build(root: &Path, is_optimised: bool) -> Result<PathBuf> {
-    built(root, is_optimised, &["--package", "iostack"])
-}
-
-/// Builds what the words name, and says where the program lies.
-fn built(root: &Path, is_optimised: bool, words: &[&str]) -> Result<PathBuf> {
+/// Builds a program, `kind` being `bin` or `example`, and says where it lies. Not optimised it is the one that the tests were
+/// built with: alone it would be built of other features, and every crate below it anew.
+fn built(root: &Path, is_optimised: bool, package: &str, kind: &str, name: &str) -> Result<PathBuf> {
     let mut command = process::cargo();
-    command.args(["build", "--quiet", "--message-format", "json"]).args(words).current_dir(root);
+    command.current_dir(root);
     if is_optimised {
-        command.arg("--release");
+        let target = format!("--{kind}");
+        command.args(["build", "--release", "--package", package, target.as_str(), name]);
+    } else {
+        command.args(["test", "--workspace", "--no-run"]);
     }
-    let said = process::text(&mut command)?;
-    let messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let program =
-        messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
-    program.context("cargo built no program")
+    let said = process::text(command.args(["--quiet", "--message-format", "json"]))?;
+    let mut messages = said.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let is_meant = |message: &serde_json::Value| {
+        let target = &message["target"];
+        target["name"] == name && target["kind"][0] == kind && message["profile"]["test"] == false
+    };
+    let program = messages.find_map(|message| {
+        is_meant(&message).then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
+    });
+    program.with_context(|| format!("cargo built no {kind} `{name}`"))
 }
 
 #[cfg(test)]

@@ -380,3 +380,16 @@ pub(crate) fn run_on(cpu: u32) -> io::Result<()> {
     // SAFETY: `set` is readable for the size given; 0 is the calling thread.
     check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const *set) })
 }
+
+/// Where the next data or hole of a file are, by lseek(2); `None` behind the last.
+pub(crate) fn seek(file: &File, from: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
+    // SAFETY: the descriptor is open for the call; no memory is touched.
+    let found = unsafe { libc::lseek(file.as_raw_fd(), from.cast_signed(), whence) };
+    match u64::try_from(found) {
+        Ok(found) => Ok(Some(found)),
+        Err(_) => match io::Error::last_os_error() {
+            error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+            error => Err(error),
+        },
+    }
+}

@@ -108,25 +108,91 @@ fn every_sector_is_right_and_the_driver_goes_and_comes_again() {
 }
 
 #[test]
-fn a_program_runs_on_it_and_its_end_is_ours() {
-    let _turn = turn_or_skip!("a_program_runs_on_it_and_its_end_is_ours", "6.1");
+fn a_program_runs_on_two_of_them_as_one_and_its_files_and_its_end_are_ours() {
+    let _turn =
+        turn_or_skip!("a_program_runs_on_two_of_them_as_one_and_its_files_and_its_end_are_ours", "6.1");
     let room = Room::new("exec");
-    let script = room.folder("files").join("try.sh");
-    let text = "echo to $IOSTACK_DISK; echo aside >&2; (cd $1; sleep 9999) & dd if=/dev/zero of=$1/file bs=64k count=16 conv=fsync 2>&1; exit 7";
+    let (script, results) = (room.folder("files").join("try.sh"), room.folder("files").join("results"));
+    let text = "echo to $IOSTACK_DISK; echo aside >&2; (cd $1; sleep 9999) &\n\
+                dd if=/dev/zero of=$1/file bs=64k count=64 conv=fsync 2>&1\n\
+                mkdir $IOSTACK_RESULTS/deep; cp try.sh $IOSTACK_RESULTS/deep; touch $IOSTACK_RESULTS/empty\n\
+                cat /sys/block/sim?/stat > $IOSTACK_RESULTS/stat; cat /sys/block/md0/md/level; exit 7\n";
     fs::write(&script, text).expect("a new file");
-    let lab = ["lab", "exec", "--on", "sim:x25e", "--file-system", "ext4", "--json", "--copy"];
-    let command = [script.to_str().expect("UTF-8"), "--", "sh", "try.sh", "{}"];
-    let output = iostack(&[&lab[..], &command].concat());
+    let path = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+    let lab = ["lab", "exec", "--on", "sim:x25e,x25e", "--raid", "0", "--chunk-kib", "64"];
+    let more = ["--layer", "delay(1ms, write)", "--file-system", "ext4", "--json", "--copy"];
+    let command = [&path(&script), "--results", &path(&results), "--", "sh", "try.sh", "{}"];
+    let output = iostack(&[&lab[..], &more, &command].concat());
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    for words in ["to /mnt", "aside", "16+0 records out", "`sh` ended with 7"] {
+    for words in ["to /mnt", "aside", "64+0 records out", "raid0", "`sh` ended with 7"] {
         assert!(said(&output).contains(words), "`{words}` is missing in: {}", said(&output));
     }
+    let back = |name: &str| fs::read_to_string(results.join(name)).expect("it was brought back");
+    assert_eq!((back("deep/try.sh"), back("empty")), (text.to_owned(), String::new()));
+    // The seventh figure: sectors written. A chunk here, a chunk there.
+    let written: Vec<u64> =
+        back("stat").lines().filter_map(|line| line.split_whitespace().nth(6)?.parse().ok()).collect();
+    assert!(matches!(written[..], [a, b] if a.min(b) >= 4096 && a.max(b) < a.min(b) * 2), "{written:?}");
     let told: Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
     holds("serve", &told, "lab exec");
     let [_, write, _, flush] = told["served"].as_array().map(Vec::as_slice).expect("four kinds") else {
         panic!("{told}")
     };
-    assert!(number(write, "/bytes") >= f64::from(1 << 20) && number(flush, "/ios") > 0.0, "{told}");
+    assert!(number(write, "/bytes") >= f64::from(4 << 20) && number(flush, "/ios") > 0.0, "{told}");
+    let least = number(write, "/asked/min_ns");
+    assert!((1e6..1.5e6).contains(&least), "the quickest write takes {least} ns, delayed by a millisecond");
+}
+
+/// Writes numbers to the disk, each flushed before it is told; and looks whether the last that was told is there.
+const COUNTS: &str = "n=$(cat $IOSTACK_DISK/n 2>/dev/null || echo 0)\nwhile true; do n=$((n + 1)); echo $n > $IOSTACK_DISK/new; \
+                      sync; mv $IOSTACK_DISK/new $IOSTACK_DISK/n; sync; echo said $n; done\n";
+const HOLDS: &str = "said=$(tail -n 1 $IOSTACK_SAID | cut -d ' ' -f 2); there=$(cat $IOSTACK_DISK/n); \
+                     echo cut $IOSTACK_CUTS: ${said:-none} told, $there there; [ $there -ge ${said:-0} ]";
+
+#[test]
+fn what_was_flushed_is_there_after_a_power_cut_and_a_check_that_fails_is_told() {
+    let _turn =
+        turn_or_skip!("what_was_flushed_is_there_after_a_power_cut_and_a_check_that_fails_is_told", "6.1");
+    let lab = ["lab", "exec", "--on", "sim:x25e", "--file-system", "ext4", "--json"];
+    let check = format!("{HOLDS} && [ $IOSTACK_CUTS -lt 2 ]");
+    let cut = ["--power-cut", "60ms..90ms", "--cuts", "3", "--check", &check, "--", "sh", "-c", COUNTS];
+    let output = iostack(&[&lab[..], &cut].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
+    holds("serve", &told, "lab exec");
+    let cuts = told["cuts"].as_array().map(Vec::len);
+    assert_eq!(cuts, Some(2), "the second check fails, and a third cut never comes: {}", said(&output));
+    for words in ["cut 1: ", "cut 2: ", "after power cut 2 the check ended with 1"] {
+        assert!(said(&output).contains(words), "`{words}` is missing in: {}", said(&output));
+    }
+    let count =
+        |line: &str, word: usize| line.split_whitespace().nth(word).and_then(|text| text.parse::<u32>().ok());
+    let text = said(&output);
+    let each: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("cut "))
+        .map(|line| (count(line, 2), count(line, 4)))
+        .collect();
+    assert!(each.iter().all(|(told, there)| told.is_some() && there >= told), "{each:?}: {text}");
+    assert!(each.is_sorted() && each.len() == 2 && each[0] < each[1], "it goes on from there: {each:?}");
+}
+
+#[test]
+#[ignore = "slow: minutes"]
+fn sqlite_keeps_what_it_promised_over_power_cuts() {
+    let _turn = turn_or_skip!("sqlite_keeps_what_it_promised_over_power_cuts", "6.1");
+    let load = "db=$IOSTACK_DISK/db; echo 'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v);' | \
+                sqlite3 $db > /dev/null; (echo 'PRAGMA synchronous=FULL;'; i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); \
+                echo 'INSERT INTO t(v) VALUES (hex(randomblob(200))); SELECT max(k) FROM t;'; done) | sqlite3 $db";
+    let check = "said=$(tail -n 1 $IOSTACK_SAID); [ \"$(sqlite3 $IOSTACK_DISK/db 'PRAGMA integrity_check')\" = ok ] && \
+                 there=$(sqlite3 $IOSTACK_DISK/db 'SELECT count(*) FROM t') && echo ${said:-0} told, $there there && \
+                 [ $there -ge ${said:-0} ]";
+    let lab = ["lab", "exec", "--with", "sqlite3", "--on", "sim:x25e", "--file-system", "ext4"];
+    let cut = ["--power-cut", "100ms..1s", "--cuts", "10", "--check", check, "--", "sh", "-c", load];
+    let output = iostack(&[&lab[..], &cut].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let checked = said(&output).lines().filter(|line| line.ends_with(" there")).count();
+    assert_eq!(checked, 10, "{}", said(&output));
 }
 
 #[test]
@@ -138,6 +204,13 @@ fn what_cannot_run_is_refused_with_what_to_do() {
     refused(&other, &["simulated drives alone", "--on sim:x25e"]);
     refused(&of(&["--copy", "/nowhere", "--", "true"]), &["`--copy /nowhere` is no file"]);
     refused(&of(&["--memory-mib", "10", "--", "true"]), &["10 MiB", "--memory-mib 320"]);
+    refused(&of(&["--power-cut", "2s..1s", "--", "true"]), &["`2s` is later than `1s`"]);
+    refused(&of(&["--power-cut", "soon", "--", "true"]), &["soon"]);
+    refused(&of(&["--cuts", "2", "--", "true"]), &["--power-cut"]);
+    let brd = iostack(&["lab", "exec", "--on", "brd", "--power-cut", "1s", "--", "true"]);
+    refused(&brd, &["`--power-cut` is of simulated drives", "--on sim:x25e"]);
+    refused(&of(&["--results", "/dev/null", "--", "true"]), &["`--results /dev/null` cannot be made"]);
+    refused(&of(&["--results", "/usr", "--", "true"]), &["`--results /usr` is not empty", "new folder"]);
 }
 
 #[test]
@@ -149,4 +222,16 @@ fn what_a_simulated_drive_is_not_is_refused_without_a_boot() {
     refused(&of(&["--on", "lab:sim:x25e", "--set", "flash.nothing=1"]), &["flash.nothing"]);
     refused(&of(&["--on", "lab:sim:x25e", "--ghz", "0"]), &["`--ghz 0`", "0.1 to 64"]);
     refused(&of(&["--on", "lab:brd", "--ghz", "2"]), &["`--ghz` is for simulated drives"]);
+    refused(
+        &of(&["--on", "lab:sim:x25e", "--raid", "0", "--chunk-kib", "3"]),
+        &["`--chunk-kib 3` is no chunk"],
+    );
+    refused(&of(&["--on", "lab:sim:x25e", "--raid", "1"]), &["RAID-1 is over 2 disks", "sim:x25e,x25e"]);
+    refused(&of(&["--on", "lab:brd", "--raid", "0"]), &["`--raid` is of simulated drives"]);
+    refused(&of(&["--on", "lab:sim:x25e,"]), &["a name of a drive is missing", "sim:x25e,x25e"]);
+    let nine = format!("lab:sim:x25e{}", ",x25e".repeat(8));
+    refused(&of(&["--on", &nine]), &["are 9 drives", "room for 8"]);
+    refused(&of(&["--on", "lab:sim:x25e", "--layer", "slow(1s)"]), &["`slow(1s)` is no layer"]);
+    refused(&of(&["--on", "lab:brd", "--layer", "delay(1s)"]), &["`--layer` is for simulated drives"]);
+    refused(&of(&["--on", "lab:brd", "--drive-depth", "1"]), &["`--drive-depth` is for simulated drives"]);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::near_side::failed;
 use super::region::number;
-use super::{FILE_SYSTEM, Find, MODULES, Place, Plan, Ready};
+use super::{FILE_SYSTEM, Find, MODULES, Place, Plan, Ready, md};
 use crate::sys::guest as sys;
 
 /// Looks for a device that has not appeared yet; after the last it will not.
@@ -47,17 +47,15 @@ pub(super) fn driven(plan: &mut Plan) -> Result<Ready, String> {
 /// Finds the device, applies the settings, mounts.
 fn ready(plan: &Plan) -> Result<Ready, String> {
     let disk = found(&plan.find, if matches!(plan.find, Find::New(_)) { STEADY } else { 1 })?;
-    let device = PathBuf::from(format!("/dev/{disk}"));
-    for (path, value) in &plan.settings {
-        let path = path.replace("{disk}", &disk);
-        if path.ends_with("/queue/scheduler") && !Path::new(&format!("/sys/block/{disk}/mq")).exists() {
-            if value == "none" {
-                continue;
-            }
-            return Err(format!("{disk} has no request queue, and so no scheduler; leave out --scheduler"));
-        }
-        fs::write(&path, value).map_err(failed(&format!("write {value} to"), &path))?;
+    let disks = if plan.disks.is_empty() { std::slice::from_ref(&disk) } else { &plan.disks };
+    for one in disks {
+        set(one, &plan.settings)?;
     }
+    let disk = match plan.raid {
+        Some(raid) => md::build(raid, disks)?,
+        None => disk,
+    };
+    let device = PathBuf::from(format!("/dev/{disk}"));
     let Some(place) = &plan.place else {
         return Ok(Ready { disk, path: device, folder: None });
     };
@@ -66,6 +64,20 @@ fn ready(plan: &Plan) -> Result<Ready, String> {
     sys::mount(&device.to_string_lossy(), &folder, &place.kind, "")
         .map_err(failed(&format!("mount {} on", place.kind), &folder))?;
     Ok(Ready { disk, path: folder.join("file"), folder: Some(folder) })
+}
+
+fn set(disk: &str, settings: &[(String, String)]) -> Result<(), String> {
+    for (path, value) in settings {
+        let path = path.replace("{disk}", disk);
+        if path.ends_with("/queue/scheduler") && !Path::new(&format!("/sys/block/{disk}/mq")).exists() {
+            if value == "none" {
+                continue;
+            }
+            return Err(format!("{disk} has no request queue, and so no scheduler; leave out --scheduler"));
+        }
+        fs::write(&path, value).map_err(failed(&format!("write {value} to"), &path))?;
+    }
+    Ok(())
 }
 
 /// Loads a module of the image.

@@ -9,6 +9,7 @@
 mod boot;
 mod device;
 mod furnish;
+mod md;
 mod measure;
 mod near_side;
 mod region;
@@ -18,6 +19,8 @@ use std::path::PathBuf;
 
 use iostack_model::Direction;
 use serde::{Deserialize, Serialize};
+
+use crate::Raid;
 
 pub use boot::{RunJob, is_here, run};
 pub use furnish::{end_others, furnish};
@@ -38,7 +41,11 @@ pub struct Plan {
     pub modules: Vec<(String, String)>,
     /// The device.
     pub find: Find,
-    /// Files to write a value to; `{disk}` stands for the device's name.
+    /// All disks that are set up, where there is more than the one to find.
+    pub disks: Vec<String>,
+    /// They are one, and that is the device.
+    pub raid: Option<Raid>,
+    /// Files to write a value to; `{disk}` stands for the name of each disk.
     pub settings: Vec<(String, String)>,
     /// A file system between.
     pub place: Option<Place>,

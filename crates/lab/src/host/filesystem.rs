@@ -1,7 +1,7 @@
 //! A fresh file system, made by its own program in a file of the host.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::cache::Cache;
@@ -106,13 +106,17 @@ impl FileSystem {
 
 /// What the guest writes to its device: pairs of offset and length, each followed by the bytes.
 pub fn pieces(file: &Path) -> Result<Vec<u8>, LabError> {
-    let mut input = File::open(file).map_err(LabError::file("open", file))?;
-    let length = fs::metadata(file).map_err(LabError::file("read", file))?.len();
+    let input = File::open(file).map_err(LabError::file("open", file))?;
+    let read = |source| LabError::file("read", file)(source);
     let mut out = Vec::new();
     let mut piece = vec![0; PIECE];
-    for offset in (0..length).step_by(PIECE) {
-        let bytes = &mut piece[..PIECE.min((length - offset) as usize)];
-        input.read_exact(bytes).map_err(LabError::file("read", file))?;
+    let stretches = iostack_host::stretches(&input).map_err(read)?;
+    let pieces = stretches.into_iter().flat_map(|(from, length)| {
+        (from..from + length).step_by(PIECE).map(move |at| (at, (from + length - at).min(PIECE as u64)))
+    });
+    for (offset, length) in pieces {
+        let bytes = &mut piece[..length as usize];
+        input.read_exact_at(bytes, offset).map_err(read)?;
         if bytes.iter().any(|&byte| byte != 0) {
             out.extend(offset.to_le_bytes());
             out.extend((bytes.len() as u64).to_le_bytes());

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::command::last_lines;
 use super::kernel::Kernel;
-use super::mailbox::{Drives, Mailbox, Memory};
+use super::mailbox::{Drives, Mailbox, Memory, Served};
 use super::patience::Patience;
 use super::private;
 use super::qemu::Qemu;
@@ -133,7 +133,7 @@ impl Drop for Running {
 }
 
 /// Boots, hands each message to `hear`, and returns when the machine is off. The guest's last word must be
-/// [`Message::Done`].
+/// [`Message::Done`], unless the drives' power was cut.
 pub fn run(
     qemu: &Qemu,
     boot: &Boot<'_>,
@@ -156,6 +156,7 @@ pub fn run(
         let ran = run_alone(qemu, boot, scratch, stop, Some(Ends { memory, door: theirs }), hear);
         // The emulator has ended, and with it the last that could ring.
         match (ran, answers.join()) {
+            (Err(LabError::Guest { .. }), Ok(Ok(Served::UntilCut))) => Ok(()),
             (Err(LabError::Guest { what, log }), Ok(Err(error))) => {
                 Err(LabError::Guest { what: format!("{what} (the drives' end said: {error})"), log })
             }

@@ -31,6 +31,9 @@ const LENGTH_MOST: u64 = 16 << 20;
 /// u64 of a request before its places.
 const REQUEST_WORDS: usize = 4;
 
+/// Disks that the driver has room for, `DISKS_MAX` of `sim_disk.c`.
+pub const DISKS_MOST: usize = 8;
+
 /// A disk of the guest's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskShape {
@@ -106,11 +109,21 @@ pub trait Drives: Send {
     /// All that is through by now.
     fn through(&mut self, now: u64, into: &mut VecDeque<Through>);
 
-    /// The driver heard of one that went well, so much after it was through.
-    fn heard(&mut self, late: u64);
+    /// The driver heard of one of this disk that went well, so much after it was through.
+    fn heard(&mut self, disk: u32, late: u64);
 
     /// When something is due next.
     fn due(&mut self) -> Option<u64>;
+
+    /// The power is gone by `now`, and with it the machine.
+    fn is_cut(&mut self, now: u64) -> io::Result<bool>;
+}
+
+/// How long somebody rang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Served {
+    ToTheEnd,
+    UntilCut,
 }
 
 /// The guest's memory, as the emulator maps it.
@@ -163,24 +176,28 @@ pub(crate) struct Mailbox<'a> {
     /// Where the data of reads go.
     reads: HashMap<(u32, u32), Places>,
     through: VecDeque<Through>,
+    disks: usize,
 }
 
 impl<'a> Mailbox<'a> {
     pub(crate) fn new(memory: Memory, drives: &'a mut dyn Drives) -> Mailbox<'a> {
-        Mailbox { memory, drives, reads: HashMap::new(), through: VecDeque::new() }
+        let disks = drives.shapes().len();
+        Mailbox { memory, drives, reads: HashMap::new(), through: VecDeque::new(), disks }
     }
 
-    /// Each byte is a ring; one goes back.
-    pub(crate) fn serve(mut self, mut door: UnixStream) -> io::Result<()> {
+    /// Each byte is a ring; one goes back, as long as there is power.
+    pub(crate) fn serve(mut self, mut door: UnixStream) -> io::Result<Served> {
         let mut byte = [0];
         while door.read(&mut byte)? == 1 {
-            self.ring()?;
+            if self.ring()? == Served::UntilCut {
+                return Ok(Served::UntilCut);
+            }
             door.write_all(&byte)?;
         }
-        Ok(())
+        Ok(Served::ToTheEnd)
     }
 
-    fn ring(&mut self) -> io::Result<()> {
+    fn ring(&mut self) -> io::Result<Served> {
         let head = self.memory.words(ADDRESS, 2)?;
         let (now, takes, words) = (head[0], head[1] as u32 != 0, (head[1] >> 32) as usize);
         let asked = self.memory.words(ADDRESS + REQUESTS, words)?;
@@ -189,10 +206,13 @@ impl<'a> Mailbox<'a> {
             rest = self.take(now, rest)?;
         }
         self.drives.through(now, &mut self.through);
+        if self.drives.is_cut(now)? {
+            return Ok(Served::UntilCut);
+        }
         let count = if takes { self.hand_over(now)? } else { 0 };
         let next = if self.through.is_empty() { self.drives.due().unwrap_or(u64::MAX) } else { now };
         let reply = [ANSWERED, next, count].map(u64::to_le_bytes).concat();
-        self.memory.write(ADDRESS + REPLY, &reply)
+        self.memory.write(ADDRESS + REPLY, &reply).map(|()| Served::ToTheEnd)
     }
 
     /// The first of the requests; gives the others.
@@ -216,7 +236,7 @@ impl<'a> Mailbox<'a> {
         let places: Places = listed.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
         let sum = places.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
         let with_data = matches!(operation, Operation::Read | Operation::Write);
-        if with_data && (sum != head[3] || sum > LENGTH_MOST) {
+        if disk as usize >= self.disks || with_data && (sum != head[3] || sum > LENGTH_MOST) {
             return Err(broken());
         }
         let mut data = Vec::new();
@@ -244,7 +264,7 @@ impl<'a> Mailbox<'a> {
             let places = self.reads.remove(&(one.disk, one.tag)).unwrap_or_default();
             let error = match one.answer {
                 Ok(data) => {
-                    self.drives.heard(now.saturating_sub(one.at));
+                    self.drives.heard(one.disk, now.saturating_sub(one.at));
                     let mut rest = &data[..];
                     for (address, bytes) in places {
                         let (here, more) = rest.split_at_checked(bytes as usize).ok_or_else(|| {
@@ -274,12 +294,13 @@ pub(crate) fn reserved() -> String {
 }
 
 /// What the driver is loaded with.
-pub(crate) fn options(shapes: &[DiskShape]) -> String {
+pub(crate) fn options(shapes: &[DiskShape], depth: Option<u32>) -> String {
     let list = |of: &dyn Fn(&DiskShape) -> u64| {
         shapes.iter().map(|shape| of(shape).to_string()).collect::<Vec<_>>().join(",")
     };
+    let depth = depth.map(|depth| format!(" queue_depth={depth}")).unwrap_or_default();
     format!(
-        "mailbox={ADDRESS} capacity={} block={} rotates={}",
+        "mailbox={ADDRESS} capacity={} block={} rotates={}{depth}",
         list(&|shape| shape.capacity),
         list(&|shape| u64::from(shape.block)),
         list(&|shape| u64::from(shape.rotates)),
@@ -298,6 +319,7 @@ mod tests {
         ready: Vec<Through>,
         began: Vec<u64>,
         late: Vec<u64>,
+        cut: Option<u64>,
     }
 
     impl Drives for Recorded {
@@ -321,12 +343,16 @@ mod tests {
             into.extend(self.ready.drain(..));
         }
 
-        fn heard(&mut self, late: u64) {
+        fn heard(&mut self, _: u32, late: u64) {
             self.late.push(late);
         }
 
         fn due(&mut self) -> Option<u64> {
             None
+        }
+
+        fn is_cut(&mut self, now: u64) -> io::Result<bool> {
+            Ok(self.cut.is_some_and(|cut| cut <= now))
         }
     }
 
@@ -368,7 +394,7 @@ mod tests {
         drives.ready.push(Through { disk: 0, tag: 9, at: 95, answer: Ok(b"xyz".to_vec()) });
         drives.ready.push(Through { disk: 0, tag: 7, at: 96, answer: Err(5) });
         put(&memory, 99, false, &[]);
-        let mut mailbox = Mailbox { memory, drives: &mut drives, reads, through: VecDeque::new() };
+        let mut mailbox = Mailbox { memory, drives: &mut drives, reads, through: VecDeque::new(), disks: 1 };
         mailbox.ring().expect("it is answered");
         // They are kept until the driver takes them, which it is to do at once.
         assert_eq!(mailbox.memory.words(ADDRESS, 5).expect("it is there")[2..], [ANSWERED, 99, 0]);
@@ -393,12 +419,33 @@ mod tests {
             &[1, u64::MAX, 0, 0],
             &[1, 2 << 32, 0, 3, 0, u64::MAX, 0, 4],
             &[2, 1 << 32, 0, long, 0, long],
+            &[5 | 1 << 32, 0, 0, 0],
         ] {
             let (memory, mut drives) = (memory(), Recorded::default());
             put(&memory, 1, false, words);
             let mut mailbox = Mailbox::new(memory, &mut drives);
             assert!(mailbox.ring().is_err(), "{words:?}");
         }
+    }
+
+    #[test]
+    fn who_rings_when_the_power_is_gone_is_not_answered() {
+        let (memory, mut drives) = (memory(), Recorded { cut: Some(50), ..Recorded::default() });
+        let (mut theirs, ours) = UnixStream::pair().expect("two ends");
+        put(&memory, 49, false, &[5, 0, 0, 0]);
+        let file = memory.file.try_clone().expect("the same memory");
+        let serving = Mailbox::new(Memory::new(file, 256 << 20), &mut drives);
+        let served = std::thread::scope(|scope| {
+            let serving = scope.spawn(|| serving.serve(ours));
+            let mut byte = [7];
+            theirs.write_all(&byte).expect("it is heard");
+            theirs.read_exact(&mut byte).expect("it is answered");
+            put(&memory, 50, false, &[5, 1, 0, 0]);
+            theirs.write_all(&byte).expect("it is heard");
+            assert_eq!(theirs.read(&mut byte).expect("nobody is there any more"), 0);
+            serving.join().expect("it ends").expect("without an error")
+        });
+        assert_eq!((served, drives.asked.len()), (Served::UntilCut, 2));
     }
 
     #[test]

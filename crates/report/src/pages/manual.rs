@@ -324,6 +324,7 @@ mod tests {
         let outcome = fixture::outcome_file().outcomes.pop();
         let ran = ReproPoint { outcome, error: None, ..point("4", None) };
         let one = Reproduced {
+            predicted: Vec::new(),
             id: "lab-x".into(),
             title: "Why?".into(),
             source: "S".into(),

@@ -162,6 +162,10 @@ fn experiment(one: &Reproduced, all: &mut Document) -> Section {
     for verdict in &one.verdicts {
         judge(verdict, &mut section);
     }
+    if !one.predicted.is_empty() {
+        let caption = "What a simulation had said of it";
+        section.put(Block::Heading(caption.to_owned())).put(Block::Table(predicted(one)));
+    }
     failures(one, &mut section);
     let runs = runs(one, all);
     let summary = format!("All runs ({})", runs.rows.len());
@@ -186,6 +190,24 @@ fn judge(verdict: &ReproVerdict, section: &mut Section) {
     } else if verdict.holds == Some(false) {
         section.fact("", NO_REASON);
     }
+}
+
+/// What ran in the lab, beside what had been predicted.
+fn predicted(one: &Reproduced) -> Table {
+    let heads = ["in the lab", "predicted", "off %"].map(Column::number);
+    let mut table = Table::new(vec![Column::words("what"), Column::words("at"), Column::words("figure")]);
+    table.columns.extend(heads);
+    for each in &one.predicted {
+        table.row([
+            each.curve.clone(),
+            each.at.clone(),
+            each.figure.clone(),
+            Quantity::Count.say(each.ran),
+            Quantity::Count.say(each.predicted),
+            format!("{:+.1}", (each.predicted / each.ran - 1.0) * 100.0),
+        ]);
+    }
+    table
 }
 
 /// What failed, alike failures of a curve together.
@@ -318,6 +340,7 @@ mod tests {
         let (name, varied) = ("reads".to_owned(), "queue_depth".to_owned());
         let curve = ReproCurve { name, varied, device: "fixture".to_owned(), points };
         let one = Reproduced {
+            predicted: Vec::new(),
             id: "x".into(),
             title: "T".into(),
             source: "S".into(),

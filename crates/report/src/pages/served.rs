@@ -48,9 +48,9 @@ pub fn served(served: &Served) -> Document {
     all
 }
 
-/// The last of the layers.
+/// The last of the layers, the first of several drives.
 fn device(typed: &str) -> &str {
-    let last = typed.rsplit('|').next().unwrap_or(typed).trim();
+    let last = typed.rsplit('|').next().unwrap_or(typed).split(',').next().unwrap_or(typed).trim();
     let inner = last.strip_prefix("sim(").and_then(|rest| rest.strip_suffix(')'));
     inner.or_else(|| last.strip_prefix("sim:")).unwrap_or(last)
 }

@@ -40,8 +40,12 @@ pub fn parse(typed: &str) -> Result<Stack, String> {
     let mut parts: Vec<&str> = typed.split('|').map(str::trim).collect();
     let drive = parts.pop().unwrap_or_default();
     let device = drive_of(drive)?;
-    let layers = parts.into_iter().map(layer).collect::<Result<_, _>>()?;
-    Ok(Stack { layers, device })
+    Ok(Stack { layers: each(&parts)?, device })
+}
+
+/// Reads layers alone, from the top down.
+pub fn each(typed: &[impl AsRef<str>]) -> Result<Vec<Box<dyn Layer>>, String> {
+    typed.iter().map(|one| layer(one.as_ref())).collect()
 }
 
 /// `sim(x25e)`, `sim:x25e` or `x25e`.

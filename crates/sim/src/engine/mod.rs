@@ -26,7 +26,7 @@ pub use part::{CALLER_SHIFT, Caller, Part, PartId, Shape};
 pub use request::{Kind, Request, RequestId, STAGES};
 pub use sim::{Sim, Span, token};
 pub use stamps::Stamps;
-pub use world::{Happened, World};
+pub use world::{Happened, World, alike};
 
 /// Virtual time, ns since the start.
 pub type Time = u64;

@@ -155,14 +155,7 @@ impl World {
     pub fn resources(&self) -> Vec<ResourceUse> {
         let mut list = Vec::new();
         self.parts().for_each(|part| part.resources(self.sim.now, &mut list));
-        let mut merged: Vec<ResourceUse> = Vec::new();
-        for each in list {
-            match merged.iter_mut().find(|other| other.name == each.name) {
-                Some(other) => merge(other, &each),
-                None => merged.push(each),
-            }
-        }
-        merged
+        alike(list)
     }
 
     /// What is worth seeing over time; the same names added up.
@@ -198,6 +191,18 @@ impl World {
     pub fn now(&self) -> Time {
         self.sim.now
     }
+}
+
+/// Those of the same name are one list.
+pub fn alike(list: Vec<ResourceUse>) -> Vec<ResourceUse> {
+    let mut merged: Vec<ResourceUse> = Vec::new();
+    for each in list {
+        match merged.iter_mut().find(|other| other.name == each.name) {
+            Some(other) => merge(other, &each),
+            None => merged.push(each),
+        }
+    }
+    merged
 }
 
 fn merge(into: &mut ResourceUse, other: &ResourceUse) {

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Caveat, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind, TargetName,
+    Bytes, Caveat, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind,
+    TargetName,
 };
 use iostack_sheet::{Sheet, Tally};
 
 use super::SimError;
 use super::group::{Ended, Group};
 use super::{doubts, limit};
-use crate::engine::{Part, World};
+use crate::engine::{Part, World, alike};
 
 /// Who answered, as the outcome says it.
 #[derive(Clone, Debug, Default)]
@@ -57,14 +58,15 @@ impl About {
     }
 }
 
-/// What happened inside a drive that somebody else's requests drive, since [`World::begin`].
-pub fn inside_of(sheet: &Sheet, seed: u64, world: &World, outcome: &Outcome) -> Inside {
+/// What happened inside drives that somebody else's requests drive, since [`World::begin`]; `sheet` is of the first.
+pub fn inside_of(sheet: &Sheet, seed: u64, worlds: &[&World], outcome: &Outcome) -> Inside {
+    let flash: Vec<FlashUse> = worlds.iter().flat_map(|world| world.flash()).collect();
     let mut inside = Inside {
         seed,
-        capacity: world.shape().map(|shape| shape.capacity).unwrap_or_default(),
-        events: world.events(),
-        resources: world.resources(),
-        flash: together(&world.flash()),
+        capacity: Bytes(worlds.iter().filter_map(|world| world.shape()).map(|shape| shape.capacity.0).sum()),
+        events: worlds.iter().map(|world| world.events()).sum(),
+        resources: alike(worlds.iter().flat_map(|world| world.resources()).collect()),
+        flash: together(&flash),
         ..About::of(sheet).inside()
     };
     inside.limit = limit::of(outcome, &inside);

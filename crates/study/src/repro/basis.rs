@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use iostack_answers::{ReproBasis, ReproFitted, ReproPlatform, Reproduced, judged_claims};
 use iostack_sheet::{Sheet, Source};
+use iostack_targets as target;
 
 use super::curve::Curve;
 use super::experiment::{Experiment, Verdict};
@@ -67,7 +68,11 @@ fn origins_of(sheet: &Sheet, top: bool, all: &mut Vec<Origin>) {
 pub(crate) fn origins(curve: &Curve, at: Option<&str>) -> Vec<Origin> {
     let mut all = Vec::new();
     let mut load = |changes: &[(String, String)]| {
-        if let Ok(sheet) = Sheet::load(&curve.device, changes) {
+        // A drive of the lab's is the same drive; what the lab is told of its machine is no number of it.
+        let bare = curve.device.trim_start_matches("lab:").trim_start_matches("sim:");
+        let of_drive: Vec<_> =
+            changes.iter().filter(|(key, _)| target::lab::flag(key).is_none()).cloned().collect();
+        if let Ok(sheet) = Sheet::load(bare, &of_drive) {
             origins_of(&sheet, true, &mut all);
         }
     };

@@ -45,7 +45,15 @@ const EXPERIMENTS: &[(&str, &str)] = experiments![
 ];
 
 /// Those that the lab counts: they boot machines, and are made again when asked for only.
-const COUNTED: &[(&str, &str)] = experiments!["lab-layers", "lab-adapters", "lab-ways", "lab-merge"];
+const COUNTED: &[(&str, &str)] = experiments![
+    "lab-layers",
+    "lab-adapters",
+    "lab-ways",
+    "lab-merge",
+    "lab-modes",
+    "lab-file-systems",
+    "lab-schedulers",
+];
 
 /// Name and text of job files that experiments name.
 const JOBS: &[(&str, &str)] = &[("jobs/trim.toml", include_str!("../../experiments/jobs/trim.toml"))];

@@ -7,6 +7,7 @@
 //!                                 # `cost` for `device`, cases that the lab counts; a device `lab:..` runs there
 //! [[plot]]                        # a figure of the curves, over what they vary or over time
 //! [[verdict]]                     # a published claim, the predicate it is put to, on which curve
+//! [[predicted]]                   # a curve of the lab, and the simulated one that says the same before
 //! ```
 //!
 //! Everything wrong with a file is said with its line. Start reading at [`Experiment::parse`].
@@ -36,6 +37,16 @@ pub struct Experiment {
     pub(crate) curves: Vec<Curve>,
     pub(crate) plots: Vec<Plot>,
     pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) predicted: Vec<Predicted>,
+}
+
+/// What ran, and what had been predicted of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Predicted {
+    /// Indices of curves, which have the same points.
+    pub(crate) ran: usize,
+    pub(crate) by: usize,
+    pub(crate) figure: Figure,
 }
 
 /// What is drawn.
@@ -132,7 +143,13 @@ impl Experiment {
             .iter()
             .map(|raw| verdict(raw.get_ref(), &curves, claims).map_err(|what| at(raw.span(), what)))
             .collect::<Result<Vec<Verdict>, String>>()?;
+        let predicted = file
+            .predicted
+            .iter()
+            .map(|raw| predicted(raw.get_ref(), &curves).map_err(|what| at(raw.span(), what)))
+            .collect::<Result<Vec<Predicted>, String>>()?;
         Ok(Experiment {
+            predicted,
             id: id.to_owned(),
             title: words(&file.title),
             source: words(&file.source),
@@ -229,6 +246,15 @@ fn plot(raw: &raw::Plot, curves: &[Curve]) -> Result<Plot, String> {
     let first = indices.first().map(|&index| &curves[index]).ok_or("there is no curve to draw")?;
     let over = over(raw.over.as_deref(), first)?;
     Ok(Plot { heading: raw.heading.clone(), figure: raw.figure.parse()?, over, curves: indices })
+}
+
+fn predicted(raw: &raw::Predicted, curves: &[Curve]) -> Result<Predicted, String> {
+    let (ran, by) = (find(curves, &raw.curve)?, find(curves, &raw.by)?);
+    let points = |index: usize| curves[index].vary.as_ref().map_or(1, |(_, values)| values.len());
+    if points(ran) != points(by) {
+        return Err(format!("`{}` has {} points, `{}` has {}", raw.curve, points(ran), raw.by, points(by)));
+    }
+    Ok(Predicted { ran, by, figure: raw.figure.parse()? })
 }
 
 fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Verdict, String> {
@@ -363,6 +389,13 @@ mod tests {
         let verdict = |lines: &str| format!("{BODY}[[verdict]]\nsays = \"s\"\n{lines}");
         for (text, said) in [
             ("[[curv]]\n".to_owned(), "x.toml:5: unknown field `curv`"),
+            (
+                format!(
+                    "{BODY}[[curve]]\nname = \"b\"\ndevice = \"zero\"\n[[predicted]]\ncurve = \"a\"\nby = \"b\"\n\
+                     figure = \"iops\"\n"
+                ),
+                "x.toml:20: `a` has 4 points, `b` has 1",
+            ),
             (format!("{BODY}[[verdict]]\n"), "x.toml:17: missing field `claim`"),
             (
                 verdict(SOUND).replace("queue_depth=1..8*2", "queue_depth"),

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use iostack_answers::{ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
+use iostack_answers::{
+    ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproPredicted, ReproVerdict, Reproduced,
+};
 use iostack_model::Job;
 use iostack_targets::gather;
 use iostack_targets::{self as target, Scheme};
 
 use super::curve::Curve;
-use super::experiment::{Experiment, Plot, Subject, Verdict};
+use super::experiment::{Experiment, Plot, Predicted, Subject, Verdict};
 use super::lines::{self, Over};
 use super::predicate::{self, Test, judge, percent};
 use super::published::Claim;
@@ -106,6 +108,7 @@ pub(crate) fn reproduced(
         simulated: experiment.simulated.clone(),
         plots: experiment.plots.iter().map(|plot| drawn(plot, &curves)).collect(),
         verdicts: experiment.verdicts.iter().map(|one| verdict(one, experiment, &curves)).collect(),
+        predicted: experiment.predicted.iter().flat_map(|one| predicted(one, &curves)).collect(),
         curves,
     }
 }
@@ -136,6 +139,22 @@ fn drawn(plot: &Plot, curves: &[ReproCurve]) -> ReproPlot {
             })
             .collect(),
     }
+}
+
+/// Where both have a figure.
+fn predicted(one: &Predicted, curves: &[ReproCurve]) -> Vec<ReproPredicted> {
+    let (ran, by) = (&curves[one.ran], &curves[one.by]);
+    let points = ran.points.iter().zip(&by.points);
+    let both = points.filter_map(|(point, before)| {
+        Some(ReproPredicted {
+            curve: ran.name.clone(),
+            at: point.at.clone(),
+            figure: one.figure.label(true),
+            ran: one.figure.of_point(point)?,
+            predicted: one.figure.of_point(before)?,
+        })
+    });
+    both.collect()
 }
 
 /// The line that a subject names, ours divided by `scale`.

@@ -144,7 +144,7 @@ impl Figure {
     }
 
     /// Of a point, run or counted.
-    fn of_point(&self, point: &ReproPoint) -> Option<f64> {
+    pub(super) fn of_point(&self, point: &ReproPoint) -> Option<f64> {
         match (&point.cost, &point.outcome) {
             (Some(cost), _) => self.of_cost(cost),
             (None, Some(outcome)) => self.of(outcome),

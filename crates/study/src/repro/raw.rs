@@ -22,6 +22,17 @@ pub(super) struct File {
     pub(super) plot: Vec<Spanned<Plot>>,
     #[serde(default)]
     pub(super) verdict: Vec<Spanned<Verdict>>,
+    #[serde(default)]
+    pub(super) predicted: Vec<Spanned<Predicted>>,
+}
+
+/// A curve of the lab, beside what a simulation said before: point for point.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Predicted {
+    pub(super) curve: String,
+    pub(super) by: String,
+    pub(super) figure: String,
 }
 
 /// Options or changes, as typed.

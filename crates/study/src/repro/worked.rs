@@ -4,12 +4,13 @@
 //! device (`sysfs.PATH`) are done in one boot. Start reading at [`run`].
 
 use iostack_answers::Reproduced;
-use iostack_targets::Audience;
-use iostack_targets::lab::{self, Leg};
+use iostack_targets::lab::{self, LabFlags, Leg};
+use iostack_targets::{self as target, Audience, Scheme};
 
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
-use crate::sweep::pool::{Given, Task};
+use crate::sweep::pool::{self, Given, Task};
+use crate::sweep::watch::parallel;
 
 /// How a change begins that is no parameter of the driver's but a file of the device's.
 const SYSFS: &str = "sysfs.";
@@ -18,6 +19,8 @@ const SYSFS: &str = "sysfs.";
 #[derive(Debug, PartialEq)]
 struct Boot {
     device: String,
+    /// Keys and values of `lab.`.
+    flags: Vec<(String, String)>,
     /// `NAME=VALUE` of the driver's.
     set: Vec<String>,
     legs: Vec<Leg>,
@@ -35,8 +38,15 @@ pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Resul
             given[index] = Some(Err(error.clone()));
         }
     }
-    for Boot { device, set, legs, places } in boots(&tasks) {
-        let files = lab::execute_legs(&device, &set, legs, talk)?;
+    let simulated: Vec<usize> = (0..tasks.len()).filter(|&index| !is_in_lab(tasks[index])).collect();
+    let alone: Vec<Task> = simulated.iter().map(|&index| tasks[index].clone()).collect();
+    for (index, one) in
+        simulated.into_iter().zip(pool::run(&alone, parallel(None), talk.stop(), &mut |_, _| {}))
+    {
+        given[index] = one;
+    }
+    for Boot { device, flags, set, legs, places } in boots(&tasks) {
+        let files = lab::execute_legs(&device, &LabFlags::of(&flags)?, &set, legs, talk)?;
         for (place, file) in places.into_iter().zip(files) {
             given[place] = Some(Ok(file.outcomes));
         }
@@ -44,26 +54,38 @@ pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Resul
     Ok(gather::simulated(experiment, &planned, &given))
 }
 
+/// Others are simulated, to be beside those.
+fn is_in_lab(task: &Task) -> bool {
+    target::scheme(&task.device).0 == Scheme::Lab
+}
+
 /// Which points boot together, in their order.
 fn boots(tasks: &[&Task]) -> Vec<Boot> {
     let mut boots: Vec<Boot> = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
         let Ok(jobs) = &task.jobs else { continue };
-        let (mut set, mut settings) = (Vec::new(), Vec::new());
+        if !is_in_lab(task) {
+            continue;
+        }
+        let (mut set, mut settings, mut flags) = (Vec::new(), Vec::new(), Vec::new());
         for (key, value) in &task.changes {
             match key.strip_prefix(SYSFS) {
                 Some(path) => settings.push((path.to_owned(), value.clone())),
+                None if lab::flag(key).is_some() => flags.push((key.clone(), value.clone())),
                 None => set.push(format!("{key}={value}")),
             }
         }
         let leg = Leg { settings, jobs: jobs.clone() };
-        match boots.iter_mut().find(|boot| boot.device == task.device && boot.set == set) {
+        let is_alike =
+            |boot: &&mut Boot| boot.device == task.device && boot.set == set && boot.flags == flags;
+        match boots.iter_mut().find(is_alike) {
             Some(boot) => {
                 boot.legs.push(leg);
                 boot.places.push(place);
             }
             None => {
-                boots.push(Boot { device: task.device.clone(), set, legs: vec![leg], places: vec![place] });
+                let (device, legs, places) = (task.device.clone(), vec![leg], vec![place]);
+                boots.push(Boot { device, flags, set, legs, places });
             }
         }
     }
@@ -85,11 +107,18 @@ mod tests {
             task(&[("fixed_ns", "7"), ("sysfs.tmerge/subsystem", "stm")]),
             task(&[("fixed_ns", "8"), ("sysfs.tmerge/subsystem", "stm")]),
             task(&[("fixed_ns", "7"), ("sysfs.tmerge/subsystem", "atm")]),
+            task(&[("fixed_ns", "7"), ("lab.file_system", "ext4")]),
+            Task { device: "tmerge".to_owned(), ..task(&[]) },
         ];
         let tasks: Vec<&Task> = tasks.iter().collect();
         let boots = boots(&tasks);
-        assert_eq!(boots.iter().map(|boot| &boot.places[..]).collect::<Vec<_>>(), [&[0, 2][..], &[1]]);
+        assert_eq!(boots.iter().map(|boot| &boot.places[..]).collect::<Vec<_>>(), [&[0, 2][..], &[1], &[3]]);
         assert_eq!(boots[0].set, ["fixed_ns=7"]);
+        let flags = LabFlags::of(&boots[2].flags).expect("they are flags");
+        assert_eq!(
+            (flags.file_system.as_deref(), &boots[2].set[..]),
+            (Some("ext4"), &["fixed_ns=7".to_owned()][..])
+        );
         assert_eq!(boots[0].legs[1].settings, [("tmerge/subsystem".to_owned(), "atm".to_owned())]);
     }
 }

@@ -39,8 +39,11 @@ pub(crate) fn of(parts: &Parts<'_>) -> String {
         words.push(quoted(section));
     }
     for (key, value) in parts.changes {
-        words.push("--set".to_owned());
-        words.push(quoted(&format!("{key}={value}")));
+        let (flag, value) = match target::lab::flag(key) {
+            Some(flag) => (flag, quoted(value)),
+            None => ("--set".to_owned(), quoted(&format!("{key}={value}"))),
+        };
+        words.extend([flag, value]);
     }
     words.join(" ") + &flags(parts.options)
 }

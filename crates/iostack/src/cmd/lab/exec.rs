@@ -1,12 +1,15 @@
 //! `iostack lab exec --with PACKAGES --on sim:DEVICE -- COMMAND`: real programs on a simulated drive.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use anyhow::ensure;
+use iostack_answers::Served;
 use iostack_lab::host::programs;
-use iostack_lab::{Lab, Request};
-use iostack_model::Nanos;
-use iostack_targets::exec::{self, Listener};
+use iostack_lab::{Lab, Raid, Request};
+use iostack_model::{Bytes, Nanos};
+use iostack_serve::Seen;
+use iostack_targets::exec::{self, Cuts, Listener, Program};
 use iostack_targets::lab::LabFlags;
 use iostack_targets::{Audience, outside};
 
@@ -28,11 +31,28 @@ pub(crate) struct ExecArgs {
     /// repeated.
     #[arg(long, value_name = "FILE")]
     copy: Vec<PathBuf>,
+    /// Bring the files of `IOSTACK_RESULTS` back into this folder, which is new
+    /// or empty.
+    #[arg(long, value_name = "FOLDER")]
+    results: Option<PathBuf>,
+    /// Cut the power so long after the program began, 500ms, or by chance
+    /// between two such times, 500ms..2s. The machine boots anew; of what was
+    /// not flushed, chance decides what is there.
+    #[arg(long, value_name = "TIME")]
+    power_cut: Option<Span>,
+    /// So many power cuts, the program started anew after each.
+    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "power_cut", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    cuts: u32,
+    /// For a shell, after each power cut: exit 0 when all is there that must be.
+    /// What the program had written to its output is in the file
+    /// `IOSTACK_SAID`, the number of cuts in `IOSTACK_CUTS`.
+    #[arg(long, value_name = "COMMAND", requires = "power_cut")]
+    check: Option<String>,
     /// Change a number of the simulated drive, or an option of the driver; may
     /// be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Reproduces whatever chance does in the drive.
+    /// Reproduces whatever chance does in the drive, and when power is cut.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -62,7 +82,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     };
     programs::check(&request.programs)?;
     ensure!(
-        outside::sheet(&request)?.is_some() || !args.answer.is_wanted(),
+        outside::is_meant(&request) || !args.answer.is_wanted(),
         "what a program asks is told of simulated drives alone; leave out --json and the like, or name one: --on sim:x25e"
     );
     for file in &args.copy {
@@ -70,26 +90,77 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     }
     let say = |text: &str| talk.say(text);
     let lab = Lab::open(&say, talk.stop())?;
+    ensure!(
+        args.power_cut.is_none() || outside::is_meant(&request),
+        "`--power-cut` is of simulated drives; name one: --on sim:x25e"
+    );
+    ensure!(
+        args.power_cut.is_none() || request.raid.is_none_or(|raid| raid.level == 0),
+        "after a power cut the copies of a RAID may differ, and without a superblock nobody brings them in step; leave out \
+         --raid or --power-cut"
+    );
     let apart = args.answer.forms.chosen() != Format::Text && args.answer.output.is_none();
-    let mut heard = Heard { talk: &talk, apart };
-    let (ended, drive) = exec::execute(&lab, &request, args.seed, &args.command, &mut heard)?;
+    let nothing = blank(&request, args.seed, Bytes(0));
+    let mut heard = Heard { talk: &talk, apart, nothing: nothing.clone(), before: nothing };
+    let ran = exec::execute(&lab, &request, args.seed, &args.program(), &mut heard)?;
     talk.clear();
-    if let Some(drive) = drive {
-        let mut served =
-            iostack_serve::untouched(&request.device, drive.capacity(), args.seed, iostack_host::machine());
-        (served.elapsed, served.route, served.place) =
-            (ended.elapsed, "lab".to_owned(), "/dev/sim0".to_owned());
+    if let Some(drive) = &ran.drive {
+        let mut served = blank(&request, args.seed, drive.capacity());
+        (served.elapsed, served.cuts) = (ran.elapsed, ran.cuts);
         drive.seen().put_into(&mut served);
         args.answer.tell(&served, &talk)?;
     } else {
-        talk.say(&format!("it ran for {:.3} s by the machine's clock", ended.elapsed.0 as f64 / 1e9));
+        talk.say(&format!("it ran for {:.3} s by the machine's clock", ran.elapsed.as_secs_f64()));
     }
-    match ended.code {
-        0 => Ok(Ended::Done),
-        code => {
-            talk.warn(&format!("`{}` ended with {code}", args.command[0]));
-            Ok(Ended::FoundProblem)
+    match (ran.failed, ran.ended.code) {
+        (None, 0) => return Ok(Ended::Done),
+        (Some(cut), code) => talk.warn(&format!("after power cut {cut} the check ended with {code}")),
+        (None, code) => talk.warn(&format!("`{}` ended with {code}", args.command[0])),
+    }
+    Ok(Ended::FoundProblem)
+}
+
+impl ExecArgs {
+    fn program(&self) -> Program {
+        Program {
+            command: self.command.clone(),
+            results: self.results.clone(),
+            cuts: self.power_cut.map(|Span(from, until)| Cuts {
+                count: self.cuts,
+                between: (from, until),
+                check: self.check.clone(),
+            }),
         }
+    }
+}
+
+/// What is known of simulated drives before anybody asks.
+fn blank(request: &Request, seed: u64, capacity: Bytes) -> Served {
+    let mut served = iostack_serve::untouched(&request.device, capacity, seed, iostack_host::machine());
+    (served.route, served.place) = ("lab".to_owned(), "/dev/sim0".to_owned());
+    if request.device.contains(',') {
+        "/dev/sim0 and so on".clone_into(&mut served.place);
+    }
+    if let Some(Raid { level, .. }) = request.raid {
+        served.place = format!("/dev/md0, RAID-{level} of {}", served.place);
+    }
+    let layers = request.layers.iter().map(|layer| format!("over each drive: {layer}"));
+    served.notes.extend(layers);
+    served
+}
+
+/// A time, or from one to another.
+#[derive(Clone, Copy, Debug)]
+struct Span(Nanos, Nanos);
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Span, String> {
+        let (from, until) = text.split_once("..").unwrap_or((text, text));
+        let read = |text: &str| text.parse::<Nanos>().map_err(|error| error.to_string());
+        let span = Span(read(from)?, read(until)?);
+        if span.1 < span.0 { Err(format!("`{from}` is later than `{until}`")) } else { Ok(span) }
     }
 }
 
@@ -101,6 +172,9 @@ struct Heard<'a> {
     talk: &'a Talk,
     /// Stdout is for the answer alone, which no person reads.
     apart: bool,
+    /// Before anything was asked, and at the last look.
+    nothing: Served,
+    before: Served,
 }
 
 impl Listener for Heard<'_> {
@@ -113,8 +187,19 @@ impl Listener for Heard<'_> {
         }
     }
 
-    fn runs(&mut self, elapsed: Nanos) {
-        self.talk.live(&format!("it runs since {:.0} s of the machine's own time", elapsed.0 as f64 / 1e9));
+    fn runs(&mut self, elapsed: Nanos, seen: Option<Seen>) {
+        let Some(seen) = seen else {
+            let seconds = elapsed.as_secs_f64();
+            return self.talk.live(&format!("it runs since {seconds:.0} s of the machine's own time"));
+        };
+        let mut now = Served { elapsed, ..self.nothing.clone() };
+        seen.put_into(&mut now);
+        // It started anew.
+        if now.elapsed < self.before.elapsed {
+            self.before.clone_from(&self.nothing);
+        }
+        self.talk.block(&iostack_report::live_served(&self.before, &now));
+        self.before = now;
     }
 
     fn says(&mut self, text: &str) {

@@ -138,6 +138,10 @@ pub(crate) struct Tried {
 /// Boots once and does the trials one after the other. Exit 1 when something is wrong.
 pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     let mut request = args.lab.request(&args.device, &args.set)?;
+    ensure!(
+        request.raid.is_none() && !(outside::is_meant(&request) && request.device.contains(',')),
+        "`lab test` tries one disk and its driver; name one drive, and leave out --raid"
+    );
     request.accelerator = Accelerator::Emulated;
     request.processors = args.processors;
     let device = Device::of(&request.device, request.source.as_deref())?;

@@ -87,6 +87,41 @@ fn of_range(file: &File, call: libc::Ioctl, range: [u64; 2]) -> io::Result<()> {
     checked(i64::from(status))
 }
 
+/// Says what an array of md is: its level, how many disks, how they are laid out, and bytes of a chunk. It has no superblock,
+/// and its disks are in step.
+pub(crate) fn array_shape(array: &File, level: u32, disks: u32, layout: u32, chunk: u32) -> io::Result<()> {
+    /// `SET_ARRAY_INFO` of `linux/raid/md_u.h`.
+    const CALL: libc::Ioctl = 0x4048_0923;
+    const IN_STEP: u32 = 1;
+    // struct mdu_array_info_s: version 0.90, level, .., disks in all, .., no superblock, .., state, disks active and
+    // working, .., layout, chunk.
+    let shape: [u32; 18] =
+        [0, 90, 0, 0, level, 0, disks, disks, 0, 1, 0, IN_STEP, disks, disks, 0, 0, layout, chunk];
+    of_array(array, CALL, &shape)
+}
+
+/// Adds a block device to an array: its place in it, and its number.
+pub(crate) fn array_disk(array: &File, place: u32, device: u64) -> io::Result<()> {
+    /// `ADD_NEW_DISK` of `linux/raid/md_u.h`.
+    const CALL: libc::Ioctl = 0x4014_0921;
+    const ACTIVE_AND_IN_STEP: u32 = 1 << 1 | 1 << 2;
+    let (major, minor) = (libc::major(device), libc::minor(device));
+    of_array(array, CALL, &[place, major, minor, place, ACTIVE_AND_IN_STEP])
+}
+
+/// Starts an array.
+pub(crate) fn array_run(array: &File) -> io::Result<()> {
+    /// `RUN_ARRAY` of `linux/raid/md_u.h`.
+    const CALL: libc::Ioctl = 0x400C_0930;
+    of_array(array, CALL, &[0; 3])
+}
+
+fn of_array(array: &File, call: libc::Ioctl, words: &[u32]) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and each call reads as many numbers as its caller gives.
+    let status = unsafe { libc::ioctl(array.as_raw_fd(), call, words.as_ptr()) };
+    checked(i64::from(status))
+}
+
 /// Kills every process but the guest's first, which alone calls it.
 pub(crate) fn kill_others() {
     // SAFETY: takes two numbers; -1 is all but the caller, and without any there is nothing to do.
