@@ -78,15 +78,12 @@ fn boots(tasks: &[&Task]) -> Vec<Boot> {
         let leg = Leg { settings, jobs: jobs.clone() };
         let is_alike =
             |boot: &&mut Boot| boot.device == task.device && boot.set == set && boot.flags == flags;
-        match boots.iter_mut().find(is_alike) {
-            Some(boot) => {
-                boot.legs.push(leg);
-                boot.places.push(place);
-            }
-            None => {
-                let (device, legs, places) = (task.device.clone(), vec![leg], vec![place]);
-                boots.push(Boot { device, flags, set, legs, places });
-            }
+        if let Some(boot) = boots.iter_mut().find(is_alike) {
+            boot.legs.push(leg);
+            boot.places.push(place);
+        } else {
+            let (device, legs, places) = (task.device.clone(), vec![leg], vec![place]);
+            boots.push(Boot { device, flags, set, legs, places });
         }
     }
     boots
