@@ -94,6 +94,14 @@ const LAB: Subject = Subject {
     elsewhere: &["layers", "stages", "seeds", "interrupted"],
 };
 
+const LAB_DRIVE: Subject = Subject {
+    on: "lab:sim:x25e",
+    named: "lab:sim:x25e",
+    repeats: true,
+    elsewhere: &["layers", "stages", "interrupted"],
+    ..LAB
+};
+
 /// What came of a property: why it does not hold, or a doubt that says so first.
 type Holds = Result<Option<Caveat>, String>;
 
@@ -409,6 +417,13 @@ fn a_simulated_platform_does_what_every_target_does() {
 fn a_device_of_the_lab_does_what_every_target_does() {
     let _turn = turn_or_skip!("a_device_of_the_lab_does_what_every_target_does", "6.1");
     conforms(&LAB);
+}
+
+#[test]
+#[ignore = "slow: some boots"]
+fn a_simulated_drive_of_the_lab_does_what_every_target_does() {
+    let _turn = turn_or_skip!("a_simulated_drive_of_the_lab_does_what_every_target_does", "6.1");
+    conforms(&LAB_DRIVE);
 }
 
 #[test]

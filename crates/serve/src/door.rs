@@ -207,6 +207,7 @@ impl Door {
         served.elapsed = Nanos(self.started.elapsed().as_nanos() as u64);
         let Some(seen) = self.disk.look() else { return served };
         seen.put_into(&mut served);
+        served.notes.extend(self.disk.store().full().map(str::to_owned));
         served
     }
 

@@ -92,6 +92,11 @@ impl Stepped {
         self.worker.tally.seen(&self.worker.drive)
     }
 
+    /// Why writes failed, when this machine had no memory left for the data.
+    pub fn full(&self) -> Option<&'static str> {
+        self.disk.store().full()
+    }
+
     /// The drive, to look at.
     pub fn drive(&self) -> &Drive {
         &self.worker.drive

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use iostack_host::{Held, HostError, permit_write};
@@ -27,14 +28,45 @@ pub struct Store {
     lasts: bool,
     /// What a power cut may lose; `None` when there will be none.
     volatile: Option<Mutex<Volatile>>,
+    /// Bytes written since somebody looked whether the machine has memory left.
+    since: AtomicU64,
+    is_full: AtomicBool,
 }
 
+/// So much is written into memory between two looks at what is left, and so much is left to others.
+const LOOK_EVERY: u64 = 32 << 20;
+const LEFT: u64 = 512 << 20;
+
 impl Store {
+    fn of(file: File, lasts: bool) -> Store {
+        Store { file, lasts, volatile: None, since: AtomicU64::new(0), is_full: AtomicBool::new(false) }
+    }
+
+    /// Why writes failed, when the machine had no memory left for the data.
+    pub fn full(&self) -> Option<&'static str> {
+        self.is_full.load(Ordering::Relaxed).then_some(
+            "this machine had no memory left for the simulated drive's data: writes failed (ENOSPC); write less",
+        )
+    }
+
+    /// Refuses to take the last memory of the machine.
+    fn grow(&self, bytes: u64, left: impl FnOnce() -> Option<u64>) -> Result<(), Errno> {
+        if self.lasts || self.since.fetch_add(bytes, Ordering::Relaxed) + bytes < LOOK_EVERY {
+            return Ok(());
+        }
+        if left().is_some_and(|left| left < LEFT) {
+            self.is_full.store(true, Ordering::Relaxed);
+            return Err(Errno(libc::ENOSPC));
+        }
+        self.since.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// In memory, gone at the end.
     pub fn memory(capacity: Bytes) -> Result<Store, ServeError> {
         let file = sys::memory_file(c"iostack-serve").map_err(ServeError::Memory)?;
         file.set_len(capacity.0).map_err(ServeError::Memory)?;
-        Ok(Store { file, lasts: false, volatile: None })
+        Ok(Store::of(file, false))
     }
 
     /// In this file: made, or one that an earlier run made, or any with `destroy_data`. It is ours alone while it is open.
@@ -62,7 +94,7 @@ impl Store {
         } else if length != capacity.0 {
             return Err(ServeError::Size { path: path.to_owned(), length: Bytes(length), capacity });
         }
-        Ok(Store { file, lasts: true, volatile: None })
+        Ok(Store::of(file, true))
     }
 
     /// Power will be cut: what is written is not safe before a flush.
@@ -78,6 +110,7 @@ impl Store {
 
     /// Writes `data` at `offset`; with `through` it is safe when this returns.
     pub fn write(&self, offset: u64, data: &[u8], through: bool) -> Result<(), Errno> {
+        self.grow(data.len() as u64, memory_left)?;
         let write = || self.file.write_all_at(data, offset).map_err(|error| errno(&error));
         match &self.volatile {
             None => write()?,
@@ -139,7 +172,39 @@ impl Store {
     }
 }
 
+/// Bytes of memory that programs may still have, as the kernel estimates; `None` where it does not say.
+fn memory_left() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
 /// Of an error of the store, for the program: a full disk is one.
 fn errno(error: &io::Error) -> Errno {
     Errno(error.raw_os_error().unwrap_or(libc::EIO))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_memory_of_the_machine_is_left_to_others() {
+        let store = Store::memory(Bytes::mib(1)).expect("memory");
+        let looked = std::cell::Cell::new(0);
+        let with = |left: Option<u64>| {
+            let looked = &looked;
+            move || {
+                looked.set(looked.get() + 1);
+                left
+            }
+        };
+        assert!(store.grow(LOOK_EVERY - 1, with(Some(0))).is_ok() && looked.get() == 0, "not looked at yet");
+        assert_eq!(store.grow(1, with(Some(LEFT - 1))).map_err(|errno| errno.0), Err(libc::ENOSPC));
+        assert!(store.full().is_some_and(|why| why.contains("no memory left")));
+        assert!(store.grow(1, with(Some(LEFT))).is_ok() && looked.get() == 2, "others gave some back");
+        assert!(store.grow(LOOK_EVERY, with(None)).is_ok(), "where nobody says what is left");
+        assert!(memory_left().is_some_and(|left| left > 0), "this machine says");
+    }
 }

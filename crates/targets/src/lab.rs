@@ -260,11 +260,12 @@ impl LabTarget {
     pub fn open(device: &str, flags: &LabFlags, set: &[String]) -> anyhow::Result<LabTarget> {
         let request = flags.request(device, set)?;
         let name = Some(TargetName { kind: TargetKind::Lab, path: request.device.clone().into() });
-        // Whose clock it is shows when it boots, and is said by a doubt of each outcome.
+        // Otherwise whose clock it is shows when it boots, and is said by a doubt of each outcome.
+        let repeats = outside::is_meant(&request);
         let description = Description {
             name,
-            clock: RunClock::Wall,
-            repeats: false,
+            clock: if repeats { RunClock::Virtual } else { RunClock::Wall },
+            repeats,
             cannot: vec![NO_APPS, NO_TRACES, NO_STATUS],
         };
         outside::sheets(&request)?;
@@ -296,7 +297,11 @@ impl Target for LabTarget {
         let mut drive = Outside::of(&request, seed, false)?;
         let legs = vec![Leg { settings: Vec::new(), jobs: jobs.to_vec() }];
         let order = serde_json::to_value(Order { legs, wanted })?;
-        let mut files = travel(&lab, &request, order, drive.as_mut(), audience)?;
+        let gone = travel(&lab, &request, order, drive.as_mut(), audience);
+        if let Some(why) = drive.as_ref().and_then(Outside::full) {
+            audience.warn(why);
+        }
+        let mut files = gone?;
         let mut file = files.pop().context("the guest ended without an outcome")?;
         if let Some(drive) = &drive {
             for outcome in &mut file.outcomes {

@@ -234,6 +234,11 @@ impl Outside {
         each.reduce(Seen::with).expect("there is one at least")
     }
 
+    /// What is wrong with this machine, if writes failed for it.
+    pub fn full(&self) -> Option<&'static str> {
+        self.drives.iter().find_map(|one| one.stepped.full())
+    }
+
     /// Bytes of all.
     pub fn capacity(&self) -> Bytes {
         Bytes(self.drives.iter().map(|one| one.shape.capacity).sum())

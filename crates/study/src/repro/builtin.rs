@@ -53,10 +53,14 @@ const COUNTED: &[(&str, &str)] = experiments![
     "lab-modes",
     "lab-file-systems",
     "lab-schedulers",
+    "lab-ten-percent",
 ];
 
 /// Name and text of job files that experiments name.
-const JOBS: &[(&str, &str)] = &[("jobs/trim.toml", include_str!("../../experiments/jobs/trim.toml"))];
+const JOBS: &[(&str, &str)] = &[
+    ("jobs/trim.toml", include_str!("../../experiments/jobs/trim.toml")),
+    ("jobs/trim-small.toml", include_str!("../../experiments/jobs/trim-small.toml")),
+];
 
 /// What they are held against.
 pub(crate) fn published() -> Published {

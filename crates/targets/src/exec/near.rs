@@ -26,13 +26,16 @@ pub fn execute(
 ) -> anyhow::Result<Ran> {
     let mut drive = Outside::of(request, seed, program.cuts.is_some())?;
     let mut heard = Heard::new(program.results.as_deref(), listener)?;
-    let (mut cuts, mut failed) = (Vec::new(), None);
-    if let (Some(plan), Some(drive)) = (&program.cuts, &mut drive) {
-        (cuts, failed) = through_cuts(lab, request, seed, (program, plan), drive, &mut heard)?;
+    let went = if let (Some(plan), Some(drive)) = (&program.cuts, &mut drive) {
+        through_cuts(lab, request, seed, (program, plan), drive, &mut heard)
     } else {
         let order = heard.order(&program.command, None, 0);
-        boot(lab, request, &order, &mut drive.as_mut(), &mut heard)?;
+        boot(lab, request, &order, &mut drive.as_mut(), &mut heard).map(|()| (Vec::new(), None))
+    };
+    if let Some(why) = drive.as_ref().and_then(Outside::full) {
+        heard.listener.says(why);
     }
+    let (cuts, failed) = went?;
     let ended = heard.ended.ok_or_else(|| anyhow!("the guest did not say how the program ended"))?;
     let counted = drive.as_mut().map(|drive| Nanos(drive.over(ended.elapsed.0)));
     Ok(Ran { ended, elapsed: counted.unwrap_or(ended.elapsed), drive, cuts, failed })
