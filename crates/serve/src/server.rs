@@ -217,6 +217,7 @@ impl Disk {
     /// Writes; with `through` it is safe when it is answered.
     pub fn write(&self, offset: u64, data: &[u8], through: bool, reply: Reply) {
         let asked = Asked { kind: Kind::Write, offset, length: data.len() as u64 };
+        let reply = if through { self.safe(Some(&asked), reply) } else { reply };
         self.change(asked, reply, || self.store.write(offset, data, through));
     }
 
@@ -231,6 +232,7 @@ impl Disk {
     }
 
     fn zero(&self, asked: Asked, through: bool, reply: Reply) {
+        let reply = if through { self.safe(Some(&asked), reply) } else { reply };
         self.change(asked, reply, || {
             self.store.punch(asked.offset, asked.length)?;
             if through { self.store.flush() } else { Ok(()) }
@@ -240,7 +242,15 @@ impl Disk {
     /// All that was answered is safe.
     pub fn flush(&self, reply: Reply) {
         let asked = Asked { kind: Kind::Flush, offset: 0, length: 0 };
+        let reply = self.safe(None, reply);
         self.change(asked, reply, || self.store.flush());
+    }
+
+    /// When it is answered this write is safe, or all that was written before.
+    fn safe(&self, write: Option<&Asked>, reply: Reply) -> Reply {
+        let (store, range) = (Arc::clone(&self.store), write.map(|asked| (asked.offset, asked.length)));
+        let ticket = store.asked(range.is_none());
+        Box::new(move |answer: Result<(), Errno>| reply(answer.and_then(|()| store.settle(ticket, range))))
     }
 
     /// What a layer fails changes nothing.

@@ -8,13 +8,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iostack_host::{Held, HostError, permit_write};
 use iostack_model::Bytes;
 
 use crate::sys;
-use crate::volatile::{Cut, Volatile};
+use crate::volatile::{Cut, Ticket, Volatile};
 use crate::{Errno, ServeError};
 
 /// Bytes that are copied at once.
@@ -108,19 +108,16 @@ impl Store {
         self.file.read_exact_at(into, offset).map_err(|error| errno(&error))
     }
 
-    /// Writes `data` at `offset`; with `through` it is safe when this returns.
+    /// Writes `data` at `offset`. Where it is to be safe when it is answered, [`Store::settle`] follows.
     pub fn write(&self, offset: u64, data: &[u8], through: bool) -> Result<(), Errno> {
         self.grow(data.len() as u64, memory_left)?;
         let write = || self.file.write_all_at(data, offset).map_err(|error| errno(&error));
         match &self.volatile {
             None => write()?,
             Some(volatile) => {
-                let mut volatile = volatile.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut volatile = locked(volatile);
                 volatile.keep(&self.file, offset, data.len() as u64).map_err(|error| errno(&error))?;
                 write()?;
-                if through {
-                    volatile.settle(offset, data.len() as u64);
-                }
             }
         }
         if through && self.lasts { self.sync() } else { Ok(()) }
@@ -130,23 +127,37 @@ impl Store {
     pub fn punch(&self, offset: u64, length: u64) -> Result<(), Errno> {
         let punch = || sys::punch(&self.file, offset, length).map_err(|error| errno(&error));
         let Some(volatile) = &self.volatile else { return punch() };
-        let mut volatile = volatile.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut volatile = locked(volatile);
         volatile.keep(&self.file, offset, length).map_err(|error| errno(&error))?;
         punch()
     }
 
-    /// All that was written is safe.
+    /// All that was written gets onto its medium.
     pub fn flush(&self) -> Result<(), Errno> {
-        if let Some(volatile) = &self.volatile {
-            volatile.lock().unwrap_or_else(PoisonError::into_inner).settle_all();
-        }
         if self.lasts { self.sync() } else { Ok(()) }
+    }
+
+    /// A write is asked for that is to be safe when it is answered, or a flush; what is needed then.
+    pub(crate) fn asked(&self, is_flush: bool) -> Option<Ticket> {
+        let mut volatile = locked(self.volatile.as_ref()?);
+        Some(if is_flush { volatile.flush() } else { volatile.ticket() })
+    }
+
+    /// It is answered: what was written before the flush, or the range of the write, is safe. An error when the power was cut meanwhile.
+    pub(crate) fn settle(&self, ticket: Option<Ticket>, range: Option<(u64, u64)>) -> Result<(), Errno> {
+        let (Some(ticket), Some(volatile)) = (ticket, &self.volatile) else { return Ok(()) };
+        let mut volatile = locked(volatile);
+        let is_safe = match range {
+            Some((offset, length)) => volatile.settle(ticket, offset, length),
+            None => volatile.flushed(ticket),
+        };
+        if is_safe { Ok(()) } else { Err(Errno(libc::EIO)) }
     }
 
     /// Power is cut: of what was not flushed, chance decides block by block what is there.
     pub fn cut(&self, seed: u64) -> io::Result<Cut> {
         let Some(volatile) = &self.volatile else { return Ok(Cut::default()) };
-        volatile.lock().unwrap_or_else(PoisonError::into_inner).cut(&self.file, seed)
+        locked(volatile).cut(&self.file, seed)
     }
 
     /// Takes what the file holds. Gives the stretches that it was.
@@ -170,6 +181,10 @@ impl Store {
     fn sync(&self) -> Result<(), Errno> {
         self.file.sync_data().map_err(|error| errno(&error))
     }
+}
+
+fn locked(volatile: &Mutex<Volatile>) -> MutexGuard<'_, Volatile> {
+    volatile.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes of memory that programs may still have, as the kernel estimates; `None` where it does not say.

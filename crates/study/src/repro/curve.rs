@@ -9,6 +9,8 @@ pub(crate) struct Curve {
     pub(crate) cost: Option<String>,
     /// A job file in `experiments/`; none for one job of options.
     pub(crate) jobs: Option<String>,
+    /// Each point has a boot of its own in the lab.
+    pub(crate) anew: bool,
     pub(crate) options: Vec<(String, String)>,
     pub(crate) changes: Vec<(String, String)>,
     /// Key and values.

@@ -30,6 +30,8 @@ pub(crate) struct Planned {
     /// Runs this point alone.
     pub(crate) command: String,
     pub(crate) task: Task,
+    /// In a boot of its own.
+    pub(crate) anew: bool,
 }
 
 impl Planned {
@@ -62,7 +64,7 @@ fn point(curve: &Curve, at: &str) -> Planned {
     let command = command::of(&parts);
     let jobs = jobs(curve, &options);
     let task = Task { device: curve.device.clone(), changes, jobs, steady: false };
-    Planned { curve: curve.name.clone(), at: at.to_owned(), command, task }
+    Planned { curve: curve.name.clone(), at: at.to_owned(), command, task, anew: curve.anew }
 }
 
 fn jobs(curve: &Curve, options: &[(String, String)]) -> Result<Vec<Job>, String> {

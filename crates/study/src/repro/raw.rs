@@ -45,6 +45,9 @@ pub(super) struct Curve {
     /// The simulated device, or `lab:DEVICE`, where the job then runs.
     #[serde(default)]
     pub(super) device: String,
+    /// In the lab each point is of a boot of its own, on a drive to which nothing was done before.
+    #[serde(default)]
+    pub(super) anew: bool,
     /// Or a case that the lab counts, in the words of `iostack lab cost --diff`: `device=brd,op=write`.
     pub(super) cost: Option<String>,
     /// A job file beside the experiment, for jobs that follow each other.

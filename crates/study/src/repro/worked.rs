@@ -26,6 +26,8 @@ struct Boot {
     legs: Vec<Leg>,
     /// Which points these are.
     places: Vec<usize>,
+    /// Nothing else is done in it.
+    alone: bool,
 }
 
 /// Boots as often as needed, and judges.
@@ -45,7 +47,8 @@ pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Resul
     {
         given[index] = one;
     }
-    for Boot { device, flags, set, legs, places } in boots(&tasks) {
+    let alone: Vec<bool> = planned.iter().map(|point| point.anew).collect();
+    for Boot { device, flags, set, legs, places, .. } in boots(&tasks, &alone) {
         let files = lab::execute_legs(&device, &LabFlags::of(&flags)?, &set, legs, talk)?;
         for (place, file) in places.into_iter().zip(files) {
             given[place] = Some(Ok(file.outcomes));
@@ -60,7 +63,7 @@ fn is_in_lab(task: &Task) -> bool {
 }
 
 /// Which points boot together, in their order.
-fn boots(tasks: &[&Task]) -> Vec<Boot> {
+fn boots(tasks: &[&Task], alone: &[bool]) -> Vec<Boot> {
     let mut boots: Vec<Boot> = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
         let Ok(jobs) = &task.jobs else { continue };
@@ -76,14 +79,16 @@ fn boots(tasks: &[&Task]) -> Vec<Boot> {
             }
         }
         let leg = Leg { settings, jobs: jobs.clone() };
-        let is_alike =
-            |boot: &&mut Boot| boot.device == task.device && boot.set == set && boot.flags == flags;
+        let alone = alone[place];
+        let is_alike = |boot: &&mut Boot| {
+            !alone && !boot.alone && boot.device == task.device && boot.set == set && boot.flags == flags
+        };
         if let Some(boot) = boots.iter_mut().find(is_alike) {
             boot.legs.push(leg);
             boot.places.push(place);
         } else {
             let (device, legs, places) = (task.device.clone(), vec![leg], vec![place]);
-            boots.push(Boot { device, flags, set, legs, places });
+            boots.push(Boot { device, flags, set, legs, places, alone });
         }
     }
     boots
@@ -105,11 +110,16 @@ mod tests {
             task(&[("fixed_ns", "8"), ("sysfs.tmerge/subsystem", "stm")]),
             task(&[("fixed_ns", "7"), ("sysfs.tmerge/subsystem", "atm")]),
             task(&[("fixed_ns", "7"), ("lab.file_system", "ext4")]),
+            task(&[("fixed_ns", "7"), ("lab.file_system", "ext4")]),
             Task { device: "tmerge".to_owned(), ..task(&[]) },
         ];
         let tasks: Vec<&Task> = tasks.iter().collect();
-        let boots = boots(&tasks);
-        assert_eq!(boots.iter().map(|boot| &boot.places[..]).collect::<Vec<_>>(), [&[0, 2][..], &[1], &[3]]);
+        let alone = [false, false, false, false, true, false];
+        let boots = boots(&tasks, &alone);
+        assert_eq!(
+            boots.iter().map(|boot| &boot.places[..]).collect::<Vec<_>>(),
+            [&[0, 2][..], &[1], &[3], &[4]]
+        );
         assert_eq!(boots[0].set, ["fixed_ns=7"]);
         let flags = LabFlags::of(&boots[2].flags).expect("they are flags");
         assert_eq!(
