@@ -4,7 +4,7 @@ INSERT INTO numbers SELECT generate_series(1, 100000);
 ANALYZE numbers;
 -- How each transaction ended; not logged, so that it asks hardly anything of the drive.
 CREATE UNLOGGED TABLE done (kind TEXT, ended BIGINT, took BIGINT, retried INT, rolled_back INT, terminal INT);
-SELECT setseed(0.5);
+DO $$ BEGIN PERFORM setseed(0.5); END $$;
 
 CREATE FUNCTION rand() RETURNS FLOAT LANGUAGE sql AS 'SELECT random()';
 
