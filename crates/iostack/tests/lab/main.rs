@@ -9,6 +9,7 @@ mod drivers;
 mod errors;
 mod kernels;
 mod left_behind;
+mod programs;
 mod room;
 mod schema;
 mod simulated;
