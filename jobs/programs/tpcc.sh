@@ -29,7 +29,7 @@ mariadb_start() {
         --skip-test-db > /tmp/log 2>&1
     mariadbd --no-defaults --user=root --datadir="$data" --socket=/tmp/socket --skip-networking \
         --innodb-flush-method=O_DIRECT --innodb-flush-log-at-trx-commit=1 --innodb-buffer-pool-size="${POOL_MIB}M" \
-        --max-connections=$((USERS + 10)) --max-heap-table-size=256M > /tmp/log 2>&1 &
+        --innodb-sync-spin-loops=0 --innodb-spin-wait-delay=0 --max-connections=$((USERS + 10)) --max-heap-table-size=256M > /tmp/log 2>&1 &
     wait_for mariadb-admin $client ping
     mariadb $client -e "CREATE DATABASE tpcc"
 }

@@ -246,6 +246,20 @@ impl Reproduced {
         self.curves.iter().any(|curve| curve.device.starts_with("lab:"))
     }
 
+    /// How its figures came to be, in a word.
+    pub fn how(&self) -> &'static str {
+        let points = || self.curves.iter().flat_map(|curve| &curve.points);
+        match self.is_counted() {
+            false => "simulated",
+            true if points().all(|point| point.cost.is_none())
+                && points().any(|point| point.outcome.is_some()) =>
+            {
+                "ran"
+            }
+            true => "counted",
+        }
+    }
+
     /// Every claim holds.
     pub fn holds(&self) -> bool {
         judged_claims(self.verdicts.iter()).iter().all(|claim| claim.holds == Some(true))
@@ -253,6 +267,12 @@ impl Reproduced {
 }
 
 impl Repro {
+    /// How all of it came to be, in a word; none when it is of several kinds.
+    pub fn how(&self) -> Option<&'static str> {
+        let first = self.experiments.first()?.how();
+        self.experiments.iter().all(|one| one.how() == first).then_some(first)
+    }
+
     /// All of it was counted in the lab, nothing simulated.
     pub fn is_counted(&self) -> bool {
         !self.experiments.is_empty() && self.experiments.iter().all(Reproduced::is_counted)

@@ -28,8 +28,9 @@ enum Kind {
 
 /// Words of "page: command"; the first row whose words are in it decides.
 const KINDS: &[(&str, Kind)] = &[
-    ("docs/repro.md: ", Flags),       // written by `iostack repro`, and run by it
-    ("docs/lab-results.md: ", Flags), // written by `iostack repro --lab`
+    ("docs/repro.md: ", Flags),           // written by `iostack repro`, and run by it
+    ("docs/lab-results.md: ", Flags),     // written by `iostack repro --lab`
+    ("docs/lab-experiments.md: ", Flags), // written by `iostack repro lab-modes ..`
     ("/dev/", Flags),
     ("/mnt/", Flags),
     ("sudo ", Flags),

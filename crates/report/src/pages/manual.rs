@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use iostack_answers::{IoCost, Repro, ReproBasis, ReproCurve, ReproVerdict, Reproduced};
 
-use super::repro::table;
+use super::repro::{predicted, table};
 use crate::digest::{Digest, NO_REASON, digest, figure_name};
 use crate::document::{Block, Cell, Column, Document, Section, Table};
 
@@ -22,7 +22,11 @@ pub fn figure_file(id: &str, index: usize) -> String {
 
 /// The page.
 pub fn manual(repro: &Repro) -> Document {
-    let [title, head] = if repro.is_counted() { LAB_HEAD } else { HEAD };
+    let [title, head] = match repro.how() {
+        Some("ran") => RAN_HEAD,
+        _ if repro.is_counted() => LAB_HEAD,
+        _ => HEAD,
+    };
     let mut all = Document::new(title);
     all.head.words(head);
     if repro.is_counted() {
@@ -134,6 +138,17 @@ not hold, and some do not: a kernel of 2008 is no kernel of today, and an instru
 nothing: its jobs run in the emulated machine's own time, in which an instruction takes a nanosecond.",
 ];
 
+/// The same of jobs that ran there.
+const RAN_HEAD: [&str; 2] = [
+    "Published experiments on real kernels",
+    "\
+Jobs under a real kernel, its file systems and schedulers, in an emulated machine on simulated drives, whose clock it goes by
+([how](lab.md#a-simulated-drive-in-the-machines-own-time)); beside what was published, and beside what the simulated host had said
+of the same before. Nothing here was fitted to these runs. The same command gives the same figures. This page is written by
+`iostack repro lab-modes lab-file-systems lab-schedulers lab-ten-percent --markdown`, half an hour on two quiet cores; no test
+compares, since a new package of the kernel may give new figures.",
+];
+
 /// Claim, claimed, ours, difference, verdict.
 fn cells(verdict: &ReproVerdict) -> [String; 5] {
     let holds = match (verdict.holds, verdict.basis) {
@@ -152,10 +167,15 @@ fn cells(verdict: &ReproVerdict) -> [String; 5] {
 fn experiment(one: &Reproduced) -> Section {
     let mut section = Section::new("", "", &one.id);
     let end = if one.title.ends_with('?') { "" } else { "." };
-    let how = if one.is_counted() { "Counted" } else { "Simulated" };
+    let how = match one.how() {
+        "ran" => "Ran",
+        "counted" => "Counted",
+        _ => "Simulated",
+    };
     section.words(format!("{}{end}", one.title)).words(format!("*{}.*", one.source));
     section.words(format!("Measured: {}", one.measured)).words(format!("{how}: {}", one.simulated));
-    for (index, plot) in one.plots.iter().enumerate() {
+    let drawn = if one.is_counted() { &[][..] } else { &one.plots };
+    for (index, plot) in drawn.iter().enumerate() {
         section.words(format!("![{}]({IMAGES}/{})", plot.heading, figure_file(&one.id, index)));
     }
     let number = Column::number;
@@ -168,7 +188,14 @@ fn experiment(one: &Reproduced) -> Section {
         table.row([says, name, claimed, ours, difference, holds, verdict.test.clone()]);
     }
     section.put(Block::Table(table)).list(reasons(one));
-    if one.is_counted() {
+    if !one.predicted.is_empty() {
+        section.words("What the simulated host, or the drive alone, had said of it:");
+        section.put(Block::Table(predicted(one)));
+    }
+    if one.how() == "ran" {
+        section.put(Block::Table(all_ran(one)));
+        section.put(Block::Command(one.curves.iter().filter_map(command).collect::<Vec<_>>().join("\n")));
+    } else if one.is_counted() {
         one.curves.iter().for_each(|curve| counted(curve, &mut section));
     } else {
         section.put(Block::Command(one.curves.iter().filter_map(command).collect::<Vec<_>>().join("\n")));
@@ -228,6 +255,18 @@ fn counted(curve: &ReproCurve, section: &mut Section) {
         section.put(Block::Table(ran));
     }
     section.put(Block::Command(curve.points.last().map_or(String::new(), |point| point.command.clone())));
+}
+
+/// What ran in the lab, all curves in one table.
+fn all_ran(one: &Reproduced) -> Table {
+    let mut table = Table::of(&["", "at", "MB/s", "I/Os a second", "median, us", "p99, us"]);
+    for curve in one.curves.iter().filter(|curve| curve.device.starts_with("lab:")) {
+        for row in ran(curve).rows {
+            let cells = row.cells.into_iter();
+            table.row(std::iter::once(Cell::from(&curve.name)).chain(cells));
+        }
+    }
+    table
 }
 
 /// The points of a curve whose jobs ran.

@@ -14,7 +14,12 @@ use crate::html::scale::Scale;
 pub fn repro(report: &Repro) -> Document {
     let mut all = Document::new("iostack repro");
     let count = counted(report.experiments.len(), "experiment");
-    all.beside = vec![if report.is_counted() { "COUNTED" } else { "SIMULATED" }.to_owned(), count];
+    let how = match report.how() {
+        Some("ran") => "RAN IN THE LAB",
+        _ if report.is_counted() => "COUNTED",
+        _ => "SIMULATED",
+    };
+    all.beside = vec![how.to_owned(), count];
     all.origin = vec![format!("iostack {}", report.iostack)];
     all.interrupted = report.interrupted.then_some("the runs");
     let tally = report.tally(None);
@@ -153,9 +158,8 @@ fn experiment(one: &Reproduced, all: &mut Document) -> Section {
     let mut section = Section::new(&one.id, &one.id, &one.title);
     section.screen(Block::Heading(format!("{}: {}", one.id.to_uppercase(), one.title)));
     section.fact("source", &one.source).fact("measured", &one.measured);
-    section.fact(if one.is_counted() { "counted" } else { "simulated" }, &one.simulated);
-    let counted = if one.is_counted() { "counted" } else { "simulated" };
-    let drawn = |plot| Drawn { letters: true, ..Drawn::new(figure(plot), counted) };
+    section.fact(one.how(), &one.simulated);
+    let drawn = |plot| Drawn { letters: true, ..Drawn::new(figure(plot), one.how()) };
     if !one.plots.is_empty() {
         section.put(Block::Plots(one.plots.iter().map(drawn).collect()));
     }
@@ -193,7 +197,7 @@ fn judge(verdict: &ReproVerdict, section: &mut Section) {
 }
 
 /// What ran in the lab, beside what had been predicted.
-fn predicted(one: &Reproduced) -> Table {
+pub(super) fn predicted(one: &Reproduced) -> Table {
     let heads = ["in the lab", "predicted", "off %"].map(Column::number);
     let mut table = Table::new(vec![Column::words("what"), Column::words("at"), Column::words("figure")]);
     table.columns.extend(heads);
@@ -226,7 +230,7 @@ fn failures(one: &Reproduced, section: &mut Section) {
 }
 
 fn runs(one: &Reproduced, all: &mut Document) -> Table {
-    let mut table = Table::of(if one.is_counted() {
+    let mut table = Table::of(if one.how() == "counted" {
         &["case", "instructions", "modelled clocks"]
     } else {
         &["run", "IOPS", "mean latency"]
