@@ -214,7 +214,7 @@ impl LabFlags {
                  {MEMORY_MOST_MIB}"
             );
         }
-        layers::each(&self.layer).map_err(anyhow::Error::msg)?;
+        layers::check(&self.layer).map_err(anyhow::Error::msg)?;
         for (flag, is_given) in
             [("--layer", !self.layer.is_empty()), ("--drive-depth", self.drive_depth.is_some())]
         {
@@ -303,12 +303,30 @@ impl Target for LabTarget {
         }
         let mut files = gone?;
         let mut file = files.pop().context("the guest ended without an outcome")?;
-        if let Some(drive) = &drive {
+        if let Some(drive) = drive {
             for outcome in &mut file.outcomes {
-                outcome.inside = Some(drive.inside(outcome));
+                let mut inside = drive.inside(outcome);
+                inside.changed.extend(self.between());
+                outcome.inside = Some(inside);
             }
+            drive.end()?;
         }
         Ok(file)
+    }
+}
+
+impl LabTarget {
+    /// What is between the kernel's file system and the drives, as it was asked for.
+    fn between(&self) -> Vec<(String, String)> {
+        let Request { raid, layers, drive_depth, .. } = &self.request;
+        let pair = |name: &str, value: String| (name.to_owned(), value);
+        let raid =
+            raid.map(|raid| pair("--raid", format!("{}, chunks of {} KiB", raid.level, raid.chunk_kib)));
+        let depth = drive_depth.map(|depth| pair("--drive-depth", depth.to_string()));
+        raid.into_iter()
+            .chain(depth)
+            .chain(layers.iter().map(|layer| pair("--layer", layer.clone())))
+            .collect()
     }
 }
 

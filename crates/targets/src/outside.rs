@@ -244,6 +244,11 @@ impl Outside {
         Bytes(self.drives.iter().map(|one| one.shape.capacity).sum())
     }
 
+    /// No more is asked of them. An error says what a layer lost.
+    pub fn end(self) -> anyhow::Result<()> {
+        self.drives.into_iter().try_for_each(|one| one.stepped.end().map_err(anyhow::Error::msg))
+    }
+
     /// What happened inside since the job began.
     pub fn inside(&self, outcome: &Outcome) -> Inside {
         let worlds: Vec<_> = self.drives.iter().map(|one| one.stepped.drive().world()).collect();

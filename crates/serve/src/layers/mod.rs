@@ -21,7 +21,7 @@ use iostack_sim::engine::Time;
 
 use crate::{Asked, Errno};
 
-pub use parse::{Stack, each, parse};
+pub use parse::{Stack, check, each, parse};
 
 /// What a layer says of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Layers as they are typed: `delay(80us) | sim(x25e)`.
 
-use super::{LAYERS, Layer};
+use super::{LAYERS, Layer, LayerKind};
 
 /// What was typed, read.
 pub struct Stack {
@@ -61,14 +61,28 @@ fn drive_of(typed: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
+/// Refuses what is none of the layers, and makes nothing yet: no file of a log.
+pub fn check(typed: &[impl AsRef<str>]) -> Result<(), String> {
+    typed.iter().try_for_each(|one| read(one.as_ref()).map(|_| ()))
+}
+
 fn layer(typed: &str) -> Result<Box<dyn Layer>, String> {
+    let (kind, arguments) = read(typed)?;
+    (kind.make)(&arguments).map_err(|error| like(&error, kind))
+}
+
+fn like(error: &str, kind: &LayerKind) -> String {
+    format!("{error}; write it like {}", kind.example)
+}
+
+/// Which layer, and what stands between its brackets.
+fn read(typed: &str) -> Result<(&'static LayerKind, Arguments<'_>), String> {
     let (name, rest) = typed.split_once('(').unwrap_or((typed, ")"));
     let Some(kind) = LAYERS.iter().find(|kind| kind.name == name.trim()) else {
         let names: Vec<&str> = LAYERS.iter().map(|kind| kind.name).collect();
         return Err(format!("`{typed}` is no layer; there are {}", names.join(", ")));
     };
-    let like = |error: String| format!("{error}; write it like {}", kind.example);
-    let inner = rest.strip_suffix(')').ok_or_else(|| like(format!("`{typed}` lacks its `)`")))?;
+    let inner = rest.strip_suffix(')').ok_or_else(|| like(&format!("`{typed}` lacks its `)`"), kind))?;
     let each = inner.split(',').map(str::trim).filter(|each| !each.is_empty()).collect();
-    (kind.make)(&Arguments { typed, each }).map_err(like)
+    Ok((kind, Arguments { typed, each }))
 }

@@ -104,11 +104,12 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     let mut heard = Heard { talk: &talk, apart, nothing: nothing.clone(), before: nothing };
     let ran = exec::execute(&lab, &request, args.seed, &args.program(), &mut heard)?;
     talk.clear();
-    if let Some(drive) = &ran.drive {
+    if let Some(drive) = ran.drive {
         let mut served = blank(&request, args.seed, drive.capacity());
         (served.elapsed, served.cuts) = (ran.elapsed, ran.cuts);
         drive.seen().put_into(&mut served);
         args.answer.tell(&served, &talk)?;
+        drive.end()?;
     } else {
         talk.say(&format!("it ran for {:.3} s by the machine's clock", ran.elapsed.as_secs_f64()));
     }
