@@ -1,5 +1,7 @@
 //! One disk of several: the kernel's md, without a superblock, as `mdadm --build` makes it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
@@ -81,6 +83,15 @@ impl Raid {
     }
 }
 
+impl fmt::Display for Raid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.chunk_bytes() {
+            0 => write!(f, "{}", self.level),
+            bytes => write!(f, "{}, chunks of {} KiB", self.level, bytes >> 10),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +118,7 @@ mod tests {
             let error = Raid::of(level, chunk, disks).expect_err(why).to_string();
             assert!(error.starts_with(why), "{error}");
         }
-        assert!(Raid::of(1, CHUNK_KIB, 2).is_ok());
+        let words = |level| Raid { level, chunk_kib: CHUNK_KIB }.to_string();
+        assert_eq!([words(1), words(0)], ["1", "0, chunks of 512 KiB"]);
     }
 }

@@ -320,8 +320,7 @@ impl LabTarget {
     fn between(&self) -> Vec<(String, String)> {
         let Request { raid, layers, drive_depth, .. } = &self.request;
         let pair = |name: &str, value: String| (name.to_owned(), value);
-        let raid =
-            raid.map(|raid| pair("--raid", format!("{}, chunks of {} KiB", raid.level, raid.chunk_kib)));
+        let raid = raid.map(|raid| pair("--raid", raid.to_string()));
         let depth = drive_depth.map(|depth| pair("--drive-depth", depth.to_string()));
         raid.into_iter()
             .chain(depth)
