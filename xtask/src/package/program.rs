@@ -15,8 +15,8 @@ pub(super) const NAME: &str = "iostack";
 /// What Rust calls a processor, and what Debian does.
 const PROCESSORS: [(&str, &str); 2] = [("x86_64", "amd64"), ("aarch64", "arm64")];
 
-/// A program above this has taken something in that it should not.
-const BYTES_MAX: u64 = 12_000_000;
+/// A program above this has taken something in that it should not. The aim is 12 MB, which it had until the lab got simulated drives.
+const BYTES_MAX: u64 = 12_500_000;
 
 /// What makes it smaller than Cargo.toml can, by a sixth when they were chosen. All crates are optimised as one; Rust's own
 /// linker folds functions that are the same, and packs the list of what the program's place in memory changes.
