@@ -5,7 +5,8 @@
 #       --copy jobs/programs/mariadb-cuts.sh --check 'sh mariadb-cuts.sh check' -- sh mariadb-cuts.sh load
 set -e
 data=$IOSTACK_DISK/mariadb
-client="--no-defaults --socket=/run/mariadb.sock --user=root --batch --skip-column-names"
+connect="--no-defaults --socket=/run/mariadb.sock --user=root"
+client="$connect --batch --skip-column-names"
 
 if [ ! -e "$data/made" ]; then
     mkdir -p "$data"
@@ -17,7 +18,7 @@ fi
 mariadbd --no-defaults --user=root --datadir="$data" --socket=/run/mariadb.sock --skip-networking \
     --innodb-flush-method=O_DIRECT --innodb-buffer-pool-size=64M > /tmp/mariadbd.log 2>&1 &
 tries=0
-until mariadb-admin $client ping > /tmp/ping.log 2>&1; do
+until mariadb-admin $connect ping > /tmp/ping.log 2>&1; do
     tries=$((tries + 1))
     [ $tries -lt 600 ] || { cat /tmp/mariadbd.log; exit 1; }
     sleep 0.1
@@ -34,6 +35,6 @@ told=$(tail -n 1 "$IOSTACK_SAID")
 there=$(mariadb $client -e "SELECT MAX(k) FROM test.rows")
 whole=$(mariadb $client -e "CHECK TABLE test.rows" | tail -n 1 | cut -f 4)
 echo "cut $IOSTACK_CUTS: ${told:-nothing} told, $there there, $whole"
-mariadb-admin $client shutdown
+mariadb-admin $connect shutdown
 wait
 [ "$whole" = OK ] && [ "$there" -ge "${told:-0}" ]
