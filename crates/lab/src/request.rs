@@ -109,6 +109,17 @@ impl Default for Request {
     }
 }
 
+impl Request {
+    /// What is between the kernel's file system and the simulated drives, each with the flag that asks for it.
+    pub fn between(&self) -> Vec<(String, String)> {
+        let pair = |name: &str, value: String| (name.to_owned(), value);
+        let raid = self.raid.map(|raid| pair("--raid", raid.to_string()));
+        let depth = self.drive_depth.map(|depth| pair("--drive-depth", depth.to_string()));
+        let layers = self.layers.iter().map(|layer| pair("--layer", layer.clone()));
+        raid.into_iter().chain(depth).chain(layers).collect()
+    }
+}
+
 /// The lab, ready to boot.
 pub struct Lab<'a> {
     /// What was fetched and built.

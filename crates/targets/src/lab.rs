@@ -11,7 +11,6 @@ use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::folder;
 use iostack_lab::host::machine::Accelerator;
-use iostack_lab::host::mailbox::Drives;
 use iostack_lab::{CHUNK_KIB, Lab, MEMORY_LEAST_MIB, Raid, Request, SYSFS};
 use iostack_model::{Caveat, Job, OutcomeFile, Progress, TargetKind, TargetName};
 use iostack_serve::layers;
@@ -297,35 +296,17 @@ impl Target for LabTarget {
         let mut drive = Outside::of(&request, seed, false)?;
         let legs = vec![Leg { settings: Vec::new(), jobs: jobs.to_vec() }];
         let order = serde_json::to_value(Order { legs, wanted })?;
-        let gone = travel(&lab, &request, order, drive.as_mut(), audience);
-        if let Some(why) = drive.as_ref().and_then(Outside::full) {
-            audience.warn(why);
-        }
-        let mut files = gone?;
+        let mut files = travel(&lab, &request, order, drive.as_mut(), audience)?;
         let mut file = files.pop().context("the guest ended without an outcome")?;
         if let Some(drive) = drive {
             for outcome in &mut file.outcomes {
                 let mut inside = drive.inside(outcome);
-                inside.changed.extend(self.between());
+                inside.changed.extend(request.between());
                 outcome.inside = Some(inside);
             }
             drive.end()?;
         }
         Ok(file)
-    }
-}
-
-impl LabTarget {
-    /// What is between the kernel's file system and the drives, as it was asked for.
-    fn between(&self) -> Vec<(String, String)> {
-        let Request { raid, layers, drive_depth, .. } = &self.request;
-        let pair = |name: &str, value: String| (name.to_owned(), value);
-        let raid = raid.map(|raid| pair("--raid", raid.to_string()));
-        let depth = drive_depth.map(|depth| pair("--drive-depth", depth.to_string()));
-        raid.into_iter()
-            .chain(depth)
-            .chain(layers.iter().map(|layer| pair("--layer", layer.clone())))
-            .collect()
     }
 }
 
@@ -362,6 +343,7 @@ pub fn execute_legs(
     let count = legs.len();
     let order = serde_json::to_value(Order { legs, wanted: Wanted::default() })?;
     let files = travel(&lab, &request, order, drive.as_mut(), audience)?;
+    drive.map_or(Ok(()), Outside::end)?;
     ensure!(files.len() == count, "the guest went {} legs of {count}", files.len());
     Ok(files)
 }
@@ -371,12 +353,12 @@ fn travel(
     lab: &Lab<'_>,
     request: &Request,
     order: serde_json::Value,
-    drive: Option<&mut Outside>,
+    mut drive: Option<&mut Outside>,
     audience: &dyn Audience,
 ) -> anyhow::Result<Vec<OutcomeFile>> {
     let mut given = Vec::new();
-    let drives = drive.map(|drive| drive as &mut dyn Drives);
-    let booted = lab.boot_with(request, Work::Job(order), drives, &mut |message| match message {
+    let drives = outside::drives(drive.as_deref_mut());
+    let gone = lab.boot_with(request, Work::Job(order), drives, &mut |message| match message {
         Message::Hello { release } => audience.say(&format!("Linux {release} is up")),
         Message::Value { name, value } if name == "progress" => {
             // A rate of nothing in no time is no number, and no line.
@@ -386,7 +368,11 @@ fn travel(
         }
         Message::Value { name, value } if name == "outcome" => given.push(value.to_string()),
         _ => {}
-    })?;
+    });
+    if let Some(why) = drive.and_then(|drive| drive.full()) {
+        audience.warn(why);
+    }
+    let booted = gone?;
     let read = |text: &String| read_json(text).context("the guest's outcome cannot be read");
     let mut files: Vec<OutcomeFile> = given.iter().map(read).collect::<Result<_, _>>()?;
     for outcome in files.iter_mut().flat_map(|file| &mut file.outcomes) {

@@ -32,7 +32,7 @@ pub fn is_meant(request: &Boots) -> bool {
 }
 
 /// How many drives the device is, `sim:a,b`.
-pub(crate) fn count(device: &str) -> usize {
+pub fn count(device: &str) -> usize {
     if device.starts_with(SIMULATED) { device.split(COMMA).count() } else { 1 }
 }
 
@@ -72,7 +72,9 @@ pub fn boot(
     hear: &mut dyn FnMut(&Message),
 ) -> anyhow::Result<Booted> {
     let mut outside = Outside::of(request, SEED, false)?;
-    Ok(lab.boot_with(request, work, drives(outside.as_mut()), hear)?)
+    let booted = lab.boot_with(request, work, drives(outside.as_mut()), hear)?;
+    outside.map_or(Ok(()), Outside::end)?;
+    Ok(booted)
 }
 
 /// As the machine takes it.
@@ -130,6 +132,8 @@ pub struct Outside {
     cut: Option<PlannedCut>,
     was_cut: Option<ServedCut>,
     live: Live,
+    /// It is looked at again then.
+    look_due: u64,
 }
 
 /// A power cut that is to come.
@@ -144,16 +148,16 @@ struct PlannedCut {
 
 /// What was asked lately, for whoever watches meanwhile.
 #[derive(Clone, Default)]
-pub(crate) struct Live {
-    seen: Arc<Mutex<Option<Seen>>>,
-    /// It is looked at again then.
-    due: u64,
-}
+pub(crate) struct Live(Arc<Mutex<Option<Seen>>>);
 
 impl Live {
     /// So far.
     pub(crate) fn look(&self) -> Option<Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn is(&self, seen: Seen) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
     }
 }
 
@@ -180,6 +184,7 @@ impl Outside {
             cut: None,
             was_cut: None,
             live: Live::default(),
+            look_due: 0,
         }))
     }
 
@@ -203,7 +208,7 @@ impl Outside {
     /// In the boot to come the power is to be cut so long after the program began, and then is lost what this seed says.
     pub(crate) fn cut_after(&mut self, plan: Option<(u64, u64)>) {
         self.cut = plan.map(|(after, seed)| PlannedCut { after, seed, at: None });
-        (self.begins, self.live.due) = (0, 0);
+        (self.begins, self.look_due) = (0, 0);
     }
 
     /// The cut of the last boot, if it came.
@@ -312,9 +317,9 @@ impl Drives for Outside {
         }
         into.extend(self.told.try_iter());
         self.now = now;
-        if self.live.due <= now {
-            self.live.due = now + LOOK_EVERY;
-            *self.live.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.seen());
+        if self.look_due <= now {
+            self.look_due = now + LOOK_EVERY;
+            self.live.is(self.seen());
         }
     }
 

@@ -41,10 +41,9 @@ pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Resul
         }
     }
     let simulated: Vec<usize> = (0..tasks.len()).filter(|&index| !is_in_lab(tasks[index])).collect();
-    let alone: Vec<Task> = simulated.iter().map(|&index| tasks[index].clone()).collect();
-    for (index, one) in
-        simulated.into_iter().zip(pool::run(&alone, parallel(None), talk.stop(), &mut |_, _| {}))
-    {
+    let without_lab: Vec<Task> = simulated.iter().map(|&index| tasks[index].clone()).collect();
+    let ran = pool::run(&without_lab, parallel(None), talk.stop(), &mut |_, _| {});
+    for (index, one) in simulated.into_iter().zip(ran) {
         given[index] = one;
     }
     let alone: Vec<bool> = planned.iter().map(|point| point.anew).collect();

@@ -30,7 +30,7 @@ pub fn execute(
         through_cuts(lab, request, seed, (program, plan), drive, &mut heard)
     } else {
         let order = heard.order(&program.command, None, 0);
-        boot(lab, request, &order, &mut drive.as_mut(), &mut heard).map(|()| (Vec::new(), None))
+        boot(lab, request, &order, drive.as_mut(), &mut heard).map(|()| (Vec::new(), None))
     };
     if let Some(why) = drive.as_ref().and_then(Outside::full) {
         heard.listener.says(why);
@@ -61,7 +61,7 @@ fn through_cuts(
         drive.cut_after((!last).then_some((after, random.next_u64())));
         let command = if last { &[][..] } else { &program.command };
         let order = heard.order(command, plan.check.as_deref().filter(|_| number > 0), number);
-        boot(lab, &request, &order, &mut Some(&mut *drive), heard)?;
+        boot(lab, &request, &order, Some(&mut *drive), heard)?;
         if heard.checked.take().is_some_and(|code| code != 0) {
             return Ok((cuts, Some(number)));
         }
@@ -92,19 +92,18 @@ fn boot(
     lab: &Lab<'_>,
     request: &Request,
     order: &Order,
-    drive: &mut Option<&mut Outside>,
+    drive: Option<&mut Outside>,
     heard: &mut Heard<'_>,
 ) -> anyhow::Result<()> {
     let live = drive.as_ref().map(|drive| drive.live());
     (heard.ended, heard.checked) = (None, None);
     let mut broken = None;
     let order = serde_json::to_value(order)?;
-    let booted =
-        lab.boot_with(request, Work::Job(order), outside::drives(drive.as_deref_mut()), &mut |message| {
-            if let Err(error) = heard.message(message, || live.as_ref().and_then(outside::Live::look)) {
-                broken.get_or_insert(error);
-            }
-        })?;
+    let booted = lab.boot_with(request, Work::Job(order), outside::drives(drive), &mut |message| {
+        if let Err(error) = heard.message(message, || live.as_ref().and_then(outside::Live::look)) {
+            broken.get_or_insert(error);
+        }
+    })?;
     for line in &booted.complaints {
         heard.listener.says(&format!("the guest's kernel complained: {line}"));
     }

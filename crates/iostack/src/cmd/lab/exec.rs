@@ -88,8 +88,6 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     for file in &args.copy {
         ensure!(file.is_file(), "`--copy {}` is no file", file.display());
     }
-    let say = |text: &str| talk.say(text);
-    let lab = Lab::open(&say, talk.stop())?;
     ensure!(
         args.power_cut.is_none() || outside::is_meant(&request),
         "`--power-cut` is of simulated drives; name one: --on sim:x25e"
@@ -99,6 +97,8 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
         "after a power cut the copies of a RAID may differ, and without a superblock nobody brings them in step; leave out \
          --raid or --power-cut"
     );
+    let say = |text: &str| talk.say(text);
+    let lab = Lab::open(&say, talk.stop())?;
     let apart = args.answer.forms.chosen() != Format::Text && args.answer.output.is_none();
     let nothing = blank(&request, args.seed, Bytes(0));
     let mut heard = Heard { talk: &talk, apart, nothing: nothing.clone(), before: nothing };
@@ -108,6 +108,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
         let mut served = blank(&request, args.seed, drive.capacity());
         (served.elapsed, served.cuts) = (ran.elapsed, ran.cuts);
         drive.seen().put_into(&mut served);
+        served.notes.extend(drive.full().map(str::to_owned));
         args.answer.tell(&served, &talk)?;
         drive.end()?;
     } else {
@@ -139,14 +140,14 @@ impl ExecArgs {
 fn blank(request: &Request, seed: u64, capacity: Bytes) -> Served {
     let mut served = iostack_serve::untouched(&request.device, capacity, seed, iostack_host::machine());
     (served.route, served.place) = ("lab".to_owned(), "/dev/sim0".to_owned());
-    if request.device.contains(',') {
+    if outside::count(&request.device) > 1 {
         "/dev/sim0 and so on".clone_into(&mut served.place);
     }
     if let Some(Raid { level, .. }) = request.raid {
         served.place = format!("/dev/md0, RAID-{level} of {}", served.place);
     }
-    let layers = request.layers.iter().map(|layer| format!("over each drive: {layer}"));
-    served.notes.extend(layers);
+    let between = request.between().into_iter().map(|(flag, value)| format!("{flag} {value}"));
+    served.notes.extend(between);
     served
 }
 

@@ -123,7 +123,6 @@ impl TrialName {
 }
 
 /// What was tried, and what came of it.
-/// What a trial found.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Tried {
     device: String,
@@ -139,7 +138,7 @@ pub(crate) struct Tried {
 pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     let mut request = args.lab.request(&args.device, &args.set)?;
     ensure!(
-        request.raid.is_none() && !(outside::is_meant(&request) && request.device.contains(',')),
+        request.raid.is_none() && outside::count(&request.device) == 1,
         "`lab test` tries one disk and its driver; name one drive, and leave out --raid"
     );
     request.accelerator = Accelerator::Emulated;
