@@ -296,8 +296,13 @@ impl Ftl {
 
     /// Hot when the page was last written, or moved, less than a quarter of a drive write ago: what is overwritten so soon is
     /// likely to be overwritten again.
+    #[inline]
     pub fn temperature(&self, lpn: u32) -> Stream {
-        let Some(place) = self.lookup(lpn).filter(|_| !self.opened.is_empty()) else { return Stream::Host };
+        if self.opened.is_empty() { Stream::Host } else { self.temperature_by_age(lpn) }
+    }
+
+    fn temperature_by_age(&self, lpn: u32) -> Stream {
+        let Some(place) = self.lookup(lpn) else { return Stream::Host };
         let opened = self.opened[self.per_block.quotient(place.0) as usize];
         if self.written - opened < self.spec.geometry.logical_pages / HOT {
             Stream::Hot

@@ -36,16 +36,18 @@ impl Ssd {
 
     /// Chooses victims where blocks are few.
     fn choose(&mut self, number: u32) -> bool {
-        let planes = self.layout.planes_of(number);
-        let mut order: Vec<(Urgency, usize)> =
-            planes.iter().enumerate().map(|(at, &plane)| (self.ftl.urgency(plane), at)).collect();
-        order.sort_by_key(|&(urgency, at)| (std::cmp::Reverse(urgency), at));
+        let count = self.layout.counts.planes as usize;
+        let by_urgency = [Urgency::Foreground, Urgency::Background].into_iter();
         let mut any = false;
-        for (urgency, at) in order {
-            if urgency == Urgency::None || any && !self.spec.die.writes_together {
+        for (urgency, at) in by_urgency.flat_map(|urgency| (0..count).map(move |at| (urgency, at))) {
+            let plane = self.layout.planes_of(number)[at];
+            if self.ftl.urgency(plane) != urgency {
+                continue;
+            }
+            if any && !self.spec.die.writes_together {
                 break;
             }
-            let Some(victim) = self.ftl.victim(planes[at]) else { continue };
+            let Some(victim) = self.ftl.victim(plane) else { continue };
             let (pages, valid) = (self.ftl.block_pages(), u64::from(self.ftl.valid_pages(victim)));
             let Collector { planes: works, earned, .. } = &mut self.dies[number as usize].collector;
             // A block without valid pages is won by an erase alone.
