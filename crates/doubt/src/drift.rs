@@ -33,3 +33,15 @@ pub fn of(rates: &[f64]) -> Option<Caveat> {
         runs: rates.len() as u32,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_a_fourth_apart_are_one_storages() {
+        assert!(of(&[100.0, 125.1]).is_none() && of(&[100.0, 129.9]).is_none());
+        assert_eq!(of(&[130.1, 100.0, 110.0]), Some(Caveat::Drift { low: 100.0, high: 130.1, runs: 3 }));
+        assert!(DOUBT.how.contains(&format!("over {:.0} %", MOST * 100.0)), "{}", DOUBT.how);
+    }
+}

@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use iostack_host::{
@@ -18,26 +19,32 @@ use iostack_testkit::tool;
 
 const SIZE: Bytes = Bytes::mib(32);
 
-/// A loop device on a file of its own.
+/// A loop device on a file of its own. One at a time: a program that another test starts has our claims, too, from its fork
+/// to its exec, and whoever asks for the device in that moment is told that it is busy.
 struct Loop {
-    directory: PathBuf,
     device: String,
+    _held: iostack_testkit::Loop,
+    directory: PathBuf,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Loop {
     fn new() -> Result<Loop, String> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let name = format!("iostack-loop-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let directory = std::env::temp_dir().join(name);
         fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
         let file = directory.join("image");
         let image = fs::File::create(&file).and_then(|image| image.set_len(SIZE.0));
         image.map_err(|error| error.to_string())?;
-        let attached = tool("losetup", &["--find", "--show", "--partscan", &file.to_string_lossy()]);
+        let attached = iostack_testkit::Loop::with(&file, &["--partscan"]);
         if attached.is_err() {
             let _ = fs::remove_dir_all(&directory);
         }
-        Ok(Loop { directory, device: attached? })
+        let held = attached?;
+        Ok(Loop { device: held.display().to_string(), _held: held, directory, _alone: alone })
     }
 
     fn name(&self) -> &str {
@@ -70,7 +77,6 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        let _ = tool("losetup", &["--detach", &self.device]);
         let _ = fs::remove_dir_all(&self.directory);
     }
 }

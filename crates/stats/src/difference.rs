@@ -66,6 +66,17 @@ mod tests {
         assert!((93.0..=98.5).contains(&percent), "seeds 1..=2000: {percent} %");
     }
 
+    /// A rate is not negative: the low end of what is very uneven is cut off, and says nothing of the noise.
+    #[test]
+    fn a_low_end_that_was_cut_off_leaves_the_noise_as_it_is() {
+        let whole = Interval { mean: 10.0, low: -20.0, high: 40.0, samples: 5 };
+        let cut = Interval { low: 0.0, ..whole };
+        let other = Interval { mean: 5.0, low: 4.0, high: 6.0, samples: 5 };
+        assert_eq!(difference(cut, other), difference(whole, other));
+        let mirrored = Interval { high: 12.0, ..whole };
+        assert_eq!(difference(mirrored, other), difference(whole, other), "and so is a high end");
+    }
+
     #[test]
     fn two_turns_claim_no_interval() {
         let told = paired_difference(&[5.0, 7.0], &[1.0, 1.0]);

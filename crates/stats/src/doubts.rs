@@ -125,6 +125,18 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_is_unstable_above_a_twentieth_and_from_three_pieces_on() {
+        let unstable = |samples, half: f64| {
+            let mut outcome = outcome(3, 3_000.0);
+            outcome.job.percentiles = vec![50.0];
+            let mean = 1_000.0;
+            outcome.iops = iostack_model::Interval { mean, low: mean - half, high: mean + half, samples };
+            !doubts_of_series(&outcome).is_empty()
+        };
+        assert_eq!((unstable(3, 50.0), unstable(3, 50.1), unstable(2, 50.1)), (false, true, false));
+    }
+
+    #[test]
     fn of_the_percentiles_without_samples_the_nearest_is_named() {
         let mut outcome = outcome(1, 100.0);
         outcome.job.percentiles = vec![50.0, 99.99, 99.9, 99.0];

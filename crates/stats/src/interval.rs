@@ -189,6 +189,25 @@ mod tests {
         IntervalFlow { start: Nanos::secs(index), length, ios: [ios, 0, 0], ..IntervalFlow::default() }
     }
 
+    /// A wave of 40 elements under an alternation: five pairs of autocorrelations count, as a second program found.
+    #[test]
+    fn all_pairs_of_a_slow_wave_count() {
+        let wave = |i: u32| {
+            let fast = if i % 2 == 1 { 3.0 } else { -3.0 };
+            10.0 * (std::f64::consts::TAU * f64::from(i) / 40.0).sin() + fast
+        };
+        let deviations: Vec<f64> = (0..80).map(wave).collect();
+        let sum = monotone_sum(&deviations, covariance(&deviations, 0));
+        assert!((sum - 10.857_462_881).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn a_last_element_of_nine_tenths_is_whole() {
+        let elements =
+            |last| [element(0, Nanos(1000), 1), element(1, Nanos(1000), 1), element(2, Nanos(last), 1)];
+        assert_eq!((whole(&elements(899)).len(), whole(&elements(900)).len()), (2, 3));
+    }
+
     #[test]
     fn a_short_last_element_is_dropped() {
         let mut series: Vec<_> = (0..10).map(|i| element(i, Nanos::secs(1), 1000 + i % 2)).collect();

@@ -1,22 +1,35 @@
 //! Which devices may a test do with as it likes? Its own, gone at its end.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use crate::{Folder, tool};
 
-/// A loop device, such as `/dev/loop5`.
+/// A loop device, such as `/dev/loop5`. The kernel takes it apart when nobody has it open any more, so that a test that is
+/// killed leaves none.
 #[derive(Debug)]
-pub struct Loop(PathBuf);
+pub struct Loop {
+    path: PathBuf,
+    _open: fs::File,
+}
 
 impl Loop {
     /// Over a file; why not, where none is to be had.
     pub fn over(file: &Path) -> Result<Loop, String> {
-        let device = tool("losetup", &["--find".as_ref(), "--show".as_ref(), file.as_os_str()])?;
-        let device = Loop(PathBuf::from(device));
-        fs::File::open(&device.0).map_err(|error| format!("{}: {error}", device.display()))?;
-        Ok(device)
+        Loop::with(file, &[])
+    }
+
+    /// The same with further words for losetup.
+    pub fn with(file: &Path, options: &[&str]) -> Result<Loop, String> {
+        let mut words = vec!["--find".as_ref(), "--show".as_ref(), file.as_os_str()];
+        words.extend(options.iter().map(OsStr::new));
+        let path = PathBuf::from(tool("losetup", &words)?);
+        let open = fs::File::open(&path).map_err(|error| format!("{}: {error}", path.display()));
+        // While it is open, this says only that it goes with the last who has it open.
+        tool("losetup", &["--detach".as_ref(), path.as_os_str()])?;
+        Ok(Loop { path, _open: open? })
     }
 }
 
@@ -24,13 +37,7 @@ impl Deref for Loop {
     type Target = Path;
 
     fn deref(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _gone_already = tool("losetup", &["--detach".as_ref(), self.as_os_str()]);
+        &self.path
     }
 }
 

@@ -296,6 +296,12 @@ mod tests {
     }
 
     #[test]
+    fn a_run_without_io_is_slower_than_any_other() {
+        let [none, rare, slow, quick] = logarithms(&[0.0, 1e-6, 0.5, 2.0]);
+        assert!(none < rare && rare < slow && slow < quick, "{none} {rare} {slow} {quick}");
+    }
+
+    #[test]
     fn noise_is_that_of_a_run() {
         // Runs of a side lie 2 % apart: a deviation of 2 / sqrt(2) percent each.
         let column = vec![[100.0, 102.0, 200.0, 204.0]; 5];

@@ -19,7 +19,8 @@ fn parse_with(text: &str, lenient: bool) -> Result<JobFile, JobFileError> {
             .map(|&text| text.to_owned())
             .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     };
-    let env = |name: &str| (name == "SIZE").then(|| "64m".to_owned());
+    let set = [("SIZE", "64m"), ("EMPTY", "")];
+    let env = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
     parse_fio(text, Path::new("dir/a.fio"), &ParseContext { env: &env, include: &include, lenient, cpus: 6 })
 }
 
@@ -77,6 +78,7 @@ fn includes_variables_and_keywords_are_put_in_place() {
     assert_eq!((&job.block_sizes, job.queue_depth), (&BlockSizes::all(Bytes::kib(16)), 7));
     assert_eq!((job.size, job.threads), (Some(Amount::Bytes(Bytes::mib(64))), 12));
     assert!(problem("filename=${NOPE}/x").contains("`NOPE` is not set"));
+    assert!(problem("filename=${EMPTY}/x").contains("`EMPTY` is not set"), "that would be `/x`");
     assert!(problem("filename=${SIZE").contains("not closed"));
     assert!(
         problems("[a]\ninclude nothing.fio\n")[0]
@@ -198,6 +200,8 @@ fn verification_says_when() {
 fn sizes_add_up_as_fio_adds_them() {
     let nested = job("nrfiles=4 filesize=1m size=2m");
     assert_eq!((nested.size, nested.io_limit), (Some(Amount::Bytes(Bytes::mib(4))), Some(Bytes::mib(2))));
+    let behind = job("filesize=1m offset=256k nrfiles=2");
+    assert_eq!(behind.size, Some(Amount::Bytes(Bytes::kib(1536))), "the offset is taken off each file");
     assert_eq!(job("size=50%").size, Some(Amount::Percent(50.0)));
     assert_eq!(job("size=1g io_size=50%").io_limit, Some(Bytes::mib(512)));
     assert_eq!(job("kb_base=1000 size=1k").size, Some(Amount::Bytes(Bytes(1000))));
@@ -332,6 +336,8 @@ fn a_depth_bounds_its_batches_and_its_low_water() {
 fn zones_are_strided_or_given_in_bytes() {
     let zones = job("zonemode=strided zonesize=1m zoneskip=2m").zones.expect("strided");
     assert_eq!((zones.size, zones.range, zones.skip), (Bytes::mib(1), Bytes::mib(1), Bytes::mib(2)));
+    let wide = job("zonemode=strided zonesize=1m zonerange=4m").zones.expect("strided");
+    assert_eq!((wide.size, wide.range), (Bytes::mib(1), Bytes::mib(4)));
     assert_eq!(job("zonesize=1m").zones, None, "without the mode, as in fio");
     assert!(problem("zonemode=strided").contains("needs zonesize"));
     let by_bytes = job("rw=randread size=1m random_distribution=zoned_abs:60/256k:40/256k");

@@ -64,3 +64,24 @@ impl Turns {
         if usize::from(file) + 1 == self.left.len() { 0 } else { file + 1 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iostack_model::FileTurns;
+
+    use super::*;
+
+    #[test]
+    fn a_turn_goes_on_in_the_next_pass() {
+        let turns = |order| {
+            let job = Job { file_turns: FileTurns { order, every: 2 }, ..Job::default() };
+            let (mut turns, mut rng) = (Turns::new(&job, 3, 512), Rng::from_seed(1));
+            let mut pass = |turns: &mut Turns| [(); 3].map(|()| turns.next(512, &mut rng));
+            let first = pass(&mut turns);
+            turns.restart();
+            (first, pass(&mut turns))
+        };
+        assert_eq!(turns(FileOrder::Turns), ([0, 1, 2], [2, 0, 1]), "file 2 had one of its two I/Os");
+        assert_eq!(turns(FileOrder::Sequential), ([0, 1, 2], [0, 1, 2]));
+    }
+}
