@@ -66,8 +66,8 @@ pub struct ServedKind {
 pub struct ServedCut {
     /// Since the start.
     pub at: Nanos,
-    /// Blocks of 4 KiB that were not flushed and are there all the same.
+    /// Atoms of the drive, which are never torn, that were not flushed and are there all the same.
     pub kept: u64,
-    /// Blocks of 4 KiB that were not flushed, and are what they were.
+    /// Atoms that were not flushed, and are what they were.
     pub lost: u64,
 }

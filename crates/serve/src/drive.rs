@@ -5,10 +5,12 @@
 //!                                    └────► due: look again then
 //! ```
 
+use iostack_model::Bytes;
 use iostack_sheet::{Sheet, SheetError};
 use iostack_sim::engine::{Kind, Shape, Time, World};
 
 use crate::Asked;
+use crate::volatile::SECTOR;
 
 /// Longest piece that is submitted as one: a trim may be of the whole drive.
 const PIECE: u64 = 1 << 30;
@@ -17,10 +19,14 @@ const PIECE: u64 = 1 << 30;
 const FILL: u64 = 1 << 20;
 const FILL_DEPTH: usize = 32;
 
+/// Bytes that a power cut leaves whole where no number of the sheet says it: a page, in which kernels write.
+const ATOM: u64 = 4096;
+
 /// A simulated drive.
 pub struct Drive {
     world: World,
     shape: Shape,
+    atom: u64,
 }
 
 impl Drive {
@@ -31,12 +37,18 @@ impl Drive {
         world.set_root(root);
         let shape = world.shape().expect("the first part of a device says its shape");
         world.begin();
-        Ok(Drive { world, shape })
+        let atom = atom_of(sheet)?.0.max(SECTOR);
+        Ok(Drive { world, shape, atom })
     }
 
     /// Capacity, and smallest unit.
     pub fn shape(&self) -> Shape {
         self.shape
+    }
+
+    /// Bytes, aligned to themselves, of which a power cut leaves a write whole or undone.
+    pub fn atom(&self) -> u64 {
+        self.atom
     }
 
     /// Writes what a store holds already, as fast as the drive takes it; what that did is not counted. Time goes on meanwhile.
@@ -102,5 +114,16 @@ impl Drive {
     /// All of it, to look at.
     pub fn world(&self) -> &World {
         &self.world
+    }
+}
+
+/// What the medium writes whole: flash puts a unit of its mapping elsewhere and then maps it; a disk writes sectors.
+fn atom_of(sheet: &Sheet) -> Result<Bytes, SheetError> {
+    match sheet.kind.name {
+        "flash" => sheet.bytes("flash.mapping"),
+        "hdd" => sheet.bytes("hdd.sector"),
+        "dram" => sheet.bytes("dram.page"),
+        "raid0" => Ok(atom_of(&sheet.device("raid0.member")?)?.min(sheet.bytes("raid0.stripe")?)),
+        _ => Ok(Bytes(ATOM)),
     }
 }

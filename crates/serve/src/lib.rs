@@ -34,4 +34,4 @@ pub use seen::Seen;
 pub use server::{Disk, Server};
 pub use stepped::Stepped;
 pub use store::Store;
-pub use volatile::{BLOCK, Cut};
+pub use volatile::{Cut, Promise, SECTOR};

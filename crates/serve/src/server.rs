@@ -23,7 +23,7 @@ use crate::later::{Act, Later};
 use crate::layers::{Layer, Verdict};
 use crate::seen::{Seen, Tally};
 use crate::store::Store;
-use crate::volatile::Cut;
+use crate::volatile::{Cut, Promise};
 use crate::{Asked, Drive, Errno, Reply, sys};
 
 /// The end of a wait is spun, for sleeping ends late: so much at least, at most, and more by this share than the last ones did.
@@ -115,12 +115,13 @@ impl Server {
 
 pub(crate) fn parts(
     drive: Drive,
-    store: Store,
+    mut store: Store,
     layers: Vec<Box<dyn Layer>>,
     clock: Clock,
 ) -> (Disk, Worker, Receiver<Message>) {
     let (inbox, messages) = channel();
     let shape = drive.shape();
+    store.tears(drive.atom());
     let disk = Disk {
         inbox,
         clock: clock.clone(),
@@ -217,7 +218,6 @@ impl Disk {
     /// Writes; with `through` it is safe when it is answered.
     pub fn write(&self, offset: u64, data: &[u8], through: bool, reply: Reply) {
         let asked = Asked { kind: Kind::Write, offset, length: data.len() as u64 };
-        let reply = if through { self.safe(Some(&asked), reply) } else { reply };
         self.change(asked, reply, || self.store.write(offset, data, through));
     }
 
@@ -232,34 +232,34 @@ impl Disk {
     }
 
     fn zero(&self, asked: Asked, through: bool, reply: Reply) {
-        let reply = if through { self.safe(Some(&asked), reply) } else { reply };
-        self.change(asked, reply, || {
-            self.store.punch(asked.offset, asked.length)?;
-            if through { self.store.flush() } else { Ok(()) }
-        });
+        self.change(asked, reply, || self.store.punch(asked.offset, asked.length, through));
     }
 
     /// All that was answered is safe.
     pub fn flush(&self, reply: Reply) {
         let asked = Asked { kind: Kind::Flush, offset: 0, length: 0 };
-        let reply = self.safe(None, reply);
         self.change(asked, reply, || self.store.flush());
     }
 
-    /// When it is answered this write is safe, or all that was written before.
-    fn safe(&self, write: Option<&Asked>, reply: Reply) -> Reply {
-        let (store, range) = (Arc::clone(&self.store), write.map(|asked| (asked.offset, asked.length)));
-        let ticket = store.asked(range.is_none());
-        Box::new(move |answer: Result<(), Errno>| reply(answer.and_then(|()| store.settle(ticket, range))))
-    }
-
-    /// What a layer fails changes nothing.
-    fn change(&self, asked: Asked, reply: Reply, change: impl FnOnce() -> Result<(), Errno>) {
+    /// What a layer fails changes nothing. What the store promises is so before `reply` is told.
+    fn change(&self, asked: Asked, reply: Reply, change: impl FnOnce() -> Result<Option<Promise>, Errno>) {
         let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
-        let ask = self.pass(asked, *power).and_then(|ask| match ask.1 {
-            Verdict::Fails(..) => Ok(ask),
-            _ => change().map(|()| ask),
+        let mut promise = None;
+        let ask = self.pass(asked, *power).and_then(|ask| {
+            if !matches!(ask.1, Verdict::Fails(..)) {
+                promise = change()?;
+            }
+            Ok(ask)
         });
+        let reply = match promise {
+            None => reply,
+            Some(promise) => {
+                let store = Arc::clone(&self.store);
+                Box::new(move |answer: Result<(), Errno>| {
+                    reply(answer.and_then(|()| store.settle(&promise)));
+                })
+            }
+        };
         self.send(asked, ask, reply);
     }
 

@@ -65,13 +65,18 @@ impl Stepped {
 
     /// Takes what was asked and does all that is due; replies are told meanwhile. Gives when something is due next.
     pub fn pass(&mut self) -> Option<Time> {
+        self.arrive();
+        self.worker.go_on(self.worker.clock.now());
+        self.worker.due().map(|due| due.saturating_sub(self.start))
+    }
+
+    /// Takes what was asked.
+    fn arrive(&mut self) {
         while let Ok(message) = self.messages.try_recv() {
             if let Message::Ask(ask) = message {
                 self.worker.arrive(ask);
             }
         }
-        self.worker.go_on(self.worker.clock.now());
-        self.worker.due().map(|due| due.saturating_sub(self.start))
     }
 
     /// What happens from here on is counted, and nothing before; [`Stepped::pass`] has been called for this moment.
@@ -106,6 +111,8 @@ impl Stepped {
     /// power again at once, and it is moment 0.
     pub fn cut(&mut self, seed: u64) -> io::Result<Cut> {
         let cut = self.disk.store().cut(seed)?;
+        // What nobody has begun yet fails with the rest.
+        self.arrive();
         self.worker.cut();
         self.start = self.worker.clock.now();
         Ok(cut)

@@ -14,7 +14,7 @@ use iostack_host::{Held, HostError, permit_write};
 use iostack_model::Bytes;
 
 use crate::sys;
-use crate::volatile::{Cut, Ticket, Volatile};
+use crate::volatile::{Cut, Promise, SECTOR, Volatile};
 use crate::{Errno, ServeError};
 
 /// Bytes that are copied at once.
@@ -28,6 +28,8 @@ pub struct Store {
     lasts: bool,
     /// What a power cut may lose; `None` when there will be none.
     volatile: Option<Mutex<Volatile>>,
+    /// Bytes that a power cut leaves whole.
+    atom: u64,
     /// Bytes written since somebody looked whether the machine has memory left.
     since: AtomicU64,
     is_full: AtomicBool,
@@ -39,7 +41,14 @@ const LEFT: u64 = 512 << 20;
 
 impl Store {
     fn of(file: File, lasts: bool) -> Store {
-        Store { file, lasts, volatile: None, since: AtomicU64::new(0), is_full: AtomicBool::new(false) }
+        Store {
+            file,
+            lasts,
+            volatile: None,
+            atom: SECTOR,
+            since: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
+        }
     }
 
     /// Why writes failed, when the machine had no memory left for the data.
@@ -108,56 +117,65 @@ impl Store {
         self.file.read_exact_at(into, offset).map_err(|error| errno(&error))
     }
 
-    /// Writes `data` at `offset`. Where it is to be safe when it is answered, [`Store::settle`] follows.
-    pub fn write(&self, offset: u64, data: &[u8], through: bool) -> Result<(), Errno> {
+    /// A power cut leaves atoms of so many bytes whole.
+    pub(crate) fn tears(&mut self, atom: u64) {
+        self.atom = atom;
+    }
+
+    /// Writes `data` at `offset`. With `through` it is to be safe when it is answered: gives what [`Store::settle`] is told then.
+    pub fn write(&self, offset: u64, data: &[u8], through: bool) -> Result<Option<Promise>, Errno> {
         self.grow(data.len() as u64, memory_left)?;
-        let write = || self.file.write_all_at(data, offset).map_err(|error| errno(&error));
-        match &self.volatile {
-            None => write()?,
-            Some(volatile) => {
-                let mut volatile = locked(volatile);
-                volatile.keep(&self.file, offset, data.len() as u64).map_err(|error| errno(&error))?;
-                write()?;
-            }
-        }
-        if through && self.lasts { self.sync() } else { Ok(()) }
+        let range = (offset, data.len() as u64);
+        self.change(range, through, || Ok(vec![range]), || self.file.write_all_at(data, offset))
     }
 
     /// The range reads as zeros from now on, and takes no room.
-    pub fn punch(&self, offset: u64, length: u64) -> Result<(), Errno> {
-        let punch = || sys::punch(&self.file, offset, length).map_err(|error| errno(&error));
-        let Some(volatile) = &self.volatile else { return punch() };
-        let mut volatile = locked(volatile);
-        volatile.keep(&self.file, offset, length).map_err(|error| errno(&error))?;
-        punch()
+    pub fn punch(&self, offset: u64, length: u64, through: bool) -> Result<Option<Promise>, Errno> {
+        // Holes stay what they are, and may be as large as the drive.
+        let held = || iostack_host::stretches_within(&self.file, offset..offset.saturating_add(length));
+        self.change((offset, length), through, held, || sys::punch(&self.file, offset, length))
     }
 
-    /// All that was written gets onto its medium.
-    pub fn flush(&self) -> Result<(), Errno> {
-        if self.lasts { self.sync() } else { Ok(()) }
-    }
-
-    /// A write is asked for that is to be safe when it is answered, or a flush; what is needed then.
-    pub(crate) fn asked(&self, is_flush: bool) -> Option<Ticket> {
-        let mut volatile = locked(self.volatile.as_ref()?);
-        Some(if is_flush { volatile.flush() } else { volatile.ticket() })
-    }
-
-    /// It is answered: what was written before the flush, or the range of the write, is safe. An error when the power was cut meanwhile.
-    pub(crate) fn settle(&self, ticket: Option<Ticket>, range: Option<(u64, u64)>) -> Result<(), Errno> {
-        let (Some(ticket), Some(volatile)) = (ticket, &self.volatile) else { return Ok(()) };
-        let mut volatile = locked(volatile);
-        let is_safe = match range {
-            Some((offset, length)) => volatile.settle(ticket, offset, length),
-            None => volatile.flushed(ticket),
+    /// Changes the range, of which `parts` will be something else.
+    fn change(
+        &self,
+        range: (u64, u64),
+        through: bool,
+        parts: impl FnOnce() -> io::Result<Vec<(u64, u64)>>,
+        change: impl FnOnce() -> io::Result<()>,
+    ) -> Result<Option<Promise>, Errno> {
+        let change = || match &self.volatile {
+            None => change().map(|()| None),
+            Some(volatile) => {
+                let mut volatile = locked(volatile);
+                parts()?.into_iter().try_for_each(|part| volatile.keep(&self.file, part))?;
+                change()?;
+                Ok(through.then(|| volatile.promise(Some(range))))
+            }
         };
-        if is_safe { Ok(()) } else { Err(Errno(libc::EIO)) }
+        let promise = change().map_err(|error| errno(&error))?;
+        if through {
+            self.sync()?;
+        }
+        Ok(promise)
     }
 
-    /// Power is cut: of what was not flushed, chance decides block by block what is there.
+    /// All that was written gets onto its medium, and is to be safe when this is answered.
+    pub fn flush(&self) -> Result<Option<Promise>, Errno> {
+        let promise = self.volatile.as_ref().map(|volatile| locked(volatile).promise(None));
+        self.sync().map(|()| promise)
+    }
+
+    /// It is answered, and safe. An error when the power was cut meanwhile.
+    pub(crate) fn settle(&self, promise: &Promise) -> Result<(), Errno> {
+        let safe = self.volatile.as_ref().is_none_or(|volatile| locked(volatile).settle(promise));
+        if safe { Ok(()) } else { Err(Errno(libc::EIO)) }
+    }
+
+    /// Power is cut: of what was not flushed, chance decides atom by atom what is there.
     pub fn cut(&self, seed: u64) -> io::Result<Cut> {
         let Some(volatile) = &self.volatile else { return Ok(Cut::default()) };
-        locked(volatile).cut(&self.file, seed)
+        locked(volatile).cut(&self.file, self.atom, seed)
     }
 
     /// Takes what the file holds. Gives the stretches that it was.
@@ -178,7 +196,11 @@ impl Store {
         iostack_host::stretches(&self.file)
     }
 
+    /// What is in a file gets onto its medium.
     fn sync(&self) -> Result<(), Errno> {
+        if !self.lasts {
+            return Ok(());
+        }
         self.file.sync_data().map_err(|error| errno(&error))
     }
 }

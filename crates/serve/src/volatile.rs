@@ -1,129 +1,227 @@
-//! What would a power cut lose? Blocks that were written and not flushed.
+//! What would a power cut lose? Sectors that were written and are not safe.
 //!
-//! Of each such block it is kept what it held when last it was safe; what a flush makes safe is so when the flush is
-//! answered, and not when it is asked for. A cut leaves each of them as it was then or as it is now, by chance: a write of several blocks may be torn between blocks, never within one.
+//! ```text
+//!   safe ◄── layer ◄── layer ◄── now        each holds what its sectors were before they were written in it
+//! ```
+//!
+//! A flush, and a write that is to be safe when it is answered, each end a layer when they are asked for. When the flush is
+//! answered, its layer and all older ones go; when the write is, its own sectors leave them. A cut takes each atom back by some
+//! layers, the newest first, by chance: it is what it was at one moment, but for sectors that are safe.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use iostack_workload::Rng;
 
-/// What is written whole or not at all, as drives of 4 KiB sectors promise.
-pub const BLOCK: u64 = 4096;
+use crate::sys;
 
-/// What power cuts did.
+/// Smallest unit that is safe or not, bytes: no disk offers a smaller one.
+pub const SECTOR: u64 = 512;
+
+/// Sectors that are kept together, bytes: a bit of a [`Kept`] each.
+const BLOCK: u64 = 8 * SECTOR;
+
+/// What power cuts did, in atoms of the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Blocks that were not flushed and are there all the same.
+    /// Atoms that were not flushed and are there all the same.
     pub kept: u64,
-    /// Blocks that were not flushed, and are what they were.
+    /// Atoms that were not flushed, and are what they were at some moment before.
     pub lost: u64,
 }
 
-/// What blocks held before they were written.
-type Before = BTreeMap<u64, Box<[u8]>>;
-
-/// A flush that is under way, or a write that is to be safe when it is answered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticket {
-    /// Cuts before it.
-    cuts: u64,
-    flush: u64,
+/// What sectors of a block held.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Which sectors, one bit each.
+    sectors: u8,
+    /// All of the block; empty where all of it is zeros.
+    content: Vec<u8>,
 }
 
-/// Blocks that are not safe.
+impl Kept {
+    /// Keeps these sectors of a block, too.
+    fn put(&mut self, sectors: u8, content: &[u8]) {
+        for range in runs(sectors) {
+            let from = content.get(range.clone()).unwrap_or_default();
+            if self.content.is_empty() && from.iter().all(|byte| *byte == 0) {
+                continue;
+            }
+            self.content.resize(BLOCK as usize, 0);
+            let into = &mut self.content[range];
+            if from.is_empty() { into.fill(0) } else { into.copy_from_slice(from) }
+        }
+        self.sectors |= sectors;
+    }
+
+    /// Brings these sectors back.
+    fn put_back(&self, sectors: u8, file: &File, block: u64, end: u64) -> io::Result<()> {
+        for range in runs(sectors) {
+            let at = block * BLOCK + range.start as u64;
+            // The last sector may end with the file.
+            let length = (range.len() as u64).min(end.saturating_sub(at));
+            match self.content.get(range) {
+                Some(content) => file.write_all_at(&content[..length as usize], at)?,
+                None if length > 0 => sys::punch(file, at, length)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// By block.
+type Layer = BTreeMap<u64, Kept>;
+
+/// What is to be safe when it is answered: a write, or all that was before a flush.
+#[derive(Debug)]
+pub struct Promise {
+    /// Cuts before it.
+    cuts: u64,
+    /// The layer that it ended.
+    layer: u64,
+    /// Of a write.
+    range: Option<(u64, u64)>,
+}
+
+/// Sectors that are not safe.
 #[derive(Debug, Default)]
 pub(crate) struct Volatile {
-    /// Written since the last flush was asked for.
-    now: Before,
-    /// Written before a flush that is not answered yet, the oldest first: by the number of the flush.
-    flushing: VecDeque<(u64, Before)>,
-    flushes: u64,
+    /// The layer that has not ended.
+    now: Layer,
+    /// Layers that have, by number, the oldest first.
+    ended: VecDeque<(u64, Layer)>,
+    layers: u64,
     cuts: u64,
 }
 
 impl Volatile {
     /// The range is about to change.
-    pub(crate) fn keep(&mut self, file: &File, offset: u64, length: u64) -> io::Result<()> {
+    pub(crate) fn keep(&mut self, file: &File, (offset, length): (u64, u64)) -> io::Result<()> {
         for block in blocks(offset, length) {
-            if let Entry::Vacant(place) = self.now.entry(block) {
-                let mut content = vec![0; BLOCK as usize].into_boxed_slice();
-                // The last block may end with the file.
-                let mut filled = 0;
-                while filled < content.len() {
-                    match file.read_at(&mut content[filled..], block * BLOCK + filled as u64)? {
-                        0 => break,
-                        more => filled += more,
-                    }
-                }
-                place.insert(content);
+            let kept = self.now.entry(block).or_default();
+            let more = sectors(block, offset, length) & !kept.sectors;
+            if more == 0 {
+                continue;
             }
+            let (mut content, mut filled) = ([0; BLOCK as usize], 0);
+            // The last block may end with the file.
+            while filled < content.len() {
+                match file.read_at(&mut content[filled..], block * BLOCK + filled as u64)? {
+                    0 => break,
+                    read => filled += read,
+                }
+            }
+            kept.put(more, &content);
         }
         Ok(())
     }
 
-    /// For a write that is safe when it is answered.
-    pub(crate) fn ticket(&self) -> Ticket {
-        Ticket { cuts: self.cuts, flush: self.flushes }
+    /// The range of a write that has just changed it, or all that was written so far, is to be safe.
+    pub(crate) fn promise(&mut self, range: Option<(u64, u64)>) -> Promise {
+        self.layers += 1;
+        self.ended.push_back((self.layers, std::mem::take(&mut self.now)));
+        Promise { cuts: self.cuts, layer: self.layers, range }
     }
 
-    /// The write of the range is answered: the blocks that lie in it are safe. One that is written in part is so when its
-    /// other part is. False when the power was cut meanwhile.
-    pub(crate) fn settle(&mut self, ticket: Ticket, offset: u64, length: u64) -> bool {
-        if ticket.cuts != self.cuts {
+    /// It is answered, and safe. False when the power was cut meanwhile.
+    pub(crate) fn settle(&mut self, promise: &Promise) -> bool {
+        if promise.cuts != self.cuts {
             return false;
         }
-        for block in offset.div_ceil(BLOCK)..(offset + length) / BLOCK {
-            self.now.remove(&block);
-            for (_, before) in &mut self.flushing {
-                before.remove(&block);
+        let Some((offset, length)) = promise.range else {
+            self.ended.retain(|(number, _)| *number > promise.layer);
+            return true;
+        };
+        for (_, layer) in self.ended.iter_mut().take_while(|(number, _)| *number <= promise.layer) {
+            let left = |(&block, kept): (&u64, &mut Kept)| {
+                kept.sectors &= !sectors(block, offset, length);
+                (kept.sectors == 0).then_some(block)
+            };
+            let safe: Vec<u64> = layer.range_mut(blocks(offset, length)).filter_map(left).collect();
+            for block in safe {
+                layer.remove(&block);
             }
         }
+        self.join(promise.layer);
         true
     }
 
-    /// A flush is asked for.
-    pub(crate) fn flush(&mut self) -> Ticket {
-        self.flushes += 1;
-        self.flushing.push_back((self.flushes, std::mem::take(&mut self.now)));
-        self.ticket()
-    }
-
-    /// It is answered: what was written before it was asked for is safe. False when the power was cut meanwhile.
-    pub(crate) fn flushed(&mut self, ticket: Ticket) -> bool {
-        if ticket.cuts != self.cuts {
-            return false;
+    /// A layer that nobody waits for any more becomes one with the next.
+    fn join(&mut self, number: u64) {
+        let Some(at) = self.ended.iter().position(|(each, _)| *each == number) else { return };
+        let Some((_, older)) = self.ended.remove(at) else { return };
+        let next = self.ended.get_mut(at).map_or(&mut self.now, |(_, layer)| layer);
+        for (block, kept) in std::mem::replace(next, older) {
+            match next.entry(block) {
+                Entry::Vacant(place) => {
+                    place.insert(kept);
+                }
+                Entry::Occupied(mut older) => {
+                    let more = kept.sectors & !older.get().sectors;
+                    older.get_mut().put(more, &kept.content);
+                }
+            }
         }
-        self.flushing.retain(|(flush, _)| *flush > ticket.flush);
-        true
     }
 
-    pub(crate) fn cut(&mut self, file: &File, seed: u64) -> io::Result<Cut> {
+    /// Power is cut: each atom, of so many bytes, goes back by as many layers as chance says.
+    pub(crate) fn cut(&mut self, file: &File, atom: u64, seed: u64) -> io::Result<Cut> {
         let (mut random, end) = (Rng::from_seed(seed), file.metadata()?.len());
         self.cuts += 1;
-        // Whether it is lost.
-        let mut fates: BTreeMap<u64, bool> = BTreeMap::new();
+        // Whether it went back, and whether it stays as it is now.
+        let mut fates: BTreeMap<u64, (bool, bool)> = BTreeMap::new();
         let newest = std::mem::take(&mut self.now);
-        let older = std::mem::take(&mut self.flushing).into_iter().rev().map(|(_, before)| before);
-        for (block, content) in std::iter::once(newest).chain(older).flatten() {
-            let lost = fates.entry(block).or_default();
-            if random.next_u64() & 1 == 0 {
-                continue;
+        let older = std::mem::take(&mut self.ended).into_iter().rev().map(|(_, layer)| layer);
+        for layer in std::iter::once(newest).chain(older) {
+            let mut atom_before = None;
+            for (block, kept) in layer {
+                let mut back = 0;
+                for sector in (0..8).filter(|sector| kept.sectors >> sector & 1 == 1) {
+                    let number = (block * BLOCK + sector * SECTOR) / atom;
+                    let (lost, stays) = fates.entry(number).or_default();
+                    if atom_before.replace(number) != Some(number) {
+                        *stays |= random.next_u64() & 1 == 0;
+                        *lost |= !*stays;
+                    }
+                    back |= u8::from(!*stays) << sector;
+                }
+                kept.put_back(back, file, block, end)?;
             }
-            *lost = true;
-            let at = block * BLOCK;
-            file.write_all_at(&content[..(end - at).min(BLOCK) as usize], at)?;
         }
-        let lost = fates.values().filter(|lost| **lost).count() as u64;
+        let lost = fates.values().filter(|(lost, _)| *lost).count() as u64;
         Ok(Cut { kept: fates.len() as u64 - lost, lost })
     }
 }
 
-fn blocks(offset: u64, length: u64) -> std::ops::Range<u64> {
+fn blocks(offset: u64, length: u64) -> Range<u64> {
     offset / BLOCK..(offset + length).div_ceil(BLOCK)
+}
+
+/// Sectors of a block that a range of bytes touches: a drive writes whole ones.
+fn sectors(block: u64, offset: u64, length: u64) -> u8 {
+    let first = (offset / SECTOR).saturating_sub(block * 8).min(8);
+    let end = (offset + length).div_ceil(SECTOR).saturating_sub(block * 8).min(8);
+    (((1_u16 << end) - 1) & !((1_u16 << first) - 1)) as u8
+}
+
+/// Neighbours among the sectors, as bytes of their block.
+fn runs(sectors: u8) -> impl Iterator<Item = Range<usize>> {
+    let (mut rest, mut first) = (u32::from(sectors), 0);
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            first += rest.trailing_zeros();
+            rest = u32::from(sectors) >> first;
+            let run = first..first + rest.trailing_ones();
+            first = run.end;
+            rest = u32::from(sectors) >> first;
+            run.start as usize * SECTOR as usize..run.end as usize * SECTOR as usize
+        })
+    })
 }
 
 #[cfg(test)]
@@ -137,89 +235,121 @@ mod tests {
 
     impl Two {
         fn new() -> Two {
-            let file = crate::sys::memory_file(c"test").expect("memory");
+            let file = sys::memory_file(c"test").expect("memory");
             file.set_len(2 * BLOCK).expect("it grows");
             Two(file, Volatile::default())
         }
 
-        fn write(&mut self, block: u64, version: u8) {
-            self.1.keep(&self.0, block * BLOCK, BLOCK).expect("it can be read");
-            self.0.write_all_at(&[version; BLOCK as usize], block * BLOCK).expect("it can be written");
+        fn write(&mut self, range: Range<u64>, version: u8) {
+            let length = range.end - range.start;
+            self.1.keep(&self.0, (range.start, length)).expect("it can be read");
+            self.0.write_all_at(&vec![version; length as usize], range.start).expect("it can be written");
         }
 
-        fn version(&self, block: u64) -> u8 {
-            let mut byte = [0];
-            self.0.read_exact_at(&mut byte, block * BLOCK).expect("it can be read");
-            byte[0]
+        fn through(&mut self, range: Range<u64>, version: u8) -> Promise {
+            self.write(range.clone(), version);
+            self.1.promise(Some((range.start, range.end - range.start)))
+        }
+
+        fn flush(&mut self) -> Promise {
+            self.1.promise(None)
+        }
+
+        fn settle(&mut self, promise: &Promise) {
+            assert!(self.1.settle(promise), "there was no cut");
         }
     }
 
-    /// What the first block may be after a cut, by chance.
-    fn left(done: impl Fn(&mut Two)) -> BTreeSet<u8> {
+    /// What sectors 0 and 1 may be after a cut, by chance.
+    fn left(done: impl Fn(&mut Two)) -> BTreeSet<(u8, u8)> {
         let after = |seed| {
-            let mut two = Two::new();
+            let (mut two, mut bytes) = (Two::new(), [0; 1024]);
             done(&mut two);
-            two.1.cut(&two.0, seed).expect("it can be cut");
-            two.version(0)
+            two.1.cut(&two.0, BLOCK, seed).expect("it can be cut");
+            two.0.read_exact_at(&mut bytes, 0).expect("it can be read");
+            assert!(bytes[..512] == [bytes[0]; 512] && bytes[512..] == [bytes[512]; 512]);
+            (bytes[0], bytes[512])
         };
         (0..64).map(after).collect()
     }
 
+    const ALL: Range<u64> = 0..BLOCK;
+
     #[test]
     fn a_flush_makes_safe_what_was_before_it_and_when_it_is_answered() {
         let begun = |two: &mut Two| {
-            two.write(0, 1);
-            let first = two.1.flush();
-            assert!(two.1.flushed(first));
-            two.write(0, 2);
-            let second = two.1.flush();
-            two.write(0, 3);
-            second
+            two.write(ALL, 1);
+            let first = two.flush();
+            two.write(ALL, 2);
+            let second = two.flush();
+            two.write(ALL, 3);
+            (first, second)
         };
         let asked = left(|two| {
-            begun(two);
+            let (first, _) = begun(two);
+            two.settle(&first);
         });
-        assert_eq!(asked, [1, 2, 3].into(), "the second is not answered");
-        let answered = left(|two| {
-            let second = begun(two);
-            assert!(two.1.flushed(second));
-        });
-        assert_eq!(answered, [2, 3].into());
+        assert_eq!(asked, [(1, 1), (2, 2), (3, 3)].into(), "the first makes nothing of the second safe");
         let later = left(|two| {
-            let _never_answered = begun(two);
-            let third = two.1.flush();
-            assert!(two.1.flushed(third), "it covers the second");
+            let (_, second) = begun(two);
+            two.settle(&second);
         });
-        assert_eq!(later, [3].into());
+        assert_eq!(later, [(2, 2), (3, 3)].into(), "it covers the first");
     }
 
     #[test]
-    fn a_write_through_is_safe_when_it_is_answered_and_no_neighbour_is() {
+    fn a_write_through_is_safe_to_its_last_sector_and_no_neighbour_is() {
         let answered = left(|two| {
-            two.write(0, 1);
-            two.write(1, 1);
-            let ticket = two.1.ticket();
-            assert!(two.1.settle(ticket, 0, BLOCK));
+            two.write(ALL, 1);
+            let promise = two.through(0..512, 2);
+            two.settle(&promise);
         });
-        assert_eq!(answered, [1].into());
-        let half = left(|two| {
-            two.write(0, 1);
-            let ticket = two.1.ticket();
-            assert!(two.1.settle(ticket, 512, BLOCK));
+        assert_eq!(answered, [(2, 0), (2, 1)].into());
+        let asked = left(|two| {
+            two.write(ALL, 1);
+            two.through(0..512, 2);
         });
-        assert_eq!(half, [0, 1].into(), "its other part is not safe");
+        assert_eq!(asked, [(0, 0), (2, 1)].into(), "as it was at one moment");
     }
 
     #[test]
-    fn nobody_is_told_after_a_cut_that_it_is_safe_and_each_block_counts_once() {
-        let mut two = Two::new();
-        two.write(0, 1);
-        let (through, flush) = (two.1.ticket(), two.1.flush());
-        two.write(0, 2);
-        two.write(1, 1);
-        let cut = two.1.cut(&two.0, 7).expect("it can be cut");
-        assert_eq!(cut.kept + cut.lost, 2);
-        assert!(!two.1.flushed(flush) && !two.1.settle(through, 0, BLOCK));
-        assert_eq!(two.1.cut(&two.0, 7).expect("it can be cut"), Cut::default(), "all that is there is safe");
+    fn what_comes_after_a_write_through_is_no_safer_for_it_and_no_more_torn() {
+        let late = left(|two| {
+            two.write(ALL, 1);
+            let promise = two.through(0..512, 2);
+            two.write(ALL, 3);
+            two.settle(&promise);
+        });
+        assert_eq!(late, [(2, 0), (3, 3)].into());
+        let flushed = left(|two| {
+            let promise = two.through(0..512, 2);
+            let flush = two.flush();
+            two.write(ALL, 3);
+            two.settle(&promise);
+            let other = two.through(512..1024, 4);
+            two.settle(&flush);
+            two.settle(&other);
+        });
+        assert_eq!(flushed, [(2, 4), (3, 4)].into());
+    }
+
+    #[test]
+    fn nobody_is_told_after_a_cut_that_it_is_safe_and_each_atom_counts_once() {
+        for (atom, count) in [(512, 16), (4096, 2), (8192, 1)] {
+            let mut two = Two::new();
+            let (through, flush) = (two.through(ALL, 1), two.flush());
+            two.write(0..2 * BLOCK, 2);
+            let cut = two.1.cut(&two.0, atom, 7).expect("it can be cut");
+            assert_eq!(cut.kept + cut.lost, count);
+            assert!(!two.1.settle(&flush) && !two.1.settle(&through));
+            assert_eq!(two.1.cut(&two.0, atom, 7).expect("it can be cut"), Cut::default(), "all is safe");
+        }
+    }
+
+    #[test]
+    fn a_range_touches_sectors_from_its_first_byte_to_its_last() {
+        assert_eq!([sectors(0, 0, 512), sectors(0, 511, 2), sectors(1, 0, 4096)], [0b1, 0b11, 0]);
+        assert_eq!([sectors(1, 4095, 8192), sectors(1, 7680, 100), sectors(0, 0, 0)], [0xFF, 0x80, 0]);
+        assert_eq!(runs(0b1011_0110).collect::<Vec<_>>(), [512..1536, 2048..3072, 3584..4096]);
     }
 }

@@ -340,3 +340,33 @@ impl Drives for Outside {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a sector that the guest wrote is there after a power cut.
+    fn is_kept(through: bool, seed: u64) -> bool {
+        let request = Boots { device: "sim:x25e".to_owned(), ..Boots::default() };
+        let mut drives = Outside::of(&request, 1, true).expect("a sheet").expect("it names one");
+        let ask =
+            |operation, data| Request { disk: 0, tag: 1, operation, through, offset: 512, length: 512, data };
+        let mut told = VecDeque::new();
+        drives.cut_after(Some((2_000_000, seed)));
+        drives.begin(0);
+        drives.ask(10, ask(Operation::Write, vec![7; 512]));
+        drives.through(1_000_000, &mut told);
+        assert!(told.pop_front().is_some_and(|one| one.answer == Ok(Vec::new())), "it was answered");
+        assert!(drives.is_cut(2_000_000).expect("the store is brought back"));
+        drives.ask(0, ask(Operation::Read, Vec::new()));
+        drives.through(1_000_000_000, &mut told);
+        told.pop_front().expect("it is through").answer == Ok(vec![7; 512])
+    }
+
+    #[test]
+    fn a_sector_that_the_guest_wrote_through_is_there_after_each_cut_and_others_may_not_be() {
+        assert!((0..64).all(|seed| is_kept(true, seed)));
+        let kept = (0..64).filter(|&seed| is_kept(false, seed)).count();
+        assert!((1..64).contains(&kept), "{kept}");
+    }
+}

@@ -186,8 +186,8 @@ where
 /// Why it cannot be done.
 fn refuse(request: &Request, export: &Export) -> Option<Errno> {
     let known = match request.kind {
-        command::READ | command::FLUSH => 0,
-        command::WRITE | command::TRIM => FUA,
+        // Of all commands FUA is taken, though it says nothing of some: so the specification wants it.
+        command::READ | command::FLUSH | command::WRITE | command::TRIM => FUA,
         command::WRITE_ZEROES => FUA | NO_HOLE,
         _ => return Some(Errno(libc::EINVAL)),
     };

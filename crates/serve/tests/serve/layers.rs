@@ -4,9 +4,10 @@ use iostack_serve::Errno;
 use iostack_serve::layers::{LAYERS, parse};
 use iostack_testkit::folder;
 
-use crate::{flush, memory, read, reading, serve, write, zero};
+use crate::{done, flush, memory, read, reading, serve, write, zero};
 
 const EIO: Errno = Errno(libc::EIO);
+const EROFS: Result<(), Errno> = Err(Errno(libc::EROFS));
 
 fn refused(typed: &str) -> String {
     parse(typed).err().unwrap_or_else(|| panic!("`{typed}` is taken"))
@@ -111,6 +112,11 @@ fn a_cache_answers_what_went_by_and_forgets_the_oldest() {
     assert_eq!([took(0), took(4096), took(4096), took(8192)], [1, 3, 1, 3]);
     // Two have room: 4096 and 8192.
     assert_eq!([took(0), took(4096)], [3, 3]);
+    // Each write is the drive's, of what is there, too.
+    write(&disk, 0, &[2; 4096]).expect("it is written");
+    assert_eq!(read(&disk, 0, 4096), Ok(vec![2; 4096]));
+    let writes = &disk.look().expect("it serves").asked[1];
+    assert_eq!((writes.count, writes.min_ns, writes.max_ns), (2, 3_000_000, 3_000_000));
 }
 
 #[test]
@@ -131,8 +137,16 @@ fn a_worn_drive_is_read_and_no_longer_written() {
     let server = serve(&zero("0us"), memory(), "read_only(1k) | zero");
     let disk = server.disk();
     assert_eq!([write(&disk, 0, &[1; 512]), write(&disk, 0, &[2; 512])], [Ok(()), Ok(())]);
-    assert_eq!(write(&disk, 0, &[3; 512]), Err(Errno(libc::EROFS)));
+    assert_eq!(write(&disk, 0, &[3; 512]), EROFS);
     assert_eq!(read(&disk, 0, 512), Ok(vec![2; 512]));
+    // One that is too long is its end for short ones, and for whatever else changes data.
+    let server = serve(&zero("0us"), memory(), "read_only(1k) | zero");
+    let disk = server.disk();
+    assert_eq!([write(&disk, 0, &[1; 512]), write(&disk, 0, &[2; 1024])], [Ok(()), EROFS]);
+    assert_eq!([write(&disk, 0, &[3; 512]), write(&disk, 0, &[4; 1])], [EROFS, EROFS]);
+    assert_eq!(done(|reply| disk.trim(0, 512, false, reply)), EROFS);
+    assert_eq!(done(|reply| disk.write_zeros(0, 512, true, reply)), EROFS);
+    assert_eq!((read(&disk, 0, 512), flush(&disk)), (Ok(vec![1; 512]), Ok(())));
 }
 
 #[test]

@@ -5,8 +5,10 @@ mod durable;
 mod fuse;
 mod layers;
 mod nbd;
+mod oracle;
 mod stepped;
 mod store;
+mod ways;
 
 use std::sync::mpsc::{Receiver, channel};
 

@@ -15,23 +15,26 @@ use crate::{MIB, memory, serve, zero};
 const OPTION: u64 = 0x4948_4156_454f_5054;
 const GO: u32 = 7;
 
-struct Export {
-    socket: PathBuf,
+pub(crate) struct Export {
+    pub(crate) socket: PathBuf,
     nbd: Nbd,
-    server: Server,
+    pub(crate) server: Server,
     _folder: Folder,
 }
 
 fn export(name: &str) -> Export {
+    export_of(name, serve(&zero("0us"), memory(), "zero"))
+}
+
+pub(crate) fn export_of(name: &str, server: Server) -> Export {
     let folder = folder!(name);
     let socket = folder.join("disk.sock");
-    let server = serve(&zero("0us"), memory(), "zero");
     let nbd = Nbd::start(server.disk(), "disk", &Place::Unix(socket.clone()), |_| {}).expect("it listens");
     Export { socket, nbd, server, _folder: folder }
 }
 
 /// A client of our own, that says what it likes.
-struct Client(UnixStream);
+pub(crate) struct Client(UnixStream);
 
 impl Client {
     fn greet(socket: &Path) -> Client {
@@ -46,7 +49,7 @@ impl Client {
         self.0.write_all(bytes).expect("it is sent");
     }
 
-    fn take(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn take(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.0.read_exact(&mut bytes).expect("it is answered");
         bytes
@@ -68,7 +71,7 @@ impl Client {
         }
     }
 
-    fn go(socket: &Path) -> Client {
+    pub(crate) fn go(socket: &Path) -> Client {
         let mut client = Client::greet(socket);
         let replies = client.option(GO, &[&[0; 4][..], &[0; 2]].concat());
         assert_eq!(replies.last().map(|(kind, _)| *kind), Some(1));
@@ -76,14 +79,20 @@ impl Client {
     }
 
     /// Flags and kind; first byte and length.
-    fn ask(&mut self, (flags, kind): (u16, u16), cookie: u64, (offset, length): (u64, u32), data: &[u8]) {
+    pub(crate) fn ask(
+        &mut self,
+        (flags, kind): (u16, u16),
+        cookie: u64,
+        (offset, length): (u64, u32),
+        data: &[u8],
+    ) {
         let head = [&0x2560_9513_u32.to_be_bytes()[..], &flags.to_be_bytes(), &kind.to_be_bytes()].concat();
         let rest = [&cookie.to_be_bytes()[..], &offset.to_be_bytes(), &length.to_be_bytes(), data].concat();
         self.send(&[head, rest].concat());
     }
 
     /// A simple reply: error and cookie.
-    fn told(&mut self) -> (u32, u64) {
+    pub(crate) fn told(&mut self) -> (u32, u64) {
         let reply = self.take(16);
         assert_eq!(&reply[..4], 0x6744_6698_u32.to_be_bytes());
         let error = u32::from_be_bytes(reply[4..8].try_into().expect("four bytes"));
@@ -194,6 +203,9 @@ fn what_may_not_be_is_refused_and_the_next_request_is_answered() {
         (0, 6, end - 512, 1024, ENOSPC),
         (0x100, 3, 0, 0, EINVAL),
         (0, 99, 0, 512, EINVAL),
+        // FUA is taken of each, and says nothing of these.
+        (1, 3, 0, 0, 0),
+        (1, 0, 0, 512, 0),
         (0, 4, 0, 16 << 20, 0),
     ] {
         client.ask((flags, kind), 1, (offset, length), b"");

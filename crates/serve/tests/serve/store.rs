@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use iostack_model::Bytes;
+use iostack_serve::fuse::{Fuse, missing};
 use iostack_serve::{ServeError, Store};
-use iostack_testkit::folder;
+use iostack_testkit::{folder, or_skip};
 
-use crate::{MIB, flush, read, serve, write, zero};
+use crate::{MIB, done, flush, memory, read, serve, write, zero};
 
 const SIZE: Bytes = Bytes(16 * MIB);
 
@@ -70,4 +71,36 @@ fn a_store_is_of_one_server_and_of_one_drive() {
     let other = Store::file(&path, Bytes(8 * MIB), false);
     let said = other.expect_err("it is of another drive").to_string();
     assert!(said.contains("has 16 MiB and the drive has 8 MiB"), "{said}");
+}
+
+#[test]
+fn what_is_through_is_on_the_medium_of_the_file_when_it_is_answered() {
+    const TEST: &str = "what_is_through_is_on_the_medium_of_the_file_when_it_is_answered";
+    let folder = folder!("served-medium");
+    // The file lies on a drive whose power is cut.
+    let below = serve(&zero("0us"), memory().volatile(), "zero");
+    if or_skip(TEST, missing().map_or(Ok(()), Err)).is_none() {
+        return;
+    }
+    let Some(fuse) =
+        or_skip(TEST, Fuse::start(below.disk(), &folder.join("place")).map_err(|error| error.to_string()))
+    else {
+        return;
+    };
+    let server = serve(&zero("0us"), Store::file(&fuse.file, SIZE, true).expect("it may be lost"), "zero");
+    let (disk, flushes) = (server.disk(), || below.disk().look().expect("it serves").ios[3]);
+    write(&disk, 0, &[9; 8192]).expect("it is written");
+    assert_eq!(flushes(), 0, "a write is no flush");
+    done(|reply| disk.write(0, &[1; 512], true, reply)).expect("it is written");
+    assert_eq!(flushes(), 1);
+    below.disk().cut(1).expect("it is brought back");
+    below.disk().power_on();
+    assert_eq!(read(&disk, 0, 512), Ok(vec![1; 512]));
+    done(|reply| disk.trim(0, 4096, true, reply)).expect("it is trimmed");
+    assert_eq!(flushes(), 2);
+    done(|reply| disk.write_zeros(0, 4096, true, reply)).expect("they are written");
+    assert_eq!(flushes(), 3);
+    flush(&disk).expect("it is flushed");
+    assert_eq!(flushes(), 4);
+    drop((server, fuse));
 }

@@ -76,8 +76,7 @@ fn through_cuts(
             );
         };
         heard.listener.says(&format!(
-            "the power was cut {:.6} s after the program began; {} blocks of 4 KiB that were not flushed are there, {} are what \
-             they were",
+            "the power was cut {:.6} s after the program began; {} atoms that were not flushed are there, {} are what they were",
             Nanos(after).as_secs_f64(),
             cut.kept,
             cut.lost
