@@ -7,8 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use iostack_answers::{Against, AgainstFigure, Kept, Point, Step, StepKind};
-use iostack_model::{Access, Bytes, Direction, Interval, Nanos, Outcome};
+use iostack_model::{Access, Bytes, Direction, Interval, Nanos, Outcome, Storage};
 use iostack_sheet::{Figure, Sheet};
+
+use super::others;
 
 /// A figure within this share of the rated one is as rated: sheets round, and rate one drive of many.
 const AS_RATED: f64 = 0.05;
@@ -36,6 +38,8 @@ struct Rated {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DataSheet {
     name: String,
+    /// What a drive of this sheet calls itself, where the sheet is of one product.
+    product: Option<String>,
     rated: Vec<Rated>,
 }
 
@@ -45,7 +49,7 @@ impl DataSheet {
         if typed.contains('=') && !Path::new(typed).exists() {
             let rated =
                 typed.split(',').map(|one| typed_figure(one.trim())).collect::<anyhow::Result<_>>()?;
-            return Ok(DataSheet { name: format!("as typed: {typed}"), rated });
+            return Ok(DataSheet { name: format!("as typed: {typed}"), product: None, rated });
         }
         let name = typed.strip_prefix("sim:").unwrap_or(typed);
         let sheet = Sheet::load(name, &[]).with_context(|| {
@@ -56,18 +60,45 @@ impl DataSheet {
             !rated.is_empty(),
             "--against `{typed}`: its sheet rates neither a rate nor a latency of one kind of I/O; {TYPED}"
         );
-        Ok(DataSheet { name: format!("{}: {}", sheet.name, sheet.title), rated })
+        let product = product(&sheet.name, &sheet.title);
+        Ok(DataSheet { name: format!("{}: {}", sheet.name, sheet.title), product, rated })
     }
 
-    /// Beside what was measured.
-    pub(crate) fn beside(&self, steps: &[Step]) -> Against {
+    /// Beside what was measured on this storage.
+    pub(crate) fn beside(&self, steps: &[Step], storage: &Storage) -> Against {
         let plain = steps.iter().filter(|step| PLAIN.contains(&step.id)).flat_map(|step| &step.points);
         let points: Vec<&Point> = plain.collect();
         Against {
             sheet: self.name.clone(),
-            figures: self.rated.iter().map(|one| one.beside(&points)).collect(),
+            note: self.other_drive(storage),
+            figures: self.rated.iter().map(|one| one.beside(&points, storage)).collect(),
         }
     }
+
+    /// That the drive is another than the sheet's, where its name says so.
+    fn other_drive(&self, storage: &Storage) -> Option<String> {
+        let (product, drive) = (self.product.as_ref()?, storage.bottom()?);
+        let called = drive.model.as_deref().unwrap_or(&drive.driver);
+        (!plain(called).contains(product.as_str())).then(|| {
+            format!(
+                "By its name this is not the drive of the sheet: {} calls itself `{called}`, which says nothing of \
+                 {product}.",
+                drive.name
+            )
+        })
+    }
+}
+
+/// The name of a sheet as part of a drive's own, where its title begins with it and it has a number, as products have:
+/// `970pro` of "Samsung 970 PRO, 512 GB: NVMe, MLC".
+fn product(name: &str, title: &str) -> Option<String> {
+    let (name, title) = (plain(name), plain(title.split([':', ',']).next().unwrap_or_default()));
+    (name.bytes().any(|byte| byte.is_ascii_digit()) && title.contains(&name)).then_some(name)
+}
+
+/// Letters and digits alone, small.
+fn plain(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_lowercase()).collect()
 }
 
 /// `read_iops=500k`: nobody says at which depth.
@@ -165,7 +196,7 @@ fn one_size(job: &iostack_model::Job, direction: Direction) -> Option<Bytes> {
 }
 
 impl Rated {
-    fn beside(&self, points: &[&Point]) -> AgainstFigure {
+    fn beside(&self, points: &[&Point], storage: &Storage) -> AgainstFigure {
         let mut notes = self.notes.clone();
         let nearest = self.nearest(points);
         let measured = nearest.and_then(|outcome| self.read_off(outcome));
@@ -185,6 +216,10 @@ impl Rated {
                 alike = false;
                 easier = self.is_easier(size, depth);
                 notes.push(format!("rated at {}, which was not measured", other.join(", ")));
+            }
+            if let Some(note) = spoiled(outcome, storage) {
+                alike = false;
+                notes.push(note);
             }
         } else {
             notes.push(format!("the check made no such {}s", self.direction.name()));
@@ -271,6 +306,16 @@ impl Rated {
     }
 }
 
+/// That others had the CPUs or the device meanwhile, so that what was missed was not missed by the device.
+fn spoiled(outcome: &Outcome, storage: &Storage) -> Option<String> {
+    if others::is_spoiled(storage, outcome) {
+        let lost = others::missed(storage, outcome) * 100.0;
+        return Some(format!("others had the CPUs: this load lacked one for {lost:.0} % of its time"));
+    }
+    let (device, share) = others::traffic(std::iter::once(outcome))?;
+    others::is_theirs(share).then(|| format!("others had {:.0} % of the traffic of {device}", share * 100.0))
+}
+
 /// Size of an I/O, and how many were in flight.
 fn conditions(outcome: &Outcome, direction: Direction) -> (Bytes, u32) {
     let job = &outcome.job;
@@ -298,7 +343,7 @@ fn mean_latency(outcome: &Outcome, direction: Direction) -> Interval {
 mod tests {
     use super::*;
     use iostack_answers::{Axis, Series};
-    use iostack_model::{Bins, BlockSizes, Engine, Job, Mix, Order};
+    use iostack_model::{Bins, BlockDevice, BlockSizes, Caveat, Engine, Job, Mix, Order};
 
     /// A point of random or sequential reads that made `rate` a second, give or take a hundredth.
     fn point(random: bool, size: Bytes, queue_depth: u32, rate: f64) -> Point {
@@ -339,7 +384,7 @@ mod tests {
             points,
             elapsed: Nanos(0),
         };
-        let against = DataSheet::read(typed).expect("a sheet").beside(&[step]);
+        let against = DataSheet::read(typed).expect("a sheet").beside(&[step], &Storage::default());
         against.figures.into_iter().next().expect("it rates one")
     }
 
@@ -356,7 +401,7 @@ mod tests {
         };
         let of = |points: Vec<Point>| {
             let points: Vec<&Point> = points.iter().collect();
-            sheet().rated[0].beside(&points)
+            sheet().rated[0].beside(&points, &Storage::default())
         };
         // 370,000 a second; 0.99 of the first is 0.95 of it.
         for (rate, expected) in [
@@ -383,6 +428,45 @@ mod tests {
             "it was easier"
         );
         assert_eq!(of(vec![point(false, Bytes(4096), 128, 1.0)]).verdict, Kept::NotMeasured);
+    }
+
+    #[test]
+    fn what_is_missed_beside_others_is_unclear_and_what_is_kept_is_kept() {
+        let of = |rate: f64, lacking: u64, traffic: f64| {
+            let mut point = point(true, Bytes(4096), 128, rate);
+            point.outcome.cpu.foreign = 0.5;
+            point.outcome.cpu.waiting = Nanos::millis(lacking);
+            let foreign = Caveat::ForeignIo { device: "vda".into(), bytes: Bytes::gib(1), share: traffic };
+            point.outcome.caveats.push(foreign);
+            let mut sheet = DataSheet::read("970pro").expect("built in");
+            sheet.rated.retain(|rated| rated.depth == Some(128));
+            let found = sheet.rated[0].beside(&[&point], &Storage::default());
+            (found.verdict, found.notes.len())
+        };
+        assert_eq!(of(100_000.0, 100, 0.2), (Kept::Missed, 0), "a tenth of the time is too little to matter");
+        assert_eq!(of(100_000.0, 101, 0.2), (Kept::Unclear, 1));
+        assert_eq!(of(100_000.0, 100, 0.21), (Kept::Unclear, 1));
+        assert_eq!(of(400_000.0, 500, 0.5), (Kept::Kept, 1));
+    }
+
+    #[test]
+    fn a_drive_with_another_name_than_the_sheet_s_is_said_to_be_another() {
+        let note = |sheet: &str, model: Option<&str>, driver: &str| {
+            let drive = BlockDevice {
+                name: "vda".into(),
+                model: model.map(str::to_owned),
+                driver: driver.into(),
+                ..BlockDevice::default()
+            };
+            let storage = Storage { devices: vec![drive], ..Storage::default() };
+            DataSheet::read(sheet).expect("a sheet").other_drive(&storage)
+        };
+        let said = note("970pro", None, "virtio_blk").expect("another");
+        assert!(said.contains("vda calls itself `virtio_blk`, which says nothing of 970pro"), "{said}");
+        assert!(note("970pro", Some("Samsung SSD 990 PRO 2TB"), "nvme").is_some());
+        assert_eq!(note("970pro", Some("Samsung SSD 970 PRO 512GB"), "nvme"), None);
+        assert_eq!(note("tlc-1t", None, "virtio_blk"), None, "of no product");
+        assert_eq!(note("read_iops=5k", None, "virtio_blk"), None, "of no drive at all");
     }
 
     #[test]
