@@ -29,7 +29,7 @@ fn run(facts: &Facts<'_>, point: &Point) -> String {
         Some(Amount::Bytes(size)) => format!(" --size {}", size.0),
         _ => String::new(),
     };
-    let mut command = format!(
+    let command = format!(
         "iostack run --on {} --pattern random{size} --engine {} --queue-depth {}",
         quoted(&path.display().to_string()),
         job.engine.name(),
@@ -40,7 +40,7 @@ fn run(facts: &Facts<'_>, point: &Point) -> String {
         Engine::IoUring { fixed_buffers, registered_files, .. } => [fixed_buffers, registered_files],
         _ => [false; 2],
     };
-    for (differs, flag) in [
+    let flags = [
         (block != Bytes(4096), format!("block-size {}", block.0)),
         (job.batch.submit > 1, format!("batch {}", job.batch.submit)),
         (job.batch.complete_min > 1, format!("batch-complete {}", job.batch.complete_min)),
@@ -48,12 +48,13 @@ fn run(facts: &Facts<'_>, point: &Point) -> String {
         (registered, "registered-files true".to_owned()),
         (job.threads > 1, format!("threads {}", job.threads)),
         (!job.direct, "direct false".to_owned()),
-    ] {
-        if differs {
-            command += &format!(" --{flag}");
-        }
-    }
-    command + " --time-based true --runtime 10s" + unlink
+    ];
+    let flags: String = flags
+        .into_iter()
+        .filter(|(differs, _)| *differs)
+        .flat_map(|(_, flag)| [" --".to_owned(), flag])
+        .collect();
+    command + &flags + " --time-based true --runtime 10s" + unlink
 }
 
 /// The ways that no other clearly beats, and of these the one with the fewest I/Os in flight.

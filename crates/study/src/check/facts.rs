@@ -81,17 +81,14 @@ pub(super) fn clear_gain(before: &Point, after: &Point) -> Option<f64> {
 /// The way in words: `psync`, `libaio, batches of 16, depth 32`, `io_uring, depth 64 in each of 2 threads`.
 pub(super) fn in_words(point: &Point) -> String {
     let job = &point.outcome.job;
-    let mut words = job.engine.name().to_owned();
-    if job.batch.submit > 1 {
-        words += &format!(", batches of {}", job.batch.submit);
-    }
+    let (engine, submit) = (job.engine.name(), job.batch.submit);
+    let batches = if submit > 1 { format!(", batches of {submit}") } else { String::new() };
     match (job.depth(), job.threads) {
-        (1, 1) => {}
-        (depth, 1) => words += &format!(", depth {depth}"),
-        (1, threads) => words += &format!(" in {threads} threads"),
-        (depth, threads) => words += &format!(", depth {depth} in each of {threads} threads"),
+        (1, 1) => format!("{engine}{batches}"),
+        (depth, 1) => format!("{engine}{batches}, depth {depth}"),
+        (1, threads) => format!("{engine}{batches} in {threads} threads"),
+        (depth, threads) => format!("{engine}{batches}, depth {depth} in each of {threads} threads"),
     }
-    words
 }
 
 /// `88.9 k`, `1.25 M`, `640`.

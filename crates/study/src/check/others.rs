@@ -94,9 +94,7 @@ pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
         .max_by(|a, b| a.0.total_cmp(&b.0))?;
     (lost > MISSED).then(|| {
         let outcome = &point.outcome;
-        // No more than a file allows, where one does.
-        let cap = caps::stated(facts).map_or(f64::INFINITY, |(_, cap)| cap.max(outcome.iops.mean));
-        let most = (outcome.iops.mean / (1.0 - lost)).min(cap);
+        let most = caps::allowed(facts, outcome.iops.mean, outcome.iops.mean / (1.0 - lost));
         (
             Limit::Unknown,
             format!(

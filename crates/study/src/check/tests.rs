@@ -3,11 +3,14 @@
 //! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
 
 use iostack_answers::{CellName, Check, Limit, Series, StepKind, Verdict};
-use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos, TargetKind, TargetName};
+use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos};
 use iostack_report::fixture;
 
 use super::facts::Facts;
 use super::{advice, doubts, summary, verdict};
+
+#[path = "advice_tests.rs"]
+mod commands;
 
 fn judged(check: &Check) -> Verdict {
     let summary = summary::summarise(&check.steps);
@@ -77,6 +80,12 @@ fn a_neighbour_whose_cpu_we_lack_is_named_with_what_it_may_have_cost() {
     assert!(verdict.answer.contains("lacked a CPU for 20 % of its time"), "{}", verdict.answer);
     // 500 k were reached; without the fifth that was lost, a quarter more.
     assert!(verdict.answer.contains("at most 625.0 k"), "{}", verdict.answer);
+    // No more than a file allows, unless it does not hold.
+    for (cap, most) in [(600_000, "600.0 k"), (100_000, "625.0 k")] {
+        capped_by(&mut check, cap, false);
+        let verdict = judged(&check);
+        assert!(verdict.answer.contains(&format!("at most {most}")), "{cap}: {}", verdict.answer);
+    }
 }
 
 #[test]
@@ -148,8 +157,12 @@ fn waiting_for_a_cpu_is_no_work_of_the_processors_and_a_stated_cap_near_the_rate
         each_point(&mut check, id, |point| at_rate(point, rate));
     }
     assert_eq!(judged(&check).limit, Limit::Cap);
-    // Some points got too few of the cap's portions; one way got its share.
-    capped(&mut check, 2000, false, 1_500.0);
+    // Some points got too few of the cap's portions; one way got its share. One read alone takes longer than the cap asks.
+    capped(&mut check, 2000, false, 700.0);
+    each_point(&mut check, StepKind::Latency, |point| set_latency(point, 600_000));
+    for id in [StepKind::Latency, StepKind::Threads, StepKind::Engines] {
+        each_point(&mut check, id, |point| at_rate(point, 600.0));
+    }
     let near = |check: &mut Check, rate: f64| {
         let step = check.steps.iter_mut().find(|step| step.id == StepKind::Threads).expect("there");
         at_rate(step.points.last_mut().expect("it has points"), rate);
@@ -157,6 +170,13 @@ fn waiting_for_a_cpu_is_no_work_of_the_processors_and_a_stated_cap_near_the_rate
     };
     assert!(near(&mut check, 1_700.0) && !near(&mut check, 1_699.0));
     assert!(near(&mut check, 2_600.0) && !near(&mut check, 2_601.0), "one way alone exceeds it");
+    each_point(&mut check, StepKind::Latency, |point| set_latency(point, 400_000));
+    assert!(
+        near(&mut check, 1_000.0) && !near(&mut check, 999.0),
+        "halfway, beside others, of quick storage"
+    );
+    beside_others(&mut check, 0.5, 0.101);
+    assert!(!near(&mut check, 1_690.0), "what was lost would not have led to the cap");
 }
 
 #[test]
@@ -251,7 +271,13 @@ fn a_curve_that_falls_below_half_of_itself_says_nothing() {
 fn at_rate(point: &mut iostack_answers::Point, rate: f64) {
     let outcome = &mut point.outcome;
     (outcome.iops.mean, outcome.iops.low, outcome.iops.high) = (rate, rate, rate);
-    outcome.read.latency.count = (rate * outcome.elapsed.as_secs_f64()) as u64;
+}
+
+/// Every I/O takes this long.
+fn set_latency(point: &mut iostack_answers::Point, ns: u64) {
+    let mut recorder = iostack_stats::Recorder::new();
+    (0..100).for_each(|_| recorder.record(ns));
+    point.outcome.read.latency = recorder.bins();
 }
 
 /// Reads of 4 KiB are capped at this by a file, and the depth curve ends at `reached`.
@@ -311,9 +337,7 @@ fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
         each_point(&mut check, StepKind::Depth, |point| {
             if point.series == Series::RandomRead {
                 let depth = point.outcome.job.queue_depth;
-                let mut recorder = iostack_stats::Recorder::new();
-                (0..100).for_each(|_| recorder.record(20_000));
-                point.outcome.read.latency = recorder.bins();
+                set_latency(point, 20_000);
                 // A burst at first.
                 point.outcome.iops.mean = if depth == 1 { 2.0 * rate } else { rate };
                 if depth == 128 {
@@ -500,71 +524,6 @@ fn advice_comes_with_measured_gains_most_first() {
     assert!(!gains.is_empty());
     assert!(gains.windows(2).all(|pair| pair[0] >= pair[1]), "{gains:?}");
     assert!(gains.iter().all(|gain| *gain >= 8.0), "{gains:?}");
-}
-
-/// Each kind of advice that has a command, in turn the best that was measured.
-fn every_advice(target: TargetName) -> Vec<iostack_answers::Advice> {
-    let mut all = Vec::new();
-    for (id, batched) in [
-        (StepKind::Depth, false),
-        (StepKind::Threads, false),
-        (StepKind::Engines, true),
-        (StepKind::Paths, false),
-    ] {
-        let mut check = quiet();
-        check.target = target.clone();
-        each_point(&mut check, StepKind::Engines, |point| {
-            if point.series.name().contains("batch") {
-                point.outcome.job.batch = iostack_model::Batch { submit: 16, complete_min: 16 };
-            }
-            if batched && let Engine::IoUring { .. } = point.outcome.job.engine {
-                point.outcome.caveats.push(Caveat::Punted { workers: 1, cpu_share: 0.5 });
-                at_rate(point, if point.outcome.job.batch.submit > 1 { 9e6 } else { 1e3 });
-            }
-        });
-        if id == StepKind::Paths {
-            each_point(&mut check, id, |point| {
-                let cold = point.series == Series::BufferedCold;
-                at_rate(point, if cold { 1e3 } else { 2e3 });
-            });
-        }
-        if id == StepKind::Threads {
-            each_point(&mut check, id, |point| {
-                at_rate(point, if point.outcome.job.threads > 1 { 9e6 } else { 1e3 });
-            });
-        }
-        all.extend(judged(&check).advice);
-    }
-    all
-}
-
-#[test]
-fn every_advised_run_names_its_target_and_is_understood() {
-    for (path, kind) in [
-        ("/fixture", TargetKind::Directory),
-        ("/fixture/a file", TargetKind::File),
-        ("/dev/vda", TargetKind::Block),
-    ] {
-        let advice = every_advice(TargetName { kind, path: path.into() });
-        for wanted in ["reads in flight", "Spread", "16 I/Os per", "worker threads", "O_DIRECT"] {
-            let found = advice.iter().find(|advice| advice.act.contains(wanted));
-            let found = found.unwrap_or_else(|| panic!("no `{wanted}`: {advice:?}"));
-            let command = found.command.as_deref().unwrap_or_else(|| panic!("no command: {found:?}"));
-            let rest = command.strip_prefix("iostack run --on ").expect(command);
-            let (target, flags) = rest.split_once(" --").expect(command);
-            assert!(target.trim_matches('\'').starts_with(path), "{target}");
-            assert_eq!(flags.contains("--unlink true"), kind == TargetKind::Directory, "{flags}");
-            // The command's other flags are the options of a job.
-            let words: Vec<&str> = flags.split_whitespace().collect();
-            let option =
-                |pair: &[&str]| (pair[0].trim_start_matches("--").replace('-', "_"), pair[1].to_owned());
-            let options: Vec<(String, String)> = words.chunks_exact(2).map(option).collect();
-            let gathered = iostack_targets::gather::gather(&[], &[], &options, false, 2).expect(flags);
-            assert_eq!((gathered.jobs.len(), words.len() % 2), (1, 0), "{flags}");
-            let batch = gathered.jobs[0].batch.submit;
-            assert_eq!(batch, if wanted == "16 I/Os per" { 16 } else { batch }, "{flags}");
-        }
-    }
 }
 
 #[test]
