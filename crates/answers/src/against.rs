@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Against {
     /// Its name and title, or what was typed.
     pub sheet: String,
+    /// That the drive is another one by its name, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// One for each figure that the sheet rates.
     pub figures: Vec<AgainstFigure>,
 }

@@ -29,6 +29,14 @@ pub(crate) fn name_of_path(root: &Root, node: &Path) -> Option<String> {
     root.block(&name).exists().then_some(name)
 }
 
+/// The kernel's name of a device node; `None` of any other file.
+fn name_of_node(root: &Root, path: &Path) -> Option<String> {
+    if root.is_live() && !fs::metadata(path).ok()?.file_type().is_block_device() {
+        return None;
+    }
+    name_of_path(root, path)
+}
+
 /// Major and minor of a device, as sysfs writes them: `259:2`.
 pub(crate) fn number_text(root: &Root, name: &str) -> Option<String> {
     text(&root.block(name).join("dev"))
@@ -92,7 +100,9 @@ fn directly_below(root: &Root, mounts: &[Mount], name: &str) -> Vec<String> {
         return vec![disk];
     }
     if let Some(file) = backing_file(root, name) {
-        return devices_of_path(root, mounts, &file);
+        // A loop device may lie on a device itself, of which the file system of /dev knows nothing.
+        let device = name_of_node(root, &file);
+        return device.map_or_else(|| devices_of_path(root, mounts, &file), |device| vec![device]);
     }
     names(&root.block(name).join("slaves"))
 }

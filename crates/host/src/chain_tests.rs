@@ -8,7 +8,7 @@ use crate::testing::Tree;
 /// sysfs directories of disks and what is built on them, then how they are named and numbered.
 ///
 /// `nvme0n1p2` carries LVM's `dm-0`, mounted at `/`; `sda` and `sdb` make `md0` at `/raid`, where `disk.img` is `loop0`,
-/// mounted at `/image`; `vda` is a btrfs with `vdb`; `zram0` is mounted at `/ram`.
+/// mounted at `/image`, and `loop1` lies on `loop0` itself; `vda` is a btrfs with `vdb`; `zram0` is mounted at `/ram`.
 const MACHINE: &[(&str, &str)] = &[
     ("sys/devices/nvme0n1/nvme0n1p2/partition", "2\n"),
     ("sys/devices/nvme0n1/nvme0n1p2/size", "1000000\n"),
@@ -45,6 +45,7 @@ const MACHINE: &[(&str, &str)] = &[
     ("sys/devices/md0/slaves/sdb", ""),
     ("sys/devices/md0/md/level", "raid1\n"),
     ("sys/devices/loop0/loop/backing_file", "/raid/images/disk.img\n"),
+    ("sys/devices/loop1/loop/backing_file", "/dev/loop0\n"),
     ("sys/devices/vda/device/driver", "-> ../../../../bus/virtio/drivers/virtio_blk"),
     ("sys/devices/vda/device/vendor", "0x1af4\n"),
     ("sys/devices/vda/queue/wbt_lat_usec", "0\n"),
@@ -78,6 +79,7 @@ const DEVICES: &[(&str, &str, &str)] = &[
     ("vda", "254:0", "vda"),
     ("vdb", "254:16", "vdb"),
     ("zram0", "251:0", "zram0"),
+    ("loop1", "7:1", "loop1"),
 ];
 
 fn machine() -> Tree {
@@ -100,6 +102,11 @@ fn behind(path: &str) -> Vec<String> {
 #[test]
 fn lvm_on_a_partition_ends_at_the_disk() {
     assert_eq!(behind("/home/user/file"), ["dm-0", "nvme0n1p2", "nvme0n1"]);
+}
+
+#[test]
+fn a_loop_device_on_a_loop_device_is_followed_to_the_disks() {
+    assert_eq!(below(&machine().root(), "loop1"), ["loop1", "loop0", "md0", "sda1", "sda", "sdb"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //!
 //! What a target can do says [`Target`]. Nobody else looks at how a word begins. Start reading at [`ROWS`].
 
+pub mod ends;
 pub mod exec;
 pub(crate) mod files;
 pub mod gather;

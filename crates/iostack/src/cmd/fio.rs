@@ -127,7 +127,8 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     let flags = TargetFlags::default();
     let options =
         Options { flags: &flags, destroy_data: asked.destroy_data, rules: None, held: AllHeld::default() };
-    let ran = Ran::of(jobs, asked.on.as_ref().map(AsRef::as_ref), &options, wanted, &talk)?;
+    let target = iostack_targets::open(asked.on.as_ref().map(AsRef::as_ref), &options)?;
+    let ran = Ran::of(jobs, target, asked.destroy_data, wanted, &talk)?;
     let text = report(&ran.file, asked, !begun.load(Ordering::Relaxed));
     let answer = match (&growing, &asked.output) {
         (Some(growing), _) => {

@@ -1,14 +1,14 @@
 //! `iostack run JOB --on TARGET`: one workload.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use iostack_attribute::classify::Rules;
 use iostack_host::save;
 use iostack_model::{Job, OutcomeFile};
-use iostack_targets::gather;
 use iostack_targets::{AllHeld, AnyTarget, Options, TargetFlags};
 use iostack_targets::{Audience as _, Wanted};
+use iostack_targets::{ends, gather};
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
@@ -19,7 +19,7 @@ use crate::written::{self, AnswerArgs};
 #[derive(clap::Args)]
 pub(crate) struct RunArgs {
     /// Job files: fio's (any name) or iostack's (.toml). None: one job from
-    /// flags.
+    /// flags, for 10 s where these name no end.
     pub(crate) jobs: Vec<PathBuf>,
     /// What answers: a file, a directory (files are made in it), a block
     /// device, sim:DEVICE (`iostack sim list`) or lab:DEVICE (`iostack lab
@@ -79,7 +79,14 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
     }
     let held = AllHeld::default();
     let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
-    let ran = Ran::of(jobs, args.on.as_deref(), &options, wanted, &talk)?;
+    let target = iostack_targets::open(args.on.as_deref(), &options)?;
+    // What a file says is meant as it says it.
+    for job in jobs.iter_mut().filter(|_| args.jobs.is_empty()) {
+        if let Some(line) = ends::give(job, target.describe())? {
+            talk.say(&line);
+        }
+    }
+    let ran = Ran::of(jobs, target, args.destroy_data, wanted, &talk)?;
     ran.end(args.answer.tell_but_page(&ran.file, &talk), args.answer.html.as_ref(), &talk)
 }
 
@@ -100,14 +107,12 @@ impl Ran {
     /// Runs all jobs, looked at as `wanted`.
     pub(crate) fn of(
         jobs: Vec<Job>,
-        on: Option<&OsStr>,
-        options: &Options,
+        target: AnyTarget,
+        destroy_data: bool,
         wanted: Wanted,
         talk: &Talk,
     ) -> anyhow::Result<Ran> {
-        let destroy_data = options.destroy_data;
         refuse_logs(&jobs, destroy_data)?;
-        let target = iostack_targets::open(on, options)?;
         let file = target.run(&jobs, wanted, talk)?;
         talk.clear();
         Ok(Ran { target, file, jobs, destroy_data })

@@ -1,6 +1,6 @@
 //! A job in one sentence.
 
-use iostack_model::{Access, Amount, Distribution, Engine, FileTurns, Follow, Job, Order, Outcome};
+use iostack_model::{Access, Amount, Distribution, Engine, FileTurns, Follow, Inside, Job, Order, Outcome};
 
 /// What was asked of which target. On a simulated device alone no engine's system calls take part, only its depth.
 pub(crate) fn asked(outcome: &Outcome) -> String {
@@ -26,7 +26,14 @@ pub(crate) fn asked(outcome: &Outcome) -> String {
         words.push(format!("batches of {}", job.batch.submit));
     }
     if !job.direct {
-        words.push("through the page cache".to_owned());
+        words.push(
+            if has_page_cache(outcome) {
+                "through the page cache"
+            } else {
+                "past a page cache that is not simulated"
+            }
+            .to_owned(),
+        );
     }
     if let Some(rate) = job.rate {
         words.push(format!("open loop at {} I/Os per second and thread", rate.iops));
@@ -41,6 +48,14 @@ pub(crate) fn asked(outcome: &Outcome) -> String {
         words.push(format!("after a ramp of {}", job.ramp));
     }
     format!("{}; seed {}", words.join(", "), job.seed)
+}
+
+/// Whether one took part: a simulated device has one only where its sheet does.
+fn has_page_cache(outcome: &Outcome) -> bool {
+    let caches = |inside: &Inside| {
+        inside.host.as_ref().is_some_and(|host| host.layers.iter().any(|layer| layer.name == "page cache"))
+    };
+    outcome.inside.as_ref().is_none_or(caches)
 }
 
 fn access(job: &Job) -> String {

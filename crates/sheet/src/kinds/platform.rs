@@ -39,7 +39,7 @@ pub(super) const KIND: DeviceKind = DeviceKind {
             "platform.memory",
             Unit::Bytes,
             "none",
-            "memory for the page cache; without, buffered I/O is as direct I/O",
+            "memory for the page cache; without, `direct = false` is refused",
         ),
         with(
             "platform.replacement",

@@ -1,6 +1,6 @@
 //! What is timed, and what is counted: the same work for both.
 
-use iostack_model::{Access, Bytes, Distribution, Engine, Job, Mix, Order, Outcome};
+use iostack_model::{Access, Bytes, Distribution, Engine, Job, Mix, Nanos, Order, Outcome};
 use iostack_sheet::Sheet;
 use iostack_sim::ftl::{Ftl, FtlSpec, Geometry, Making, State};
 use iostack_sim::run::{RunOptions, run};
@@ -58,6 +58,8 @@ pub(crate) fn job(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
         io_count: Some(count),
         // The count ends it, not the end of the drive.
         loops: u32::MAX,
+        // Requests are counted here; the short slices of a short run would be counted with them.
+        slice: Nanos::millis(999),
         ..Job::default()
     };
     let state = if name == "read" { "filled" } else { "steady" };
@@ -81,6 +83,7 @@ pub(crate) fn host(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
         threads,
         io_count: Some(count.div_ceil(u64::from(threads))),
         loops: u32::MAX,
+        slice: Nanos::millis(999),
         ..Job::default()
     };
     let fixed = [("platform.adapters", "4"), ("platform.drives", "12")];

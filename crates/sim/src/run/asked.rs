@@ -90,6 +90,25 @@ mod tests {
         said.collect::<Vec<String>>().join("; ")
     }
 
+    #[test]
+    fn buffered_io_that_is_asked_for_by_name_needs_memory() {
+        let run = |platform: bool, memory: bool, name: &str| {
+            let set: &[(&str, &str)] = if memory { &[("platform.memory", "64MiB")] } else { &[] };
+            let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let sheet = iostack_sheet::Sheet::load(if platform { "nvme-server" } else { "tlc-1t" }, &set);
+            let options = vec![(name.to_owned(), "x".to_owned())];
+            let job = Job { io_count: Some(10), direct: false, options, ..Job::default() };
+            let ran = crate::run::run(&sheet.expect("built in"), &[job], &crate::run::RunOptions::seeded(1));
+            ran.err().map(|error| error.to_string())
+        };
+        let refused = run(true, false, "direct").expect("there is no page cache");
+        assert!(refused.contains("simulated nvme-server has no memory"), "{refused}");
+        assert!(refused.contains("--set platform.memory=1GiB"), "{refused}");
+        assert!(run(false, false, "buffered").is_some_and(|said| said.contains("sim:pentium-d")));
+        assert_eq!(run(true, true, "direct"), None);
+        assert_eq!(run(true, false, "bs"), None, "fio's files say nothing of it");
+    }
+
     fn ring(fixed_buffers: bool, registered_files: bool, submit_poll: bool) -> Engine {
         Engine::IoUring { fixed_buffers, registered_files, poll: false, submit_poll }
     }

@@ -46,9 +46,24 @@ pub(super) struct Totals {
     pub(super) flown: u128,
 }
 
+/// Slices of a second, which nobody asked for otherwise, are shorter at first: a run of a fraction of a second has some,
+/// too. There are fewer than so many until they are a second long.
+const SHORT_MOST: usize = 20;
+
+/// So often they double.
+const DOUBLINGS: u32 = 9;
+
+/// How long the first slices are where ones of this length are asked for.
+fn first_slice(asked: Nanos) -> Nanos {
+    if asked == Nanos::secs(1) { Nanos(asked.0 >> DOUBLINGS) } else { asked }
+}
+
 /// The sums of one report group.
 pub(super) struct Board {
     slice: Nanos,
+    /// Of each slice that has ended while they are still shorter than was asked for: together they become longer ones.
+    short: Vec<Recorder>,
+    asked: Nanos,
     tallies: Box<[Tally; 3]>,
     totals: Box<[Tally; 3]>,
     /// By direction and stage; made when a direction is first seen.
@@ -76,14 +91,16 @@ impl Board {
     /// `watched` when somebody asks for progress.
     pub(super) fn new(slice: Nanos, watched: bool) -> Board {
         Board {
-            slice,
+            slice: first_slice(slice),
+            short: Vec::new(),
+            asked: slice,
             tallies: Box::default(),
             totals: Box::default(),
             stages: [const { None }; 3],
             sync: Recorder::new(),
             open: Box::default(),
             closed: Vec::new(),
-            heat: Heat::of(slice),
+            heat: Heat::of(first_slice(slice)),
             gauges: Vec::new(),
             recent: watched.then(Box::default),
             in_flight: 0,
@@ -198,6 +215,9 @@ impl Board {
             max: Nanos(latency.max_ns().unwrap_or(0)),
             ..*flow
         });
+        if self.slice < self.asked {
+            self.short.push(std::mem::take(latency));
+        }
         latency.clear();
         *flow = IntervalFlow::default();
         for (name, value) in gauges {
@@ -208,12 +228,31 @@ impl Board {
             });
             self.gauges[index].values.push(value);
         }
-        if self.closed.len() == SERIES_MOST {
+        if self.closed.len() == SERIES_MOST || self.slice < self.asked && self.closed.len() == SHORT_MOST {
             halve_series(&mut self.closed);
             self.slice = self.slice + self.slice;
+            self.join_short();
             for gauge in &mut self.gauges {
                 // What was shown at the end of both.
                 gauge.values = gauge.values.chunks(2).filter_map(|pair| pair.last().copied()).collect();
+            }
+        }
+    }
+
+    /// The short slices were put together by twos: their percentiles and the columns of heat are made anew, exactly.
+    fn join_short(&mut self) {
+        if self.short.is_empty() {
+            return;
+        }
+        self.heat = self.heat.joined(2);
+        let pairs = std::mem::take(&mut self.short).into_iter().collect::<Vec<_>>();
+        for (slice, pair) in self.closed.iter_mut().zip(pairs.chunks(2)) {
+            let mut both = pair[0].clone();
+            pair[1..].iter().for_each(|second| both.absorb(second));
+            (slice.p50, slice.p99) =
+                (Nanos(both.quantile_ns(0.50).unwrap_or(0)), Nanos(both.quantile_ns(0.99).unwrap_or(0)));
+            if self.slice < self.asked {
+                self.short.push(both);
             }
         }
     }
@@ -298,6 +337,8 @@ const _: () = {
     assert!(Kind::Read as usize == Direction::Read as usize);
     assert!(Kind::Write as usize == Direction::Write as usize);
     assert!(Kind::Trim as usize == Direction::Trim as usize);
+    assert!(1_000_000_000u64.is_multiple_of(1 << DOUBLINGS), "doubled, they are not a second");
+    assert!(SHORT_MOST.is_multiple_of(2), "the last slice would have no neighbour");
 };
 
 #[cfg(test)]
@@ -311,6 +352,45 @@ mod tests {
             seen[stage as usize] += 1;
         }
         assert_eq!(seen, [1; STAGES]);
+    }
+
+    /// A board after so many slices, with an I/O of `n` us in the nth ms.
+    fn after(slice: Nanos, ms: u64) -> (Board, Totals) {
+        let mut board = Board::new(slice, false);
+        let mut due = board.slice().0;
+        for n in 1..=ms {
+            while due <= n * 1_000_000 {
+                board.close_slice(Vec::new());
+                due += board.slice().0;
+            }
+            board.open.latency.record(n * 1000);
+            board.open.flow.ios[0] += 1;
+        }
+        let totals = board.finish(Nanos(ms * 1_000_000 + 1), Vec::new());
+        (board, totals)
+    }
+
+    #[test]
+    fn a_short_run_has_ten_slices_at_least_and_a_long_one_those_of_a_second_exactly() {
+        for ms in [20, 39, 40, 329, 5_000, 9_999] {
+            let (_, totals) = after(Nanos::secs(1), ms);
+            assert!((10..=20).contains(&totals.series.len()), "{ms} ms: {}", totals.series.len());
+            assert_eq!(totals.series.iter().map(|slice| slice.ios[0]).sum::<u64>(), ms, "{ms} ms");
+        }
+        let (board, long) = after(Nanos::secs(1), 12_500);
+        assert_eq!((board.slice(), long.series.len(), board.short.len()), (Nanos::secs(1), 13, 0));
+        let mut seconds = Recorder::new();
+        (1..1000).for_each(|n| seconds.record(n * 1000));
+        let first = long.series[0];
+        assert_eq!((first.start, first.length, first.ios[0]), (Nanos(0), Nanos::secs(1), 999));
+        assert_eq!(Some(first.p50.0), seconds.quantile_ns(0.5), "as if it had been one from the start");
+        assert_eq!((long.heat.length, long.heat.ios()), (Nanos::secs(1), 12_500));
+        let (board, asked) = after(Nanos::millis(250), 1_000);
+        assert_eq!(
+            (board.slice(), asked.series.len()),
+            (Nanos::millis(250), 5),
+            "a length that was asked for stays"
+        );
     }
 
     #[test]

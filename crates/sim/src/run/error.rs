@@ -36,6 +36,18 @@ pub enum SimError {
         /// What it must be a multiple of.
         block: u64,
     },
+    /// Buffered I/O was asked for by name, where it would be direct I/O under another name.
+    #[error(
+        "job `{job}` asks for the page cache (direct = false), and simulated {device} has no memory for one; {remedy}, or leave direct out"
+    )]
+    NoPageCache {
+        /// Its name.
+        job: String,
+        /// The sheet's.
+        device: String,
+        /// What would have one.
+        remedy: &'static str,
+    },
     /// More I/Os become due than the device can serve, so that the wait grows for ever and no figure has a meaning.
     #[error(
         "job `{job}` is unstable: it asks for {asked:.0} I/Os per second and got {achieved:.0}, so that its I/Os waited longer and longer ({late} at the end); lower the rate below that, or raise the queue depth"

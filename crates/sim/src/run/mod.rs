@@ -80,6 +80,7 @@ pub struct Ran {
 
 /// Runs jobs on the device of a sheet.
 pub fn run(sheet: &Sheet, jobs: &[Job], options: &RunOptions<'_>) -> Result<Ran, SimError> {
+    refuse_buffered(sheet, jobs)?;
     let mut world = World::new();
     if jobs.iter().any(|job| job.verify.is_some()) {
         world.sim.keep_stamps();
@@ -87,6 +88,27 @@ pub fn run(sheet: &Sheet, jobs: &[Job], options: &RunOptions<'_>) -> Result<Ran,
     let root = crate::build(sheet, &mut world, options.seed)?;
     world.set_root(root);
     run_world(world, &About::of(sheet), jobs, options)
+}
+
+/// Refuses a job that says `direct = false` where there is no page cache. One that says nothing, as most fio files, is
+/// run, with its doubt.
+fn refuse_buffered(sheet: &Sheet, jobs: &[Job]) -> Result<(), SimError> {
+    let is_platform = sheet.kind.name == "platform";
+    if is_platform && sheet.has("platform.memory") {
+        return Ok(());
+    }
+    let says = |job: &&Job| {
+        let mut options = job.options_global.iter().chain(&job.options);
+        !job.direct && options.any(|(name, _)| matches!(name.as_str(), "direct" | "buffered"))
+    };
+    let remedy = if is_platform {
+        "give it some with --set platform.memory=1GiB"
+    } else {
+        "name a platform with memory, such as sim:pentium-d"
+    };
+    jobs.iter().find(says).map_or(Ok(()), |job| {
+        Err(SimError::NoPageCache { job: job.name.clone(), device: sheet.name.clone(), remedy })
+    })
 }
 
 /// Runs jobs on a world that is built: its root takes the requests, and says its shape. Jobs that verify need a world whose

@@ -152,10 +152,19 @@ fn check_utilisation(resources: &[ResourceUse]) {
     }
 }
 
-/// Mean and interval from the series; exact where the run was too short for one.
+/// Mean and interval from the series; exact where the run was too short for one. Of a run of less than seconds the mean is
+/// that of the whole, also of its last part.
 fn iops(outcome: &Outcome) -> Interval {
     let interval = iostack_stats::series_interval(&outcome.series);
-    if interval.samples >= 3 { interval } else { Interval::exact(outcome.rate()) }
+    if interval.samples < 3 {
+        return Interval::exact(outcome.rate());
+    }
+    if outcome.elapsed >= Nanos::secs(3) || outcome.job.runtime.is_some() {
+        return interval;
+    }
+    let more = outcome.rate() - interval.mean;
+    let low = (interval.low + more).max(0.0);
+    Interval { mean: outcome.rate(), low, high: interval.high + more, ..interval }
 }
 
 /// Several drives behind one controller, as one.

@@ -1,16 +1,13 @@
 //! What would a change give? Only gains that this check measured, most first. Pure.
 
 use iostack_answers::{Advice, Point, Series, StepKind};
-use iostack_model::{Amount, Caveat, Nanos, Storage, TargetKind};
+use iostack_model::{Amount, Bytes, Caveat, Engine, Nanos, Storage, TargetKind};
 use iostack_report::text::quoted;
 
-use super::facts::{Facts, thousands};
-use super::summary::by_series;
+use super::facts::{Facts, clear_gain, gain_percent, in_words, thousands, ways};
 
-/// Smaller gains than this are noise on a shared machine.
-const WORTH_PERCENT: f64 = 8.0;
-
-/// Things to do, most gain first; those without a measured gain last.
+/// Things to do, most gain first; those without a measured gain last. None names a way of asking that another measured
+/// one clearly beats.
 pub(crate) fn advise(facts: &Facts<'_>) -> Vec<Advice> {
     let rules: [fn(&Facts<'_>) -> Option<Advice>; 7] =
         [deeper, more_threads, batches, scheduler, avoid_punting, cold_buffers, rotational];
@@ -19,11 +16,8 @@ pub(crate) fn advise(facts: &Facts<'_>) -> Vec<Advice> {
     advice
 }
 
-fn gain_percent(before: &Point, after: &Point) -> f64 {
-    (after.outcome.iops.mean / before.outcome.iops.mean.max(1e-9) - 1.0) * 100.0
-}
-
-/// The command that asks the same again for longer. In a directory `run` lays out a file for it, and removes it.
+/// The command that asks the same again for longer, of the same target. In a directory `run` lays out a file for it, and
+/// removes it.
 fn run(facts: &Facts<'_>, point: &Point) -> String {
     let job = &point.outcome.job;
     let path = &facts.target.path;
@@ -35,20 +29,52 @@ fn run(facts: &Facts<'_>, point: &Point) -> String {
         Some(Amount::Bytes(size)) => format!(" --size {}", size.0),
         _ => String::new(),
     };
-    let threads = if job.threads > 1 { format!(" --threads {}", job.threads) } else { String::new() };
-    let direct = if job.direct { "" } else { " --direct false" };
-    format!(
-        "iostack run --on {}{size} --engine {} --queue-depth {}{threads}{direct} --time-based true --runtime 10s{unlink}",
+    let command = format!(
+        "iostack run --on {} --pattern random{size} --engine {} --queue-depth {}",
         quoted(&path.display().to_string()),
         job.engine.name(),
         job.queue_depth
-    )
+    );
+    let block = job.block_sizes.largest();
+    let [fixed, registered] = match job.engine {
+        Engine::IoUring { fixed_buffers, registered_files, .. } => [fixed_buffers, registered_files],
+        _ => [false; 2],
+    };
+    let flags = [
+        (block != Bytes(4096), format!("block-size {}", block.0)),
+        (job.batch.submit > 1, format!("batch {}", job.batch.submit)),
+        (job.batch.complete_min > 1, format!("batch-complete {}", job.batch.complete_min)),
+        (fixed, "fixed-buffers true".to_owned()),
+        (registered, "registered-files true".to_owned()),
+        (job.threads > 1, format!("threads {}", job.threads)),
+        (!job.direct, "direct false".to_owned()),
+    ];
+    let flags: String = flags
+        .into_iter()
+        .filter(|(differs, _)| *differs)
+        .flat_map(|(_, flag)| [" --".to_owned(), flag])
+        .collect();
+    command + &flags + " --time-based true --runtime 10s" + unlink
 }
 
-/// Only a gain that the intervals support.
-fn worth(before: &Point, after: &Point) -> Option<f64> {
-    let gain = gain_percent(before, after);
-    (gain >= WORTH_PERCENT && after.outcome.iops.low > before.outcome.iops.high).then_some(gain)
+/// The ways that no other clearly beats, and of these the one with the fewest I/Os in flight.
+fn leanest<'a>(facts: &Facts<'a>, wanted: impl Fn(&&Point) -> bool) -> Option<&'a Point> {
+    let unbeaten = ways(facts).filter(|way| !is_beaten(facts, way)).filter(wanted);
+    // Of equally many in flight the best.
+    unbeaten.min_by(|a, b| {
+        let in_flight = |point: &Point| point.outcome.job.in_flight();
+        in_flight(a).cmp(&in_flight(b)).then(b.outcome.iops.mean.total_cmp(&a.outcome.iops.mean))
+    })
+}
+
+/// Whether another measured way clearly does more.
+fn is_beaten(facts: &Facts<'_>, way: &Point) -> bool {
+    ways(facts).any(|other| clear_gain(way, other).is_some())
+}
+
+/// The best of some ways.
+fn best<'a>(facts: &Facts<'a>, wanted: impl Fn(&&'a Point) -> bool) -> Option<&'a Point> {
+    ways(facts).filter(wanted).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
 }
 
 fn basis(before: &Point, after: &Point) -> String {
@@ -59,50 +85,50 @@ fn basis(before: &Point, after: &Point) -> String {
     )
 }
 
+/// From the best with one read in flight to what no other beats.
 fn deeper(facts: &Facts<'_>) -> Option<Advice> {
-    let curves = by_series(facts.points(StepKind::Depth));
-    let (_, reads) = curves.into_iter().find(|(series, _)| **series == Series::RandomRead)?;
-    let saturation = facts.summary.saturation.iter().find(|curve| curve.series == Series::RandomRead)?;
-    let first = reads.first()?;
-    let knee = match saturation.depth {
-        Some(depth) => reads.iter().find(|point| point.x as u32 == depth)?,
-        None => reads.last()?,
-    };
-    let gain = worth(first, knee)?;
+    let first = best(facts, |way| way.outcome.job.in_flight() == 1)?;
+    let many = leanest(facts, |_| true)?;
+    let gain = clear_gain(first, many)?;
     Some(Advice {
-        act: format!("Keep {} reads in flight instead of one.", knee.label),
+        act: format!(
+            "Keep {} reads in flight instead of one ({}).",
+            many.outcome.job.in_flight(),
+            in_words(many)
+        ),
         gain_percent: Some(gain),
         basis: format!(
             "{}; latency {} to {}",
-            basis(first, knee),
+            basis(first, many),
             Nanos(first.outcome.latency().mean_ns() as u64),
-            Nanos(knee.outcome.latency().mean_ns() as u64)
+            Nanos(many.outcome.latency().mean_ns() as u64)
         ),
-        command: Some(run(facts, knee)),
+        command: Some(run(facts, many)),
     })
 }
 
+/// From the best of one thread to what no other beats.
 fn more_threads(facts: &Facts<'_>) -> Option<Advice> {
-    let single = facts.best(StepKind::Threads, |p| p.outcome.job.threads == 1)?;
-    let many = facts.best(StepKind::Threads, |p| p.outcome.job.threads > 1 && p.series == single.series)?;
-    let gain = worth(single, many)?;
+    let single = best(facts, |way| way.outcome.job.threads == 1)?;
+    let many = leanest(facts, |way| way.outcome.job.threads > 1)?;
+    let gain = clear_gain(single, many)?;
     Some(Advice {
-        act: format!("Spread the load over {} threads ({}).", many.outcome.job.threads, many.series),
+        act: format!("Spread the load over {} threads ({}).", many.outcome.job.threads, in_words(many)),
         gain_percent: Some(gain),
         basis: basis(single, many),
-        command: None,
+        command: Some(run(facts, many)),
     })
 }
 
+/// From the best of one thread that submits each I/O by itself to one that batches, where no other beats that.
 fn batches(facts: &Facts<'_>) -> Option<Advice> {
-    let single = facts.best(StepKind::Engines, |p| {
-        p.outcome.job.queue_depth == 32 && p.outcome.job.batch.submit == 1 && p.outcome.job.threads == 1
-    })?;
-    let batched = facts.best(StepKind::Engines, |p| p.outcome.job.batch.submit == 16)?;
-    let gain = worth(single, batched)?;
+    let alone = |way: &&Point| way.outcome.job.threads == 1;
+    let single = best(facts, |way| alone(way) && way.outcome.job.batch.submit == 1)?;
+    let batched = leanest(facts, |way| alone(way) && way.outcome.job.batch.submit > 1)?;
+    let gain = clear_gain(single, batched)?;
     let cost = |point: &Point| point.outcome.cpu_ns_per_io().unwrap_or_default() / 1e3;
     Some(Advice {
-        act: "Submit 16 I/Os per system call instead of one.".to_owned(),
+        act: format!("Submit {} I/Os per system call instead of one.", batched.outcome.job.batch.submit),
         gain_percent: Some(gain),
         basis: format!(
             "{}; CPU per I/O {:.1} to {:.1} us",
@@ -110,7 +136,7 @@ fn batches(facts: &Facts<'_>) -> Option<Advice> {
             cost(single),
             cost(batched)
         ),
-        command: Some("iostack run --queue-depth 32 --batch 16".to_owned()),
+        command: Some(run(facts, batched)),
     })
 }
 
@@ -125,7 +151,7 @@ fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
             Some((_, best)) => Some((point, best)),
         })?;
     let best = facts.best(StepKind::Schedulers, |p| p.series == Series::RandomRead)?;
-    let gain = worth(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
+    let gain = clear_gain(current, best).filter(|gain| *gain > gain_percent(worst, current))?;
     let device = &facts.storage.scheduled()?.name;
     let whose = whose(facts.storage, device);
     Some(Advice {
@@ -152,14 +178,14 @@ fn avoid_punting(facts: &Facts<'_>) -> Option<Advice> {
         let other = facts.best(StepKind::Engines, |p| {
             p.outcome.job.in_flight() == job.in_flight() && p.outcome.job.engine != job.engine
         })?;
-        Some((punted, other, worth(punted, other)?))
+        Some((punted, other, clear_gain(punted, other)?))
     });
     let (punted, other, gain) = pairs.max_by_key(|(punted, ..)| punted.outcome.job.in_flight())?;
     Some(Advice {
         act: format!("Use {} on this device; io_uring goes through worker threads.", other.series),
         gain_percent: Some(gain),
         basis: basis(punted, other),
-        command: None,
+        command: Some(run(facts, other)),
     })
 }
 
@@ -169,12 +195,12 @@ fn cold_buffers(facts: &Facts<'_>) -> Option<Advice> {
     let find =
         |series: Series| facts.points(StepKind::Paths).iter().filter(small).find(|p| p.series == series);
     let (cold, direct) = (find(Series::BufferedCold)?, find(Series::Direct)?);
-    let gain = worth(cold, direct)?;
+    let gain = clear_gain(cold, direct)?;
     Some(Advice {
         act: "Read with O_DIRECT what will not be read again.".to_owned(),
         gain_percent: Some(gain),
         basis: basis(cold, direct),
-        command: None,
+        command: Some(run(facts, direct)),
     })
 }
 

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use iostack_answers::{Against, AgainstFigure, Kept, Point, Step, StepKind};
-use iostack_model::{Access, Bytes, Direction, Interval, Nanos, Outcome};
+use iostack_model::{Access, Bytes, Direction, Interval, Nanos, Outcome, Storage};
 use iostack_sheet::{Figure, Sheet};
+
+use super::others;
 
 /// A figure within this share of the rated one is as rated: sheets round, and rate one drive of many.
 const AS_RATED: f64 = 0.05;
@@ -36,6 +38,8 @@ struct Rated {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DataSheet {
     name: String,
+    /// What a drive of this sheet calls itself, where the sheet is of one product.
+    product: Option<String>,
     rated: Vec<Rated>,
 }
 
@@ -45,7 +49,7 @@ impl DataSheet {
         if typed.contains('=') && !Path::new(typed).exists() {
             let rated =
                 typed.split(',').map(|one| typed_figure(one.trim())).collect::<anyhow::Result<_>>()?;
-            return Ok(DataSheet { name: format!("as typed: {typed}"), rated });
+            return Ok(DataSheet { name: format!("as typed: {typed}"), product: None, rated });
         }
         let name = typed.strip_prefix("sim:").unwrap_or(typed);
         let sheet = Sheet::load(name, &[]).with_context(|| {
@@ -56,18 +60,45 @@ impl DataSheet {
             !rated.is_empty(),
             "--against `{typed}`: its sheet rates neither a rate nor a latency of one kind of I/O; {TYPED}"
         );
-        Ok(DataSheet { name: format!("{}: {}", sheet.name, sheet.title), rated })
+        let product = product(&sheet.name, &sheet.title);
+        Ok(DataSheet { name: format!("{}: {}", sheet.name, sheet.title), product, rated })
     }
 
-    /// Beside what was measured.
-    pub(crate) fn beside(&self, steps: &[Step]) -> Against {
+    /// Beside what was measured on this storage.
+    pub(crate) fn beside(&self, steps: &[Step], storage: &Storage) -> Against {
         let plain = steps.iter().filter(|step| PLAIN.contains(&step.id)).flat_map(|step| &step.points);
         let points: Vec<&Point> = plain.collect();
         Against {
             sheet: self.name.clone(),
-            figures: self.rated.iter().map(|one| one.beside(&points)).collect(),
+            note: self.other_drive(storage),
+            figures: self.rated.iter().map(|one| one.beside(&points, storage)).collect(),
         }
     }
+
+    /// That the drive is another than the sheet's, where its name says so.
+    fn other_drive(&self, storage: &Storage) -> Option<String> {
+        let (product, drive) = (self.product.as_ref()?, storage.bottom()?);
+        let called = drive.model.as_deref().unwrap_or(&drive.driver);
+        (!plain(called).contains(product.as_str())).then(|| {
+            format!(
+                "By its name this is not the drive of the sheet: {} calls itself `{called}`, which says nothing of \
+                 {product}.",
+                drive.name
+            )
+        })
+    }
+}
+
+/// The name of a sheet as part of a drive's own, where its title begins with it and it has a number, as products have:
+/// `970pro` of "Samsung 970 PRO, 512 GB".
+fn product(name: &str, title: &str) -> Option<String> {
+    let (name, title) = (plain(name), plain(title.split([':', ',']).next().unwrap_or_default()));
+    (name.bytes().any(|byte| byte.is_ascii_digit()) && title.contains(&name)).then_some(name)
+}
+
+/// Letters and digits alone, small.
+fn plain(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_lowercase()).collect()
 }
 
 /// `read_iops=500k`: nobody says at which depth.
@@ -165,7 +196,7 @@ fn one_size(job: &iostack_model::Job, direction: Direction) -> Option<Bytes> {
 }
 
 impl Rated {
-    fn beside(&self, points: &[&Point]) -> AgainstFigure {
+    fn beside(&self, points: &[&Point], storage: &Storage) -> AgainstFigure {
         let mut notes = self.notes.clone();
         let nearest = self.nearest(points);
         let measured = nearest.and_then(|outcome| self.read_off(outcome));
@@ -185,6 +216,10 @@ impl Rated {
                 alike = false;
                 easier = self.is_easier(size, depth);
                 notes.push(format!("rated at {}, which was not measured", other.join(", ")));
+            }
+            if let Some(note) = spoiled(outcome, storage) {
+                alike = false;
+                notes.push(note);
             }
         } else {
             notes.push(format!("the check made no such {}s", self.direction.name()));
@@ -271,6 +306,16 @@ impl Rated {
     }
 }
 
+/// That others had the CPUs or the device meanwhile, so that what was missed was not missed by the device.
+fn spoiled(outcome: &Outcome, storage: &Storage) -> Option<String> {
+    if others::is_spoiled(storage, outcome) {
+        let lost = others::missed(storage, outcome) * 100.0;
+        return Some(format!("others had the CPUs: this load lacked one for {lost:.0} % of its time"));
+    }
+    let (device, share) = others::traffic(std::iter::once(outcome))?;
+    others::is_theirs(share).then(|| format!("others had {:.0} % of the traffic of {device}", share * 100.0))
+}
+
 /// Size of an I/O, and how many were in flight.
 fn conditions(outcome: &Outcome, direction: Direction) -> (Bytes, u32) {
     let job = &outcome.job;
@@ -295,124 +340,5 @@ fn mean_latency(outcome: &Outcome, direction: Direction) -> Interval {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use iostack_answers::{Axis, Series};
-    use iostack_model::{Bins, BlockSizes, Engine, Job, Mix, Order};
-
-    /// A point of random or sequential reads that made `rate` a second, give or take a hundredth.
-    fn point(random: bool, size: Bytes, queue_depth: u32, rate: f64) -> Point {
-        let access = if random {
-            Access::Random { order: Order::Independent, distribution: iostack_model::Distribution::Uniform }
-        } else {
-            Access::Sequential
-        };
-        let block_sizes = BlockSizes::all(size);
-        let job = Job {
-            mix: Mix::READ,
-            access,
-            block_sizes,
-            queue_depth,
-            engine: Engine::IO_URING,
-            ..Job::default()
-        };
-        let mut outcome = Outcome { job, elapsed: Nanos::secs(1), ..Outcome::default() };
-        outcome.read.latency = Bins {
-            counts: vec![(100, 1000)],
-            count: 1000,
-            sum_ns: 100_000,
-            min_ns: 100,
-            max_ns: 100,
-            ..Bins::default()
-        };
-        outcome.read.bytes = Bytes(1000 * size.0);
-        outcome.iops = Interval { mean: rate, low: rate * 0.99, high: rate * 1.01, samples: 9 };
-        Point { series: Series::RandomRead, x: 0.0, label: String::new(), outcome }
-    }
-
-    fn verdict(typed: &str, points: Vec<Point>) -> AgainstFigure {
-        let step = Step {
-            id: StepKind::Depth,
-            title: String::new(),
-            note: None,
-            axis: Axis::default(),
-            points,
-            elapsed: Nanos(0),
-        };
-        let against = DataSheet::read(typed).expect("a sheet").beside(&[step]);
-        against.figures.into_iter().next().expect("it rates one")
-    }
-
-    fn deep(rate: f64) -> Vec<Point> {
-        vec![point(true, Bytes(4096), 1, 1.0), point(true, Bytes(4096), 128, rate)]
-    }
-
-    #[test]
-    fn a_rated_figure_is_kept_from_five_percent_below_it_at_the_rated_conditions_alone() {
-        let sheet = || {
-            let mut sheet = DataSheet::read("970pro").expect("built in");
-            sheet.rated.retain(|rated| rated.depth == Some(128));
-            sheet
-        };
-        let of = |points: Vec<Point>| {
-            let points: Vec<&Point> = points.iter().collect();
-            sheet().rated[0].beside(&points)
-        };
-        // 370,000 a second; 0.99 of the first is 0.95 of it.
-        for (rate, expected) in [
-            (370_000.0 * 0.951 / 0.99, Kept::Kept),
-            (370_000.0 * 0.949 / 0.99, Kept::Unclear),
-            (370_000.0 * 0.951 / 1.01, Kept::Unclear),
-            (370_000.0 * 0.949 / 1.01, Kept::Missed),
-        ] {
-            let found = of(deep(rate));
-            assert_eq!((found.verdict, found.notes.len()), (expected, 0), "{rate}: {found:?}");
-            assert_eq!(found.measured_at, "4 KiB, 128 in flight");
-        }
-        let shallow = of(vec![point(true, Bytes(4096), 32, 100_000.0)]);
-        assert_eq!(shallow.verdict, Kept::Unclear, "another depth misses nothing");
-        assert_eq!(shallow.notes, ["rated at 128 in flight, which was not measured"]);
-        assert_eq!(
-            of(vec![point(true, Bytes(4096), 32, 400_000.0)]).verdict,
-            Kept::Kept,
-            "though it was harder"
-        );
-        assert_eq!(
-            of(vec![point(true, Bytes(4096), 256, 400_000.0)]).verdict,
-            Kept::Unclear,
-            "it was easier"
-        );
-        assert_eq!(of(vec![point(false, Bytes(4096), 128, 1.0)]).verdict, Kept::NotMeasured);
-    }
-
-    #[test]
-    fn typed_figures_are_held_against_the_best_and_never_missed() {
-        let best = verdict("read_iops=500k", deep(500_000.0));
-        assert_eq!((best.verdict, best.rated), (Kept::Kept, 500e3));
-        assert_eq!(verdict("read_iops=500k", deep(50_000.0)).verdict, Kept::Unclear);
-        let wide = || vec![point(false, Bytes::mib(1), 8, 3000.0)];
-        let bandwidth = verdict("read_bandwidth=3GB/s", wide());
-        assert_eq!((bandwidth.verdict, bandwidth.rated), (Kept::Kept, 3e9));
-        assert_eq!(bandwidth.measured.map(|value| value.mean), Some(3000.0 * 1_048_576.0));
-        let latency = verdict("read_latency=100ns", deep(1.0));
-        assert_eq!(latency.ratio.map(|ratio| ratio.mean), Some(1.0));
-    }
-
-    #[test]
-    fn what_is_no_sheet_is_refused_with_what_can_be_typed() {
-        for (typed, said) in [
-            ("read_iops=", "is no such figure"),
-            ("read_iops=-5", "is no such figure"),
-            ("read_iops=1e9", "is no such figure"),
-            ("read_bandwidth=3GB", "is no such figure"),
-            ("iops=5", "nothing is called `iops`"),
-            ("read_speed=5", "nothing is called `read_speed`"),
-            ("read_iops=5k,oops", "has no value"),
-            ("no-such-drive", "name a device"),
-            ("zero", "rates neither"),
-        ] {
-            let error = format!("{:#}", DataSheet::read(typed).expect_err(typed));
-            assert!(error.contains(said) && error.contains("read_iops=500k"), "{typed}: {error}");
-        }
-    }
-}
+#[path = "against_tests.rs"]
+mod tests;

@@ -76,7 +76,7 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Check> {
     let steps = measure::measure(&session, &plan);
     let path_costs = path_costs::measure(&session, for_paths);
     let interrupted = stop.load(Ordering::Relaxed);
-    let against = sheet.map(|sheet| sheet.beside(&steps));
+    let against = sheet.map(|sheet| sheet.beside(&steps, &explored.storage));
     let found = Found { explored, machine, scratch, steps, path_costs, against, interrupted };
     Ok(judge(asked, found, started_unix_ms, started))
 }

@@ -4,14 +4,19 @@
 //! device makes: every load ends at the same rate.
 
 use iostack_answers::{Limit, Point, StepKind};
-use iostack_model::{Bytes, Caveat, Direction};
+use iostack_model::{Caveat, Direction, IoLimit};
 
-use super::facts::{Facts, Finding, is_read, thousands};
+use super::facts::{Facts, Finding, best_way, is_read, thousands, ways};
+use super::others;
 
 /// Of a stated cap, so much is reached when the cap is what holds the rate; a load that stays below has another limit.
 const REACHED: f64 = 0.85;
 /// So much more than the cap allows shows that it does not hold what was measured. Bursts reach a little more.
 const EXCEEDED: f64 = 1.3;
+/// Beside others, a rate this far on the way to the cap is near it.
+const HALFWAY: f64 = 0.5;
+/// With so many in flight, reads feel a cap.
+const SEVERAL: u32 = 4;
 /// Read, write and mixed maxima this close together are a cap on I/Os, not a property of flash.
 const CAP_SPREAD: f64 = 0.015;
 /// Rates of other engines, after a fall, may differ by this: they are runs of a third of a second.
@@ -27,28 +32,69 @@ const DEEP: f64 = 4.0;
 /// Fewer runs at one rate could agree by chance.
 const LEVEL_RUNS: usize = 3;
 
-/// A cgroup states a cap on reads, and the reads end there.
+/// A file states a cap on reads, and the reads end there: also those of a check that ended early, or whose threads
+/// lacked a CPU at some points.
 pub(super) fn by_stated_cap(facts: &Facts<'_>) -> Option<Finding> {
-    let point = facts.best(StepKind::Depth, is_read)?;
-    let size = point.outcome.job.block_sizes.largest();
-    let reads = facts.io_limits.iter().filter(|limit| limit.direction == Direction::Read);
-    let limit = reads.min_by(|a, b| a.iops(size).total_cmp(&b.iops(size)))?;
-    let share = reached(facts, limit.iops(size), size)?;
-    (REACHED..=EXCEEDED).contains(&share.0).then(|| {
-        let answer = format!("A cap: {limit}, and {} IOPS were reached.", thousands(share.1));
+    let (limit, cap) = stated(facts)?;
+    let rates = [at_upper_depths(facts), over_all(facts), best_way(facts).map(|way| way.outcome.iops.mean)];
+    let near = |rate: &f64| (REACHED..=EXCEEDED).contains(&(rate / cap));
+    let Some(rate) = rates.into_iter().flatten().find(near) else { return beside_others(facts, limit, cap) };
+    Some((Limit::Cap, format!("A cap: {limit}, and {} IOPS were reached.", thousands(rate))))
+}
+
+/// Others had the CPUs, and the reads came halfway to the cap at least: where neither the storage, by the latency of one
+/// read, nor the time that was lost kept them from it, the cap is what would have.
+fn beside_others(facts: &Facts<'_>, limit: &IoLimit, cap: f64) -> Option<Finding> {
+    let outcome = &best_way(facts)?.outcome;
+    let alone =
+        ways(facts).find(|way| way.outcome.job.in_flight() == 1)?.outcome.latency().quantile_ns(0.5)?;
+    let (rate, lost) = (outcome.iops.mean, others::missed(facts.storage, outcome));
+    let halfway = (HALFWAY * cap..=cap).contains(&rate) && rate / (1.0 - lost) >= cap;
+    (others::is_spoiled(facts.storage, outcome) && halfway && 1e9 / alone as f64 >= cap).then(|| {
+        let answer = format!(
+            "A cap: {limit}, and {} IOPS were reached though others had the CPUs for {:.0} % of this load's time.",
+            thousands(rate),
+            lost * 100.0
+        );
         (Limit::Cap, answer)
     })
 }
 
-/// What the read curve reaches of `cap` where it is flat, and that rate: its highest points are bursts.
-fn reached(facts: &Facts<'_>, cap: f64, size: Bytes) -> Option<(f64, f64)> {
-    let same = |point: &&Point| is_read(point) && point.outcome.job.block_sizes.largest() == size;
-    let mut rates: Vec<f64> =
-        facts.points(StepKind::Depth).iter().filter(same).map(|point| point.outcome.iops.mean).collect();
+/// The strictest cap that a file states on the reads of this check, and how many a second it allows.
+pub(super) fn stated<'a>(facts: &Facts<'a>) -> Option<(&'a IoLimit, f64)> {
+    let size = ways(facts).next()?.outcome.job.block_sizes.largest();
+    let reads = facts.io_limits.iter().filter(|limit| limit.direction == Direction::Read);
+    let caps = reads.map(|limit| (limit, limit.iops(size))).filter(|(_, cap)| *cap > 0.0);
+    caps.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Of a rate that could be, what a stated cap leaves; a cap that the measured rate exceeds does not hold.
+pub(super) fn allowed(facts: &Facts<'_>, measured: f64, could_be: f64) -> f64 {
+    let cap = stated(facts).map(|(_, cap)| cap).filter(|cap| measured <= cap * EXCEEDED);
+    cap.map_or(could_be, |cap| could_be.min(cap.max(measured)))
+}
+
+/// What the read curve reaches where it is flat: its highest points are bursts.
+fn at_upper_depths(facts: &Facts<'_>) -> Option<f64> {
+    let mut rates: Vec<f64> = facts
+        .points(StepKind::Depth)
+        .iter()
+        .filter(|point| is_read(point))
+        .map(|point| point.outcome.iops.mean)
+        .collect();
     rates.sort_by(f64::total_cmp);
     // The upper half of the depths is where a cap is felt; its middle is no burst.
-    let middle = *rates.get(rates.len() - rates.len().div_ceil(4))?;
-    (cap > 0.0).then(|| (middle / cap, middle))
+    rates.get(rates.len() - rates.len().div_ceil(4)).copied()
+}
+
+/// The rate of all reads that kept several in flight, as one run: what single short runs got of a cap's portions, or
+/// of the CPUs, differs.
+fn over_all(facts: &Facts<'_>) -> Option<f64> {
+    let deep = ways(facts).filter(|point| point.outcome.job.in_flight() >= SEVERAL);
+    let (ios, time) = deep.fold((0, 0.0), |(ios, time), point| {
+        (ios + point.outcome.ios(), time + point.outcome.elapsed.as_secs_f64())
+    });
+    (time > 0.0).then(|| ios as f64 / time)
 }
 
 /// Reads, writes and the mix all end at one rate, which no flash does.

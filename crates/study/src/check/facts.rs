@@ -50,14 +50,45 @@ pub(super) fn is_read(point: &Point) -> bool {
     point.series == Series::RandomRead
 }
 
-/// The best random-read point of the whole check.
-pub(super) fn best_read<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
-    let candidates = [
-        facts.best(StepKind::Depth, is_read),
-        facts.best(StepKind::Threads, |_| true),
-        facts.best(StepKind::Engines, |_| true),
-    ];
-    candidates.into_iter().flatten().max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
+/// Every way in which the check asked for the same small random reads.
+pub(super) fn ways<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Point> {
+    let asked = |id, wanted: fn(&&Point) -> bool| facts.points(id).iter().filter(wanted);
+    let all: fn(&&Point) -> bool = |_| true;
+    let reads: fn(&&Point) -> bool = |point| is_read(point);
+    let curves = asked(StepKind::Latency, reads).chain(asked(StepKind::Depth, reads));
+    curves.chain(asked(StepKind::Threads, all)).chain(asked(StepKind::Engines, all))
+}
+
+/// The way of the highest rate.
+pub(super) fn best_way<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
+    ways(facts).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
+}
+
+/// Gain from one way to another in percent.
+pub(super) fn gain_percent(before: &Point, after: &Point) -> f64 {
+    (after.outcome.iops.mean / before.outcome.iops.mean.max(1e-9) - 1.0) * 100.0
+}
+
+/// Smaller gains than this are noise on a shared machine.
+const WORTH_PERCENT: f64 = 8.0;
+
+/// The gain from one way to another, where it is clear: large enough, and the intervals support it.
+pub(super) fn clear_gain(before: &Point, after: &Point) -> Option<f64> {
+    let gain = gain_percent(before, after);
+    (gain >= WORTH_PERCENT && after.outcome.iops.low > before.outcome.iops.high).then_some(gain)
+}
+
+/// The way in words: `psync`, `libaio, batches of 16, depth 32`, `io_uring, depth 64 in each of 2 threads`.
+pub(super) fn in_words(point: &Point) -> String {
+    let job = &point.outcome.job;
+    let (engine, submit) = (job.engine.name(), job.batch.submit);
+    let batches = if submit > 1 { format!(", batches of {submit}") } else { String::new() };
+    match (job.depth(), job.threads) {
+        (1, 1) => format!("{engine}{batches}"),
+        (depth, 1) => format!("{engine}{batches}, depth {depth}"),
+        (1, threads) => format!("{engine}{batches} in {threads} threads"),
+        (depth, threads) => format!("{engine}{batches}, depth {depth} in each of {threads} threads"),
+    }
 }
 
 /// `88.9 k`, `1.25 M`, `640`.

@@ -4,10 +4,11 @@
 //! counts is how long its threads were ready without a CPU, which the kernel tells of each thread. So much more, at
 //! most, could the rate have been.
 
-use iostack_answers::{Limit, Point, StepKind};
-use iostack_model::{Caveat, Outcome};
+use iostack_answers::{Limit, StepKind};
+use iostack_model::{Caveat, Outcome, Storage};
 
-use super::facts::{BUSY, Facts, Finding, best_read, is_read, thousands};
+use super::caps;
+use super::facts::{BUSY, Facts, Finding, best_way, is_read, thousands};
 
 /// Threads that lack a CPU for this share of their time lose as much of their rate at most: less is no reason to be
 /// silent.
@@ -15,6 +16,9 @@ const MISSED: f64 = 0.1;
 
 /// Others that took less are not the reason that a thread waited.
 const TAKEN: f64 = 0.05;
+
+/// Waiting for a CPU is no work: whose own work is less than this share of the time is not limited by the processors.
+const OWN_WORK: f64 = 0.5;
 
 /// Devices whose I/O is done by kernel threads, which wait for a CPU as programs do.
 const BY_THREADS: [&str; 3] = ["loop", "device-mapper", "md"];
@@ -25,13 +29,12 @@ fn taken(outcome: &Outcome) -> f64 {
 }
 
 /// The share of a point's time that was lost because others had the CPUs; 0 where nobody else took any.
-pub(super) fn missed(facts: &Facts<'_>, point: &Point) -> f64 {
-    let outcome = &point.outcome;
+pub(super) fn missed(storage: &Storage, outcome: &Outcome) -> f64 {
     if taken(outcome) < TAKEN {
         return 0.0;
     }
     let ours = outcome.cpu.waiting_share(outcome.job.threads, outcome.elapsed);
-    let by_threads = facts.storage.devices.iter().any(|device| BY_THREADS.contains(&device.driver.as_str()));
+    let by_threads = storage.devices.iter().any(|device| BY_THREADS.contains(&device.driver.as_str()));
     let kernel =
         if by_threads { outcome.cpu.waiting_kernel.0 as f64 / outcome.elapsed.0.max(1) as f64 } else { 0.0 };
     let lacked = ours.max(kernel).max(outcome.cpu.steal);
@@ -41,18 +44,26 @@ pub(super) fn missed(facts: &Facts<'_>, point: &Point) -> f64 {
     lacked.min(most)
 }
 
-/// Every CPU is busy, and the load waited for twice as much as others took: without them it would wait still.
+/// Whether too much of the point's time was lost for its figure to be this platform's own.
+pub(super) fn is_spoiled(storage: &Storage, outcome: &Outcome) -> bool {
+    missed(storage, outcome) > MISSED
+}
+
+/// Every CPU is busy, with this load's own work for the most part, and the load waited for twice as much as others
+/// took: without them it would wait still.
 pub(super) fn crowds_itself(facts: &Facts<'_>, outcome: &Outcome) -> bool {
     let whole = outcome.elapsed.0 as f64 * f64::from(facts.cores);
     let full = outcome.cpu.machine_busy + outcome.cpu.steal >= BUSY;
-    full && outcome.cpu.waiting.0 as f64 >= 2.0 * taken(outcome) * whole
+    let own = outcome.cpu.machine_busy - outcome.cpu.foreign;
+    full && own >= OWN_WORK && outcome.cpu.waiting.0 as f64 >= 2.0 * taken(outcome) * whole
 }
 
-/// A thread alone that never sleeps waits for no device: its I/O is work of the processor, whoever else is there.
+/// A thread alone that never sleeps waits for no device: its I/O is work of the processor, whoever else is there. One
+/// that spends its time waiting for a CPU shows nothing of what its I/O would have waited for.
 pub(super) fn by_processor_alone(facts: &Facts<'_>) -> Option<Finding> {
     let alone = facts.points(StepKind::Latency).iter().find(|point| is_read(point))?;
     let cpu = &alone.outcome.cpu;
-    if cpu.wanted < BUSY {
+    if cpu.wanted < BUSY || cpu.busiest_thread < OWN_WORK {
         return None;
     }
     let rate = thousands(alone.outcome.iops.mean);
@@ -75,14 +86,15 @@ pub(super) fn by_processor_alone(facts: &Facts<'_>) -> Option<Finding> {
 /// Where the reads lacked a CPU that others had, nothing is said of limits but by how much that matters.
 pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
     let alone = facts.best(StepKind::Depth, is_read);
-    let (lost, point) = [alone, best_read(facts)]
+    let (lost, point) = [alone, best_way(facts)]
         .into_iter()
         .flatten()
         .filter(|point| !crowds_itself(facts, &point.outcome))
-        .map(|point| (missed(facts, point), point))
+        .map(|point| (missed(facts.storage, &point.outcome), point))
         .max_by(|a, b| a.0.total_cmp(&b.0))?;
     (lost > MISSED).then(|| {
         let outcome = &point.outcome;
+        let most = caps::allowed(facts, outcome.iops.mean, outcome.iops.mean / (1.0 - lost));
         (
             Limit::Unknown,
             format!(
@@ -91,7 +103,7 @@ pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
                 taken(outcome) * 100.0,
                 lost * 100.0,
                 thousands(outcome.iops.mean),
-                thousands(outcome.iops.mean / (1.0 - lost))
+                thousands(most)
             ),
         )
     })
@@ -104,20 +116,28 @@ const TRAFFIC: f64 = 0.2;
 pub(super) fn by_traffic(facts: &Facts<'_>) -> Option<Finding> {
     let alone = facts.points(StepKind::Depth).iter().find(|point| is_read(point));
     let points = [alone, facts.best(StepKind::Depth, is_read)].into_iter().flatten();
-    let (device, share) = points
-        .flat_map(|point| &point.outcome.caveats)
-        .filter_map(|caveat| match caveat {
-            Caveat::ForeignIo { device, share, .. } => Some((device, *share)),
-            _ => None,
-        })
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (share > TRAFFIC).then(|| {
+    let (device, share) = traffic(points.map(|point| &point.outcome))?;
+    is_theirs(share).then(|| {
         let percent = share * 100.0;
         let text = format!(
             "Unknown: others had {percent:.0} % of the traffic of {device}; repeat when it is quiet."
         );
         (Limit::Unknown, text)
     })
+}
+
+/// The device of which others had most, and their share of what it moved.
+pub(super) fn traffic<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<(&'a str, f64)> {
+    let shares = outcomes.flat_map(|outcome| &outcome.caveats).filter_map(|caveat| match caveat {
+        Caveat::ForeignIo { device, share, .. } => Some((device.as_str(), *share)),
+        _ => None,
+    });
+    shares.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Whether others with this share are the reason for the device's rate.
+pub(super) fn is_theirs(share: f64) -> bool {
+    share > TRAFFIC
 }
 
 /// More reads in flight never make a device this much slower, as a share of what fewer reached.
@@ -145,7 +165,7 @@ pub(super) fn by_jumps(facts: &Facts<'_>) -> Option<Finding> {
 /// That a busy machine did not matter, where it did not.
 pub(super) fn evidence(facts: &Facts<'_>) -> Option<String> {
     let point = facts.best(StepKind::Depth, is_read)?;
-    let (taken, lost) = (taken(&point.outcome), missed(facts, point));
+    let (taken, lost) = (taken(&point.outcome), missed(facts.storage, &point.outcome));
     (taken >= TAKEN && lost <= MISSED).then(|| {
         format!(
             "Others took {:.0} % of the CPU time; this load lacked a CPU for {:.1} % of its own, too little to matter.",

@@ -3,11 +3,14 @@
 //! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
 
 use iostack_answers::{CellName, Check, Limit, Series, StepKind, Verdict};
-use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos, TargetKind, TargetName};
+use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos};
 use iostack_report::fixture;
 
 use super::facts::Facts;
 use super::{advice, doubts, summary, verdict};
+
+#[path = "advice_tests.rs"]
+mod commands;
 
 fn judged(check: &Check) -> Verdict {
     let summary = summary::summarise(&check.steps);
@@ -77,6 +80,12 @@ fn a_neighbour_whose_cpu_we_lack_is_named_with_what_it_may_have_cost() {
     assert!(verdict.answer.contains("lacked a CPU for 20 % of its time"), "{}", verdict.answer);
     // 500 k were reached; without the fifth that was lost, a quarter more.
     assert!(verdict.answer.contains("at most 625.0 k"), "{}", verdict.answer);
+    // No more than a file allows, unless it does not hold.
+    for (cap, most) in [(600_000, "600.0 k"), (100_000, "625.0 k")] {
+        capped_by(&mut check, cap, false);
+        let verdict = judged(&check);
+        assert!(verdict.answer.contains(&format!("at most {most}")), "{cap}: {}", verdict.answer);
+    }
 }
 
 #[test]
@@ -111,15 +120,121 @@ fn a_load_that_wants_more_than_others_have_is_limited_by_the_processors() {
 fn a_read_that_never_sleeps_is_work_of_the_processor_whoever_is_there() {
     let mut check = quiet();
     beside_others(&mut check, 0.5, 0.4);
-    let mut wanted = |share| {
-        each_point(&mut check, StepKind::Latency, |point| point.outcome.cpu.wanted = share);
+    let mut wanted = |share, busy| {
+        each_point(&mut check, StepKind::Latency, |point| {
+            (point.outcome.cpu.wanted, point.outcome.cpu.busiest_thread) = (share, busy);
+        });
         judged(&check).limit
     };
-    assert_eq!(wanted(0.9), Limit::AllCores);
-    assert_eq!(wanted(0.89), Limit::Unknown);
+    assert_eq!(wanted(0.9, 0.5), Limit::AllCores);
+    assert_eq!(wanted(0.89, 0.5), Limit::Unknown);
+    assert_eq!(wanted(1.0, 0.49), Limit::Unknown, "waiting for a CPU is no work");
+    wanted(1.0, 0.5);
     check.machine.cpu.cores_usable = 1;
-    each_point(&mut check, StepKind::Latency, |point| point.outcome.cpu.wanted = 1.0);
     assert_eq!(judged(&check).limit, Limit::OneCore);
+}
+
+/// Others have 96 % of the CPUs, and every thread waits for one whenever it would run.
+fn crowded(check: &mut Check) {
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        let outcome = &mut point.outcome;
+        let threads = f64::from(outcome.job.threads);
+        (outcome.cpu.foreign, outcome.cpu.machine_busy) = (0.96, 1.0);
+        (outcome.cpu.wanted, outcome.cpu.busiest_thread) = (0.95, 0.04);
+        outcome.cpu.waiting = Nanos((outcome.elapsed.0 as f64 * threads * 0.9) as u64);
+    }
+}
+
+#[test]
+fn waiting_for_a_cpu_is_no_work_of_the_processors_and_a_stated_cap_near_the_rates_is_the_limit() {
+    let mut check = quiet();
+    crowded(&mut check);
+    let verdict = judged(&check);
+    assert_eq!(verdict.limit, Limit::Unknown, "{}", verdict.answer);
+    capped(&mut check, 2000, false, 2000.0);
+    for (id, rate) in [(StepKind::Latency, 900.0), (StepKind::Threads, 1_400.0), (StepKind::Engines, 1_500.0)]
+    {
+        each_point(&mut check, id, |point| at_rate(point, rate));
+    }
+    assert_eq!(judged(&check).limit, Limit::Cap);
+    // Some points got too few of the cap's portions; one way got its share. One read alone takes longer than the cap asks.
+    capped(&mut check, 2000, false, 700.0);
+    each_point(&mut check, StepKind::Latency, |point| set_latency(point, 600_000));
+    for id in [StepKind::Latency, StepKind::Threads, StepKind::Engines] {
+        each_point(&mut check, id, |point| at_rate(point, 600.0));
+    }
+    let near = |check: &mut Check, rate: f64| {
+        let step = check.steps.iter_mut().find(|step| step.id == StepKind::Threads).expect("there");
+        at_rate(step.points.last_mut().expect("it has points"), rate);
+        judged(check).answer.contains("limited to 2000 IOPS by")
+    };
+    assert!(near(&mut check, 1_700.0) && !near(&mut check, 1_699.0));
+    assert!(near(&mut check, 2_600.0) && !near(&mut check, 2_601.0), "one way alone exceeds it");
+    each_point(&mut check, StepKind::Latency, |point| set_latency(point, 400_000));
+    assert!(
+        near(&mut check, 1_000.0) && !near(&mut check, 999.0),
+        "halfway, beside others, of quick storage"
+    );
+    beside_others(&mut check, 0.5, 0.101);
+    assert!(!near(&mut check, 1_690.0), "what was lost would not have led to the cap");
+}
+
+#[test]
+fn a_load_that_crowds_itself_does_half_of_the_machine_s_work_at_least() {
+    let limit_with = |foreign: f64| {
+        let mut check = quiet();
+        beside_others(&mut check, foreign, 0.0);
+        for id in [StepKind::Depth, StepKind::Threads, StepKind::Engines] {
+            each_point(&mut check, id, |point| {
+                let cpu = &mut point.outcome.cpu;
+                (cpu.machine_busy, cpu.waiting) = (1.0, Nanos(point.outcome.elapsed.0 * 64));
+            });
+        }
+        judged(&check).limit
+    };
+    assert_eq!(limit_with(0.5), Limit::AllCores);
+    assert_eq!(limit_with(0.51), Limit::Unknown);
+}
+
+#[test]
+fn a_check_that_ended_before_its_curve_falls_back_on_a_stated_cap() {
+    let mut check = quiet();
+    check.steps.retain(|step| step.id == StepKind::Latency);
+    capped_by(&mut check, 2000, false);
+    assert_ne!(judged(&check).limit, Limit::Cap, "the one rate is another");
+    each_point(&mut check, StepKind::Latency, |point| at_rate(point, 1_990.0));
+    let verdict = judged(&check);
+    assert_eq!(verdict.limit, Limit::Cap, "{}", verdict.answer);
+    assert!(verdict.answer.contains("limited to 2000 IOPS by"), "{}", verdict.answer);
+}
+
+#[test]
+fn a_way_with_no_more_in_flight_that_does_more_makes_the_engine_the_limit() {
+    let mut check = quiet();
+    let one_thread = |check: &mut Check, gain: f64| {
+        let most =
+            check.step(StepKind::Depth).expect("there").points.iter().map(|point| point.outcome.iops.mean);
+        let most = most.fold(0.0, f64::max);
+        each_point(check, StepKind::Latency, |point| {
+            if point.series == Series::RandomRead {
+                at_rate(point, most * gain);
+            }
+        });
+        judged(check)
+    };
+    assert_eq!(one_thread(&mut check, 1.07).limit, Limit::Device, "as good as");
+    let verdict = one_thread(&mut check, 1.5);
+    assert_eq!(verdict.limit, Limit::Engine, "{}", verdict.answer);
+    assert!(verdict.answer.contains("io_uring ends at") && verdict.answer.contains("psync reaches"));
+    assert!(verdict.evidence.iter().any(|line| line.contains("over queue depth (io_uring)")));
+    assert!(
+        verdict.evidence.iter().any(|line| line.starts_with("Most of all ways: ")),
+        "{:?}",
+        verdict.evidence
+    );
+    let ways = ["reads in flight", "over", "per system call"];
+    let named = verdict.advice.iter().filter(|advice| ways.iter().any(|way| advice.act.contains(way)));
+    assert_eq!(named.count(), 0, "nothing beats one plain thread: {:?}", verdict.advice);
 }
 
 #[test]
@@ -152,19 +267,36 @@ fn a_curve_that_falls_below_half_of_itself_says_nothing() {
     assert_eq!(limit_with(0.49), Limit::Unknown);
 }
 
+/// All of a second at this rate.
+fn at_rate(point: &mut iostack_answers::Point, rate: f64) {
+    let outcome = &mut point.outcome;
+    (outcome.iops.mean, outcome.iops.low, outcome.iops.high) = (rate, rate, rate);
+}
+
+/// Every I/O takes this long.
+fn set_latency(point: &mut iostack_answers::Point, ns: u64) {
+    let mut recorder = iostack_stats::Recorder::new();
+    (0..100).for_each(|_| recorder.record(ns));
+    point.outcome.read.latency = recorder.bins();
+}
+
 /// Reads of 4 KiB are capped at this by a file, and the depth curve ends at `reached`.
 fn capped(check: &mut Check, cap: u64, bytes: bool, reached: f64) {
+    capped_by(check, cap, bytes);
+    each_point(check, StepKind::Depth, |point| {
+        if point.series == Series::RandomRead {
+            at_rate(point, reached);
+        }
+    });
+}
+
+/// A file says so.
+fn capped_by(check: &mut Check, cap: u64, bytes: bool) {
     let file = "/sys/fs/cgroup/blkio/a/blkio.throttle.read_iops_device".into();
     let device = "vda".to_owned();
     let direction = iostack_model::Direction::Read;
     check.machine.virtualisation.io_limits =
         vec![IoLimit { device, direction, per_second: cap, bytes, file }];
-    each_point(check, StepKind::Depth, |point| {
-        if point.series == Series::RandomRead {
-            let iops = &mut point.outcome.iops;
-            (iops.mean, iops.low, iops.high) = (reached, reached, reached);
-        }
-    });
 }
 
 #[test]
@@ -205,9 +337,7 @@ fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
         each_point(&mut check, StepKind::Depth, |point| {
             if point.series == Series::RandomRead {
                 let depth = point.outcome.job.queue_depth;
-                let mut recorder = iostack_stats::Recorder::new();
-                (0..100).for_each(|_| recorder.record(20_000));
-                point.outcome.read.latency = recorder.bins();
+                set_latency(point, 20_000);
                 // A burst at first.
                 point.outcome.iops.mean = if depth == 1 { 2.0 * rate } else { rate };
                 if depth == 128 {
@@ -394,26 +524,6 @@ fn advice_comes_with_measured_gains_most_first() {
     assert!(!gains.is_empty());
     assert!(gains.windows(2).all(|pair| pair[0] >= pair[1]), "{gains:?}");
     assert!(gains.iter().all(|gain| *gain >= 8.0), "{gains:?}");
-}
-
-#[test]
-fn the_advised_run_names_its_target_and_is_understood() {
-    for (path, kind) in [("/fixture", TargetKind::Directory), ("/dev/vda", TargetKind::Block)] {
-        let mut check = quiet();
-        check.target = TargetName { kind, path: path.into() };
-        let advice = judged(&check).advice;
-        let mut commands = advice.iter().filter_map(|advice| advice.command.as_deref());
-        let run = commands.find_map(|command| command.strip_prefix("iostack run --on "));
-        let (target, flags) = run.and_then(|rest| rest.split_once(' ')).expect("deeper is better");
-        assert!(target.starts_with(path), "{target}");
-        assert_eq!(flags.contains("--unlink true"), kind == TargetKind::Directory, "{flags}");
-        // The command's other flags are the options of a job.
-        let words: Vec<&str> = flags.split_whitespace().collect();
-        let option = |pair: &[&str]| (pair[0].trim_start_matches("--").replace('-', "_"), pair[1].to_owned());
-        let options: Vec<(String, String)> = words.chunks_exact(2).map(option).collect();
-        let gathered = iostack_targets::gather::gather(&[], &[], &options, false, 2).expect(flags);
-        assert_eq!((gathered.jobs.len(), words.len() % 2), (1, 0), "{flags}");
-    }
 }
 
 #[test]

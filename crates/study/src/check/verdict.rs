@@ -7,7 +7,7 @@
 use iostack_answers::{Limit, Point, Series, StepKind, Verdict};
 use iostack_model::{Nanos, Outcome, Queue};
 
-use super::facts::{BUSY, Facts, Finding, best_read, is_read, thousands};
+use super::facts::{BUSY, Facts, Finding, best_way, clear_gain, in_words, is_read, thousands};
 use super::{advice, caps, inside, others};
 
 /// Little's law from means is good to about this.
@@ -23,7 +23,7 @@ const CLEARLY: f64 = 1.1;
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
 /// In the order of certainty.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     caps::by_stated_cap,
     caps::by_common_rate,
     caps::by_plateau,
@@ -35,6 +35,7 @@ const RULES: [Rule; 14] = [
     others::by_jumps,
     by_all_cores,
     by_one_core,
+    by_engine,
     by_queue,
     inside::by_waiting,
     by_unsaturated,
@@ -71,7 +72,7 @@ fn by_scheduler(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn by_all_cores(facts: &Facts<'_>) -> Option<Finding> {
-    let best = best_read(facts)?;
+    let best = best_way(facts)?;
     let outcome = &best.outcome;
     let busy = outcome.cpu.machine_busy + outcome.cpu.steal;
     // What others used is not this load's limit, unless it wants more than they have.
@@ -107,6 +108,28 @@ fn by_one_core(facts: &Facts<'_>) -> Option<Finding> {
             ),
         )
     })
+}
+
+/// The reads over queue depth end where another way goes on that keeps no more in flight: then it is the way of asking
+/// that ends.
+fn by_engine(facts: &Facts<'_>) -> Option<Finding> {
+    let (deep, better) = outdone(facts)?;
+    let answer = format!(
+        "The engine in use: {} ends at {} IOPS, where {} reaches {}.",
+        deep.outcome.job.engine.name(),
+        thousands(deep.outcome.iops.mean),
+        in_words(better),
+        thousands(better.outcome.iops.mean)
+    );
+    Some((Limit::Engine, answer))
+}
+
+/// The best of the reads over queue depth, and the way that clearly does more with no more in flight.
+fn outdone<'a>(facts: &Facts<'a>) -> Option<(&'a Point, &'a Point)> {
+    let deep = facts.best(StepKind::Depth, is_read)?;
+    let better = best_way(facts)?;
+    let leaner = better.outcome.job.in_flight() <= deep.outcome.job.in_flight();
+    (leaner && clear_gain(deep, better).is_some()).then_some((deep, better))
 }
 
 fn by_unsaturated(facts: &Facts<'_>) -> Option<Finding> {
@@ -168,11 +191,21 @@ fn evidence(facts: &Facts<'_>) -> Vec<String> {
             || "still rises at the largest depth".to_owned(),
             |d| format!("saturates at depth {d}"),
         );
+        let engine = facts.points(StepKind::Depth).iter().find(|point| is_read(point));
         lines.push(format!(
-            "Random reads: {} IOPS at most, {knee}; the path works on {:.1} I/Os at once.",
+            "Random reads over queue depth ({}): {} IOPS at most, {knee}; the path works on {:.1} I/Os at once.",
+            engine.map_or("", |point| point.outcome.job.engine.name()),
             thousands(reads.iops_max),
             reads.parallelism
         ));
+        let deep = facts.best(StepKind::Depth, is_read).zip(best_way(facts));
+        if let Some((_, best)) = deep.filter(|(deep, best)| clear_gain(deep, best).is_some()) {
+            lines.push(format!(
+                "Most of all ways: {} IOPS, {}.",
+                thousands(best.outcome.iops.mean),
+                in_words(best)
+            ));
+        }
     }
     if let Some(single) = facts.best(StepKind::Depth, is_read) {
         lines.push(format!(

@@ -11,6 +11,9 @@ use crate::text::format::{plus_minus, significant};
 pub(super) fn section(against: &Against, all: &mut Document) {
     let mut section = Section::new("against", "Data sheet", "Does it do what it says?");
     section.screen(Block::Heading("AGAINST ITS DATA SHEET".to_owned())).words(against.sheet.clone());
+    if let Some(note) = &against.note {
+        section.words(note.clone());
+    }
     let heads = ["rated", "measured", "ratio"].map(Column::number);
     let columns = [Column::words("what the sheet rates")].into_iter().chain(heads);
     let mut table = Table::new(columns.chain([Column::words("kept")]).collect());

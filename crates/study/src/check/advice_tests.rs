@@ -1,0 +1,70 @@
+//! Is each advised command whole, whatever the target is?
+
+use iostack_model::{TargetKind, TargetName};
+
+use super::*;
+
+/// Each kind of advice that has a command, in turn the best that was measured.
+fn every_advice(target: &TargetName) -> Vec<iostack_answers::Advice> {
+    let mut all = Vec::new();
+    for (id, batched) in [
+        (StepKind::Depth, false),
+        (StepKind::Threads, false),
+        (StepKind::Engines, true),
+        (StepKind::Paths, false),
+    ] {
+        let mut check = quiet();
+        check.target = target.clone();
+        each_point(&mut check, StepKind::Engines, |point| {
+            if point.series.name().contains("batch") {
+                point.outcome.job.batch = iostack_model::Batch { submit: 16, complete_min: 16 };
+            }
+            if batched && let Engine::IoUring { .. } = point.outcome.job.engine {
+                point.outcome.caveats.push(Caveat::Punted { workers: 1, cpu_share: 0.5 });
+                at_rate(point, if point.outcome.job.batch.submit > 1 { 9e6 } else { 1e3 });
+            }
+        });
+        if id == StepKind::Paths {
+            each_point(&mut check, id, |point| {
+                let cold = point.series == Series::BufferedCold;
+                at_rate(point, if cold { 1e3 } else { 2e3 });
+            });
+        }
+        if id == StepKind::Threads {
+            each_point(&mut check, id, |point| {
+                at_rate(point, if point.outcome.job.threads > 1 { 9e6 } else { 1e3 });
+            });
+        }
+        all.extend(judged(&check).advice);
+    }
+    all
+}
+
+#[test]
+fn every_advised_run_names_its_target_and_is_understood() {
+    for (path, kind) in [
+        ("/fixture", TargetKind::Directory),
+        ("/fixture/a file", TargetKind::File),
+        ("/dev/vda", TargetKind::Block),
+    ] {
+        let advice = every_advice(&TargetName { kind, path: path.into() });
+        for wanted in ["reads in flight", "Spread", "16 I/Os per", "worker threads", "O_DIRECT"] {
+            let found = advice.iter().find(|advice| advice.act.contains(wanted));
+            let found = found.unwrap_or_else(|| panic!("no `{wanted}`: {advice:?}"));
+            let command = found.command.as_deref().unwrap_or_else(|| panic!("no command: {found:?}"));
+            let rest = command.strip_prefix("iostack run --on ").expect(command);
+            let (target, flags) = rest.split_once(" --").expect(command);
+            assert!(target.trim_matches('\'').starts_with(path), "{target}");
+            assert_eq!(flags.contains("--unlink true"), kind == TargetKind::Directory, "{flags}");
+            // The command's other flags are the options of a job.
+            let words: Vec<&str> = flags.split_whitespace().collect();
+            let option =
+                |pair: &[&str]| (pair[0].trim_start_matches("--").replace('-', "_"), pair[1].to_owned());
+            let options: Vec<(String, String)> = words.chunks_exact(2).map(option).collect();
+            let gathered = iostack_targets::gather::gather(&[], &[], &options, false, 2).expect(flags);
+            assert_eq!((gathered.jobs.len(), words.len() % 2), (1, 0), "{flags}");
+            let batch = gathered.jobs[0].batch.submit;
+            assert_eq!(batch, if wanted == "16 I/Os per" { 16 } else { batch }, "{flags}");
+        }
+    }
+}
