@@ -145,8 +145,8 @@ const RAN_HEAD: [&str; 2] = [
 Jobs under a real kernel, its file systems and schedulers, in an emulated machine on simulated drives, whose clock it goes by
 ([how](lab.md#a-simulated-drive-in-the-machines-own-time)); beside what was published, and beside what the simulated host had said
 of the same before. Nothing here was fitted to these runs. The same command gives the same figures. This page is written by
-`iostack repro lab-modes lab-file-systems lab-schedulers lab-ten-percent --markdown`, half an hour on two quiet cores; no test
-compares, since a new package of the kernel may give new figures.",
+`iostack repro lab-modes lab-random-modes lab-file-systems lab-schedulers lab-ten-percent --markdown`, an hour on two quiet cores; no
+test compares, since a new package of the kernel may give new figures.",
 ];
 
 /// Claim, claimed, ours, difference, verdict.

@@ -84,6 +84,15 @@ fn a_second_read_of_the_same_is_answered_by_the_cache() {
 }
 
 #[test]
+fn a_hit_far_behind_what_is_read_ahead_does_not_have_all_between_read() {
+    let mut world = hp(&[("hdd.cache", "512KiB"), ("hdd.segments", "4"), ("hdd.read_ahead", "64KiB")]);
+    let places = [512_u64 << 20, 0, 512 << 20, 256 << 20];
+    let seen = closed_loop(&mut world, 1, 4, |index| (Kind::Read, places[index as usize], 4096));
+    let longest = 2_200_000 + 8_000_000 + 8000 * 1962 + 2 * TURN + 409_600;
+    assert!(seen.latencies.iter().all(|&latency| latency < longest), "{:?} ns", seen.latencies);
+}
+
+#[test]
 fn better_orders_serve_more() {
     let rate = |order| {
         let mut world = hp(&[("hdd.order", order), ("hdd.queue_depth", "32"), ("hdd.read_overhead", "0")]);

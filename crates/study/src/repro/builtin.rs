@@ -51,6 +51,7 @@ const COUNTED: &[(&str, &str)] = experiments![
     "lab-ways",
     "lab-merge",
     "lab-modes",
+    "lab-random-modes",
     "lab-file-systems",
     "lab-schedulers",
     "lab-ten-percent",

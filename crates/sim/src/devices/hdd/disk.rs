@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use iostack_model::{Bytes, ResourceUse, Stage};
 
 use super::super::parameter::Pace;
-use super::arm::{Arm, Passage};
+use super::arm::{Ahead, Arm, Passage};
 use super::cache::{Dirty, Run, Segments};
 use super::order::{Job, Order, What};
 use crate::engine::{Kind, Part, RequestId, Server, Shape, Sim, Stamps, Time, token, usage};
@@ -150,7 +150,9 @@ impl Disk {
         let (first, count) = self.sectors(id, sim);
         self.catch_up(sim.now());
         if self.remembers(first, first + count) {
-            if self.arm.ahead.is_some_and(|ahead| self.segments.has(first, ahead.next)) {
+            // Only of the stream that is read on: a hit far behind its end would have all between read.
+            let follows = |ahead: Ahead| first <= ahead.next && self.segments.has(first, ahead.next);
+            if self.arm.ahead.is_some_and(follows) {
                 self.arm.read_further(sim.now(), first + count + self.read_ahead);
             }
             return self.give_data(id, 0, sim);
