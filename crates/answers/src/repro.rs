@@ -72,8 +72,11 @@ pub struct ReproPlatform {
     pub claims_input: u32,
     /// Those that a number of it was fitted to.
     pub claims_fitted: u32,
-    /// The others: predictions.
+    /// Predictions.
     pub claims_predicted: u32,
+    /// The others: derived, aims of our own, what cannot fail, and what assumed numbers decide.
+    #[serde(default)]
+    pub claims_other: u32,
 }
 
 /// A number that was chosen so that a claim holds.
@@ -99,6 +102,14 @@ pub enum ReproBasis {
     /// No number of the platform was taken from it or chosen for it.
     #[default]
     Predicted,
+    /// Assumed numbers decide it: others as plausible would give another answer.
+    Assumed,
+    /// It is reckoned from inputs and from what was fitted to other claims.
+    Derived,
+    /// Nobody published it: iostack set itself to reach it.
+    OwnAim,
+    /// The simulator, as it is built, can give nothing else.
+    CannotFail,
     /// A number was chosen so that it comes out.
     Fitted,
     /// A number of the platform is this very figure.
@@ -106,10 +117,25 @@ pub enum ReproBasis {
 }
 
 impl ReproBasis {
-    /// In a word.
+    /// All of them; what proves least comes first.
+    pub const ALL: [ReproBasis; 7] = [
+        ReproBasis::Input,
+        ReproBasis::Fitted,
+        ReproBasis::CannotFail,
+        ReproBasis::OwnAim,
+        ReproBasis::Derived,
+        ReproBasis::Assumed,
+        ReproBasis::Predicted,
+    ];
+
+    /// In a word or two.
     pub fn word(self) -> &'static str {
         match self {
             ReproBasis::Predicted => "predicted",
+            ReproBasis::Assumed => "assumed",
+            ReproBasis::Derived => "derived",
+            ReproBasis::OwnAim => "own aim",
+            ReproBasis::CannotFail => "cannot fail",
             ReproBasis::Fitted => "fitted",
             ReproBasis::Input => "input",
         }
@@ -229,7 +255,7 @@ pub struct ReproVerdict {
     pub difference: Option<f64>,
     /// Whether it holds here; `None` when that could not be told.
     pub holds: Option<bool>,
-    /// What of the device was fitted to this claim, or is this claim, so that agreement proves nothing; empty for a
+    /// What of the device was fitted to this claim, or is this claim, or why else agreement proves nothing; empty for a
     /// prediction.
     pub fitted: Vec<String>,
     /// What agreement rests on.
@@ -309,12 +335,8 @@ pub struct ReproTally {
     pub off: usize,
     /// Those of which that could not be told.
     pub unknown: usize,
-    /// Those that a number of the platform is.
-    pub input: usize,
-    /// Those that a number of it was fitted to.
-    pub fitted: usize,
-    /// The others.
-    pub predicted: usize,
+    /// In the order of [`ReproBasis::ALL`]: those that rest on it, and those of them that hold.
+    pub by_basis: [[usize; 2]; 7],
     /// Figures that nothing judges.
     pub missing: usize,
 }
@@ -335,11 +357,10 @@ impl Repro {
                 Some(false) => &mut tally.off,
                 None => &mut tally.unknown,
             } += 1;
-            *match claim.basis {
-                ReproBasis::Input => &mut tally.input,
-                ReproBasis::Fitted => &mut tally.fitted,
-                ReproBasis::Predicted => &mut tally.predicted,
-            } += 1;
+            let basis =
+                ReproBasis::ALL.iter().position(|basis| *basis == claim.basis).expect("it is one of them");
+            tally.by_basis[basis][0] += 1;
+            tally.by_basis[basis][1] += usize::from(claim.holds == Some(true));
         }
         tally.missing = self.missing.iter().filter(|one| of(&one.claim)).count();
         tally
@@ -361,7 +382,7 @@ pub struct JudgedClaim<'a> {
     pub field: &'a str,
     /// Whether every verdict on it holds, of several readings one; `None` when that could not be told.
     pub holds: Option<bool>,
-    /// What rests on least: an input if any verdict is, else fitted if any is.
+    /// Of its verdicts, what proves least: an input if any is, else fitted if any is, and so on.
     pub basis: ReproBasis,
     /// All of them.
     pub verdicts: Vec<&'a ReproVerdict>,

@@ -2,7 +2,7 @@
 //!
 //! Words and rows that the terminal, the page and the manual share. Start reading at [`digest`].
 
-use iostack_answers::{Repro, ReproVerdict};
+use iostack_answers::{Repro, ReproBasis, ReproVerdict};
 
 /// A head and rows of cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Rows {
 pub struct Digest {
     /// Published figures by document; the last row is all of them when there are several.
     pub documents: Rows,
+    /// On what those rest that were judged: how many hold, of how many.
+    pub rests: Rows,
     /// How many rest on what, and how many numbers were fitted for them.
     pub sentence: String,
     /// What does not come out.
@@ -55,6 +57,7 @@ pub fn figure_name(claim: &str, field: &str) -> String {
 pub fn digest(repro: &Repro) -> Digest {
     Digest {
         documents: documents(repro),
+        rests: rests(repro),
         sentence: sentence(repro),
         off: off(repro),
         platforms: platforms(repro),
@@ -63,23 +66,20 @@ pub fn digest(repro: &Repro) -> Digest {
     }
 }
 
-fn documents(repro: &Repro) -> Rows {
-    let heads =
-        vec!["document", "claims", "hold", "off", "unknown", "left out", "input", "fitted", "predicted"];
+/// A row a document: of each kind of evidence `hold/judged`.
+fn rests(repro: &Repro) -> Rows {
+    let heads = std::iter::once("document").chain(ReproBasis::ALL.map(ReproBasis::word)).collect();
+    let cell =
+        |[judged, hold]: [usize; 2]| if judged == 0 { "-".to_owned() } else { format!("{hold}/{judged}") };
     let row = |name: &str, document: Option<&str>| {
-        let tally = repro.tally(document);
-        let counts = [
-            tally.claims + tally.missing,
-            tally.hold,
-            tally.off,
-            tally.unknown,
-            tally.missing,
-            tally.input,
-            tally.fitted,
-            tally.predicted,
-        ];
-        std::iter::once(name.to_owned()).chain(counts.map(|count| count.to_string())).collect::<Vec<_>>()
+        let cells = repro.tally(document).by_basis.map(cell);
+        std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
     };
+    Rows { heads, rows: of_documents(repro, row) }
+}
+
+/// A row for each document of which something was asked, and one for all.
+fn of_documents(repro: &Repro, row: impl Fn(&str, Option<&str>) -> Vec<String>) -> Vec<Vec<String>> {
     let asked = repro.documents.iter().filter(|document| {
         let tally = repro.tally(Some(&document.id));
         tally.claims + tally.missing > 0
@@ -88,7 +88,17 @@ fn documents(repro: &Repro) -> Rows {
     if rows.len() != 1 {
         rows.push(row("all", None));
     }
-    Rows { heads, rows }
+    rows
+}
+
+fn documents(repro: &Repro) -> Rows {
+    let heads = vec!["document", "statements", "hold", "off", "unknown", "left out"];
+    let row = |name: &str, document: Option<&str>| {
+        let tally = repro.tally(document);
+        let counts = [tally.claims + tally.missing, tally.hold, tally.off, tally.unknown, tally.missing];
+        std::iter::once(name.to_owned()).chain(counts.map(|count| count.to_string())).collect::<Vec<_>>()
+    };
+    Rows { heads, rows: of_documents(repro, row) }
 }
 
 fn sentence(repro: &Repro) -> String {
@@ -104,10 +114,12 @@ fn sentence(repro: &Repro) -> String {
     };
     let (claims, quarter) = (tally.claims, tally.claims as f64 / 4.0);
     let fewer = if (fitted as f64) < quarter { "fewer than" } else { "NOT fewer than" };
+    let kinds = ReproBasis::ALL.iter().zip(tally.by_basis).filter(|(_, [judged, _])| *judged > 0);
+    let kinds: Vec<String> = kinds.map(|(basis, [judged, _])| format!("{judged} {}", basis.word())).collect();
+    let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
     format!(
-        "{claims} claims were judged: {} input, {} fitted, {} predicted; {fitted} parameters were fitted to \
-         them, {fewer} a quarter of the claims ({quarter}).{more}",
-        tally.input, tally.fitted, tally.predicted
+        "{claims} statements were judged: {kinds}; {fitted} parameters were fitted to them, {fewer} a quarter of \
+         the statements ({quarter}).{more}"
     )
 }
 
@@ -135,11 +147,11 @@ fn off(repro: &Repro) -> Vec<Off> {
 }
 
 fn platforms(repro: &Repro) -> Rows {
-    let heads = vec!["platform", "cited", "fitted", "assumed", "input", "fitted", "predicted"];
+    let heads = vec!["platform", "cited", "fitted", "assumed", "input", "fitted", "other", "predicted"];
     let row = |one: &iostack_answers::ReproPlatform| {
         let fitted = one.fitted.len() as u32;
-        let counts =
-            [one.cited, fitted, one.assumed, one.claims_input, one.claims_fitted, one.claims_predicted];
+        let claims = [one.claims_input, one.claims_fitted, one.claims_other, one.claims_predicted];
+        let counts = [one.cited, fitted, one.assumed].into_iter().chain(claims);
         std::iter::once(one.name.clone()).chain(counts.map(|count| count.to_string())).collect()
     };
     Rows { heads, rows: repro.platforms.iter().map(row).collect() }
@@ -212,7 +224,7 @@ mod tests {
             digest.missing,
             [("why".to_owned(), vec!["p.a".to_owned(), "p.b (2 figures)".to_owned()])]
         );
-        assert_eq!(digest.documents.rows, [["p", "3", "0", "0", "0", "3", "0", "0", "0"]]);
+        assert_eq!(digest.documents.rows, [["p", "3", "0", "0", "0", "3"]]);
         assert_eq!(digest.fitted, [("s: k".to_owned(), "p.a".to_owned())], "shared, and counted once");
         assert!(
             digest.sentence.contains("1 parameters were fitted to them, NOT fewer than"),

@@ -58,7 +58,8 @@ fn link(id: &str) -> String {
 fn overview(repro: &Repro, digest: Digest) -> Vec<Section> {
     let titled = |title: &str| Section::new("", "", title);
     let mut whole = titled("How much comes out");
-    whole.put(table(&digest.documents)).words(format!("**{}**", digest.sentence));
+    whole.put(table(&digest.documents)).words(RESTS).put(table(&digest.rests));
+    whole.words(format!("**{}**", digest.sentence));
     let published = repro.documents.iter().filter(|document| document.published);
     whole.list(published.map(|one| format!("`{}`: {}", one.id, one.title)).collect());
     let mut off = titled("Where it is off");
@@ -72,7 +73,7 @@ fn overview(repro: &Repro, digest: Digest) -> Vec<Section> {
         }
         off.put(Block::Table(table));
     }
-    let mut left_out = titled(&format!("What is left out: {} claims", repro.missing.len()));
+    let mut left_out = titled(&format!("What is left out: {} statements", repro.missing.len()));
     let claims = |claims: Vec<String>| claims.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>();
     let reason = |(reason, all): (String, Vec<String>)| format!("{reason}: {}", claims(all).join(", "));
     left_out.list(digest.missing.into_iter().map(reason).collect());
@@ -98,28 +99,42 @@ fn list(repro: &Repro) -> Table {
     table
 }
 
+/// Above what the judged statements rest on.
+const RESTS: &str = "\
+What those rest on that were judged: how many hold, of how many. `12/14` predicted: 14 were, and 12 hold.";
+
 const PARAMETERS: &str = "\
 Numbers of each platform and of the sheets inside it: *cited* from a document, *fitted* so that a claim comes out, or
-*assumed*. Then the claims judged on it: those that a number *is*, those that one was *fitted* to, and predictions. A
-number of a sheet that several platforms share counts once in the sentence above.";
+*assumed*. Then the statements judged on it: those that a number *is*, those that one was *fitted* to, others that prove
+little (derived, assumed, cannot fail, own aim), and predictions. A number of a sheet that several platforms share counts once in the sentence above.";
 
 /// Title, and what stands below it.
 const HEAD: [&str; 2] = [
     "Published experiments, made again",
     "\
-Every figure of five documents, laid beside what iostack simulates: what was measured on machines that nobody sells any
+Every statement of five documents that can be checked, laid beside what iostack simulates: what was measured on machines that nobody sells any
 more, asked again of simulated ones. This page is written by `iostack repro --markdown --svg docs/images/repro`; a test
 compares. Run `iostack repro` to see it yourself, with `--html FILE` for a page with plots. It ends in exit 1 when a claim
 does not hold.
 
 A **value** must come out within the tolerance that stands beside it, a **shape** must pass the named test. The files of
 [experiments/](../experiments) say what is run and what is asked; `experiments/published.toml` has what was published. A
-claim with several figures counts once for each of them, and holds when all verdicts on it do; where a document can be
-read in several ways, one that holds is enough.
+claim with several figures is as many statements, and each holds when all verdicts on it do; where a document can be
+read in several ways, one that holds is enough. A statement that nothing here judges is *left out*, with its reason.
 
-What agreement proves depends on the numbers. An **input** is a number of the platform itself: that it comes out says
-only that the simulator adds up. A number that was **fitted** to a claim says that the platform can be so. All else is
-**predicted**. `iostack sim show NAME` shows every number with its source.
+What agreement proves depends on what a verdict rests on:
+
+| word | what it means |
+| --- | --- |
+| input | a number of the platform *is* the claim: that it comes out says only that the simulator adds up |
+| fitted | a number was chosen so that it comes out: the platform can be so |
+| cannot fail | the simulator, as it is built, can give nothing else |
+| own aim | nobody published it: iostack set itself to reach it |
+| derived | reckoned from inputs and from what was fitted to other claims |
+| assumed | assumed numbers decide it: others as plausible would give another answer |
+| predicted | none of these |
+
+`iostack sim show NAME` shows every number with its source.
 
 What the lab counts instead is on [lab-results.md](lab-results.md). It boots machines, so that `iostack repro` alone never
 means it: ask for it by name (`iostack repro lab-layers`) or for all of it with `iostack repro --lab`.",
@@ -154,6 +169,7 @@ fn cells(verdict: &ReproVerdict) -> [String; 5] {
     let holds = match (verdict.holds, verdict.basis) {
         (Some(true), ReproBasis::Predicted) => "holds".to_owned(),
         (Some(true), basis) => format!("holds ({})", basis.word()),
+        (Some(false), ReproBasis::OwnAim) => "**off** (own aim)".to_owned(),
         (Some(false), _) => "**off**".to_owned(),
         (None, _) => "**unknown**".to_owned(),
     };
@@ -219,8 +235,12 @@ fn reasons(one: &Reproduced) -> Vec<String> {
         let name = figure_name(&verdict.claim, &verdict.field);
         if !verdict.fitted.is_empty() {
             let keys: Vec<String> = verdict.fitted.iter().map(|key| format!("`{key}`")).collect();
-            let what = if verdict.basis == ReproBasis::Input { "an input of" } else { "fitted by" };
-            all.push(format!("`{name}`: {what} {}.", keys.join(", ")));
+            match verdict.basis {
+                ReproBasis::Input => all.push(format!("`{name}`: an input of {}.", keys.join(", "))),
+                ReproBasis::Fitted => all.push(format!("`{name}`: fitted by {}.", keys.join(", "))),
+                ReproBasis::OwnAim => {}
+                basis => all.push(format!("`{name}`: {}: {}.", basis.word(), verdict.fitted.join(", "))),
+            }
         }
         if !verdict.why.is_empty() {
             all.push(format!("`{name}`: {}", verdict.why));

@@ -23,7 +23,10 @@ pub fn repro(report: &Repro) -> Document {
     all.origin = vec![format!("iostack {}", report.iostack)];
     all.interrupted = report.interrupted.then_some("the runs");
     let tally = report.tally(None);
-    all.answer = format!("{} of {} published claims hold", tally.hold, tally.claims);
+    all.answer = format!(
+        "{} of {} published statements hold, {} are left out",
+        tally.hold, tally.claims, tally.missing
+    );
     all.because.words(summary(report));
     all.simulated(outcomes(report), "every figure");
     // Of one experiment a screen has no use for an overview.
@@ -46,9 +49,13 @@ fn outcomes(report: &Repro) -> impl Iterator<Item = &Outcome> {
 
 /// All experiments at one look.
 fn overview(report: &Repro, to: To, sections: &mut Vec<Section>) {
-    let Digest { documents, sentence, off, platforms, fitted, missing } = digest(report);
+    let Digest { documents, rests, sentence, off, platforms, fitted, missing } = digest(report);
     let mut whole = Section::new("whole", "Whole", "How much comes out");
-    whole.to(to, table(&documents)).to(to, Block::Words(sentence));
+    whole.to(to, table(&documents));
+    if to == To::All {
+        whole.screen(Block::Heading("RESTS ON: how many hold of how many".to_owned()));
+    }
+    whole.to(to, table(&rests)).to(to, Block::Words(sentence));
     for one in report.documents.iter().filter(|one| report.tally(Some(&one.id)).claims > 0) {
         whole.page(Block::Fact(one.id.clone(), one.title.clone()));
     }
@@ -76,7 +83,7 @@ fn overview(report: &Repro, to: To, sections: &mut Vec<Section>) {
         }
         numbers.page(Block::Words(
             "Numbers of each platform and of the sheets inside it: cited from a document, fitted so that a claim comes \
-             out, or assumed. Then the claims judged on it: input, fitted, predicted."
+             out, or assumed. Then the statements judged on it: input, fitted, others that prove little, predicted."
                 .to_owned(),
         ));
         numbers.to(to, table(&platforms));
@@ -114,8 +121,9 @@ fn judged(report: &Repro) -> Table {
     {
         let basis = match (verdict.basis, verdict.fitted.is_empty()) {
             (ReproBasis::Predicted, true) => ReproBasis::Predicted.word().to_owned(),
-            (ReproBasis::Input, _) => format!("input: {}", verdict.fitted.join(", ")),
-            _ => format!("fitted: {}", verdict.fitted.join(", ")),
+            // Outcomes of before the word existed have the list only.
+            (ReproBasis::Predicted, false) => format!("fitted: {}", verdict.fitted.join(", ")),
+            (basis, _) => format!("{}: {}", basis.word(), verdict.fitted.join(", ")),
         };
         let difference =
             verdict.difference.map_or("-".to_owned(), |share| format!("{:+.1} %", share * 100.0));
@@ -184,10 +192,13 @@ fn judge(verdict: &ReproVerdict, section: &mut Section) {
     section.fact("", format!("{}; asked: {}", digest::figures(verdict), verdict.test));
     // Why agreement proves nothing; outcomes of before the word existed have the list only.
     let fitted = verdict.fitted.join(", ");
-    if verdict.basis == ReproBasis::Input {
-        section.fact("", format!("no prediction: it is an input, {fitted}"));
-    } else if !fitted.is_empty() {
-        section.fact("", format!("no prediction: {fitted} was fitted to it"));
+    match verdict.basis {
+        ReproBasis::Input => _ = section.fact("", format!("no prediction: it is an input, {fitted}")),
+        ReproBasis::Fitted | ReproBasis::Predicted if fitted.is_empty() => {}
+        ReproBasis::Fitted | ReproBasis::Predicted => {
+            _ = section.fact("", format!("no prediction: {fitted} was fitted to it"));
+        }
+        basis => _ = section.fact("", format!("no prediction: {}: {fitted}", basis.word())),
     }
     if !verdict.why.is_empty() {
         section.fact("", format!("why: {}", verdict.why));
@@ -381,7 +392,9 @@ mod tests {
             assert!(told.contains(NO_REASON) && told.contains("link.rate was fitted to it"), "{told}");
             assert!(told.contains("reads, queue_depth 1 2: no "), "alike failures together: {told}");
         }
-        assert!(page.contains("0 of 1 published claims hold") && page.contains("&lt;b&gt;"));
+        assert!(
+            page.contains("0 of 1 published statements hold, 0 are left out") && page.contains("&lt;b&gt;")
+        );
         assert!(text.contains("HOLDS      <b>\n") && text.contains("1 hold, 1 fail, 1 could not"), "{text}");
         assert!(text.contains("next: iostack run --queue-depth 4    # one of its runs alone"), "{text}");
     }

@@ -106,6 +106,7 @@ pub(crate) fn of(verdict: &Verdict, curves: &[Curve]) -> (ReproBasis, Vec<String
     let mut found: Vec<(ReproBasis, String)> =
         verdict.fitted.iter().map(|key| (ReproBasis::Fitted, key.clone())).collect();
     found.extend(verdict.input.iter().map(|key| (ReproBasis::Input, key.clone())));
+    found.extend(verdict.rests.clone());
     for subject in std::iter::once(&verdict.first).chain(&verdict.second) {
         let curve = &curves[subject.curve];
         if curve.cost.is_some() {
@@ -213,6 +214,7 @@ fn judged(
             ReproBasis::Input => platform.claims_input += 1,
             ReproBasis::Fitted => platform.claims_fitted += 1,
             ReproBasis::Predicted => platform.claims_predicted += 1,
+            _ => platform.claims_other += 1,
         }
     }
 }

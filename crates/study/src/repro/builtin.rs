@@ -32,6 +32,7 @@ const EXPERIMENTS: &[(&str, &str)] = experiments![
     "queue-depth-b",
     "request-size",
     "cmu-modes",
+    "cmu-random-modes",
     "cmu-file-systems",
     "cmu-schedulers",
     "sustained-writes",
@@ -127,6 +128,29 @@ mod tests {
                 None => assert!(left.is_empty(), "{}: {left:?}: a verdict, or `unreproduced`", claim.id),
                 Some(_) => assert!(!left.is_empty(), "{} is judged: delete `unreproduced`", claim.id),
             }
+        }
+    }
+
+    #[test]
+    fn every_statement_of_the_documents_has_a_row_on_the_page() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/repro.md");
+        let page = std::fs::read_to_string(page).expect("the page is there");
+        let published = published();
+        for document in published.document.iter().filter(|document| document.published) {
+            let claims = || published.claim.iter().filter(|claim| claim.document() == document.id);
+            for claim in claims() {
+                let named =
+                    [format!("`{}`", claim.id), format!("`{}:", claim.id), format!("`{} (", claim.id)];
+                assert!(
+                    named.iter().any(|name| page.contains(name)),
+                    "{} has no row on docs/repro.md",
+                    claim.id
+                );
+            }
+            let statements: usize = claims().map(|claim| claim.fields().len()).sum();
+            let row =
+                page.lines().find(|line| line.starts_with(&format!("| {} | {statements} |", document.id)));
+            assert!(row.is_some(), "docs/repro.md does not count {statements} statements of {}", document.id);
         }
     }
 }

@@ -14,6 +14,7 @@
 
 use std::ops::Range;
 
+use iostack_answers::ReproBasis;
 use iostack_targets::{self as target, Scheme};
 
 use super::counted;
@@ -75,6 +76,8 @@ pub(crate) struct Verdict {
     pub(crate) fitted: Vec<String>,
     /// Numbers of the device that are this claim.
     pub(crate) input: Vec<String>,
+    /// What it rests on where its file says so, and why.
+    pub(crate) rests: Option<(ReproBasis, String)>,
     /// Which figure of the claim; none when it has but one.
     pub(crate) field: Option<String>,
     /// Ours is divided by it.
@@ -301,11 +304,30 @@ fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Ver
         same_as: raw.same_as.clone(),
         fitted: raw.fitted.clone(),
         input: raw.input.clone(),
+        rests: rests(raw, claim)?,
         field: raw.field.clone(),
         scale,
         reading: words(&raw.reading),
         why: words(&raw.why),
     })
+}
+
+/// What the file says that a verdict rests on. A claim of our own is an aim, whatever its file says.
+fn rests(raw: &raw::Verdict, claim: &Claim) -> Result<Option<(ReproBasis, String)>, String> {
+    if claim.own {
+        return Ok(Some((ReproBasis::OwnAim, "nobody published it".to_owned())));
+    }
+    let said = [
+        (ReproBasis::Derived, &raw.derived),
+        (ReproBasis::Assumed, &raw.assumed),
+        (ReproBasis::CannotFail, &raw.cannot_fail),
+    ];
+    let mut given = said.into_iter().filter(|(_, why)| !why.is_empty());
+    let first = given.next().map(|(basis, why)| (basis, words(why)));
+    match given.next() {
+        None => Ok(first),
+        Some(_) => Err("give one of `derived`, `assumed` and `cannot_fail`".to_owned()),
+    }
 }
 
 /// On one line.

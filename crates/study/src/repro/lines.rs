@@ -13,6 +13,8 @@ pub(crate) enum Figure {
     Iops,
     /// Transactions per second of an application.
     Transactions,
+    /// Reads that an application's transaction makes.
+    ReadsPerTransaction,
     /// Bytes per second.
     Bandwidth,
     /// Mean latency, us.
@@ -74,6 +76,7 @@ const CORE: &str = "core";
 const WORDS: &[(&str, Figure, &str)] = &[
     ("iops", Figure::Iops, "I/Os per second"),
     ("transactions", Figure::Transactions, "transactions per second"),
+    ("reads_per_transaction", Figure::ReadsPerTransaction, "reads of a transaction"),
     ("bandwidth", Figure::Bandwidth, "bytes per second"),
     ("latency_mean", Figure::LatencyMean, "mean latency, us"),
     ("latency_p50", Figure::Latency(5_000), "median latency, us"),
@@ -174,6 +177,7 @@ impl Figure {
         match self {
             Figure::Iops => Some(outcome.rate()),
             Figure::Transactions => Some(outcome.app.as_ref()?.per_second),
+            Figure::ReadsPerTransaction => Some(outcome.app.as_ref()?.reads),
             Figure::Bandwidth => Some(outcome.bandwidth()),
             Figure::LatencyMean => Some(outcome.latency().mean_ns() / 1e3),
             Figure::Latency(fraction) => {

@@ -357,6 +357,9 @@ fn above(first: &Line, second: &Line, by: f64) -> Result<Judged, String> {
 
 /// Four significant digits, `k` and `M` for thousands and millions.
 pub(crate) fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "no number".to_owned();
+    }
     let (value, unit) = match value.abs() {
         size if size >= 999_950.0 => (value / 1e6, "M"),
         size if size >= 9_999.5 => (value / 1e3, "k"),

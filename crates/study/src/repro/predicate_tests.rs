@@ -19,6 +19,13 @@ fn against(test: Test, first: &[(f64, f64)], second: &[(f64, f64)]) -> Judged {
 }
 
 #[test]
+fn a_rise_from_nothing_is_told_without_a_number() {
+    let judged =
+        judge(Test::Rises { by: 2.0 }, &[(1.0, 0.0), (2.0, 3.0)], None, None).expect("it can be judged");
+    assert!(judged.holds && judged.ours.ends_with("no number times"), "{}", judged.ours);
+}
+
+#[test]
 fn a_value_holds_within_its_tolerance_and_no_further() {
     for (ours, holds) in [(95.0, true), (105.0, true), (94.9, false), (105.1, false)] {
         let judged = judge(Test::Value { within: 0.0501 }, &[(1.0, ours)], None, Some(100.0)).expect("made");

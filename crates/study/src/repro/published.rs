@@ -55,6 +55,9 @@ pub(crate) struct Claim {
     pub(crate) note: String,
     /// Why no experiment judges it, or not all of it.
     pub(crate) unreproduced: Option<String>,
+    /// Its document is our own aims.
+    #[serde(skip)]
+    pub(crate) own: bool,
 }
 
 /// What agreement means.
@@ -133,7 +136,13 @@ fn figures(table: &BTreeMap<String, toml::Value>) -> Vec<(String, Option<f64>)> 
 
 /// The claims of a file; `path` names it in errors.
 pub(crate) fn parse(text: &str, path: &str) -> Result<Published, String> {
-    toml::from_str(text).map_err(|error| super::raw::said(text, path, &error))
+    let mut published: Published =
+        toml::from_str(text).map_err(|error| super::raw::said(text, path, &error))?;
+    let own: Vec<&str> = published.document.iter().filter(|one| one.own).map(|one| one.id.as_str()).collect();
+    for claim in &mut published.claim {
+        claim.own = own.contains(&claim.document());
+    }
+    Ok(published)
 }
 
 #[cfg(test)]

@@ -116,6 +116,16 @@ pub(super) struct Verdict {
     /// Numbers of the device that are this claim, though its sheet names another source.
     #[serde(default)]
     pub(super) input: Vec<String>,
+    /// Why agreement proves nothing though no number was chosen for it: of these three one at most is given. This: what the
+    /// claim is reckoned from, of inputs and of what was fitted to other claims.
+    #[serde(default)]
+    pub(super) derived: String,
+    /// Which assumed numbers decide it.
+    #[serde(default)]
+    pub(super) assumed: String,
+    /// Why the simulator, as it is built, can give nothing else.
+    #[serde(default)]
+    pub(super) cannot_fail: String,
 }
 
 /// `path:line: message` of an error of TOML's.
