@@ -192,6 +192,34 @@ pub enum HostError {
         /// The target, links resolved.
         path: PathBuf,
     },
+    /// Somebody keeps data in it.
+    #[error(
+        "`{path}` keeps the data of a drive (`iostack serve --store`); pass --destroy-data to overwrite it, or \
+         name another file"
+    )]
+    Kept {
+        /// The target, links resolved.
+        path: PathBuf,
+    },
+    /// A server has it.
+    #[error(
+        "`{path}` is in use: {server} has the data of its drive there; end that first, --destroy-data does not \
+         lift this"
+    )]
+    Served {
+        /// The target, links resolved.
+        path: PathBuf,
+        /// Who.
+        server: String,
+    },
+    /// A run writes to what is to be served.
+    #[error(
+        "`{path}` is in use: another run of iostack writes to it; wait until it ends, or name another file"
+    )]
+    Written {
+        /// The file.
+        path: PathBuf,
+    },
     /// This user may not write there.
     #[error("`{path}` cannot be written by this user; choose another target, or run as a user who may")]
     NotWritable {

@@ -4,7 +4,7 @@
 //! writes (`O_PATH`), so that a pipe does not block and no device notices. Who reads or writes opens the held file
 //! again ([`Held::reopen`]), with flags of its own and never by its name. Start reading at [`Held::find`].
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -45,7 +45,7 @@ pub struct Held {
     file: File,
     target: TargetName,
     identity: Identity,
-    /// Keeps others from mounting a block device that is written to.
+    /// Keeps others from mounting a block device that is written to, or from serving a file.
     claim: OnceLock<File>,
 }
 
@@ -153,7 +153,13 @@ impl Held {
         self.identity == other.identity
     }
 
-    /// True when iostack made this file.
+    /// From now on it is a file in which somebody keeps data: it is not overwritten unasked. False where the file system
+    /// keeps no marks.
+    pub fn keep(&self) -> bool {
+        marks::mark_kept(self)
+    }
+
+    /// True when iostack made this file and nobody keeps data in it.
     pub fn is_made(&self) -> bool {
         marks::is_made(self)
     }
@@ -215,6 +221,19 @@ impl Held {
         // For reading only, because closing a device that was open for writing makes udev probe it anew.
         let file = self.reopen(OpenOptions::new().read(true).custom_flags(libc::O_EXCL))?;
         Ok(self.claim.get_or_init(|| file))
+    }
+
+    /// Locks a file that is to be written, together with others that write to it, so that no server takes it while it is
+    /// held. It fails when a server has it.
+    pub(crate) fn share(&self) -> Result<(), TryLockError> {
+        if self.claim.get().is_none() {
+            let reads = self.reopen(OpenOptions::new().read(true));
+            let file = reads.or_else(|_| self.reopen(OpenOptions::new().write(true)));
+            let file = file.map_err(TryLockError::Error)?;
+            file.try_lock_shared()?;
+            self.claim.get_or_init(|| file);
+        }
+        Ok(())
     }
 
     /// True in the folder of device nodes, where a file is a mistyped device, in memory.

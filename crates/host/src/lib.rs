@@ -3,7 +3,7 @@
 //! | question | answer |
 //! | --- | --- |
 //! | which machine, which storage? | [`machine`], [`storage`], [`cgroup_io_limit`] |
-//! | what did the user name, may we write there? | [`resolve`], [`permit_write`], [`Held`] |
+//! | what did the user name, may we write there? | [`resolve`], [`permit_write`], [`permit_store`], [`Held`] |
 //! | where can we write without harm? | [`Scratch`], [`sweep`], [`signals`], [`save`] |
 //! | what time is it, what was counted? | [`clock`], [`counters`] |
 //! | has the medium been written at all, will it answer at once? | [`unwritten`], [`supports_nowait`] |
@@ -53,7 +53,9 @@ pub use extents::{supports_nowait, unwritten};
 pub use growing::Growing;
 pub use held::{Held, mark_made, permit_new};
 pub use machine::machine;
-pub use permit::permit_write;
+pub use mounts::{FuseMount, fuse_mounts};
+pub use permit::{permit_store, permit_write};
+pub use process::{has_ended, own_mark};
 pub use publish::{close, publish};
 pub use resolve::{logical_block, resolve, target_size};
 pub use scratch::{Scratch, scratch_size, sweep};

@@ -47,6 +47,22 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
+/// A mount of a file system in user space.
+pub struct FuseMount {
+    /// Number of the connection to its server, as in `/sys/fs/fuse/connections`.
+    pub number: u32,
+    /// What it says that it is of.
+    pub source: String,
+    /// Where it is.
+    pub point: PathBuf,
+}
+
+/// Mounts of file systems in user space. None is touched, for its server may not answer.
+pub fn fuse_mounts() -> Vec<FuseMount> {
+    let ours = mounts(&Root::live()).into_iter().filter(|mount| mount.kind.starts_with("fuse"));
+    ours.map(|mount| FuseMount { number: mount.number.1, source: mount.source, point: mount.point }).collect()
+}
+
 fn both_options(mount: &str, own: &str) -> String {
     let mut options: Vec<&str> = mount.split(',').collect();
     options.extend(

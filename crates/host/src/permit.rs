@@ -4,6 +4,8 @@
 //! | --- | --- | --- |
 //! | a mount, swap, a device built on it, an exclusive opener | refused | refused |
 //! | a partition table, a file system, a member of something | refused | written |
+//! | a file that `serve --store` has at this moment | refused | refused |
+//! | a file in which `serve --store` keeps data | refused | written |
 //! | a file not made by iostack, or one that holds a file system by now | refused | written |
 //! | a file made by iostack, a new file | written | written |
 //! | a device on which nothing is recognised | refused | written |
@@ -11,7 +13,7 @@
 //! What is there is told by what is held, never by its name: a link, a hard link or another node is no way around.
 //! Start reading at [`permit_write`].
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -23,19 +25,70 @@ use crate::mounts::mounts;
 use crate::resolve::target_size;
 use crate::roots::{Root, names, number, text};
 use crate::signature::{Found, recognise};
-use crate::{HostError, chain, sys};
+use crate::{HostError, chain, marks, sys};
 
 /// Refuses, naming what is there, when writing to `target` would harm someone. `destroy_data` says that the user has
 /// named this very target with `--destroy-data`. A device that is permitted is claimed: nobody else can mount it or
-/// build on it while it is held.
+/// build on it while it is held. Nor can anybody serve a file.
 pub fn permit_write(target: &Held, destroy_data: bool) -> Result<(), HostError> {
     match target.kind() {
         TargetKind::Directory => permit_directory(target),
-        TargetKind::File => permit_file(target, destroy_data),
+        TargetKind::File => not_served(target).and_then(|()| permit_file(target, destroy_data)),
         TargetKind::Block => permit_device(target, destroy_data),
         // It exists for the run only.
         TargetKind::Sim | TargetKind::Lab => Ok(()),
     }
+}
+
+/// Permits a server to keep data in a file: a new one, one of its own, or any with `destroy_data`. It is the server's alone
+/// while what this gives is open.
+pub fn permit_store(target: &Held, destroy_data: bool) -> Result<File, HostError> {
+    match permit_file(target, destroy_data) {
+        Err(HostError::Kept { .. }) => {}
+        // A store of before there was a mark for it; it holds what a program of the served disk put there.
+        Err(HostError::Signature { .. }) if target.is_made() => {}
+        other => other?,
+    }
+    let path = target.path();
+    let opened = target.reopen(OpenOptions::new().read(true).write(true));
+    let file = opened.map_err(|error| HostError::refused(path, "open", error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        // Somebody shares it: that is no server.
+        Err(TryLockError::WouldBlock) => match file.try_lock_shared() {
+            Ok(()) => Err(HostError::Written { path: path.to_owned() }),
+            Err(_) => Err(served(target)),
+        },
+        Err(TryLockError::Error(error)) => Err(HostError::refused(path, "lock", error)),
+    }
+}
+
+/// Refuses a file that a server has; none takes it while it is held. Where there are no locks, nobody can tell.
+fn not_served(file: &Held) -> Result<(), HostError> {
+    match file.share() {
+        Err(TryLockError::WouldBlock) => Err(served(file)),
+        _ => Ok(()),
+    }
+}
+
+fn served(file: &Held) -> HostError {
+    let known = locker(&Root::live(), file.identity());
+    let server = known.map_or("a running `iostack serve`".to_owned(), |process| {
+        format!("`iostack serve`, process {process},")
+    });
+    HostError::Served { path: file.path().to_owned(), server }
+}
+
+/// The process that has the lock of a server on a file, where the kernel tells: `proc_locks(5)`.
+fn locker(root: &Root, file: Identity) -> Option<u32> {
+    let Identity::Inode { device, number } = file else { return None };
+    let place = format!("{:02x}:{:02x}:{number}", libc::major(device), libc::minor(device));
+    let locks = text(&root.at("proc/locks"))?;
+    let mut found = locks.lines().filter_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [_, "FLOCK", _, "WRITE", process, lock, ..] if lock == place => process.parse().ok(),
+        _ => None,
+    });
+    found.next()
 }
 
 fn why_not(device: &Path, error: io::Error) -> HostError {
@@ -76,6 +129,9 @@ fn permit_file(file: &Held, destroy_data: bool) -> Result<(), HostError> {
     }
     if destroy_data {
         return Ok(());
+    }
+    if marks::is_kept(file) {
+        return Err(HostError::Kept { path: path() });
     }
     if !file.is_made() {
         return Err(HostError::NotOurs { path: path() });

@@ -125,7 +125,7 @@ fn files_that_are_swap_or_disks_are_in_use() {
 fn only_our_own_files_are_overwritten_unasked() {
     let tree = Tree::new(&[("theirs", "precious"), ("ours", "noise")]);
     let target = |name: &str| Held::open(&tree.at(name)).expect(name);
-    let ours = crate::marks::mark_made(&target("ours"));
+    let ours = marks::mark_made(&target("ours"));
     let refusal = permit_write(&target("theirs"), false).expect_err("it is precious").to_string();
     let path = tree.at("theirs").display().to_string();
     assert!(refusal.starts_with(&format!("`{path}` exists and was not made by iostack")), "{refusal}");

@@ -1,5 +1,7 @@
 //! Is that process still the one it was? A process id is reused; with its start time it is not.
 
+use std::os::unix::fs::MetadataExt;
+
 use crate::roots::Root;
 
 /// What we read of `/proc/PID/stat`, in clock ticks.
@@ -45,6 +47,32 @@ fn start_ticks(root: &Root, pid: u32) -> Option<u64> {
     Some(stat_fields(&root.text(format!("proc/{pid}/stat"))?)?.start)
 }
 
+/// Names this process among all of this machine: id, start, and the namespace in which the id means something.
+pub fn own_mark() -> String {
+    let Process { pid, start_ticks } = Process::current();
+    format!("{pid}-{start_ticks}-{}", namespace())
+}
+
+/// True when the process of this mark has ended, also where one of its threads cannot. False when nobody here can tell.
+pub fn has_ended(mark: &str) -> bool {
+    has_ended_in(&Root::live(), namespace(), mark)
+}
+
+fn has_ended_in(root: &Root, own: u64, mark: &str) -> bool {
+    let numbers: Vec<u64> = mark.split('-').map_while(|number| number.parse().ok()).collect();
+    let [pid, start, namespace] = numbers[..] else { return false };
+    let Some(text) = root.text(format!("proc/{pid}/stat")).filter(|_| namespace == own) else {
+        return namespace == own;
+    };
+    let is_dead = text.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']));
+    is_dead || stat_fields(&text).is_none_or(|fields| fields.start != start)
+}
+
+/// The namespace of process ids, by its number.
+fn namespace() -> u64 {
+    std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +83,20 @@ mod tests {
         let fields = stat_fields(line).expect("a whole line");
         assert_eq!(fields, StatFields { user: 7, system: 8, start: 12345 });
         assert_eq!(stat_fields("42 (cut) S 1"), None);
+    }
+
+    #[test]
+    fn a_mark_is_of_one_process_and_a_dead_first_thread_has_ended() {
+        let stat = |state: char, start: u64| format!("9 (serve) {state} {}{start} 0 0", "1 ".repeat(18));
+        let ended = |state, mark: &str| {
+            let tree = crate::testing::Tree::new(&[("proc/9/stat", &stat(state, 77))]);
+            has_ended_in(&tree.root(), 5, mark)
+        };
+        assert!(!ended('S', "9-77-5") && !ended('T', "9-77-5") && !ended('D', "9-77-5"));
+        assert!(ended('Z', "9-77-5"), "another thread of it cannot end");
+        assert!(ended('S', "9-76-5") && ended('S', "8-77-5"), "it is another process, or none");
+        assert!(!ended('S', "8-77-6") && !ended('S', "8-77") && !ended('S', "disk"), "nobody can tell");
+        assert!(!has_ended(&own_mark()));
     }
 
     #[test]

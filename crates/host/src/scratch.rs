@@ -47,7 +47,7 @@ impl Scratch {
         let held = Held::hold(lock.try_clone().map_err(refused)?, &path)?;
         let scratch = Scratch { held: Arc::new(held), lock, _ticket: ticket };
         // Without locks (some network file systems) the process id in the name must do.
-        let _ = scratch.lock.try_lock();
+        let _ = scratch.lock.try_lock_shared();
         marks::mark_made(&scratch.held);
         match sys::reserve(&scratch.lock, size.0) {
             Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(too_full()),

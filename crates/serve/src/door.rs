@@ -9,10 +9,10 @@
 //! (`ublk` would be quicker than both. No kernel that we can try it on has it, so it is not here.)
 
 use std::env;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use iostack_answers::{Served, ServedCut};
@@ -24,9 +24,6 @@ use crate::layers::Stack;
 use crate::nbd::{Nbd, Place};
 use crate::server::PROBE;
 use crate::{Disk, Drive, ServeError, Server, Store, sys};
-
-/// Reads that measure the route.
-const PROBES: usize = 401;
 
 /// The power is gone for so long at least, so that programs see it.
 const DARK: Duration = Duration::from_millis(100);
@@ -169,8 +166,13 @@ impl Door {
             }
         }
         self.served.place.clone_from(&self.path);
-        match probe(&self.disk, Path::new(&self.path)) {
-            Ok(lead) => {
+        // The time that the route takes by itself: what a read takes beyond the time after which it is answered.
+        self.disk.probe(true);
+        let took = fuse.probe();
+        self.disk.probe(false);
+        match took {
+            Ok(took) => {
+                let lead = Nanos(took.0.saturating_sub(PROBE.0));
                 self.disk.set_lead(lead.0);
                 self.served.lead = lead;
             }
@@ -295,26 +297,4 @@ fn own_place(ending: &str) -> Result<PathBuf, ServeError> {
         return Err(refused(io::Error::other("it is another user's; name a place with --mount or --listen")));
     }
     Ok(directory.join(format!("disk-{}{ending}", std::process::id())))
-}
-
-/// The time that the route takes by itself: what a read takes at the median beyond the time after which it
-/// is answered.
-fn probe(disk: &Disk, path: &Path) -> io::Result<Nanos> {
-    const LENGTH: usize = 4096;
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
-    let mut room = vec![0; 2 * LENGTH];
-    let first = room.as_ptr().align_offset(LENGTH);
-    let into = &mut room[first..first + LENGTH];
-    disk.probe(true);
-    let took = (0..PROBES).map(|_| timed(&file, into)).collect::<io::Result<Vec<u64>>>();
-    disk.probe(false);
-    let mut took = took?;
-    took.sort_unstable();
-    Ok(Nanos(took[PROBES / 2].saturating_sub(PROBE.0)))
-}
-
-fn timed(file: &File, into: &mut [u8]) -> io::Result<u64> {
-    let start = Instant::now();
-    file.read_exact_at(into, 0)?;
-    Ok(start.elapsed().as_nanos() as u64)
 }

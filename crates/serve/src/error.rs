@@ -26,12 +26,6 @@ pub enum ServeError {
         /// As typed.
         path: PathBuf,
     },
-    /// Another server has it.
-    #[error("`{path}` is served by another process; end that one first, or name another file")]
-    Held {
-        /// As typed.
-        path: PathBuf,
-    },
     /// Of another drive.
     #[error("`{path}` has {length} and the drive has {capacity}; it is of another drive: name another file")]
     Size {

@@ -3,14 +3,14 @@
 //! Data are written when a write arrives and read when a read does; the drive decides when its program hears of it. Where
 //! power may be cut, what was there before is kept until a flush makes the write last ([`crate::volatile`]).
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iostack_host::{Held, HostError, permit_write};
+use iostack_host::{Held, permit_store};
 use iostack_model::Bytes;
 
 use crate::sys;
@@ -88,21 +88,14 @@ impl Store {
         if held.kind() != iostack_model::TargetKind::File {
             return Err(ServeError::NoFile { path: path.to_owned() });
         }
-        let file = held.reopen(OpenOptions::new().read(true).write(true)).map_err(refused)?;
-        if file.try_lock().is_err() {
-            return Err(ServeError::Held { path: path.to_owned() });
-        }
-        match permit_write(&held, destroy_data) {
-            // It holds what a program of the served disk put there.
-            Err(HostError::Signature { .. }) if held.is_made() => {}
-            other => other?,
-        }
+        let file = permit_store(&held, destroy_data)?;
         let length = file.metadata().map_err(refused)?.len();
         if length == 0 {
             file.set_len(capacity.0).map_err(refused)?;
         } else if length != capacity.0 {
             return Err(ServeError::Size { path: path.to_owned(), length: Bytes(length), capacity });
         }
+        let _where_marks_can_be_kept = held.keep();
         Ok(Store::of(file, true))
     }
 

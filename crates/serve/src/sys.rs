@@ -6,6 +6,8 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 fn check(status: libc::c_int) -> io::Result<()> {
@@ -49,10 +51,88 @@ pub(crate) fn send_some(socket: &impl AsRawFd, bytes: &[u8]) -> io::Result<usize
     })
 }
 
+/// Ends a connection, or the waiting for one: shutdown(2).
+pub(crate) fn hang_up(socket: &impl AsRawFd) {
+    // SAFETY: the descriptor is open for the call; no memory is touched.
+    let _it_may_be_over = unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+}
+
+/// The other side of a connection has ended it: poll(2).
+pub(crate) fn has_hung_up(socket: &impl AsRawFd) -> bool {
+    let mut about = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
+    // SAFETY: one structure that lives for the call.
+    let found = unsafe { libc::poll(&raw mut about, 1, 0) };
+    found > 0
+}
+
+/// Memory that is free but kept for later is given back: `malloc_trim(3)`. Other C libraries keep little.
+pub(crate) fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it may be called at any time from any thread.
+    let _whether_there_was_any = unsafe { libc::malloc_trim(0) };
+}
+
+/// A process that shares one line with us and nothing else. It is waited for when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Apart {
+    pub(crate) line: UnixStream,
+    process: libc::pid_t,
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        hang_up(&self.line);
+        // SAFETY: the process is our child, which nobody else waits for; no status is written.
+        let _it_has_ended = unsafe { libc::waitpid(self.process, std::ptr::null_mut(), 0) };
+    }
+}
+
+/// Does `work` in a process apart: fork(2). It goes on when we are killed, and signals from a terminal do not reach it.
+pub(crate) fn apart(work: impl FnOnce(UnixStream)) -> io::Result<Apart> {
+    let (line, theirs) = UnixStream::pair()?;
+    // SAFETY: the child has one thread and its own memory, whose allocator the C library has made usable again; locks of other
+    // threads it takes none of, and it ends before it returns to who called this.
+    match unsafe { libc::fork() } {
+        0 => {
+            leave_all_but(theirs.as_raw_fd());
+            let _it_may_panic = catch_unwind(AssertUnwindSafe(|| work(theirs)));
+            // SAFETY: it takes no pointer and does not return.
+            unsafe { libc::_exit(0) }
+        }
+        process if process > 0 => Ok(Apart { line, process }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Leaves terminal, descriptors and working directory of the parent. Of a process that was just made.
+fn leave_all_but(kept: libc::c_int) {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
+        // SAFETY: ignoring needs no handler.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    let kept = kept.cast_unsigned();
+    for (first, last) in [(0, kept - 1), (kept + 1, libc::c_uint::MAX)] {
+        // SAFETY: the child's code uses none of these descriptors.
+        unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    }
+    // What were input, output and errors must be nothing that is opened later.
+    for _ in 0..3 {
+        // SAFETY: the path ends in NUL and lives for the call.
+        unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
+    }
+    // SAFETY: it takes no pointer.
+    unsafe { libc::setsid() };
+    // SAFETY: the name ends in NUL and is shorter than 16 bytes.
+    unsafe { libc::prctl(libc::PR_SET_NAME, c"iostack-keeper".as_ptr(), 0, 0, 0) };
+    // SAFETY: the path ends in NUL and lives for the call.
+    let _it_is_there = unsafe { libc::chdir(c"/".as_ptr()) };
+}
+
 /// A loop device that is gone when nobody has it open.
 #[derive(Debug)]
 pub(crate) struct Loop {
     pub(crate) path: PathBuf,
+    pub(crate) number: u64,
     device: File,
 }
 
@@ -97,11 +177,11 @@ impl Loop {
             if number < 0 {
                 return Err(io::Error::last_os_error());
             }
-            let path = Path::new("/dev").join(format!("loop{number}"));
+            let (number, path) = (number as u64, Path::new("/dev").join(format!("loop{number}")));
             let device = OpenOptions::new().read(true).write(true).open(&path)?;
             // SAFETY: the structure is of the kernel's layout and lives for the call.
             match check(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &raw mut config) }) {
-                Ok(()) => return Ok(Loop { path, device }),
+                Ok(()) => return Ok(Loop { path, number, device }),
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Err(error) => return Err(error),
             }
@@ -133,10 +213,11 @@ impl Drop for Loop {
     }
 }
 
-/// Takes a mount away, now or when nobody uses it any more: umount2(2).
+/// Takes a mount away, now or when nobody uses it any more, and fails what waits for its server: umount2(2). The mount itself is
+/// not touched.
 pub(crate) fn unmount(path: &CStr) -> io::Result<()> {
     // SAFETY: the path ends in NUL and lives for the call.
-    check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH) })
+    check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::MNT_FORCE) })
 }
 
 /// Who we are: user and group.

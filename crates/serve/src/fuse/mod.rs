@@ -4,23 +4,31 @@
 //!   mount ──► DIRECTORY/disk ──► /dev/loopN          file.rs answers
 //! ```
 //!
-//! The loop device goes with its last user; a mount whose server was killed is taken away by the next one ([`sweep`]).
+//! The loop device goes with its last user. What a server that was killed leaves is taken away by its keeper (`keeper.rs`), which
+//! alone touches the mount and the device, or by the next server ([`sweep`]).
 
 mod file;
+mod keeper;
 
 use std::ffi::CString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use iostack_host::{fuse_mounts, has_ended, own_mark};
+use iostack_model::Nanos;
 
-use crate::sys::{self, Loop};
-use crate::{Disk, ServeError};
+use crate::{Disk, ServeError, sys};
+use keeper::{Ask, Keeper};
 
-/// What mounts of ours are of, in the list of mounts.
-const SOURCE: &str = "iostack";
+/// What mounts of ours are of, in the list of mounts; their server's mark follows.
+const SOURCE: &str = "iostack-";
+
+/// What mounts of ours are, in the list of mounts.
+const SUBTYPE: &str = "iostack";
 
 /// The file.
 const NAME: &str = "disk";
@@ -29,7 +37,7 @@ const NAME: &str = "disk";
 pub struct Fuse {
     /// The file that is the disk.
     pub file: PathBuf,
-    over: Option<Loop>,
+    keeper: Keeper,
     session: Option<BackgroundSession>,
     directory: PathBuf,
     made: bool,
@@ -45,6 +53,11 @@ impl Fuse {
     /// Mounts on `directory`, which is made if need be, and is empty.
     pub fn start(disk: Disk, directory: &Path) -> Result<Fuse, ServeError> {
         let refused = |source| ServeError::Mount { place: directory.to_owned(), source };
+        // Its server may be stopped, and whoever looks into it would wait.
+        let place = std::path::absolute(directory).map_err(refused)?;
+        if ours().any(|(_, _, point)| place.starts_with(point)) {
+            return Err(refused(io::Error::other("a served disk is mounted there; name another place")));
+        }
         let made = match fs::create_dir(directory) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
@@ -53,10 +66,11 @@ impl Fuse {
         if fs::read_dir(directory).map_err(refused)?.next().is_some() {
             return Err(refused(io::ErrorKind::DirectoryNotEmpty.into()));
         }
+        let keeper = Keeper::start(directory, made).map_err(refused)?;
         let mut config = Config::default();
         config.mount_options = vec![
-            MountOption::FSName(SOURCE.to_owned()),
-            MountOption::Subtype(SOURCE.to_owned()),
+            MountOption::FSName(SOURCE.to_owned() + &own_mark()),
+            MountOption::Subtype(SUBTYPE.to_owned()),
             MountOption::DefaultPermissions,
             MountOption::NoSuid,
             MountOption::NoDev,
@@ -71,34 +85,34 @@ impl Fuse {
             }
         });
         let session = Some(session.map_err(refused)?);
-        Ok(Fuse { file: directory.join(NAME), over: None, session, directory: directory.to_owned(), made })
+        Ok(Fuse { file: directory.join(NAME), keeper, session, directory: directory.to_owned(), made })
     }
 
     /// Makes a block device of the file: root's. Gives its path.
     pub fn block_device(&mut self, block: u32) -> Result<PathBuf, ServeError> {
-        let file = self.open().map_err(ServeError::Loop)?;
-        let over = Loop::over(&file, block).map_err(ServeError::Loop)?;
-        Ok(self.over.insert(over).path.clone())
+        let number = self.keeper.ask(Ask::Block(block)).map_err(ServeError::Loop)?;
+        Ok(Path::new("/dev").join(format!("loop{number}")))
+    }
+
+    /// What a read takes at the median, the route and all.
+    pub(crate) fn probe(&self) -> io::Result<Nanos> {
+        self.keeper.ask(Ask::Probe).map(Nanos)
     }
 
     /// A file system is mounted on it, which would lose what it has not written yet.
     pub fn is_mounted(&self) -> bool {
-        self.over.as_ref().is_some_and(Loop::is_mounted)
+        self.keeper.ask(Ask::Mounted).is_ok_and(|mounted| mounted != 0)
     }
 
     /// What the kernel has read of the disk is read again.
     pub(crate) fn forget(&self) -> io::Result<()> {
-        self.over.as_ref().map_or(Ok(()), Loop::forget)
-    }
-
-    fn open(&self) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).open(&self.file)
+        self.keeper.ask(Ask::Forget).map(drop)
     }
 }
 
 impl Drop for Fuse {
     fn drop(&mut self) {
-        self.over = None;
+        let _it_may_have_been_killed = self.keeper.ask(Ask::End);
         drop(self.session.take());
         unmount(&self.directory);
         if self.made {
@@ -108,28 +122,31 @@ impl Drop for Fuse {
 }
 
 fn unmount(directory: &Path) {
-    if let Ok(path) = CString::new(directory.as_os_str().as_bytes()) {
-        let _it_is_not_mounted = sys::unmount(&path);
+    let Ok(path) = CString::new(directory.as_os_str().as_bytes()) else { return };
+    let taken = sys::unmount(&path);
+    if taken.is_err_and(|error| error.raw_os_error() == Some(libc::EPERM)) {
+        let mut helper = Command::new("fusermount3");
+        helper.args(["-u", "-z", "-q", "--"]).arg(directory).stdout(Stdio::null()).stderr(Stdio::null());
+        let _it_is_not_mounted = helper.stdin(Stdio::null()).status();
     }
 }
 
-/// Takes away mounts whose server was killed; gives where they were.
+/// Mounts of ours: number, the mark of the server, place.
+fn ours() -> impl Iterator<Item = (u32, String, PathBuf)> {
+    fuse_mounts().into_iter().filter_map(|mount| {
+        let mark = mount.source.strip_prefix(SOURCE)?.to_owned();
+        Some((mount.number, mark, mount.point))
+    })
+}
+
+/// Takes away mounts whose server was killed; gives where they were. None is touched: its server may be stopped, or dead and its
+/// connection open, and who looks into it would wait for an answer.
 pub fn sweep() -> Vec<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let ours = mounts.lines().filter_map(|line| {
-        let mut words = line.split(' ');
-        let (source, place, kind) = (words.next()?, words.next()?, words.next()?);
-        // fusermount3 adds the name of ours to the kind.
-        (source == SOURCE && kind.starts_with("fuse")).then(|| PathBuf::from(place.replace("\\040", " ")))
-    });
-    // Its list is never cached, as its attributes are.
-    let dead = |place: &PathBuf| {
-        fs::read_dir(place).is_err_and(|error| error.raw_os_error() == Some(libc::ENOTCONN))
-    };
-    let dead: Vec<PathBuf> = ours.filter(dead).collect();
-    for place in &dead {
+    let dead: Vec<(u32, String, PathBuf)> = ours().filter(|(_, mark, _)| has_ended(mark)).collect();
+    for (number, _, place) in &dead {
+        let _where_it_can_be_told = fs::write(format!("/sys/fs/fuse/connections/{number}/abort"), "1");
         unmount(place);
         let _others_may_use_it = fs::remove_dir(place);
     }
-    dead
+    dead.into_iter().map(|(_, _, place)| place).collect()
 }

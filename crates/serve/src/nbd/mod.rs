@@ -6,31 +6,32 @@
 //!
 //! A Unix socket, or TCP on the loopback unless another address is named: the protocol knows no password.
 
+mod complaints;
 mod handshake;
 mod out;
+mod patient;
 mod session;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::fs::Metadata;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use crate::{Disk, ServeError};
+use crate::{Disk, ServeError, sys};
+use complaints::Complaints;
 use handshake::Export;
 
-/// Clients at a time; each takes at most 64 MiB.
+/// Clients at a time; each has 16 MiB in flight, or one request of up to 32 MiB.
 const CLIENTS_MOST: usize = 32;
-
-/// A client that has not agreed by then leaves.
-const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// Where clients come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,34 +59,28 @@ impl std::str::FromStr for Place {
     }
 }
 
-/// Told of clients that are sent away or cut off.
-type Tell = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// A client's connection, to close it.
-enum Connection {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Connection {
-    fn close(&self) {
-        let _it_may_be_closed = match self {
-            Connection::Unix(stream) => stream.shutdown(Shutdown::Both),
-            Connection::Tcp(stream) => stream.shutdown(Shutdown::Both),
-        };
-    }
-}
-
 #[derive(Default)]
 struct Clients {
     stop: AtomicBool,
     count: AtomicU64,
-    open: Mutex<BTreeMap<u64, Connection>>,
+    open: Mutex<BTreeMap<u64, UnixStream>>,
+    /// Bytes in flight, of all.
+    bytes: Arc<AtomicUsize>,
 }
 
 impl Clients {
-    fn open(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Connection>> {
+    fn open(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, UnixStream>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a client a place; false when there is none.
+    fn seat(&self, number: u64, connection: UnixStream) -> bool {
+        let mut open = self.open();
+        let free = open.len() < CLIENTS_MOST;
+        if free {
+            open.insert(number, connection);
+        }
+        free
     }
 }
 
@@ -93,14 +88,31 @@ impl Clients {
 pub struct Nbd {
     /// Where it is.
     pub url: String,
-    place: Place,
+    /// The socket in the file system that is ours, and what it is whatever its name becomes.
+    socket: Option<(PathBuf, (u64, u64))>,
+    listener: Arc<Listener>,
     clients: Arc<Clients>,
+    complaints: Arc<Complaints>,
     thread: Option<JoinHandle<()>>,
 }
 
 enum Listener {
     Unix(UnixListener),
     Tcp(TcpListener),
+}
+
+impl AsRawFd for Listener {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Listener::Unix(listener) => listener.as_raw_fd(),
+            Listener::Tcp(listener) => listener.as_raw_fd(),
+        }
+    }
+}
+
+/// What a file is, whatever its name.
+fn identity(data: &Metadata) -> (u64, u64) {
+    (data.dev(), data.ino())
 }
 
 impl Nbd {
@@ -112,18 +124,18 @@ impl Nbd {
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Nbd, ServeError> {
         let refused = |source| ServeError::Listen { place: shown(place), source };
-        let (listener, place, url) = match place {
+        let (listener, socket, url) = match place {
             Place::Unix(path) => {
                 let listener = listen(path).map_err(refused)?;
+                let about = path.symlink_metadata().map_err(refused)?;
                 let url = format!("nbd+unix:///{name}?socket={}", path.display());
-                (Listener::Unix(listener), place.clone(), url)
+                (Listener::Unix(listener), Some((path.clone(), identity(&about))), url)
             }
             Place::Tcp(address) => {
                 let listener = TcpListener::bind(address).map_err(refused)?;
                 // Port 0 is any that is free.
-                let address = listener.local_addr().map_err(refused)?.to_string();
-                let url = format!("nbd://{address}/{name}");
-                (Listener::Tcp(listener), Place::Tcp(address), url)
+                let url = format!("nbd://{}/{name}", listener.local_addr().map_err(refused)?);
+                (Listener::Tcp(listener), None, url)
             }
         };
         let export = Export {
@@ -132,39 +144,44 @@ impl Nbd {
             block: disk.block() as u32,
             most: session::MOST,
         };
-        let clients = Arc::<Clients>::default();
-        let (theirs, tell): (_, Tell) = (Arc::clone(&clients), Arc::new(tell));
+        let (listener, clients) = (Arc::new(listener), Arc::<Clients>::default());
+        let complaints = Arc::new(Complaints::new(tell));
+        let (ears, theirs, mouth) = (Arc::clone(&listener), Arc::clone(&clients), Arc::clone(&complaints));
         let accept = move || {
-            while let Ok(connection) = accept(&listener) {
-                if theirs.stop.load(Ordering::SeqCst) {
-                    return;
-                }
-                welcome(connection, &export, &disk, &theirs, &tell);
+            while let Ok(connection) = accept(&ears, &theirs.stop) {
+                welcome(connection, &export, &disk, &theirs, &mouth);
             }
         };
         let thread = Builder::new().name("nbd".to_owned()).spawn(accept).map_err(ServeError::Thread)?;
-        Ok(Nbd { url, place, clients, thread: Some(thread) })
+        Ok(Nbd { url, socket, listener, clients, complaints, thread: Some(thread) })
+    }
+
+    /// Bytes of requests that were read and whose answers no socket took yet, of all clients.
+    pub fn bytes_in_flight(&self) -> usize {
+        self.clients.bytes.load(Ordering::Relaxed)
     }
 
     /// Closes all connections: the power is gone.
     pub fn drop_clients(&self) {
-        self.clients.open().values().for_each(Connection::close);
+        self.clients.open().values().for_each(sys::hang_up);
     }
 }
 
 impl Drop for Nbd {
     fn drop(&mut self) {
         self.clients.stop.store(true, Ordering::SeqCst);
-        // Its own call wakes who waits for clients.
-        let woken = match &self.place {
-            Place::Unix(path) => UnixStream::connect(path).is_ok(),
-            Place::Tcp(address) => TcpStream::connect(address).is_ok(),
-        };
-        if let Some(thread) = self.thread.take().filter(|_| woken) {
+        sys::hang_up(&*self.listener);
+        if let Some(thread) = self.thread.take() {
             let _it_ends_by_itself = thread.join();
         }
         self.drop_clients();
-        if let Place::Unix(path) = &self.place {
+        self.complaints.finish();
+        // By now its name may be another server's.
+        let ours = self
+            .socket
+            .take()
+            .filter(|(path, socket)| path.symlink_metadata().is_ok_and(|about| identity(&about) == *socket));
+        if let Some((path, _)) = ours {
             let _gone_already = std::fs::remove_file(path);
         }
     }
@@ -177,111 +194,82 @@ fn shown(place: &Place) -> String {
     }
 }
 
-/// A socket that nobody answers at was left by a server that was killed.
+/// A socket that was left by a server that was killed is removed.
 fn listen(path: &Path) -> io::Result<UnixListener> {
-    let is_socket = path.symlink_metadata().is_ok_and(|data| data.file_type().is_socket());
-    if is_socket && UnixStream::connect(path).is_err() {
+    if let Ok(about) = path.symlink_metadata()
+        && is_left(path, &about)
+        && path.symlink_metadata().is_ok_and(|again| identity(&again) == identity(&about))
+    {
         std::fs::remove_file(path)?;
     }
     UnixListener::bind(path)
 }
 
-fn accept(listener: &Listener) -> io::Result<Connection> {
+/// Nobody has this socket any more. A datagram socket that asks waits in no queue, is refused where nobody is bound, and told
+/// of another type where somebody is who listens or does not listen yet.
+fn is_left(path: &Path, about: &Metadata) -> bool {
+    let asked = || UnixDatagram::unbound().and_then(|socket| socket.connect(path));
+    about.file_type().is_socket()
+        && asked().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// A connection of whatever family: std's type for one does no more than the descriptor does.
+fn accept(listener: &Listener, stop: &AtomicBool) -> io::Result<UnixStream> {
     loop {
         let accepted = match listener {
-            Listener::Unix(listener) => listener.accept().map(|(stream, _)| Connection::Unix(stream)),
-            Listener::Tcp(listener) => listener.accept().map(|(stream, _)| Connection::Tcp(stream)),
+            Listener::Unix(listener) => listener.accept().map(|(stream, _)| stream),
+            Listener::Tcp(listener) => listener.accept().map(|(stream, _)| {
+                let _only_slower = stream.set_nodelay(true);
+                UnixStream::from(OwnedFd::from(stream))
+            }),
         };
         match accepted {
+            _ if stop.load(Ordering::SeqCst) => return Err(io::ErrorKind::ConnectionAborted.into()),
             // It left before it was let in, or descriptors are short for a moment.
-            Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            other => return other,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            connection => return connection,
         }
     }
 }
 
-fn welcome(connection: Connection, export: &Export, disk: &Disk, clients: &Arc<Clients>, tell: &Tell) {
-    if clients.open().len() >= CLIENTS_MOST {
-        tell(&format!("a client was sent away: there are {CLIENTS_MOST}"));
-        return;
-    }
+fn welcome(
+    stream: UnixStream,
+    export: &Export,
+    disk: &Disk,
+    clients: &Arc<Clients>,
+    complaints: &Arc<Complaints>,
+) {
     let number = clients.count.fetch_add(1, Ordering::Relaxed);
+    let Ok(again) = stream.try_clone() else { return };
+    if !clients.seat(number, again) {
+        return complaints.say(&format!("a client was sent away: there are {CLIENTS_MOST}"));
+    }
     let (export, disk) = (export.clone(), disk.clone());
-    let (own, tell) = (Arc::clone(clients), Arc::clone(tell));
-    let serve = move || {
-        let _seat = Seat { clients: &own, number };
-        let ended = match connection {
-            Connection::Unix(stream) => client(stream, number, &own, &export, &disk, &Streams::UNIX),
-            Connection::Tcp(stream) => {
-                let _only_slower = stream.set_nodelay(true);
-                client(stream, number, &own, &export, &disk, &Streams::TCP)
-            }
-        };
-        match ended {
-            Err(error) if !is_gone(&error) => tell(&format!("a client was cut off: {error}")),
-            _ => {}
-        }
+    let (own, mouth) = (Arc::clone(clients), Arc::clone(complaints));
+    let seat = Seat { clients: own, number };
+    let serve = move || match session::serve(stream, &export, &disk, &seat.clients.bytes) {
+        Err(error) if !is_gone(&error) => mouth.say(&format!("a client was cut off: {error}")),
+        _ => {}
     };
     let _it_is_sent_away = Builder::new().name("nbd-in".to_owned()).spawn(serve);
 }
 
 /// A client's place among the others, until its thread ends.
-struct Seat<'a> {
-    clients: &'a Clients,
+struct Seat {
+    clients: Arc<Clients>,
     number: u64,
 }
 
-impl Drop for Seat<'_> {
+impl Drop for Seat {
     fn drop(&mut self) {
         if let Some(connection) = self.clients.open().remove(&self.number) {
-            connection.close();
+            sys::hang_up(&connection);
         }
+        sys::give_back_memory();
     }
 }
 
 fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
-}
-
-/// What is asked of both kinds of streams, and has no trait.
-struct Streams<Stream> {
-    again: fn(&Stream) -> io::Result<Stream>,
-    patience: fn(&Stream, Option<Duration>) -> io::Result<()>,
-    kept: fn(Stream) -> Connection,
-}
-
-impl Streams<UnixStream> {
-    const UNIX: Streams<UnixStream> = Streams {
-        again: UnixStream::try_clone,
-        patience: UnixStream::set_read_timeout,
-        kept: Connection::Unix,
-    };
-}
-
-impl Streams<TcpStream> {
-    const TCP: Streams<TcpStream> =
-        Streams { again: TcpStream::try_clone, patience: TcpStream::set_read_timeout, kept: Connection::Tcp };
-}
-
-fn client<Stream>(
-    stream: Stream,
-    number: u64,
-    clients: &Clients,
-    export: &Export,
-    disk: &Disk,
-    streams: &Streams<Stream>,
-) -> io::Result<()>
-where
-    Stream: Read + Write + AsRawFd + Send + Sync + 'static,
-    for<'a> &'a Stream: Write,
-{
-    clients.open().insert(number, (streams.kept)((streams.again)(&stream)?));
-    (streams.patience)(&stream, Some(HANDSHAKE))?;
-    let (writes, patient) = ((streams.again)(&stream)?, (streams.again)(&stream)?);
-    session::serve(stream, writes, export, disk, || {
-        let _it_keeps_its_haste = (streams.patience)(&patient, None);
-    })
 }

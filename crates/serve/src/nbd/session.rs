@@ -1,11 +1,14 @@
 //! What does a connected client want? Requests, each answered when the drive says, in any order.
 
-use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
 
 use super::handshake::{Agreed, Export, agree};
 use super::out::Out;
+use super::patient::Patient;
 use super::wire::{
     DONE, ERRORS, FUA, NO_HOLE, REQUEST_MAGIC, SIMPLE_MAGIC, STRUCTURED_MAGIC, TYPE_ERROR, TYPE_OFFSET_DATA,
     command, read_u16, read_u32, read_u64,
@@ -15,8 +18,8 @@ use crate::{Disk, Errno};
 /// Longest request of data.
 pub(super) const MOST: u32 = 32 << 20;
 
-/// Bytes that a client may have in flight: reads and writes, and a little for each request.
-const IN_FLIGHT: usize = 64 << 20;
+/// A client that has not agreed by then leaves.
+const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// What a request without data counts as in flight.
 const LEAST: usize = 256;
@@ -55,22 +58,13 @@ impl Request {
 }
 
 /// Answers, in the form that was agreed.
-struct Answers<Stream> {
-    out: Arc<Out<Stream>>,
+#[derive(Clone)]
+struct Answers {
+    out: Arc<Out>,
     structured: bool,
 }
 
-impl<Stream> Clone for Answers<Stream> {
-    fn clone(&self) -> Self {
-        Answers { out: Arc::clone(&self.out), structured: self.structured }
-    }
-}
-
-impl<Stream> Answers<Stream>
-where
-    Stream: AsRawFd,
-    for<'a> &'a Stream: Write,
-{
+impl Answers {
     /// To anything but a read.
     fn tell(&self, request: &Request, answer: Result<(), Errno>) {
         self.out.send(simple(request.cookie, answer, &[]), request.bytes());
@@ -123,25 +117,21 @@ fn chunk(cookie: u64, kind: u16, parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// Serves one client until it leaves or breaks the protocol. `reads` and `writes` are two handles of its connection.
-pub(super) fn serve<Stream>(
-    mut reads: Stream,
-    writes: Stream,
+/// Serves one client until it leaves or breaks the protocol. `all` counts bytes in flight.
+pub(super) fn serve(
+    stream: UnixStream,
     export: &Export,
     disk: &Disk,
-    began: impl FnOnce(),
-) -> io::Result<()>
-where
-    Stream: Read + Write + AsRawFd + Send + Sync + 'static,
-    for<'a> &'a Stream: Write,
-{
-    let Some(Agreed { structured }) = agree(&mut reads, export)? else { return Ok(()) };
-    began();
-    let out = Arc::new(Out::new(writes));
+    all: &Arc<AtomicUsize>,
+) -> io::Result<()> {
+    let mut patient = Patient { stream: &stream, until: Instant::now() + HANDSHAKE };
+    let Some(Agreed { structured }) = agree(&mut patient, export)? else { return Ok(()) };
+    patient.forget()?;
+    let out = Arc::new(Out::new(stream.try_clone()?, Arc::clone(all)));
     let drain = Arc::clone(&out);
     let drainer = std::thread::Builder::new().name("nbd-out".to_owned()).spawn(move || drain.drain())?;
     let answers = Answers { out: Arc::clone(&out), structured };
-    let mut from = io::BufReader::with_capacity(1 << 16, reads);
+    let mut from = io::BufReader::with_capacity(1 << 16, stream);
     let ended = requests(&mut from, &answers, export, disk);
     if ended.is_ok() {
         out.settle();
@@ -152,16 +142,7 @@ where
 }
 
 /// Until the client says that it leaves.
-fn requests<Stream>(
-    from: &mut impl Read,
-    answers: &Answers<Stream>,
-    export: &Export,
-    disk: &Disk,
-) -> io::Result<()>
-where
-    Stream: AsRawFd + Send + Sync + 'static,
-    for<'a> &'a Stream: Write,
-{
+fn requests(from: &mut impl Read, answers: &Answers, export: &Export, disk: &Disk) -> io::Result<()> {
     loop {
         let request = Request::read(from)?;
         if request.kind == command::DISCONNECT {
@@ -170,7 +151,7 @@ where
         if request.kind == command::WRITE && request.length > MOST {
             return Err(io::Error::other(format!("a write of {} bytes", request.length)));
         }
-        if !answers.out.take(request.bytes(), IN_FLIGHT) {
+        if !answers.out.take(request.bytes()) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         let mut data = vec![0; if request.kind == command::WRITE { request.length as usize } else { 0 }];
@@ -206,11 +187,7 @@ fn refuse(request: &Request, export: &Export) -> Option<Errno> {
     (range && !whole).then_some(Errno(libc::EINVAL))
 }
 
-fn carry_out<Stream>(request: Request, data: &[u8], answers: &Answers<Stream>, disk: &Disk)
-where
-    Stream: AsRawFd + Send + Sync + 'static,
-    for<'a> &'a Stream: Write,
-{
+fn carry_out(request: Request, data: &[u8], answers: &Answers, disk: &Disk) {
     let (offset, length, through) = (request.offset, request.length, request.flags & FUA != 0);
     let (kind, no_hole) = (request.kind, request.flags & NO_HOLE != 0);
     let answers = answers.clone();

@@ -260,6 +260,51 @@ fn a_client_that_takes_no_answers_holds_up_itself_alone() {
 }
 
 #[test]
+fn a_client_that_takes_nothing_has_so_much_in_flight_and_what_it_asked_goes_with_it() {
+    const EACH: usize = (1 << 20) + 256;
+    let export = export("nbd-hog");
+    let mut hog = Client::go(&export.socket);
+    for cookie in 0..100 {
+        hog.ask((0, 0), cookie, (0, 1 << 20), b"");
+    }
+    let until = |bytes: usize| {
+        for _ in 0..3000 {
+            if export.nbd.bytes_in_flight() == bytes {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{} bytes are in flight, not {bytes}", export.nbd.bytes_in_flight());
+    };
+    until((16 << 20) / EACH * EACH);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    until((16 << 20) / EACH * EACH);
+    drop(hog);
+    until(0);
+    let mut other = Client::go(&export.socket);
+    other.ask((0, 0), 7, (0, 512), b"");
+    assert_eq!(other.told(), (0, 7));
+    assert_eq!(export.server.disk().look().expect("it serves").ios[0], (16 << 20) / EACH as u64 + 1);
+}
+
+#[test]
+fn a_name_that_is_anothers_by_the_end_is_left_and_a_live_socket_of_another_kind_is_too() {
+    let export = export("nbd-name");
+    std::fs::remove_file(&export.socket).expect("it is there");
+    let other = std::os::unix::net::UnixListener::bind(&export.socket).expect("it is free");
+    drop(export.nbd);
+    let _still_there = UnixStream::connect(&export.socket).expect("it listens");
+    drop(other);
+    std::fs::remove_file(&export.socket).expect("it is there");
+    let datagrams = std::os::unix::net::UnixDatagram::bind(&export.socket).expect("it is free");
+    let place = Place::Unix(export.socket.clone());
+    assert!(Nbd::start(export.server.disk(), "disk", &place, |_| {}).is_err());
+    assert!(export.socket.exists());
+    drop(datagrams);
+    drop(Nbd::start(export.server.disk(), "disk", &place, |_| {}).expect("it was left"));
+}
+
+#[test]
 fn a_socket_that_is_used_is_not_taken_and_one_that_was_left_is() {
     let export = export("nbd-place");
     let disk = export.server.disk();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use iostack_host::{Held, permit_write};
 use iostack_model::Bytes;
 use iostack_serve::fuse::{Fuse, missing};
 use iostack_serve::{ServeError, Store};
@@ -66,7 +67,11 @@ fn a_store_is_of_one_server_and_of_one_drive() {
     let folder = folder!("served-twice");
     let path = folder.join("store");
     let first = Store::file(&path, SIZE, false).expect("it is made");
-    assert!(matches!(Store::file(&path, SIZE, false), Err(ServeError::Held { .. })));
+    for destroy_data in [false, true] {
+        let said = Store::file(&path, SIZE, destroy_data).expect_err("it is served").to_string();
+        let server = format!("`iostack serve`, process {},", std::process::id());
+        assert!(said.contains(&server), "{said}");
+    }
     drop(first);
     let other = Store::file(&path, Bytes(8 * MIB), false);
     let said = other.expect_err("it is of another drive").to_string();
@@ -103,4 +108,35 @@ fn what_is_through_is_on_the_medium_of_the_file_when_it_is_answered() {
     flush(&disk).expect("it is flushed");
     assert_eq!(flushes(), 4);
     drop((server, fuse));
+}
+
+#[test]
+fn a_store_is_overwritten_only_when_it_is_named_and_never_while_it_is_served() {
+    let folder = folder!("served-kept");
+    let (path, link, hard) = (folder.join("store"), folder.join("link"), folder.join("hard"));
+    let store = Store::file(&path, SIZE, false).expect("it is made");
+    std::os::unix::fs::symlink(&path, &link).expect("a new name");
+    fs::hard_link(&path, &hard).expect("a new name");
+    let open = fs::File::open(&path).expect("it is there");
+    let number = std::os::fd::AsRawFd::as_raw_fd(&open);
+    let names = [path.clone(), link, hard, format!("/proc/self/fd/{number}").into()];
+    let asked = |name, destroy_data| permit_write(&Held::open(name).expect("it is there"), destroy_data);
+    for name in &names {
+        for destroy_data in [false, true] {
+            let said = asked(name, destroy_data).expect_err("it is served").to_string();
+            assert!(said.contains("is in use") && said.contains("iostack serve"), "{said}");
+        }
+    }
+    drop(store);
+    for name in &names {
+        let said = asked(name, false).expect_err("somebody keeps data there").to_string();
+        assert!(said.contains("iostack serve --store"), "{said}");
+        asked(name, true).expect("it is named");
+    }
+    let run = Held::open(&path).expect("it is there");
+    permit_write(&run, true).expect("it is named");
+    let said = Store::file(&path, SIZE, true).expect_err("a run writes to it").to_string();
+    assert!(said.contains("another run"), "{said}");
+    drop(run);
+    Store::file(&path, SIZE, false).expect("it is served again");
 }
