@@ -228,13 +228,20 @@ impl Extras {
                 self.flush_recorded = false;
             }
         }
-        meter.synced(result, start, end);
+        meter.synced(result, start, end, true);
         // Who replays a range as a flush asks for more than was asked.
         if meter.counts(start) && flush != Flush::Range {
             let nanos = |ticks: u64| Nanos(meter.clock.nanos(ticks));
             let time = nanos(end.saturating_sub(self.origin));
             self.keep(&LogEntry::flush(time, self.thread, nanos(end - start)));
         }
+    }
+
+    /// Flushes behind the last I/O. Its time is the job's, and as in fio it is none of those counted.
+    pub(crate) fn flush_at_end(&mut self, meter: &mut Meter<'_>, files: &Files) {
+        let start = meter.clock.now();
+        let result = files.sync(false);
+        meter.synced(result, start, meter.clock.now(), false);
     }
 
     /// True of what is no I/O but a flush that a trace asks for; it is due from now on.

@@ -199,6 +199,7 @@ fn sizes_add_up_as_fio_adds_them() {
     let nested = job("nrfiles=4 filesize=1m size=2m");
     assert_eq!((nested.size, nested.io_limit), (Some(Amount::Bytes(Bytes::mib(4))), Some(Bytes::mib(2))));
     assert_eq!(job("size=50%").size, Some(Amount::Percent(50.0)));
+    assert_eq!(job("size=50%%").size, Some(Amount::Percent(50.0)), "as generators of job files write it");
     assert_eq!(job("size=1g io_size=50%").io_limit, Some(Bytes::mib(512)));
     assert_eq!(job("kb_base=1000 size=1k").size, Some(Amount::Bytes(Bytes(1000))));
     assert_eq!(job("size=1kib").size, Some(Amount::Bytes(Bytes(1000))));
