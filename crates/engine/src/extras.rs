@@ -237,13 +237,6 @@ impl Extras {
         }
     }
 
-    /// Flushes behind the last I/O. Its time is the job's, and as in fio it is none of those counted.
-    pub(crate) fn flush_at_end(&mut self, meter: &mut Meter<'_>, files: &Files) {
-        let start = meter.clock.now();
-        let result = files.sync(false);
-        meter.synced(result, start, meter.clock.now(), false);
-    }
-
     /// True of what is no I/O but a flush that a trace asks for; it is due from now on.
     pub(crate) fn is_flush(&mut self, op: &Op, now: u64) -> bool {
         if op.length == 0 {
