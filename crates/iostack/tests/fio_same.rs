@@ -13,9 +13,9 @@ fn run(program: &str, test: &str, words: &str) -> Value {
     command.args(first).args(words.split(' ')).args(["--output-format=json", "--output=report"]);
     let output = command.current_dir(&*folder).output().expect("it starts");
     assert!(output.status.success(), "{program} {words}: {}", String::from_utf8_lossy(&output.stderr));
-    let text = std::fs::read_to_string(folder.join("report")).expect("a report");
+    let report = std::fs::read_to_string(folder.join("report")).expect("a report");
     // fio may talk before it.
-    serde_json::from_str(&text[text.find('{').expect("a report")..]).expect("JSON")
+    serde_json::from_str(&report[report.find('{').expect("a report")..]).expect("JSON")
 }
 
 /// Of both programs what `of` gives is the same; only ours is told to where fio is missing.
@@ -92,7 +92,7 @@ fn steadiness_is_told_with_its_deviation_or_its_slope() {
     };
     let words =
         "--name=a --rw=randread --size=1m --time_based --runtime=3 --rate_iops=500 --ss_dur=2 --ss=iops:90%";
-    let (keys_seen, _, no_slope) = same("steady-mean", words, |report| {
+    let (keys_seen, (), no_slope) = same("steady-mean", words, |report| {
         let (keys, _, slope) = keys(report);
         (keys, (), slope)
     });

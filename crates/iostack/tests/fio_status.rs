@@ -106,9 +106,10 @@ fn signalled(program: &str, test: &str, signals: &[&str]) -> (Option<i32>, Strin
     let folder = folder!(test);
     let first = if program == "fio" { "" } else { "fio" };
     let words = "--name=a --rw=randread --size=64k --time_based --runtime=3600 --eta=never";
-    let send: String = signals.iter().map(|signal| format!("sleep 1; kill -{signal} $run; ")).collect();
+    let send = signals.join(" $run; sleep 1; kill -");
     let script = format!(
-        "{program} {first} {words} > out 2> said & run=$!; until [ -s a.0.0 ]; do sleep 0.1; done; {send} wait $run"
+        "{program} {first} {words} > out 2> said & run=$!; until [ -s a.0.0 ]; do sleep 0.1; done; sleep 1; kill -{send} $run; \
+         wait $run"
     );
     let output = Command::new("sh").args(["-c", &script]).current_dir(&*folder).output().expect("sh");
     (output.status.code(), std::fs::read_to_string(folder.join("out")).expect("it was made"))
