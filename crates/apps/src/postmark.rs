@@ -243,7 +243,7 @@ mod tests {
 
     fn run(load: &Load, seed: u64) -> (Postmark, Vec<Step>) {
         let length = needed(load, 2);
-        let mut postmark = Postmark::new(load, 2, Region { offset: 1 << 20, length }, seed);
+        let mut postmark = Postmark::new(load, 2, Region::new(1 << 20, length), seed);
         let steps = (0..200_000).map(|turn| postmark.next(turn % 2)).collect();
         (postmark, steps)
     }

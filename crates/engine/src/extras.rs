@@ -228,7 +228,7 @@ impl Extras {
                 self.flush_recorded = false;
             }
         }
-        meter.synced(result, start, end);
+        meter.synced(result, start, end, true);
         // Who replays a range as a flush asks for more than was asked.
         if meter.counts(start) && flush != Flush::Range {
             let nanos = |ticks: u64| Nanos(meter.clock.nanos(ticks));

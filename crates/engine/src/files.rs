@@ -107,7 +107,7 @@ impl Files {
     /// The region of thread `thread` in each file. A job that only writes may make a file longer than it is.
     pub(crate) fn region(&self, job: &Job, thread: u32) -> Result<Region, EngineError> {
         if let Engine::Names(_) = job.engine {
-            return Ok(Region { offset: 0, length: job.block_sizes.largest().0 });
+            return Ok(Region::new(0, job.block_sizes.largest().0));
         }
         let grows = job.mix.read == 0 && job.mix.write > 0 && !self.blocks.contains(&true);
         let mut whole = self.length;

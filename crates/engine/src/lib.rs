@@ -81,6 +81,8 @@ pub struct Work {
 pub struct Status<'a> {
     /// Time between two calls.
     pub every: Nanos,
+    /// Set, it is told at once, and the flag taken back.
+    pub asked: Option<&'a AtomicBool>,
     /// Called from the coordinating thread, with an outcome of each report group that [`run`] would give.
     pub tell: &'a (dyn Fn(Vec<Outcome>) + Sync),
 }

@@ -22,6 +22,7 @@ use crate::board::{Board, SideTally, Tally};
 use crate::failures::{FAILURES_MAX, Failures};
 use crate::sys::{self, ThreadUse};
 use crate::watch::Watch;
+use crate::worker::BackTally;
 
 /// The stop flag is looked at, and progress published, at least this often.
 const PUBLISH_EVERY: Nanos = Nanos::millis(250);
@@ -90,7 +91,7 @@ pub(crate) struct Meter<'a> {
     /// Somebody asks what this thread has come to.
     stands: bool,
     measuring: bool,
-    /// Nothing is counted but failures: reading back.
+    /// Nothing is published but failures: reading back.
     silent: bool,
     /// The loop ran before the border.
     ramped: bool,
@@ -266,17 +267,20 @@ impl<'a> Meter<'a> {
 
     /// True when an I/O that started at `start` counts.
     pub(crate) fn counts(&self, start: u64) -> bool {
-        start >= self.border
+        start >= self.border && !self.silent
     }
 
-    /// Counts an fsync or fdatasync that gave `result`.
+    /// Counts an fsync or fdatasync that gave `result`, and records its latency when `timed`.
     #[inline(never)]
-    pub(crate) fn synced(&mut self, result: isize, start: u64, end: u64) {
+    pub(crate) fn synced(&mut self, result: isize, start: u64, end: u64, timed: bool) {
         if result < 0 {
             self.failures.note_flush(-result as i32);
             self.check_failures();
         } else if self.counts(start) {
             self.last = end;
+            if !timed {
+                return;
+            }
             let ns = self.clock.nanos(end.saturating_sub(start));
             self.side.sync.get_or_insert_default().record(ns);
         }
@@ -371,13 +375,19 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// From here on only failures count.
+    /// From here on only failures are published; what is read is counted for [`Meter::read_back`].
     pub(crate) fn silence(&mut self) {
         self.silent = true;
         self.stopped = false;
-        self.border = u64::MAX;
+        self.border = 0;
         self.edge = 0;
         self.span.deadline = u64::MAX;
+    }
+
+    /// What was read since it was silenced at `first`.
+    pub(crate) fn read_back(&mut self, first: u64) -> BackTally {
+        let Tally { latency, bytes } = std::mem::take(&mut self.tallies[0]);
+        BackTally { latency: Box::new(latency), bytes, first, last: self.clock.now() }
     }
 
     /// Publishes the rest and says what the thread used.

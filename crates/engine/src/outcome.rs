@@ -2,7 +2,8 @@
 
 use iostack_host::clock::Clock;
 use iostack_host::counters;
-use iostack_model::{CpuUse, Interval, IntervalFlow, Job, Nanos, Outcome};
+use iostack_model::{Bytes, CpuUse, Flow, Interval, IntervalFlow, Job, Nanos, Outcome, ReadBack};
+use iostack_stats::Recorder;
 
 use crate::board::BoardTotals;
 use crate::evidence;
@@ -18,6 +19,19 @@ pub(crate) fn assemble_all(groups: Vec<Group<'_>>, called: u64) -> Vec<Outcome> 
         devices.iter().enumerate().all(|(other, device)| other == index || *device != devices[index])
     };
     groups.into_iter().enumerate().map(|(index, group)| assemble(group, called, alone(index))).collect()
+}
+
+/// What the threads read back, as one.
+fn read_back(reports: &[WorkerReport], clock: &Clock) -> Option<ReadBack> {
+    let all = || reports.iter().filter_map(|report| report.read_back.as_ref());
+    let (first, last) = (all().map(|one| one.first).min()?, all().map(|one| one.last).max()?);
+    let mut latency = Box::new(Recorder::new());
+    all().for_each(|one| latency.absorb(&one.latency));
+    let bytes = Bytes(all().map(|one| one.bytes).sum());
+    Some(ReadBack {
+        flow: Flow { bytes, latency: latency.bins(), ..Flow::default() },
+        elapsed: Nanos(clock.nanos(last - first)),
+    })
 }
 
 fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
@@ -45,6 +59,7 @@ fn assemble(mut group: Group<'_>, called: u64, alone: bool) -> Outcome {
         depth_found: reports.iter().filter_map(|report| report.depth_found).min_by_key(|found| found.depth),
         verified: reports.iter().map(|report| report.verified).sum(),
         read_between: reports.iter().map(|report| report.read_between).sum(),
+        read_back: read_back(&reports, clock),
         interrupted: reports.iter().any(|report| report.result.interrupted),
         read: totals.flows[0].clone(),
         write: totals.flows[1].clone(),

@@ -3,6 +3,7 @@
 //! Threads publish what they counted before each telling, and say what they have come to; a group is then put together
 //! as if it had ended at its last I/O. Nothing of it is taken from the run.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use iostack_host::clock::Clock;
@@ -39,11 +40,13 @@ impl<'a> Teller<'a> {
 
     /// Tells it when it is time.
     pub(crate) fn tell(&mut self, groups: &[Group<'_>], watch: &mut WorkerWatch, now: u64) {
-        if now < self.next {
+        let asked = self.status.asked.is_some_and(|asked| asked.swap(false, Ordering::Relaxed));
+        if now >= self.next {
+            // A telling that was missed is not made up for.
+            self.next += (now - self.next) / self.every * self.every + self.every;
+        } else if !asked {
             return;
         }
-        // A telling that was missed is not made up for.
-        self.next += (now - self.next) / self.every * self.every + self.every;
         let so_far = groups.iter().map(|group| group.so_far(watch)).collect();
         (self.status.tell)(assemble_all(so_far, self.go));
     }
@@ -51,7 +54,10 @@ impl<'a> Teller<'a> {
 
 /// How often threads publish for whoever looks or listens; `u64::MAX` when nobody does.
 pub(crate) fn published_every(control: &Control<'_>) -> Nanos {
-    let told = control.status.map(|status| Nanos((status.every.0 / FRESHNESS).max(1)));
+    let told = control.status.map(|status| {
+        let told = Nanos((status.every.0 / FRESHNESS).max(1));
+        if status.asked.is_some() { told.min(control.progress_every) } else { told }
+    });
     let shown = control.progress.map(|_| control.progress_every);
     told.into_iter().chain(shown).min().unwrap_or(Nanos(u64::MAX))
 }

@@ -8,6 +8,7 @@ use iostack_host::clock::Clock;
 use iostack_model::{
     Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos, VerifyMode,
 };
+use iostack_stats::Recorder;
 use iostack_workload::{Limits, Plan, Region, Source};
 
 use crate::backend::calls::{Alone, Fallocate, Mmap, Psync, Pvsync2, Truncate};
@@ -28,7 +29,6 @@ use crate::share::Part;
 use crate::sys;
 use crate::sys::memory::Buffers;
 use crate::watch::Watch;
-use crate::written::Flush;
 use crate::{EngineError, Work};
 
 /// One thread's part of a stage.
@@ -62,6 +62,7 @@ pub(crate) struct WorkerReport {
     pub(crate) in_flight: Option<Nanos>,
     pub(crate) verified: u64,
     pub(crate) read_between: u64,
+    pub(crate) read_back: Option<BackTally>,
     pub(crate) depth_found: Option<DepthFound>,
     pub(crate) log: Vec<LogEntry>,
     pub(crate) log_spans: Vec<LogSpan>,
@@ -69,6 +70,15 @@ pub(crate) struct WorkerReport {
     pub(crate) region: Bytes,
     /// Bytes of it that were never written before this job; `None` where that was not or could not be asked.
     pub(crate) unwritten: Option<Bytes>,
+}
+
+/// What a thread read back, and from when to when, ticks.
+#[derive(Debug)]
+pub(crate) struct BackTally {
+    pub(crate) latency: Box<Recorder>,
+    pub(crate) bytes: u64,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
 /// A thread that is set up but for its way to the kernel.
@@ -357,6 +367,13 @@ fn begin_reading_back(station: &mut Station<'_>, plan: Plan, job: &Job) {
     station.extras.read_back();
 }
 
+/// Flushes behind the last I/O. Its time is the job's, and as in fio it is none of those counted.
+fn flush_at_end(station: &mut Station<'_>) {
+    let start = station.meter.clock.now();
+    let result = station.files.sync(false);
+    station.meter.synced(result, start, station.meter.clock.now(), false);
+}
+
 /// From the gate to the report. `load` runs the loop once, to measure or to read back.
 fn measure(
     prepared: Prepared<'_>,
@@ -386,7 +403,7 @@ fn measure(
             assignment.watch.end_all();
         }
         if job.sync.end_fsync {
-            station.extras.flush(&mut station.meter, &station.files, Flush::File);
+            flush_at_end(&mut station);
         }
     }
     report.result = station.meter.finish();
@@ -402,7 +419,9 @@ fn measure(
         && let Some(plan) = repeat
     {
         begin_reading_back(&mut station, plan, job);
+        let first = clock.now();
         outcome = load(&mut station, true);
+        report.read_back = Some(station.meter.read_back(first));
     }
     report.result.failures = std::mem::take(&mut station.meter.failures);
     (report.verified, report.read_between) = (station.extras.verified, station.extras.read_between);

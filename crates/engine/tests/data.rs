@@ -212,7 +212,7 @@ fn flushes_come_after_every_nth_write() {
             continue;
         }
         let outcome = result.expect("a plain file");
-        assert_eq!((outcome.write.latency.count, outcome.sync.count), (97, 10), "{engine:?}");
+        assert_eq!((outcome.write.latency.count, outcome.sync.count), (97, 9), "{engine:?}");
     }
 }
 

@@ -41,6 +41,8 @@ fn parse_stat(name: &str, text: &str) -> Option<DeviceCount> {
         bytes: [field(2) * SECTOR, field(6) * SECTOR, field(13) * SECTOR],
         flushes: field(15),
         busy: Nanos::millis(field(9)),
+        in_device: Some([3, 7, 14].map(|index| Nanos::millis(field(index)))),
+        queued: Some(Nanos::millis(field(10))),
     })
 }
 
@@ -57,6 +59,13 @@ pub fn difference(before: &DeviceCount, after: &DeviceCount) -> DeviceCount {
         bytes: minus(after.bytes, before.bytes),
         flushes: after.flushes.saturating_sub(before.flushes),
         busy: after.busy - before.busy,
+        in_device: before.in_device.zip(after.in_device).map(|(before, after)| {
+            [0, 1, 2].map(|direction| Nanos(after[direction].0.saturating_sub(before[direction].0)))
+        }),
+        queued: before
+            .queued
+            .zip(after.queued)
+            .map(|(before, after)| Nanos(after.0.saturating_sub(before.0))),
     }
 }
 

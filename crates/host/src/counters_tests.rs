@@ -14,6 +14,8 @@ fn all_seventeen_fields_are_understood() {
     assert_eq!(count.bytes, [5_637_890 * 512, 3_093_304 * 512, 769_912 * 512]);
     assert_eq!(count.flushes, 3_666);
     assert_eq!(count.busy, Nanos::millis(13_712));
+    assert_eq!(count.in_device, Some([27_074, 6_395, 626].map(Nanos::millis)));
+    assert_eq!(count.queued, Some(Nanos::millis(34_153)));
 }
 
 #[test]

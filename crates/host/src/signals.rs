@@ -13,6 +13,7 @@ use crate::{emergency, sys};
 const EXIT_INTERRUPTED: i32 = 130;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static ASKED: AtomicBool = AtomicBool::new(false);
 static INSTALL: Once = Once::new();
 
 /// The flag that the first signal sets. The first call installs the handlers.
@@ -24,6 +25,24 @@ pub fn stop_flag() -> &'static AtomicBool {
         }
     });
     &STOP
+}
+
+/// Lets SIGINT and SIGTERM end the run also where whoever started us had them ignored, as shells do with what runs in the
+/// background: fio obeys them there. Called before [`stop_flag`].
+pub fn obey_although_ignored() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        sys::unignore(signal);
+    }
+}
+
+/// The flag that SIGUSR1 sets: somebody asks what came of the run so far. The call installs the handler.
+pub fn ask_flag() -> &'static AtomicBool {
+    extern "C" fn ask(_signal: libc::c_int) {
+        ASKED.store(true, Ordering::Relaxed);
+    }
+    // The signal is valid and catchable, as above.
+    sys::handle(libc::SIGUSR1, ask).expect("SIGUSR1 can be handled");
+    &ASKED
 }
 
 /// A write beyond the limit of file sizes (`ulimit -f`) fails with an error, as every other, instead of ending the

@@ -19,6 +19,11 @@ pub(crate) enum Ended {
 
 /// Prints each error as one clear line with its causes, and turns the result into the exit code.
 pub(crate) fn code(result: &anyhow::Result<Ended>) -> ExitCode {
+    code_or(result, 2)
+}
+
+/// The same, with an exit code of its own for what was ended early and told.
+pub(crate) fn code_or(result: &anyhow::Result<Ended>, ended_early: u8) -> ExitCode {
     let interrupted = iostack_host::signals::stop_flag().load(Ordering::Relaxed);
     let lost = talk::lost();
     if let Err(error) = result {
@@ -30,7 +35,8 @@ pub(crate) fn code(result: &anyhow::Result<Ended>) -> ExitCode {
         eprintln!("iostack: cannot write the result to standard output: {error}");
     }
     match result {
-        Ok(_) if interrupted || lost.is_some() => ExitCode::from(2),
+        Ok(_) if lost.is_some() => ExitCode::from(2),
+        Ok(_) if interrupted => ExitCode::from(ended_early),
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::FoundProblem) => ExitCode::from(1),
         Err(_) => ExitCode::from(2),

@@ -72,6 +72,8 @@ pub(crate) struct Talk {
     drawn: AtomicUsize,
     /// Who tells what came of a run so far.
     status: Option<Box<Teller>>,
+    /// Who shows how far it is, instead of a live line.
+    shows: Option<Box<dyn Fn(&Progress) + Sync>>,
 }
 
 type Teller = dyn Fn(&OutcomeFile) + Sync;
@@ -82,12 +84,23 @@ const WIDTH: usize = 79;
 impl Talk {
     /// `quiet` says nothing but warnings.
     pub(crate) fn new(quiet: bool) -> Self {
-        Talk { terminal: io::stderr().is_terminal(), quiet, drawn: AtomicUsize::new(0), status: None }
+        Talk {
+            terminal: io::stderr().is_terminal(),
+            quiet,
+            drawn: AtomicUsize::new(0),
+            status: None,
+            shows: None,
+        }
     }
 
     /// The same, where `tell` is told what came of a run so far.
     pub(crate) fn telling(self, tell: impl Fn(&OutcomeFile) + Sync + 'static) -> Self {
         Talk { status: Some(Box::new(tell)), ..self }
+    }
+
+    /// The same, where `show` shows how far it is.
+    pub(crate) fn showing(self, show: impl Fn(&Progress) + Sync + 'static) -> Self {
+        Talk { shows: Some(Box::new(show)), ..self }
     }
 
     /// Something worth knowing, on its own line.
@@ -128,11 +141,18 @@ impl Audience for Talk {
     }
 
     fn watches(&self) -> bool {
-        self.is_live()
+        self.is_live() || self.shows.is_some()
     }
 
     fn progress(&self, progress: &Progress) {
-        self.live(&iostack_report::text::live(progress));
+        match &self.shows {
+            Some(show) => show(progress),
+            None => self.live(&iostack_report::text::live(progress)),
+        }
+    }
+
+    fn asked(&self) -> Option<&AtomicBool> {
+        self.status.as_ref().map(|_| iostack_host::signals::ask_flag())
     }
 
     fn status(&self, so_far: &OutcomeFile) {

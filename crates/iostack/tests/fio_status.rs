@@ -1,4 +1,5 @@
-//! Does `--status-interval` tell what came of a run so far, in fio's forms, without a change to the last report?
+//! Do `--status-interval`, SIGUSR1 and `--eta=always` tell what came of a run so far, in fio's forms, without a change to the last
+//! report?
 
 use std::process::{Command, Output};
 
@@ -97,4 +98,52 @@ fn a_simulated_run_is_told_at_its_end_only_and_says_so() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
     assert!(said.contains("--status-interval is for files and block devices"), "{said}");
+}
+
+/// Starts a run of an hour in a shell that has SIGINT ignored, as of what runs in the background, sends it `signals` when its
+/// file is there, and waits: exit code and stdout.
+fn signalled(program: &str, test: &str, signals: &[&str]) -> (Option<i32>, String) {
+    let folder = folder!(test);
+    let first = if program == "fio" { "" } else { "fio" };
+    let words = "--name=a --rw=randread --size=64k --time_based --runtime=3600 --eta=never";
+    let send = signals.join(" $run; sleep 1; kill -");
+    let script = format!(
+        "{program} {first} {words} > out 2> said & run=$!; until [ -s a.0.0 ]; do sleep 0.1; done; sleep 1; kill -{send} $run; \
+         wait $run"
+    );
+    let output = Command::new("sh").args(["-c", &script]).current_dir(&*folder).output().expect("sh");
+    (output.status.code(), std::fs::read_to_string(folder.join("out")).expect("it was made"))
+}
+
+#[test]
+fn sigusr1_tells_what_came_of_it_and_the_run_goes_on_until_it_is_ended_with_128() {
+    for (program, test) in [(env!("CARGO_BIN_EXE_iostack"), "usr1-ours"), ("fio", "usr1-fio")] {
+        if Command::new(program).arg("--version").output().is_err() {
+            println!("SKIPPED sigusr1_tells_what_came_of_it, its half of fio: fio is not installed");
+            return;
+        }
+        // The last ends it also where it was ignored at the start.
+        let (code, text) = signalled(program, test, &["USR1", "INT"]);
+        assert_eq!(code, Some(128), "{program}: {text}");
+        assert_eq!(text.matches("Run status group 0").count(), 2, "{program}: {text}");
+        assert_eq!(signalled(program, &format!("{test}-term"), &["TERM"]).0, Some(128), "{program}");
+    }
+}
+
+#[test]
+fn eta_always_shows_progress_in_a_pipe_as_fio_does() {
+    for (program, test) in [(env!("CARGO_BIN_EXE_iostack"), "eta-ours"), ("fio", "eta-fio")] {
+        if Command::new(program).arg("--version").output().is_err() {
+            println!("SKIPPED eta_always_shows_progress, its half of fio: fio is not installed");
+            return;
+        }
+        let first = (program != "fio").then_some("fio");
+        let words = "--name=a --rw=randread --size=64k --time_based --runtime=3 --eta=always";
+        let mut command = Command::new(program);
+        let folder = folder!(test);
+        command.args(first).args(words.split(' ')).current_dir(&*folder);
+        let output = command.output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("Jobs: 1 (f=1): [r(1)][") && text.contains("[eta "), "{program}: {text}");
+    }
 }

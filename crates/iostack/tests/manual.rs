@@ -55,6 +55,10 @@ fn every_command_has_a_page_and_every_shell_its_completions() {
     assert_eq!(written(&folder), expected);
     let run = fs::read_to_string(folder.join("man/man1/iostack-run.1")).expect("a page");
     assert!(run.contains("\\-\\-queue\\-depth"), "the options of a job are missing");
+    let fio = fs::read_to_string(folder.join("man/man1/iostack-fio.1")).expect("a page");
+    for name in ["\\-\\-status\\-interval", "\\-\\-client", "iodepth", "readwrite", "lat_percentiles"] {
+        assert!(fio.contains(name), "`{name}` is missing");
+    }
 }
 
 #[test]

@@ -93,6 +93,23 @@ pub struct Steadiness {
     pub after: Nanos,
 }
 
+/// Of which parts of the latency fio's reports give percentiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PercentilesOf {
+    /// Of the submission (fio's `slat_percentiles`).
+    pub submission: bool,
+    /// Of the time behind it (fio's `clat_percentiles`).
+    pub completion: bool,
+    /// Of both together (fio's `lat_percentiles`).
+    pub whole: bool,
+}
+
+impl Default for PercentilesOf {
+    fn default() -> PercentilesOf {
+        PercentilesOf { submission: false, completion: true, whole: false }
+    }
+}
+
 /// What became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
@@ -215,6 +232,8 @@ pub enum Advice {
 pub struct Beforehand {
     /// Nothing is made: who misses a file is refused (fio's `allow_file_create=0`).
     pub makes_none: bool,
+    /// Nothing is written before the first I/O: who misses a byte is refused (fio's `--readonly`).
+    pub writes_none: bool,
     /// The kernel is told which order to expect, of buffered I/O (fio's `fadvise_hint`); `None` tells it nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,

@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::asked::{Beforehand, Demand, Ends, HostAsked, LatencyGoal, Priority, Share, Steadiness};
+use crate::asked::{
+    Beforehand, Demand, Ends, HostAsked, LatencyGoal, PercentilesOf, Priority, Share, Steadiness,
+};
 use crate::{
     Access, Amount, App, BlockSizes, Bytes, Data, FileTurns, Follow, LogRequest, Mix, NameAct, Nanos, Order,
     Recorded, Sync, Verify, Zones,
@@ -234,6 +236,9 @@ pub struct Job {
     pub new_group: bool,
     /// Percentiles to print, in percent.
     pub percentiles: Vec<f64>,
+    /// What fio's reports give them of.
+    #[serde(skip_serializing_if = "is_default")]
+    pub percentiles_of: PercentilesOf,
     /// Keep the time after the submission apart from it, as fio's clat.
     #[serde(skip_serializing_if = "is_default")]
     pub split_latency: bool,
@@ -325,6 +330,7 @@ static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
     report_group: 0,
     new_group: false,
     percentiles: PERCENTILES.to_vec(),
+    percentiles_of: PercentilesOf { submission: false, completion: true, whole: false },
     split_latency: false,
     logs: LogRequest::default(),
     files: Vec::new(),

@@ -37,8 +37,8 @@ pub use access::{
 };
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use asked::{
-    Advice, Beforehand, Demand, DepthFound, Ends, HostAsked, LatencyGoal, MemoryPolicy, Numa, Preferred,
-    Priority, Share, Steadiness, Steady, SteadyFigure,
+    Advice, Beforehand, Demand, DepthFound, Ends, HostAsked, LatencyGoal, MemoryPolicy, Numa, PercentilesOf,
+    Preferred, Priority, Share, Steadiness, Steady, SteadyFigure,
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
@@ -57,6 +57,7 @@ pub use name_act::{NameAct, StatCall};
 pub use observe::{Carrier, Lane, LaneRequest, Observer};
 pub use outcome::{
     CpuUse, DeviceCount, Failure, Flow, Interval, IntervalFlow, LogEntry, LogSpan, Outcome, OutcomeFile,
+    ReadBack,
 };
 pub use possible::{SCHEMA, schema};
 pub use progress::{Phase, Progress};

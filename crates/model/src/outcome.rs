@@ -72,6 +72,9 @@ pub struct Outcome {
     /// Blocks that were read back between the writes; they are among the reads, and those read back at the end are not.
     #[serde(default, skip_serializing_if = "is_default")]
     pub read_between: u64,
+    /// The reading back at the end, and the time that it took; none of it is in `read`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_back: Option<ReadBack>,
     /// What became of the steadiness that the job asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
@@ -229,6 +232,15 @@ pub struct Flow {
     pub short: u64,
 }
 
+/// What was read at the end to verify what the job wrote.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReadBack {
+    /// All of it.
+    pub flow: Flow,
+    /// From the first of its reads to the last, over all threads.
+    pub elapsed: Nanos,
+}
+
 /// A figure with its uncertainty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(remote = "Self")]
@@ -359,6 +371,12 @@ pub struct DeviceCount {
     pub flushes: u64,
     /// Time with at least one request in flight.
     pub busy: Nanos,
+    /// Time that requests were in the device, added up: read, write, discard; of an older report nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_device: Option<[Nanos; 3]>,
+    /// Requests in flight times the time that they were so, flushes among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<Nanos>,
 }
 
 /// I/Os that failed alike.

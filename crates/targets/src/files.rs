@@ -56,6 +56,22 @@ pub(crate) fn place(job: &Job, on: Option<&TargetName>) -> anyhow::Result<Placem
     Ok(Placement { target, files: shared(job, paths) })
 }
 
+/// Refuses a job that wants its files as they are.
+fn refuse_laying_out(job: &Job, path: &Path, size: Bytes, wanted: Bytes) -> anyhow::Result<()> {
+    ensure!(
+        !job.beforehand.writes_none,
+        "`{}` has {size} of {wanted}, and --readonly keeps it from being laid out; make it, or leave that out",
+        path.display()
+    );
+    if job.verify.is_some_and(|verify| verify.mode == VerifyMode::ReadOnly) {
+        bail!(
+            "`{}` has {size}, there is nothing to verify up to {wanted}; run the writing job first",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
 /// `NAME.THREAD.FILE` in `directory`, as fio names them.
 fn own_files(job: &Job, directory: &Path) -> Vec<Vec<PathBuf>> {
     (0..job.threads)
@@ -207,12 +223,7 @@ impl<'a> Ground<'a> {
                 path.display()
             )
         };
-        if job.verify.is_some_and(|verify| verify.mode == VerifyMode::ReadOnly) {
-            bail!(
-                "`{}` has {size}, there is nothing to verify up to {wanted}; run the writing job first",
-                path.display()
-            );
-        }
+        refuse_laying_out(job, path, size, wanted)?;
         // Who sets the length by itself begins without one.
         if matches!(job.engine, Engine::Fallocate | Engine::Truncate) && job.mix == Mix::WRITE {
             return Ok(found.map_or_else(

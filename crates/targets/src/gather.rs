@@ -90,18 +90,19 @@ pub fn of_sections(jobs: Vec<Job>, sections: &[String]) -> anyhow::Result<Vec<Jo
 }
 
 fn read(path: &Path, lenient: bool, cpus: u32) -> anyhow::Result<JobFile> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the job file `{}`", path.display()))?;
+    let unread = || format!("cannot read the job file `{}`", path.display());
+    let bytes = std::fs::read(path).with_context(unread)?;
     if path.extension().is_some_and(|extension| extension == "toml") {
+        let text = String::from_utf8(bytes).with_context(unread)?;
         return Ok(iostack_workload::parse_toml(&text, path)?);
     }
     let context = ParseContext {
         env: &|name| std::env::var(name).ok(),
-        include: &|path| std::fs::read_to_string(path),
+        include: &|path| std::fs::read(path).map(|bytes| iostack_workload::fio_text(&bytes)),
         lenient,
         cpus,
     };
-    Ok(iostack_workload::parse_fio(&text, path, &context)?)
+    Ok(iostack_workload::parse_fio(&iostack_workload::fio_text(&bytes), path, &context)?)
 }
 
 /// Jobs that run at the same time: a stonewall begins a new group.

@@ -37,6 +37,9 @@ impl Ground<'_> {
                 Ok(Arc::new(Held::place(path)?))
             }
             Some(held) if act.of_directories() => Ok(Arc::new(held)),
+            None if act.of_directories() && job.beforehand.writes_none => {
+                bail!("`{}` does not exist, and --readonly keeps it from being made", path.display())
+            }
             None if act.of_directories() => Ok(Arc::new(Held::make_directory(path)?)),
             found => self.laid_out(job, path, found.map(Arc::new).as_ref()),
         }

@@ -126,7 +126,9 @@ impl Target for PathTarget {
                 let all = outcomes.iter().cloned().chain(now).chain(not_begun(&groups));
                 audience.status(&file(all.collect()));
             };
-            let status = wanted.status.map(|every| Status { every, tell: &so_far });
+            let asked = audience.asked();
+            let every = wanted.status.or(asked.map(|_| NEVER));
+            let status = every.map(|every| Status { every, asked, tell: &so_far });
             let come = self.lay(&group, audience)?.run_telling(None, wanted, audience, status)?;
             outcomes.extend(come);
             if group.iter().any(|job| job.ends == Ends::All) {
@@ -141,6 +143,9 @@ impl Target for PathTarget {
         Ok(Box::new(self.lay(jobs, audience)?))
     }
 }
+
+/// Between two tellings where nobody wants any but those asked for: a year.
+const NEVER: Nanos = Nanos::secs(31_536_000);
 
 /// Jobs behind stonewalls that are still to begin, with nothing.
 fn not_begun(groups: &VecDeque<Vec<Job>>) -> Vec<Outcome> {

@@ -167,6 +167,11 @@ pub trait Audience: Sync {
     /// What came of it so far, where [`Wanted::status`] asks; jobs that are still to begin with nothing.
     fn status(&self, _: &OutcomeFile) {}
 
+    /// The flag that is set when somebody asks what came of it so far; it is told then, where the target can.
+    fn asked(&self) -> Option<&AtomicBool> {
+        None
+    }
+
     /// A new step of a longer work began: its title, since when all goes on, and how long in all.
     fn step(&self, _title: &str, _elapsed: Nanos, _whole: Nanos) {}
 

@@ -41,7 +41,7 @@ fn job(kind: &str) -> Option<Job> {
 }
 
 fn operations(job: &Job, count: u64, blocks: u64) -> Result<u64, iostack_workload::WorkloadError> {
-    let mut plan = Plan::new(job, Region { offset: 0, length: blocks << 12 }, 1, 0)?;
+    let mut plan = Plan::new(job, Region::new(0, blocks << 12), 1, 0)?;
     let mut ops = Vec::with_capacity(256);
     let mut sum = 0u64;
     for _ in 0..count / 256 {

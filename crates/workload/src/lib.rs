@@ -28,7 +28,7 @@ pub mod verify;
 pub use buffer::fill_buffer;
 pub use fio::{
     FioAsked, FioCommand, FioFormat, FioInstead, JobFile, JobFileError, ParseContext, Problem, Skipped,
-    fio_command_options, parse_fio, parse_fio_command,
+    fio_command_options, fio_refused_switches, fio_text, parse_fio, parse_fio_command,
 };
 pub use op::{Filled, Op, Region, region};
 pub use options::{

@@ -43,6 +43,15 @@ pub struct Region {
     pub offset: u64,
     /// Bytes.
     pub length: u64,
+    /// Bytes of the whole file: a sequence with gaps begins again only behind its end.
+    pub file_length: u64,
+}
+
+impl Region {
+    /// A region that ends with its file.
+    pub fn new(offset: u64, length: u64) -> Region {
+        Region { offset, length, file_length: offset.saturating_add(length) }
+    }
 }
 
 /// The region of one thread in each of its `files` files of `target_size` bytes.
@@ -65,7 +74,7 @@ pub fn region(job: &Job, target_size: Bytes, files: u16, thread: u32) -> Result<
     if end > target_size.0 || length == 0 {
         return Err(WorkloadError::BeyondTarget { thread, first, end, target: target_size.0 });
     }
-    Ok(Region { offset: first, length })
+    Ok(Region { offset: first, length, file_length: target_size.0 })
 }
 
 #[cfg(test)]
@@ -87,7 +96,10 @@ mod tests {
         let job = job(100, 1000, Some(Amount::Bytes(Bytes(500))));
         for thread in 0..3 {
             let region = region(&job, Bytes(10_000), 1, thread).expect("fits");
-            assert_eq!(region, Region { offset: 100 + 1000 * u64::from(thread), length: 500 });
+            assert_eq!(
+                region,
+                Region { offset: 100 + 1000 * u64::from(thread), length: 500, file_length: 10_000 }
+            );
         }
     }
 

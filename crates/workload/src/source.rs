@@ -249,7 +249,7 @@ mod tests {
     use iostack_model::{Bytes, Mix, Nanos};
 
     fn source(job: &Job, blocks: u64) -> Source {
-        let plan = Plan::new(job, Region { offset: 0, length: blocks * 4096 }, 1, 0).expect("fits");
+        let plan = Plan::new(job, Region::new(0, blocks * 4096), 1, 0).expect("fits");
         Source::new(plan, Limits::of(job))
     }
 
@@ -295,7 +295,7 @@ mod tests {
     fn what_was_written_is_read_back_and_no_more() {
         for taken in [1, 300, 999] {
             let job = Job { mix: Mix::reads(50), ..Job::default() };
-            let plan = Plan::new(&job, Region { offset: 0, length: 1000 * 4096 }, 1, 0).expect("fits");
+            let plan = Plan::new(&job, Region::new(0, 1000 * 4096), 1, 0).expect("fits");
             let mut source = Source::new(plan.clone(), Limits::of(&job));
             source.begin();
             let writes = (0..taken).filter_map(|_| source.take()).filter(|op| op.direction == WRITE);

@@ -35,7 +35,7 @@ fn load(commit: Commit) -> Load {
 }
 
 fn server(load: &Load) -> Tpcc {
-    let region = Region { offset: 0, length: needed(load) };
+    let region = Region::new(0, needed(load));
     Tpcc::new(load, region, Bytes(512), 7)
 }
 
@@ -135,7 +135,7 @@ fn in_series_each_commit_has_a_flush_and_in_groups_they_share() {
 fn the_same_seed_asks_for_the_same_bytes() {
     let ran = |seed: u64| {
         let load = load(Commit::Group);
-        let region = Region { offset: 0, length: needed(&load) };
+        let region = Region::new(0, needed(&load));
         run(&mut Tpcc::new(&load, region, Bytes(512), seed), 50_000)
     };
     assert_eq!(ran(1), ran(1));

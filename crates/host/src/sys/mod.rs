@@ -293,6 +293,12 @@ pub(crate) fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -
     check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
 }
 
+/// Gives `signal` its usual effect.
+pub(crate) fn unignore(signal: libc::c_int) {
+    // SAFETY: the default action is no handler, and takes no memory.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
 /// unlink(2) without allocating, for signal handlers.
 pub(crate) fn unlink_raw(path: &CStr) {
     // SAFETY: `path` is NUL-terminated; unlink is async-signal-safe.

@@ -3,7 +3,7 @@
 //! What is typed means what it means to fio, and what is printed has fio's forms; what is measured, and what nobody may
 //! write over, is as for `iostack run`.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,10 +33,14 @@ pub(crate) struct FioArgs {
 /// What was done, told or not.
 type Told = anyhow::Result<Ended>;
 
+/// Exit status of a run that a signal ended early, as of fio.
+const INTERRUPTED: u8 = 128;
+
 /// Does what the command line asks. Exit codes are fio's, and 2 for what cannot be written.
 pub(crate) fn run(args: &FioArgs) -> ExitCode {
+    iostack_host::signals::obey_although_ignored();
     match asked(&args.words) {
-        Ok(told) => exit::code(&told),
+        Ok(told) => exit::code_or(&told, INTERRUPTED),
         Err(error) => {
             exit::code(&Err(error));
             ExitCode::from(1)
@@ -60,7 +64,7 @@ pub(crate) fn meant(error: &clap::Error) -> Option<String> {
 fn asked(words: &[String]) -> anyhow::Result<Told> {
     let context = ParseContext {
         env: &|name| std::env::var(name).ok(),
-        include: &|path| std::fs::read_to_string(path),
+        include: &|path| std::fs::read(path).map(|bytes| iostack_workload::fio_text(&bytes)),
         lenient: false,
         cpus: iostack_host::machine().cpu.cores_online,
     };
@@ -82,9 +86,11 @@ fn asked(words: &[String]) -> anyhow::Result<Told> {
 /// `-` is stdin, as for fio.
 fn job_file(path: &Path) -> std::io::Result<String> {
     if path == Path::new("-") {
-        std::io::read_to_string(std::io::stdin())
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        Ok(iostack_workload::fio_text(&bytes))
     } else {
-        std::fs::read_to_string(path)
+        std::fs::read(path).map(|bytes| iostack_workload::fio_text(&bytes))
     }
 }
 
@@ -94,22 +100,26 @@ fn say(text: &str) -> Ended {
 }
 
 fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
+    // From now on it ends nothing.
+    iostack_host::signals::ask_flag();
     // Scripts take a word on stderr for a failure.
     let mut talk = Talk::new(asked.quiet || !std::io::stderr().is_terminal());
     let wanted = Wanted { status: asked.status_every, ..Wanted::default() };
-    let growing = asked.output.as_ref().filter(|_| wanted.status.is_some());
-    let growing = growing.map(|path| Arc::new(Growing::new(path, asked.destroy_data)));
+    let growing = asked.output.as_ref().map(|path| Arc::new(Growing::new(path, asked.destroy_data)));
     let begun = Arc::new(AtomicBool::new(false));
-    if wanted.status.is_some() {
-        let (asked, growing) = (asked.clone(), growing.clone());
-        let begun = Arc::clone(&begun);
-        talk = talk.telling(move |file| {
-            let text = report(file, &asked, !begun.swap(true, Ordering::Relaxed));
-            growing.as_ref().map_or_else(|| data(&text), |growing| growing.add(&text));
-        });
+    let teller = (asked.clone(), growing.clone(), Arc::clone(&begun));
+    talk = talk.telling(move |file| {
+        let (asked, growing, begun) = &teller;
+        let text = report(file, asked, !begun.swap(true, Ordering::Relaxed));
+        growing.as_ref().map_or_else(|| data(&text), |growing| growing.add(&text));
+    });
+    if asked.shows_always {
+        let shown = jobs.clone();
+        talk = talk.showing(move |progress| data(&fio::eta(progress, &shown)));
     }
-    for job in jobs.iter().filter(|_| asked.readonly) {
+    for job in jobs.iter_mut().filter(|_| asked.readonly) {
         ensure!(!job.destroys(), "job `{}` writes or trims, and --readonly was given", job.name);
+        job.beforehand.writes_none = true;
     }
     match &asked.output {
         Some(path) if asked.destroy_data => save::refuse_unwritable(path)?,
@@ -129,8 +139,9 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
         Options { flags: &flags, destroy_data: asked.destroy_data, rules: None, held: AllHeld::default() };
     let target = iostack_targets::open(asked.on.as_ref().map(AsRef::as_ref), &options)?;
     let ran = Ran::of(jobs, target, asked.destroy_data, wanted, &talk)?;
-    let text = report(&ran.file, asked, !begun.load(Ordering::Relaxed));
-    let answer = match (&growing, &asked.output) {
+    let told = begun.load(Ordering::Relaxed);
+    let text = report(&ran.file, asked, !told);
+    let answer = match (growing.filter(|_| told), &asked.output) {
         (Some(growing), _) => {
             growing.add(&text);
             growing.finish()

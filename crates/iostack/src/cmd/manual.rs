@@ -7,8 +7,10 @@ use clap::CommandFactory;
 use clap_complete::shells::{Bash, Fish, Zsh};
 use clap_mangen::Man;
 use iostack_host::save;
+use iostack_workload::Dialect;
 
 use crate::Arguments;
+use crate::cmd::options;
 use crate::exit::Ended;
 use crate::talk::data;
 
@@ -77,6 +79,37 @@ fn pages(command: &clap::Command, files: &mut Vec<File>) -> anyhow::Result<()> {
     let page = Man::new(command.clone());
     let mut text = Vec::new();
     page.render(&mut text).context("cannot make a man page")?;
+    if command.get_display_name().is_some_and(|name| name == "iostack-fio") {
+        text.extend(fio_options().into_bytes());
+    }
     files.push((Path::new("man/man1").join(page.get_filename()), text));
     command.get_subcommands().try_for_each(|below| pages(below, files))
+}
+
+/// What `iostack fio` takes, which is in tables of its own: switches, and options of jobs.
+fn fio_options() -> String {
+    let mut text = ".SH SWITCHES\n".to_owned();
+    for (name, takes_value, meaning) in iostack_workload::fio_command_options() {
+        text += &entry(&format!("--{name}{}", if takes_value { "=.." } else { "" }), meaning);
+    }
+    for (name, why) in iostack_workload::fio_refused_switches() {
+        text += &entry(&format!("--{name}"), &format!("Refused: {why}"));
+    }
+    text += ".SH JOB OPTIONS\nOn the command line with two dashes, in a job file without.\n";
+    for option in iostack_workload::options_reference().iter().filter(|one| one.dialect == Dialect::Fio) {
+        let names: Vec<&str> = std::iter::once(option.name).chain(option.aliases.iter().copied()).collect();
+        text += &entry(&names.join(", "), &options::meaning(option));
+    }
+    text
+}
+
+/// A name and what is said of it.
+fn entry(name: &str, meaning: &str) -> String {
+    format!(".TP\n\\fB{}\\fR\n{}\n", roff(name), roff(meaning))
+}
+
+/// Text as troff takes it: `man 7 man`.
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }

@@ -54,12 +54,17 @@ pub(crate) fn of_fio(name: &str) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-fn row(option: &OptionDoc, markdown: bool) -> String {
-    let meaning = match option.status {
+/// What becomes of an option, in words.
+pub(crate) fn meaning(option: &OptionDoc) -> String {
+    match option.status {
         Status::Supported => option.meaning.to_owned(),
         Status::Harmless(why) => format!("accepted without effect: {why}"),
         Status::Refused(why) => format!("refused: {why}"),
-    };
+    }
+}
+
+fn row(option: &OptionDoc, markdown: bool) -> String {
+    let meaning = meaning(option);
     let names: Vec<String> = std::iter::once(option.name)
         .chain(option.aliases.iter().copied())
         .map(|name| format!("`{name}`"))

@@ -17,6 +17,7 @@
     reason = "a report is made once; `write!` would return an error that cannot happen"
 )]
 
+mod eta;
 mod histogram;
 mod logs;
 mod normal;
@@ -28,6 +29,7 @@ mod terse;
 mod unified;
 mod value;
 
+pub use eta::eta;
 pub use logs::{log_names, logs};
 pub use normal::normal;
 pub use report::json;

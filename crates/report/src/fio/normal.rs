@@ -6,8 +6,8 @@
 use iostack_model::{Bins, Direction, Job, Outcome, OutcomeFile};
 
 use super::report::{
-    calendar, caveats, context_switches, cpu_percent, disks, ended_unix_ms, first_error, groups,
-    latency_depth, latency_goal, millis, per_second, read_back,
+    calendar, caveats, context_switches, cpu_percent, disks, ended_unix_ms, first_error, flow, groups,
+    latency_depth, latency_goal, millis, per_second, uncounted,
 };
 use super::shares::{self, Shares};
 use super::spread::{self, Spread};
@@ -111,8 +111,8 @@ fn rest(outcome: &Outcome) -> String {
         each.collect::<Vec<_>>().join(", ")
     };
     let issued = Direction::ALL.map(|direction| {
-        let back = if direction == Direction::Read { read_back(outcome).0 } else { 0 };
-        outcome.flow(direction).latency.count + back
+        let back = if direction == Direction::Read { uncounted(outcome).0 } else { 0 };
+        flow(outcome, direction).0.latency.count + back
     });
     let short = Direction::ALL.map(|direction| outcome.flow(direction).short);
     let goal = latency_goal(outcome);
@@ -143,19 +143,19 @@ fn rest(outcome: &Outcome) -> String {
 }
 
 fn side(outcome: &Outcome, direction: Direction) -> String {
-    let flow = outcome.flow(direction);
+    let (flow, elapsed) = flow(outcome, direction);
     if flow.latency.count == 0 {
         return String::new();
     }
-    let rate = per_second(flow.bytes.0, outcome.elapsed) as u64;
+    let rate = per_second(flow.bytes.0, elapsed) as u64;
     let mut text = format!(
         "  {}: IOPS={}, BW={} ({})({}/{}msec){}\n",
         unified::name(&outcome.job, direction),
-        number(per_second(flow.latency.count, outcome.elapsed) as u64, 4, DECIMAL, ""),
+        number(per_second(flow.latency.count, elapsed) as u64, 4, DECIMAL, ""),
         number(rate, 4, BINARY, "B/s"),
         number(rate, 4, DECIMAL, "B/s"),
         number(flow.bytes.0, 4, BINARY, "B"),
-        millis(outcome.elapsed).max(1),
+        millis(elapsed).max(1),
         if direction == Direction::Read { "" } else { "; 0 zone resets" },
     );
     if flow.submit.count > 0 {
@@ -163,7 +163,14 @@ fn side(outcome: &Outcome, direction: Direction) -> String {
     }
     text += &latency("clat", flow.clat());
     text += &latency(" lat", &flow.latency);
-    text += &percentiles("clat", flow.clat(), &outcome.job);
+    let wanted = outcome.job.percentiles_of;
+    for (wanted, what, bins) in [
+        (wanted.submission && flow.submit.count > 0, "slat", &flow.submit),
+        (wanted.completion, "clat", flow.clat()),
+        (wanted.whole, "lat", &flow.latency),
+    ] {
+        text += &if wanted { percentiles(what, bins, &outcome.job) } else { String::new() };
+    }
     text + &spreads(outcome, direction, rate)
 }
 
@@ -261,7 +268,7 @@ impl Group<'_> {
                 .outcomes
                 .iter()
                 .copied()
-                .filter(|outcome| outcome.flow(direction).latency.count > 0)
+                .filter(|outcome| flow(outcome, direction).0.latency.count > 0)
                 .collect();
             if !ran.is_empty() {
                 text += &Group::line(&ran, direction);
@@ -271,13 +278,15 @@ impl Group<'_> {
     }
 
     fn line(ran: &[&Outcome], direction: Direction) -> String {
-        let rates =
-            ran.iter().map(|outcome| per_second(outcome.flow(direction).bytes.0, outcome.elapsed) as u64);
-        let times = ran.iter().map(|outcome| millis(outcome.elapsed).max(1));
-        let bytes: u64 = ran.iter().map(|outcome| outcome.flow(direction).bytes.0).sum();
+        let rates = ran
+            .iter()
+            .map(|outcome| flow(outcome, direction))
+            .map(|(flow, elapsed)| per_second(flow.bytes.0, elapsed) as u64);
+        let times = ran.iter().map(|outcome| millis(flow(outcome, direction).1).max(1));
+        let bytes: u64 = ran.iter().map(|outcome| flow(outcome, direction).0.bytes.0).sum();
         let longest = times.clone().max().unwrap_or(1);
         let rate = |rate: u64, base| number(rate, 4, base, "B/s");
-        let elapsed = ran.iter().map(|outcome| outcome.elapsed).max().unwrap_or_default();
+        let elapsed = ran.iter().map(|outcome| flow(outcome, direction).1).max().unwrap_or_default();
         let all = per_second(bytes, elapsed) as u64;
         let (least, most) = (rates.clone().min().unwrap_or(0), rates.max().unwrap_or(0));
         format!(
@@ -304,8 +313,10 @@ fn disk_stats(file: &OutcomeFile) -> String {
         }
         let [reads, writes, _] = disk.count.ios;
         let [reads_merged, writes_merged, _] = disk.count.merges;
+        let [read_ms, write_ms, queued_ms] = disk.ticks();
         text += &format!(
-            "  {}: ios={reads}/{writes}, merge={reads_merged}/{writes_merged}, ticks=0/0, in_queue=0, util={:.2}%\n",
+            "  {}: ios={reads}/{writes}, merge={reads_merged}/{writes_merged}, ticks={read_ms}/{write_ms}, \
+             in_queue={queued_ms}, util={:.2}%\n",
             disk.count.name,
             disk.busy_percent()
         );
@@ -320,11 +331,11 @@ fn strerror(errno: u64) -> String {
 }
 
 type Base = (u64, [&'static str; 6]);
-const DECIMAL: Base = (1000, ["", "k", "M", "G", "T", "P"]);
-const BINARY: Base = (1024, ["", "Ki", "Mi", "Gi", "Ti", "Pi"]);
+pub(super) const DECIMAL: Base = (1000, ["", "k", "M", "G", "T", "P"]);
+pub(super) const BINARY: Base = (1024, ["", "Ki", "Mi", "Gi", "Ti", "Pi"]);
 
 /// A number of at most `digits` digits, point included, with the prefix of its unit.
-fn number(mut value: u64, digits: usize, (thousand, prefixes): Base, unit: &str) -> String {
+pub(super) fn number(mut value: u64, digits: usize, (thousand, prefixes): Base, unit: &str) -> String {
     let mut rest = None;
     let mut prefix = 0;
     while value.to_string().len() > digits && prefix + 1 < prefixes.len() {

@@ -1,8 +1,8 @@
 //! fio's JSON and JSON+. Each object is a table of keys, so that a key is found where it stands in the output.
 
 use iostack_model::{
-    Bins, DeviceCount, Direction, Engine, Job, LatencyGoal, Nanos, Outcome, OutcomeFile, VerifyMode,
-    bin_middle,
+    Bins, DeviceCount, Direction, Engine, Flow, Job, LatencyGoal, Nanos, Outcome, OutcomeFile, PercentilesOf,
+    VerifyMode, bin_middle,
 };
 
 use super::shares::{self, Shares};
@@ -131,11 +131,9 @@ fn side_fields<'a>() -> [Field<Side<'a>>; 23] {
         ("total_ios", |side| Value::Whole(side.latency().count + side.read_back().0)),
         ("short_ios", |side| Value::Whole(side.part.outcome.flow(side.direction).short)),
         ("drop_ios", |_| Value::Whole(0)),
-        ("slat_ns", |side| Value::object(LATENCY, &side.part.outcome.flow(side.direction).submit)),
-        ("clat_ns", |side| {
-            histogram(side.part.outcome.flow(side.direction).clat(), &side.part.outcome.job, side.part.plus)
-        }),
-        ("lat_ns", |side| Value::object(LATENCY, side.latency())),
+        ("slat_ns", |side| side.percentiles(&side.flow().submit, side.wanted().submission)),
+        ("clat_ns", |side| side.percentiles(side.flow().clat(), side.wanted().completion)),
+        ("lat_ns", |side| side.percentiles(side.latency(), side.wanted().whole)),
         ("bw_min", |side| Value::Whole(side.bandwidth().min)),
         ("bw_max", |side| Value::Whole(side.bandwidth().max)),
         ("bw_agg", |side| Value::Float(side.share_of_bandwidth())),
@@ -164,9 +162,9 @@ const DISK: &[Field<Disk>] = &[
     ("write_ios", |disk| Value::Whole(disk.count.ios[1])),
     ("read_merges", |disk| Value::Whole(disk.count.merges[0])),
     ("write_merges", |disk| Value::Whole(disk.count.merges[1])),
-    ("read_ticks", |_| Value::Whole(0)),
-    ("write_ticks", |_| Value::Whole(0)),
-    ("in_queue", |_| Value::Whole(0)),
+    ("read_ticks", |disk| Value::Whole(disk.ticks()[0])),
+    ("write_ticks", |disk| Value::Whole(disk.ticks()[1])),
+    ("in_queue", |disk| Value::Whole(disk.ticks()[2])),
     ("util", |disk| Value::Float(disk.busy_percent())),
 ];
 
@@ -201,25 +199,45 @@ fn side(part: &Part, direction: Direction) -> Value {
 }
 
 impl Side<'_> {
+    fn flow(&self) -> &Flow {
+        flow(self.part.outcome, self.direction).0
+    }
+
+    fn elapsed(&self) -> Nanos {
+        flow(self.part.outcome, self.direction).1
+    }
+
     fn latency(&self) -> &Bins {
-        &self.part.outcome.flow(self.direction).latency
+        &self.flow().latency
+    }
+
+    fn wanted(&self) -> PercentilesOf {
+        self.part.outcome.job.percentiles_of
+    }
+
+    /// With percentiles and bins where they are wanted.
+    fn percentiles(&self, bins: &Bins, wanted: bool) -> Value {
+        if !wanted {
+            return Value::object(LATENCY, bins);
+        }
+        histogram(bins, &self.part.outcome.job, self.part.plus)
     }
 
     fn bytes(&self) -> u64 {
-        self.part.outcome.flow(self.direction).bytes.0
+        self.flow().bytes.0
     }
 
     fn read_back(&self) -> (u64, u64) {
-        if self.direction == Direction::Read { read_back(self.part.outcome) } else { (0, 0) }
+        if self.direction == Direction::Read { uncounted(self.part.outcome) } else { (0, 0) }
     }
 
     fn per_second(&self, amount: u64) -> f64 {
-        per_second(amount, self.part.outcome.elapsed)
+        per_second(amount, self.elapsed())
     }
 
     /// 0 for a direction that did nothing, at least 1 otherwise: readers divide by it.
     fn runtime_ms(&self) -> u64 {
-        if self.latency().count == 0 { 0 } else { millis(self.part.outcome.elapsed).max(1) }
+        if self.latency().count == 0 { 0 } else { millis(self.elapsed()).max(1) }
     }
 
     fn bandwidth(&self) -> Spread {
@@ -237,9 +255,27 @@ impl Side<'_> {
     }
 }
 
-/// I/Os and bytes that were read to verify what the job wrote: fio counts them as reads. They are not timed, so that
-/// rates and latencies stay those of the load.
-pub(super) fn read_back(outcome: &Outcome) -> (u64, u64) {
+/// A direction of an outcome, and the time that it took. As in fio, the reads of a job that wrote and read that back are those
+/// of the reading back, which has a time of its own.
+pub(super) fn flow(outcome: &Outcome, direction: Direction) -> (&Flow, Nanos) {
+    let back = outcome.read_back.as_ref().filter(|_| direction == Direction::Read);
+    match back.filter(|_| outcome.read.latency.count == 0) {
+        Some(back) => (&back.flow, back.elapsed),
+        None => (outcome.flow(direction), outcome.elapsed),
+    }
+}
+
+/// I/Os and bytes that were read back and are in no [`flow`].
+pub(super) fn uncounted(outcome: &Outcome) -> (u64, u64) {
+    if std::ptr::eq(flow(outcome, Direction::Read).0, &raw const outcome.read) {
+        read_back(outcome)
+    } else {
+        (0, 0)
+    }
+}
+
+/// I/Os and bytes that were read to verify what the job wrote: fio counts them as reads.
+fn read_back(outcome: &Outcome) -> (u64, u64) {
     let read_back = outcome.job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead);
     let writes = outcome.write.latency.count;
     if !read_back || writes == 0 {
@@ -362,6 +398,13 @@ pub(super) struct Disk {
 }
 
 impl Disk {
+    /// Milliseconds that reads, writes and all requests were in the device, each counted; 0 where a stored outcome is from
+    /// before that was kept.
+    pub(super) fn ticks(&self) -> [u64; 3] {
+        let [read, write, _] = self.count.in_device.unwrap_or_default();
+        [read, write, self.count.queued.unwrap_or_default()].map(millis)
+    }
+
     /// Share of the time with a request in flight.
     pub(super) fn busy_percent(&self) -> f64 {
         (100.0 * self.count.busy.0 as f64 / self.elapsed.0.max(1) as f64).min(100.0)
@@ -381,6 +424,12 @@ pub(super) fn disks(outcomes: &[Outcome]) -> Vec<Disk> {
                     disk.count.merges[each] += count.merges[each];
                 }
                 disk.count.busy += count.busy;
+                for (sum, more) in
+                    disk.count.in_device.iter_mut().flatten().zip(count.in_device.iter().flatten())
+                {
+                    *sum += *more;
+                }
+                disk.count.queued = disk.count.queued.zip(count.queued).map(|(sum, more)| sum + more);
                 disk.elapsed += outcome.elapsed;
             }
         }

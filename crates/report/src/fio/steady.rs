@@ -31,6 +31,24 @@ impl Judged<'_> {
             .map(|rates| rates.iter().sum::<u64>() / rates.len().max(1) as u64)
     }
 
+    /// The largest distance from the mean, or the slope of the line of least squares from one element to the next; whichever
+    /// was not judged is 0, as in fio.
+    fn distances(&self) -> [f64; 2] {
+        let rates = match self.goal.figure {
+            SteadyFigure::Iops => self.rates(|slice| slice.ios),
+            SteadyFigure::Bandwidth => self.rates(|slice| slice.bytes),
+        };
+        let mean = rates.iter().sum::<u64>() as f64 / rates.len().max(1) as f64;
+        if !self.goal.slope {
+            return [rates.iter().map(|&rate| (rate as f64 - mean).abs()).fold(0.0, f64::max), 0.0];
+        }
+        let middle = (rates.len() as f64 - 1.0) / 2.0;
+        let places = || (0..rates.len()).map(|place| place as f64 - middle);
+        let square: f64 = places().map(|place| place * place).sum();
+        let product: f64 = places().zip(&rates).map(|(place, &rate)| place * (rate as f64 - mean)).sum();
+        [0.0, if square > 0.0 { product / square } else { 0.0 }]
+    }
+
     /// `iops_slope`
     fn criterion(&self) -> String {
         let figure = match self.goal.figure {
@@ -62,7 +80,12 @@ pub(super) fn json(outcome: &Outcome) -> Option<(String, Value)> {
         ("attained", Value::Whole(judged.steady.attained.into())),
     ];
     object.extend(judged.steady.percent.map(|percent| ("criterion", Value::text(format!("{percent:.6}%")))));
-    object.push(("data", data));
+    let [deviation, slope] = judged.distances();
+    object.extend([
+        ("max_deviation", Value::Float(deviation)),
+        ("slope", Value::Float(slope)),
+        ("data", data),
+    ]);
     Some(("steadystate".to_owned(), named(object)))
 }
 

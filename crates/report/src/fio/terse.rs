@@ -4,10 +4,10 @@
 //!
 //! The order is that of "Terse output" in fio's manual; `show_thread_status_terse_all` in fio's `stat.c` prints it.
 
-use iostack_model::{Bins, Direction, Outcome, OutcomeFile};
+use iostack_model::{Bins, Direction, Outcome, OutcomeFile, PercentilesOf};
 
 use super::report::{
-    context_switches, cpu_percent, disks, first_error, groups, millis, per_second, read_back,
+    context_switches, cpu_percent, disks, first_error, flow, groups, millis, per_second, uncounted,
 };
 use super::unified::unified;
 use super::{shares, spread, version};
@@ -49,7 +49,9 @@ fn fields(file: &OutcomeFile, number: u8, group: u64, outcome: &Outcome) -> Vec<
         fields.push(disk.count.name.clone());
         let [read, write, _] = disk.count.ios;
         let [read_merges, write_merges, _] = disk.count.merges;
-        fields.extend([read, write, read_merges, write_merges, 0, 0, 0].map(|count| count.to_string()));
+        let [read_ms, write_ms, queued_ms] = disk.ticks();
+        let counts = [read, write, read_merges, write_merges, read_ms, write_ms, queued_ms];
+        fields.extend(counts.map(|count| count.to_string()));
         fields.push(format!("{:.2}%", disk.busy_percent()));
     }
     fields
@@ -57,19 +59,25 @@ fn fields(file: &OutcomeFile, number: u8, group: u64, outcome: &Outcome) -> Vec<
 
 /// The 41 fields of one direction; times in us.
 fn side(outcome: &Outcome, direction: Direction) -> Vec<String> {
-    let flow = outcome.flow(direction);
+    let (flow, elapsed) = flow(outcome, direction);
     let ran = flow.latency.count > 0;
-    let bandwidth = per_second(flow.bytes.0, outcome.elapsed) as u64 / 1024;
+    let bandwidth = per_second(flow.bytes.0, elapsed) as u64 / 1024;
     let mut fields = vec![
-        ((flow.bytes.0 + if direction == Direction::Read { read_back(outcome).1 } else { 0 }) / 1024)
+        ((flow.bytes.0 + if direction == Direction::Read { uncounted(outcome).1 } else { 0 }) / 1024)
             .to_string(),
         bandwidth.to_string(),
-        (per_second(flow.latency.count, outcome.elapsed) as u64).to_string(),
-        if ran { millis(outcome.elapsed).max(1) } else { 0 }.to_string(),
+        (per_second(flow.latency.count, elapsed) as u64).to_string(),
+        if ran { millis(elapsed).max(1) } else { 0 }.to_string(),
     ];
     fields.extend(latency(&flow.submit));
     fields.extend(latency(flow.clat()));
-    fields.extend(percentiles(flow.clat(), &outcome.job.percentiles));
+    let none = Bins::default();
+    let of = match outcome.job.percentiles_of {
+        PercentilesOf { whole: true, .. } => &flow.latency,
+        PercentilesOf { completion: true, .. } => flow.clat(),
+        PercentilesOf { .. } => &none,
+    };
+    fields.extend(percentiles(of, &outcome.job.percentiles));
     fields.extend(latency(&flow.latency));
     let spread = spread::bandwidth(outcome, direction);
     let share = if bandwidth > 0 { (spread.mean * 100.0 / bandwidth as f64).min(100.0) } else { 0.0 };

@@ -95,7 +95,29 @@ fn overview(file: &OutcomeFile, doubts: &mut Doubts) -> Section {
         ]);
     }
     section.page(Block::Table(table));
+    if let Some(cells) = read_and_write(&file.outcomes) {
+        section.put(Block::Table(cells));
+    }
     section
+}
+
+/// Of jobs that come in pairs, `NAME read` and `NAME write`, as those of `jobs/crystaldiskmark.toml`: a row a pair.
+fn read_and_write(outcomes: &[Outcome]) -> Option<Table> {
+    let named = |name: &str| outcomes.iter().find(|outcome| outcome.job.name == name);
+    let reads =
+        outcomes.iter().filter_map(|outcome| Some((outcome.job.name.strip_suffix(" read")?, outcome)));
+    let pairs: Vec<_> =
+        reads.filter_map(|(name, read)| Some((name, [read, named(&format!("{name} write"))?]))).collect();
+    if pairs.is_empty() || pairs.len() * 2 != outcomes.len() {
+        return None;
+    }
+    let mut table = Table::of(&["test", "read MB/s", "write MB/s", "read IOPS", "write IOPS"]);
+    for (name, pair) in pairs {
+        let [read, write] = pair.map(|outcome| Cell::from(megabytes(outcome.bandwidth())));
+        let [reads, writes] = pair.map(|outcome| Cell::from(rate(iops(outcome).mean)));
+        table.row([Cell::from(&name.to_owned()), read, write, reads, writes]);
+    }
+    Some(table)
 }
 
 /// The directions in which something moved.
@@ -347,5 +369,36 @@ fn next(file: &OutcomeFile) -> (String, &'static str) {
             (format!("iostack check {}", path(outcome)), "what limits this platform")
         }
         _ => ("iostack check".to_owned(), "what limits this platform"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostack_model::Mix;
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn jobs_that_read_and_write_alike_are_one_table() {
+        let of = |name: &str, mix| {
+            let job = fixture::job(name, mix, Engine::Libaio, 8);
+            fixture::outcome(job, &fixture::Ideal::READ)
+        };
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        for test in ["SEQ1M Q8T1", "RND4K Q32T1"] {
+            outcomes.push(of(&format!("{test} read"), Mix::READ));
+            outcomes.push(of(&format!("{test} write"), Mix::WRITE));
+        }
+        let file = OutcomeFile { outcomes, ..fixture::outcome_file() };
+        let text = run(&file).text();
+        let lines = |begin: &str| text.lines().filter(|line| line.trim_start().starts_with(begin)).count();
+        assert_eq!(lines("TEST "), 1, "{text}");
+        assert!(
+            text.lines().any(|line| line.contains("SEQ1M Q8T1 ") && line.split_whitespace().count() == 6),
+            "{text}"
+        );
+        let odd = OutcomeFile { outcomes: file.outcomes[1..].to_vec(), ..file };
+        assert!(!run(&odd).text().contains("write MB/s"), "a read without its write is no pair");
     }
 }

@@ -163,6 +163,11 @@ impl Board {
     /// A flush that counts has completed.
     pub(super) fn synced(&mut self, latency: u64, now: Time) {
         self.sync.record(latency);
+        self.flushed_at_end(now);
+    }
+
+    /// The flush behind the last I/O has completed: as in fio its time is the job's, and it is none of those counted.
+    pub(super) fn flushed_at_end(&mut self, now: Time) {
         self.last = now;
     }
 

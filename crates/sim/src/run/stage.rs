@@ -446,7 +446,9 @@ impl<'b, 'a> Stage<'b, 'a> {
         let worker = &mut self.workers[index];
         let sim = &mut self.bench.world.sim;
         let (now, submitted) = (sim.now(), sim.request(id).submitted);
-        if submitted >= worker.border {
+        if worker.doing == Doing::EndFlush {
+            self.groups[worker.group].board.flushed_at_end(now);
+        } else if submitted >= worker.border {
             let group = &mut self.groups[worker.group];
             group.board.synced(now - submitted, now);
             let time = Nanos(now - group.origin);

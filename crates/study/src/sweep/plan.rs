@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail, ensure};
 use iostack_answers::SweepAxis;
 use iostack_sheet::Sheet;
-use iostack_targets::gather;
+use iostack_targets::{Scheme, gather};
 
 use super::axis::{self, is_parameter};
 use super::command::{self, Parts};
@@ -40,6 +40,10 @@ pub(crate) struct Planned {
 /// The axes and every point of them. What is wrong with all points is an error at once; a value that only some points
 /// cannot have is an error of those.
 pub(crate) fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
+    // Each may be named as elsewhere, `sim:NAME`.
+    let names: Vec<&str> = base.device.split(',').map(|name| Scheme::Simulated.bare(name.trim())).collect();
+    let device = names.join(",");
+    let base = &Base { device: &device, ..*base };
     let axes = axis::axes(base.device, vary).map_err(anyhow::Error::msg)?;
     let devices = match axes.first() {
         Some(first) if first.key == SweepAxis::DEVICE => first.values.clone(),

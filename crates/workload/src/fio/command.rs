@@ -313,6 +313,8 @@ mod tests {
                 "nowhere.fio: cannot read the job file: entity not found",
             ]
         );
+        let unread = "nowhere.fio: cannot read the job file: entity not found";
+        assert_eq!(problems("nowhere.fio"), [unread], "told once");
         assert_eq!(
             problems("--rw=read"),
             ["command line: no job in it; begin one with --name=job1, or name a job file"]

@@ -43,6 +43,9 @@ const INCLUDE_DEPTH: u32 = 16;
 /// Includes multiply; no honest file comes near this many lines in all.
 const MOST_LINES: usize = 100_000;
 
+/// What is said of a line that no text was read from.
+const NO_TEXT: &str = "not UTF-8; convert the file, as by `iconv --from-code=latin1 --to-code=utf-8`";
+
 struct Lexer<'a> {
     context: &'a ParseContext<'a>,
     sections: Vec<Section>,
@@ -68,6 +71,10 @@ impl Lexer<'_> {
             }
             let line = line.split([';', '#']).next().unwrap_or_default().trim();
             if line.is_empty() {
+                continue;
+            }
+            if line.contains(char::REPLACEMENT_CHARACTER) {
+                self.problems.push(place.problem(NO_TEXT));
                 continue;
             }
             if let Some(rest) = line.strip_prefix('[') {

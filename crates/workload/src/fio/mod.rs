@@ -40,7 +40,7 @@ use crate::options::value::{Set, ValueError, bad, refused};
 pub use command::{FioCommand, parse_fio_command};
 use draft::Draft;
 use lexer::{Section, Typed};
-pub use own::{FioAsked, FioFormat, FioInstead, fio_command_options};
+pub use own::{FioAsked, FioFormat, FioInstead, fio_command_options, fio_refused_switches};
 
 /// What parsing needs from the world, so that it does not touch it.
 pub struct ParseContext<'a> {
@@ -120,6 +120,12 @@ fn lines(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }
 
+/// The text of a job file from its bytes. What is no UTF-8 is marked, so that comments may hold it, and a line that does is
+/// told by its number.
+pub fn fio_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 /// The jobs of a fio job file. `path` names it in errors and is where relative includes start.
 pub fn parse_fio(text: &str, path: &Path, context: &ParseContext) -> Result<JobFile, JobFileError> {
     let (sections, problems) = lexer::sections(text, path, context);
@@ -170,7 +176,7 @@ impl<'a> Parser<'a> {
 
     /// The jobs that the drafts stand for, or all that is wrong: `nothing`, where there is none.
     fn file(mut self, drafts: Vec<Drafted>, nothing: Problem) -> Result<JobFile, JobFileError> {
-        if drafts.is_empty() {
+        if drafts.is_empty() && self.problems.is_empty() {
             self.problems.push(nothing);
         }
         let jobs = jobs::jobs(drafts, &mut self.problems);

@@ -23,8 +23,10 @@ pub struct FioAsked {
     pub instead: Option<FioInstead>,
     /// Refuse jobs that write.
     pub readonly: bool,
-    /// No progress.
+    /// No live line on a terminal.
     pub quiet: bool,
+    /// Progress in fio's form on stdout, wherever that goes.
+    pub shows_always: bool,
     /// What answers; not fio's.
     pub on: Option<String>,
     /// What exists may be overwritten; not fio's.
@@ -123,7 +125,7 @@ pub(super) const OWN: &[Own] = &[
         Ok(())
     }),
     own("eta", Takes::Value, "Show progress: auto, always, never", |asked, text| {
-        asked.quiet = text == "never";
+        (asked.quiet, asked.shows_always) = (text != "auto", text == "always");
         if matches!(text, "auto" | "always" | "never") { Ok(()) } else { bad("give auto, always or never") }
     }),
     own("eta-newline", Takes::Value, "Changes nothing: progress is one line", NOTHING),
@@ -222,6 +224,11 @@ fn set_formats(asked: &mut FioAsked, text: &str) -> Set {
         asked.formats.push(format);
     }
     Ok(())
+}
+
+/// Name and reason of each option of fio itself that is refused, for the manual.
+pub fn fio_refused_switches() -> impl Iterator<Item = (&'static str, &'static str)> {
+    REFUSED.iter().map(|&(name, _, why)| (name, why))
 }
 
 /// Name, whether a value follows, and meaning of each option of fio itself, for `--help`.

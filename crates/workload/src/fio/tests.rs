@@ -203,6 +203,7 @@ fn sizes_add_up_as_fio_adds_them() {
     let behind = job("filesize=1m offset=256k nrfiles=2");
     assert_eq!(behind.size, Some(Amount::Bytes(Bytes::kib(1536))), "the offset is taken off each file");
     assert_eq!(job("size=50%").size, Some(Amount::Percent(50.0)));
+    assert_eq!(job("size=50%%").size, Some(Amount::Percent(50.0)), "as generators of job files write it");
     assert_eq!(job("size=1g io_size=50%").io_limit, Some(Bytes::mib(512)));
     assert_eq!(job("kb_base=1000 size=1k").size, Some(Amount::Bytes(Bytes(1000))));
     assert_eq!(job("size=1kib").size, Some(Amount::Bytes(Bytes(1000))));
@@ -460,4 +461,12 @@ fn each_engine_of_fio_is_done_or_refused_with_its_reason() {
         }
     }
     assert!(problem("ioengine=libaoi").contains("not supported: use one of psync"));
+}
+
+#[test]
+fn a_line_that_is_not_utf_8_is_told_by_its_number_and_a_comment_may_be_so() {
+    let text = super::fio_text(b"[a]\nrw=read\n; caf\xe9\nfilename=caf\xe9\n");
+    let said = problems(&text);
+    assert!(said.len() == 1 && said[0].contains(":4: not UTF-8; convert the file"), "{said:?}");
+    parse_with(&text.replace("filename=caf\u{fffd}", "size=1m"), false).expect("only a comment");
 }

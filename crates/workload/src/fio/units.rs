@@ -44,8 +44,9 @@ pub(super) fn size(text: &str, kb_base: u64) -> Result<Bytes, ValueError> {
 
 /// A size, or a share in percent.
 pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, ValueError> {
-    match text.trim().strip_suffix('%') {
-        Some(percent) => match percent.trim().parse::<u32>() {
+    // fio looks at nothing behind the first sign: generators of job files double it.
+    match text.trim().split_once('%').filter(|(_, rest)| rest.chars().all(|sign| sign == '%')) {
+        Some((percent, _)) => match percent.trim().parse::<u32>() {
             Ok(percent) if percent <= 100 => Ok(Amount::Percent(f64::from(percent))),
             _ => bad("give a share from 0% to 100%"),
         },

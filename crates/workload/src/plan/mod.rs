@@ -16,7 +16,7 @@
 //! A pass of a random job with independent draws is as many I/Os as there are blocks; it need not visit each.
 //!
 //! As in fio: reads and writes of a mixed sequential job each follow their own sequence; several files take turns; a
-//! strided pass that reaches the end goes on at the start; a trim and write job trims each block and then writes it.
+//! strided pass ends where the next block does not fit, and goes on at the start where it would lie behind the file; a trim and write job trims each block and then writes it.
 //! Unlike fio: with several block sizes, "each block once" is not kept (fio shortens blocks to fit its map instead);
 //! draws are independent then.
 //!
@@ -95,13 +95,13 @@ impl Plan {
         };
         let following = Following::new(job, files);
         let turns = Turns::new(job, files, pass);
-        let backward = matches!(job.access, Access::Backward { .. });
+        let leaps = matches!(job.access, Access::Backward { .. } | Access::Strided { .. });
         let own_grid = job.align.is_zero();
         let plain = own_grid
             && files == 1
             && following.is_none()
             && zoned.is_none()
-            && !backward
+            && !leaps
             && !chooser.trims_before_writes();
         let pass = pass * u64::from(files);
         Ok(Plan {
@@ -189,13 +189,13 @@ impl Plan {
                 let Some(skewed) = all.iter().flatten().next() else { return true };
                 skewed.draw_each(new, start, &mut rng);
             }
-            Offsets::InSequence { gap, cursors } => {
-                let (mut next, gap, last) = (cursors[0], *gap, self.region.length - length);
+            Offsets::InSequence { cursors, .. } => {
+                let (mut next, last) = (cursors[0], self.region.length - length);
                 for op in new {
                     let cursor = &mut next[usize::from(op.direction)];
                     *cursor = if *cursor > last { 0 } else { *cursor };
                     op.offset = start + *cursor;
-                    *cursor += length + gap;
+                    *cursor += length;
                 }
                 cursors[0] = next;
             }
@@ -251,7 +251,16 @@ impl Plan {
                 return None;
             }
         }
-        op.file = self.turns.next(op.length, &mut self.choices);
+        loop {
+            op.file = self.turns.next(op.length, &mut self.choices);
+            if self.zoned.is_some() || !self.offsets.is_over(&op, self.region) {
+                break;
+            }
+            if !self.turns.close(op.file, op.length) {
+                self.remaining = 0;
+                return None;
+            }
+        }
         op.offset = self.region.offset + self.place(&op);
         self.remaining -= u64::from(op.length);
         if self.chooser.trims_before_writes() {

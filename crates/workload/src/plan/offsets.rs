@@ -6,7 +6,7 @@ use super::envelope::Envelope;
 use super::scatter::LANES;
 use super::shuffle::Shuffle;
 use crate::rng::stir;
-use crate::{Op, Rng, WorkloadError};
+use crate::{Op, Region, Rng, WorkloadError};
 
 /// The places where I/O of one direction may start: `count` of them, `unit` bytes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,15 @@ impl Offsets {
                 places.fill([0; 3]);
             }
         }
+    }
+
+    /// True when a sequence with gaps ends before `op`, as in fio: the I/O before ended with the file, or this one begins in the
+    /// file and does not fit into the region. One that would begin behind the file begins at the start.
+    pub(super) fn is_over(&self, op: &Op, region: Region) -> bool {
+        let Offsets::InSequence { gap: gap @ 1.., cursors } = self else { return false };
+        let next = cursors[usize::from(op.file)][usize::from(op.direction)];
+        let ended = next.checked_sub(*gap).is_some_and(|end| end >= region.file_length);
+        ended || next < region.file_length && next + u64::from(op.length) > region.length
     }
 
     /// The offset of `op`, whose direction, length and file are set, in a region of `length` bytes.

@@ -13,7 +13,7 @@ fn random(distribution: Distribution) -> Access {
 }
 
 fn region_of(blocks: u64) -> Region {
-    Region { offset: 1 << 20, length: blocks * BLOCK }
+    Region::new(1 << 20, blocks * BLOCK)
 }
 
 fn plan(job: &Job, blocks: u64) -> Plan {
@@ -275,7 +275,7 @@ fn block_sizes_have_their_shares_and_fit() {
 #[test]
 fn a_sequence_goes_block_by_block_and_starts_again() {
     let job = Job { access: Access::Sequential, ..Job::default() };
-    let mut plan = Plan::new(&job, Region { offset: 8192, length: 4 * BLOCK + 100 }, 1, 3).expect("sound");
+    let mut plan = Plan::new(&job, Region::new(8192, 4 * BLOCK + 100), 1, 3).expect("sound");
     let offsets = |ops: Vec<Op>| ops.iter().map(|op| op.offset).collect::<Vec<_>>();
     let expected: Vec<u64> = (0..4).map(|n| 8192 + n * BLOCK).collect();
     assert_eq!(offsets(pass(&mut plan)), expected);
@@ -298,18 +298,38 @@ fn reads_and_writes_of_a_mixed_sequence_follow_their_own_sequences() {
 }
 
 #[test]
-fn a_stride_leaves_gaps_and_wraps_until_the_pass_is_done() {
-    // As fio 3.33 with rw=read:12k, size=64k, write_iolog: blocks 0 4 8 12, four times over.
-    let job = Job { access: Access::Strided { gap: Bytes(12 << 10) }, ..Job::default() };
-    let ops = pass(&mut plan(&job, 16));
-    let expected: Vec<u64> = (0..16).map(|n| (1 << 20) + n % 4 * 4 * BLOCK).collect();
-    assert_eq!(ops.iter().map(|op| op.offset).collect::<Vec<_>>(), expected);
+fn a_stride_ends_where_a_block_does_not_fit_and_begins_again_behind_the_file() {
+    // As fio 3.33 does with files of so many blocks, in blocks: size, file, gap, offsets.
+    let cases: [(u64, u64, u64, &[u64]); 6] = [
+        (16, 16, 3, &[0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12]),
+        (16, 32, 3, &[0, 4, 8, 12]),
+        (9, 9, 1, &[0, 2, 4, 6, 8]),
+        (9, 10, 1, &[0, 2, 4, 6, 8, 0, 2, 4, 6]),
+        (4, 4, 4, &[0, 0, 0, 0]),
+        (4, 5, 3, &[0]),
+    ];
+    for (blocks, file, gap, expected) in cases {
+        let job = Job { access: Access::Strided { gap: Bytes(gap * BLOCK) }, ..Job::default() };
+        let region = Region { offset: 0, length: blocks * BLOCK, file_length: file * BLOCK };
+        let mut plan = Plan::new(&job, region, 1, 0).expect("sound");
+        for _ in 0..2 {
+            let seen: Vec<u64> = pass(&mut plan).iter().map(|op| op.offset / BLOCK).collect();
+            assert_eq!(seen, expected, "{blocks} of {file}, gap {gap}");
+            plan.restart();
+        }
+    }
+    // A gap of half a block, size=8m bs=1m: the sixth would end behind the file.
+    let job = Job { access: Access::Strided { gap: Bytes(BLOCK / 2) }, ..Job::default() };
+    let seen = |files| pass(&mut Plan::new(&job, Region::new(0, 8 * BLOCK), files, 0).expect("sound"));
+    let halves: Vec<u64> = seen(1).iter().map(|op| op.offset * 2 / BLOCK).collect();
+    assert_eq!(halves, [0, 3, 6, 9, 12]);
+    assert_eq!(seen(3).len(), 15, "five in each of three files");
 }
 
 #[test]
 fn files_take_turns() {
     let job = Job { access: Access::Sequential, ..Job::default() };
-    let mut plan = Plan::new(&job, Region { offset: 0, length: 2 * BLOCK }, 3, 0).expect("sound");
+    let mut plan = Plan::new(&job, Region::new(0, 2 * BLOCK), 3, 0).expect("sound");
     let places: Vec<(u16, u64)> = pass(&mut plan).iter().map(|op| (op.file, op.offset)).collect();
     assert_eq!(places, [(0, 0), (1, 0), (2, 0), (0, BLOCK), (1, BLOCK), (2, BLOCK)]);
 }
@@ -355,7 +375,7 @@ fn any_size_is_as_likely_and_a_pass_has_every_byte() {
     let block_sizes = BlockSizes { read: range.clone(), write: range.clone(), trim: range };
     let job = Job { block_sizes, any_size: true, access: Access::Sequential, ..Job::default() };
     let length = 4096 * 10_000 + 1500;
-    let mut plan = Plan::new(&job, Region { offset: 0, length }, 1, 0).expect("fits");
+    let mut plan = Plan::new(&job, Region::new(0, length), 1, 0).expect("fits");
     let mut ops = Vec::new();
     while plan.fill(&mut ops, 256) == Filled::More {}
     let total: u64 = ops.iter().map(|op| u64::from(op.length)).sum();
@@ -399,7 +419,7 @@ fn the_tight_loops_draw_what_one_by_one_draws() {
 
 #[test]
 fn what_cannot_be_planned_is_refused() {
-    let small = Plan::new(&Job::default(), Region { offset: 0, length: 4095 }, 1, 0);
+    let small = Plan::new(&Job::default(), Region::new(0, 4095), 1, 0);
     assert_eq!(small.map(|_| ()), Err(WorkloadError::RegionTooSmall { length: 4095, block: 4096 }));
     let empty = Job { mix: Mix { read: 0, write: 0, trim: 0 }, ..Job::default() };
     Plan::new(&empty, region_of(1), 1, 0).expect_err("no direction");

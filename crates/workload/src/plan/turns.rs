@@ -60,6 +60,12 @@ impl Turns {
         self.file
     }
 
+    /// Nothing more of this pass lies in `file`; false when no file has `length` bytes left.
+    pub(super) fn close(&mut self, file: u16, length: u32) -> bool {
+        self.left[usize::from(file)] = 0;
+        self.left.iter().any(|&left| left >= u64::from(length))
+    }
+
     fn after(&self, file: u16) -> u16 {
         if usize::from(file) + 1 == self.left.len() { 0 } else { file + 1 }
     }

@@ -8,7 +8,7 @@ const BLOCK: u64 = 4096;
 
 /// One pass over so many blocks in each file: file and block of each I/O.
 fn pass(job: &Job, blocks: u64, files: u16) -> Vec<(u16, u64)> {
-    let mut plan = Plan::new(job, Region { offset: 0, length: blocks * BLOCK }, files, 0).expect("sound");
+    let mut plan = Plan::new(job, Region::new(0, blocks * BLOCK), files, 0).expect("sound");
     let mut ops = Vec::new();
     while plan.fill(&mut ops, 37) == Filled::More {}
     ops.iter().map(|op| (op.file, op.offset / BLOCK)).collect()
@@ -49,7 +49,7 @@ fn so_many_percent_are_at_random() {
 fn a_share_is_each_directions_own() {
     let follow = Follow { random: [100, 0, 100], ..Follow::NONE };
     let job = Job { mix: Mix::reads(50), ..randomly(follow) };
-    let mut plan = Plan::new(&job, Region { offset: 0, length: 10_000 * BLOCK }, 1, 0).expect("sound");
+    let mut plan = Plan::new(&job, Region::new(0, 10_000 * BLOCK), 1, 0).expect("sound");
     let mut ops = Vec::new();
     plan.fill(&mut ops, 1000);
     let writes: Vec<u64> = ops.iter().filter(|op| op.direction == 1).map(|op| op.offset / BLOCK).collect();
@@ -99,7 +99,7 @@ fn zones_are_worked_on_in_turn_and_what_lies_between_is_not_touched() {
     assert!(drawn.iter().all(|block| block % 4 < 3), "the skipped block was touched");
     assert!(drawn.chunks_exact(2).all(|pair| pair[0] / 4 == pair[1] / 4 && pair[0] != pair[1]));
     let too_small = Job { zones: Some(Zones { range: Bytes(100), ..zones }), ..job };
-    Plan::new(&too_small, Region { offset: 0, length: 9 * BLOCK }, 1, 0).expect_err("no block fits");
+    Plan::new(&too_small, Region::new(0, 9 * BLOCK), 1, 0).expect_err("no block fits");
 }
 
 #[test]

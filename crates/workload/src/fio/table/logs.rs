@@ -110,6 +110,24 @@ pub(super) const ROWS: &[Row] = &[
     }),
     value("log_offset", "Put the offset in each line of the logs", "1", put!(job.logs.offsets, switch)),
     value("percentile_list", "Percentiles to print", "50:99:99.9", put!(job.percentiles, percentiles)),
+    value(
+        "slat_percentiles",
+        "Percentiles of submission latency in fio's reports",
+        "1",
+        put!(job.percentiles_of.submission, switch),
+    ),
+    value(
+        "clat_percentiles",
+        "Percentiles of completion latency in fio's reports",
+        "1",
+        put!(job.percentiles_of.completion, switch),
+    ),
+    value(
+        "lat_percentiles",
+        "Percentiles of the whole latency in fio's reports",
+        "1",
+        put!(job.percentiles_of.whole, switch),
+    ),
 ];
 
 /// What the job replays; it replays something from now on.
