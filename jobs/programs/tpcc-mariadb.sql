@@ -2,6 +2,8 @@
 CREATE VIEW numbers AS SELECT seq AS n FROM seq_1_to_100000;
 -- How each transaction ended; in memory, so that it asks nothing of the drive.
 CREATE TABLE done (kind CHAR(12), ended BIGINT, took BIGINT, retried INT, rolled_back INT, terminal INT) ENGINE = MEMORY;
+-- When each user began.
+CREATE TABLE running (at_us BIGINT) ENGINE = MEMORY;
 -- Rows come in the order of the keys.
 SET join_cache_level = 0, rand_seed1 = 123456789, rand_seed2 = 987654321;
 
@@ -165,7 +167,7 @@ BEGIN
 END //
 
 -- One user, without time to think. What a transaction draws depends on the user and its number alone; tried again, it draws the same.
-CREATE PROCEDURE terminal(me INT, until_us BIGINT)
+CREATE PROCEDURE terminal(me INT, users INT, counted_us BIGINT)
 BEGIN
   DECLARE home INT DEFAULT me % :warehouses + 1;
   DECLARE d INT DEFAULT me DIV :warehouses % 10 + 1;
@@ -173,8 +175,15 @@ BEGIN
   DECLARE share DOUBLE;
   DECLARE kind, ended CHAR(12);
   DECLARE began, until_now BIGINT DEFAULT now_us();
+  -- What is counted ends so long after the last user began; where one never does, the others give up.
+  DECLARE until_us BIGINT DEFAULT until_now + 120000000;
+  DECLARE all_run INT DEFAULT 0;
 
+  INSERT INTO running VALUES (until_now);
   WHILE until_now < until_us DO
+    IF NOT all_run AND (SELECT COUNT(*) FROM running) = users THEN
+      SET all_run = 1, until_us = (SELECT MAX(at_us) FROM running) + counted_us;
+    END IF;
     SET began = until_now, number = number + 1, retried = -1;
     REPEAT
       SET rand_seed1 = CRC32(CONCAT(me, ' ', number)), rand_seed2 = CRC32(CONCAT(number, ':', me));

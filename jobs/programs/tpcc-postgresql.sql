@@ -4,6 +4,8 @@ INSERT INTO numbers SELECT generate_series(1, 100000);
 ANALYZE numbers;
 -- How each transaction ended; not logged, so that it asks hardly anything of the drive.
 CREATE UNLOGGED TABLE done (kind TEXT, ended BIGINT, took BIGINT, retried INT, rolled_back INT, terminal INT);
+-- When each user began.
+CREATE UNLOGGED TABLE running (at_us BIGINT);
 DO $$ BEGIN PERFORM setseed(0.5); END $$;
 
 CREATE FUNCTION rand() RETURNS FLOAT LANGUAGE sql AS 'SELECT random()';
@@ -146,7 +148,7 @@ BEGIN
 END $$;
 
 -- One user, without time to think. What a transaction draws depends on the user and its number alone; tried again, it draws the same.
-CREATE PROCEDURE terminal(me INT, until_us BIGINT) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE terminal(me INT, users INT, counted_us BIGINT) LANGUAGE plpgsql AS $$
 DECLARE
   home INT := me % :warehouses + 1;
   home_d INT := me / :warehouses % 10 + 1;
@@ -157,8 +159,17 @@ DECLARE
   kind TEXT;
   began BIGINT;
   until_now BIGINT := now_us();
+  -- What is counted ends so long after the last user began; where one never does, the others give up.
+  until_us BIGINT := until_now + 120000000;
+  all_run BOOLEAN := FALSE;
 BEGIN
+  INSERT INTO running VALUES (until_now);
+  COMMIT;
   WHILE until_now < until_us LOOP
+    IF NOT all_run AND (SELECT COUNT(*) FROM running) = users THEN
+      all_run := TRUE;
+      until_us := (SELECT MAX(at_us) FROM running) + counted_us;
+    END IF;
     began := until_now;
     number := number + 1;
     retried := 0;

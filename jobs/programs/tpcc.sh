@@ -5,7 +5,8 @@
 #       --copy jobs/programs/tpcc.sh --copy jobs/programs/tpcc.sql --copy jobs/programs/tpcc-report.sql \
 #       --copy jobs/programs/tpcc-mariadb.sql -- env WAREHOUSES=2 sh tpcc.sh mariadb
 #
-# For PostgreSQL: --with postgresql-15, tpcc-postgresql.sql, `sh tpcc.sh postgresql`. Exit 1 when a condition is broken.
+# For PostgreSQL: --with postgresql-15, tpcc-postgresql.sql, `sh tpcc.sh postgresql`. Exit 1 when a condition is broken, or was
+# not checked, and when nothing was counted.
 set -e
 database=$1
 case $database in
@@ -37,7 +38,7 @@ mariadb_sql() { mariadb $client --batch --skip-column-names tpcc; }
 mariadb_settle() { echo "CALL settle()" | mariadb_sql; }
 mariadb_users() {
     mariadb-slap $client --create-schema=tpcc --no-drop \
-        --concurrency="$USERS" --number-of-queries="$USERS" --query="CALL terminal(CONNECTION_ID(), $1)" > /tmp/log 2>&1
+        --concurrency="$USERS" --number-of-queries="$USERS" --query="CALL terminal(CONNECTION_ID(), $USERS, $counted_us)" > /tmp/log 2>&1
 }
 mariadb_stop() { mariadb-admin $client shutdown; wait; }
 
@@ -55,7 +56,7 @@ as_postgres() { su postgres -s /bin/sh -c "PATH=$PATH; cd /tmp; $1"; }
 postgresql_sql() { psql --no-psqlrc --quiet --no-align --tuples-only --field-separator="$(printf '\t')" --set=ON_ERROR_STOP=1; }
 postgresql_settle() { echo "VACUUM ANALYZE; CHECKPOINT" | postgresql_sql; }
 postgresql_users() {
-    echo "CALL terminal(:client_id, $1)" > /tmp/terminal.sql
+    echo "CALL terminal(:client_id, $USERS, $counted_us)" > /tmp/terminal.sql
     pgbench --no-vacuum --client="$USERS" --transactions=1 --file=/tmp/terminal.sql > /tmp/log 2>&1
 }
 postgresql_stop() { as_postgres "pg_ctl stop --pgdata=$data" > /tmp/log; wait; }
@@ -82,10 +83,12 @@ filled "tpcc-$database.sql" tpcc.sql | "${database}_sql"
 "${database}_settle"
 echo "TPC-C-like, no official result. $database, warehouses: $WAREHOUSES, each with $items items and $((customers * 10)) customers"
 echo "($SCALE % of the standard's). Users: $USERS. Pool: $POOL_MIB MiB. Counted: $RUNTIME s, after $WARM_UP s."
-now=$(echo "SELECT now_us()" | "${database}_sql")
-from=$((now + WARM_UP * 1000000))
-until=$((from + RUNTIME * 1000000))
-"${database}_users" $until
+counted_us=$(((WARM_UP + RUNTIME) * 1000000))
+"${database}_users"
+# The warm-up begins when the last user does.
+running=$(echo "SELECT MAX(at_us) FROM running" | "${database}_sql")
+from=$((running + WARM_UP * 1000000))
+until=$((running + counted_us))
 echo "$BEFORE_CHECK" | "${database}_sql"
 filled tpcc-report.sql | "${database}_sql" > /tmp/report
 "${database}_stop"
@@ -93,14 +96,19 @@ trap - EXIT
 
 awk -F '\t' -v users="$USERS" -v runtime="$RUNTIME" '
     BEGIN { printf "%-12s %9s %11s %7s %9s %9s\n", "kind", "committed", "rolled back", "retried", "mean ms", "p90 ms" }
-    $1 == "users" && $2 != users { print $2 " users of " users " did anything"; broken = 1 }
+    $1 == "users" && $3 != users { print "NOTHING COUNTED: " $3 " of " users " users " $2; broken = 1 }
     $1 == "kind" {
         printf "%-12s %9d %11d %7d %9.3f %9.3f\n", $2, $3, $4, $5, $6 / 1000, $7 / 1000
         if ($2 == "new_order") orders = $3
     }
-    $1 == "condition" { print ($3 ? "BROKEN in " $3 " places: " : "holds: ") $2; broken = broken || $3; conditions++ }
+    $1 == "condition" {
+        print ($3 ? "BROKEN in " $3 " places: " : $4 ? "holds: " : "NOT CHECKED, nothing is there: ") $2
+        broken = broken || $3 || !$4; conditions++
+    }
     END {
-        printf "tpmC-like    %.1f (committed new orders a minute)\n", orders * 60 / runtime
-        exit broken || conditions != 5
+        if (conditions != 5) { print "NOT CHECKED: " 5 - conditions " of 5 conditions"; broken = 1 }
+        if (orders) printf "tpmC-like    %.1f (committed new orders a minute)\n", orders * 60 / runtime
+        else print "NOTHING COUNTED: no new order was committed in these " runtime " s; give it more RUNTIME"
+        exit broken || !orders
     }
 ' /tmp/report

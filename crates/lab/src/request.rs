@@ -15,7 +15,7 @@ use crate::host::filesystem::FileSystem;
 use crate::host::image::Image;
 use crate::host::kernel::Kernel;
 use crate::host::machine::{self, Accelerator, Boot, Scratch};
-use crate::host::mailbox::Drives;
+use crate::host::mailbox::{DiskShape, Drives};
 use crate::host::modules::{self, Module, Modules};
 use crate::host::packages::Say;
 use crate::host::programs;
@@ -286,7 +286,7 @@ impl<'a> Lab<'a> {
         let symbols = self.cache.root().join("symbols").join(kernel.identity()?);
         let known_symbols = fs::read_to_string(&symbols).ok();
         let ask_symbols = counts && known_symbols.is_none();
-        let plan = Plan { disks: disks(&shapes), ..plan(request, &modules, place, ask_symbols, work)? };
+        let plan = plan(request, &modules, place, (ask_symbols, &shapes), work)?;
         image.file(PLAN, &serde_json::to_vec(&plan).expect("a plan is plain data"));
         let plugged = counts || drives.is_some();
         let plugin = plugged.then(|| build::plugin(&self.cache, self.say)).transpose()?;
@@ -295,7 +295,7 @@ impl<'a> Lab<'a> {
         let boot = Boot {
             kernel: &kernel,
             image: image.finish(),
-            append: append(request, drives.is_some()),
+            append: append(request, drives.is_some(), &plan.work),
             devices: disk.words(),
             memory_mib,
             processors: if drives.is_some() { 1 } else { request.processors },
@@ -304,6 +304,7 @@ impl<'a> Lab<'a> {
             counts: counts.then(|| out.clone()),
             limit: request.limit,
             interactive,
+            say: self.say,
         };
         let mut heard =
             Heard { symbols: known_symbols, booted: Booted::of(&kernel, &modules), ..Heard::default() };
@@ -387,21 +388,24 @@ fn plan(
     request: &Request,
     modules: &[Loaded],
     place: Option<Place>,
-    symbols: bool,
+    (symbols, shapes): (bool, &[DiskShape]),
     work: Work,
 ) -> Result<Plan, LabError> {
     let device = Device::of(&request.device, request.source.as_deref())?;
     let modules = modules.iter().map(|one| (one.name.clone(), one.parameters.clone())).collect();
     let find = request.disk.clone().map_or_else(|| device.find(), Find::Name);
     let raid = request.raid;
+    // Emulated adapters take time of the host, which in exact time passes as none or as much.
+    let is_dependable = request.accelerator != Accelerator::Exact || !shapes.is_empty();
     Ok(Plan {
         modules,
         find,
-        disks: Vec::new(),
+        disks: disks(shapes),
         raid,
         settings: settings(request, device),
         place,
         symbols,
+        gives_up_s: is_dependable.then_some(request.limit.as_secs()),
         work,
     })
 }

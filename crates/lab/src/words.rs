@@ -3,6 +3,7 @@
 use std::mem;
 
 use crate::devices::{Device, Store};
+use crate::guest::{TrialKind, Work};
 use crate::host::filesystem::FileSystem;
 use crate::host::mailbox::{self, DiskShape};
 use crate::{LabError, Request};
@@ -27,6 +28,9 @@ const APPEND: &str = "console=ttyS0 loglevel=4 nokaslr oops=panic panic=-1 nowat
 /// The kernel takes the time-stamp counter, an instruction a tick, to be as quick as it was told, and holds all other clocks to
 /// it; without a second clock nothing contradicts.
 const SPEED: &str = " tsc=reliable pmtmr=0";
+
+/// The kernel remembers who took each piece of its general memory. That makes taking it slower.
+const OWNERS: &str = " slub_debug=U,kmalloc-*";
 
 /// MiB of the device.
 pub(crate) fn capacity(request: &Request, shapes: &[DiskShape]) -> Result<u64, LabError> {
@@ -139,11 +143,14 @@ pub(crate) fn scheduler_module(scheduler: &str) -> Option<&str> {
 }
 
 /// For the kernel's command line.
-pub(crate) fn append(request: &Request, outside: bool) -> String {
+pub(crate) fn append(request: &Request, outside: bool, work: &Work) -> String {
+    let reloads =
+        matches!(work, Work::Trial(trials) if trials.iter().any(|one| one.kind == TrialKind::Reload));
+    let owners = if reloads { OWNERS } else { "" };
     let mitigations = if request.mitigations { "" } else { " mitigations=off" };
     let mailbox = if outside { mailbox::reserved() } else { String::new() };
     let speed = request.khz.map(|khz| format!(" tsc_early_khz={khz}{SPEED}")).unwrap_or_default();
-    format!("{APPEND}{mitigations}{mailbox}{speed}")
+    format!("{APPEND}{mitigations}{mailbox}{speed}{owners}")
 }
 
 #[cfg(test)]

@@ -88,6 +88,43 @@ fn tried(name: &str, kernel: &str, further: &[&str], data: Data) {
     );
 }
 
+#[test]
+#[ignore = "slow: three boots"]
+fn a_driver_that_keeps_what_it_took_is_found_and_those_that_give_it_back_are_clean() {
+    let name = "a_driver_that_keeps_what_it_took_is_found_and_those_that_give_it_back_are_clean";
+    let _turn = turn_or_skip!("a_driver_that_keeps_what_it_took_is_found", "6.1");
+    let room = Room::new("anyones-leaky");
+    let leaky = room.0.join("leaky");
+    copied(Path::new(&folder("bio_ram")), &leaky);
+    let source = fs::read_to_string(leaky.join("bio_ram.c")).expect("it was copied");
+    // 100 bytes of kmalloc, and all that the disk held.
+    let (kept, exit) = source.split_at(source.rfind("\tvfree(store);").expect("it gives it back at its end"));
+    let leak = exit.replace("\tvfree(store);", "\tWARN_ON(!kmalloc(100, GFP_KERNEL));");
+    fs::write(leaky.join("bio_ram.c"), format!("{kept}{leak}")).expect("our own file");
+    let found = |folder: &str, exit: i32| -> Value {
+        let command = [
+            "lab", "test", folder, "--trial", "reload", "--cycles", "12", "--bytes", "4m", "--json",
+            "--quiet",
+        ];
+        let tried = printed(
+            "lab test",
+            &[&command[..], &["--set", "capacity_mib=8"][..exit as usize * 2]].concat(),
+            exit,
+        );
+        tried[0]["findings"].clone()
+    };
+    for clean in ["bio_ram", "four_k"] {
+        assert_eq!(found(&folder(clean), 0)["left_bytes"], 0, "{name}: {clean}");
+    }
+    let findings = found(&leaky.display().to_string(), 1);
+    let wrong = findings["wrong"].to_string();
+    for words in ["kmalloc-128 by bio_ram_exit", "vmalloc by bio_ram_init", "in 6 cycles"] {
+        assert!(wrong.contains(words), "{findings}");
+    }
+    // Of the six loads 6 x 128 bytes, and 6 x 8 MiB with a page behind each that nobody may touch.
+    assert_eq!(findings["left_bytes"], 6 * (128 + (8 << 20) + 4096), "{findings}");
+}
+
 fn all(kernel: &str) {
     for (name, further, data) in ALL {
         counted(name, kernel, further);

@@ -65,6 +65,21 @@ fn postgresql_keeps_the_conditions_of_tpcc_and_every_boot_gives_the_same() {
 
 #[test]
 #[ignore = "slow: a minute"]
+fn a_run_of_tpcc_that_counted_nothing_fails_and_says_so() {
+    let name = "a_run_of_tpcc_that_counted_nothing_fails_and_says_so";
+    let turn = turn_or_skip!("a_run_of_tpcc_that_counted_nothing_fails_and_says_so", "6.1");
+    let Some(output) = tpcc(&turn, "postgresql", "postgresql-15", "DELETE FROM done") else {
+        return println!("SKIPPED {name}: `postgresql-15` cannot be fetched here");
+    };
+    let text = told(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}{}", said(&output));
+    assert!(text.contains("NOTHING COUNTED: 0 of 4 users did anything"), "{text}");
+    assert!(text.contains("NOTHING COUNTED: no new order was committed in these 2 s"), "{text}");
+    assert!(!text.contains("tpmC-like    "), "{text}");
+}
+
+#[test]
+#[ignore = "slow: a minute"]
 fn a_condition_of_tpcc_that_is_broken_is_found() {
     let name = "a_condition_of_tpcc_that_is_broken_is_found";
     let turn = turn_or_skip!("a_condition_of_tpcc_that_is_broken_is_found", "6.1");

@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use super::log::KernelLog;
 use super::near_side::{failed, tell};
-use super::{Message, PLAN, Plan, Ready, Work, device, measure, trial};
+use super::{Message, PLAN, Plan, Ready, Work, device, measure, trial, watch};
 use crate::sys::guest as sys;
 
 /// What the caller makes of a job: told what to run and where, it tells its outcome with [`tell`].
@@ -42,7 +43,13 @@ fn prepare() -> Result<Plan, String> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
     tell(&Message::Hello { release });
     let text = fs::read_to_string(PLAN).map_err(failed("read", PLAN))?;
-    serde_json::from_str(&text).map_err(|error| format!("the plan cannot be read: {error}"))
+    let plan: Plan =
+        serde_json::from_str(&text).map_err(|error| format!("the plan cannot be read: {error}"))?;
+    // Where I/Os are counted, a second thread would be in the count.
+    if matches!(plan.work, Work::Job(_) | Work::Trial(_)) {
+        watch::start(plan.gives_up_s);
+    }
+    Ok(plan)
 }
 
 fn work(plan: &Plan, ready: &Ready, job: RunJob<'_>) -> Result<(), String> {
@@ -67,7 +74,7 @@ fn work(plan: &Plan, ready: &Ready, job: RunJob<'_>) -> Result<(), String> {
     if let Some(folder) = &ready.folder {
         sys::unmount(folder).map_err(failed("unmount", folder))?;
     }
-    tell(&Message::Complaints { lines: device::complaints() });
+    tell(&Message::Complaints { lines: KernelLog::whole().complaints() });
     Ok(())
 }
 
@@ -86,18 +93,24 @@ fn symbols() -> Result<String, String> {
 fn sections() -> Vec<(String, Vec<(String, u64)>)> {
     let mut modules = Vec::new();
     for entry in fs::read_dir("/sys/module").into_iter().flatten().flatten() {
-        let mut found = Vec::new();
-        for section in fs::read_dir(entry.path().join("sections")).into_iter().flatten().flatten() {
-            let text = fs::read_to_string(section.path()).unwrap_or_default();
-            if let Ok(address) = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16) {
-                found.push((section.file_name().to_string_lossy().into_owned(), address));
-            }
-        }
+        let found = sections_of(&entry.path());
         if !found.is_empty() {
             modules.push((entry.file_name().to_string_lossy().into_owned(), found));
         }
     }
     modules
+}
+
+/// Where the sections of the module with this folder below `/sys/module` are.
+pub(super) fn sections_of(module: &Path) -> Vec<(String, u64)> {
+    let mut found = Vec::new();
+    for section in fs::read_dir(module.join("sections")).into_iter().flatten().flatten() {
+        let text = fs::read_to_string(section.path()).unwrap_or_default();
+        if let Ok(address) = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16) {
+            found.push((section.file_name().to_string_lossy().into_owned(), address));
+        }
+    }
+    found
 }
 
 /// A shell on the console, after a line about what there is.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -182,21 +182,10 @@ fn make(place: &Place, device: &Path) -> Result<(), String> {
     target.sync_all().map_err(failed("write", device))
 }
 
-/// What the kernel complained of: its messages of level warning and worse, and traces of calls.
-pub(super) fn complaints() -> Vec<String> {
-    let log = File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
-    let Ok(mut log) = log else { return Vec::new() };
-    let mut lines = Vec::new();
-    let mut record = vec![0; 8192];
-    while let Ok(length @ 1..) = log.read(&mut record) {
-        lines.extend(complaint(&String::from_utf8_lossy(&record[..length])));
-    }
-    lines
-}
-
 /// Warnings that say nothing of a driver: that a module is not the kernel's own, what an emulated machine lacks or does not
-/// have alike, that it is slow, and libata's farewell to a disk that is unloaded.
-const NORMAL: [&str; 17] = [
+/// have alike, that it is slow, a cache or keyboard that a disk or machine does not have, and libata's farewell to a disk that is
+/// unloaded.
+const NORMAL: [&str; 20] = [
     "taints kernel",
     "tainting kernel",
     "MP-BIOS bug: 8254 timer",
@@ -214,6 +203,9 @@ const NORMAL: [&str; 17] = [
     "disabling VPD access",
     "PCI: Fatal: No config space access function found",
     "PCI: System does not support PCI",
+    "No Caching mode page found",
+    "Assuming drive cache: ",
+    "Spurious ACK on ",
 ];
 
 /// The message of a record of the log, if it is of level warning or worse and not [`NORMAL`].
@@ -224,7 +216,8 @@ pub(super) fn complaint(record: &str) -> Option<String> {
     // The end of a message that another processor's cut in two: it has the level of those that name none.
     let continues = words.nth(2) == Some("c");
     let line = message.lines().next().unwrap_or_default();
-    let normal = NORMAL.iter().any(|normal| line.contains(normal));
+    // The kernel frames in stars that it shows addresses, as it was told to.
+    let normal = line.starts_with("**") || NORMAL.iter().any(|normal| line.contains(normal));
     (level <= 4 && !normal && !continues).then(|| line.to_owned())
 }
 
@@ -239,6 +232,17 @@ mod tests {
         assert_eq!(complaint("6,512,2790001,-;scsi host0: scsi_ram"), None);
         assert_eq!(complaint("4,513,2790002,-;scsi_ram: loading out-of-tree module taints kernel."), None);
         assert_eq!(complaint("4,90,1200,-;mtrr: your CPUs had inconsistent MTRRdefType settings"), None);
+        for chatter in [
+            "4,5,0,-;** This system shows unhashed kernel memory addresses   **",
+            "3,498,1902277,-;sd 0:0:0:0: [sda] No Caching mode page found",
+            "3,499,1902278,-;sd 0:0:0:0: [sda] Assuming drive cache: write through",
+            "4,301,1102000,-;atkbd serio0: Spurious ACK on isa0060/serio0. Some program might be trying to access hardware \
+             directly.",
+        ] {
+            assert_eq!(complaint(chatter), None);
+        }
+        let near = "3,500,1902279,-;sd 0:0:0:0: [sda] No Caching mode page";
+        assert!(complaint(near).is_some(), "only the whole words are chatter");
         assert_eq!(complaint("continuation without a head"), None);
         assert_eq!(complaint("4,82,301000,c; #3"), None, "of the count of processors");
     }

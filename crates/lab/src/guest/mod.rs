@@ -9,11 +9,13 @@
 mod boot;
 mod device;
 mod furnish;
+mod log;
 mod md;
 mod measure;
 mod near_side;
 mod region;
 mod trial;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -24,6 +26,7 @@ use crate::Raid;
 
 pub use boot::{RunJob, is_here, run};
 pub use furnish::{end_others, furnish};
+pub use log::KernelLog;
 pub use near_side::tell;
 pub use trial::{Findings, Trial, TrialKind};
 
@@ -51,6 +54,9 @@ pub struct Plan {
     pub place: Option<Place>,
     /// The kernel's own functions are asked for.
     pub symbols: bool,
+    /// Seconds of the guest's clock after which a request that is still open is given up; `None`: the emulated devices take
+    /// time of the host, and that clock says nothing of them.
+    pub gives_up_s: Option<u64>,
     /// What then.
     pub work: Work,
 }
@@ -119,6 +125,11 @@ pub enum Message {
     },
     /// What it does now.
     Step {
+        /// In words.
+        text: String,
+    },
+    /// Something has not moved for long: what comes of it, and when.
+    Waits {
         /// In words.
         text: String,
     },

@@ -17,7 +17,8 @@ use std::time::Duration;
 use super::command::last_lines;
 use super::kernel::Kernel;
 use super::mailbox::{Drives, Mailbox, Memory, Served};
-use super::patience::Patience;
+use super::packages::Say;
+use super::patience::{Patience, WALL_TIMES};
 use super::private;
 use super::qemu::Qemu;
 use crate::LabError;
@@ -28,7 +29,19 @@ use crate::sys::host::{dies_with_us, keeps, memory_file, on_one_processor};
 const LOG_LINES: usize = 15;
 
 /// How the kernel announces that it gives up.
-const CAUSES: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "general protection"];
+const CAUSES: [&str; 8] = [
+    "Initramfs unpacking failed",
+    "Out of memory:",
+    "deadlocked on memory",
+    "Kernel panic",
+    "BUG:",
+    "Oops",
+    "general protection",
+    "blocked for more than",
+];
+
+/// Those of them that more memory would help.
+const MEMORY_CAUSES: usize = 3;
 
 /// What the emulated processor can do. Without byte-wise `rep movsb`: each of its 4,096 turns would count as an instruction
 /// where a page is copied, 4,096 against the 512 of `rep movsq`, and a copy would outweigh the layers.
@@ -73,6 +86,8 @@ pub struct Boot<'a> {
     pub limit: Duration,
     /// The guest's console is the terminal's: for `iostack lab shell`.
     pub interactive: bool,
+    /// Hears when the guest is silent for long, and what does not move in it.
+    pub say: Say<'a>,
 }
 
 /// How the folders of runs begin; the process follows.
@@ -189,7 +204,7 @@ fn run_alone(
         return Ok(());
     }
     let stdout = running.0.stdout.take().expect("it was piped");
-    let ended = listen(stdout, Patience::new(boot.limit, running.0.id()), stop, hear);
+    let ended = listen(stdout, Patience::new(boot.limit, running.0.id()), stop, (boot.say, boot.limit), hear);
     let status = if ended.is_ok() { running.0.wait().ok() } else { None };
     drop(running);
     let told = |path: &Path| {
@@ -204,13 +219,17 @@ fn run_alone(
             let what = match ended {
                 Ended::Failed(text) => format!("the guest failed: {text}"),
                 Ended::Limit => format!(
-                    "the guest did not go on for {} s and was ended; give it more with --time-limit",
-                    boot.limit.as_secs()
+                    "the guest did not go on for {} s of its own, or {} s by the clock, and was ended; give it more with \
+                     --time-limit",
+                    boot.limit.as_secs(),
+                    boot.limit.as_secs() * u64::from(WALL_TIMES)
                 ),
                 _ => format!("the guest ended before its work was done{}", status_text(status)),
             };
             let what = if said.is_empty() { what } else { format!("{what} (the emulator said: {said})") };
-            Err(LabError::Guest { what, log: told(&log) })
+            let log = told(&log);
+            let why = if lacks_memory(&log) { "out of memory; give it more with --memory-mib: " } else { "" };
+            Err(LabError::Guest { what: format!("{why}{what}"), log })
         }
     }
 }
@@ -256,6 +275,11 @@ fn status_text(status: Option<std::process::ExitStatus>) -> String {
     status.map(|status| format!(" ({status})")).unwrap_or_default()
 }
 
+/// True when the kernel says that its memory was too small.
+fn lacks_memory(log: &str) -> bool {
+    CAUSES[..MEMORY_CAUSES].iter().any(|cause| log.contains(cause))
+}
+
 /// The lines that say what happened: around the kernel's own word for it, else the last.
 fn telling_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -292,6 +316,7 @@ fn listen(
     stdout: impl Read + Send + 'static,
     mut patience: Patience,
     stop: &AtomicBool,
+    (say, limit): (Say<'_>, Duration),
     hear: &mut dyn FnMut(&Message),
 ) -> Result<(), Ended> {
     let (sender, receiver) = mpsc::channel();
@@ -302,11 +327,16 @@ fn listen(
             }
         }
     });
-    let mut done = false;
+    let (mut done, mut warned) = (false, false);
     loop {
+        if !warned && patience.silent() > limit / 3 {
+            say(&silence(patience.silent(), limit));
+        }
+        warned = patience.silent() > limit / 3;
         match receiver.recv_timeout(Duration::from_millis(100)) {
             Ok(line) => match serde_json::from_str::<Message>(&line) {
                 Ok(Message::Failed { text }) => return Err(Ended::Failed(text)),
+                Ok(Message::Waits { text }) => say(&text),
                 Ok(message) => {
                     done |= matches!(message, Message::Done);
                     patience.restart();
@@ -321,6 +351,16 @@ fn listen(
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
+}
+
+/// What is said before a silent guest is ended.
+fn silence(silent: Duration, limit: Duration) -> String {
+    format!(
+        "the guest has been silent for {} s; it is ended after {} s of its own, or {} s by the clock (--time-limit)",
+        silent.as_secs(),
+        limit.as_secs(),
+        (limit * WALL_TIMES).as_secs()
+    )
 }
 
 fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&Ends>) -> Vec<String> {

@@ -410,6 +410,30 @@ mod tests {
     }
 
     #[test]
+    fn the_mailbox_holds_256_completions_and_the_257th_comes_with_the_next_ring() {
+        assert_eq!(REQUESTS, 40 + 256 * 8, "as mailbox.h has it");
+        let (memory, mut drives) = (memory(), Recorded::default());
+        let one = |tag| Through { disk: 0, tag, at: 1, answer: Err(5) };
+        drives.ready.extend((0..257).map(one));
+        put(&memory, 7, true, &[5, 300, 0, 0]);
+        let asked = memory.words(ADDRESS + REQUESTS, 4).expect("it is there");
+        let mut mailbox = Mailbox::new(memory, &mut drives);
+        mailbox.ring().expect("it is answered");
+        let reply = |mailbox: &Mailbox<'_>| mailbox.memory.words(ADDRESS, 5).expect("it is there");
+        assert_eq!(reply(&mailbox)[2..], [ANSWERED, 7, 256], "more is there at once");
+        assert_eq!(
+            mailbox.memory.words(ADDRESS + REQUESTS, 4).expect("it is there"),
+            asked,
+            "none lies over it"
+        );
+        put(&mailbox.memory, 8, true, &[]);
+        mailbox.ring().expect("it is answered");
+        assert_eq!(reply(&mailbox)[2..], [ANSWERED, u64::MAX, 1]);
+        let last = mailbox.memory.words(ADDRESS + COMPLETIONS, 1).expect("it is there");
+        assert_eq!(last, [5 << 16 | 256 << 32]);
+    }
+
+    #[test]
     fn a_request_that_is_none_ends_it() {
         let long = LENGTH_MOST + 1;
         for words in [

@@ -6,9 +6,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use super::cache::Cache;
-use super::command::output;
+use super::command::{ended, last_lines, output};
 use crate::LabError;
 
 /// Told to people while it works.
@@ -28,11 +29,14 @@ impl Packages {
     pub fn find(cache: &Cache, prefix: &str, say: Say<'_>) -> Result<(Packages, Vec<String>), LabError> {
         let mut packages = Packages { options: Vec::new() };
         let mut names = packages.names(prefix)?;
+        let ours = cache.root().join("apt/lists");
+        let is_fresh = are_fresh(Path::new(LISTS)) || are_fresh(&ours);
         if names.is_empty() {
             packages = Packages { options: private_lists(cache)? };
             names = packages.names(prefix)?;
         }
-        if names.is_empty() {
+        // What lists of today do not have is not there, and to fetch them again would take a minute to say so.
+        if names.is_empty() && !is_fresh {
             say("fetching package lists");
             let act = "fetch package lists";
             output(packages.command("apt-get").args(["-qq", "update"]), act, "; check the network")?;
@@ -53,7 +57,10 @@ impl Packages {
 
     fn names(&self, prefix: &str) -> Result<Vec<String>, LabError> {
         let act = format!("look for the package {prefix}");
-        let text = output(self.command("apt-cache").args(["pkgnames", prefix]), &act, "")?;
+        let mut command = self.command("apt-cache");
+        // What is installed here and in no list cannot be fetched.
+        command.args(["-o", "Dir::State::status=/dev/null", "pkgnames", prefix]);
+        let text = output(&mut command, &act, "")?;
         Ok(text.lines().map(str::to_owned).collect())
     }
 
@@ -73,7 +80,10 @@ impl Packages {
         let act = format!("find out what {} needs", names.join(", "));
         let mut command = self.command("apt-get");
         command.args(["-s", "--no-install-recommends", "-o", "Dir::State::status=/dev/null", "install"]);
-        let text = output(command.args(names), &act, "; look for the name with apt-cache search")?;
+        let text = ended(command.args(names), &act)?.map_err(|said| match missing(&said) {
+            Some(wanted) => LabError::Package { wanted: wanted.to_owned(), remedy: NO_PACKAGE },
+            None => LabError::Asked(format!("cannot {act}: {}", last_lines(&said, 3))),
+        })?;
         let needed = text.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next());
         Ok(needed.map(str::to_owned).collect())
     }
@@ -140,6 +150,29 @@ fn listed(names: &[String]) -> String {
     }
 }
 
+/// The package that apt says is not there.
+fn missing(said: &str) -> Option<&str> {
+    said.lines().find_map(|line| {
+        let line = line.trim_start_matches("E: ");
+        let named = line.strip_prefix("Unable to locate package ");
+        named.or_else(|| line.strip_suffix("' has no installation candidate")?.strip_prefix("Package '"))
+    })
+}
+
+/// Where the machine's own lists of packages are.
+const LISTS: &str = "/var/lib/apt/lists";
+
+/// Time within which lists are of today.
+const FRESH: Duration = Duration::from_hours(24);
+
+/// True when there are lists of packages in the folder, fetched lately.
+fn are_fresh(lists: &Path) -> bool {
+    let entries = fs::read_dir(lists).into_iter().flatten().flatten();
+    let is_there = entries.into_iter().any(|one| one.file_name().to_string_lossy().contains("_Packages"));
+    let age = |path: &Path| fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
+    is_there && [lists, &lists.join("partial")].iter().filter_map(|path| age(path)).any(|age| age < FRESH)
+}
+
 fn private_lists(cache: &Cache) -> Result<Vec<String>, LabError> {
     let apt = cache.root().join("apt");
     for folder in ["lists/partial", "archives/partial"] {
@@ -152,4 +185,30 @@ fn private_lists(cache: &Cache) -> Result<Vec<String>, LabError> {
         format!("Dir::Cache={apt}"),
         "APT::Sandbox::User=".to_owned(),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_package_that_is_not_there_is_named_as_apt_names_it() {
+        assert_eq!(
+            missing("Reading state...\nE: Unable to locate package mariadb-sever\n"),
+            Some("mariadb-sever")
+        );
+        assert_eq!(missing("E: Package 'mysql' has no installation candidate\n"), Some("mysql"));
+        assert_eq!(missing("E: Could not get lock\n"), None);
+    }
+
+    #[test]
+    fn a_folder_without_lists_is_not_fresh_however_new_it_is() {
+        let folder = std::env::temp_dir().join(format!("iostack-lists-{}", std::process::id()));
+        fs::create_dir_all(folder.join("partial")).expect("a new folder");
+        let before = are_fresh(&folder);
+        fs::write(folder.join("deb_dists_main_Packages.lz4"), "").expect("a new file");
+        let after = are_fresh(&folder);
+        fs::remove_dir_all(&folder).expect("our own folder");
+        assert_eq!((before, after), (false, true));
+    }
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A guest that goes on tells so now and then, and one that hangs is silent. How long its silence may be is not for the neighbours
-//! on this machine to decide: while the emulator is ready and has no processor, no time passes.
+//! on this machine to decide: while the emulator is ready and has no processor, no time passes. Nor is it for ever.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,11 +19,16 @@ struct Usage {
     waited: u64,
 }
 
+/// So many times the limit is the longest silence by the clock, however busy the host is.
+pub(super) const WALL_TIMES: u32 = 5;
+
 /// The limit of one run, and what is left of it.
 #[derive(Debug)]
 pub(super) struct Patience {
     limit: Duration,
     left: Duration,
+    /// Silence by the clock.
+    silent: Duration,
     threads: PathBuf,
     seen: Usage,
     at: Instant,
@@ -33,20 +38,26 @@ impl Patience {
     /// With the process `emulator`.
     pub(super) fn new(limit: Duration, emulator: u32) -> Patience {
         let threads = PathBuf::from(format!("/proc/{emulator}/task"));
-        Patience { limit, left: limit, threads, seen: Usage::default(), at: Instant::now() }
+        let (silent, seen) = (Duration::ZERO, Usage::default());
+        Patience { limit, left: limit, silent, threads, seen, at: Instant::now() }
     }
 
     /// The guest went on.
     pub(super) fn restart(&mut self) {
         self.look();
-        self.left = self.limit;
+        (self.left, self.silent) = (self.limit, Duration::ZERO);
+    }
+
+    /// How long it has been silent by the clock.
+    pub(super) fn silent(&self) -> Duration {
+        self.silent
     }
 
     /// Whether it was silent for too long.
     pub(super) fn is_over(&mut self) -> bool {
         let charged = self.look();
         self.left = self.left.saturating_sub(charged);
-        self.left.is_zero()
+        self.left.is_zero() || self.silent >= self.limit * WALL_TIMES
     }
 
     /// What has passed since the last look.
@@ -56,6 +67,7 @@ impl Patience {
         let (ran, waited) = (since(usage.ran, self.seen.ran), since(usage.waited, self.seen.waited));
         let wall = now - self.at;
         (self.at, self.seen) = (now, usage);
+        self.silent += wall;
         charged(wall, ran, waited)
     }
 
@@ -105,6 +117,12 @@ mod tests {
         assert!(patience.is_over());
         patience.restart();
         assert_eq!(patience.left, 3600 * S);
+        assert!(!patience.is_over());
+        patience.silent = 5 * 3600 * S;
+        assert!(patience.is_over(), "by the clock, whoever had the processor");
+        patience.restart();
+        assert!(!patience.is_over() && patience.silent() < 3600 * S);
+        patience.silent = 4 * 3600 * S;
         assert!(!patience.is_over());
     }
 

@@ -29,18 +29,44 @@ pub fn check(names: &[String]) -> Result<(), LabError> {
     }
 }
 
+/// Refuses a package that there is not, before anything else is fetched.
+pub fn find(cache: &Cache, names: &[String], say: Say<'_>) -> Result<(), LabError> {
+    check(names)?;
+    let sorted = sorted(names);
+    if cache.entry(&entry(&sorted)).is_some() {
+        return Ok(());
+    }
+    needed(cache, &sorted, say).map(|_| ())
+}
+
 /// The folder with the programs of these packages and all they need, fetched the first time.
 pub(crate) fn folder(cache: &Cache, names: &[String], say: Say<'_>) -> Result<PathBuf, LabError> {
     check(names)?;
+    let sorted = sorted(names);
+    cache.place(&entry(&sorted), PROGRAMS_MIB, |folder| {
+        let (packages, needed) = needed(cache, &sorted, say)?;
+        packages.unpack(&needed, folder, &WITHOUT, say)
+    })
+}
+
+fn sorted(names: &[String]) -> Vec<String> {
     let mut sorted = names.to_vec();
     sorted.sort();
     sorted.dedup();
-    cache.place(&format!("programs/{}-{}", sorted[0], hashed(&sorted)), PROGRAMS_MIB, |folder| {
-        // The first is asked for so that the lists of packages are there.
-        let (packages, _) = Packages::find(cache, &sorted[0], say)?;
-        let needed = packages.closure(&sorted)?;
-        packages.unpack(&needed, folder, &WITHOUT, say)
-    })
+    sorted
+}
+
+/// The place of these packages in the cache.
+fn entry(sorted: &[String]) -> String {
+    format!("programs/{}-{}", sorted[0], hashed(sorted))
+}
+
+/// A way to the packages, and all that is needed.
+fn needed(cache: &Cache, sorted: &[String], say: Say<'_>) -> Result<(Packages, Vec<String>), LabError> {
+    // The first is asked for so that the lists of packages are there.
+    let (packages, _) = Packages::find(cache, &sorted[0], say)?;
+    let needed = packages.closure(sorted)?;
+    Ok((packages, needed))
 }
 
 /// Where programs start, and files of the user's are.

@@ -9,11 +9,12 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use iostack_lab::guest::{self, Message, Ready};
+use iostack_lab::guest::{self, KernelLog, Message, Ready};
 use iostack_lab::host::programs::HOME;
 use iostack_model::Nanos;
 use serde_json::{Value, json};
 
+use super::why::why;
 use super::{Ended, Order, Piece};
 use crate::read_json;
 
@@ -49,18 +50,25 @@ pub(crate) fn run(order: &Value, ready: &Ready) -> Result<(), String> {
         let said: String = order.said.iter().flat_map(|line| [line, "\n"]).collect();
         fs::write(SAID, said).map_err(|error| format!("cannot write `{SAID}`: {error}"))?;
         let words = ["sh", "-c", check].map(str::to_owned);
-        ended = watch(command(&words, place, order.cuts)?, &words[0])?;
+        ended = watched(&words, place, order.cuts)?;
         value("checked", json!(ended.code));
     }
     if !order.exec.is_empty() && ended.code == 0 {
         crate::lab::settle()?;
-        ended = watch(command(&order.exec, place, order.cuts)?, &order.exec[0])?;
+        ended = watched(&order.exec, place, order.cuts)?;
     }
     if order.results {
         send(Path::new(RESULTS), "")?;
     }
     value("ended", json!(ended));
     Ok(())
+}
+
+/// Starts it, and hears from the kernel why it failed when it did.
+fn watched(words: &[String], place: &Path, cuts: u32) -> Result<Ended, String> {
+    let mut log = KernelLog::from_now();
+    let ended = watch(command(words, place, cuts)?, &words[0])?;
+    Ok(Ended { why: why(ended.code, &log.messages()), ..ended })
 }
 
 /// Until it has ended, and with it all that it left running.
@@ -87,7 +95,7 @@ fn watch(mut child: Child, name: &str) -> Result<Ended, String> {
         let _it_cannot_panic = stream.join();
     }
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-    Ok(Ended { code, elapsed: Nanos(elapsed.as_nanos() as u64) })
+    Ok(Ended { code, elapsed: Nanos(elapsed.as_nanos() as u64), why: None })
 }
 
 fn command(words: &[String], place: &Path, cuts: u32) -> Result<Child, String> {

@@ -8,6 +8,7 @@
 
 mod far;
 mod near;
+mod why;
 
 use std::path::PathBuf;
 
@@ -58,12 +59,14 @@ pub struct Ran {
 }
 
 /// How a program ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     /// Its exit code, or 128 and the signal that ended it.
     pub code: i32,
     /// How long it ran, by the machine's clock.
     pub elapsed: Nanos,
+    /// Why it failed, where the kernel knows: it ran out of memory, or a signal ended it.
+    pub why: Option<String>,
 }
 
 /// Who hears what a program does.

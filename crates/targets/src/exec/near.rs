@@ -38,7 +38,8 @@ pub fn execute(
     let (cuts, failed) = went?;
     let ended = heard.ended.ok_or_else(|| anyhow!("the guest did not say how the program ended"))?;
     let counted = drive.as_mut().map(|drive| Nanos(drive.over(ended.elapsed.0)));
-    Ok(Ran { ended, elapsed: counted.unwrap_or(ended.elapsed), drive, cuts, failed })
+    let elapsed = counted.unwrap_or(ended.elapsed);
+    Ok(Ran { ended, elapsed, drive, cuts, failed })
 }
 
 /// The cuts that were, and after which the check failed.
@@ -69,7 +70,7 @@ fn through_cuts(
             break;
         }
         let Some(cut) = drive.was_cut() else {
-            let took = heard.ended.unwrap_or_default().elapsed.as_secs_f64();
+            let took = heard.ended.as_ref().map_or(0.0, |ended| ended.elapsed.as_secs_f64());
             bail!(
                 "the program ended after {took:.3} s, before the power was to be cut at {:.3} s; cut it earlier",
                 Nanos(after).as_secs_f64()
@@ -87,6 +88,9 @@ fn through_cuts(
     Ok((cuts, None))
 }
 
+/// Lines of the kernel's complaints that are shown: what it says of its memory when that is out has a hundred.
+const COMPLAINTS_MOST: usize = 10;
+
 fn boot(
     lab: &Lab<'_>,
     request: &Request,
@@ -103,8 +107,11 @@ fn boot(
             broken.get_or_insert(error);
         }
     })?;
-    for line in &booted.complaints {
+    for line in booted.complaints.iter().take(COMPLAINTS_MOST) {
         heard.listener.says(&format!("the guest's kernel complained: {line}"));
+    }
+    if let more @ 1.. = booted.complaints.len().saturating_sub(COMPLAINTS_MOST) {
+        heard.listener.says(&format!("and of {more} more"));
     }
     broken.map_or(Ok(()), Err)
 }

@@ -137,6 +137,9 @@ fn judge(
 fn growth(verdict: &BudgetVerdict) -> String {
     let most = verdict.grown.iter().map(|one| format!(", {} +{}", one.name, one.after - one.before));
     let most: String = most.take(4).collect();
+    if verdict.counted == 0 {
+        return format!("{}: no function of the module ran", verdict.name);
+    }
     format!("{}: {} instructions, {} allowed{most}", verdict.name, verdict.counted, verdict.allowed)
 }
 

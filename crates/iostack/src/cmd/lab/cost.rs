@@ -194,7 +194,13 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
     talk::data(&iostack_report::budgets(&verdicts).text());
     for (budget, cost) in budgets.all.iter().zip(&costs) {
         let counted = budget::counted(budget, cost);
-        if counted + budget.tolerance < budget.instructions {
+        if counted == 0 {
+            let module = budget.module.as_deref().unwrap_or("the kernel");
+            talk.warn(&format!(
+                "{}: no function of {module} ran, so that nothing was held to it",
+                budget.name
+            ));
+        } else if counted + budget.tolerance < budget.instructions {
             let by = budget.instructions - counted;
             let most = budget::shrunk(budget, cost).pop().map(|one| format!(", also in {}", one.name));
             let most = most.unwrap_or_default();

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use anyhow::ensure;
 use iostack_answers::Served;
+use iostack_lab::host::cache::Cache;
 use iostack_lab::host::programs;
 use iostack_lab::{Lab, Raid, Request};
 use iostack_model::{Bytes, Nanos};
@@ -98,6 +99,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
          --raid or --power-cut"
     );
     let say = |text: &str| talk.say(text);
+    programs::find(&Cache::open()?, &request.programs, &say)?;
     let lab = Lab::open(&say, talk.stop())?;
     let apart = args.answer.forms.chosen() != Format::Text && args.answer.output.is_none();
     let nothing = blank(&request, args.seed, Bytes(0));
@@ -114,10 +116,11 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
     } else {
         talk.say(&format!("it ran for {:.3} s by the machine's clock", ran.elapsed.as_secs_f64()));
     }
+    let why = ran.ended.why.map(|why| format!(": {why}")).unwrap_or_default();
     match (ran.failed, ran.ended.code) {
         (None, 0) => return Ok(Ended::Done),
-        (Some(cut), code) => talk.warn(&format!("after power cut {cut} the check ended with {code}")),
-        (None, code) => talk.warn(&format!("`{}` ended with {code}", args.command[0])),
+        (Some(cut), code) => talk.warn(&format!("after power cut {cut} the check ended with {code}{why}")),
+        (None, code) => talk.warn(&format!("`{}` ended with {code}{why}", args.command[0])),
     }
     Ok(Ended::FoundProblem)
 }

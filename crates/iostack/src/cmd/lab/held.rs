@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use iostack_answers::{BudgetVerdict, IoCost};
+use iostack_attribute::classify::Rules;
 use iostack_lab::cost::budget::{self, Budget};
 use iostack_lab::devices::Device;
 use iostack_lab::host::folder;
@@ -21,6 +22,17 @@ impl Budgets {
         let text =
             std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         let all = budget::parse(&text).with_context(|| format!("`{}`", file.display()))?;
+        let known: Vec<&str> = Rules::built_in().layers().iter().map(|(name, _)| name.as_str()).collect();
+        for (budget, layer) in
+            all.iter().flat_map(|one| one.layers.keys().map(move |layer| (&one.name, layer)))
+        {
+            ensure!(
+                known.contains(&layer.as_str()),
+                "`{}`: [[cost]] `{budget}` names a layer `{layer}`, which is none and would always hold; choose from {}",
+                file.display(),
+                known.join(", ")
+            );
+        }
         Ok(Budgets { file: file.to_owned(), all })
     }
 

@@ -310,7 +310,12 @@ fn summary(tried: &Tried) -> String {
             format!("; {} groups, {} refused for a bad sector", found.cycles, found.refused)
         }
         TrialName::Reload => {
-            format!("; loaded {} times, memory grew by {} KiB", found.cycles, found.growth_kib)
+            let left = match found.left_bytes {
+                Some(0) => "all memory given back".to_owned(),
+                Some(bytes) => format!("{bytes} bytes of memory kept"),
+                None => "memory not judged (9 cycles are the least)".to_owned(),
+            };
+            format!("; loaded {} times, {left}", found.cycles)
         }
     };
     let verdict = match found.wrong_sectors {

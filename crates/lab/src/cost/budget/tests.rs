@@ -87,6 +87,15 @@ fn a_budget_of_the_driver_alone_outlives_a_change_of_the_kernel() {
 }
 
 #[test]
+fn a_module_of_which_nothing_ran_holds_no_budget() {
+    let now = [cost(&[SUBMIT, QUEUE, SERVE])];
+    let budget = parse(&write(&now, true)).expect("what is written can be read").remove(0);
+    let verdict = check(&budget, &cost(&[SUBMIT]));
+    assert_eq!((verdict.counted, verdict.holds), (0, false));
+    assert!(check(&budget, &cost(&[SUBMIT, (QUEUE.0, QUEUE.1, QUEUE.2, 1)])).holds);
+}
+
+#[test]
 fn a_new_function_of_a_module_counts_from_nothing() {
     let verdict = check(&budget(), &cost(&[SUBMIT, QUEUE, SERVE, ("extra", Some("scsi_ram"), "driver", 20)]));
     assert_eq!(verdict.grown[1].name, "scsi_ram:extra");

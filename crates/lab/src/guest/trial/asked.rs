@@ -57,8 +57,10 @@ pub struct Findings {
     pub wrong_sectors: u64,
     /// Times that the driver was unloaded and loaded, that the subsystem was changed, or groups that were sent.
     pub cycles: u32,
-    /// Memory that did not come back, from the fifth cycle to the last.
-    pub growth_kib: i64,
+    /// Bytes that the driver took and did not give back, from the fifth cycle to the last: what its functions, or those that
+    /// they called, allocated as slabs or by vmalloc. Absent where the cycles are too few to tell, or the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_bytes: Option<u64>,
     /// Why the device cannot be held to it: nothing was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_tried: Option<String>,

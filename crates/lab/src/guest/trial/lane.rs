@@ -273,7 +273,11 @@ impl<'a> Lane<'a> {
             }
         }
         self.findings.wrong_sectors += 1;
-        let text = format!("sector {sector} must hold generation {possible:?}, and holds {}", named(bytes));
+        let text = format!(
+            "sector {sector} must hold generation {possible:?}, and holds {}{}",
+            named(bytes),
+            first_wrong(sector, &expected, bytes)
+        );
         self.findings.wrong(text);
         if possible.len() > 1 {
             self.unsure.insert(sector, possible);
@@ -301,6 +305,17 @@ impl<'a> Lane<'a> {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mixed(self.random) % end
     }
+}
+
+/// Where a sector first differs from what it must hold, as a byte of the disk.
+fn first_wrong(sector: u64, expected: &[u8], bytes: &[u8]) -> String {
+    let mut wrong = expected.iter().zip(bytes).enumerate().filter(|(_, (must, holds))| must != holds);
+    let Some((at, (must, holds))) = wrong.next() else { return String::new() };
+    let offset = sector * SECTOR_BYTES as u64 + at as u64;
+    let more = wrong.count();
+    format!(
+        "; byte {offset} of the disk must be {must:#04x} and is {holds:#04x}, and so are {more} more of the sector wrong"
+    )
 }
 
 /// What a sector says that it is.
@@ -373,10 +388,18 @@ mod tests {
         device.file.write_all_at(&[!last[0]], 600 * 512 + 511).expect("room");
         lane.check_all();
         assert_eq!(lane.findings.wrong_sectors, 2, "{:?}", lane.findings.wrong);
-        assert_eq!(
-            lane.findings.wrong[0],
-            "sector 41 must hold generation [1], and holds what begins like sector 40 of generation 1"
+        assert!(
+            lane.findings.wrong[0].starts_with(
+                "sector 41 must hold generation [1], and holds what begins like sector 40 of generation 1; byte 20992 of the \
+                 disk must be 0x29 and is 0x28, and so are "
+            ),
+            "{}",
+            lane.findings.wrong[0]
         );
+        let (must, holds, offset) = (last[0], !last[0], 600 * 512 + 511);
+        let named =
+            format!("byte {offset} of the disk must be {must:#04x} and is {holds:#04x}, and so are 0 more");
+        assert!(lane.findings.wrong[1].contains(&named), "{}", lane.findings.wrong[1]);
     }
 
     #[test]

@@ -8,27 +8,27 @@
 
 mod asked;
 mod crew;
+mod kept;
 mod lane;
 mod promise;
 mod reload;
 mod subsystems;
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::PathBuf;
 
 use self::asked::WRONG_KEPT;
 use self::crew::{churn, each, gathered, lanes};
 use self::lane::{CHUNK, Device, Lane};
 use self::promise::Promise;
+use super::log::KernelLog;
 use super::near_side::{failed, tell};
 use super::{Message, Plan, Ready};
 pub use asked::{Findings, Trial, TrialKind};
 
 /// Runs the trials and tells what each found, as values named `findings`.
 pub(super) fn run(trials: &[Trial], plan: &Plan, ready: &Ready) -> Result<(), String> {
-    let mut log = Log::open();
+    let mut log = KernelLog::whole();
     let promise = Promise::of(ready)?;
     for trial in trials {
         tell(&Message::Step { text: format!("{:?}", trial.kind).to_lowercase() });
@@ -67,32 +67,6 @@ fn is_defect(line: &str) -> bool {
         "circular locking",
     ];
     DEFECTS.iter().any(|defect| line.contains(defect))
-}
-
-/// The kernel's log, read on from where it was read last.
-struct Log(Option<File>);
-
-impl Log {
-    fn open() -> Log {
-        Log(File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg").ok())
-    }
-
-    /// Messages of level warning and worse since the last call.
-    fn complaints(&mut self) -> Vec<String> {
-        let Some(log) = &mut self.0 else { return vec!["the kernel's log cannot be read".to_owned()] };
-        let mut lines = Vec::new();
-        let mut record = vec![0; 8192];
-        loop {
-            match log.read(&mut record) {
-                Ok(length @ 1..) => {
-                    lines.extend(super::device::complaint(&String::from_utf8_lossy(&record[..length])));
-                }
-                // The log ran over; what comes next is the oldest there is.
-                Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
-                _ => return lines,
-            }
-        }
-    }
 }
 
 fn integrity(trial: &Trial, ready: &Ready) -> Result<Findings, String> {

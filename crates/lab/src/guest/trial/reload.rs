@@ -1,11 +1,12 @@
 //! The driver goes and comes back: does anything stay behind?
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::asked::{Findings, Trial};
+use super::kept::{Kept, Places, growing, kept};
 use super::lane::{CHUNK, Device, Lane};
 use super::promise::Promise;
 use crate::guest::device::found;
@@ -20,27 +21,30 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Cycles after which the kernel's caches have their size.
 const WARM: u32 = 5;
 
-/// Memory that may come and go for other reasons. Less than a device holds, more than a cache grows.
-const GROWTH_KIB: i64 = 4096;
+/// Cycles without which what grows cannot be told from what comes and goes.
+const LEAST: u32 = WARM + 4;
 
 /// Unloads and loads, with a little I/O between.
 pub(super) fn reload(trial: &Trial, plan: &Plan, promise: &Promise) -> Result<Findings, String> {
     let parameters = plan.modules.iter().find(|(name, _)| *name == trial.module);
     let (_, parameters) = parameters.ok_or_else(|| format!("{} is no module of the plan", trial.module))?;
     let mut findings = Findings::default();
-    let mut before = 0;
+    let (mut places, mut looks) = (Places::default(), Vec::new());
+    let middle = WARM + trial.cycles.saturating_sub(WARM) / 2;
+    places.note(&trial.module)?;
     for cycle in 0..trial.cycles {
         if cycle % 20 == 0 {
             tell(&Message::Step { text: format!("cycle {cycle} of {}", trial.cycles) });
-        }
-        if cycle == WARM {
-            before = free_kib()?;
         }
         unload(&trial.module)?;
         if PathBuf::from("/sys/module").join(&trial.module).exists() {
             findings.wrong(format!("cycle {cycle}: {} is unloaded and still there", trial.module));
         }
+        if trial.cycles >= LEAST && [WARM, middle, trial.cycles - 1].contains(&cycle) {
+            looks.extend(settled(&places));
+        }
         load(&trial.module, parameters)?;
+        places.note(&trial.module)?;
         let disk = found(&plan.find, 1).map_err(|text| format!("cycle {cycle}: {text}"))?;
         let ready = Ready { path: format!("/dev/{disk}").into(), disk, folder: None };
         findings.add(if *promise == Promise::Keeps {
@@ -54,17 +58,29 @@ pub(super) fn reload(trial: &Trial, plan: &Plan, promise: &Promise) -> Result<Fi
         });
         findings.cycles += 1;
     }
-    if trial.cycles > WARM {
-        findings.growth_kib = grown(before)?;
-    }
-    if findings.growth_kib > GROWTH_KIB {
-        findings.wrong(format!(
-            "{} KiB of memory did not come back in {} cycles",
-            findings.growth_kib,
-            trial.cycles - WARM
-        ));
+    if let Ok(looks) = <[Kept; 3]>::try_from(looks) {
+        let left = growing(&looks);
+        findings.left_bytes = Some(left.values().sum());
+        for (what, bytes) in left {
+            findings.wrong(format!(
+                "{bytes} bytes were taken and not given back in {} cycles: {what}",
+                trial.cycles - 1 - WARM
+            ));
+        }
     }
     Ok(findings)
+}
+
+/// What the driver keeps when nothing waits any more that is given back later.
+fn settled(places: &Places) -> Option<Kept> {
+    let begun = Instant::now();
+    let mut last = kept(places)?;
+    while !last.is_empty() && begun.elapsed() < PATIENCE {
+        // What waits for a grace period of RCU, or in a work queue, comes back by then.
+        std::thread::sleep(Duration::from_millis(300));
+        last = kept(places)?;
+    }
+    Some(last)
 }
 
 /// Some I/O on the first chunk of a lane; which lane, changes with the cycle.
@@ -101,29 +117,4 @@ fn unload(module: &str) -> Result<(), String> {
 
 fn is_busy(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
-}
-
-/// Memory that is gone since there were `before` KiB free. What a work queue or a processor's own list still holds comes
-/// back within some seconds; what was leaked does not.
-fn grown(before: i64) -> Result<i64, String> {
-    let begun = Instant::now();
-    loop {
-        let grown = before - free_kib()?;
-        if grown <= GROWTH_KIB || begun.elapsed() > PATIENCE {
-            return Ok(grown);
-        }
-    }
-}
-
-/// Free memory when all that can be dropped is.
-fn free_kib() -> Result<i64, String> {
-    let drop = "/proc/sys/vm/drop_caches";
-    fs::write(drop, "3").map_err(failed("write", drop))?;
-    // What waits for a grace period of RCU comes back by then.
-    std::thread::sleep(Duration::from_millis(300));
-    let path = "/proc/meminfo";
-    let text = fs::read_to_string(path).map_err(failed("read", path))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemFree:"));
-    let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-    number.ok_or_else(|| format!("`{path}` does not say how much memory is free"))
 }
