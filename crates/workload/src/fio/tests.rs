@@ -465,7 +465,7 @@ fn each_engine_of_fio_is_done_or_refused_with_its_reason() {
 
 #[test]
 fn a_line_that_is_not_utf_8_is_told_by_its_number_and_a_comment_may_be_so() {
-    let text = super::fio_text(b"[a]\nrw=read\n; caf\xe9\nfilename=caf\xe9\n");
+    let text = fio_text(b"[a]\nrw=read\n; caf\xe9\nfilename=caf\xe9\n");
     let said = problems(&text);
     assert!(said.len() == 1 && said[0].contains(":4: not UTF-8; convert the file"), "{said:?}");
     parse_with(&text.replace("filename=caf\u{fffd}", "size=1m"), false).expect("only a comment");
