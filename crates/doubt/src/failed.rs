@@ -21,7 +21,8 @@ fn says(caveat: &Caveat) -> Option<String> {
 }
 
 fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
-    let commonest = outcome.failures.iter().max_by_key(|failure| failure.count)?;
-    let count = outcome.failures.iter().map(|failure| failure.count).sum();
+    let counted = outcome.failures.iter().filter(|failure| !failure.ignored);
+    let commonest = counted.clone().max_by_key(|failure| failure.count)?;
+    let count = counted.map(|failure| failure.count).sum();
     Some(Caveat::Failed { count, message: commonest.message.clone() })
 }

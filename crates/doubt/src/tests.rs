@@ -109,7 +109,14 @@ fn each_doubt_about_data_has_its_evidence() {
         |outcome, _| {
             let message = "I/O error".to_owned();
             let direction = iostack_model::Direction::Read;
-            outcome.failures.push(Failure { direction, errno: 5, count: 3, offset_first: 0, message });
+            outcome.failures.push(Failure {
+                direction,
+                errno: 5,
+                count: 3,
+                offset_first: 0,
+                message,
+                ignored: false,
+            });
         },
         |caveat| matches!(caveat, Caveat::Failed { count: 3, .. }),
     );

@@ -101,6 +101,8 @@ pub(crate) struct Station<'a> {
     pub(crate) payload: Payload,
     pub(crate) files: Files,
     pub(crate) extras: Extras,
+    /// Waits until what is in flight of its bytes has come back.
+    pub(crate) held: Option<Op>,
     /// Somebody looks at each I/O.
     pub(crate) lane: Option<Box<dyn Lane + 'a>>,
 }
@@ -135,7 +137,7 @@ impl Station<'_> {
 
     /// What comes next; `None` when it is enough.
     pub(crate) fn take(&mut self) -> Option<Op> {
-        self.extras.due_back().or_else(|| self.source.take())
+        self.held.take().or_else(|| self.extras.due_back()).or_else(|| self.source.take())
     }
 
     /// Tells the observer that an I/O starts, `late` ticks after it was meant to.

@@ -69,6 +69,31 @@ pub enum EngineError {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// The user's: the thread may not be another user.
+    #[error(
+        "cannot be user {user:?} of group {group:?} ({source}); start it as root, or leave uid and gid out"
+    )]
+    Identity {
+        /// As asked.
+        user: Option<u32>,
+        /// As asked.
+        group: Option<u32>,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The user's: there are not enough huge pages.
+    #[error(
+        "cannot have {asked} of buffers in huge pages for one thread ({source}); reserve them (`sysctl vm.nr_hugepages={pages}` \
+         or more), or leave mem out"
+    )]
+    NoHugePages {
+        /// Bytes of buffers.
+        asked: Bytes,
+        /// Pages of 2 MiB for them.
+        pages: u64,
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// The user's: the buffers do not fit in memory.
     #[error("cannot have {asked} of buffers for one thread; lower the depth or the block size")]
     NoMemory {

@@ -42,7 +42,7 @@ pub(crate) struct Moments {
 /// What draws the I/Os that go before others, apart from all else that is drawn.
 fn preferred(job: &Job, thread: u32) -> Option<(Preferred, Rng)> {
     let number = u64::from(job.thread_first + thread);
-    job.host.preferred.map(|preferred| (preferred, Rng::stream(job.seed ^ 0xF125, number)))
+    job.host.preferred.clone().map(|preferred| (preferred, Rng::stream(job.seed ^ 0xF125, number)))
 }
 
 /// The schedule of the trace, where there is one, or of the job.
@@ -74,6 +74,8 @@ pub(crate) struct Extras {
     flush_recorded: bool,
     written: Option<Written>,
     backlog: Option<Waiting>,
+    /// No two I/Os of the same bytes are in flight.
+    pub(crate) one_at_a_place: bool,
     /// Which I/Os go before others, and what draws them.
     preferred: Option<(Preferred, Rng)>,
     stamps: bool,
@@ -118,6 +120,7 @@ impl Extras {
             flush_recorded: false,
             written: job.sync.range.map(Written::new),
             backlog: job.verify.and_then(|verify| Waiting::of(&verify, job.seed)),
+            one_at_a_place: job.one_at_a_place,
             preferred: preferred(job, thread),
             stamps: pattern.is_none()
                 && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
@@ -148,6 +151,8 @@ impl Extras {
             || job.sync.fdatasync_every > 0
             || job.sync.range.is_some()
             || job.host.preferred.is_some()
+            || job.one_at_a_place
+            || !job.host.flags.are_none() && job.engine == Engine::Libaio
             || job.logs.are_wanted()
             || !job.demand.is_none()
             || job.recorded.is_some()
@@ -261,8 +266,7 @@ impl Extras {
     /// The priority that it alone has; 0: none.
     pub(crate) fn io_priority(&mut self, op: &Op) -> u16 {
         let Some((preferred, rng)) = &mut self.preferred else { return 0 };
-        let percent = preferred.percent.get(usize::from(op.direction)).copied().unwrap_or(0);
-        if rng.below(100) < u64::from(percent) { preferred.io() } else { 0 }
+        preferred.io(usize::from(op.direction), op.length, rng.below(100) as u8)
     }
 
     /// Makes the data of a write provable.

@@ -11,9 +11,16 @@ pub(crate) const FAILURES_MAX: u64 = 1000;
 pub(crate) struct Failures {
     list: Vec<Failure>,
     count: u64,
+    /// Errors of reads, and of all others, that the job asks to ignore.
+    ignores: [Vec<i32>; 2],
 }
 
 impl Failures {
+    /// Those of a job that ignores these errors of reads, and of all others.
+    pub(crate) fn ignoring(ignores: &[Vec<i32>; 2]) -> Failures {
+        Failures { ignores: ignores.clone(), ..Failures::default() }
+    }
+
     /// Notes an I/O that gave `result` instead of its length.
     #[cold]
     pub(crate) fn note(&mut self, op: &Op, result: isize) {
@@ -58,12 +65,13 @@ impl Failures {
     }
 
     fn add(&mut self, direction: Direction, errno: i32, offset_first: u64, message: String) {
-        self.merge(&Failure { direction, errno, count: 1, offset_first, message });
+        let ignored = errno != 0 && self.ignores[usize::from(direction != Direction::Read)].contains(&errno);
+        self.merge(&Failure { direction, errno, count: 1, offset_first, message, ignored });
     }
 
     /// Adds failures of another thread.
     pub(crate) fn merge(&mut self, failure: &Failure) {
-        self.count += failure.count;
+        self.count += if failure.ignored { 0 } else { failure.count };
         let same = |f: &&mut Failure| f.direction == failure.direction && f.errno == failure.errno;
         match self.list.iter_mut().find(same) {
             Some(known) => known.count += failure.count,
@@ -71,7 +79,7 @@ impl Failures {
         }
     }
 
-    /// How many there were.
+    /// How many there were that are not ignored.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

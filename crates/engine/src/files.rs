@@ -61,6 +61,9 @@ impl Files {
                 // A file system that takes no advice reads as it did.
                 sys::advise(file.as_raw_fd(), random);
             }
+            if let Some(hint) = job.host.write_hint {
+                sys::hint_life(file.as_raw_fd(), u64::from(hint)).map_err(refused)?;
+            }
             if job.beforehand.reads {
                 std::io::copy(
                     &mut one.reopen(OpenOptions::new().read(true)).map_err(refused)?,

@@ -33,8 +33,14 @@ impl Payload {
     pub(crate) fn new(job: &Job, depth: usize, thread: u32, verifies: bool) -> Result<Payload, EngineError> {
         let length = job.block_sizes.largest().0 as usize;
         let buffers = |wanted: bool| {
-            Buffers::new(if wanted { depth } else { 0 }, length)
-                .map_err(|source| EngineError::NoMemory { asked: Bytes((depth * length) as u64), source })
+            let (huge, asked) = (job.host.huge_pages, Bytes((depth * length) as u64));
+            Buffers::in_pages(if wanted { depth } else { 0 }, length, huge).map_err(|source| {
+                if huge {
+                    EngineError::NoHugePages { asked, pages: asked.0.div_ceil(2 << 20), source }
+                } else {
+                    EngineError::NoMemory { asked, source }
+                }
+            })
         };
         let reads = buffers(job.mix.read > 0 || verifies)?;
         let mut writes = buffers(job.mix.write > 0)?;

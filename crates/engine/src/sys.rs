@@ -145,6 +145,24 @@ pub(crate) fn prefer(priority: Priority) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes the calling thread, and no other, another user's: the C library's calls would change all of them.
+pub(crate) fn become_user(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
+    for (call, number) in [(libc::SYS_setresgid, group), (libc::SYS_setresuid, user)] {
+        if let Some(number) = number {
+            // SAFETY: the arguments are plain numbers.
+            check(unsafe { libc::syscall(call, number, number, number) } as i32)?;
+        }
+    }
+    Ok(())
+}
+
+/// Says how long what is written to a file will live (`F_SET_RW_HINT` of `linux/fcntl.h`).
+pub(crate) fn hint_life(file: RawFd, hint: u64) -> io::Result<()> {
+    const F_SET_RW_HINT: libc::c_int = 1036;
+    // SAFETY: the call reads one u64, which outlives it.
+    check(unsafe { libc::fcntl(file, F_SET_RW_HINT, &raw const hint) })
+}
+
 /// Tells the kernel to drop the page cache of a file, dirty pages written first.
 pub(crate) fn drop_cache(file: RawFd) -> io::Result<()> {
     // SAFETY: the call takes no memory of ours.

@@ -21,6 +21,7 @@ use crate::backend::queued_loop::Depth;
 use crate::backend::{Call, Queue, Station, queued_extras, queued_loop, serial_loop};
 use crate::board::Board;
 use crate::extras::Extras;
+use crate::failures::Failures;
 use crate::files::Files;
 use crate::gate::Gate;
 use crate::meter::{Meter, Rhythm, Span, ThreadResult};
@@ -111,6 +112,11 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
     let locked = lock(job)?;
     sys::prefer(job.host.priority)
         .map_err(|source| EngineError::Priority { asked: job.host.priority, source })?;
+    sys::become_user(job.host.user, job.host.group).map_err(|source| EngineError::Identity {
+        user: job.host.user,
+        group: job.host.group,
+        source,
+    })?;
     let none = Vec::new();
     let held = assignment.work.files.get(assignment.thread as usize).unwrap_or(&none);
     let files = Files::open(job, held)?;
@@ -134,11 +140,12 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
     let Assignment { board_thread, rhythm, stop, watch, .. } = assignment;
     let mut meter = Meter::new(clock, board, board_thread, rhythm, stop, watch);
     meter.splits = job.split_latency;
+    meter.failures = Failures::ignoring(&job.ignored_errors);
     let source = match recording {
         Some(recording) => Source::replaying(Arc::clone(recording), limits),
         None => Source::new(plan, limits),
     };
-    let station = Station { source, meter, payload, files, extras, lane: None };
+    let station = Station { source, meter, payload, files, extras, held: None, lane: None };
     let unwritten = unwritten(&assignment, region);
     Ok(Prepared { assignment, station, repeat, planned, region, unwritten, _locked: locked })
 }
@@ -234,7 +241,7 @@ fn run_prepared(prepared: Prepared<'_>) -> Result<WorkerReport, EngineError> {
             run_serial(prepared, &mut call, Carrier::Call)
         }
         Engine::Pvsync2 { hipri } => {
-            let mut call = Pvsync2::new(files, hipri);
+            let mut call = Pvsync2::new(files, hipri, job.host.flags);
             run_serial(prepared, &mut call, Carrier::Call)
         }
         Engine::Mmap => {
@@ -362,6 +369,8 @@ fn depth_found(station: &mut Station<'_>, interrupted: bool) -> Option<DepthFoun
 /// From here on what was written is read, and nothing measured.
 fn begin_reading_back(station: &mut Station<'_>, plan: Plan, job: &Job) {
     let taken = if station.extras.reads_along() { 0 } else { station.source.taken() };
+    // What still waited for its place was not written.
+    let taken = taken.saturating_sub(u64::from(station.held.take().is_some()));
     station.source = Source::read_back(plan, job, taken);
     station.meter.silence();
     station.extras.read_back();

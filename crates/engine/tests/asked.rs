@@ -261,7 +261,8 @@ fn so_many_ios_carry_a_priority_of_their_own_to_the_kernel() {
         Engine::IoUring { fixed_buffers: true, registered_files: true, poll: false, submit_poll: false };
     for engine in [Engine::Libaio, Engine::IO_URING, fixed] {
         let job = |io_class| {
-            let preferred = Some(Preferred { percent: [30, 0], io_class, io_level: 5 });
+            let preferred =
+                Some(Preferred { percent: [30, 0], io_class, io_level: 5, ..Preferred::default() });
             let host = HostAsked { preferred, ..HostAsked::default() };
             let logs = LogRequest { latency: Some("none".into()), ..LogRequest::default() };
             Job { engine, host, logs, queue_depth: 8, loops: 2, ..Job::default() }

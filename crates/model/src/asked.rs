@@ -1,5 +1,7 @@
 //! What a job asks beside its I/O: of the storage, of other jobs, of the machine, of its files.
 
+use std::ops::Not;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -139,7 +141,7 @@ impl Priority {
 }
 
 /// I/Os that carry a priority of their own (fio's `cmdprio_percentage`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Preferred {
     /// Percent of the reads, and of the writes.
     pub percent: [u8; 2],
@@ -147,12 +149,68 @@ pub struct Preferred {
     pub io_class: u8,
     /// See there.
     pub io_level: u8,
+    /// Where not empty, which percent by the size of the reads, and of the writes (fio's `cmdprio_bssplit`).
+    #[serde(default, skip_serializing_if = "crate::job::is_default")]
+    pub by_size: [Vec<PreferredSize>; 2],
+}
+
+/// Of the I/Os of one size those that carry a priority of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PreferredSize {
+    /// Bytes of the I/O.
+    pub size: Bytes,
+    /// Percent of them.
+    pub percent: u8,
+    /// Class and level; `None`: those of all the others.
+    pub priority: Option<(u8, u8)>,
 }
 
 impl Preferred {
-    /// As the kernel writes it.
-    pub const fn io(self) -> u16 {
-        (self.io_class as u16) << 13 | self.io_level as u16
+    /// The priority of an I/O, as the kernel writes it, 0 for none; `draw` is from 0 to 99.
+    pub fn io(&self, direction: usize, length: u32, draw: u8) -> u16 {
+        let number = |(class, level): (u8, u8)| u16::from(class) << 13 | u16::from(level);
+        let own = (self.io_class, self.io_level);
+        if self.by_size == <[Vec<_>; 2]>::default() {
+            let chosen = self.percent.get(direction).is_some_and(|&percent| draw < percent);
+            return if chosen { number(own) } else { 0 };
+        }
+        let mut below = 0;
+        let sizes = self.by_size.get(direction).into_iter().flatten();
+        for one in sizes.filter(|one| one.size.0 == u64::from(length)) {
+            below += one.percent;
+            if draw < below {
+                return number(one.priority.unwrap_or(own));
+            }
+        }
+        0
+    }
+}
+
+/// Flags that single requests carry (`RWF_*` of `linux/fs.h`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestFlags {
+    /// A write is done whole or not at all (fio's `atomic`).
+    pub atomic: bool,
+    /// What goes through the page cache does not stay there (fio's `uncached`).
+    pub uncached: bool,
+    /// An I/O that would have to wait fails instead (fio's `nowait`).
+    pub nowait: bool,
+}
+
+impl RequestFlags {
+    /// As the kernel has them, of a read or of a write: only writes are atomic.
+    pub const fn bits(self, write: bool) -> u32 {
+        const NOWAIT: u32 = 0x8;
+        const ATOMIC: u32 = 0x40;
+        const UNCACHED: u32 = 0x80;
+        let atomic = if self.atomic && write { ATOMIC } else { 0 };
+        let uncached = if self.uncached { UNCACHED } else { 0 };
+        atomic | uncached | if self.nowait { NOWAIT } else { 0 }
+    }
+
+    /// True when there is none.
+    pub const fn are_none(self) -> bool {
+        !(self.atomic || self.uncached || self.nowait)
     }
 }
 
@@ -190,6 +248,21 @@ pub struct HostAsked {
     pub submitter_cpu: Option<u32>,
     /// The I/O scheduler of the disk below while the job runs (fio's `ioscheduler`).
     pub scheduler: Option<String>,
+    /// As whom the threads open the files and do their I/O (fio's `uid`); `None`: who started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
+    /// The same of the group (fio's `gid`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
+    /// Buffers are in huge pages of 2 MiB (fio's `mem=mmaphuge`).
+    #[serde(skip_serializing_if = "Not::not")]
+    pub huge_pages: bool,
+    /// How long what is written will live, as the kernel numbers it (`F_SET_RW_HINT`; fio's `write_hint`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_hint: Option<u8>,
+    /// Flags of each request.
+    #[serde(skip_serializing_if = "crate::job::is_default")]
+    pub flags: RequestFlags,
 }
 
 /// Nodes of a machine whose memory is not equally near (fio's `numa_cpu_nodes`, `numa_mem_policy`).

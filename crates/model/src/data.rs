@@ -75,6 +75,8 @@ pub enum Data {
     Zeroes,
     /// This percent of each block compresses away.
     Compressible(u8),
+    /// The same in pieces of so many bytes instead of 512 (fio's `buffer_compress_chunk`); 0: of whole blocks.
+    CompressibleBy(u8, u32),
     /// This percent of the blocks of 4 KiB were written before (fio's `dedupe_percentage`).
     Duplicate(u8),
     /// These bytes, repeated.

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::asked::{
-    Beforehand, Demand, Ends, HostAsked, LatencyGoal, PercentilesOf, Priority, Share, Steadiness,
+    Beforehand, Demand, Ends, HostAsked, LatencyGoal, PercentilesOf, Priority, RequestFlags, Share,
+    Steadiness,
 };
 use crate::{
     Access, Amount, App, BlockSizes, Bytes, Data, FileTurns, Follow, LogRequest, Mix, NameAct, Nanos, Order,
@@ -154,6 +155,9 @@ pub struct Job {
     /// Any number of bytes from the smallest to the largest of these, all alike likely (fio's `bs_unaligned`).
     #[serde(skip_serializing_if = "Not::not")]
     pub any_size: bool,
+    /// Any multiple of the smallest, up to the largest of these, all alike likely (a wide `bsrange` of fio's).
+    #[serde(skip_serializing_if = "Not::not")]
+    pub any_multiple: bool,
     /// First byte of the region.
     pub offset: Amount,
     /// Each further thread starts this much later.
@@ -202,6 +206,12 @@ pub struct Job {
     /// Ends it when its rate is steady.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<Steadiness>,
+    /// Errors of reads, and of writes and trims, that count as no fault of the job (fio's `ignore_error`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub ignored_errors: [Vec<i32>; 2],
+    /// No I/O is handed over while one of the same bytes is in flight (fio's `serialize_overlap`).
+    #[serde(skip_serializing_if = "Not::not")]
+    pub one_at_a_place: bool,
     /// Which other jobs end with this one.
     #[serde(skip_serializing_if = "is_default")]
     pub ends: Ends,
@@ -293,6 +303,7 @@ static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
     align: Bytes(0),
     block_sizes: BlockSizes::all(Bytes(4096)),
     any_size: false,
+    any_multiple: false,
     offset: Amount::Bytes(Bytes(0)),
     offset_increment: Bytes(0),
     size: None,
@@ -315,6 +326,8 @@ static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
     latency_goal: None,
     demand: Demand::NONE,
     until_steady: None,
+    ignored_errors: [Vec::new(), Vec::new()],
+    one_at_a_place: false,
     ends: Ends::Itself,
     host: HostAsked::default(),
     sync: Sync::default(),
@@ -433,6 +446,11 @@ impl Job {
             (self.verify.is_some_and(|verify| verify.trims.is_some()), "trim_percentage"),
             (self.host.priority != Priority::default(), "nice or prio"),
             (self.host.preferred.is_some(), "cmdprio_percentage"),
+            (self.one_at_a_place, "serialize_overlap"),
+            (self.host.user.is_some() || self.host.group.is_some(), "uid or gid"),
+            (self.host.huge_pages, "mem"),
+            (self.host.write_hint.is_some(), "write_hint"),
+            (self.host.flags != RequestFlags::default(), "atomic, uncached or nowait"),
         ];
         asked.into_iter().find_map(|(asked, name)| asked.then_some(name))
     }

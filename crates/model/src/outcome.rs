@@ -1,5 +1,7 @@
 //! What came of running a job on a target.
 
+use std::ops::Not;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -392,6 +394,9 @@ pub struct Failure {
     pub offset_first: u64,
     /// What happened, in words.
     pub message: String,
+    /// The job asked not to count it as a fault of its own (fio's `ignore_error`).
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub ignored: bool,
 }
 
 /// One I/O in a log.

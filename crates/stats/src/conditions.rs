@@ -59,12 +59,26 @@ const JOB: &[Condition<Job>] = &[
     ("rate", |job| job.rate.map_or("as fast as it goes".to_owned(), |rate| format!("{} IOPS", rate.iops))),
     ("think time", |job| job.think.map_or("none".to_owned(), |think| think.time.to_string())),
     ("preferred", |job| {
-        let text = job.host.preferred.map(|preferred| {
+        let text = job.host.preferred.as_ref().map(|preferred| {
             let [reads, writes] = preferred.percent;
+            if preferred.by_size.iter().any(|sizes| !sizes.is_empty()) {
+                return format!("by size: {:?}", preferred.by_size);
+            }
             let (class, level) = (preferred.io_class, preferred.io_level);
             format!("{reads} % of reads and {writes} % of writes, class {class}, level {level}")
         });
         or_none(text.as_deref())
+    }),
+    ("requests", |job| {
+        let parts = [
+            (job.one_at_a_place, "one at a place"),
+            (job.host.huge_pages, "from huge pages"),
+            (job.host.flags.atomic, "atomic"),
+            (job.host.flags.uncached, "uncached"),
+            (job.host.flags.nowait, "never waiting"),
+        ];
+        let parts: Vec<_> = parts.into_iter().filter_map(|(is_so, word)| is_so.then_some(word)).collect();
+        or_none(Some(parts.join(", ").as_str()).filter(|text| !text.is_empty()))
     }),
     ("flushes", flushes),
     ("read back", |job| {
@@ -208,6 +222,7 @@ fn block_sizes(job: &Job) -> String {
     let used = iostack_model::Direction::ALL.into_iter().filter(|&direction| job.mix.of(direction) > 0);
     let texts = used.map(|direction| match job.block_sizes.of(direction) {
         [(size, _)] => size.to_string(),
+        [(least, _), .., (most, _)] if job.any_multiple => format!("multiples of {least} up to {most}"),
         [(least, _), .., (most, _)] if job.any_size => format!("any from {least} to {most}"),
         sizes => {
             sizes.iter().map(|(size, percent)| format!("{percent} % {size}")).collect::<Vec<_>>().join(", ")

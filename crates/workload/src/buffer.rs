@@ -15,13 +15,11 @@ pub fn fill_buffer(buffer: &mut [u8], data: &Data, rng: &mut Rng) {
     match data {
         Data::Random | Data::Duplicate(_) => fill_random(buffer, rng),
         Data::Zeroes => buffer.fill(0),
-        Data::Compressible(percent) => {
-            let percent = usize::from(*percent).min(100);
-            for chunk in buffer.chunks_mut(COMPRESS_CHUNK) {
-                let random = chunk.len() - chunk.len() * percent / 100;
-                fill_random(&mut chunk[..random], rng);
-                chunk[random..].fill(0);
-            }
+        Data::Compressible(percent) => fill_compressible(buffer, *percent, COMPRESS_CHUNK, rng),
+        Data::CompressibleBy(percent, chunk) => {
+            let whole = buffer.len().max(1);
+            let chunk = if *chunk == 0 { whole } else { whole.min(*chunk as usize) };
+            fill_compressible(buffer, *percent, chunk, rng);
         }
         Data::Pattern(pattern) if pattern.is_empty() => buffer.fill(0),
         Data::Pattern(pattern) => {
@@ -29,6 +27,15 @@ pub fn fill_buffer(buffer: &mut [u8], data: &Data, rng: &mut Rng) {
                 chunk.copy_from_slice(&pattern[..chunk.len()]);
             }
         }
+    }
+}
+
+fn fill_compressible(buffer: &mut [u8], percent: u8, chunk: usize, rng: &mut Rng) {
+    let percent = usize::from(percent).min(100);
+    for chunk in buffer.chunks_mut(chunk) {
+        let random = chunk.len() - chunk.len() * percent / 100;
+        fill_random(&mut chunk[..random], rng);
+        chunk[random..].fill(0);
     }
 }
 
@@ -76,6 +83,16 @@ mod tests {
         for chunk in filled(4096, &Data::Compressible(75)).chunks(512) {
             assert!(chunk[128..].iter().all(|&b| b == 0));
             assert!(chunk[..128].windows(2).all(|pair| pair != [0, 0]));
+        }
+        let by_the_kib = filled(4096, &Data::CompressibleBy(25, 1024));
+        assert!(
+            by_the_kib
+                .chunks(1024)
+                .all(|chunk| chunk[768..].iter().all(|&b| b == 0) && chunk[760..768] != [0; 8])
+        );
+        for whole in [0, 1 << 20] {
+            let whole = filled(4096, &Data::CompressibleBy(50, whole));
+            assert!(whole[2048..].iter().all(|&b| b == 0) && whole[2040..2048] != [0; 8]);
         }
         assert!(filled(999, &Data::Zeroes).iter().all(|&b| b == 0));
     }

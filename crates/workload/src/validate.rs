@@ -247,6 +247,18 @@ fn engine(job: &Job) -> Result<(), WorkloadError> {
         format!("{} gives no I/O a priority of its own", job.engine.name()),
         "use libaio or io_uring, or prio for all",
     )?;
+    let flags = job.host.flags;
+    refuse_if(
+        !flags.are_none() && !matches!(job.engine, Engine::Libaio | Engine::Pvsync2 { .. }),
+        format!("{} gives its requests no flags (atomic, uncached, nowait)", job.engine.name()),
+        "use libaio or pvsync2",
+    )?;
+    refuse_if(flags.atomic && !job.direct, "atomic writes go past the page cache", "give direct=1")?;
+    refuse_if(
+        flags.uncached && job.direct,
+        "direct I/O leaves nothing in the page cache",
+        "leave uncached or direct out",
+    )?;
     refuse_if(
         job.engine == Engine::Truncate && job.mix != Mix::WRITE,
         "ftruncate does nothing for reads and trims",

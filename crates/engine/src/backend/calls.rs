@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
+use iostack_model::RequestFlags;
 use iostack_workload::Op;
 
 use crate::EngineError;
@@ -37,25 +38,28 @@ impl Call for Psync {
 /// preadv2 and pwritev2.
 pub(crate) struct Pvsync2 {
     files: Vec<RawFd>,
-    flags: usize,
+    /// Of reads, and of writes.
+    flags: [usize; 2],
 }
 
 impl Pvsync2 {
     /// `hipri` polls for the completion.
-    pub(crate) fn new(files: &Files, hipri: bool) -> Pvsync2 {
-        Pvsync2 { files: files.descriptors().to_vec(), flags: if hipri { call::RWF_HIPRI } else { 0 } }
+    pub(crate) fn new(files: &Files, hipri: bool, asked: RequestFlags) -> Pvsync2 {
+        let poll = if hipri { call::RWF_HIPRI } else { 0 };
+        let flags = [false, true].map(|write| asked.bits(write) as usize | poll);
+        Pvsync2 { files: files.descriptors().to_vec(), flags }
     }
 }
 
 impl Call for Pvsync2 {
     #[inline]
     fn read(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        call::read_at_flags(self.files[file], buffer, offset, self.flags)
+        call::read_at_flags(self.files[file], buffer, offset, self.flags[0])
     }
 
     #[inline]
     fn write(&mut self, file: usize, buffer: &mut [u8], offset: u64) -> isize {
-        call::write_at_flags(self.files[file], buffer, offset, self.flags)
+        call::write_at_flags(self.files[file], buffer, offset, self.flags[1])
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Libaio {
     pointers: Vec<*const ControlBlock>,
     /// A block the kernel refused for good: its slot and `-errno`.
     refused: Option<(u32, i32)>,
+    /// Of reads, and of writes.
+    flags: [u32; 2],
 }
 
 impl Libaio {
@@ -49,6 +51,7 @@ impl Libaio {
             pending: Vec::with_capacity(depth as usize),
             pointers: Vec::with_capacity(depth as usize),
             refused: None,
+            flags: [false, true].map(|write| job.host.flags.bits(write)),
         })
     }
 }
@@ -71,10 +74,14 @@ impl Queue for Libaio {
     }
 
     fn push_preferred(&mut self, priority: u16, one: (u32, Op, *mut u8)) {
-        let slot = one.0 as usize;
+        let (slot, write) = (one.0 as usize, one.1.direction != 0);
         self.push_all(std::iter::once(one));
         if priority > 0 {
             self.blocks[slot] = self.blocks[slot].preferred(priority);
+        }
+        let flags = self.flags[usize::from(write)];
+        if flags > 0 {
+            self.blocks[slot] = self.blocks[slot].flagged(flags);
         }
     }
 

@@ -29,13 +29,24 @@ struct Flight {
     submitted: u64,
     submitting: u64,
     io_priority: u16,
+    is_out: bool,
+}
+
+/// True when the bytes of the operation are in flight already, and it has to wait for that.
+fn must_wait(station: &Station<'_>, slots: &Slots<Flight>, op: &Op) -> bool {
+    let end = |op: &Op| op.offset + u64::from(op.length);
+    let meets = |flight: &Flight| {
+        let other = &flight.op;
+        flight.is_out && other.file == op.file && other.offset < end(op) && op.offset < end(other)
+    };
+    station.extras.one_at_a_place && slots.flights.iter().any(meets)
 }
 
 /// Runs until the source or the time is over and everything in flight has come back; `Err(errno)` when the kernel
 /// refuses for good, with I/O perhaps still in flight.
 pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Depth) -> Result<(), i32> {
     let clock = station.meter.clock;
-    let none = Flight { op: NO_OP, start: 0, submitted: 0, submitting: 0, io_priority: 0 };
+    let none = Flight { op: NO_OP, start: 0, submitted: 0, submitting: 0, io_priority: 0, is_out: false };
     let mut slots = Slots::new(depth.slots, none);
     let mut batch = Vec::with_capacity(depth.submit as usize);
     let mut over = station.turn(clock.now());
@@ -52,7 +63,7 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
             }
             continue;
         }
-        let held = flush.is_some() || station.extras.ahead().is_some();
+        let held = flush.is_some() || station.extras.ahead().is_some() || station.held.is_some();
         let full = over || held || slots.in_flight() >= depth.slots.min(station.extras.deepest());
         if Q::SUBMITS_APART || !(full || station.extras.pacer.is_open()) {
             submit(station, queue, &mut slots, &mut batch);
@@ -80,6 +91,7 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
         let most = if station.extras.pacer.is_open() { depth.slots } else { depth.submit };
         queue.reap(most, |slot, result| {
             slots.push(slot);
+            slots.flights[slot as usize].is_out = false;
             arrived(station, slot, slots.flights[slot as usize], result, end);
         });
     }
@@ -108,6 +120,11 @@ fn prepare<Q: Queue>(
             slots.push(slot);
             return false;
         }
+        if must_wait(station, slots, &op) {
+            slots.push(slot);
+            station.held = Some(op);
+            return false;
+        }
         let start = station.extras.submitting(&op, now);
         if op.direction > WRITE {
             slots.push(slot);
@@ -126,7 +143,8 @@ fn prepare<Q: Queue>(
         let io_priority = station.extras.io_priority(&op);
         queue.push_preferred(io_priority, (slot, op, buffer));
         station.begin(slot, now.saturating_sub(start));
-        slots.flights[slot as usize] = Flight { op, start, submitted: now, submitting: 0, io_priority };
+        slots.flights[slot as usize] =
+            Flight { op, start, submitted: now, submitting: 0, io_priority, is_out: true };
         batch.push(slot);
     }
     false
@@ -216,7 +234,7 @@ fn wait<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, least: u32, until: O
 }
 
 fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, end: u64) {
-    let Flight { op, start, submitted, submitting, io_priority } = flight;
+    let Flight { op, start, submitted, submitting, io_priority, is_out: _ } = flight;
     station.completed(slot, result.cast_unsigned() == op.length);
     if result.cast_unsigned() == op.length {
         station.meter.complete(op.direction, op.length, start, end);

@@ -11,9 +11,12 @@ pub(crate) struct Buffers {
     count: usize,
     /// Distance of neighbours, bytes.
     stride: usize,
+    /// Bytes of the mapping.
+    mapped: usize,
 }
 
 const PAGE: usize = 4096;
+const HUGE_PAGE: usize = 2 << 20;
 
 // SAFETY: the mapping belongs to this value alone; nothing in it depends on the thread that made it.
 unsafe impl Send for Buffers {}
@@ -21,26 +24,38 @@ unsafe impl Send for Buffers {}
 impl Buffers {
     /// `count` buffers of `length` bytes; none at all when `count` is 0.
     pub(crate) fn new(count: usize, length: usize) -> io::Result<Buffers> {
+        Buffers::in_pages(count, length, false)
+    }
+
+    /// The same; `huge` in pages of 2 MiB, which somebody must have reserved.
+    pub(crate) fn in_pages(count: usize, length: usize, huge: bool) -> io::Result<Buffers> {
         let stride = length.next_multiple_of(PAGE);
         if count == 0 || stride == 0 {
-            return Ok(Buffers { start: std::ptr::NonNull::dangling().as_ptr(), count: 0, stride });
+            return Ok(Buffers {
+                start: std::ptr::NonNull::dangling().as_ptr(),
+                count: 0,
+                stride,
+                mapped: 0,
+            });
         }
         let whole = count.checked_mul(stride).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        let mapped = if huge { whole.next_multiple_of(HUGE_PAGE) } else { whole };
         // Populated at once: a device that fills a page never touched before waits for a page fault first.
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        let flags = flags | if huge { libc::MAP_HUGETLB | libc::MAP_HUGE_2MB } else { 0 };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory of ours.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), whole, protection, flags, -1, 0) };
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), mapped, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Buffers { start: start.cast(), count, stride })
+        Ok(Buffers { start: start.cast(), count, stride, mapped })
     }
 
     /// Keeps all of them in memory.
     pub(crate) fn lock(&self) -> io::Result<()> {
         // SAFETY: the range is the whole mapping, which locking leaves as it is.
-        let result = unsafe { libc::mlock(self.start.cast(), self.count * self.stride) };
+        let result = unsafe { libc::mlock(self.start.cast(), self.mapped) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -83,7 +98,7 @@ impl Drop for Buffers {
         if self.count > 0 {
             // SAFETY: the mapping was made by `new` with this length, and no borrow of it can outlive `self`. The
             // queues drain what is in flight before they drop their buffers.
-            unsafe { libc::munmap(self.start.cast(), self.count * self.stride) };
+            unsafe { libc::munmap(self.start.cast(), self.mapped) };
         }
     }
 }

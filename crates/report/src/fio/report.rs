@@ -366,7 +366,7 @@ fn short_size(bytes: u64) -> String {
 /// The error of the first kind of failure, 0 without; data that did not verify is fio's `EILSEQ`.
 pub(super) fn first_error(outcome: &Outcome) -> u64 {
     const EILSEQ: u64 = 84;
-    outcome.failures.first().map_or(0, |failure| match failure.errno {
+    outcome.failures.iter().find(|failure| !failure.ignored).map_or(0, |failure| match failure.errno {
         0 => EILSEQ,
         errno => u64::from(errno.unsigned_abs()),
     })

@@ -301,7 +301,8 @@ fn failures(outcome: &Outcome, section: &mut Section) {
     for failure in &outcome.failures {
         let (many, direction) = (count(failure.count), failure.direction.name());
         let (what, at) = (&failure.message, failure.offset_first);
-        section.fact("FAILED", format!("{many} {direction}s failed: {what} (first at byte {at})"));
+        let word = if failure.ignored { "ignored" } else { "FAILED" };
+        section.fact(word, format!("{many} {direction}s failed: {what} (first at byte {at})"));
     }
     if let Some(steady) = outcome.steady {
         let far =

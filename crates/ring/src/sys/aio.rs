@@ -57,6 +57,12 @@ impl ControlBlock {
         ControlBlock { priority: priority.cast_signed(), block_flags, ..self }
     }
 
+    /// The same with flags of its own (`RWF_*` of `linux/fs.h`).
+    #[must_use]
+    pub fn flagged(self, flags: u32) -> Self {
+        ControlBlock { flags, ..self }
+    }
+
     /// What the completion will name it by.
     pub fn slot(&self) -> u32 {
         self.data as u32

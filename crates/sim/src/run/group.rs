@@ -164,7 +164,14 @@ impl<'a> Group<'a> {
             known.count += 1;
         } else {
             let direction = Direction::Read;
-            self.failures.push(Failure { direction, errno: 0, count: 1, offset_first, message });
+            self.failures.push(Failure {
+                direction,
+                errno: 0,
+                count: 1,
+                offset_first,
+                message,
+                ignored: false,
+            });
         }
     }
 }

@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Advice, Amount, Arrival, Backlog, Beforehand, Bytes, Data, Direction, Distribution, Ends, Job,
-    Mix, Nanos, Order, Rate, Steadiness, Trims, Verify, VerifyMode, Zone, Zones,
+    Access, Advice, Amount, Arrival, Backlog, Beforehand, BlockSizes, Bytes, Data, Direction, Distribution,
+    Ends, Job, Mix, Nanos, Order, Rate, Steadiness, Trims, Verify, VerifyMode, Zone, Zones,
 };
 
 use crate::options::value::{Set, bad, refused};
@@ -44,6 +44,8 @@ pub(super) struct Draft {
     pub(super) zones_by_bytes: Vec<(f64, Bytes)>,
     pub(super) zone_mode: bool,
     pub(super) zone: [Bytes; 3],
+    /// Sizes of blocks are of I/O in order and at random, instead of reads and writes.
+    pub(super) sizes_by_order: bool,
     pub(super) do_verify: Option<bool>,
     pub(super) verify_only: Option<bool>,
     pub(super) verify_fatal: Option<bool>,
@@ -79,6 +81,15 @@ impl Draft {
 
     /// Puts the parts together in `job`.
     pub(super) fn finish(&mut self) -> Set {
+        if self.sizes_by_order {
+            let sizes = &mut self.job.block_sizes;
+            let at_random = matches!(self.job.access, Access::Random { .. });
+            let chosen = if at_random { sizes.write.clone() } else { sizes.read.clone() };
+            if at_random && self.job.follow.random != [100; 3] {
+                return refused("bs_is_seq_rand with percentage_random: a job has one order; make two of it");
+            }
+            *sizes = BlockSizes { read: chosen.clone(), write: chosen.clone(), trim: chosen };
+        }
         self.finish_rate();
         if self.exit_all {
             self.job.ends = self.exit_what;

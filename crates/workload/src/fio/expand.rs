@@ -3,6 +3,8 @@
 //! fio puts nothing in place of a variable that is not set, so `filename=${DEVICE}/x` becomes `/x`. That has cost people
 //! data; we refuse instead.
 
+use std::path::Path;
+
 use super::ParseContext;
 
 /// The page size of every machine this is built for (x86-64, and arm64 as distributed).
@@ -32,6 +34,19 @@ pub(super) fn expand(value: &str, context: &ParseContext) -> Result<String, Stri
     let keywords = expanded.contains("$ncpus") || expanded.contains("$pagesize");
     let number = expanded.replace("$ncpus", &context.cpus.to_string()).replace("$pagesize", PAGE_SIZE);
     if keywords || number.starts_with('(') { calculate(&number) } else { Ok(number) }
+}
+
+/// A pattern with the content of the files that it names, as in `'pattern.bin'`, in their place.
+pub(super) fn with_files(pattern: String, context: &ParseContext) -> Result<String, String> {
+    let Some((before, named)) = pattern.split_once('\'') else { return Ok(pattern) };
+    let Some((name, behind)) = named.split_once('\'') else {
+        return Err("a file's name stands between two `'`".to_owned());
+    };
+    let read =
+        (context.include)(Path::new(name)).map_err(|error| format!("cannot read `{name}`: {error}"))?;
+    let digit = |byte: u8| char::from_digit(u32::from(byte), 16).unwrap_or_default();
+    let bytes: String = read.bytes().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    Ok(format!("{before}0x{bytes}{}", with_files(behind.to_owned(), context)?))
 }
 
 /// A product of whole numbers, in parentheses or not: the arithmetic that job files use with keywords. Anything

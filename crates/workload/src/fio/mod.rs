@@ -192,7 +192,11 @@ impl<'a> Parser<'a> {
     fn expand(&mut self, section: &mut Section) {
         section.options.retain_mut(|typed| {
             let Some(value) = &typed.value else { return true };
-            match expand::expand(value, self.context) {
+            let expanded = expand::expand(value, self.context);
+            let is_pattern = matches!(typed.name.as_str(), "buffer_pattern" | "verify_pattern");
+            match expanded.and_then(|value| {
+                if is_pattern { expand::with_files(value, self.context) } else { Ok(value) }
+            }) {
                 Ok(expanded) => {
                     typed.value = Some(expanded);
                     true
@@ -286,6 +290,8 @@ fn set(draft: &mut Draft, name: &str, value: Option<&str>) -> Result<(), OptionE
             Status::Refused(why) => refused(why),
             Status::Supported | Status::Harmless(_) => Ok(()),
         }
+    } else if let Some(why) = others::of_an_engine(name) {
+        refused(why)
     } else {
         let suggestion = suggest(name, names());
         return Err(OptionError::Unknown { name: name.to_owned(), suggestion });
@@ -295,7 +301,7 @@ fn set(draft: &mut Draft, name: &str, value: Option<&str>) -> Result<(), OptionE
 
 /// True for every option of fio, whatever becomes of it.
 pub(crate) fn knows(name: &str) -> bool {
-    table::find(name).is_some() || others::find(name).is_some()
+    table::find(name).is_some() || others::find(name).is_some() || others::of_an_engine(name).is_some()
 }
 
 /// Every name of every option of fio.

@@ -25,9 +25,128 @@ pub(super) fn find(name: &str) -> Option<&'static Other> {
     OTHERS.iter().find(|other| other.name == name)
 }
 
+/// Options of single engines, and why these do not run.
+const OF_ENGINES: &[(&[&str], &str)] = &[
+    (
+        &["cpuload", "cpumode", "cpuchunks", "exit_on_io_done"],
+        "it belongs to ioengine=cpuio, which does no I/O",
+    ),
+    (
+        &["program", "arguments", "grace_time", "std_redirect"],
+        "it belongs to ioengine=exec, which does no I/O",
+    ),
+    (&["donorname", "inplace"], "it belongs to ioengine=e4defrag, which reads and writes nothing"),
+    (
+        &[
+            "cmd_type",
+            "readfua",
+            "writefua",
+            "write_mode",
+            "verify_mode",
+            "md_per_io_size",
+            "pi_act",
+            "pi_chk",
+            "apptag",
+            "apptag_mask",
+            "deac",
+            "sg_write_mode",
+            "stream_id",
+            "skip_bad",
+        ],
+        "it belongs to commands (io_uring_cmd, sg, mtd), which pass the block layer by",
+    ),
+    (
+        &[
+            "hostname",
+            "port",
+            "protocol",
+            "proto",
+            "nodelay",
+            "listen",
+            "pingpong",
+            "interface",
+            "ttl",
+            "window_size",
+            "mss",
+            "bindname",
+            "verb",
+            "uri",
+            "nfs_url",
+            "initiator",
+            "namenode",
+            "hdfsdirectory",
+            "single_instance",
+            "hdfs_use_direct",
+            "clustername",
+            "pool",
+            "clientname",
+            "conf",
+            "busy_poll",
+            "touch_objects",
+            "rbdname",
+            "volume",
+            "brick",
+            "serverip",
+            "direct_write_to_pmem",
+            "busy_wait_polling",
+            "https",
+            "http_host",
+            "http_user",
+            "http_pass",
+            "http_s3_key",
+            "http_s3_keyid",
+            "http_s3_region",
+            "http_s3_security_token",
+            "http_s3_sse_customer_key",
+            "http_s3_sse_customer_algorithm",
+            "http_s3_storage_class",
+            "http_swift_auth_token",
+            "http_mode",
+            "http_object_mode",
+            "http_verbose",
+        ],
+        "it belongs to an engine that asks another machine; mount or attach what it offers",
+    ),
+    (
+        &[
+            "xnvme_be",
+            "xnvme_async",
+            "xnvme_sync",
+            "xnvme_admin",
+            "xnvme_dev_nsid",
+            "xnvme_dev_subnqn",
+            "xnvme_iovec",
+            "xnvme_mem",
+            "libblkio_driver",
+            "libblkio_path",
+            "libblkio_pre_connect_props",
+            "libblkio_num_entries",
+            "libblkio_queue_size",
+            "libblkio_pre_start_props",
+            "libblkio_vectored",
+            "libblkio_write_zeroes_on_trim",
+            "libblkio_wait_mode",
+            "libblkio_force_enable_completion_eventfd",
+            "gpu_dev_ids",
+            "cuda_io",
+            "cont",
+            "chunk_size",
+            "object_class",
+            "svcl",
+        ],
+        "it belongs to an engine that needs a library that is not here",
+    ),
+    (&["no_completion_thread"], "it belongs to another system's engine"),
+];
+
+/// Why an option of a single engine is refused.
+pub(super) fn of_an_engine(name: &str) -> Option<&'static str> {
+    OF_ENGINES.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
+}
+
 /// True when fio takes it without a value: `fio --cmdhelp` calls such an option "empty or boolean".
 pub(super) fn may_stand_alone(name: &str) -> bool {
-    matches!(name, "thread" | "exitall_on_error" | "refill_buffers" | "userspace_reap")
+    matches!(name, "thread" | "threads" | "exitall_on_error" | "refill_buffers" | "userspace_reap")
 }
 
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -36,19 +155,30 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// For the manual.
 pub(super) fn reference() -> impl Iterator<Item = OptionDoc> {
-    OTHERS.iter().map(|other| {
-        let (Status::Harmless(why) | Status::Refused(why)) = other.status else {
-            unreachable!("no code here")
-        };
-        OptionDoc {
-            name: other.name,
-            aliases: &[],
-            dialect: Dialect::Fio,
-            meaning: why,
-            status: other.status,
-            example: other.harmless_values.first().copied().unwrap_or_default(),
-        }
-    })
+    let of_engines = OF_ENGINES.iter().map(|&(names, why)| OptionDoc {
+        name: names[0],
+        aliases: &names[1..],
+        dialect: Dialect::Fio,
+        meaning: why,
+        status: Status::Refused(why),
+        example: "",
+    });
+    OTHERS
+        .iter()
+        .map(|other| {
+            let (Status::Harmless(why) | Status::Refused(why)) = other.status else {
+                unreachable!("no code here")
+            };
+            OptionDoc {
+                name: other.name,
+                aliases: &[],
+                dialect: Dialect::Fio,
+                meaning: why,
+                status: other.status,
+                example: other.harmless_values.first().copied().unwrap_or_default(),
+            }
+        })
+        .chain(of_engines)
 }
 
 const fn harmless(name: &'static str, why: &'static str) -> Other {
@@ -68,16 +198,20 @@ const MEASURED: &str = "every I/O is timed; it costs a few ns";
 const CLOCK: &str = "the clock is the time-stamp counter where it is invariant";
 const MERGED: &str =
     "traces are not merged here; `blkparse -i A -i B -d both.bin -O` does it: give that as read_iolog";
-const PRIORITY: &str = "start iostack under nice, ionice, numactl or in a cgroup instead";
+const CGROUP: &str = "all threads are of one process, which has one cgroup; start iostack in it, like \
+     `systemd-run --scope -p IOWeight=200 iostack ..`, one for each";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
 const ZONES: &str = "it belongs to zonemode=zbd: no write pointer is followed and no zone is reset";
-const DEDUPE: &str = "written data does not repeat; use buffer_pattern or buffer_compress_percentage";
+const DEDUPE: &str = "it belongs to dedupe_mode=working_set; use dedupe_percentage alone";
 const LOGS: &str = "logs have fio's default format; leave it out";
+const OLD: &str = "fio ignores it, too: it had a meaning in older versions";
+const PLACEMENT: &str = "where data lies is told by NVMe commands, which pass the block layer by";
 const COMMANDS: &str = "a job file runs no commands, whoever wrote it; run them before or after iostack";
 
 const OTHERS: &[Other] = &[
     // How jobs run.
     harmless("thread", "jobs are always threads"),
+    harmless("threads", "it is of fio's profile tiobench, and fio ignores it without; numjobs says how many"),
     harmless("create_serialize", "files are written full before any job starts"),
     harmless("create_fsync", "files are synced after they are written"),
     harmless("create_on_open", "files are made before any job starts"),
@@ -92,7 +226,6 @@ const OTHERS: &[Other] = &[
     refused("opendir", "files of different sizes are not shared out; name files of one size"),
     harmless("exitall_on_error", "an error ends the run"),
     harmless("continue_on_error", "errors are counted and reported; a thread ends after 1,000 of them"),
-    refused("ignore_error", "errors are counted and reported"),
     harmless("error_dump", "errors are reported"),
     refused("exec_prerun", COMMANDS),
     refused("exec_postrun", COMMANDS),
@@ -106,10 +239,7 @@ const OTHERS: &[Other] = &[
         "the order has no visible pattern and no size limit, as with tausworthe64 and lfsr",
     ),
     harmless("softrandommap", "each block once needs no memory"),
-    only("bs_is_seq_rand", OFF, "give bs for reads, writes and trims"),
     only("offset_align", OFF, "give the offset as it should be"),
-    only("write_hint", OFF, "no write hints are given"),
-    only("atomic", OFF, "atomic writes are not asked for"),
     refused("zonecapacity", ZONES),
     refused("read_beyond_wp", ZONES),
     refused("max_open_zones", ZONES),
@@ -120,24 +250,23 @@ const OTHERS: &[Other] = &[
     // Engines and submission.
     harmless("io_submit_mode", "under a rate, latency counts from the intended start whoever submits"),
     harmless("iodepth_batch_complete_max", "all completions that are there are taken"),
-    only("serialize_overlap", OFF, "overlapping I/Os are not held back; leave norandommap out"),
     only("force_async", OFF, "it measures io_uring's workers; a caveat tells when they are used"),
-    only("nowait", OFF, "an I/O that would wait is wanted here"),
-    only("uncached", OFF, "use direct=1"),
     only("hipri_percentage", &["100"], "poll for all or for none"),
     harmless("nonvectored", "io_uring gets one buffer per I/O anyway"),
     harmless("userspace_reap", "completions are taken from the ring in user space where the kernel shows it"),
-    refused("cmdprio_bssplit", "shares are by direction, not by block size; give cmdprio_percentage"),
-    only("mem", &["malloc", "mmap", "shm"], "buffers are anonymous memory, aligned to pages"),
-    only("iomem", &["malloc", "mmap", "shm"], "buffers are anonymous memory, aligned to pages"),
     harmless("iomem_align", "buffers are aligned to pages"),
     harmless("mem_align", "buffers are aligned to pages"),
-    refused("hugepage-size", "buffers are anonymous memory, aligned to pages"),
+    only("hugepage-size", &["2m", "2M", "2097152"], "huge pages have 2 MiB"),
     // Content and verification.
+    harmless("experimental_verify", "what was written is read back by repeating its plan"),
+    only("write_barrier", OFF, "use fsync or fdatasync"),
+    only(
+        "dedupe_mode",
+        &["repeat"],
+        "what repeats is one block of each place in the buffers; leave it out, or give repeat",
+    ),
     harmless("refill_buffers", "content never repeats"),
     harmless("scramble_buffers", "content never repeats"),
-    only("buffer_compress_chunk", &["512"], "content compresses in pieces of 512 bytes"),
-    refused("dedupe_mode", DEDUPE),
     refused("dedupe_working_set_percentage", DEDUPE),
     refused("dedupe_global", DEDUPE),
     harmless("verify_interval", "each 512 bytes carry their own header, so any interval is covered"),
@@ -151,8 +280,6 @@ const OTHERS: &[Other] = &[
         "how far an earlier job came is not kept: verify what it finished, with size or number_ios",
     ),
     only("verify_offset", OFF, VERIFY),
-    only("experimental_verify", OFF, VERIFY),
-    only("write_barrier", OFF, "use fsync or fdatasync"),
     // Pace and time.
     only("rate_ignore_thinktime", OFF, "give rate or thinktime, not both"),
     harmless("thinktime_blocks_type", "pauses count finished I/Os"),
@@ -195,10 +322,40 @@ const OTHERS: &[Other] = &[
     refused("merge_blktrace_file", MERGED),
     refused("merge_blktrace_scalars", MERGED),
     refused("merge_blktrace_iters", MERGED),
+    // Of before.
+    harmless("percentage_sequential", OLD),
+    harmless("verifysort", OLD),
+    harmless("verifysort_nr", OLD),
+    harmless("rwmixcycle", OLD),
+    // Of fio 3.34 to 3.41.
+    harmless("filetype", "what a name stands for is looked at"),
+    only("num_range", &["1"], "a trim is of one range"),
+    only("sprandom", OFF, "no drive is aged by a formula here; write it full, then at random, as two jobs"),
+    refused("spr_num_regions", "it belongs to sprandom"),
+    refused("spr_op", "it belongs to sprandom"),
+    only("verify_pattern_interval", OFF, VERIFY),
+    harmless("verify_write_sequence", "each header is checked by itself, whatever the order of the writes"),
+    harmless("verify_header_seed", "headers hold the job's seed, and no seed of a header is compared"),
+    only("recover_zbd_write_error", OFF, ZONES),
+    only("fdp", OFF, PLACEMENT),
+    only("dataplacement", &["none"], PLACEMENT),
+    only("data_placement", &["none"], PLACEMENT),
+    refused("plid_select", PLACEMENT),
+    refused("fdp_pli_select", PLACEMENT),
+    refused("plids", PLACEMENT),
+    refused("fdp_pli", PLACEMENT),
+    refused("dp_scheme", PLACEMENT),
+    only("priohint", OFF, "no hints go with priorities; use prio, prioclass or cmdprio_percentage"),
+    only("thinkcycles", OFF, "give the time instead, with thinktime_spin"),
+    only("log_window_value", &["avg", "average"], LOGS),
+    only("steadystate_check_interval", &["1", "1s"], "the rate is looked at every second"),
+    only("ss_interval", &["1", "1s"], "the rate is looked at every second"),
+    harmless("job_start_clock_id", "the start is told in CLOCK_REALTIME"),
+    harmless("libaio_vectored", "one buffer for each I/O asks the same of the storage"),
+    only("thp", OFF, "give mem=mmaphuge"),
+    only("gpu_dev_id", OFF, "no memory of a graphics processor is used"),
     // Priorities and limits.
-    refused("cgroup", PRIORITY),
-    refused("cgroup_weight", PRIORITY),
-    refused("cgroup_nodelete", PRIORITY),
-    refused("uid", "who starts iostack opens the files; start it as that user"),
-    refused("gid", "who starts iostack opens the files; start it as that user"),
+    refused("cgroup", CGROUP),
+    refused("cgroup_weight", CGROUP),
+    refused("cgroup_nodelete", CGROUP),
 ];

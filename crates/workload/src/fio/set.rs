@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iostack_model::{
     Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, MemoryPolicy, Mix,
-    NameAct, Nanos, Order, RangeSync, StatCall, Steadiness, SteadyFigure, Think,
+    NameAct, Nanos, Order, Preferred, PreferredSize, RangeSync, StatCall, Steadiness, SteadyFigure, Think,
 };
 
 use super::draft::Draft;
@@ -24,7 +24,10 @@ pub(super) const ENGINES: &str = "psync, sync, vsync, pvsync, pvsync2, libaio, p
 /// Those that are not, and why.
 const OTHER_ENGINES: &[(&[&str], &str)] = &[
     (&["solarisaio", "windowsaio", "guasi"], "it is another system's"),
-    (&["io_uring_cmd", "sg", "mtd"], "commands pass the block layer by, which is what is measured here"),
+    (
+        &["io_uring_cmd", "sg", "mtd", "libzbc"],
+        "commands pass the block layer by, which is what is measured here",
+    ),
     (&["splice"], "pvsync2 takes an offset with each call"),
     (
         &[
@@ -40,11 +43,18 @@ const OTHER_ENGINES: &[(&[&str], &str)] = &[
             "rbd",
             "gfapi",
             "gfapi_async",
+            "ime_psync",
+            "ime_psyncv",
+            "ime_aio",
+            "librpma_apm_client",
+            "librpma_apm_server",
+            "librpma_gpspm_client",
+            "librpma_gpspm_server",
         ],
         "it asks another machine, without a file or device here; mount or attach what it offers",
     ),
     (
-        &["libpmem", "libpmem2", "dev-dax", "pmemblk", "libcufile", "dfs", "xnvme", "libblkio"],
+        &["libpmem", "libpmem2", "dev-dax", "pmemblk", "libcufile", "dfs", "xnvme", "libblkio", "cpp_null"],
         "it needs a library that is not here; mmap reaches persistent memory through a file",
     ),
     (
@@ -60,6 +70,12 @@ pub(super) fn positive(text: &str) -> Result<u32, ValueError> {
 
 pub(super) fn count(text: &str) -> Result<u32, ValueError> {
     whole_u32(text, 0, u32::MAX)
+}
+
+/// A number of blocks, also with a unit: `1k` is 1024 of them.
+pub(super) fn many(text: &str) -> Result<u32, ValueError> {
+    let Bytes(blocks) = size(text, 1024)?;
+    u32::try_from(blocks).or_else(|_| bad("give a number below 4g"))
 }
 
 pub(super) fn any(text: &str) -> Result<u64, ValueError> {
@@ -258,7 +274,10 @@ fn set_sizes(draft: &mut Draft, text: &str, read: impl Fn(&str) -> Result<Shares
 
 pub(super) fn set_bs(draft: &mut Draft, text: &str) -> Set {
     let kb_base = draft.kb_base;
-    set_sizes(draft, text, |part| match size(part, kb_base)? {
+    // As in fio: where there is no comma, the next mark of a list stands between reads, writes and trims.
+    let marks = [',', ':', '-'];
+    let mark = marks.into_iter().find(|&mark| text.contains(mark)).unwrap_or(',');
+    set_sizes(draft, &text.replace(mark, ","), |part| match size(part, kb_base)? {
         Bytes(0) => bad("a block has at least 1 byte"),
         bytes => Ok(vec![(bytes, 100)]),
     })
@@ -266,6 +285,7 @@ pub(super) fn set_bs(draft: &mut Draft, text: &str) -> Set {
 
 pub(super) fn set_bssplit(draft: &mut Draft, text: &str) -> Set {
     let kb_base = draft.kb_base;
+    draft.job.any_multiple = false;
     set_sizes(draft, text, |part| size_shares(part, |text| size(text, kb_base)))
 }
 
@@ -274,21 +294,20 @@ const RANGE_STEPS: u64 = 100;
 
 pub(super) fn set_bsrange(draft: &mut Draft, text: &str) -> Set {
     let (kb_base, any_size) = (draft.kb_base, draft.job.any_size);
-    set_sizes(draft, text, |part| {
+    let range = |part: &str| {
         let Some((a, b)) = part.split_once(['-', ':']) else { return bad("give a range like 4k-16k") };
         let (a, b) = (size(a, kb_base)?.0, size(b, kb_base)?.0);
-        let (least, most) = (a.min(b), a.max(b));
-        if least == 0 {
-            return bad("a block has at least 1 byte");
-        }
-        if any_size {
-            return Ok(vec![(Bytes(least), 50), (Bytes(most), 50)]);
-        }
+        if a.min(b) == 0 { bad("a block has at least 1 byte") } else { Ok((a.min(b), a.max(b))) }
+    };
+    let ranges = by_direction(text, range)?;
+    let is_wide = ranges.iter().flatten().any(|(least, most)| most / least > RANGE_STEPS);
+    draft.job.any_multiple = is_wide && !any_size;
+    set_sizes(draft, text, |part| {
+        let (least, most) = range(part)?;
         let steps = most / least;
-        if steps > RANGE_STEPS {
-            return refused(format!(
-                "{steps} sizes; give bssplit, or a range of at most {RANGE_STEPS} multiples"
-            ));
+        if any_size || is_wide {
+            let most = if any_size { most } else { least * steps };
+            return Ok(vec![(Bytes(least), 50), (Bytes(most), 50)]);
         }
         let share = |step: u64| (100 * step / steps - 100 * (step - 1) / steps) as u8;
         Ok((1..=steps).map(|step| (Bytes(least * step), share(step))).collect())
@@ -386,6 +405,54 @@ pub(super) fn set_distribution(draft: &mut Draft, text: &str) -> Set {
         }
         *distribution = typed;
     }
+    Ok(())
+}
+
+/// The names that fio knows, from 1: those of `errno-base.h`.
+const ERRORS: &[&str] = &[
+    "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF", "ECHILD", "EAGAIN",
+    "ENOMEM", "EACCES", "EFAULT", "ENOTBLK", "EBUSY", "EEXIST", "EXDEV", "ENODEV", "ENOTDIR", "EISDIR",
+    "EINVAL", "ENFILE", "EMFILE", "ENOTTY", "ETXTBSY", "EFBIG", "ENOSPC", "ESPIPE", "EROFS", "EMLINK",
+    "EPIPE", "EDOM", "ERANGE",
+];
+
+/// `EAGAIN,ENOSPC:122,EILSEQ`: of reads, of writes, of proofs. One list does not hold for those behind it.
+pub(super) fn set_ignored_errors(draft: &mut Draft, text: &str) -> Set {
+    let known = |typed: &str| (1..).zip(ERRORS).find(|(_, known)| **known == typed);
+    let error = |typed: &str| match known(typed) {
+        Some((number, _)) => Ok(number),
+        None => whole(typed, 1, 4095)
+            .map(|number| number as i32)
+            .or_else(|_| bad("give errors like ENOSPC or 28")),
+    };
+    let mut lists = text.split(',').map(str::trim);
+    for ignored in &mut draft.job.ignored_errors {
+        let list = lists.next().unwrap_or_default();
+        *ignored = list.split(':').filter(|typed| !typed.is_empty()).map(error).collect::<Result<_, _>>()?;
+    }
+    match lists.next() {
+        None | Some("") => Ok(()),
+        Some(_) => refused("data that does not verify is always a fault; give errors of reads and of writes"),
+    }
+}
+
+/// `64k/25/1/1:64k/75/3/2,1m/0`: size, percent, and perhaps class and level; of reads, of writes.
+pub(super) fn set_preferred_sizes(draft: &mut Draft, text: &str) -> Set {
+    let kb_base = draft.kb_base;
+    let level = |text: Option<&&str>, most| whole(text.unwrap_or(&"100"), 0, most).map(|number| number as u8);
+    let one = |part: &str| {
+        let parts: Vec<&str> = part.split('/').map(str::trim).collect();
+        let priority = match parts.len() {
+            2 => None,
+            4 => Some((level(parts.get(2), 3)?, level(parts.get(3), 7)?)),
+            _ => return bad("give sizes with shares, like 64k/25 or 64k/25/1/0"),
+        };
+        Ok(PreferredSize { size: size(parts[0], kb_base)?, percent: level(parts.get(1), 100)?, priority })
+    };
+    let [reads, writes, _] =
+        by_direction(text, |list| list.split(':').map(one).collect::<Result<Vec<_>, _>>())?;
+    let by_size = [reads.unwrap_or_default(), writes.unwrap_or_default()];
+    draft.job.host.preferred = Some(Preferred { io_class: 1, by_size, ..Preferred::default() });
     Ok(())
 }
 

@@ -231,7 +231,8 @@ fn zones(text: &str) -> Result<Vec<Zone>, ValueError> {
     Ok(zones)
 }
 
-/// Bytes as fio writes them: `0xdeadface` (as the bytes stand there), `"text"`, decimal 0..=255, or several in a row.
+/// Bytes as fio writes them: `0xdeadface` (as the bytes stand there), `"text"`, a decimal number (its bytes from the lowest), or several
+/// in a row.
 pub(crate) fn pattern(value: &str) -> Result<Vec<u8>, ValueError> {
     const EXPECTED: &str = "give bytes like 0xdeadface, \"text\" or 165";
     let mut bytes = Vec::new();
@@ -243,6 +244,8 @@ pub(crate) fn pattern(value: &str) -> Result<Vec<u8>, ValueError> {
             rest = behind;
         } else if let Some(hex) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
             let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
+            // The 0 of the next `0x` is no digit of this one.
+            let end = if hex[end..].starts_with(['x', 'X']) { end.saturating_sub(1) } else { end };
             let digits = if end % 2 == 1 { format!("0{}", &hex[..end]) } else { hex[..end].to_owned() };
             for pair in digits.as_bytes().chunks(2) {
                 let pair = std::str::from_utf8(pair).unwrap_or_default();
@@ -250,8 +253,14 @@ pub(crate) fn pattern(value: &str) -> Result<Vec<u8>, ValueError> {
             }
             rest = if end == 0 { return bad(EXPECTED) } else { &hex[end..] };
         } else {
-            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            bytes.push(rest[..end].parse().or_else(|_| bad(EXPECTED))?);
+            // Also in front of `0x`, whose 0 is no digit of it.
+            let digits = rest.find("0x").or(rest.find("0X")).unwrap_or(rest.len());
+            let number = &rest[..digits];
+            let end = number.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(number.len());
+            let number: i32 = number[..end].parse().or_else(|_| bad(EXPECTED))?;
+            let all = number.to_le_bytes();
+            let used = all.iter().rposition(|&byte| byte != 0).map_or(1, |last| last + 1);
+            bytes.extend_from_slice(&all[..used]);
             rest = &rest[end..];
         }
     }

@@ -19,8 +19,9 @@ pub(super) struct Chooser {
     /// A batch of what all operations are like.
     templates: Vec<Op>,
     trims_before_writes: bool,
-    /// Any length from the smallest to the largest.
+    /// Any length from the smallest to the largest, or, with `in_steps`, any multiple of the smallest.
     any_length: bool,
+    in_steps: bool,
 }
 
 const NOTHING: Op = Op { offset: 0, length: 0, direction: 0, file: 0 };
@@ -50,7 +51,8 @@ impl Chooser {
             fixed_length: None,
             templates: Vec::new(),
             trims_before_writes,
-            any_length: job.any_size,
+            any_length: job.any_size || job.any_multiple,
+            in_steps: job.any_multiple,
         };
         if trims_before_writes {
             // Each block is trimmed first and written afterwards: the choice is always a trim.
@@ -126,6 +128,11 @@ impl Chooser {
         self.any_length
     }
 
+    /// Distance of the lengths that are drawn.
+    pub(super) fn step_of(&self, direction: u8) -> u32 {
+        if self.in_steps { self.smallest_of(direction).max(1) } else { 1 }
+    }
+
     #[inline]
     pub(super) fn trims_before_writes(&self) -> bool {
         self.trims_before_writes
@@ -194,7 +201,9 @@ impl Chooser {
         let direction = usize::from(for_direction >= read) + usize::from(for_direction >= write);
         if self.any_length {
             let (least, most) = (self.smallest[direction], self.largest[direction]);
-            let length = least + ((for_length * u64::from(most - least + 1)) >> 32) as u32;
+            let step = self.step_of(direction as u8);
+            let steps = ((for_length * u64::from((most - least) / step + 1)) >> 32) as u32;
+            let length = least + steps * step;
             return Op { length, direction: direction as u8, ..NOTHING };
         }
         // Shares add up to a hundred, so that there is one for each draw; `smallest` is never needed.

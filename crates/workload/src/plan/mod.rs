@@ -245,8 +245,9 @@ impl Plan {
         let mut op = self.chooser.draw(&mut self.choices);
         if u64::from(op.length) > self.remaining {
             let smallest = self.chooser.smallest_of(op.direction);
-            op.length =
-                if self.chooser.any_length() { smallest.max(self.remaining as u32) } else { smallest };
+            let step = self.chooser.step_of(op.direction);
+            let rest = self.remaining as u32 / step * step;
+            op.length = if self.chooser.any_length() { smallest.max(rest) } else { smallest };
             if u64::from(op.length) > self.remaining {
                 return None;
             }

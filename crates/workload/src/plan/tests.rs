@@ -393,6 +393,23 @@ fn any_size_is_as_likely_and_a_pass_has_every_byte() {
     assert!(ops.iter().any(|op| op.length % 8 != 0));
 }
 
+#[test]
+fn any_multiple_of_the_smallest_is_as_likely_and_a_pass_has_every_block() {
+    let range = vec![(Bytes(512), 50), (Bytes(512 * 200), 50)];
+    let block_sizes = BlockSizes { read: range.clone(), write: range.clone(), trim: range };
+    let job = Job { block_sizes, any_multiple: true, access: Access::Sequential, ..Job::default() };
+    let length = 512 * 100 * 20_000 + 700;
+    let mut plan = Plan::new(&job, Region { offset: 0, length }, 1, 0).expect("fits");
+    let mut ops = Vec::new();
+    while plan.fill(&mut ops, 256) == Filled::More {}
+    assert_eq!(ops.iter().map(|op| u64::from(op.length)).sum::<u64>(), length / 512 * 512);
+    assert!(ops.iter().all(|op| op.length % 512 == 0 && op.offset % 512 == 0));
+    // Some 100 of each of 200 sizes; 6 standard deviations are 60.
+    let mut sizes = [0_usize; 200];
+    ops.iter().for_each(|op| sizes[op.length as usize / 512 - 1] += 1);
+    assert!(sizes.iter().all(|count| count.abs_diff(ops.len() / 200) < 60), "{sizes:?}");
+}
+
 /// What is drawn in a tight loop is what the plan draws one by one, to the bit.
 #[test]
 fn the_tight_loops_draw_what_one_by_one_draws() {

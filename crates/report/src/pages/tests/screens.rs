@@ -206,6 +206,7 @@ fn a_run_that_went_wrong_says_so() {
         count: 3,
         offset_first: 8192,
         message: "Input/output error".to_owned(),
+        ignored: false,
     }];
     one.device = None;
     let screen = outcome(&file);

@@ -5,8 +5,8 @@ use iostack_model::{Ends, Engine, Nanos};
 use super::{Row, flag, value};
 use crate::fio::set::{
     ENGINES, SECOND, any, positive, set_bs, set_bsrange, set_bssplit, set_distribution, set_hipri,
-    set_ioengine, set_kb_base, set_norandommap, set_percentage_random, set_reads, set_ring, set_rw,
-    set_sequencer, set_start_delay, set_stat_call,
+    set_ignored_errors, set_ioengine, set_kb_base, set_norandommap, set_percentage_random, set_reads,
+    set_ring, set_rw, set_sequencer, set_start_delay, set_stat_call,
 };
 use crate::fio::units::{amount, size, time};
 use crate::options::value::{bad, refused, switch, whole, whole_u32};
@@ -35,11 +35,12 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .leaning_on("rw"),
-    value("bs", "Bytes of each I/O; for reads, writes, trims", "4k", set_bs).or(&["blocksize"]),
+    value("bs", "Bytes of each I/O; for reads, writes, trims: `4k-512k` is, as in fio, 4k and 512k and no range", "4k, 4k-512k", set_bs).or(&["blocksize"]),
     value("bssplit", "Block sizes with shares; for reads, writes, trims", "4k/60:64k/40", set_bssplit),
     value("bsrange", "Block sizes from a range, in steps of the smallest", "4k-16k", set_bsrange)
         .or(&["blocksize_range"])
         .leaning_on("bs_unaligned"),
+    value("bs_is_seq_rand", "The sizes of bs are for I/O in order and at random, not for reads and writes", "1", put!(sizes_by_order, switch)),
     flag("bs_unaligned", "Sizes of bsrange are any number of bytes in it", put!(job.any_size, switch))
         .or(&["blocksize_unaligned"]),
     value(
@@ -63,7 +64,8 @@ pub(super) const ROWS: &[Row] = &[
     value("offset", "Start of the region, in bytes or as a share of the target", "1g, 50%", |draft, text| {
         draft.job.offset = amount(text, draft.kb_base)?;
         Ok(())
-    }),
+    })
+    .or(&["fileoffset"]),
     value("offset_increment", "Bytes that each further clone starts later", "1g", |draft, text| {
         if text.ends_with('%') {
             return refused("give it in bytes");
@@ -138,6 +140,8 @@ pub(super) const ROWS: &[Row] = &[
     })
     .or(&["timeout"]),
     flag("time_based", "Start over when the region is done, until `runtime`", put!(job.time_based, switch)),
+    value("serialize_overlap", "Of the same bytes one I/O is in flight at a time", "1", put!(job.one_at_a_place, switch)),
+    value("ignore_error", "Errors that count as no fault: of reads, of writes", "EAGAIN, ENOSPC:EIO", set_ignored_errors),
     value("ramp_time", "Run this long before measuring", "5s", |draft, text| {
         draft.job.ramp = time(text, SECOND)?;
         Ok(())

@@ -3,8 +3,9 @@
 use iostack_model::Data;
 
 use super::{Row, flag, value};
-use crate::fio::set::{count, set_sync, set_sync_range, set_verify};
-use crate::options::value::{pattern, refused, switch, whole};
+use crate::fio::set::{count, many, set_sync, set_sync_range, set_verify};
+use crate::fio::units::size;
+use crate::options::value::{bad, pattern, refused, switch, whole};
 
 pub(super) const ROWS: &[Row] = &[
     value("fsync", "fsync after so many writes", "32", put!(job.sync.fsync_every, count)),
@@ -31,12 +32,12 @@ pub(super) const ROWS: &[Row] = &[
         "Read back what was written whenever so many blocks wait for it, not only at the end",
         "1024",
         |draft, text| {
-            draft.verify_backlog = Some(count(text)?);
+            draft.verify_backlog = Some(many(text)?);
             Ok(())
         },
     ),
     value("verify_backlog_batch", "So many of them at a time; default all", "64", |draft, text| {
-        draft.verify_backlog_batch = Some(count(text)?);
+        draft.verify_backlog_batch = Some(many(text)?);
         Ok(())
     }),
     value("verify_fatal", "Stop at the first block that does not verify", "1", put!(verify_fatal, switch)),
@@ -55,12 +56,12 @@ pub(super) const ROWS: &[Row] = &[
         "1",
         put!(trims.read_zeroes, switch),
     ),
-    value("trim_backlog", "Trim after so many writes", "64", put!(trims.writes, count)),
+    value("trim_backlog", "Trim after so many writes", "64", put!(trims.writes, many)),
     value(
         "trim_backlog_batch",
         "At most so many blocks at a time; default as many as trim_backlog",
         "16",
-        put!(trims.blocks, count),
+        put!(trims.blocks, many),
     ),
     flag("zero_buffers", "Write zeroes", |draft, text| {
         draft.job.data = if switch(text)? { Data::Zeroes } else { Data::Random };
@@ -70,6 +71,15 @@ pub(super) const ROWS: &[Row] = &[
         draft.job.data = Data::Compressible(whole(text, 0, 100)? as u8);
         Ok(())
     }),
+    value("buffer_compress_chunk", "In pieces of so many bytes; 0: of whole blocks", "4k", |draft, text| {
+        let chunk = size(text, draft.kb_base)?.0;
+        let Ok(chunk) = u32::try_from(chunk) else { return bad("give a size below 4g") };
+        if let Data::Compressible(percent) = draft.job.data {
+            draft.job.data = Data::CompressibleBy(percent, chunk);
+        }
+        Ok(())
+    })
+    .leaning_on("buffer_compress_percentage"),
     value(
         "dedupe_percentage",
         "Percent of the blocks of 4 KiB that were written before",

@@ -59,7 +59,8 @@ pub(super) const ROWS: &[Row] = &[
         let least = by_direction(text, |part| Ok(size(part, kb_base)?.0))?;
         draft.job.demand.bytes = least.map(Option::unwrap_or_default);
         Ok(())
-    }),
+    })
+    .or(&["ratemin"]),
     value("rate_iops_min", "Fail when a direction makes fewer I/Os per second", "1000", |draft, text| {
         let least = by_direction(text, |part| Ok(size(part, 1000)?.0))?;
         draft.job.demand.iops = least.map(Option::unwrap_or_default);
@@ -73,7 +74,8 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.demand.cycle = time(text, MILLISECOND)?;
             Ok(())
         },
-    ),
+    )
+    .or(&["ratecycle"]),
     value(
         "steadystate",
         "End when iops, bw, or their slope, changes by less",

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use iostack_model::{Advice, Preferred};
 
 use super::{Row, value};
-use crate::fio::set::{by_direction, colon_list, set_file_service, set_numa_memory};
+use crate::fio::set::{by_direction, colon_list, set_file_service, set_numa_memory, set_preferred_sizes};
 use crate::fio::units::size;
-use crate::options::value::{bad, cpu_list, switch, whole, whole_u32};
+use crate::options::value::{bad, cpu_list, refused, switch, whole, whole_u32};
 
 pub(super) const ROWS: &[Row] = &[
     value("filename", "Files or devices to use, separated by `:`", "/dev/nvme0n1", |draft, text| {
@@ -28,7 +28,8 @@ pub(super) const ROWS: &[Row] = &[
     value("nrfiles", "Files each thread makes", "4", |draft, text| {
         draft.job.file_count = whole_u32(text, 1, u32::from(u16::MAX))?;
         Ok(())
-    }),
+    })
+    .or(&["nr_files"]),
     value(
         "file_service_type",
         "Which file comes next: roundrobin, random or sequential; after N I/Os",
@@ -62,6 +63,64 @@ pub(super) const ROWS: &[Row] = &[
             };
             Ok(())
         },
+    ),
+    value("uid", "Number of the user as whom the threads open files and do I/O", "1000", |draft, text| {
+        draft.job.host.user = Some(whole_u32(text, 0, u32::MAX - 1)?);
+        Ok(())
+    }),
+    value("gid", "Number of their group", "1000", |draft, text| {
+        draft.job.host.group = Some(whole_u32(text, 0, u32::MAX - 1)?);
+        Ok(())
+    }),
+    value(
+        "mem",
+        "Buffers in huge pages of 2 MiB, or not",
+        "malloc, shm, mmap, shmhuge, mmaphuge",
+        |draft, text| {
+            draft.job.host.huge_pages = match text.split_once(':').map_or(text, |(kind, _)| kind) {
+                "malloc" | "shm" | "mmap" | "mmapshared" => false,
+                "shmhuge" | "mmaphuge" => true,
+                "cudamalloc" => {
+                    return refused("no memory of a graphics processor is used; give malloc or mmaphuge");
+                }
+                _ => return bad("give malloc, shm, mmap, mmapshared, shmhuge or mmaphuge"),
+            };
+            Ok(())
+        },
+    )
+    .or(&["iomem"]),
+    value(
+        "write_hint",
+        "How long what is written will live",
+        "none, short, medium, long, extreme",
+        |draft, text| {
+            let known =
+                ["none", "short", "medium", "long", "extreme"].iter().position(|known| *known == text);
+            draft.job.host.write_hint = match (known, text) {
+                (Some(at), _) => Some(at as u8 + 1),
+                (None, "0") => None,
+                _ => return bad("give none, short, medium, long or extreme"),
+            };
+            Ok(())
+        },
+    ),
+    value(
+        "atomic",
+        "Writes are done whole or not at all; with libaio or pvsync2, and direct",
+        "1",
+        put!(job.host.flags.atomic, switch),
+    ),
+    value(
+        "uncached",
+        "Leave nothing in the page cache; with libaio or pvsync2",
+        "1",
+        put!(job.host.flags.uncached, switch),
+    ),
+    value(
+        "nowait",
+        "Fail instead of waiting; with libaio or pvsync2",
+        "1",
+        put!(job.host.flags.nowait, switch),
     ),
     value("unlink", "Remove the files this job made", "1", put!(job.unlink, switch)),
     value(
@@ -116,9 +175,15 @@ pub(super) const ROWS: &[Row] = &[
             let [reads, writes, _] = by_direction(text, |part| Ok(whole(part, 0, 100)? as u8))?;
             let percent = [reads.unwrap_or(0), writes.unwrap_or(0)];
             draft.job.host.preferred =
-                (percent != [0, 0]).then_some(Preferred { percent, io_class: 1, io_level: 0 });
+                (percent != [0, 0]).then(|| Preferred { percent, io_class: 1, ..Preferred::default() });
             Ok(())
         },
+    ),
+    value(
+        "cmdprio_bssplit",
+        "Percent of the I/Os of each size that carry cmdprio_class and cmdprio, or a class and level of their own",
+        "64k/100:1024k/0, 64k/25/1/1:64k/75/3/2",
+        set_preferred_sizes,
     ),
     value("cmdprio_class", "Their class, as in prioclass", "1", |draft, text| {
         let class = whole(text, 0, 3)? as u8;
