@@ -399,7 +399,7 @@ fn any_multiple_of_the_smallest_is_as_likely_and_a_pass_has_every_block() {
     let block_sizes = BlockSizes { read: range.clone(), write: range.clone(), trim: range };
     let job = Job { block_sizes, any_multiple: true, access: Access::Sequential, ..Job::default() };
     let length = 512 * 100 * 20_000 + 700;
-    let mut plan = Plan::new(&job, Region { offset: 0, length }, 1, 0).expect("fits");
+    let mut plan = Plan::new(&job, Region::new(0, length), 1, 0).expect("fits");
     let mut ops = Vec::new();
     while plan.fill(&mut ops, 256) == Filled::More {}
     assert_eq!(ops.iter().map(|op| u64::from(op.length)).sum::<u64>(), length / 512 * 512);
