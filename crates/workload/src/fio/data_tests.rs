@@ -113,10 +113,11 @@ fn no_option_of_fios_is_unknown_and_other_names_of_it_mean_the_same() {
     );
     assert_eq!(job("rw=read nr_files=3").file_count, 3);
     assert_eq!(job("rw=read fileoffset=4k").offset, Amount::Bytes(Bytes(4096)));
-    for old in ["threads=4", "verifysort=1", "rwmixcycle=500", "percentage_sequential=10"] {
+    for old in ["threads=4", "verifysort=1"] {
         job(&format!("rw=read {old}"));
     }
     for (option, why) in [
+        ("rwmixcycle=500", "takes it no longer"),
         ("sprandom=1", "write it full"),
         ("hostname=here", "asks another machine"),
         ("cmd_type=nvme", "pass the block layer by"),

@@ -323,10 +323,10 @@ const OTHERS: &[Other] = &[
     refused("merge_blktrace_scalars", MERGED),
     refused("merge_blktrace_iters", MERGED),
     // Of before.
-    harmless("percentage_sequential", OLD),
+    refused("percentage_sequential", "fio takes it no longer; leave it out"),
     harmless("verifysort", OLD),
     harmless("verifysort_nr", OLD),
-    harmless("rwmixcycle", OLD),
+    refused("rwmixcycle", "fio takes it no longer; leave it out"),
     // Of fio 3.34 to 3.41.
     harmless("filetype", "what a name stands for is looked at"),
     only("num_range", &["1"], "a trim is of one range"),

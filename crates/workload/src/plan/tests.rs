@@ -406,7 +406,9 @@ fn any_multiple_of_the_smallest_is_as_likely_and_a_pass_has_every_block() {
     assert!(ops.iter().all(|op| op.length % 512 == 0 && op.offset % 512 == 0));
     // Some 100 of each of 200 sizes; 6 standard deviations are 60.
     let mut sizes = [0_usize; 200];
-    ops.iter().for_each(|op| sizes[op.length as usize / 512 - 1] += 1);
+    for op in &ops {
+        sizes[op.length as usize / 512 - 1] += 1;
+    }
     assert!(sizes.iter().all(|count| count.abs_diff(ops.len() / 200) < 60), "{sizes:?}");
 }
 
