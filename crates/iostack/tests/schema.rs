@@ -16,7 +16,7 @@ use serde_json::Value;
 const PRINTED: &[(&str, &str)] = &[
     ("run --on sim:x25e --io-count 2000 --quiet --json", "run"),
     (
-        "run --on sim:e5630 --io-count 500 --engine mmap --read-percent 50 --quiet --json",
+        "run --on sim:e5630 --set platform.memory=1GiB --io-count 500 --engine mmap --direct false --read-percent 50 --quiet --json",
         "run",
     ),
     ("run jobs/tpcc.toml --on sim:dell-t710 --runtime 200ms --ramp 0s --quiet --json", "run"),
