@@ -73,7 +73,7 @@ mod tests {
         let lines = || std::mem::take(&mut *heard.lock().expect("a line"));
         (0..LINES).for_each(|_| complaints.say_at(start, "bad"));
         assert_eq!(lines().len(), LINES as usize);
-        complaints.say_at(start + STRETCH - Duration::from_nanos(1), "bad");
+        complaints.say_at(start + Duration::from_nanos(STRETCH.as_nanos() as u64 - 1), "bad");
         assert!(lines().is_empty());
         complaints.say_at(start + STRETCH, "worse");
         assert_eq!(lines(), ["1 more clients were sent away or cut off", "worse"]);

@@ -118,7 +118,7 @@ mod tests {
         let plain = left_out(Job::default());
         let spin = Some(Think { time: Nanos(9), every: 1, spin: Nanos(5) });
         let write = Job { mix: Mix::WRITE, ..Job::default() };
-        for (field, job, said) in [
+        for (field, job, said) in vec![
             ("engine", Job { engine: ring(true, false, false), ..Job::default() }, "fixed_buffers"),
             ("engine", Job { engine: ring(false, true, false), ..Job::default() }, "registered_files"),
             ("engine", Job { engine: ring(false, false, true), ..Job::default() }, "submit_poll"),
