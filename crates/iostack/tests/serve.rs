@@ -157,22 +157,46 @@ fn fuse(test: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-#[test]
-fn what_a_killed_server_left_goes_with_the_next_one() {
-    if or_skip("what_a_killed_server_left_goes_with_the_next_one", fuse("killed")).is_none() {
+/// Kills servers at moments of their first second that a seed chooses.
+fn killed_at_any_moment(test: &str, times: u32) {
+    if or_skip(test, fuse("killed")).is_none() {
         return;
     }
-    let folder = folder!("serve-killed");
+    let folder = folder!(test);
     let place = folder.join("place");
     let mount = place.to_str().expect("UTF-8");
-    let server = Server::start(&["zero", "--mount", mount]);
-    server.signal("KILL");
-    drop(server);
-    // Its keeper takes it away, or the next one does.
+    let seed = std::env::var("IOSTACK_KILLS_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    let mut random = iostack_workload::Rng::from_seed(seed);
+    for time in 0..times {
+        let mut child = iostack(&["zero", "--mount", mount, "--quiet"])
+            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(Duration::from_micros(random.below(800_000)));
+        child.kill().expect("it is ours");
+        child.wait().expect("it is dead");
+        let deadline = Instant::now() + PATIENCE;
+        while is_mounted(&place) {
+            assert!(Instant::now() < deadline, "kill {time} of IOSTACK_KILLS_SEED={seed}: its mount stays");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
     let output = run(&["zero", "--mount", mount, "--", "true"]);
-    let taken = |output: &Output| output.status.code() == Some(0);
-    assert!(taken(&output) || taken(&run(&["zero", "--mount", mount, "--", "true"])), "{output:?}");
+    assert_eq!(output.status.code(), Some(0), "IOSTACK_KILLS_SEED={seed}: {output:?}");
     assert!(!is_mounted(&place));
+}
+
+#[test]
+fn nothing_stays_of_a_server_that_is_killed() {
+    killed_at_any_moment("nothing_stays_of_a_server_that_is_killed", 10);
+}
+
+#[test]
+#[ignore = "slow: two minutes"]
+fn nothing_stays_of_two_hundred_servers_that_are_killed() {
+    killed_at_any_moment("nothing_stays_of_two_hundred_servers_that_are_killed", 200);
 }
 
 #[test]

@@ -23,33 +23,32 @@ fn cost_at_most(name: &str, between: [u64; 2], most: f64) {
     assert!(each <= most, "{name}: {each:.1} instructions each, and {most} are allowed");
 }
 
-// The limits are half as much again as this build, with its checks, took when they were set: 2120, 9610 and 565; of the
-// host 4260 and 4150. The
-// optimised build takes about a fifth less; bench/history.ndjson has them.
+// The limits are 2 % above what this build, with its checks, takes: 2440, 11637 and 528; of the host 4430 and 4318. What grows
+// beyond is a change that says why. bench/history.ndjson has the optimised build's.
 
 #[test]
-fn a_random_read_costs_at_most_3200_instructions() {
-    cost_at_most("read", [1_000, 6_000], 3_200.0);
+fn a_random_read_costs_at_most_2490_instructions() {
+    cost_at_most("read", [1_000, 6_000], 2_490.0);
 }
 
 #[test]
-fn a_random_write_with_its_garbage_collection_costs_at_most_14500_instructions() {
-    cost_at_most("write", [1_000, 6_000], 14_500.0);
+fn a_random_write_with_its_garbage_collection_costs_at_most_11870_instructions() {
+    cost_at_most("write", [1_000, 6_000], 11_870.0);
 }
 
 #[test]
-fn a_write_of_the_translation_layer_costs_at_most_850_instructions() {
-    cost_at_most("layer", [25_600, 51_200], 850.0);
+fn a_write_of_the_translation_layer_costs_at_most_539_instructions() {
+    cost_at_most("layer", [25_600, 51_200], 539.0);
 }
 
 // Of the host alone, before drives that answer at once: threads, cores, interrupts, adapters.
 
 #[test]
-fn a_read_of_a_thread_that_sleeps_costs_the_host_at_most_6400_instructions() {
-    cost_at_most("psync", [2_000, 12_000], 6_400.0);
+fn a_read_of_a_thread_that_sleeps_costs_the_host_at_most_4520_instructions() {
+    cost_at_most("psync", [2_000, 12_000], 4_520.0);
 }
 
 #[test]
-fn a_read_in_a_ring_costs_the_host_at_most_6400_instructions() {
-    cost_at_most("io_uring", [2_000, 12_000], 6_400.0);
+fn a_read_in_a_ring_costs_the_host_at_most_4405_instructions() {
+    cost_at_most("io_uring", [2_000, 12_000], 4_405.0);
 }
