@@ -31,7 +31,7 @@ fn each_io_starts_at_its_own_time() {
     let outcome = replayed(&four(), Some(1.0)).expect("replays");
     assert_eq!((outcome.read.latency.count, outcome.write.latency.count, outcome.sync.count), (2, 2, 1));
     assert_eq!((outcome.elapsed, outcome.job.mix), (Nanos(2_000_010_000), Mix::reads(50)));
-    assert_eq!(outcome.series.len(), 3);
+    assert_eq!(outcome.series.len(), 17);
     let twice = replayed(&four(), Some(2.0)).expect("replays");
     assert_eq!(twice.elapsed, Nanos(1_000_010_000));
     assert_eq!(twice.read.latency.max_ns, 10_000);
