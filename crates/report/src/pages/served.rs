@@ -34,7 +34,7 @@ pub fn served(served: &Served) -> Document {
     for cut in &served.cuts {
         let seconds = cut.at.as_secs_f64();
         let words = format!(
-            "after {seconds:.1} s: of {} blocks that were not flushed, {} are there and {} are what they were",
+            "after {seconds:.1} s: of {} atoms that were not flushed, {} are there and {} are what they were",
             count(cut.kept + cut.lost),
             count(cut.kept),
             count(cut.lost)
