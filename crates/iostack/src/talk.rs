@@ -73,11 +73,11 @@ pub(crate) struct Talk {
     /// Who tells what came of a run so far.
     status: Option<Box<Teller>>,
     /// Who shows how far it is, instead of a live line.
-    shows: Option<Box<Shower>>,
+    shows: Option<Box<OnProgress>>,
 }
 
 type Teller = dyn Fn(&OutcomeFile) + Sync;
-type Shower = dyn Fn(&Progress) + Sync;
+type OnProgress = dyn Fn(&Progress) + Sync;
 
 /// Longest live line; leaves the last column free so that no terminal wraps.
 const WIDTH: usize = 79;

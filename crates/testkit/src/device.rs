@@ -112,6 +112,9 @@ impl<D: Deref<Target = Path>> Deref for Mounted<D> {
 /// The folder and the device go after this.
 impl<D: Deref<Target = Path>> Drop for Mounted<D> {
     fn drop(&mut self) {
-        let _gone_already = tool("umount", &[self.place.as_os_str()]);
+        if tool("umount", &[self.place.as_os_str()]).is_err() {
+            // Somebody still has a file there: it goes with him, and the device with it.
+            let _gone_already = tool("umount", &["--lazy".as_ref(), self.place.as_os_str()]);
+        }
     }
 }

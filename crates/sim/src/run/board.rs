@@ -250,7 +250,7 @@ impl Board {
             return;
         }
         self.heat = self.heat.joined(2);
-        let pairs = std::mem::take(&mut self.short).into_iter().collect::<Vec<_>>();
+        let pairs = std::mem::take(&mut self.short);
         for (slice, pair) in self.closed.iter_mut().zip(pairs.chunks(2)) {
             let mut both = pair[0].clone();
             pair[1..].iter().for_each(|second| both.absorb(second));
