@@ -73,8 +73,8 @@ pub(crate) fn rates(series: &[IntervalFlow]) -> Vec<f64> {
         .collect()
 }
 
-/// The series without a short last element.
-pub(crate) fn whole(series: &[IntervalFlow]) -> &[IntervalFlow] {
+/// The series without a last element that is clearly shorter than the first: its rate is that of few I/Os.
+pub fn whole(series: &[IntervalFlow]) -> &[IntervalFlow] {
     match series {
         [first, .., last] if (last.length.0 as f64) < first.length.0 as f64 * WHOLE => {
             &series[..series.len() - 1]

@@ -44,7 +44,7 @@ pub use compare::{Comparison, compare, compare_figure, stands_out};
 pub use conditions::Difference;
 pub use difference::{difference, paired_difference};
 pub use doubts::doubts_of_series;
-pub use interval::{rate_interval, series_interval};
+pub use interval::{rate_interval, series_interval, whole};
 pub use judgement::Judgement;
 pub use knee::knee;
 pub use quantile::{quantile_interval, samples_needed, supported_percentiles};

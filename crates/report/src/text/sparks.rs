@@ -18,8 +18,9 @@ pub(crate) fn sparks(outcome: &Outcome) -> String {
     if outcome.series.len() < 3 {
         return String::new();
     }
-    let rates: Vec<f64> = outcome.series.iter().map(crate::pages::rate_of).collect();
-    let tails: Vec<f64> = outcome.series.iter().map(|slice| slice.p99.0 as f64).collect();
+    let series = iostack_stats::whole(&outcome.series);
+    let rates: Vec<f64> = series.iter().map(crate::pages::rate_of).collect();
+    let tails: Vec<f64> = series.iter().map(|slice| slice.p99.0 as f64).collect();
     let time = |ns: f64| Nanos(ns as u64).to_string();
     let mut curves: Vec<Curve> = vec![("rate", &rates, rate), ("p99", &tails, time)];
     let gauges = outcome.inside.iter().flat_map(|inside| &inside.gauges);
@@ -43,4 +44,31 @@ pub(crate) fn sparks(outcome: &Outcome) -> String {
 fn extremes(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(0.0, f64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use iostack_model::IntervalFlow;
+
+    use super::*;
+
+    #[test]
+    fn the_rate_of_the_last_moment_is_not_among_those_of_slices() {
+        let slice = |start, length, ios| IntervalFlow {
+            start: Nanos::millis(start),
+            length,
+            ios: [ios, 0, 0],
+            ..IntervalFlow::default()
+        };
+        let half = Nanos::millis(500);
+        let series = vec![
+            slice(0, half, 500),
+            slice(500, half, 600),
+            slice(1000, half, 550),
+            slice(1500, Nanos(4000), 1),
+        ];
+        let job = iostack_model::Job { slice: half, ..iostack_model::Job::default() };
+        let text = sparks(&Outcome { series, job, ..Outcome::default() });
+        assert!(text.contains("1.000k to 1.200k") && text.contains("each of 3 slices of 500 ms"), "{text}");
+    }
 }
