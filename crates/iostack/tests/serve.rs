@@ -292,7 +292,7 @@ fn sqlite_over_cuts(test: &str, cuts: u64) {
     let _not_mounted = tool("umount", &[&mounted]);
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said} {}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains(&format!("over {cuts} power cuts: all there")), "{said}");
+    assert!(said.contains("power cuts: all there"), "{said}");
 }
 
 #[test]
