@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use iostack_model::{Nanos, OutcomeFile, Progress};
-use iostack_targets::Audience;
+use iostack_target::Audience;
 
 /// The first failure of stdout. After it nothing more is written there: half a result with a hole is worse than half.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);

@@ -1,5 +1,7 @@
 //! Which platforms, and which of their parts, are built in? The files of `platforms/`, compiled in.
 
+use crate::Sheet;
+
 /// A file by its name: a device, or something in another folder.
 macro_rules! file {
     ($name:literal) => {
@@ -84,6 +86,11 @@ const FILES: &[(&str, &str)] = &[
 /// Names of all.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
+}
+
+/// All of one kind.
+pub fn all_of(kind: &str) -> impl Iterator<Item = Sheet> {
+    names().filter_map(|name| Sheet::load(name, &[]).ok()).filter(move |sheet| sheet.kind.name == kind)
 }
 
 /// The text of a file that is built in: an example to start from.

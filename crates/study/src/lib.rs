@@ -11,7 +11,7 @@
 //! | does what was published come out again? | [`repro`] |
 //! | how many instructions does an I/O take in the lab? | [`count`] |
 //!
-//! Plans and judgements are pure; what measures tells a [`iostack_targets::Audience`] how far it is and prints nothing.
+//! Plans and judgements are pure; what measures tells a [`iostack_target::Audience`] how far it is and prints nothing.
 
 pub mod ab;
 pub mod check;

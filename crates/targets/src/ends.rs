@@ -6,7 +6,9 @@
 use anyhow::ensure;
 use iostack_model::{Amount, Bytes, Job, Nanos, TargetKind, VerifyMode};
 
-use crate::{Description, files};
+use iostack_target::Description;
+
+use crate::files;
 
 /// Of the target's clock.
 const TIME: Nanos = Nanos::secs(10);
@@ -107,7 +109,7 @@ mod tests {
     use iostack_model::{Engine, TargetName, Verify};
 
     use super::*;
-    use crate::RunClock;
+    use iostack_target::RunClock;
 
     fn on(kind: TargetKind, path: &str) -> Description {
         let name = Some(TargetName { kind, path: path.into() });

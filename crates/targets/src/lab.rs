@@ -20,8 +20,9 @@ use super::path::{NO_APPS, NO_STATUS, PathTarget};
 use super::simulated::{EXAMPLE, changes};
 use super::{AllHeld, Given, Options, Scheme, TargetFlags};
 use crate::outside::{self, Outside};
-use crate::{Ability, Audience, Description, RunClock, Target, Wanted, read_json};
+use crate::read_json;
 use crate::{exec, merging};
+use iostack_target::{Ability, Audience, Description, RunClock, Session, Target, Wanted, Wishes};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
@@ -277,14 +278,12 @@ const NO_TRACES: (Ability, &str) =
     (Ability::Traces, "is not replayed in the lab; replay it on a path or on a simulated device");
 
 impl Target for LabTarget {
-    type Error = anyhow::Error;
-
     fn describe(&self) -> &Description {
         &self.description
     }
 
     fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile> {
-        self.description.refuse(jobs, wanted).map_err(anyhow::Error::msg)?;
+        self.description.refuse(jobs, wanted)?;
         let say = |text: &str| audience.say(text);
         let lab = Lab::open(&say, audience.stop())?;
         let mut request = self.request.clone();
@@ -307,6 +306,13 @@ impl Target for LabTarget {
             drive.end()?;
         }
         Ok(file)
+    }
+
+    fn occupy<'a>(&'a self, _: &Wishes, _: &dyn Audience) -> anyhow::Result<Box<dyn Session + 'a>> {
+        bail!(
+            "a study of `lab:{}` would boot once for each of its jobs; measure it job by job: iostack run",
+            self.request.device
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //!   word ──► row ──► refuse others' flags ──► open ──► dyn Target
 //!
-//! What a target can do says [`Target`]. Nobody else looks at how a word begins. Start reading at [`ROWS`].
+//! What a target can do says [`iostack_target::Target`]. Nobody else looks at how a word begins. Start reading at [`ROWS`].
 
 pub mod ends;
 pub mod exec;
@@ -12,13 +12,14 @@ pub mod lab;
 pub mod left;
 pub mod merging;
 mod names;
+pub mod occupied;
 pub mod outside;
 pub(crate) mod path;
 mod recorded;
 mod schedulers;
 pub mod simulated;
+mod simulated_place;
 mod stored;
-mod target;
 pub mod tracing;
 
 use std::cell::RefCell;
@@ -30,12 +31,12 @@ use std::sync::Arc;
 use anyhow::bail;
 use iostack_attribute::classify::Rules;
 use iostack_host::Held;
+use iostack_target::AnyTarget;
 
 use lab::{LabFlags, LabTarget};
 use path::PathTarget;
 use simulated::{SimFlags, SimulatedTarget};
 pub use stored::read_json;
-pub use target::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
 
 /// Kinds of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +51,6 @@ pub enum Scheme {
 
 /// A flag, and whether it was given.
 type Given = (&'static str, bool);
-
-/// Any target.
-pub type AnyTarget = Box<dyn Target<Error = anyhow::Error>>;
 
 /// All there is to know of a kind of target without opening one.
 struct Row {
@@ -132,6 +130,18 @@ pub fn open(on: Option<&OsStr>, options: &Options<'_>) -> anyhow::Result<AnyTarg
         Some(_) => (row.open)(rest, options),
         None => Ok(Box::new(PathTarget::open(None, options))),
     }
+}
+
+/// Opens what a study asks: what `on` names, and changes of its numbers where it has some.
+pub fn study(
+    on: Option<&OsStr>,
+    set: &[String],
+    destroy_data: bool,
+    held: &AllHeld,
+) -> anyhow::Result<AnyTarget> {
+    let mut flags = TargetFlags::default();
+    flags.sim.set = set.to_vec();
+    open(on, &Options { flags: &flags, destroy_data, rules: None, held: held.clone() })
 }
 
 /// The kind of target that `typed` names, and which.

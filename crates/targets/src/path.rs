@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_engine::{Control, Status, Work};
 use iostack_model::{
@@ -18,11 +19,15 @@ use iostack_model::{
 use crate::files::{self, Ground};
 use crate::gather;
 use crate::left;
+use crate::occupied::Occupied;
 use crate::recorded;
 use crate::schedulers;
 use crate::tracing::Tracing;
-use crate::{Ability, Audience, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded};
 use crate::{AllHeld, Options};
+use iostack_target::{
+    Ability, Audience, Description, Preparation, Prepared, RunClock, Session, Target, Wanted, Wishes,
+    reseeded,
+};
 
 /// Programs are simulated with the time they compute.
 pub(super) const NO_APPS: (Ability, &str) = (
@@ -68,6 +73,14 @@ impl PathTarget {
         }
     }
 
+    /// Holds the place that was named; what a run that was killed left there goes first.
+    pub(crate) fn place(&self, wishes: &Wishes, audience: &dyn Audience) -> anyhow::Result<Occupied> {
+        let target = self.description.name.clone().context("name a directory, a file or a block device")?;
+        left::settings(&|text| audience.warn(text));
+        left::files(&target, &|text| audience.warn(text));
+        Occupied::new(target, wishes, self.destroy_data, self.rules)
+    }
+
     /// Lays out and holds the files of jobs that run together.
     fn lay(&self, jobs: &[Job], audience: &dyn Audience) -> anyhow::Result<Laid<'_>> {
         let report = |progress: &Progress| audience.progress(progress);
@@ -96,14 +109,12 @@ impl PathTarget {
 }
 
 impl Target for PathTarget {
-    type Error = anyhow::Error;
-
     fn describe(&self) -> &Description {
         &self.description
     }
 
     fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile> {
-        self.description.refuse(jobs, wanted).map_err(anyhow::Error::msg)?;
+        self.description.refuse(jobs, wanted)?;
         let machine = iostack_host::machine();
         let started_unix_ms =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
@@ -138,9 +149,17 @@ impl Target for PathTarget {
         Ok(file(outcomes))
     }
 
-    fn prepare<'a>(&'a self, jobs: &[Job], audience: &dyn Audience) -> Preparation<'a, anyhow::Error> {
-        self.description.refuse(jobs, Wanted::default()).map_err(anyhow::Error::msg)?;
+    fn prepare<'a>(&'a self, jobs: &[Job], audience: &dyn Audience) -> Preparation<'a> {
+        self.description.refuse(jobs, Wanted::default())?;
         Ok(Box::new(self.lay(jobs, audience)?))
+    }
+
+    fn occupy<'a>(
+        &'a self,
+        wishes: &Wishes,
+        audience: &dyn Audience,
+    ) -> anyhow::Result<Box<dyn Session + 'a>> {
+        Ok(Box::new(self.place(wishes, audience)?))
     }
 }
 
@@ -178,8 +197,6 @@ struct Laid<'a> {
 }
 
 impl Prepared for Laid<'_> {
-    type Error = anyhow::Error;
-
     fn name(&self) -> TargetName {
         self.works[0].target.clone()
     }

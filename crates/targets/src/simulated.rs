@@ -17,7 +17,9 @@ use iostack_workload::trace::kept;
 use super::Given;
 use crate::path::NO_STATUS;
 use crate::recorded::Opened;
-use crate::{Ability, Audience, Description, RunClock, Target, Wanted};
+use iostack_target::{Ability, Audience, Description, RunClock, Session, Target, Wanted, Wishes};
+
+use crate::simulated_place::SimulatedPlace;
 
 /// Requests between two looks at the stop flag and two lines of progress.
 const PROGRESS_EVERY: u64 = 1 << 18;
@@ -93,15 +95,13 @@ impl SimulatedTarget {
 }
 
 impl Target for SimulatedTarget {
-    type Error = anyhow::Error;
-
     fn describe(&self) -> &Description {
         &self.description
     }
 
     /// Runs the jobs, or the trace.
     fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile> {
-        self.description.refuse(jobs, wanted).map_err(anyhow::Error::msg)?;
+        self.description.refuse(jobs, wanted)?;
         let report = |progress: &Progress| audience.progress(progress);
         let options = RunOptions {
             seed: jobs.first().map_or(1, |job| job.seed),
@@ -120,6 +120,10 @@ impl Target for SimulatedTarget {
         Ok(OutcomeFile { schema: SCHEMA, iostack, started_unix_ms: 0, machine, outcomes: ran.outcomes })
     }
 
+    fn occupy<'a>(&'a self, wishes: &Wishes, _: &dyn Audience) -> anyhow::Result<Box<dyn Session + 'a>> {
+        Ok(Box::new(SimulatedPlace::new(&self.sheet, shape(&self.sheet, 1)?, wishes)?))
+    }
+
     fn beside(&self, audience: &dyn Audience) -> anyhow::Result<()> {
         let Some(path) = &self.flags.timeline else { return Ok(()) };
         save::new_file(path, &iostack_report::timeline(&self.spans.borrow()))?;
@@ -132,7 +136,7 @@ impl Target for SimulatedTarget {
 fn replay(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> anyhow::Result<Ran> {
     let recorded = job.recorded.clone().unwrap_or_default();
     let opened = Opened::of(job, &recorded)?;
-    let mut trace = opened.read(capacity(sheet, options.seed)?)?;
+    let mut trace = opened.read(shape(sheet, options.seed)?.0)?;
     let how = Replay { job: opened.told(job.clone()), speed: opened.speed() };
     let mut ran = run::replay(sheet, &mut kept(&mut trace, &recorded), &how, options)?;
     if let Some(doubt) = opened.doubt(&trace) {
@@ -141,11 +145,13 @@ fn replay(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> anyhow::Result<
     Ok(ran)
 }
 
-fn capacity(sheet: &Sheet, seed: u64) -> anyhow::Result<Bytes> {
+/// How much the drive holds, and its smallest unit.
+fn shape(sheet: &Sheet, seed: u64) -> anyhow::Result<(Bytes, Bytes)> {
     let mut world = World::new();
     let root = iostack_sim::build(sheet, &mut world, seed)?;
     world.set_root(root);
-    Ok(world.shape().context("a device says its capacity")?.capacity)
+    let shape = world.shape().context("a device says its capacity")?;
+    Ok((shape.capacity, shape.block))
 }
 
 #[cfg(test)]

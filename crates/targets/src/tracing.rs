@@ -8,7 +8,7 @@ use iostack_doubt::{events_lost, inexact_clocks, traced, unclassified, unmatched
 use iostack_host::clock::Clock;
 use iostack_model::{Caveat, Ladder, Lane, LaneRequest, Layers, Observer, Outcome, Stages, Storage};
 
-use crate::Wanted;
+use iostack_target::Wanted;
 
 /// What looks at one load. Dropped, it detaches.
 #[derive(Default)]
@@ -36,13 +36,17 @@ impl Tracing {
         Ok(tracing)
     }
 
-    /// Attaches what is permitted, and says why the rest is not.
-    pub fn attach_permitted(storage: &Storage, ladder: &Ladder) -> (Tracing, Vec<String>) {
+    /// Attaches what is wanted as far as it is permitted, and says why the rest is not.
+    pub fn attach_permitted(
+        wanted: Wanted,
+        rules: Option<&'static Rules>,
+        storage: &Storage,
+        ladder: &Ladder,
+    ) -> (Tracing, Vec<String>) {
         let (mut tracing, mut refused) = (Tracing::default(), Vec::new());
-        let each =
-            [Wanted { stages: true, ..Wanted::default() }, Wanted { layers: true, ..Wanted::default() }];
+        let each = [Wanted { layers: false, ..wanted }, Wanted { stages: false, ..wanted }];
         for wanted in each {
-            match Tracing::attach(wanted, None, storage, ladder) {
+            match Tracing::attach(wanted, rules, storage, ladder) {
                 Ok(part) => {
                     tracing.stages = tracing.stages.or(part.stages);
                     tracing.layers = tracing.layers.or(part.layers);

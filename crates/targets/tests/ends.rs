@@ -1,7 +1,8 @@
 //! Does a run from flags get a file in a directory that has none, and only there?
 
 use iostack_model::{Job, Nanos, TargetKind, TargetName};
-use iostack_targets::{Description, RunClock, ends};
+use iostack_target::{Description, RunClock};
+use iostack_targets::ends;
 
 #[test]
 fn a_directory_without_files_gets_one_that_fits() {

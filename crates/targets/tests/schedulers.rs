@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Job, Nanos, OutcomeFile, Progress};
-use iostack_targets::{AllHeld, Audience, Options, TargetFlags, Wanted, open};
+use iostack_target::{Audience, Wanted};
+use iostack_targets::{AllHeld, Options, TargetFlags, open};
 use iostack_testkit::{Loop, folder, or_skip};
 
 /// Looks again and again which scheduler there is.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iostack_model::Nanos;
 use iostack_study::ab::{self, Asked, Primary, is_worse};
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use iostack_model::{Ladder, Nanos};
 use iostack_report::Document;
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
 
 use crate::cmd::run::RunArgs;
 use crate::talk::Talk;

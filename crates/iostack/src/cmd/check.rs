@@ -9,7 +9,8 @@ use iostack_host::save;
 use iostack_model::{Bytes, Effort};
 use iostack_report::Told;
 use iostack_study::check::{self, Asked};
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
+use iostack_targets::{self as target, AllHeld};
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
@@ -19,7 +20,7 @@ use crate::written::{FormArgs, Format};
 #[derive(clap::Args)]
 pub(crate) struct CheckArgs {
     /// A directory (a scratch file is made in it), a file or a block device
-    /// (both only read).
+    /// (both only read), or sim:PLATFORM.
     #[arg(default_value = ".")]
     target: OsString,
     /// At most 20 s.
@@ -34,6 +35,10 @@ pub(crate) struct CheckArgs {
     /// Reproduces offsets and content.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Change a number of the simulated platform, such as
+    /// `platform.cores=4`; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// Compare with a data sheet: a device of `iostack sim list`, or
     /// `read_iops=500k,write_bandwidth=3GB/s,read_latency=80us`.
     #[arg(long, value_name = "SHEET|FIGURES")]
@@ -56,14 +61,7 @@ pub(crate) struct CheckArgs {
 
 impl CheckArgs {
     fn asked(&self) -> Asked<'_> {
-        Asked {
-            target: &self.target,
-            effort: self.effort(),
-            size: self.size,
-            seed: self.seed,
-            destroy_data: self.destroy_data,
-            against: self.against.as_deref(),
-        }
+        Asked { effort: self.effort(), size: self.size, seed: self.seed, against: self.against.as_deref() }
     }
 
     fn effort(&self) -> Effort {
@@ -81,7 +79,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     args.forms.refuse_fio("check")?;
     save::refuse(args.forms.files())?;
     let directory = if args.no_files { None } else { Some(directory(args)?) };
-    let check = check::answer(&args.asked(), &talk)?;
+    let target = target::study(Some(&args.target), &args.set, args.destroy_data, &AllHeld::default())?;
+    let check = check::answer(&args.asked(), &*target, &talk)?;
     talk.clear();
     let json = serde_json::to_string(&check).context("an outcome is plain data")?;
     let one: [(String, &dyn Told); 1] = [("check".to_owned(), &check)];

@@ -13,7 +13,8 @@ use anyhow::ensure;
 use iostack_host::{Growing, save};
 use iostack_model::{Job, OutcomeFile};
 use iostack_report::fio;
-use iostack_targets::{AllHeld, Options, TargetFlags, Wanted, gather};
+use iostack_target::Wanted;
+use iostack_targets::{AllHeld, Options, TargetFlags, gather};
 use iostack_workload::{Dialect, FioAsked, FioFormat, FioInstead, ParseContext};
 
 use crate::cmd::options;

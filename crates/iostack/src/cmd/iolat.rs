@@ -7,7 +7,8 @@ use anyhow::{Context, ensure};
 use iostack_host::save;
 use iostack_model::{Bytes, Nanos};
 use iostack_study::iolat::{self, Asked};
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
+use iostack_targets::{self as target, AllHeld};
 
 use crate::exit::Ended;
 use crate::written::{self, AnswerArgs};
@@ -16,7 +17,7 @@ use crate::written::{self, AnswerArgs};
 #[derive(clap::Args)]
 pub(crate) struct IolatArgs {
     /// A directory (a scratch file is made in it), a file or a block device
-    /// (both only read).
+    /// (both only read), or sim:PLATFORM.
     #[arg(default_value = ".")]
     target: OsString,
     /// Time of each test, in all its rounds.
@@ -31,6 +32,10 @@ pub(crate) struct IolatArgs {
     /// Reproduces offsets and content.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Change a number of the simulated platform, such as
+    /// `platform.cores=4`; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// Allow writing over a file or device that exists: ITS DATA IS LOST.
     #[arg(long)]
     destroy_data: bool,
@@ -54,16 +59,16 @@ pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
     args.answer.refuse("iolat")?;
     save::refuse(&args.save_reference)?;
     let talk = args.answer.talk();
+    let target = target::study(Some(&args.target), &args.set, args.destroy_data, &AllHeld::default())?;
     let iolat = iolat::answer(
         &Asked {
-            target: &args.target,
             runtime: args.runtime,
             direct_only: args.direct_only,
             size: args.size,
             seed: args.seed,
-            destroy_data: args.destroy_data,
             against: args.against.as_deref(),
         },
+        &*target,
         &talk,
     )?;
     talk.clear();

@@ -6,7 +6,7 @@ use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::Subject;
 use iostack_model::{BlockDevice, Layers, Storage};
-use iostack_targets::Wanted;
+use iostack_target::Wanted;
 use iostack_targets::tracing;
 
 use crate::cmd::attach::{self, Pictures};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use iostack_model::{Bytes, Direction, Effort};
 use iostack_study::merge::{self, Asked};
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
 
 use crate::exit::Ended;
 use crate::written::AnswerArgs;

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use iostack_attribute::classify::Rules;
 use iostack_host::save;
 use iostack_model::{Job, OutcomeFile};
-use iostack_targets::{AllHeld, AnyTarget, Options, TargetFlags};
-use iostack_targets::{Audience as _, Wanted};
+use iostack_target::AnyTarget;
+use iostack_target::{Audience as _, Wanted};
+use iostack_targets::{AllHeld, Options, TargetFlags};
 use iostack_targets::{ends, gather};
 
 use crate::exit::Ended;

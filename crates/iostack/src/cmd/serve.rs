@@ -12,7 +12,7 @@ use iostack_serve::layers::{self, LAYERS};
 use iostack_serve::nbd::Place;
 use iostack_serve::{Door, Route, Wanted};
 use iostack_sheet::Sheet;
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
 use iostack_targets::simulated::{EXAMPLE, changes};
 
 use crate::exit::Ended;

@@ -2,7 +2,7 @@
 
 use iostack_attribute::stages::Subject;
 use iostack_model::{Stages, Storage};
-use iostack_targets::Wanted;
+use iostack_target::Wanted;
 use iostack_targets::tracing;
 
 use crate::cmd::attach::{self, Pictures};

@@ -10,12 +10,18 @@ pub(crate) fn devices(storage: &Storage) -> String {
     let names: Vec<&str> = storage.devices.iter().map(|device| device.name.as_str()).collect();
     let model = bottom.model.as_ref().map_or_else(String::new, |model| format!(", {}", model.trim()));
     let kind = if bottom.rotational { ", says it rotates" } else { "" };
-    format!(
-        "{}{model}, {}, {}{kind}; {}; {}; cache {}",
+    let device = format!(
+        "{}{model}, {}, {}{kind}; {}",
         names.join(" on "),
         bottom.driver,
         top.size,
-        scheduler(top, bottom),
+        scheduler(top, bottom)
+    );
+    if bottom.queue.hardware_queues == 0 && bottom.write_cache.is_empty() {
+        return device;
+    }
+    format!(
+        "{device}; {}; cache {}",
         queues(bottom),
         if bottom.write_cache.is_empty() { "unknown" } else { &bottom.write_cache },
     )
@@ -42,6 +48,10 @@ pub(crate) fn host(machine: &Machine) -> String {
     let rate = if cpu.tsc_hz == 0 { String::new() } else { format!(" {:.2} GHz", cpu.tsc_hz as f64 / 1e9) };
     let steady = if cpu.tsc_invariant { "" } else { " (may vary)" };
     let plural = if cpu.cores_usable == 1 { "CPU" } else { "CPUs" };
+    if kernel.release.is_empty() {
+        // Nothing is known of a simulated machine but what its sheet says.
+        return format!("{}, {} {plural}, simulated", cpu.model, cpu.cores_usable);
+    }
     format!(
         "{}, {} {plural}, {}, {around}, Linux {}, clock {}{rate}{steady}",
         processor(&cpu.model),

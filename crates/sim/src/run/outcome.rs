@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Bytes, Caveat, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind,
+    Bytes, Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind,
     TargetName,
 };
 use iostack_sheet::{Sheet, Tally};
@@ -125,9 +125,27 @@ pub(super) fn assemble(
     };
     inside.limit = limit::of(&outcome, &inside);
     inside.load = load;
+    outcome.cpu = cpu(&inside, outcome.ios());
     outcome.inside = Some(inside);
     outcome.caveats = caveats(&outcome, world, about);
     stable(outcome, group.late)
+}
+
+/// What an observer on the simulated machine would have seen of its processors; nothing where the host costs nothing. Of
+/// the busiest core no more is known than that it ran the busiest thread, or interrupts.
+fn cpu(inside: &Inside, ios: u64) -> CpuUse {
+    let Some(host) = &inside.host else { return CpuUse::default() };
+    let cores = inside.resources.iter().find(|each| each.name == "core");
+    let (busy, busiest) = cores.map_or((0.0, 0.0), |cores| (cores.busy, cores.busiest));
+    CpuUse {
+        system: Nanos((host.clocks_per_io * ios as f64 / host.clock_hz * 1e9) as u64),
+        switches_voluntary: host.switches,
+        busiest_thread: busiest,
+        wanted: busiest,
+        clocks_per_io: host.clocks_per_io,
+        machine_busy: busy,
+        ..CpuUse::default()
+    }
 }
 
 /// The outcome, unless the I/Os of an open loop waited longer and longer.

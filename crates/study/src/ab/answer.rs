@@ -6,9 +6,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail, ensure};
 use iostack_model::{Machine, Nanos, SCHEMA};
 use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
+use iostack_target::{Audience, RunClock};
 use iostack_targets::AllHeld;
 use iostack_targets::simulated::{EXAMPLE, changes};
-use iostack_targets::{Audience, RunClock};
 
 use super::figures::{self, Primary};
 use super::ready::{self, Ready, since};

@@ -3,23 +3,22 @@
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Nanos, Outcome, Storage, TargetKind, TargetName};
-use iostack_targets::{self as target, AllHeld, AnyTarget, Options, TargetFlags};
-use iostack_targets::{Audience, Prepared, RunClock, Wanted};
+use iostack_target::AnyTarget;
+use iostack_target::{Audience, Prepared, RunClock, Wanted};
+use iostack_targets::{self as target, AllHeld};
 
 use super::sides::Side;
 
 /// A side that can be run.
 pub(crate) struct Ready<'a> {
-    prepared: Box<dyn Prepared<Error = anyhow::Error> + 'a>,
+    prepared: Box<dyn Prepared + 'a>,
     clock: RunClock,
 }
 
 /// What answers a side. `held` is shared by both: they may stand on one device.
 pub(crate) fn open(side: &Side, destroy_data: bool, held: &AllHeld) -> anyhow::Result<AnyTarget> {
-    let mut flags = TargetFlags::default();
-    flags.sim.set = side.changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let options = Options { flags: &flags, destroy_data, rules: None, held: held.clone() };
-    target::open(side.on.as_deref().map(AsRef::as_ref), &options)
+    let set: Vec<String> = side.changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    target::study(side.on.as_deref().map(AsRef::as_ref), &set, destroy_data, held)
 }
 
 /// Files laid out and held.

@@ -8,7 +8,7 @@ use iostack_model::{Nanos, Outcome};
 use iostack_stats::{
     AB_BLOCKS_LEAST, AbAnswer, AbBlock, AbDesign, AbDoubt, AbRow, AbRun, AbTest, ab_looks, ab_order, ab_seed,
 };
-use iostack_targets::Audience;
+use iostack_target::Audience;
 
 use super::ready::{Ready, since};
 use super::{doubts, figures};

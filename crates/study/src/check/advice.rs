@@ -1,8 +1,7 @@
 //! What would a change give? Only gains that this check measured, most first. Pure.
 
 use iostack_answers::{Advice, Point, Series, StepKind};
-use iostack_model::{Amount, Bytes, Caveat, Engine, Nanos, Storage, TargetKind};
-use iostack_report::text::quoted;
+use iostack_model::{Amount, Bytes, Caveat, Engine, Nanos, Storage};
 
 use super::facts::{Facts, clear_gain, gain_percent, in_words, thousands, ways};
 
@@ -16,22 +15,16 @@ pub(crate) fn advise(facts: &Facts<'_>) -> Vec<Advice> {
     advice
 }
 
-/// The command that asks the same again for longer, of the same target. In a directory `run` lays out a file for it, and
-/// removes it.
+/// The command that asks the same again for longer, of the same target.
 fn run(facts: &Facts<'_>, point: &Point) -> String {
     let job = &point.outcome.job;
-    let path = &facts.target.path;
-    let (path, unlink) = match facts.target.kind {
-        TargetKind::Directory => (path.join("iostack-file"), " --unlink true"),
-        _ => (path.clone(), ""),
-    };
     let size = match job.size {
         Some(Amount::Bytes(size)) => format!(" --size {}", size.0),
         _ => String::new(),
     };
     let command = format!(
         "iostack run --on {} --pattern random{size} --engine {} --queue-depth {}",
-        quoted(&path.display().to_string()),
+        facts.place.on,
         job.engine.name(),
         job.queue_depth
     );
@@ -54,7 +47,7 @@ fn run(facts: &Facts<'_>, point: &Point) -> String {
         .filter(|(differs, _)| *differs)
         .flat_map(|(_, flag)| [" --".to_owned(), flag])
         .collect();
-    command + &flags + " --time-based true --runtime 10s" + unlink
+    command + &flags + " --time-based true --runtime 10s" + &facts.place.end
 }
 
 /// The ways that no other clearly beats, and of these the one with the fewest I/Os in flight.
@@ -158,7 +151,7 @@ fn scheduler(facts: &Facts<'_>) -> Option<Advice> {
         act: format!("Use the {} scheduler instead of {name}{whose}.", best.label),
         gain_percent: Some(gain),
         basis: basis(current, best),
-        command: Some(format!("echo {} > /sys/block/{device}/queue/scheduler", best.label)),
+        command: Some(facts.place.scheduler_command.replace("{}", &best.label)),
     })
 }
 

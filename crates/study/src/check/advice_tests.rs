@@ -1,11 +1,9 @@
 //! Is each advised command whole, whatever the target is?
 
-use iostack_model::{TargetKind, TargetName};
-
 use super::*;
 
 /// Each kind of advice that has a command, in turn the best that was measured.
-fn every_advice(target: &TargetName) -> Vec<iostack_answers::Advice> {
+fn every_advice(place: &Place) -> Vec<iostack_answers::Advice> {
     let mut all = Vec::new();
     for (id, batched) in [
         (StepKind::Depth, false),
@@ -14,7 +12,6 @@ fn every_advice(target: &TargetName) -> Vec<iostack_answers::Advice> {
         (StepKind::Paths, false),
     ] {
         let mut check = quiet();
-        check.target = target.clone();
         each_point(&mut check, StepKind::Engines, |point| {
             if point.series.name().contains("batch") {
                 point.outcome.job.batch = iostack_model::Batch { submit: 16, complete_min: 16 };
@@ -35,27 +32,25 @@ fn every_advice(target: &TargetName) -> Vec<iostack_answers::Advice> {
                 at_rate(point, if point.outcome.job.threads > 1 { 9e6 } else { 1e3 });
             });
         }
-        all.extend(judged(&check).advice);
+        all.extend(judged_at(&check, place).advice);
     }
     all
 }
 
 #[test]
 fn every_advised_run_names_its_target_and_is_understood() {
-    for (path, kind) in [
-        ("/fixture", TargetKind::Directory),
-        ("/fixture/a file", TargetKind::File),
-        ("/dev/vda", TargetKind::Block),
-    ] {
-        let advice = every_advice(&TargetName { kind, path: path.into() });
+    for (on, end) in
+        [("/fixture/iostack-file", " --unlink true"), ("'/fixture/a file'", ""), ("sim:x25e", "")]
+    {
+        let place = Place { on: on.to_owned(), end: end.to_owned(), ..place_for_tests() };
+        let advice = every_advice(&place);
         for wanted in ["reads in flight", "Spread", "16 I/Os per", "worker threads", "O_DIRECT"] {
             let found = advice.iter().find(|advice| advice.act.contains(wanted));
             let found = found.unwrap_or_else(|| panic!("no `{wanted}`: {advice:?}"));
             let command = found.command.as_deref().unwrap_or_else(|| panic!("no command: {found:?}"));
             let rest = command.strip_prefix("iostack run --on ").expect(command);
             let (target, flags) = rest.split_once(" --").expect(command);
-            assert!(target.trim_matches('\'').starts_with(path), "{target}");
-            assert_eq!(flags.contains("--unlink true"), kind == TargetKind::Directory, "{flags}");
+            assert_eq!((target, flags.contains("--unlink true")), (on, !end.is_empty()), "{flags}");
             // The command's other flags are the options of a job.
             let words: Vec<&str> = flags.split_whitespace().collect();
             let option =

@@ -1,94 +1,98 @@
 //! From what was asked to the report.
 
-use std::ffi::OsStr;
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use anyhow::Context;
 use iostack_answers::{Against, Check, PathCost, Scratch, Step, Summary, Verdict};
-use iostack_host::Journal;
-use iostack_model::{Bytes, Effort, Machine, Nanos, SCHEMA};
-use iostack_targets::Audience;
-use iostack_targets::left;
+use iostack_model::{Bytes, Effort, Nanos, SCHEMA};
+use iostack_target::{Audience, RunClock, Session, Target, Wishes};
 
 use super::against::DataSheet;
 use super::facts::Facts;
-use super::measure::{self, Session};
-use super::place::{self, Explored, Wishes};
-use super::plan;
+use super::measure::{self, Examiner};
+use super::plan::{self, Time};
 use super::planned::PlannedStep;
-use super::{doubts, fill, path_costs, summary, verdict};
+use super::{advice, doubts, fill, path_costs, summary, verdict};
 
 /// What is asked.
 pub struct Asked<'a> {
-    /// A directory, a file or a block device, as it was typed.
-    pub target: &'a OsStr,
     /// How long it may take.
     pub effort: Effort,
     /// Size of the scratch file, or of the region to read.
     pub size: Option<Bytes>,
     /// Reproduces offsets and content.
     pub seed: u64,
-    /// What exists may be written over.
-    pub destroy_data: bool,
     /// A data sheet of the catalogue, or figures as typed.
     pub against: Option<&'a str>,
 }
 
 /// Explores, measures, sums up and judges.
-pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Check> {
+pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Check> {
     let started = Instant::now();
-    let started_unix_ms =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
-    let stop = talk.stop();
     let sheet = asked.against.map(DataSheet::read).transpose()?;
-    left::settings(&|text| talk.warn(text));
-    let journal = Journal::open();
-    if let Err(error) = &journal {
-        talk.warn(&format!("schedulers are not compared: {error}"));
-    }
-    let target = iostack_host::resolve(asked.target)?;
-    left::files(&target, &|text| talk.warn(text));
-    let mut machine = iostack_host::machine();
-    let wishes = Wishes { effort: asked.effort, size: asked.size, destroy_data: asked.destroy_data };
-    let mut explored = place::explore(target, &machine, &wishes)?;
-    machine.virtualisation.io_limit = iostack_host::cgroup_io_limit(&explored.storage);
-    machine.virtualisation.io_limits = iostack_host::cgroup_io_limits(&explored.storage);
-    let deadline = plan::promised(wishes.effort);
+    let wishes = Wishes { effort: asked.effort, size: asked.size };
+    let mut session = target.occupy(&wishes, talk)?;
+    let is_virtual = session.place().clock == RunClock::Virtual;
+    let started_unix_ms = if is_virtual { 0 } else { now_unix_ms() };
     // The report takes a moment too.
-    let deadline = deadline.map(|promised| promised - Nanos::secs(2));
-    if deadline.is_none() {
-        let whole = expected(&plan::plan(&explored.place, wishes.effort, asked.seed, None));
+    let deadline = plan::promised(asked.effort).filter(|_| !is_virtual).map(|time| time - Nanos::secs(2));
+    let whose = session.storage().scheduled().map(|device| advice::whose(session.storage(), &device.name));
+    let whose = format!("tried{}", whose.unwrap_or_default());
+    let planned =
+        |session: &dyn Session, time| plan::plan(session.place(), &whose, asked.effort, asked.seed, time);
+    if deadline.is_none() && !is_virtual {
+        let whole = expected(&planned(&*session, Time::Whole));
         talk.say(&format!(
             "a full check: about {:.0} min, and the time to fill a scratch file",
             whole.as_secs_f64() / 60.0
         ));
     }
-    let limit = place::fill_limit(asked.effort);
-    let scratch = fill::fill(&mut explored, limit, talk, started)?;
-    let session =
-        Session { explored: &explored, stop, talk, started, deadline, journal: journal.as_ref().ok() };
-    let spent = Nanos(started.elapsed().as_nanos() as u64);
-    let for_paths = path_costs::allowed(wishes.effort);
-    let available = deadline.map(|end| Nanos(end.0.saturating_sub(spent.0 + for_paths.0)));
-    let plan = plan::plan(&explored.place, wishes.effort, asked.seed, available);
-    let whole = expected(&plan) + for_paths;
-    talk.say(&format!("checking {} for about {:.0} s", explored.target, whole.as_secs_f64()));
-    let steps = measure::measure(&session, &plan);
-    let path_costs = path_costs::measure(&session, for_paths);
-    let interrupted = stop.load(Ordering::Relaxed);
-    let against = sheet.map(|sheet| sheet.beside(&steps, &explored.storage));
-    let found = Found { explored, machine, scratch, steps, path_costs, against, interrupted };
-    Ok(judge(asked, found, started_unix_ms, started))
+    let scratch = fill::fill(&mut *session, plan::fill_limit(asked.effort), None, talk)?;
+    let examiner = Examiner { session: &*session, talk, started, deadline };
+    let for_paths = if is_virtual { Nanos(0) } else { path_costs::allowed(asked.effort) };
+    let time = match deadline {
+        Some(end) => Time::Within(Nanos(end.0.saturating_sub(examiner.elapsed().0 + for_paths.0))),
+        None if is_virtual => Time::Virtual(one_read(&examiner)?),
+        None => Time::Whole,
+    };
+    let plan = planned(&*session, time);
+    let whole = (expected(&plan) + for_paths).as_secs_f64();
+    let of_whom = if is_virtual { " of its time" } else { "" };
+    talk.say(&format!("checking {} for about {whole:.0} s{of_whom}", session.name()));
+    let steps = measure::measure(&examiner, &plan);
+    let path_costs = if is_virtual { Vec::new() } else { path_costs::measure(&examiner, for_paths) };
+    let interrupted = talk.stop().load(Ordering::Relaxed);
+    let against = sheet.map(|sheet| sheet.beside(&steps, session.storage()));
+    let elapsed = if is_virtual { virtual_time(&steps) } else { examiner.elapsed() };
+    let found = Found { started_unix_ms, elapsed, scratch, steps, path_costs, against, interrupted };
+    Ok(judge(asked, &*session, found))
+}
+
+fn now_unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64)
 }
 
 fn expected(plan: &[PlannedStep]) -> Nanos {
     Nanos(plan.iter().map(|step| step.expected().0).sum())
 }
 
+/// How long one small read alone takes on this target, by its own clock.
+fn one_read(examiner: &Examiner<'_>) -> anyhow::Result<Nanos> {
+    let outcome = examiner.run(&plan::probe(examiner.session.place())).map_err(anyhow::Error::msg)?;
+    let mean = outcome.latency().mean_ns();
+    (outcome.ios() > 0).then_some(Nanos((mean as u64).max(1))).context("not one read came back")
+}
+
+/// What the measurements took of the target's time.
+fn virtual_time(steps: &[Step]) -> Nanos {
+    Nanos(steps.iter().flat_map(|step| &step.points).map(|point| point.outcome.elapsed.0).sum())
+}
+
 /// What was found, before it is judged.
 struct Found {
-    explored: Explored,
-    machine: Machine,
+    started_unix_ms: u64,
+    elapsed: Nanos,
     scratch: Option<Scratch>,
     steps: Vec<Step>,
     path_costs: Vec<PathCost>,
@@ -96,16 +100,17 @@ struct Found {
     interrupted: bool,
 }
 
-fn judge(asked: &Asked<'_>, found: Found, started_unix_ms: u64, started: Instant) -> Check {
-    let Found { explored, machine, scratch, mut steps, path_costs, against, interrupted } = found;
-    let caveats = doubts::lift(&mut steps, &explored.storage, &machine, explored.place.region);
+fn judge(asked: &Asked<'_>, session: &dyn Session, found: Found) -> Check {
+    let Found { started_unix_ms, elapsed, scratch, mut steps, path_costs, against, interrupted } = found;
+    let (place, storage, machine) = (session.place(), session.storage(), session.machine());
+    let caveats = doubts::lift(&mut steps, storage, machine, place.region);
     let summary: Summary = summary::summarise(&steps);
     let verdict: Verdict = verdict::decide(&Facts {
-        target: &explored.target,
+        place,
         steps: &steps,
         summary: &summary,
         io_limits: &machine.virtualisation.io_limits,
-        storage: &explored.storage,
+        storage,
         cores: machine.cpu.cores_usable,
         caveats: &caveats,
     });
@@ -113,12 +118,12 @@ fn judge(asked: &Asked<'_>, found: Found, started_unix_ms: u64, started: Instant
         schema: SCHEMA,
         iostack: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms,
-        elapsed: Nanos(started.elapsed().as_nanos() as u64),
+        elapsed,
         effort: asked.effort,
         seed: asked.seed,
-        target: explored.target,
-        storage: explored.storage,
-        machine,
+        target: session.name().clone(),
+        storage: storage.clone(),
+        machine: machine.clone(),
         scratch,
         steps,
         summary,

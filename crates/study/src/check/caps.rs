@@ -4,7 +4,7 @@
 //! device makes: every load ends at the same rate.
 
 use iostack_answers::{Limit, Point, StepKind};
-use iostack_model::{Caveat, Direction, IoLimit};
+use iostack_model::{Bytes, Caveat, Direction, IoLimit};
 
 use super::facts::{Facts, Finding, best_way, is_read, thousands, ways};
 use super::others;
@@ -29,6 +29,10 @@ const PLATEAU_SPREAD: f64 = 0.06;
 const LEVEL_SPREAD_DEEP: f64 = 0.25;
 /// A fall so deep.
 const DEEP: f64 = 4.0;
+/// What works on fewer I/Os at once, mean, works on one at a time.
+const SERIAL: f64 = 1.2;
+/// With four times the bytes, a rate below this share of the other is one of bytes.
+const BY_BYTES: f64 = 0.7;
 /// Fewer runs at one rate could agree by chance.
 const LEVEL_RUNS: usize = 3;
 
@@ -104,7 +108,12 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
         .iter()
         .fold((f64::MAX, 0.0f64), |(low, high), curve| (low.min(curve.iops_max), high.max(curve.iops_max)));
     let saturated = curves.len() == 3 && curves.iter().all(|curve| curve.depth.is_some());
-    (saturated && (high - low) / high < CAP_SPREAD).then(|| {
+    // What another way of asking passes holds nothing. What works on one I/O at a time, or takes longer for more bytes,
+    // has its rate from that.
+    let passed = best_way(facts).is_some_and(|way| way.outcome.iops.mean > high * EXCEEDED);
+    let serial = facts.reads().is_some_and(|reads| reads.parallelism < SERIAL);
+    let held = saturated && !passed && !serial && !falls_with_size(facts);
+    (held && (high - low) / high < CAP_SPREAD).then(|| {
         (
             Limit::Cap,
             format!(
@@ -113,6 +122,16 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
             ),
         )
     })
+}
+
+/// Fewer of larger reads are done a second: their bytes take the time, which is no matter to a cap on I/Os.
+fn falls_with_size(facts: &Facts<'_>) -> bool {
+    let rate = |kib: u64| {
+        let sized =
+            |point: &&Point| is_read(point) && point.outcome.job.block_sizes.largest() == Bytes::kib(kib);
+        facts.points(StepKind::Size).iter().find(sized).map(|point| point.outcome.iops.mean)
+    };
+    rate(4).zip(rate(16)).is_some_and(|(small, large)| large < small * BY_BYTES)
 }
 
 /// More reads in flight than one leave the rate where it is, below what one at a time would give by its own latency: no device does

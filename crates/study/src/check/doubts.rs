@@ -12,7 +12,8 @@ const LONG_ENOUGH: Nanos = Nanos::secs(2);
 
 /// Takes the shared doubts out of the steps and returns them, the heaviest first.
 pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, region: Bytes) -> Vec<Caveat> {
-    let mut caveats = of_the_place(steps, storage, machine, region);
+    let mut caveats = of_the_simulation(steps);
+    caveats.extend(of_the_place(steps, storage, machine, region));
     caveats.extend(of_the_time(steps));
     caveats.sort_by_key(|caveat| iostack_doubt::changes(caveat).0);
     for step in steps {
@@ -23,6 +24,8 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
                 Caveat::CacheBelow { .. }
                 | Caveat::SmallRegion { .. }
                 | Caveat::ClockNotInvariant { .. }
+                | Caveat::Simulated { .. }
+                | Caveat::NotSimulated { .. }
                 | Caveat::IoLimit { .. }
                 | Caveat::Interrupted { .. }
                 | Caveat::Steal { .. }
@@ -37,6 +40,14 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
         }
     }
     caveats
+}
+
+/// What the first figure says of the simulation that it comes from; a scheduler that is tried adds numbers of its own.
+fn of_the_simulation(steps: &[Step]) -> Vec<Caveat> {
+    let first = steps.iter().flat_map(|step| &step.points).next();
+    let doubts = first.map_or(&[][..], |point| &point.outcome.caveats);
+    let whole = |doubt: &&Caveat| matches!(doubt, Caveat::Simulated { .. } | Caveat::NotSimulated { .. });
+    doubts.iter().filter(whole).cloned().collect()
 }
 
 fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: Bytes) -> Vec<Caveat> {
@@ -83,6 +94,10 @@ fn same_rates(steps: &[Step]) -> Vec<f64> {
     let points = || steps.iter().filter(|step| step.id != StepKind::Places).flat_map(|step| &step.points);
     let first = steps.iter().find(|step| step.id == StepKind::Depth).and_then(|step| step.points.first());
     let Some(engine) = first.map(|point| point.outcome.job.engine) else { return Vec::new() };
+    // The current scheduler is tried first.
+    let tried =
+        steps.iter().find(|step| step.id == StepKind::Schedulers).and_then(|step| step.points.first());
+    let current = tried.and_then(|point| point.outcome.job.host.scheduler.as_ref());
     points()
         .map(|point| &point.outcome)
         .filter(|outcome| {
@@ -90,7 +105,8 @@ fn same_rates(steps: &[Step]) -> Vec<f64> {
             let small =
                 job.block_sizes.largest() == Bytes(4096) && matches!(job.access, Access::Random { .. });
             let alone = (job.threads, job.queue_depth, job.batch.submit) == (1, 32, 1);
-            small && alone && job.mix == Mix::READ && job.engine == engine && job.direct
+            let same = job.host.scheduler.as_ref().is_none_or(|name| Some(name) == current);
+            small && alone && same && job.mix == Mix::READ && job.engine == engine && job.direct
         })
         .map(|outcome| outcome.iops.mean)
         .collect()

@@ -1,15 +1,16 @@
 //! What do the rules of the verdict look at?
 
 use iostack_answers::{Limit, Point, Saturation, Series, Step, StepKind, Summary};
-use iostack_model::{Caveat, IoLimit, Storage, TargetName};
+use iostack_model::{Caveat, IoLimit, Storage};
+use iostack_target::Place;
 
 /// A CPU this busy is the limit.
 pub(super) const BUSY: f64 = 0.9;
 
 /// What the rules look at.
 pub(crate) struct Facts<'a> {
-    /// What was asked.
-    pub(crate) target: &'a TargetName,
+    /// Where it was asked.
+    pub(crate) place: &'a Place,
     /// Every step.
     pub(crate) steps: &'a [Step],
     /// The picked figures.

@@ -3,7 +3,7 @@
 use iostack_answers::{Limit, Point, StepKind};
 use iostack_model::{Part, Stage, Way, WayStages};
 
-use super::facts::Facts;
+use super::facts::{Facts, best_way, in_words};
 
 /// With more than this share of its time spent before the driver, a read waits for the queue, not for the device.
 const WAITS: f64 = 0.5;
@@ -45,6 +45,13 @@ pub(crate) fn by_waiting(facts: &Facts<'_>) -> Option<(Limit, String)> {
     }
 }
 
+/// What a simulation knows of the best of all ways, whatever the verdict concluded from outside.
+pub(crate) fn told(facts: &Facts<'_>) -> Option<String> {
+    let best = best_way(facts)?;
+    let limit = best.outcome.inside.as_ref()?.limit.as_ref()?;
+    Some(format!("Inside, at the most of all ways ({}): {}", in_words(best), limit.why))
+}
+
 /// Who took the time of a read, at each depth that was looked at.
 pub(crate) fn evidence(facts: &Facts<'_>) -> Vec<String> {
     seen(facts)
@@ -69,6 +76,7 @@ mod tests {
     use iostack_report::fixture;
 
     use super::*;
+    use crate::check::planned::place_for_tests;
     use crate::check::summary;
 
     fn bins(ns: u64) -> Bins {
@@ -113,7 +121,7 @@ mod tests {
         });
         let summary = summary::summarise(&check.steps);
         let facts = Facts {
-            target: &check.target,
+            place: &place_for_tests(),
             io_limits: &[],
             steps: &check.steps,
             summary: &summary,

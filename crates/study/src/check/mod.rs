@@ -1,7 +1,7 @@
 //! Is this platform ready for its SSD, and what holds it back?
 //!
 //!   plan ──► measure ──► summary ──► verdict
-//!   (pure)   (engine)    (pure)      (pure)
+//!   (pure)   (target)    (pure)      (pure)
 //!
 //! [`plan::plan`] turns what is known of the place into a list of small jobs, [`measure::measure`] runs them within
 //! the time that was promised, [`summary::summarise`] picks the figures people compare, and [`verdict::decide`]
@@ -18,7 +18,6 @@ pub(crate) mod inside;
 pub(crate) mod measure;
 pub(crate) mod others;
 pub(crate) mod path_costs;
-pub(crate) mod place;
 pub(crate) mod plan;
 pub(crate) mod planned;
 pub(crate) mod steps;

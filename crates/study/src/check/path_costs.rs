@@ -13,12 +13,13 @@ use iostack_host::clock::Clock;
 use iostack_host::path;
 use iostack_model::{
     Access, Amount, BlockSizes, Bytes, Distribution, Effort, Engine, Interval, Job, Layers, Nanos, Order,
-    Outcome, TargetKind,
+    Outcome,
 };
 use iostack_stats::{paired_difference, rate_interval};
+use iostack_target::{How, On};
 use iostack_targets::tracing::chain;
 
-use super::measure::{Session, raw_device};
+use super::measure::Examiner;
 use super::traced::Profiler;
 
 /// The machine of the published clocks.
@@ -106,7 +107,7 @@ impl Found {
 
 /// What the measurements share.
 struct Bench<'a, 's> {
-    session: &'a Session<'s>,
+    examiner: &'a Examiner<'s>,
     profiler: Option<Profiler>,
     /// Profiles of the depth-1 read, made once for all who want them.
     profiles: Option<Result<Vec<Layers>, String>>,
@@ -122,16 +123,16 @@ pub(crate) const fn allowed(effort: Effort) -> Nanos {
 }
 
 /// Measures every part that fits `budget`; what does not is listed with the reason.
-pub(crate) fn measure(session: &Session<'_>, budget: Nanos) -> Vec<PathCost> {
-    let begin = session.elapsed();
-    let mut bench = Bench { session, profiler: None, profiles: None };
+pub(crate) fn measure(examiner: &Examiner<'_>, budget: Nanos) -> Vec<PathCost> {
+    let begin = examiner.elapsed();
+    let mut bench = Bench { examiner, profiler: None, profiles: None };
     let mut costs = Vec::new();
     for part in &PARTS {
-        let spent = session.elapsed() - begin;
+        let spent = examiner.elapsed() - begin;
         // A profile that was made for one part is there for the next.
         let needs =
             if part.id == PathPart::Interrupt && bench.profiles.is_some() { Nanos(0) } else { part.needs };
-        let found = if session.stopped() {
+        let found = if examiner.stopped() {
             Found::nothing("", "interrupted before it was measured")
         } else if spent + needs > budget {
             Found::nothing("", format!("skipped: it takes {needs}, and all together have {budget} here"))
@@ -141,7 +142,7 @@ pub(crate) fn measure(session: &Session<'_>, budget: Nanos) -> Vec<PathCost> {
                 "there is no time-stamp counter to trust here, so nothing can be told in clocks",
             )
         } else {
-            session.talk.live(&format!("path costs: {}", part.name));
+            examiner.talk.live(&format!("path costs: {}", part.name));
             (part.measure)(&mut bench)
         };
         costs.push(cost(part, found));
@@ -217,7 +218,7 @@ const TURN: Nanos = Nanos::millis(150);
 
 /// A 4 KiB random read at depth 1, through psync.
 fn read(bench: &Bench<'_, '_>, runtime: Nanos) -> Job {
-    let place = &bench.session.explored.place;
+    let place = bench.examiner.session.place();
     Job {
         name: "path cost".to_owned(),
         access: Access::UNIFORM,
@@ -235,7 +236,7 @@ fn read(bench: &Bench<'_, '_>, runtime: Nanos) -> Job {
 impl Bench<'_, '_> {
     /// Runs a job on the target.
     fn run(&self, job: Job) -> Result<Outcome, String> {
-        self.session.run(self.session.work(job))
+        self.examiner.run(&job)
     }
 
     /// Profiles of the depth-1 read, one a turn; the same ones when asked again.
@@ -251,14 +252,14 @@ impl Bench<'_, '_> {
 
     fn take_profiles(&mut self) -> Result<Vec<Layers>, String> {
         let mut profiler =
-            self.profiler.take().unwrap_or_else(|| Profiler::new(&self.session.explored.ladder));
+            self.profiler.take().unwrap_or_else(|| Profiler::new(self.examiner.session.ladder()));
         let mut taken = Vec::new();
         for turn in 0..TURNS {
-            if self.session.stopped() {
+            if self.examiner.stopped() {
                 break;
             }
             let job = Job { seed: 1 + turn as u64, ..read(self, TURN + Nanos::millis(100)) };
-            let outcome = profiler.run(self.session, self.session.work(job))?;
+            let outcome = profiler.run(self.examiner, &job)?;
             taken.extend(outcome.layers);
         }
         let reason = profiler.missing.clone();
@@ -278,21 +279,20 @@ fn clocks(outcome: &Outcome) -> Option<f64> {
 
 /// File minus raw device where it may be read; else what a profile finds in the file system's layers.
 fn file_system(bench: &mut Bench<'_, '_>) -> Found {
-    if bench.session.explored.target.kind == TargetKind::Block {
+    if !bench.examiner.session.place().is_file {
         return Found::nothing("", "the target is a block device: there is no file system above it");
     }
-    let raw = match raw_device(bench.session.explored) {
+    let raw = match bench.examiner.session.place().raw_device.clone() {
         Ok(raw) => raw,
         Err(why) => return file_system_layers(bench, &why),
     };
-    let how =
-        format!("4 KiB direct random reads of a file minus those of {}, {TURNS} turns", raw.path().display());
+    let how = format!("4 KiB direct random reads of a file minus those of {}, {TURNS} turns", raw);
+    let below = How { on: On::RawDevice, ..How::default() };
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for turn in 0..TURNS {
         let job = Job { seed: 1 + turn as u64, ..read(bench, TURN) };
-        let pair = bench
-            .run(job.clone())
-            .and_then(|file| Ok((file, bench.session.run(bench.session.work_on(job, &raw))?)));
+        let pair =
+            bench.run(job.clone()).and_then(|file| Ok((file, bench.examiner.run_so(&job, below)?.outcome)));
         match pair {
             Ok((file, device)) => {
                 if let (Some(file), Some(device)) = (clocks(&file), clocks(&device)) {
@@ -364,7 +364,7 @@ fn buffering(bench: &mut Bench<'_, '_>) -> Found {
     let how = format!(
         "slope over 4, 32 and 128 KiB of: random reads through the page cache that miss, minus direct ones, {TURNS} turns"
     );
-    let place = &bench.session.explored.place;
+    let place = bench.examiner.session.place();
     if !place.is_file || !place.direct {
         return Found::nothing(how, "it needs a file that takes direct I/O too");
     }
@@ -372,7 +372,7 @@ fn buffering(bench: &mut Bench<'_, '_>) -> Found {
     for turn in 0..TURNS {
         let mut points = Vec::new();
         for size in SIZES {
-            if bench.session.stopped() {
+            if bench.examiner.stopped() {
                 return Found::nothing(how, "interrupted");
             }
             let job = Job {

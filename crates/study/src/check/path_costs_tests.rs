@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use iostack_target::Wishes;
+use iostack_targets::{self as target, AllHeld};
+
 use super::*;
 use crate::check::fill;
-use crate::check::place::{self, Wishes};
 
 /// An empty folder on a real file system, gone afterwards.
 struct Folder(PathBuf);
@@ -27,18 +29,16 @@ impl Drop for Folder {
     }
 }
 
-fn with_session<T>(name: &str, test: impl FnOnce(&Session<'_>) -> T) -> T {
+fn examined<T>(name: &str, test: impl FnOnce(&Examiner<'_>) -> T) -> T {
     let folder = Folder::new(name);
     let stop = AtomicBool::new(false);
-    let machine = iostack_host::machine();
-    let target = iostack_host::resolve(folder.0.display().to_string()).expect("the folder was just made");
-    let wishes = Wishes { effort: Effort::Quick, size: Some(Bytes::mib(64)), destroy_data: false };
-    let mut explored = place::explore(target, &machine, &wishes).expect("64 MiB fit");
+    let target = target::study(Some(folder.0.as_os_str()), &[], false, &AllHeld::default());
+    let target = target.expect("the folder was just made");
+    let wishes = Wishes { effort: Effort::Quick, size: Some(Bytes::mib(64)) };
+    let mut session = target.occupy(&wishes, &stop).expect("64 MiB fit");
     let started = Instant::now();
-    fill::fill(&mut explored, None, &stop, started).expect("a scratch file can be written");
-    let session =
-        Session { explored: &explored, stop: &stop, talk: &stop, started, deadline: None, journal: None };
-    test(&session)
+    fill::fill(&mut *session, None, None, &stop).expect("a scratch file can be written");
+    test(&Examiner { session: &*session, talk: &stop, started, deadline: None })
 }
 
 fn find<'a>(costs: &'a [PathCost], id: &PathPart) -> &'a PathCost {
@@ -53,7 +53,7 @@ fn a_switch_costs_more_than_a_system_call_and_both_have_intervals() {
         );
         return;
     }
-    let costs = with_session("path-costs-cheap", |session| measure(session, Nanos::secs(2)));
+    let costs = examined("path-costs-cheap", |examiner| measure(examiner, Nanos::secs(2)));
     assert_eq!(costs.len(), PARTS.len());
     let [call, switch] = [PathPart::SystemCall, PathPart::Switch]
         .map(|id| find(&costs, &id).measured.expect("it needs nothing"));
@@ -67,7 +67,7 @@ fn a_switch_costs_more_than_a_system_call_and_both_have_intervals() {
 
 #[test]
 fn what_was_not_measured_says_why_and_what_was_has_an_interval() {
-    let costs = with_session("path-costs-all", |session| measure(session, Nanos::secs(60)));
+    let costs = examined("path-costs-all", |examiner| measure(examiner, Nanos::secs(60)));
     for cost in &costs {
         println!("{} {:?} {} {:?}", cost.id, cost.measured, cost.unit, cost.note);
         match cost.measured {

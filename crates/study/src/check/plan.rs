@@ -3,9 +3,11 @@
 //! Every step is a list of points, every point is one [`Job`] with a weight in seconds. The weights are scaled so
 //! that the whole fits the promised time; nothing here touches the world.
 
-use iostack_model::{Effort, Nanos};
+use iostack_model::{Effort, Engine, Job, Nanos};
 
-use super::planned::{OVERHEAD, Place, PlannedStep};
+use iostack_target::Place;
+
+use super::planned::{OVERHEAD, PlannedStep};
 use super::steps;
 
 /// Promised wall time from start to verdict.
@@ -17,6 +19,29 @@ pub(crate) const fn promised(effort: Effort) -> Option<Nanos> {
     }
 }
 
+/// Time that filling the scratch file may take, of a promise.
+pub(crate) fn fill_limit(effort: Effort) -> Option<Nanos> {
+    promised(effort).map(|promised| Nanos(promised.0 / 5))
+}
+
+/// How long all points together take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Time {
+    /// What is left of the promise.
+    Within(Nanos),
+    /// As long as the answers need.
+    Whole,
+    /// In the time of a simulation, which costs nobody a second: by how long one read alone takes.
+    Virtual(Nanos),
+}
+
+/// Reads, one after the other, that fit a second of weight in virtual time: enough for the percentiles that are shown,
+/// while a check of a fast platform takes some seconds of ours.
+const READS_A_SECOND: u64 = 1000;
+
+/// Reads that tell how long one takes.
+const PROBED: u64 = 200;
+
 /// Factor on every point's weight before anything is fitted to the promise.
 const fn stretch(effort: Effort) -> f64 {
     match effort {
@@ -27,29 +52,48 @@ const fn stretch(effort: Effort) -> f64 {
 
 /// Shorter points say nothing.
 const SHORTEST: Nanos = Nanos::millis(60);
+/// Nor in virtual time those of fewer reads.
+const SHORTEST_READS: u64 = 200;
+/// Of a run's time so much more goes before it in virtual time, in parts of it.
+const RAMP_OF: u64 = 5;
+/// Elements of a series are so long at least, and at most.
+const SLICE_SHORTEST: Nanos = Nanos::millis(5);
+const SLICE_LONGEST: Nanos = Nanos::millis(250);
 
-/// All steps of a check, fitted into `available` (the promise less what is already spent), or at full length.
-pub(crate) fn plan(place: &Place, effort: Effort, seed: u64, available: Option<Nanos>) -> Vec<PlannedStep> {
+/// The job that tells how long one read alone takes.
+pub(crate) fn probe(place: &Place) -> Job {
+    Job { io_count: Some(PROBED), ..steps::random_read(place, Engine::Psync, 1) }
+}
+
+/// All steps of a check, as long as there is time. `whose` says on what schedulers are tried.
+pub(crate) fn plan(place: &Place, whose: &str, effort: Effort, seed: u64, time: Time) -> Vec<PlannedStep> {
     let mut steps = match effort {
         Effort::Quick => steps::quick(place),
-        Effort::Default | Effort::Full => steps::all(place),
+        Effort::Default | Effort::Full => steps::all(place, whose),
     };
-    let points: usize = steps.iter().map(|step| step.points.len()).sum();
-    let ramps: f64 =
-        steps.iter().flat_map(|step| &step.points).map(|point| point.job.ramp.as_secs_f64()).sum();
-    let wanted: f64 = steps.iter().flat_map(|step| &step.points).map(|point| point.weight).sum();
-    let scale = match available {
-        Some(available) => {
-            let net = available.as_secs_f64() - OVERHEAD.as_secs_f64() * points as f64 - ramps;
-            (net / wanted.max(1e-9)).min(stretch(effort))
+    let points = || steps.iter().flat_map(|step| &step.points);
+    let (scale, shortest, slice) = match time {
+        Time::Within(available) => {
+            let ramps: f64 = points().map(|point| point.job.ramp.as_secs_f64()).sum();
+            let wanted: f64 = points().map(|point| point.weight).sum();
+            let net = available.as_secs_f64() - OVERHEAD.as_secs_f64() * points().count() as f64 - ramps;
+            ((net / wanted.max(1e-9)).min(stretch(effort)), SHORTEST, SLICE_SHORTEST)
         }
-        None => stretch(effort),
+        Time::Whole => (stretch(effort), SHORTEST, SLICE_SHORTEST),
+        Time::Virtual(read) => {
+            let second = Nanos(read.0.saturating_mul(READS_A_SECOND)).as_secs_f64();
+            (second * stretch(effort), Nanos(read.0.saturating_mul(SHORTEST_READS)), Nanos(1))
+        }
     };
     for (index, point) in steps.iter_mut().flat_map(|step| &mut step.points).enumerate() {
-        let runtime = Nanos(((point.weight * scale).max(0.0) * 1e9) as u64).max(SHORTEST);
+        let runtime = Nanos(((point.weight * scale).max(0.0) * 1e9) as u64).max(shortest);
         // Twenty elements give an interval; longer runs get longer elements so that plots stay light.
-        point.job.slice = Nanos((runtime.0 / 20).clamp(5_000_000, 250_000_000));
+        point.job.slice = Nanos((runtime.0 / 20).clamp(slice.0, SLICE_LONGEST.0));
         point.job.runtime = Some(runtime);
+        if matches!(time, Time::Virtual(_)) && point.job.ramp == Nanos(0) {
+            // Here the time before all are in flight costs nobody anything.
+            point.job.ramp = Nanos(runtime.0 / RAMP_OF);
+        }
         point.job.time_based = true;
         point.job.seed = seed.wrapping_add(index as u64);
     }
@@ -67,7 +111,7 @@ mod tests {
     #[test]
     fn every_effort_keeps_its_promise() {
         for (effort, available) in [(Effort::Quick, 17), (Effort::Default, 85), (Effort::Default, 40)] {
-            let steps = plan(&place_for_tests(), effort, 1, Some(Nanos::secs(available)));
+            let steps = plan(&place_for_tests(), "", effort, 1, Time::Within(Nanos::secs(available)));
             let total: u64 = steps.iter().map(|step| step.expected().0).sum();
             assert!(total <= Nanos::secs(available).0, "{effort:?} needs {}", Nanos(total));
         }
@@ -76,7 +120,7 @@ mod tests {
     #[test]
     fn a_read_only_place_gets_no_write() {
         let place = Place { writable: false, is_file: false, ..place_for_tests() };
-        for step in plan(&place, Effort::Default, 1, None) {
+        for step in plan(&place, "", Effort::Default, 1, Time::Whole) {
             for point in &step.points {
                 assert!(!point.job.mix.destroys(), "{} {}", step.id.name(), point.series);
                 assert_eq!(point.job.sync, iostack_model::Sync::default());
@@ -88,7 +132,7 @@ mod tests {
     fn every_skipped_step_says_why() {
         let place =
             Place { writable: false, is_file: false, schedulers: Err("a test".into()), ..place_for_tests() };
-        for step in plan(&place, Effort::Default, 1, None) {
+        for step in plan(&place, "", Effort::Default, 1, Time::Whole) {
             assert!(!step.points.is_empty() || step.note.is_some(), "{}", step.id.name());
         }
     }
@@ -103,7 +147,7 @@ mod tests {
             Caveat::Steal { share: 0.5 },
         ];
         let kept = |series: Series| {
-            let steps = plan(&place_for_tests(), Effort::Default, 1, None);
+            let steps = plan(&place_for_tests(), "", Effort::Default, 1, Time::Whole);
             let points = steps.iter().flat_map(|step| &step.points);
             let point = points.into_iter().find(|point| point.series == series).expect("it is planned");
             let mut caveats = all.clone();
@@ -117,7 +161,7 @@ mod tests {
     #[test]
     fn no_block_is_smaller_than_the_logical_block() {
         let place = Place { logical_block: Bytes(4096), ..place_for_tests() };
-        for step in plan(&place, Effort::Default, 1, None) {
+        for step in plan(&place, "", Effort::Default, 1, Time::Whole) {
             for point in step.points.iter().filter(|point| point.job.direct) {
                 assert!(
                     point.job.block_sizes.smallest() >= Bytes(4096),

@@ -1,61 +1,16 @@
 //! What is a measurement of a check, before it is made?
 
 use iostack_answers::{Axis, Series, StepKind};
-use iostack_model::{Bytes, Caveat, Engine, Job, Nanos};
+use iostack_model::{Caveat, Job, Nanos};
+use iostack_target::On;
+#[cfg(test)]
+use {
+    iostack_model::Bytes,
+    iostack_target::{Place, RunClock},
+};
 
 /// What a point costs beside its own runtime: threads, rings, counters, page cache drop.
 pub(crate) const OVERHEAD: Nanos = Nanos::millis(25);
-
-/// What is known of the place before the first measurement.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    /// Bytes that may be read (and written, when `writable`).
-    pub(crate) region: Bytes,
-    /// Writing is allowed: our own scratch file, or `--destroy-data`.
-    pub(crate) writable: bool,
-    /// A file on a file system, where buffered I/O and fsync mean something.
-    pub(crate) is_file: bool,
-    /// Direct I/O works here.
-    pub(crate) direct: bool,
-    /// Smallest unit of direct I/O.
-    pub(crate) logical_block: Bytes,
-    /// CPUs we may use.
-    pub(crate) cores: u32,
-    /// `io_uring` may be used.
-    pub(crate) io_uring: bool,
-    /// The device takes `io_uring` requests without handing them to workers.
-    pub(crate) nowait: bool,
-    /// libaio may be used.
-    pub(crate) libaio: bool,
-    /// Raw device below the file that this user may read, or why there is none.
-    pub(crate) raw_device: Result<std::path::PathBuf, String>,
-    /// Schedulers that may be tried, the current one first, or why none may.
-    pub(crate) schedulers: Result<Vec<String>, String>,
-    /// Whose they are, in words.
-    pub(crate) schedulers_whose: String,
-}
-
-impl Place {
-    /// The asynchronous engine that costs least here; psync where there is none.
-    pub(crate) fn engine(&self) -> Engine {
-        if self.io_uring && (self.nowait || !self.libaio) {
-            Engine::IO_URING
-        } else if self.libaio {
-            Engine::Libaio
-        } else {
-            Engine::Psync
-        }
-    }
-}
-
-/// Where a point is measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum On {
-    /// The scratch file or the target itself.
-    Target,
-    /// The raw device below the file, reads only.
-    RawDevice,
-}
 
 /// One measurement to make.
 #[derive(Clone, Debug)]
@@ -72,8 +27,6 @@ pub(crate) struct Planned {
     pub(crate) weight: f64,
     /// Where.
     pub(crate) on: On,
-    /// Scheduler to switch to for this point.
-    pub(crate) scheduler: Option<String>,
     /// Looked at from inside, so that its figures are no measure of speed.
     pub(crate) traced: bool,
     /// What it is made to show.
@@ -105,7 +58,7 @@ impl Planned {
         caveats.retain(|caveat| !self.intends.iter().any(|intent| intent.explains(caveat)));
     }
 
-    /// Wall time it will take.
+    /// Time it will take.
     pub(crate) fn expected(&self) -> Nanos {
         self.job.runtime.unwrap_or_default() + self.job.ramp + OVERHEAD
     }
@@ -136,9 +89,12 @@ impl PlannedStep {
 #[cfg(test)]
 pub(crate) fn place_for_tests() -> Place {
     Place {
+        clock: RunClock::Wall,
         region: Bytes::gib(1),
+        to_fill: None,
         writable: true,
         is_file: true,
+        buffered: true,
         direct: true,
         logical_block: Bytes(512),
         cores: 2,
@@ -147,6 +103,8 @@ pub(crate) fn place_for_tests() -> Place {
         libaio: true,
         raw_device: Err("a test".into()),
         schedulers: Ok(vec!["none".into(), "mq-deadline".into()]),
-        schedulers_whose: "tried on vda".into(),
+        on: "/data/iostack-file".into(),
+        end: " --unlink true".into(),
+        scheduler_command: "echo {} > /sys/block/vda/queue/scheduler".into(),
     }
 }

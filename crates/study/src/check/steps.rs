@@ -5,13 +5,15 @@
 use iostack_answers::{Axis, AxisName, CellName, Series, StepKind};
 use iostack_model::{Access, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
 
-use super::planned::{Intent, On, Place, Planned, PlannedStep};
+use iostack_target::{On, Place, RunClock};
+
+use super::planned::{Intent, Planned, PlannedStep};
 
 const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 const READ_ONLY: &str = "writes are skipped: this target is only read (--destroy-data would allow them)";
 
-/// Everything, for the default and the full check.
-pub(crate) fn all(place: &Place) -> Vec<PlannedStep> {
+/// Everything, for the default and the full check. `whose` says on what schedulers are tried.
+pub(crate) fn all(place: &Place, whose: &str) -> Vec<PlannedStep> {
     vec![
         latency(place, 5.0),
         places(place, 2.5),
@@ -22,7 +24,7 @@ pub(crate) fn all(place: &Place) -> Vec<PlannedStep> {
         threads(place),
         engines(place),
         sync(place, 1.0),
-        schedulers(place),
+        schedulers(place, whose),
         sustained(place, 14.0),
     ]
 }
@@ -41,7 +43,7 @@ pub(crate) fn quick(place: &Place) -> Vec<PlannedStep> {
 }
 
 /// A random 4 KiB (or one logical block, when that is larger) read through `engine`.
-fn random_read(place: &Place, engine: Engine, queue_depth: u32) -> Job {
+pub(crate) fn random_read(place: &Place, engine: Engine, queue_depth: u32) -> Job {
     Job {
         mix: Mix::READ,
         access: Access::Random { order: Order::Independent, distribution: Distribution::Uniform },
@@ -55,17 +57,7 @@ fn random_read(place: &Place, engine: Engine, queue_depth: u32) -> Job {
 }
 
 fn point(series: Series, x: f64, label: impl Into<String>, job: Job, weight: f64) -> Planned {
-    Planned {
-        series,
-        x,
-        label: label.into(),
-        job,
-        weight,
-        on: On::Target,
-        scheduler: None,
-        traced: false,
-        intends: &[],
-    }
+    Planned { series, x, label: label.into(), job, weight, on: On::Target, traced: false, intends: &[] }
 }
 
 fn axis(label: AxisName, log: bool) -> Axis {
@@ -108,12 +100,14 @@ fn places(place: &Place, weight: f64) -> PlannedStep {
     for point in &mut points {
         point.traced = true;
     }
+    // What has a time of its own tells this of every measurement.
+    let told = place.clock == RunClock::Virtual;
     PlannedStep {
         id: StepKind::Places,
         title: "Where latency and clocks of a 4 KiB read go",
         axis: categories(AxisName::QueueDepth),
-        points,
-        note: None,
+        points: if told { Vec::new() } else { points },
+        note: told.then(|| "each figure above has its own: `inside` of every outcome".to_owned()),
     }
 }
 
@@ -330,7 +324,8 @@ fn engines(place: &Place) -> PlannedStep {
 fn sync(place: &Place, weight: f64) -> PlannedStep {
     let mut points = Vec::new();
     if place.writable {
-        let write = Job { mix: Mix::WRITE, direct: false, ..random_read(place, Engine::Psync, 1) };
+        let direct = !place.buffered;
+        let write = Job { mix: Mix::WRITE, direct, ..random_read(place, Engine::Psync, 1) };
         let every = [
             (Series::Fsync, Sync { fsync_every: 1, ..Sync::default() }),
             (Series::Fdatasync, Sync { fdatasync_every: 1, ..Sync::default() }),
@@ -350,7 +345,7 @@ fn sync(place: &Place, weight: f64) -> PlannedStep {
 }
 
 /// Which I/O scheduler suits this device?
-fn schedulers(place: &Place) -> PlannedStep {
+fn schedulers(place: &Place, whose: &str) -> PlannedStep {
     let mut points = Vec::new();
     // The current one comes first and again last: what lies between the two is drift, not the schedulers'.
     let schedulers = place.schedulers.as_deref().unwrap_or_default();
@@ -361,9 +356,9 @@ fn schedulers(place: &Place) -> PlannedStep {
             if mix.destroys() && !place.writable {
                 continue;
             }
-            let job = Job { mix, ..random_read(place, place.engine(), 32) };
-            let planned = point(series, order as f64, label.as_str(), job, 0.5);
-            points.push(Planned { scheduler: Some(scheduler.clone()), ..planned });
+            let mut job = Job { mix, ..random_read(place, place.engine(), 32) };
+            job.host.scheduler = Some(scheduler.clone());
+            points.push(point(series, order as f64, label.as_str(), job, 0.5));
         }
     }
     PlannedStep {
@@ -371,7 +366,7 @@ fn schedulers(place: &Place) -> PlannedStep {
         title: "I/O schedulers at queue depth 32, 4 KiB random",
         axis: categories(AxisName::Scheduler),
         points,
-        note: Some(place.schedulers.as_ref().err().unwrap_or(&place.schedulers_whose).clone()),
+        note: Some(place.schedulers.as_ref().err().map_or_else(|| whose.to_owned(), Clone::clone)),
     }
 }
 

@@ -5,17 +5,23 @@
 use iostack_answers::{CellName, Check, Limit, Series, StepKind, Verdict};
 use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos};
 use iostack_report::fixture;
+use iostack_target::Place;
 
 use super::facts::Facts;
+use super::planned::place_for_tests;
 use super::{advice, doubts, summary, verdict};
 
 #[path = "advice_tests.rs"]
 mod commands;
 
 fn judged(check: &Check) -> Verdict {
+    judged_at(check, &place_for_tests())
+}
+
+fn judged_at(check: &Check, place: &Place) -> Verdict {
     let summary = summary::summarise(&check.steps);
     verdict::decide(&Facts {
-        target: &check.target,
+        place,
         steps: &check.steps,
         summary: &summary,
         io_limits: &check.machine.virtualisation.io_limits,

@@ -1,11 +1,9 @@
 //! A measurement under a profile: what came of the job, and where its clocks went.
 
-use iostack_engine::Work;
-use iostack_model::{Ladder, Outcome};
-use iostack_targets::Wanted;
-use iostack_targets::tracing::Tracing;
+use iostack_model::{Job, Ladder, Outcome};
+use iostack_target::{How, Wanted};
 
-use super::measure::Session;
+use super::measure::Examiner;
 
 /// How to profile here, or why not.
 pub(crate) struct Profiler {
@@ -19,27 +17,25 @@ pub(crate) struct Profiler {
 
 impl Profiler {
     /// A profiler that keeps to what may be measured.
-    pub(crate) fn new(ladder: &Ladder) -> Profiler {
-        Profiler { ladder: ladder.clone(), missing: None, worked: false }
+    pub(crate) fn new(ladder: Ladder) -> Profiler {
+        Profiler { ladder, missing: None, worked: false }
     }
 
     /// Runs the job, with a profile where one may be had; without one the outcome has no layers.
-    pub(crate) fn run(&mut self, session: &Session<'_>, work: Work) -> Result<Outcome, String> {
+    pub(crate) fn run(&mut self, examiner: &Examiner<'_>, job: &Job) -> Result<Outcome, String> {
         if self.missing.is_some() && !self.worked {
-            return session.run(work);
+            return examiner.run(job);
         }
-        let wanted = Wanted { layers: true, ..Wanted::default() };
-        let tracing = match Tracing::attach(wanted, None, &work.storage, &self.ladder) {
-            Ok(tracing) => tracing,
-            Err(error) => {
-                self.missing = Some(format!("{error:#}"));
-                return session.run(work);
+        let look = Wanted { layers: true, ..Wanted::default() };
+        match examiner.run_so(job, How { look, ..How::default() }) {
+            Ok(measured) => {
+                self.worked = true;
+                Ok(measured.outcome)
             }
-        };
-        self.worked = true;
-        let observer = tracing.observer();
-        let mut outcome = session.run_watched(work, Some(&observer))?;
-        tracing.finish(std::slice::from_mut(&mut outcome));
-        Ok(outcome)
+            Err(error) => {
+                self.missing = Some(error);
+                examiner.run(job)
+            }
+        }
     }
 }

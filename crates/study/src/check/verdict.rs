@@ -235,6 +235,7 @@ fn evidence(facts: &Facts<'_>) -> Vec<String> {
     }
     lines.extend(durable(facts));
     lines.extend(inside::evidence(facts));
+    lines.extend(inside::told(facts));
     lines.extend(others::evidence(facts));
     lines
 }

@@ -12,7 +12,8 @@ use iostack_lab::cost::{Counted, tabulate};
 use iostack_lab::counts::Round;
 use iostack_lab::guest::{Message, Work};
 use iostack_lab::{Booted, Lab, Request};
-use iostack_targets::{Audience, outside};
+use iostack_target::Audience;
+use iostack_targets::outside;
 
 use names::GuestNames;
 use spec::Spec;

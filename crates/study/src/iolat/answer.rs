@@ -1,28 +1,24 @@
 //! From what was asked to the report.
 
-use std::ffi::OsStr;
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::ensure;
 use iostack_answers::{Iolat, Scratch};
-use iostack_model::{Bytes, Effort, Machine, Nanos, SCHEMA};
-use iostack_targets::Audience;
-use iostack_targets::left;
+use iostack_model::{Bytes, Effort, Nanos, SCHEMA};
+use iostack_target::{Audience, Session, Target, Wishes};
 
 use super::measure::{self, Rounds};
 use super::plan::{self, Test};
 use super::reference::{self, Reference};
 use super::{compare, gather};
 use crate::check::fill;
-use crate::check::measure::Session;
-use crate::check::place::{self, Explored, Wishes};
+use crate::check::measure::Examiner;
+use crate::check::plan::fill_limit;
 use crate::check::traced::Profiler;
 
 /// What is asked.
 pub struct Asked<'a> {
-    /// A directory, a file or a block device, as it was typed.
-    pub target: &'a OsStr,
     /// Time of each test, in all its rounds.
     pub runtime: Nanos,
     /// No tests through the page cache.
@@ -31,19 +27,17 @@ pub struct Asked<'a> {
     pub size: Option<Bytes>,
     /// Reproduces offsets and content.
     pub seed: u64,
-    /// What exists may be written over.
-    pub destroy_data: bool,
     /// Compare with a saved reference (its file), or with a table printed in 2008 (its name).
     pub against: Option<&'a str>,
 }
 
 /// Tests, and compares where that is asked.
-pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Iolat> {
+pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Iolat> {
     let shortest = Nanos(plan::ROUND_SHORTEST.0 * u64::from(plan::ROUNDS));
     ensure!(asked.runtime >= shortest, "--runtime {} is too short: name at least {shortest}", asked.runtime);
     // Before the tests, so that a misspelt name costs no half minute.
     let against = asked.against.map(|name| reference::load(name).map(|found| (name, found))).transpose()?;
-    let mut iolat = test(asked, talk)?;
+    let mut iolat = test(asked, target, talk)?;
     iolat.comparison = against.map(|(name, reference)| match reference {
         Reference::Published(table) => compare::with_published(&iolat, &table),
         Reference::Saved(there) => compare::with_saved(&iolat, &there, name),
@@ -51,38 +45,32 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Iolat> {
     Ok(iolat)
 }
 
-fn test(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Iolat> {
+fn test(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Iolat> {
     let started = Instant::now();
     let started_unix_ms =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
-    let stop = talk.stop();
-    let target = iostack_host::resolve(asked.target)?;
-    left::settings(&|text| talk.warn(text));
-    left::files(&target, &|text| talk.warn(text));
-    let machine = iostack_host::machine();
-    let wishes = Wishes { effort: Effort::Quick, size: asked.size, destroy_data: asked.destroy_data };
-    let mut explored = place::explore(target, &machine, &wishes)?;
-    let limit = place::fill_limit(wishes.effort);
-    let scratch = fill::fill(&mut explored, limit, talk, started)?;
-    let (tests, mut notes) = plan::tests(&explored.place, asked.direct_only);
-    ensure!(!tests.is_empty(), "no test can be made on `{}`: {}", explored.target, notes.join(" "));
-    let mut profiler = Profiler::new(&explored.ladder);
+    let wishes = Wishes { effort: Effort::Quick, size: asked.size };
+    let mut session = target.occupy(&wishes, talk)?;
+    let scratch = fill::fill(&mut *session, fill_limit(wishes.effort), None, talk)?;
+    let (tests, mut notes) = plan::tests(session.place(), asked.direct_only);
+    ensure!(!tests.is_empty(), "no test can be made on `{}`: {}", session.name(), notes.join(" "));
+    let mut profiler = Profiler::new(session.ladder());
     let whole = measure::expected(tests.len(), asked.runtime);
     talk.say(&format!(
         "{} tests in {} rounds on {}, about {:.0} s",
         tests.len(),
         plan::ROUNDS,
-        explored.target,
+        session.name(),
         whole.as_secs_f64()
     ));
-    let session = Session { explored: &explored, stop, talk, started, deadline: None, journal: None };
-    let rounds = measure::measure(&session, &mut profiler, &tests, asked.runtime, asked.seed);
+    let examiner = Examiner { session: &*session, talk, started, deadline: None };
+    let rounds = measure::measure(&examiner, &mut profiler, &tests, asked.runtime, asked.seed);
     notes.extend(rounds.notes.iter().cloned());
-    let interrupted = stop.load(Ordering::Relaxed);
+    let interrupted = talk.stop().load(Ordering::Relaxed);
     if interrupted {
         notes.push(cut_short(&rounds, &tests));
     }
-    let found = Found { explored, machine, scratch, rounds, profiler, notes };
+    let found = Found { session: &*session, scratch, rounds, profiler, notes };
     let elapsed = Nanos(started.elapsed().as_nanos() as u64);
     Ok(Iolat { started_unix_ms, elapsed, seed: asked.seed, interrupted, ..figures(found) })
 }
@@ -94,17 +82,16 @@ fn cut_short(rounds: &Rounds, tests: &[Test]) -> String {
 }
 
 /// What was found, before it is summed up.
-struct Found {
-    explored: Explored,
-    machine: Machine,
+struct Found<'a> {
+    session: &'a dyn Session,
     scratch: Option<Scratch>,
     rounds: Rounds,
     profiler: Profiler,
     notes: Vec<String>,
 }
 
-fn figures(found: Found) -> Iolat {
-    let Found { explored, machine, scratch, rounds, profiler, mut notes } = found;
+fn figures(found: Found<'_>) -> Iolat {
+    let Found { session, scratch, rounds, profiler, mut notes } = found;
     let tests: Vec<_> = rounds.tests.into_iter().filter_map(gather::test).collect();
     let profiled = tests.iter().any(|test| test.layers.is_some());
     let layers_missing = match profiler.missing {
@@ -120,9 +107,9 @@ fn figures(found: Found) -> Iolat {
         started_unix_ms: 0,
         elapsed: Nanos(0),
         seed: 0,
-        target: explored.target,
-        machine,
-        storage: explored.storage,
+        target: session.name().clone(),
+        machine: session.machine().clone(),
+        storage: session.storage().clone(),
         scratch,
         profiles: gather::profiles(&tests),
         tests,

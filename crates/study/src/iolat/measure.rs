@@ -3,7 +3,7 @@
 use iostack_model::{Nanos, Outcome};
 
 use super::plan::{self, Test};
-use crate::check::measure::Session;
+use crate::check::measure::Examiner;
 use crate::check::traced::Profiler;
 
 /// The rounds of one test, in the order of time.
@@ -34,7 +34,7 @@ fn each(runtime: Nanos) -> Nanos {
 
 /// Makes every test once a round.
 pub(crate) fn measure(
-    session: &Session<'_>,
+    examiner: &Examiner<'_>,
     profiler: &mut Profiler,
     tests: &[Test],
     runtime: Nanos,
@@ -46,21 +46,21 @@ pub(crate) fn measure(
     let mut left = expected(tests.len(), runtime);
     for round in 0..plan::ROUNDS {
         let title = format!("round {} of {}", round + 1, plan::ROUNDS);
-        session.talk.step(&title, session.elapsed(), session.elapsed() + left);
+        examiner.talk.step(&title, examiner.elapsed(), examiner.elapsed() + left);
         let mut warm = false;
         for one in &mut measured {
-            if session.stopped() {
+            if examiner.stopped() {
                 break;
             }
-            session.talk.point(&title, one.test.name, session.elapsed(), session.elapsed() + left);
+            examiner.talk.point(&title, one.test.name, examiner.elapsed(), examiner.elapsed() + left);
             if !one.test.direct && !warm {
                 warm = true;
-                if let Err(reason) = session.run(session.work(plan::warm_up(&session.explored.place))) {
+                if let Err(reason) = examiner.run(&plan::warm_up(examiner.session.place())) {
                     notes.push(format!("The page cache could not be filled: {reason}."));
                 }
             }
-            let job = plan::job(&one.test, &session.explored.place, plan::round_time(runtime), seed, round);
-            match profiler.run(session, session.work(job)) {
+            let job = plan::job(&one.test, examiner.session.place(), plan::round_time(runtime), seed, round);
+            match profiler.run(examiner, &job) {
                 Ok(outcome) if outcome.ios() > 0 => one.rounds.push((round, outcome)),
                 Ok(_) => {}
                 Err(reason) => notes.push(format!("{}, round {}: {reason}.", one.test.name, round + 1)),

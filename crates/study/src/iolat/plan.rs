@@ -9,7 +9,7 @@
 
 use iostack_model::{Access, Amount, BlockSizes, Bytes, Direction, Engine, Job, Mix, Nanos, Sync};
 
-use crate::check::planned::Place;
+use iostack_target::Place;
 
 /// One test of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

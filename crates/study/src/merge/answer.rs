@@ -8,8 +8,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail, ensure};
 use iostack_answers::MergeReport;
 use iostack_merge::Policy;
-use iostack_model::{Bytes, Direction, Effort, Nanos, TargetKind, TargetName};
-use iostack_targets::Audience;
+use iostack_model::{Bytes, Direction, Effort, Nanos, TargetKind, TargetName, Verify, VerifyMode};
+use iostack_target::{Audience, Session as _, Wishes};
+use iostack_targets::occupied::Occupied;
 use iostack_targets::simulated::changes;
 use iostack_targets::{self as target, Scheme, left};
 
@@ -18,7 +19,7 @@ use super::load::Bench;
 use super::plan::Plan;
 use super::{measure, report, simulated};
 use crate::check::fill;
-use crate::check::place::{self, Explored, Wishes};
+use crate::check::plan::fill_limit;
 
 /// What is asked.
 pub struct Asked<'a> {
@@ -78,25 +79,25 @@ fn real(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {
     refuse_writes(asked, &target)?;
     left::settings(&|text| talk.warn(text));
     left::files(&target, &|text| talk.warn(text));
-    let machine = iostack_host::machine();
     let plan = Plan::of(asked.effort);
     talk.say(&format!("about {:.0} s, and the time to fill a scratch file", plan.expected().as_secs_f64()));
     let effort = if asked.effort == Effort::Full { Effort::Default } else { Effort::Quick };
-    let wishes = Wishes { effort, size: asked.size, destroy_data: asked.destroy_data };
-    let mut explored = place::explore(target, &machine, &wishes)?;
-    let scratch = fill::fill_stamped(&mut explored, place::fill_limit(effort), talk, started)?;
-    let request = explored.place.logical_block.0.max(4096);
-    let blocks = explored.place.region.0 / request;
-    let file = open(asked, &explored)?;
+    let wishes = Wishes { effort, size: asked.size };
+    let mut occupied = Occupied::new(target, &wishes, asked.destroy_data, None)?;
+    let stamped = Verify::of(VerifyMode::WriteOnly);
+    let scratch = fill::fill(&mut occupied, fill_limit(effort), Some(stamped), talk)?;
+    let request = occupied.place().logical_block.0.max(4096);
+    let blocks = occupied.place().region.0 / request;
+    let file = open(asked, &occupied)?;
     let content = if scratch.is_some() || asked.direction == Direction::Write {
         Content::Stamped
     } else {
         Content::sample(&file, blocks, request as usize, asked.seed)
-            .with_context(|| format!("cannot read `{}`", explored.held.path().display()))?
+            .with_context(|| format!("cannot read `{}`", occupied.held().path().display()))?
     };
     let bench = Bench::new(&file, asked.direction, content, (blocks, request as usize), asked.seed, stop)?;
     let cpu_before = iostack_host::counters::cpu();
-    talk.say(&format!("measuring {} for about {:.0} s", explored.target, plan.expected().as_secs_f64()));
+    talk.say(&format!("measuring {} for about {:.0} s", occupied.name(), plan.expected().as_secs_f64()));
     let found = measure::measure(&bench, &plan, talk, started);
     let auto = bench.file(Policy::Auto);
     let advice = auto.advice();
@@ -104,8 +105,7 @@ fn real(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {
         backend: auto.backend().to_owned(),
         auto: format!("{}, because {}", advice.policy.name(), advice.why),
         cpu: iostack_host::counters::cpu().since(cpu_before),
-        explored,
-        machine,
+        occupied,
         scratch,
         effort: asked.effort,
         seed: asked.seed,
@@ -130,9 +130,9 @@ fn refuse_writes(asked: &Asked<'_>, target: &TargetName) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn open(asked: &Asked<'_>, explored: &Explored) -> anyhow::Result<File> {
-    let held = &explored.held;
-    let flags = if explored.place.direct { libc::O_DIRECT } else { 0 };
+fn open(asked: &Asked<'_>, occupied: &Occupied) -> anyhow::Result<File> {
+    let held = occupied.held();
+    let flags = if occupied.place().direct { libc::O_DIRECT } else { 0 };
     let opened = held
         .reopen(OpenOptions::new().read(true).write(asked.direction == Direction::Write).custom_flags(flags));
     opened.with_context(|| format!("cannot open `{}`", held.path().display()))

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use iostack_host::counters::WorkerWatch;
 use iostack_model::Nanos;
-use iostack_targets::Audience;
+use iostack_target::Audience;
 use iostack_workload::Rng;
 
 use super::fit::{self, FitRound};

@@ -3,17 +3,17 @@
 use iostack_answers::{MergeAsk, MergeFit, MergeReport, MergeTable, Scratch};
 use iostack_doubt::{clock, cost_overlapped, io_limit, not_linear, punted, small_region, steal};
 use iostack_host::counters::CpuCount;
-use iostack_model::{Bytes, Caveat, Direction, Effort, Machine, Nanos, SCHEMA};
+use iostack_model::{Bytes, Caveat, Direction, Effort, Nanos, SCHEMA};
+use iostack_target::Session as _;
+use iostack_targets::occupied::Occupied;
 
 use super::measure::Found;
 use super::plan::PLAIN;
 use super::{advice, fit, gather};
-use crate::check::place::Explored;
 
 /// What is known beside the figures.
 pub(crate) struct Facts {
-    pub(crate) explored: Explored,
-    pub(crate) machine: Machine,
+    pub(crate) occupied: Occupied,
     pub(crate) scratch: Option<Scratch>,
     pub(crate) effort: Effort,
     pub(crate) seed: u64,
@@ -43,7 +43,7 @@ pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
     }
     let mut notes: Vec<String> = found.failures.iter().map(|what| format!("The fit: {what}.")).collect();
     notes.push(format!("auto in the end: {}.", facts.auto));
-    if !facts.explored.place.direct {
+    if !facts.occupied.place().direct {
         notes.push(
             "There is no direct I/O here: the page cache answers, and the figures are of memory.".to_owned(),
         );
@@ -55,11 +55,11 @@ pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
         elapsed: facts.elapsed,
         effort: facts.effort,
         seed: facts.seed,
-        direct: facts.explored.place.direct,
-        target: facts.explored.target.clone(),
+        direct: facts.occupied.place().direct,
+        target: facts.occupied.name().clone(),
         changes: Vec::new(),
-        storage: facts.explored.storage.clone(),
-        machine: facts.machine,
+        storage: facts.occupied.storage().clone(),
+        machine: facts.occupied.machine().clone(),
         scratch: facts.scratch,
         request: facts.request,
         direction: facts.direction,
@@ -96,11 +96,11 @@ pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<C
 }
 
 fn of_the_place(facts: &Facts) -> Vec<Caveat> {
-    let (machine, explored) = (&facts.machine, &facts.explored);
+    let (machine, storage) = (facts.occupied.machine(), facts.occupied.storage());
     let found = [
-        io_limit::of(iostack_host::cgroup_io_limit(&explored.storage).as_deref()),
+        io_limit::of(machine.virtualisation.io_limit.as_deref()),
         steal::of(facts.cpu.steal_share()),
-        small_region::of(explored.place.region, machine, &explored.storage),
+        small_region::of(facts.occupied.place().region, machine, storage),
         clock::of(machine),
     ];
     found.into_iter().flatten().collect()

@@ -13,7 +13,7 @@ use iostack_model::{
 };
 use iostack_sheet::{SUBSYSTEMS, Sheet};
 use iostack_sim::run::{self, RunOptions};
-use iostack_targets::Audience;
+use iostack_target::Audience;
 
 use super::plan::SIZES;
 use super::{advice, fit, gather, report};

@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use iostack_answers::{ClockPrices, IoCost, Repro, ReproDocument, Reproduced};
 use iostack_lab::Lab;
 use iostack_model::SCHEMA;
-use iostack_targets::Audience;
+use iostack_target::Audience;
 
 use super::asked::Asked;
 use super::counted::{self, Case};

@@ -4,8 +4,9 @@
 //! device (`sysfs.PATH`) are done in one boot. Start reading at [`run`].
 
 use iostack_answers::Reproduced;
+use iostack_target::Audience;
 use iostack_targets::lab::{self, LabFlags, Leg};
-use iostack_targets::{self as target, Audience, Scheme};
+use iostack_targets::{self as target, Scheme};
 
 use super::experiment::Experiment;
 use super::gather::{self, Planned};

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use iostack_answers::{Sweep, SweepAxis, SweepPoint};
 use iostack_model::SCHEMA;
-use iostack_targets::Audience;
+use iostack_target::Audience;
 use iostack_targets::simulated::{EXAMPLE, changes};
 
 use super::command;

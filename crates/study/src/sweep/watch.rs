@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use iostack_model::{Nanos, Outcome};
-use iostack_targets::Audience;
+use iostack_target::Audience;
 
 use super::pool::{self, Given, Task, Watched};
 

@@ -22,7 +22,7 @@ use chain::Link;
 use iostack_answers::{WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
 use iostack_model::SCHEMA;
 use iostack_sheet::Sheet;
-use iostack_targets::Audience;
+use iostack_target::Audience;
 
 use crate::sweep::command;
 use crate::sweep::pool::{Given, Task};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use iostack_model::Outcome;
 use iostack_sheet::Sheet;
-use iostack_targets::Audience;
+use iostack_target::Audience;
 use iostack_targets::gather;
 
 use super::{fill, steady};

@@ -10,9 +10,10 @@ use iostack_lab::host::programs;
 use iostack_lab::{Lab, Raid, Request};
 use iostack_model::{Bytes, Nanos};
 use iostack_serve::Seen;
+use iostack_target::Audience;
 use iostack_targets::exec::{self, Cuts, Listener, Program};
 use iostack_targets::lab::LabFlags;
-use iostack_targets::{Audience, outside};
+use iostack_targets::outside;
 
 use crate::exit::Ended;
 use crate::talk::{Talk, data};

@@ -7,7 +7,7 @@ use iostack_lab::guest::{Findings, Message, Trial, TrialKind, Work};
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
 use iostack_model::Bytes;
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
 use iostack_targets::lab::LabFlags;
 use iostack_targets::merging;
 use iostack_targets::outside;

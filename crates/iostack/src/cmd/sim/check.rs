@@ -4,7 +4,7 @@ use anyhow::Context;
 use iostack_sheet::card;
 use iostack_sim::claims;
 use iostack_sim::run::RunOptions;
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
 
 use super::Chosen;
 use crate::exit::Ended;

@@ -7,7 +7,7 @@ use iostack_answers::WhatIf;
 use iostack_host::save;
 use iostack_study::what_if::named::{self, Named};
 use iostack_study::what_if::{self, Asked};
-use iostack_targets::Audience as _;
+use iostack_target::Audience as _;
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;

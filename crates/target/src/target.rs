@@ -1,47 +1,46 @@
 //! What answers jobs?
-//!
-//!   jobs ──► Target ──► outcomes
-//!              │ prepare
-//!              └──────► Prepared ──► outcomes, outcomes, ..      (the same again, with other draws)
-//!
-//! A target is asked once a run, never once an I/O. Who implements it begins with [`Target::describe`].
 
-use std::sync::atomic::AtomicBool;
-
-use iostack_model::{Job, Nanos, Outcome, OutcomeFile, Progress, Storage, TargetName};
+use anyhow::bail;
+use iostack_model::{Job, Nanos, Outcome, OutcomeFile, Storage, TargetName};
 use serde::{Deserialize, Serialize};
+
+use crate::{Audience, Session, Wishes};
+
+/// Any target.
+pub type AnyTarget = Box<dyn Target>;
 
 /// A real path, a simulated device, a device of the lab: whatever answers jobs.
 pub trait Target {
-    /// Why it could not.
-    type Error: 'static;
-
     /// What it is, and what it cannot do.
     fn describe(&self) -> &Description;
 
     /// Runs the jobs, those after a stonewall when all before it have ended. What was prepared for them is undone.
-    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> Result<OutcomeFile, Self::Error>;
+    fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile>;
 
     /// Writes what belongs beside the outcomes of the last run, such as a timeline. Asked when they are safe: what cannot be written
     /// costs no outcome.
-    fn beside(&self, _: &dyn Audience) -> Result<(), Self::Error> {
+    fn beside(&self, _: &dyn Audience) -> anyhow::Result<()> {
         Ok(())
     }
 
     /// Makes ready what jobs need that run together, so that each run of them is only the run.
-    fn prepare<'a>(&'a self, jobs: &[Job], _: &dyn Audience) -> Preparation<'a, Self::Error> {
+    fn prepare<'a>(&'a self, jobs: &[Job], _: &dyn Audience) -> Preparation<'a> {
         Ok(Box::new(Unprepared { target: self, jobs: jobs.to_vec() }))
     }
+
+    /// Holds a place on it where a study asks one job after another: a scratch file, a device, a simulated drive.
+    fn occupy<'a>(
+        &'a self,
+        wishes: &Wishes,
+        audience: &dyn Audience,
+    ) -> anyhow::Result<Box<dyn Session + 'a>>;
 }
 
 /// What [`Target::prepare`] gives.
-pub type Preparation<'a, Error> = Result<Box<dyn Prepared<Error = Error> + 'a>, Error>;
+pub type Preparation<'a> = anyhow::Result<Box<dyn Prepared + 'a>>;
 
 /// Jobs that can be run, again and again. Dropped, it undoes what was done for them.
 pub trait Prepared {
-    /// Why it could not.
-    type Error: 'static;
-
     /// What answers, now that it was found.
     fn name(&self) -> TargetName;
 
@@ -49,12 +48,8 @@ pub trait Prepared {
     fn storage(&self) -> Storage;
 
     /// One run. With `seed` whatever a seed decides is decided anew: the first job has this one, the others those after it.
-    fn run(
-        &self,
-        seed: Option<u64>,
-        wanted: Wanted,
-        audience: &dyn Audience,
-    ) -> Result<Vec<Outcome>, Self::Error>;
+    fn run(&self, seed: Option<u64>, wanted: Wanted, audience: &dyn Audience)
+    -> anyhow::Result<Vec<Outcome>>;
 }
 
 /// What a target is, and what it cannot do.
@@ -96,33 +91,33 @@ pub enum Ability {
 
 impl Description {
     /// Refuses what is asked and it cannot do.
-    pub fn refuse(&self, jobs: &[Job], wanted: Wanted) -> Result<(), String> {
+    pub fn refuse(&self, jobs: &[Job], wanted: Wanted) -> anyhow::Result<()> {
         for &(ability, why) in &self.cannot {
             match ability {
                 Ability::Layers => {
                     if wanted.layers {
-                        return Err(why.to_owned());
+                        bail!("{why}");
                     }
                 }
                 Ability::Status => {
                     if wanted.status.is_some() {
-                        return Err(why.to_owned());
+                        bail!("{why}");
                     }
                 }
                 Ability::Threads => {
                     if let Some((job, option)) = jobs.iter().find_map(|job| Some((job, job.needs_threads()?)))
                     {
-                        return Err(format!("job `{}`: {option} {why}", job.name));
+                        bail!("job `{}`: {option} {why}", job.name);
                     }
                 }
                 Ability::Traces => {
                     if let Some(job) = jobs.iter().find(|job| job.recorded.is_some()) {
-                        return Err(format!("job `{}`: a trace {why}", job.name));
+                        bail!("job `{}`: a trace {why}", job.name);
                     }
                 }
                 Ability::Applications => {
                     if let Some((job, app)) = jobs.iter().find_map(|job| Some((job, job.app.as_ref()?))) {
-                        return Err(format!("job `{}`: app={} {why}", job.name, app.name()));
+                        bail!("job `{}`: app={} {why}", job.name, app.name());
                     }
                 }
             }
@@ -151,53 +146,6 @@ impl Wanted {
     }
 }
 
-/// Who hears of a run, and may end it.
-pub trait Audience: Sync {
-    /// Set, it ends the run early with the outcome so far.
-    fn stop(&self) -> &AtomicBool;
-
-    /// Somebody looks at [`Audience::progress`].
-    fn watches(&self) -> bool {
-        false
-    }
-
-    /// How far it is.
-    fn progress(&self, _: &Progress) {}
-
-    /// What came of it so far, where [`Wanted::status`] asks; jobs that are still to begin with nothing.
-    fn status(&self, _: &OutcomeFile) {}
-
-    /// The flag that is set when somebody asks what came of it so far; it is told then, where the target can.
-    fn asked(&self) -> Option<&AtomicBool> {
-        None
-    }
-
-    /// A new step of a longer work began: its title, since when all goes on, and how long in all.
-    fn step(&self, _title: &str, _elapsed: Nanos, _whole: Nanos) {}
-
-    /// One measurement of a step began: what it is part of, which it is, since when all goes on, and how long in all.
-    fn point(&self, _series: &str, _label: &str, _elapsed: Nanos, _whole: Nanos) {}
-
-    /// What is done at present, in place of what was said so before.
-    fn live(&self, _: &str) {}
-
-    /// Nothing is done at present.
-    fn clear(&self) {}
-
-    /// Something worth knowing.
-    fn say(&self, _: &str) {}
-
-    /// Something to worry about.
-    fn warn(&self, _: &str) {}
-}
-
-/// A flag alone ends a run, and nobody hears of it.
-impl Audience for AtomicBool {
-    fn stop(&self) -> &AtomicBool {
-        self
-    }
-}
-
 /// Jobs of a target that has nothing to prepare.
 struct Unprepared<'a, T: ?Sized> {
     target: &'a T,
@@ -205,8 +153,6 @@ struct Unprepared<'a, T: ?Sized> {
 }
 
 impl<T: Target + ?Sized> Prepared for Unprepared<'_, T> {
-    type Error = T::Error;
-
     fn name(&self) -> TargetName {
         self.target.describe().name.clone().expect("a target that prepares nothing was named")
     }
@@ -220,7 +166,7 @@ impl<T: Target + ?Sized> Prepared for Unprepared<'_, T> {
         seed: Option<u64>,
         wanted: Wanted,
         audience: &dyn Audience,
-    ) -> Result<Vec<Outcome>, T::Error> {
+    ) -> anyhow::Result<Vec<Outcome>> {
         let jobs = reseeded(&self.jobs, seed);
         Ok(self.target.run(&jobs, wanted, audience)?.outcomes)
     }
@@ -248,12 +194,15 @@ mod tests {
     fn what_a_target_cannot_do_is_refused_with_its_reason_and_nothing_else_is() {
         let (layers, stages) = (Wanted { layers: true, ..Wanted::default() }, Wanted::default());
         let unable = described(&[(Ability::Layers, "no clocks"), (Ability::Applications, "elsewhere")]);
-        assert_eq!(unable.refuse(&[], layers), Err("no clocks".to_owned()));
-        assert_eq!(unable.refuse(&[Job::default()], Wanted { stages: true, ..stages }), Ok(()));
+        let refused = |target: &Description, jobs: &[Job], wanted| {
+            target.refuse(jobs, wanted).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(&unable, &[], layers).as_deref(), Some("no clocks"));
+        assert_eq!(refused(&unable, &[Job::default()], Wanted { stages: true, ..stages }), None);
         let program = Job { name: "b".to_owned(), app: Some(App::Tpcc(Tpcc::default())), ..Job::default() };
         let jobs = [Job::default(), program];
-        assert_eq!(unable.refuse(&jobs, stages), Err("job `b`: app=tpcc elsewhere".to_owned()));
-        assert_eq!(described(&[]).refuse(&jobs, layers), Ok(()));
+        assert_eq!(refused(&unable, &jobs, stages).as_deref(), Some("job `b`: app=tpcc elsewhere"));
+        assert_eq!(refused(&described(&[]), &jobs, layers), None);
     }
 
     #[test]

@@ -1,0 +1,220 @@
+//! A real place that a study holds: a scratch file in a directory, a file, or a block device.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail, ensure};
+use iostack_attribute::classify::Rules;
+use iostack_engine::{Control, Work};
+use iostack_host::{Held, Journal, Scratch, scratch_size};
+use iostack_model::{
+    Bytes, Job, Ladder, Machine, Memory, Nanos, Observer, Outcome, Storage, TargetKind, TargetName,
+};
+use iostack_report::text::quoted;
+use iostack_target::{Audience, How, Measured, On, Place, RunClock, Session, Wishes};
+
+use crate::schedulers;
+use crate::tracing::{Tracing, chain};
+
+/// Nothing smaller gives 1 MiB sequential I/O room.
+const SMALLEST: Bytes = Bytes::mib(16);
+/// The region ends on a whole MiB, so that every request size divides it.
+const ALIGNMENT: u64 = 1 << 20;
+
+/// A real place, held.
+pub struct Occupied {
+    place: Place,
+    target: TargetName,
+    storage: Storage,
+    machine: Machine,
+    /// The file or device that the jobs use, from now on whatever has its name.
+    held: Arc<Held>,
+    /// The device below the file, when this user may read it.
+    raw_device: Option<PathBuf>,
+    /// Our scratch file; removed when dropped.
+    _scratch: Option<Scratch>,
+    ladder: Ladder,
+    rules: Option<&'static Rules>,
+}
+
+impl Occupied {
+    /// Looks at `target` and holds it. Makes an empty scratch file in a directory.
+    pub fn new(
+        target: TargetName,
+        wishes: &Wishes,
+        destroy_data: bool,
+        rules: Option<&'static Rules>,
+    ) -> anyhow::Result<Occupied> {
+        let mut machine = iostack_host::machine();
+        let named = Held::open(&target.path)?;
+        ensure!(named.kind() == target.kind, "`{target}` became something else meanwhile; try again");
+        let storage = named.storage()?;
+        machine.virtualisation.io_limit = iostack_host::cgroup_io_limit(&storage);
+        machine.virtualisation.io_limits = iostack_host::cgroup_io_limits(&storage);
+        let (held, region, scratch, to_fill) = if target.kind == TargetKind::Directory {
+            let free = storage.file_system.as_ref().map_or(Bytes(0), |fs| fs.free);
+            let (size, reason) = choose_size(free, &machine.memory, wishes)?;
+            let scratch = Scratch::create(&target.path, size)?;
+            (Arc::clone(scratch.held()), size, Some(scratch), Some(reason))
+        } else {
+            if destroy_data {
+                iostack_host::permit_write(&named, true)?;
+            }
+            let whole = iostack_host::target_size(&named)?;
+            (Arc::new(named), wishes.size.map_or(whole, |size| size.min(whole)), None, None)
+        };
+        if region < SMALLEST {
+            bail!(
+                "`{}` has {region}; a check needs at least {SMALLEST}: name a larger target",
+                held.path().display()
+            );
+        }
+        let raw_device = raw_device(&target, &storage);
+        // In a directory `run` lays out a file for itself, and removes it.
+        let (on, end) = match target.kind {
+            TargetKind::Directory => (target.path.join("iostack-file"), " --unlink true"),
+            _ => (target.path.clone(), ""),
+        };
+        let scheduled = storage.scheduled().map_or("", |device| &device.name);
+        let place = Place {
+            clock: RunClock::Wall,
+            region: Bytes(region.0 / ALIGNMENT * ALIGNMENT),
+            writable: scratch.is_some() || destroy_data,
+            to_fill,
+            is_file: target.kind != TargetKind::Block,
+            buffered: true,
+            direct: iostack_engine::supports_direct(&held),
+            logical_block: iostack_host::logical_block(&held)?,
+            cores: machine.cpu.cores_usable.max(1),
+            io_uring: iostack_engine::io_uring_usable(),
+            nowait: iostack_host::supports_nowait(&held.handle()).unwrap_or(false),
+            libaio: iostack_engine::libaio_usable(),
+            raw_device: raw_device.as_ref().map(|path| path.display().to_string()).map_err(Clone::clone),
+            schedulers: schedulers(&storage),
+            on: quoted(&on.display().to_string()),
+            end: end.to_owned(),
+            scheduler_command: format!("echo {{}} > /sys/block/{scheduled}/queue/scheduler"),
+        };
+        let (raw_device, ladder) = (raw_device.ok(), iostack_attribute::ladder::probe());
+        Ok(Occupied { place, target, storage, machine, held, raw_device, _scratch: scratch, ladder, rules })
+    }
+
+    /// The file or device that the jobs use.
+    pub fn held(&self) -> &Arc<Held> {
+        &self.held
+    }
+
+    fn run_watched(
+        &self,
+        work: Work,
+        audience: &dyn Audience,
+        observer: Option<&dyn Observer>,
+    ) -> Result<Outcome, String> {
+        let control = Control {
+            stop: audience.stop(),
+            progress: None,
+            progress_every: Nanos::millis(500),
+            status: None,
+            observer,
+        };
+        let mut outcomes = iostack_engine::run(&[work], &control).map_err(|error| chain(&error))?;
+        outcomes.pop().ok_or_else(|| "the engine returned no outcome".to_owned())
+    }
+}
+
+impl Session for Occupied {
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    fn name(&self) -> &TargetName {
+        &self.target
+    }
+
+    fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn ladder(&self) -> Ladder {
+        self.ladder.clone()
+    }
+
+    fn run(&self, job: &Job, how: How, audience: &dyn Audience) -> Result<Measured, String> {
+        let held = match how.on {
+            On::Target => Arc::clone(&self.held),
+            On::RawDevice => {
+                let path = self.raw_device.as_ref().ok_or("there is no raw device below that may be read")?;
+                Held::open(path).map(Arc::new).map_err(|error| chain(&error))?
+            }
+        };
+        let work = Work {
+            job: job.clone(),
+            target: held.target().clone(),
+            storage: self.storage.clone(),
+            files: vec![vec![Arc::clone(&held)]; job.threads as usize],
+            recording: None,
+        };
+        let _switched =
+            schedulers::switch(std::slice::from_ref(&work)).map_err(|error| format!("{error:#}"))?;
+        if !how.look.any() {
+            return Ok(Measured { outcome: self.run_watched(work, audience, None)?, notes: Vec::new() });
+        }
+        let (tracing, notes) = Tracing::attach_permitted(how.look, self.rules, &self.storage, &self.ladder);
+        if tracing.sees_nothing() {
+            return Err(notes.join("; "));
+        }
+        let mut outcome = self.run_watched(work, audience, Some(&tracing.observer()))?;
+        tracing.finish(std::slice::from_mut(&mut outcome));
+        Ok(Measured { outcome, notes })
+    }
+
+    fn keep(&mut self, region: Bytes) {
+        self.place.region = region;
+        self.place.to_fill = None;
+        // An empty file takes no data without waiting, so only now can it be asked.
+        self.place.nowait = iostack_host::supports_nowait(&self.held.handle()).unwrap_or(false);
+    }
+}
+
+fn choose_size(free: Bytes, memory: &Memory, wishes: &Wishes) -> anyhow::Result<(Bytes, String)> {
+    match wishes.size {
+        Some(size) if size > free => {
+            bail!("--size {size} does not fit: {free} are free; name a smaller size or another directory")
+        }
+        Some(size) => Ok((size, "as asked with --size".to_owned())),
+        None => scratch_size(free, memory, wishes.effort).context("no scratch file was made"),
+    }
+}
+
+/// The device that the file system sits on, when this user may read it.
+fn raw_device(target: &TargetName, storage: &Storage) -> Result<PathBuf, String> {
+    if target.kind == TargetKind::Block {
+        return Err("the target is the raw device".to_owned());
+    }
+    let device = storage.top().ok_or("there is no block device below the file")?;
+    let path = Path::new("/dev").join(&device.name);
+    match File::open(&path) {
+        Ok(_) => Ok(path),
+        Err(error) => Err(format!("{} cannot be read for comparison: {error}", path.display())),
+    }
+}
+
+/// Schedulers of the first device that has some, the current one first, when they may be switched.
+fn schedulers(storage: &Storage) -> Result<Vec<String>, String> {
+    let device = storage.scheduled().ok_or("no device behind this path offers a choice of schedulers")?;
+    let queue = &device.queue;
+    let setting = format!("/sys/block/{}/queue/scheduler", device.name);
+    if OpenOptions::new().write(true).open(&setting).is_err() {
+        return Err(format!(
+            "switching schedulers needs write access to {setting}: run as root to compare them"
+        ));
+    }
+    Journal::open().map_err(|error| format!("schedulers are not compared: {error}"))?;
+    let others = queue.schedulers.iter().filter(|name| **name != queue.scheduler);
+    Ok(std::iter::once(&queue.scheduler).chain(others).cloned().collect())
+}
