@@ -48,7 +48,11 @@ fn targets_that_are_not_there() {
     refused(&["check", &missing], &[&missing]);
     refused(&["run", "--on", &missing], &[&missing]);
     refused(&["run", "--on", &room.path("new")], &["does not exist", "--size"]);
-    refused(&["check", "sim:x25e"], &["sim:x25e"]);
+    refused(&["check", "sim:nowhere"], &["nowhere"]);
+    refused(&["check", "sim:zero"], &["sim:zero", "takes no time"]);
+    refused(&["check", "sim:x25e", "--set", "flash.chips=0"], &["flash.chips"]);
+    refused(&["iolat", "sim:nowhere"], &["nowhere"]);
+    refused(&["check", "lab:brd"], &["lab:brd", "iostack run"]);
     refused(&["run", "--on", "lab:sata_ram"], &["`sata_ram`", "choose from brd"]);
     refused(&["merge", &missing], &[&missing]);
     refused(&["merge", "lab:tmerge"], &["lab:tmerge", "iostack run", "--on lab:tmerge"]);

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
+use anyhow::ensure;
 use iostack_answers::{Against, Check, PathCost, Scratch, Step, Summary, Verdict};
 use iostack_model::{Bytes, Effort, Nanos, SCHEMA};
 use iostack_target::{Audience, RunClock, Session, Target, Wishes};
@@ -80,8 +80,10 @@ fn expected(plan: &[PlannedStep]) -> Nanos {
 /// How long one small read alone takes on this target, by its own clock.
 fn one_read(examiner: &Examiner<'_>) -> anyhow::Result<Nanos> {
     let outcome = examiner.run(&plan::probe(examiner.session.place())).map_err(anyhow::Error::msg)?;
-    let mean = outcome.latency().mean_ns();
-    (outcome.ios() > 0).then_some(Nanos((mean as u64).max(1))).context("not one read came back")
+    ensure!(outcome.ios() > 0, "not one read of `{}` came back", examiner.session.name());
+    let mean = Nanos(outcome.latency().mean_ns() as u64);
+    ensure!(mean.0 > 0, "an I/O of `{}` takes no time: there is nothing to measure", examiner.session.name());
+    Ok(mean)
 }
 
 /// What the measurements took of the target's time.

@@ -117,7 +117,8 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
         (
             Limit::Cap,
             format!(
-                "A cap of about {} I/Os per second: reads, writes and the mix all end there.",
+                "A cap of about {} I/Os per second, or one station that each of them passes, such as an adapter's processor: \
+                 reads, writes and the mix all end there.",
                 thousands(high)
             ),
         )

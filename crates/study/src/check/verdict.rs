@@ -97,7 +97,11 @@ fn by_one_core(facts: &Facts<'_>) -> Option<Finding> {
     }
     let many = facts.best(StepKind::Threads, |p| p.outcome.job.threads > 1)?;
     let gain = many.outcome.iops.mean / single.outcome.iops.mean;
-    (facts.cores == 1 || gain > CLEARLY).then(|| {
+    if facts.cores == 1 {
+        let rate = thousands(best_way(facts)?.outcome.iops.mean);
+        return Some((Limit::OneCore, format!("The one core that may be used: at {rate} IOPS it is fully busy.")));
+    }
+    (gain > CLEARLY).then(|| {
         (
             Limit::OneCore,
             format!(

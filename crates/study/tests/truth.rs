@@ -1,0 +1,259 @@
+//! Does the verdict of a check name what truly limits? Held against platforms whose truth is known, because each was built
+//! so: a number of its sheet is drawn until one part is the limit, and the simulation itself says which part was full.
+//!
+//! | answer | allowed |
+//! | --- | --- |
+//! | right | in 95 of 100 |
+//! | `unknown` | in the rest |
+//! | another limit | never |
+//!
+//! All in virtual time: the same in every run. What foreign programs do to a verdict no simulation has; `tests.rs` of the
+//! check bends measurements for it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use iostack_answers::{Check, Limit, Point, StepKind};
+use iostack_model::Effort;
+use iostack_study::check::{self, Asked};
+use iostack_targets::{self as target, AllHeld};
+use iostack_workload::Rng;
+
+/// A way to be limited.
+struct Truth {
+    /// What limits.
+    name: &'static str,
+    /// What is asked, and how long.
+    on: &'static str,
+    effort: Effort,
+    /// What it is called from outside.
+    limits: &'static [Limit],
+    /// The part that must have been full at the most of all ways; empty where none must.
+    full: &'static [&'static str],
+    /// Numbers that bring it about.
+    draw: fn(&mut Rng) -> Vec<String>,
+}
+
+/// From `low` to `high`, each as likely.
+fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
+    low + rng.unit() * (high - low)
+}
+
+fn one_of<'a>(rng: &mut Rng, words: &[&'a str]) -> &'a str {
+    words[rng.below(words.len() as u64) as usize]
+}
+
+const FAST: [&str; 2] = ["optane-class", "nvme-776k"];
+
+const TRUTHS: [Truth; 12] = [
+    Truth {
+        name: "link",
+        on: "sim:x25e",
+        effort: Effort::Quick,
+        limits: &[Limit::Device],
+        full: &["link"],
+        draw: |rng| vec![format!("link.rate={:.0}MB/s", between(rng, 20.0, 120.0))],
+    },
+    Truth {
+        name: "controller",
+        on: "sim:x25e",
+        effort: Effort::Quick,
+        limits: &[Limit::Device],
+        full: &["controller"],
+        draw: |rng| vec![format!("controller.read={:.1}us", between(rng, 15.0, 150.0))],
+    },
+    Truth {
+        name: "dies",
+        on: "sim:tlc-1t",
+        effort: Effort::Quick,
+        limits: &[Limit::Device],
+        full: &["die"],
+        draw: |rng| {
+            vec![format!("flash.channels={}", 1 + rng.below(2)), format!("flash.chips={}", 1 + rng.below(2))]
+        },
+    },
+    Truth {
+        name: "arm",
+        on: "sim:wd5000aaks",
+        effort: Effort::Quick,
+        limits: &[Limit::Device],
+        full: &["arm"],
+        draw: |rng| vec![format!("hdd.rpm={}", one_of(rng, &["4200", "5400", "7200", "10000", "15000"]))],
+    },
+    Truth {
+        name: "RAID of drives",
+        on: "sim:raid0-p55",
+        effort: Effort::Quick,
+        limits: &[Limit::Device],
+        full: &["controller"],
+        draw: |rng| vec![format!("raid0.members={}", 2 + rng.below(2))],
+    },
+    Truth {
+        name: "adapter",
+        on: "sim:raid0-p410i",
+        effort: Effort::Quick,
+        limits: &[Limit::Cap, Limit::Device],
+        full: &["adapter"],
+        draw: |_| Vec::new(),
+    },
+    Truth {
+        name: "cap",
+        on: "sim:gp-cloud",
+        effort: Effort::Quick,
+        limits: &[Limit::Cap],
+        full: &["bucket"],
+        draw: |rng| {
+            let rate = between(rng, 1000.0, 16000.0);
+            vec![format!("cloud.iops_burst={rate:.0}/s"), "cloud.rate=4GiB/s".to_owned()]
+        },
+    },
+    Truth {
+        name: "the only core",
+        on: "sim:nvme-server",
+        effort: Effort::Quick,
+        limits: &[Limit::OneCore],
+        full: &["core"],
+        draw: |rng| {
+            let ghz = between(rng, 1.0, 2.4);
+            vec![
+                "platform.cores=1".to_owned(),
+                format!("platform.ghz={ghz:.2}"),
+                format!("platform.drive={}", one_of(rng, &FAST)),
+            ]
+        },
+    },
+    Truth {
+        name: "a thread on one of many cores",
+        on: "sim:nvme-server",
+        effort: Effort::Quick,
+        limits: &[Limit::OneCore],
+        full: &[],
+        draw: |rng| {
+            let ghz = between(rng, 1.2, 2.6);
+            vec![format!("platform.ghz={ghz:.2}"), format!("platform.cores={}", 6 + rng.below(20))]
+        },
+    },
+    Truth {
+        name: "all cores",
+        on: "sim:nvme-server",
+        effort: Effort::Quick,
+        limits: &[Limit::AllCores],
+        full: &["core"],
+        draw: |rng| {
+            let ghz = between(rng, 0.8, 1.6);
+            vec![
+                format!("platform.cores={}", 2 + rng.below(2)),
+                format!("platform.ghz={ghz:.2}"),
+                "platform.drive=nvme-776k".to_owned(),
+            ]
+        },
+    },
+    Truth {
+        name: "the scheduler's lock",
+        on: "sim:nvme-server",
+        effort: Effort::Default,
+        limits: &[Limit::Scheduler],
+        full: &["lock"],
+        draw: |rng| {
+            let cores = 8 + rng.below(16);
+            vec![
+                format!("platform.scheduler={}", one_of(rng, &["bfq", "mq-deadline"])),
+                format!("platform.cores={cores}"),
+            ]
+        },
+    },
+    Truth {
+        name: "the depth that was asked",
+        on: "sim:tlc-1t",
+        effort: Effort::Quick,
+        limits: &[Limit::Generator],
+        full: &[],
+        draw: |rng| {
+            let chips = 8 + rng.below(9);
+            vec![
+                format!("flash.chips={chips}"),
+                "flash.channels=16".to_owned(),
+                "flash.queue_depth=1024".to_owned(),
+                "link.rate=64GB/s".to_owned(),
+                "channel.rate=8GB/s".to_owned(),
+                "controller.read=10ns".to_owned(),
+                "controller.read_page=10ns".to_owned(),
+            ]
+        },
+    },
+];
+
+/// Draws of each.
+const DRAWS: u64 = 25;
+
+fn checked(truth: &Truth, draw: u64) -> (Vec<String>, anyhow::Result<Check>) {
+    let mut rng = Rng::stream(draw, truth.name.len() as u64);
+    let set = (truth.draw)(&mut rng);
+    let asked = Asked { effort: truth.effort, size: None, seed: draw, against: None };
+    let target = target::study(Some(&OsString::from(truth.on)), &set, false, &AllHeld::default());
+    let check = target.and_then(|target| check::answer(&asked, &*target, &AtomicBool::new(false)));
+    (set, check)
+}
+
+/// The most of all ways of asking for small random reads.
+fn most(check: &Check) -> Option<&Point> {
+    let ways = [StepKind::Depth, StepKind::Threads, StepKind::Engines];
+    let points = check.steps.iter().filter(|step| ways.contains(&step.id)).flat_map(|step| &step.points);
+    let reads = points.filter(|point| !point.outcome.job.mix.destroys());
+    reads.max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
+}
+
+/// Busy for this share of the time a part is full.
+const FULL: f64 = 0.9;
+
+/// That the draw is what it is drawn to be.
+fn is_full(truth: &Truth, check: &Check) -> bool {
+    let inside = most(check).and_then(|point| point.outcome.inside.as_ref());
+    truth.full.is_empty()
+        || inside.is_some_and(|inside| {
+            let mut parts = inside.resources.iter();
+            parts.any(|part| truth.full.contains(&part.name.as_str()) && part.busiest >= FULL)
+        })
+}
+
+#[test]
+fn the_verdict_names_the_limit_of_300_platforms_and_is_never_wrong_with_confidence() {
+    let cases: Vec<(&Truth, u64)> =
+        TRUTHS.iter().flat_map(|truth| (1..=DRAWS).map(move |draw| (truth, draw))).collect();
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some(&(truth, draw)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (set, check) = checked(truth, draw);
+                    let check = check.unwrap_or_else(|error| panic!("{} {set:?}: {error:#}", truth.on));
+                    found.lock().expect("no thread panicked").push((truth, set, check));
+                }
+            });
+        }
+    });
+    let found = found.into_inner().expect("no thread panicked");
+    let (mut right, mut wrong) = (0, Vec::new());
+    let mut table: BTreeMap<&str, [u32; 3]> = BTreeMap::new();
+    for (truth, set, check) in &found {
+        let said = format!("{} {}: {}", truth.on, set.join(" "), check.verdict.answer);
+        assert!(is_full(truth, check), "this draw is not what it is to be: {said}");
+        let row = table.entry(truth.name).or_default();
+        if truth.limits.contains(&check.verdict.limit) {
+            (right, row[0]) = (right + 1, row[0] + 1);
+        } else if check.verdict.limit == Limit::Unknown {
+            row[1] += 1;
+        } else {
+            row[2] += 1;
+            wrong.push(said);
+        }
+    }
+    println!("{:<30}  right  unknown  wrong", "limit");
+    for (name, [right, unknown, wrong]) in table {
+        println!("{name:<30}  {right:>5}  {unknown:>7}  {wrong:>5}");
+    }
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(right * 100 >= found.len() * 95, "{right} of {}", found.len());
+}
