@@ -64,7 +64,7 @@ fn the_filling_of_a_drive_ends_when_it_is_told_to() {
     let folder = folder!("served-stopped");
     let path = folder.join("store");
     let store = Store::file(&path, capacity, false).expect("it is made");
-    store.write(MIB, &[1; 3 * MIB as usize], false).expect("it is written");
+    store.write(MIB, &vec![1; 3 * MIB as usize], false).expect("it is written");
     drop(store);
     let wanted = Wanted {
         typed: "cmu-b".to_owned(),
