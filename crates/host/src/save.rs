@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, bail};
 
+use crate::Held;
+
 /// Writes `content` to a new file `path`; an existing file is refused.
 pub fn new_file(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
     if is_taken(path) {
@@ -23,12 +25,31 @@ pub fn new_file(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::R
     })
 }
 
-/// Writes `content` to `path`, in place of a file or a link that has this name.
+/// Writes `content` to `path`, in place of a file or a link that has this name, unless that may not be written to even
+/// with `--destroy-data`.
 pub fn replace(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
     let partial = written(path, content.as_ref())?;
-    std::fs::rename(&partial, path).with_context(|| {
-        format!("cannot write `{}`; its content is in `{}`", path.display(), partial.display())
-    })
+    let lost = || format!("cannot write `{}`; its content is in `{}`", path.display(), partial.display());
+    let _nobody_takes_it_meanwhile = replaceable(path).with_context(lost)?;
+    std::fs::rename(&partial, path).with_context(lost)
+}
+
+/// Refuses what [`replace`] would refuse: before the run.
+pub fn refuse_irreplaceable(path: &Path) -> anyhow::Result<()> {
+    replaceable(path).with_context(|| format!("cannot write `{}`", path.display()))?;
+    refuse_unwritable(path)
+}
+
+/// What has this name and may go, claimed; `None` where nothing has it, or a link, which goes alone.
+fn replaceable(path: &Path) -> anyhow::Result<Option<Held>> {
+    let Ok(about) = path.symlink_metadata() else { return Ok(None) };
+    if !about.is_file() && !about.is_symlink() {
+        bail!("`{}` is no file, and none takes its place; name a file", path.display());
+    }
+    crate::permit_new(path)?;
+    let held = if about.is_symlink() { None } else { Held::find(path)? };
+    held.iter().try_for_each(|held| crate::permit_write(held, true))?;
+    Ok(held)
 }
 
 /// An empty file that has the name already, in place of another one where `replaces`.
@@ -36,10 +57,11 @@ pub(crate) fn begun(path: &Path, replaces: bool) -> anyhow::Result<File> {
     if !replaces && is_taken(path) {
         bail!("{}", taken(path));
     }
-    let (partial, file) =
-        partial(&folder(path)).with_context(|| format!("cannot write `{}`", path.display()))?;
+    let refused = || format!("cannot write `{}`", path.display());
+    let _nobody_takes_it_meanwhile = if replaces { replaceable(path).with_context(refused)? } else { None };
+    let (partial, file) = partial(&folder(path)).with_context(refused)?;
     let named = if replaces { std::fs::rename(&partial, path) } else { crate::publish(&partial, path) };
-    named.with_context(|| format!("cannot write `{}`", path.display()))?;
+    named.with_context(refused)?;
     Ok(file)
 }
 
@@ -191,6 +213,29 @@ mod tests {
         assert_eq!(std::fs::read_to_string(room.0.join("out")).expect("written"), "anew");
         assert_eq!(std::fs::read_to_string(&mine).expect("kept"), "mine");
         assert_eq!(std::fs::read_to_string(&next).expect("kept"), "precious");
+    }
+
+    #[test]
+    fn what_a_server_has_and_what_is_no_file_is_never_replaced() {
+        let room = Room::new("served");
+        let (store, link, fifo) = (room.0.join("store"), room.0.join("link"), room.0.join("fifo"));
+        std::fs::write(&store, "data").expect("a file of ours");
+        std::os::unix::fs::symlink(&store, &link).expect("a link of ours");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().is_ok_and(|told| told.success()));
+        let served = crate::permit_store(&Held::open(&store).expect("ours"), true).expect("it is named");
+        for (path, why) in [(&store, "iostack serve"), (&fifo, "is no file")] {
+            let refusals = [refuse_irreplaceable(path), replace(path, "log"), begun(path, true).map(drop)];
+            for refusal in refusals {
+                let said = format!("{:#}", refusal.expect_err("it is no log"));
+                assert!(said.contains(why), "{said}");
+            }
+        }
+        assert!(refuse_irreplaceable(Path::new("/dev/null")).is_err());
+        replace(&link, "log").expect("only the link goes");
+        assert_eq!(std::fs::read_to_string(&store).expect("kept"), "data");
+        drop(served);
+        replace(&store, "log").expect("nobody has it");
+        assert_eq!(std::fs::read_to_string(&store).expect("written"), "log");
     }
 
     #[test]

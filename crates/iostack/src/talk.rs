@@ -107,9 +107,14 @@ impl Talk {
     /// Something worth knowing, on its own line.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
-            self.clear();
-            tell(&format!("{text}\n"));
+            self.announce(text);
         }
+    }
+
+    /// What nobody can do without, such as the name of what was made: on its own line, also when quiet.
+    pub(crate) fn announce(&self, text: &str) {
+        self.clear();
+        tell(&format!("{text}\n"));
     }
 
     /// Something the user must know, also when quiet.

@@ -148,6 +148,64 @@ fn an_interrupt_is_how_it_ends_and_nothing_is_left() {
     }
 }
 
+#[test]
+fn a_quiet_server_names_its_disk_and_says_nothing_else() {
+    let folder = folder!("serve-quiet");
+    let socket = folder.join("disk.sock");
+    let listen = socket.to_str().expect("UTF-8");
+    let ends = ["--quiet", "--power-cut", "1ms", "--runtime", "100ms"];
+    let output = run(&[&["zero", "--listen", listen], &ends[..]].concat());
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(said, format!("zero, 1 TiB, is nbd+unix:///zero?socket={listen} (by nbd)\n"));
+}
+
+#[test]
+fn nothing_writes_to_a_store_unasked_and_never_while_it_is_served() {
+    let folder = folder!("serve-kept");
+    let (store, socket) = (folder.join("store_bw.1.log"), folder.join("disk.sock"));
+    let (path, prefix) = (store.to_str().expect("UTF-8"), folder.join("store"));
+    let listen = ["--listen", socket.to_str().expect("UTF-8")];
+    let server =
+        Server::start(&[&["zero", "--set", "zero.capacity=1m", "--store", path], &listen[..]].concat());
+    let (filename, output) = (format!("--filename={path}"), format!("--output={path}"));
+    let log = format!("--write_bw_log={}", prefix.display());
+    let write = ["--name=a", "--rw=write", "--bs=4k", "--size=64k"];
+    let read = ["--name=a", "--rw=read", "--bs=4k", "--size=64k", "--on", "sim:x25e"];
+    let commands = [
+        [&["run", "--on", path, "--mix", "write", "--block-size", "4k"][..], &["--size", "64k"]].concat(),
+        [&["fio", &filename][..], &write].concat(),
+        [&["fio", &output][..], &read].concat(),
+        [&["fio", &log][..], &read].concat(),
+    ];
+    let told = |command: &[&str], destroys: bool| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_iostack"));
+        program.args(command).args(destroys.then_some("--destroy-data")).stdin(Stdio::null());
+        let output = program.output().expect("it starts");
+        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+    };
+    for (command, destroys) in commands.iter().flat_map(|command| [(command, false), (command, true)]) {
+        let (code, said) = told(command, destroys);
+        assert!(matches!(code, Some(1 | 2)), "{command:?} {destroys}: {said}");
+        assert!(!destroys || said.contains("is in use: `iostack serve`"), "{command:?}: {said}");
+        assert_eq!(fs::read(&store).expect("it is there"), vec![0; 1 << 20], "{command:?} {destroys}");
+    }
+    server.signal("INT");
+    assert_eq!(server.end().0, Some(0));
+    for command in &commands {
+        let (code, said) = told(command, false);
+        assert!(matches!(code, Some(1 | 2)), "{command:?}: {said}");
+        assert!(
+            said.contains("--destroy-data") || said.contains("is not overwritten"),
+            "{command:?}: {said}"
+        );
+        assert_eq!(fs::read(&store).expect("it is there"), vec![0; 1 << 20], "{command:?}");
+    }
+    for command in &commands {
+        let (code, said) = told(command, true);
+        assert_eq!(code, Some(0), "{command:?}: {said}");
+    }
+}
+
 /// For tests beside each other, each with a name of its own.
 fn fuse(test: &str) -> Result<(), String> {
     let folder = folder!(&format!("fuse-{test}"));

@@ -13,6 +13,7 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use iostack_answers::{Served, ServedCut};
@@ -62,6 +63,8 @@ pub struct Wanted {
     pub mount: Option<PathBuf>,
     /// Where NBD is.
     pub listen: Option<Place>,
+    /// Ends it before it is served.
+    pub stop: &'static AtomicBool,
 }
 
 /// A drive that is served.
@@ -100,8 +103,10 @@ impl Door {
         }
         let held = store.held().unwrap_or_default();
         if !held.is_empty() {
-            drive.fill(&held);
             let bytes = Bytes(held.iter().map(|(_, length)| length).sum());
+            if !drive.fill(&held, || wanted.stop.load(Ordering::Relaxed)) {
+                return Err(ServeError::Stopped { bytes }.into());
+            }
             notes
                 .push(format!("{bytes} that the store held were written to the drive before it was served."));
         }

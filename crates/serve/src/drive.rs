@@ -52,9 +52,13 @@ impl Drive {
     }
 
     /// Writes what a store holds already, as fast as the drive takes it; what that did is not counted. Time goes on meanwhile.
-    pub fn fill(&mut self, ranges: &[(u64, u64)]) {
+    /// `stop` is asked before each piece; false when it ended the filling.
+    pub fn fill(&mut self, ranges: &[(u64, u64)], mut stop: impl FnMut() -> bool) -> bool {
         for &(offset, length) in ranges {
             for from in (offset..offset + length).step_by(FILL as usize) {
+                if stop() {
+                    return false;
+                }
                 let length = FILL.min(offset + length - from);
                 self.submit(0, &Asked { kind: Kind::Write, offset: from, length }, 0);
                 while self.world.sim.under_way() > FILL_DEPTH && self.next_by(Time::MAX).is_some() {}
@@ -62,6 +66,7 @@ impl Drive {
         }
         while self.next_by(Time::MAX).is_some() {}
         self.world.begin();
+        true
     }
 
     /// Submits it at `moment`, or at once if the simulation is beyond that. Gives when that was, and the number of pieces that

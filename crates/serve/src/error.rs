@@ -36,6 +36,12 @@ pub enum ServeError {
         /// Bytes it must have.
         capacity: Bytes,
     },
+    /// Somebody ended it while the drive was filled.
+    #[error("stopped while the drive was given the {bytes} that the store holds; nothing was served")]
+    Stopped {
+        /// Bytes that the store holds.
+        bytes: Bytes,
+    },
     /// The socket.
     #[error("cannot listen on `{place}`; end who listens there, or choose another with --listen")]
     Listen {

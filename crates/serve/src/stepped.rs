@@ -36,7 +36,7 @@ impl Stepped {
     /// It holds what the file does, as if that had been written before its clock began.
     pub fn hold(&mut self, file: &File) -> io::Result<()> {
         let held = self.disk.store().take(file)?;
-        self.worker.drive.fill(&held);
+        self.worker.drive.fill(&held, || false);
         self.start = self.worker.drive.world().now();
         self.worker.clock.set(self.start);
         Ok(())

@@ -123,7 +123,7 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
         job.beforehand.writes_none = true;
     }
     match &asked.output {
-        Some(path) if asked.destroy_data => save::refuse_unwritable(path)?,
+        Some(path) if asked.destroy_data => save::refuse_irreplaceable(path)?,
         output => save::refuse(output)?,
     }
     save::refuse(&asked.html)?;

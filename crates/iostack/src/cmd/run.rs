@@ -145,7 +145,7 @@ fn refuse_logs(jobs: &[Job], destroy_data: bool) -> anyhow::Result<()> {
             "the log `{}` exists and is not overwritten; remove it, name another prefix, or pass --destroy-data",
             path.display()
         );
-        save::refuse_unwritable(&path)?;
+        save::refuse_irreplaceable(&path)?;
     }
     Ok(())
 }

@@ -113,6 +113,7 @@ impl ServeArgs {
             },
             mount: self.mount.clone(),
             listen: self.listen.clone(),
+            stop: iostack_host::signals::stop_flag(),
         })
     }
 }
@@ -209,7 +210,7 @@ impl Drop for Running {
 
 fn welcome(args: &ServeArgs, door: &Door, talk: &Talk) {
     let Served { drive, capacity, route, notes, .. } = door.so_far();
-    talk.say(&format!("{drive}, {capacity}, is {} (by {route})", door.path));
+    talk.announce(&format!("{drive}, {capacity}, is {} (by {route})", door.path));
     for note in notes {
         talk.say(&note);
     }

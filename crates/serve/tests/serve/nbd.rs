@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use iostack_serve::Server;
 use iostack_serve::nbd::{Nbd, Place};
@@ -261,12 +261,9 @@ fn a_client_that_takes_no_answers_holds_up_itself_alone() {
 
 #[test]
 fn a_client_that_takes_nothing_has_so_much_in_flight_and_what_it_asked_goes_with_it() {
-    const EACH: usize = (1 << 20) + 256;
+    const MOST: usize = 16 << 20;
+    const EACH: usize = 256;
     let export = export("nbd-hog");
-    let mut hog = Client::go(&export.socket);
-    for cookie in 0..100 {
-        hog.ask((0, 0), cookie, (0, 1 << 20), b"");
-    }
     let until = |bytes: usize| {
         for _ in 0..3000 {
             if export.nbd.bytes_in_flight() == bytes {
@@ -276,15 +273,35 @@ fn a_client_that_takes_nothing_has_so_much_in_flight_and_what_it_asked_goes_with
         }
         panic!("{} bytes are in flight, not {bytes}", export.nbd.bytes_in_flight());
     };
-    until((16 << 20) / EACH * EACH);
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    until((16 << 20) / EACH * EACH);
-    drop(hog);
-    until(0);
+    let block = 512;
+    let half = MOST as u32 / 2;
+    let large = (1 << 20) + EACH;
+    for (asks, bytes) in [
+        (vec![1 << 20; 100], MOST / large * large),
+        // To the byte what a client may have, and a block more.
+        (vec![half - block, half, block], MOST),
+        (vec![half, half, block], half as usize + EACH),
+        // Longer than that, it goes alone.
+        (vec![2 * half, block], MOST + EACH),
+        (vec![64 << 10; 300], 128 * ((64 << 10) + EACH)),
+    ] {
+        let mut hog = Client::go(&export.socket);
+        for (cookie, length) in (0..).zip(&asks) {
+            hog.ask((0, 0), cookie, (0, *length), b"");
+        }
+        until(bytes);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        until(bytes);
+        drop(hog);
+        until(0);
+    }
+    let before = export.server.disk().look().expect("it serves").ios[0];
     let mut other = Client::go(&export.socket);
     other.ask((0, 0), 7, (0, 512), b"");
     assert_eq!(other.told(), (0, 7));
-    assert_eq!(export.server.disk().look().expect("it serves").ios[0], (16 << 20) / EACH as u64 + 1);
+    assert_eq!(export.server.disk().look().expect("it serves").ios[0], before + 1);
+    // 15, 2, 1, 1, and 128 beside the few that the socket took.
+    assert!((147..177).contains(&before), "{before} reads");
 }
 
 #[test]
@@ -302,6 +319,33 @@ fn a_name_that_is_anothers_by_the_end_is_left_and_a_live_socket_of_another_kind_
     assert!(export.socket.exists());
     drop(datagrams);
     drop(Nbd::start(export.server.disk(), "disk", &place, |_| {}).expect("it was left"));
+}
+
+#[test]
+fn a_live_socket_of_packets_is_left_and_a_dead_one_is_not() {
+    const BIND: &str = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); \
+                        s.bind(sys.argv[1]); s.listen(); print(flush=True); sys.stdin.read()";
+    let export = export("nbd-packets");
+    let socket = export.socket.with_file_name("packets");
+    let mut python = Command::new("python3");
+    python.args(["-c", BIND]).arg(&socket).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let started = python.spawn().map_err(|error| format!("python3: {error}"));
+    let Some(mut other) = or_skip("a_live_socket_of_packets_is_left_and_a_dead_one_is_not", started) else {
+        return;
+    };
+    other.stdout.as_mut().expect("it is piped").read_exact(&mut [0]).expect("it listens");
+    let start = || Nbd::start(export.server.disk(), "disk", &Place::Unix(socket.clone()), |_| {});
+    let said = start().err().expect("it is another's").to_string();
+    let place = socket.display();
+    assert_eq!(
+        said,
+        format!("cannot listen on `{place}`; end who listens there, or choose another with --listen")
+    );
+    assert!(socket.exists() && other.try_wait().expect("it is ours").is_none());
+    drop(other.stdin.take());
+    other.wait().expect("it is ours");
+    drop(start().expect("nobody has it any more"));
+    assert!(!socket.exists());
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::AtomicBool;
 
 use iostack_host::{Held, permit_write};
 use iostack_model::Bytes;
 use iostack_serve::fuse::{Fuse, missing};
-use iostack_serve::{ServeError, Store};
+use iostack_serve::nbd::Place;
+use iostack_serve::{Door, Route, ServeError, Store, Wanted};
 use iostack_testkit::{folder, or_skip};
 
 use crate::{MIB, done, flush, memory, read, serve, write, zero};
@@ -42,10 +44,43 @@ fn what_a_store_holds_is_written_to_a_drive_before_it_is_served() {
     assert_eq!(held, [(MIB, 3 * MIB)]);
     let sheet = iostack_sheet::Sheet::load("cmu-b", &[]).expect("built in");
     let mut drive = iostack_serve::Drive::open(&sheet, 1).expect("a drive");
-    drive.fill(&held);
+    assert!(drive.fill(&held, || false));
     assert!(drive.world().now() > 0);
     // What that took of flash is not counted.
     assert_eq!(drive.world().flash()[0].bytes_host, Bytes(0));
+}
+
+#[test]
+fn the_filling_of_a_drive_ends_when_it_is_told_to() {
+    static STOP: AtomicBool = AtomicBool::new(true);
+    let sheet = || iostack_sheet::Sheet::load("cmu-b", &[]).expect("built in");
+    let mut drive = iostack_serve::Drive::open(&sheet(), 1).expect("a drive");
+    let (capacity, mut asked) = (drive.shape().capacity, 0);
+    let filled = drive.fill(&[(0, 100 * MIB)], || {
+        asked += 1;
+        asked > 2
+    });
+    assert!(!filled && asked == 3, "asked {asked} times, before each MiB");
+    let folder = folder!("served-stopped");
+    let path = folder.join("store");
+    let store = Store::file(&path, capacity, false).expect("it is made");
+    store.write(MIB, &vec![1; 3 * MIB as usize], false).expect("it is written");
+    drop(store);
+    let wanted = Wanted {
+        typed: "cmu-b".to_owned(),
+        sheet: sheet(),
+        stack: iostack_serve::layers::parse("cmu-b").expect("a drive"),
+        seed: 1,
+        store: Some(path),
+        destroy_data: false,
+        volatile: false,
+        route: Route::Nbd,
+        mount: None,
+        listen: Some(Place::Unix(folder.join("socket"))),
+        stop: &STOP,
+    };
+    let said = Door::open(wanted, iostack_host::machine(), |_| {}).err().expect("it is stopped").to_string();
+    assert!(said.contains("the 3 MiB that the store holds; nothing was served"), "{said}");
 }
 
 #[test]
