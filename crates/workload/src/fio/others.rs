@@ -26,122 +26,39 @@ pub(super) fn find(name: &str) -> Option<&'static Other> {
 }
 
 /// Options of single engines, and why these do not run.
-const OF_ENGINES: &[(&[&str], &str)] = &[
+const OF_ENGINES: &[(&str, &str)] = &[
+    ("cpuload cpumode cpuchunks exit_on_io_done", "it belongs to ioengine=cpuio, which does no I/O"),
+    ("program arguments grace_time std_redirect", "it belongs to ioengine=exec, which does no I/O"),
+    ("donorname inplace", "it belongs to ioengine=e4defrag, which reads and writes nothing"),
     (
-        &["cpuload", "cpumode", "cpuchunks", "exit_on_io_done"],
-        "it belongs to ioengine=cpuio, which does no I/O",
-    ),
-    (
-        &["program", "arguments", "grace_time", "std_redirect"],
-        "it belongs to ioengine=exec, which does no I/O",
-    ),
-    (&["donorname", "inplace"], "it belongs to ioengine=e4defrag, which reads and writes nothing"),
-    (
-        &[
-            "cmd_type",
-            "readfua",
-            "writefua",
-            "write_mode",
-            "verify_mode",
-            "md_per_io_size",
-            "pi_act",
-            "pi_chk",
-            "apptag",
-            "apptag_mask",
-            "deac",
-            "sg_write_mode",
-            "stream_id",
-            "skip_bad",
-        ],
+        "cmd_type readfua writefua write_mode verify_mode md_per_io_size pi_act pi_chk apptag \
+         apptag_mask deac sg_write_mode stream_id skip_bad",
         "it belongs to commands (io_uring_cmd, sg, mtd), which pass the block layer by",
     ),
     (
-        &[
-            "hostname",
-            "port",
-            "protocol",
-            "proto",
-            "nodelay",
-            "listen",
-            "pingpong",
-            "interface",
-            "ttl",
-            "window_size",
-            "mss",
-            "bindname",
-            "verb",
-            "uri",
-            "nfs_url",
-            "initiator",
-            "namenode",
-            "hdfsdirectory",
-            "single_instance",
-            "hdfs_use_direct",
-            "clustername",
-            "pool",
-            "clientname",
-            "conf",
-            "busy_poll",
-            "touch_objects",
-            "rbdname",
-            "volume",
-            "brick",
-            "serverip",
-            "direct_write_to_pmem",
-            "busy_wait_polling",
-            "https",
-            "http_host",
-            "http_user",
-            "http_pass",
-            "http_s3_key",
-            "http_s3_keyid",
-            "http_s3_region",
-            "http_s3_security_token",
-            "http_s3_sse_customer_key",
-            "http_s3_sse_customer_algorithm",
-            "http_s3_storage_class",
-            "http_swift_auth_token",
-            "http_mode",
-            "http_object_mode",
-            "http_verbose",
-        ],
+        "hostname port protocol proto nodelay listen pingpong interface ttl window_size mss bindname \
+         verb uri nfs_url initiator namenode hdfsdirectory single_instance hdfs_use_direct \
+         clustername pool clientname conf busy_poll touch_objects rbdname volume brick serverip \
+         direct_write_to_pmem busy_wait_polling https http_host http_user http_pass http_s3_key \
+         http_s3_keyid http_s3_region http_s3_security_token http_s3_sse_customer_key \
+         http_s3_sse_customer_algorithm http_s3_storage_class http_swift_auth_token http_mode \
+         http_object_mode http_verbose",
         "it belongs to an engine that asks another machine; mount or attach what it offers",
     ),
     (
-        &[
-            "xnvme_be",
-            "xnvme_async",
-            "xnvme_sync",
-            "xnvme_admin",
-            "xnvme_dev_nsid",
-            "xnvme_dev_subnqn",
-            "xnvme_iovec",
-            "xnvme_mem",
-            "libblkio_driver",
-            "libblkio_path",
-            "libblkio_pre_connect_props",
-            "libblkio_num_entries",
-            "libblkio_queue_size",
-            "libblkio_pre_start_props",
-            "libblkio_vectored",
-            "libblkio_write_zeroes_on_trim",
-            "libblkio_wait_mode",
-            "libblkio_force_enable_completion_eventfd",
-            "gpu_dev_ids",
-            "cuda_io",
-            "cont",
-            "chunk_size",
-            "object_class",
-            "svcl",
-        ],
+        "xnvme_be xnvme_async xnvme_sync xnvme_admin xnvme_dev_nsid xnvme_dev_subnqn xnvme_iovec \
+         xnvme_mem libblkio_driver libblkio_path libblkio_pre_connect_props libblkio_num_entries \
+         libblkio_queue_size libblkio_pre_start_props libblkio_vectored libblkio_write_zeroes_on_trim \
+         libblkio_wait_mode libblkio_force_enable_completion_eventfd gpu_dev_ids cuda_io cont \
+         chunk_size object_class svcl",
         "it belongs to an engine that needs a library that is not here",
     ),
-    (&["no_completion_thread"], "it belongs to another system's engine"),
+    ("no_completion_thread", "it belongs to another system's engine"),
 ];
 
 /// Why an option of a single engine is refused.
 pub(super) fn of_an_engine(name: &str) -> Option<&'static str> {
-    OF_ENGINES.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
+    OF_ENGINES.iter().find(|(names, _)| names.split(' ').any(|word| word == name)).map(|(_, why)| *why)
 }
 
 /// True when fio takes it without a value: `fio --cmdhelp` calls such an option "empty or boolean".
@@ -155,13 +72,18 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// For the manual.
 pub(super) fn reference() -> impl Iterator<Item = OptionDoc> {
-    let of_engines = OF_ENGINES.iter().map(|&(names, why)| OptionDoc {
-        name: names[0],
-        aliases: &names[1..],
-        dialect: Dialect::Fio,
-        meaning: why,
-        status: Status::Refused(why),
-        example: "",
+    let of_engines = OF_ENGINES.iter().map(|&(names, why)| {
+        // Made once a run, and as long there as the table.
+        let names: &'static [&'static str] = names.split(' ').collect::<Vec<_>>().leak();
+        let status = Status::Refused(why);
+        OptionDoc {
+            name: names[0],
+            aliases: &names[1..],
+            dialect: Dialect::Fio,
+            meaning: why,
+            status,
+            example: "",
+        }
     });
     OTHERS
         .iter()

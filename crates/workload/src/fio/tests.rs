@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use iostack_model::*;
 
-use super::set::ENGINES;
+use super::engines::ENGINES;
 use super::*;
 
 fn parse_with(text: &str, lenient: bool) -> Result<JobFile, JobFileError> {
