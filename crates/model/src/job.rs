@@ -13,7 +13,7 @@ use crate::asked::{
 };
 use crate::{
     Access, Amount, App, BlockSizes, Bytes, Data, Engine, FileTurns, Follow, LogRequest, Mix, Nanos, Order,
-    Recorded, Sync, Verify, Zones,
+    Recorded, Sync, Verify, WritePointers, Zones,
 };
 
 /// How many I/Os travel in one system call.
@@ -74,6 +74,9 @@ pub struct Job {
     /// Parts of the region that are worked on in turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<Zones>,
+    /// Zones that are written from their start on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_pointers: Option<WritePointers>,
     /// Random I/Os start at multiples of this; 0: of their smallest size (fio's `blockalign`).
     #[serde(skip_serializing_if = "is_default")]
     pub align: Bytes,
@@ -227,6 +230,7 @@ static DEFAULT: LazyLock<Job> = LazyLock::new(|| Job {
     access: Access::UNIFORM,
     follow: Follow::NONE,
     zones: None,
+    write_pointers: None,
     align: Bytes(0),
     block_sizes: BlockSizes::all(Bytes(4096)),
     any_size: false,
@@ -307,7 +311,8 @@ impl Job {
             _ => false,
         };
         let one_pass = self.loops == 1 && !self.time_based && self.io_limit.is_none();
-        in_turn && one_pass && self.zones.is_none() && is_default(&self.follow) && self.recorded.is_none()
+        let no_zones = self.zones.is_none() && self.write_pointers.is_none();
+        in_turn && one_pass && no_zones && is_default(&self.follow) && self.recorded.is_none()
     }
 
     /// True when it changes what is there.

@@ -33,8 +33,8 @@ mod target_name;
 mod units;
 
 pub use access::{
-    Access, Amount, BlockSizes, Direction, Distribution, FileOrder, FileTurns, Follow, Mix, Order, Zone,
-    Zones,
+    Access, Amount, BlockSizes, Direction, Distribution, FileOrder, FileTurns, Follow, Mix, Order,
+    WritePointers, Zone, Zones,
 };
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use asked::{
@@ -43,7 +43,7 @@ pub use asked::{
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
-pub use data::{Backlog, Data, RangeSync, Sync, Trims, Verify, VerifyMode};
+pub use data::{Backlog, Data, RangeSync, Repeated, Sync, Trims, Verify, VerifyMode};
 pub use effort::Effort;
 pub use engine::Engine;
 pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};

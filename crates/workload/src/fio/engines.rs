@@ -12,7 +12,11 @@ pub(super) const ENGINES: &str = "psync, sync, vsync, pvsync, pvsync2, libaio, p
 /// Those that are not, and why.
 const OTHER_ENGINES: &[(&str, &str)] = &[
     ("solarisaio windowsaio guasi", "it is another system's"),
-    ("io_uring_cmd sg mtd libzbc", "commands pass the block layer by, which is what is measured here"),
+    (
+        "io_uring_cmd sg mtd libzbc",
+        "commands pass the block layer by, which is what is measured here; ioengine=io_uring asks the same of the block \
+         device of that drive (/dev/nvme0n1 for /dev/ng0n1)",
+    ),
     ("splice", "pvsync2 takes an offset with each call"),
     (
         "net netsplice rdma http nbd nfs libiscsi libhdfs rados rbd gfapi gfapi_async ime_psync \

@@ -123,8 +123,7 @@ const MERGED: &str =
 const CGROUP: &str = "all threads are of one process, which has one cgroup; start iostack in it, like \
      `systemd-run --scope -p IOWeight=200 iostack ..`, one for each";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
-const ZONES: &str = "it belongs to zonemode=zbd: no write pointer is followed and no zone is reset";
-const DEDUPE: &str = "it belongs to dedupe_mode=working_set; use dedupe_percentage alone";
+const RESETS: &str = "a zone is emptied when it is full and written again; leave it out";
 const LOGS: &str = "logs have fio's default format; leave it out";
 const OLD: &str = "fio ignores it, too: it had a meaning in older versions";
 const PLACEMENT: &str = "where data lies is told by NVMe commands, which pass the block layer by";
@@ -142,7 +141,6 @@ const OTHERS: &[Other] = &[
     harmless("openfiles", "all files stay open"),
     harmless("unique_filename", "there are no clients to tell apart"),
     only("allow_mounted_write", OFF, "writing to a mounted device needs --destroy-data on the command line"),
-    only("unlink_each_loop", OFF, "use unlink"),
     only("file_append", OFF, "give offset and size"),
     only("lockfile", OFF, "files are not locked"),
     refused("opendir", "files of different sizes are not shared out; name files of one size"),
@@ -162,13 +160,12 @@ const OTHERS: &[Other] = &[
     ),
     harmless("softrandommap", "each block once needs no memory"),
     only("offset_align", OFF, "give the offset as it should be"),
-    refused("zonecapacity", ZONES),
-    refused("read_beyond_wp", ZONES),
-    refused("max_open_zones", ZONES),
-    refused("job_max_open_zones", ZONES),
-    refused("ignore_zone_limits", ZONES),
-    refused("zone_reset_threshold", ZONES),
-    refused("zone_reset_frequency", ZONES),
+    refused("zone_reset_threshold", RESETS),
+    refused("zone_reset_frequency", RESETS),
+    harmless(
+        "ignore_zone_limits",
+        "there are no limits of a drive's zones here: those of max_open_zones hold",
+    ),
     // Engines and submission.
     harmless("io_submit_mode", "under a rate, latency counts from the intended start whoever submits"),
     harmless("iodepth_batch_complete_max", "all completions that are there are taken"),
@@ -182,15 +179,8 @@ const OTHERS: &[Other] = &[
     // Content and verification.
     harmless("experimental_verify", "what was written is read back by repeating its plan"),
     only("write_barrier", OFF, "use fsync or fdatasync"),
-    only(
-        "dedupe_mode",
-        &["repeat"],
-        "what repeats is one block of each place in the buffers; leave it out, or give repeat",
-    ),
     harmless("refill_buffers", "content never repeats"),
     harmless("scramble_buffers", "content never repeats"),
-    refused("dedupe_working_set_percentage", DEDUPE),
-    refused("dedupe_global", DEDUPE),
     harmless("verify_interval", "each 512 bytes carry their own header, so any interval is covered"),
     harmless("verify_dump", "the first mismatch is described with its offset"),
     harmless("verify_async", "the job's own threads verify"),
@@ -258,7 +248,7 @@ const OTHERS: &[Other] = &[
     only("verify_pattern_interval", OFF, VERIFY),
     harmless("verify_write_sequence", "each header is checked by itself, whatever the order of the writes"),
     harmless("verify_header_seed", "headers hold the job's seed, and no seed of a header is compared"),
-    only("recover_zbd_write_error", OFF, ZONES),
+    only("recover_zbd_write_error", OFF, "it belongs to zoned drives, whose write pointers are not followed"),
     only("fdp", OFF, PLACEMENT),
     only("dataplacement", &["none"], PLACEMENT),
     only("data_placement", &["none"], PLACEMENT),

@@ -181,15 +181,24 @@ pub(super) const ROWS: &[Row] = &[
     .leaning_on("rw"),
     value("rw_sequencer", "The I/Os between those of `randread:8` go on, or repeat the place", "sequential, identical", set_sequencer)
         .leaning_on("rw"),
-    value("zonemode", "Work on parts of the region in turn: strided", "none", |draft, text| {
-        draft.zone_mode = match text {
-            "none" => false,
-            "strided" => true,
-            "zbd" => return refused("no write pointer is followed and no zone is reset; give strided, or none"),
-            _ => return bad("give none or strided"),
-        };
-        Ok(())
-    }),
+    value(
+        "zonemode",
+        "Work on parts of the region in turn (strided), or write zones from their start on (zbd; on a target without zones of its own)",
+        "none, strided, zbd",
+        |draft, text| {
+            (draft.zone_mode, draft.zbd) = match text {
+                "none" => (false, false),
+                "strided" => (true, false),
+                "zbd" => (false, true),
+                _ => return bad("give none, strided or zbd"),
+            };
+            Ok(())
+        },
+    ),
+    value("zonecapacity", "Bytes of each zone that are written, with zbd; default zonesize", "200m", put_size!(pointers.capacity)),
+    value("max_open_zones", "So many zones are written at a time, with zbd; 0: any number", "32", put!(pointers.open_most, count)),
+    value("job_max_open_zones", "The same, of this job", "8", put!(pointers.open_most, count)).leaning_on("max_open_zones"),
+    value("read_beyond_wp", "Read also where nothing was written, with zbd", "1", put!(pointers.reads_beyond, switch)),
     value("zonesize", "Bytes of I/O in each part", "256m", put_size!(zone[0])),
     value("zonerange", "Bytes that each part reaches over; default zonesize", "1g", put_size!(zone[1])),
     value("zoneskip", "Bytes between the parts", "1g", put_size!(zone[2])),

@@ -80,11 +80,31 @@ pub(super) const ROWS: &[Row] = &[
         "dedupe_percentage",
         "Percent of the blocks of 4 KiB that were written before",
         "50",
+        put!(repeated.percent, up_to::<100>),
+    ),
+    value(
+        "dedupe_mode",
+        "What they repeat: one block at each place of the buffers, or one of a set",
+        "repeat, working_set",
         |draft, text| {
-            draft.job.data = Data::Duplicate(whole(text, 0, 100)? as u8);
+            draft.by_set = match text {
+                "repeat" => false,
+                "working_set" => true,
+                _ => return bad("give repeat or working_set"),
+            };
             Ok(())
         },
     ),
+    value(
+        "dedupe_working_set_percentage",
+        "Blocks of the set, in percent of the region's; default 5",
+        "50",
+        |draft, text| {
+            draft.repeated.set_percent = whole(text, 1, 100)? as u8;
+            Ok(())
+        },
+    ),
+    value("dedupe_global", "Jobs with one randseed share their set", "1", put!(repeated.shared, switch)),
     value(
         "verify_pattern",
         "What verify=pattern writes, or what stands between the headers",

@@ -122,6 +122,12 @@ pub(super) const ROWS: &[Row] = &[
         "1",
         put!(job.host.flags.nowait, switch),
     ),
+    value(
+        "unlink_each_loop",
+        "Remove them between two passes: nothing where there is one; refused with loops",
+        "1",
+        put!(unlinks_each_loop, switch),
+    ),
     value("unlink", "Remove the files this job made", "1", put!(job.unlink, switch)),
     value(
         "ioscheduler",
