@@ -5,7 +5,7 @@
 //! content is incompressible and no two blocks are alike, so neither compression nor deduplication can answer for the
 //! medium, and it costs one store per 4 KiB instead of filling the buffer anew.
 
-use iostack_model::{Bytes, Data, Job};
+use iostack_model::{Bytes, Data, Job, Repeated};
 use iostack_workload::{Op, Rng, fill_buffer};
 
 use crate::EngineError;
@@ -25,12 +25,42 @@ pub(crate) struct Payload {
     tagged: bool,
     /// Of blocks that keep the content they had, in percent.
     duplicates: u64,
+    /// What they repeat, where it is one of several.
+    set: Option<WorkingSet>,
     rng: Rng,
 }
 
+/// Blocks that come again, each made anew from its number.
+struct WorkingSet {
+    blocks: u64,
+    seed: u64,
+    data: Data,
+}
+
+impl WorkingSet {
+    fn of(data: &Data, seed: u64, thread: u32, region: u64) -> Option<WorkingSet> {
+        let Data::Repeated(Repeated { set_percent: percent @ 1.., shared, .. }) = *data else { return None };
+        let seed = if shared { seed } else { Rng::stream(seed, u64::from(thread)).next_u64() };
+        let blocks = (region / TAG_EVERY as u64).saturating_mul(u64::from(percent)) / 100;
+        Some(WorkingSet { blocks: blocks.max(1), seed, data: data.clone() })
+    }
+
+    fn write(&self, block: &mut [u8], rng: &mut Rng) {
+        let mut its_own = Rng::stream(self.seed, rng.below(self.blocks));
+        fill_buffer(block, &self.data, &mut its_own);
+    }
+}
+
 impl Payload {
-    /// Buffers for `depth` I/Os in flight of the job's largest block; `verifies` when written data is read back.
-    pub(crate) fn new(job: &Job, depth: usize, thread: u32, verifies: bool) -> Result<Payload, EngineError> {
+    /// Buffers for `depth` I/Os in flight of the job's largest block, in a region of so many bytes; `verifies` when written
+    /// data is read back.
+    pub(crate) fn new(
+        job: &Job,
+        depth: usize,
+        thread: u32,
+        verifies: bool,
+        region: u64,
+    ) -> Result<Payload, EngineError> {
         let length = job.block_sizes.largest().0 as usize;
         let buffers = |wanted: bool| {
             let (huge, asked) = (job.host.huge_pages, Bytes((depth * length) as u64));
@@ -49,9 +79,18 @@ impl Payload {
             let stride = writes.stride();
             fill_buffer(writes.slice(index, stride), &job.data, &mut rng);
         }
-        let duplicates = if let Data::Duplicate(percent) = job.data { u64::from(percent) } else { 0 };
-        let tagged = matches!(job.data, Data::Random | Data::Duplicate(_));
-        Ok(Payload { reads, writes, tag: rng.next_u64(), tagged, duplicates, rng })
+        let duplicates = match job.data {
+            Data::Duplicate(percent) | Data::Repeated(Repeated { percent, .. }) => u64::from(percent),
+            _ => 0,
+        };
+        let tagged = match job.data {
+            Data::Zeroes | Data::Pattern(_) => false,
+            // Also what compresses is different in every block.
+            Data::Compressible(percent) | Data::CompressibleBy(percent, _) => percent < 100,
+            Data::Random | Data::Duplicate(_) | Data::Repeated(_) => true,
+        };
+        let set = WorkingSet::of(&job.data, job.seed, thread, region);
+        Ok(Payload { reads, writes, tag: rng.next_u64(), tagged, duplicates, set, rng })
     }
 
     /// The buffer that the slot reads into.
@@ -71,8 +110,11 @@ impl Payload {
         let buffer = self.writes.slice(slot, length);
         if self.tagged {
             for block in buffer.chunks_mut(TAG_EVERY) {
-                if let Some(first) = block.first_chunk_mut() {
-                    if self.duplicates > 0 && self.rng.below(100) < self.duplicates {
+                let again = self.duplicates > 0 && self.rng.below(100) < self.duplicates;
+                if let Some(set) = self.set.as_ref().filter(|_| again) {
+                    set.write(block, &mut self.rng);
+                } else if let Some(first) = block.first_chunk_mut() {
+                    if again {
                         // All blocks at this place of the buffer that have no tag are alike.
                         *first = [0; 8];
                         continue;

@@ -129,7 +129,7 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
     let planned = limits.bytes_of(pass, job.block_sizes.largest().0);
     let clock = Clock::calibrated();
     let reads_back = reads_back(job);
-    let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back)?;
+    let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back, pass)?;
     let repeat = reads_back.then(|| plan.clone());
     let mut extras = Extras::new(assignment.work, assignment.thread, assignment.board_thread as u32, clock);
     extras.part = assignment.part.take();

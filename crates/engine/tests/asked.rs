@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "each test file uses its own part")]
 mod common;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -332,16 +332,53 @@ fn files_may_be_all_that_is_made_ready() {
 fn so_many_percent_of_the_blocks_were_written_before() {
     let folder = folder!("duplicates");
     let path = random(&folder, "data", 4 * MIB);
-    for (percent, block) in [(0, 4096), (60, 4096), (60, 16_384)] {
+    let duplicate = Data::Duplicate;
+    for (data, percent, block) in [
+        (duplicate(0), 0, 4096),
+        (duplicate(60), 60, 4096),
+        (duplicate(60), 60, 16_384),
+        (Data::Compressible(50), 0, 4096),
+    ] {
         let block_sizes = BlockSizes::all(Bytes(block));
         let job = Job { mix: Mix::WRITE, access: Access::Sequential, block_sizes, ..Job::default() };
-        let job = Job { data: Data::Duplicate(percent), direct: false, ..job };
+        let job = Job { data, direct: false, ..job };
         run(&job, &path).expect("a plain file");
         let bytes = fs::read(&path).expect("a plain file");
         let distinct: HashSet<&[u8]> = bytes.chunks(4096).collect();
         let duplicates = 100.0 - distinct.len() as f64 * 100.0 / 1024.0;
         assert!((duplicates - f64::from(percent)).abs() < 5.0, "{duplicates} of {percent} %");
     }
+}
+
+#[test]
+fn what_was_written_before_is_one_of_a_set_and_compresses_as_asked() {
+    let folder = folder!("working-set");
+    let blocks_of = |name, thread_first, seed, repeated| {
+        let path = random(&folder, name, 4 * MIB);
+        let data = Data::Repeated(Repeated { percent: 50, chunk: 512, ..repeated });
+        let job =
+            Job { mix: Mix::WRITE, access: Access::Sequential, data, seed, thread_first, ..Job::default() };
+        run(&Job { direct: false, ..job }, &path).expect("a plain file");
+        let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+        for block in fs::read(&path).expect("a plain file").chunks(4096) {
+            *counts.entry(block.to_vec()).or_default() += 1;
+        }
+        counts
+    };
+    // 10 % of 1,024 blocks, of which some 512 writes draw.
+    let repeated = Repeated { set_percent: 10, compressible: 75, shared: true, ..Repeated::default() };
+    let first = blocks_of("first", 0, 7, repeated);
+    let again = first.values().filter(|&&times| times > 1).count();
+    let sound = (90..=102).contains(&again) && (540..=680).contains(&first.len());
+    assert!(sound, "{again} of {} came again", first.len());
+    let half = |chunk: &[u8]| chunk[128..].iter().all(|&byte| byte == 0) && chunk[8..128] != [0; 120];
+    assert!(first.keys().all(|block| block.chunks(512).all(half)));
+    let both = |name, seed, shared| {
+        let other = blocks_of(name, 1, seed, Repeated { shared, ..repeated });
+        first.keys().filter(|block| other.contains_key(*block)).count()
+    };
+    assert!((90..=102).contains(&both("second", 7, true)), "one seed, one set, of another thread too");
+    assert_eq!((both("third", 7, false), both("fourth", 8, true)), (0, 0));
 }
 
 #[test]

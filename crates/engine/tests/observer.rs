@@ -3,14 +3,15 @@
 #[expect(dead_code, reason = "each test file uses its own part")]
 mod common;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{counted, engines, is_refused, random, run_with};
 use iostack_engine::Control;
-use iostack_model::{Batch, Engine, Job, Lane, LaneRequest, Nanos, Observer};
+use iostack_model::{Access, Batch, BlockSizes, Bytes, Engine, Job, Lane, LaneRequest, Mix, Nanos, Observer};
 use iostack_testkit::folder;
+use iostack_workload::{Op, Plan, Region};
 
 const MIB: u64 = 1 << 20;
 
@@ -98,6 +99,69 @@ fn each_io_of_each_engine_begins_once_and_comes_back_once() {
             assert!(count(&counter.returned) <= 194, "never more often than I/Os come back");
             assert_eq!(counter.threads.lock().expect("all threads have ended").len(), 2);
         }
+    }
+}
+
+/// Follows the I/Os of a known plan, in their order, and counts those that begin while one of the same bytes is out.
+struct Meeting {
+    ops: Vec<Op>,
+    met: AtomicU64,
+}
+
+struct MeetingLane<'a>(&'a Meeting, usize, HashMap<u32, Op>);
+
+impl Observer for Meeting {
+    fn opened(&self) {}
+    fn closed(&self) {}
+    fn lane(&self, _: &LaneRequest) -> Option<Box<dyn Lane + '_>> {
+        Some(Box::new(MeetingLane(self, 0, HashMap::new())))
+    }
+}
+
+impl Lane for MeetingLane<'_> {
+    fn restart(&mut self) {}
+    fn returned(&mut self) {}
+    fn begin(&mut self, slot: u32, _late_ns: u64) {
+        let op = self.0.ops[self.1];
+        let end = |op: &Op| op.offset + u64::from(op.length);
+        let meets = |other: &Op| other.offset < end(&op) && op.offset < end(other);
+        self.0.met.fetch_add(u64::from(self.2.values().any(meets)), Ordering::Relaxed);
+        self.1 += 1;
+        self.2.insert(slot, op);
+    }
+    fn complete(&mut self, slot: u32, _whole: bool) {
+        self.2.remove(&slot);
+    }
+}
+
+#[test]
+fn writes_of_the_same_bytes_are_never_out_at_once_where_that_is_asked() {
+    let folder = folder!("one-at-a-place");
+    let size = 16 * 4096;
+    let path = random(&folder, "data", size);
+    // Those of 8 KiB may share one half with another.
+    let write = vec![(Bytes(4096), 50), (Bytes(8192), 50)];
+    let block_sizes = BlockSizes { write, ..Job::default().block_sizes };
+    let job = counted(Engine::Libaio, 8, 400, size);
+    let job = Job { mix: Mix::WRITE, access: Access::UNIFORM, block_sizes, loops: 40, ..job };
+    let mut plan = Plan::new(&job, Region::new(0, size), 1, 0).expect("sound");
+    let mut ops = Vec::new();
+    while ops.len() < 400 {
+        plan.fill(&mut ops, 256);
+        plan.restart();
+    }
+    let met = |engine, one_at_a_place| {
+        let meeting = Meeting { ops: ops.clone(), met: AtomicU64::new(0) };
+        let job = Job { engine, one_at_a_place, ..job.clone() };
+        let result = run_with(&job, &path, &Control { observer: Some(&meeting), ..Control::none() });
+        if !is_refused("writes_of_the_same_bytes", &result) {
+            assert_eq!(result.expect("a plain file").ios(), 400);
+        }
+        meeting.met.into_inner()
+    };
+    for engine in [Engine::Libaio, Engine::IO_URING] {
+        let (with, without) = (met(engine, true), met(engine, false));
+        assert!(with == 0 && without > 100, "{engine:?}: {with} of 400 met one, {without} without it");
     }
 }
 

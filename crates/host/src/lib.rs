@@ -61,5 +61,5 @@ pub use resolve::{logical_block, resolve, target_size};
 pub use scratch::{Scratch, scratch_size, sweep};
 pub use settings::{Journal, SettingGuard, restore_all, restore_leftovers, set_scheduler};
 pub use sparse::{stretches, stretches_within};
-pub use storage::storage;
+pub use storage::{storage, zone_model};
 pub use sys::allocator::Allocator;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use iostack_model::{Bytes, FileSystem, Storage};
 
 use crate::mounts::{Mount, holding, mounts};
-use crate::roots::Root;
+use crate::roots::{Root, text};
 use crate::{HostError, chain, device, sys};
 
 /// The storage behind a file, a directory, or a block device. A file that is not there yet has its directory's.
@@ -36,6 +36,13 @@ pub fn storage(path: &Path) -> Result<Storage, HostError> {
         file_system.free = Bytes(space.free);
     }
     Ok(storage)
+}
+
+/// `host-managed` or `host-aware`, where a device has zones that are written from their start on.
+pub fn zone_model(path: &Path) -> Result<Option<String>, HostError> {
+    let (root, devices) = (Root::live(), storage(path)?.devices);
+    let model = |name: &str| text(&root.block(&chain::disk_of(&root, name)).join("queue/zoned"));
+    Ok(devices.iter().find_map(|device| model(&device.name).filter(|model| model != "none")))
 }
 
 fn parent(path: &Path) -> Option<PathBuf> {

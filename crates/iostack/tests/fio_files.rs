@@ -198,6 +198,18 @@ const LINES: &[&str] = &[
     "--name=a --rw=randrw --rwmixread=70 --size=128k --eta=never --terse-version=3 --max-jobs=8",
     "--name=a --filename=f --rw=write --size=64k --ioengine=libaio --iodepth 4 --direct 1",
     "--name=a --rw=write --size=64k --verify=crc32c --number_ios 4",
+    "--idle-prof=percpu --name=a --rw=write --size=64k",
+    "--zonemode=zbd --name=a --rw=write",
+    "--zonemode=zbd --name=a --rw=write --zonecapacity=48k",
+    "--zonemode=zbd --name=a --rw=write --io_size=3m",
+    "--zonemode=zbd --name=a --rw=write --offset=100k --size=512k",
+    "--zonemode=zbd --name=a --rw=write --zoneskip=64k",
+    "--zonemode=zbd --name=a --rw=write --verify=crc32c",
+    "--zonemode=zbd --name=a --rw=read",
+    "--zonemode=zbd --name=a --rw=randread --read_beyond_wp=1",
+    "--zonemode=zbd --name=a --rw=randwrite --max_open_zones=2 --ioengine=libaio --iodepth=8",
+    "--zonemode=zbd --name=a --rw=randwrite --zonecapacity=48k --verify=crc32c --io_size=512k",
+    "--zonemode=zbd --name=a --rw=randrw --rwmixread=50",
 ];
 
 fn room_of_a_line(folder: &Path) {
@@ -223,14 +235,21 @@ fn command_lines_mean_what_they_mean_to_fio() {
     let room = Room::new("lines");
     let mut wrong = Vec::new();
     for (number, line) in LINES.iter().enumerate() {
+        // fio makes no file of zones.
+        let zoned = line.contains("zbd").then_some("--filename=zoned --zonesize=64k --bs=4k ");
+        let line = format!("{}{line}", zoned.unwrap_or_default());
         let words = || line.split(' ').chain(["--output-format=json"]);
         let meaning = |program: &str, words: Vec<&str>, name: &str| {
             let folder = room.0.join(format!("{number}-{name}"));
             room_of_a_line(&folder);
-            run_in(program, &words, line, &folder)
+            zoned.iter().for_each(|_| fs::write(folder.join("zoned"), vec![1; 1 << 20]).expect("ours"));
+            run_in(program, &words, &line, &folder)
         };
-        let ours =
-            meaning(env!("CARGO_BIN_EXE_iostack"), ["fio"].into_iter().chain(words()).collect(), "ours");
+        let ours = meaning(
+            env!("CARGO_BIN_EXE_iostack"),
+            ["fio", "--destroy-data"].into_iter().chain(words()).collect(),
+            "ours",
+        );
         let theirs = meaning("fio", words().collect(), "theirs");
         if ours.is_err() || ours != theirs {
             wrong.push(format!("{line}\n  ours   {ours:?}\n  theirs {theirs:?}"));

@@ -188,6 +188,27 @@ impl fmt::Display for Zones {
     }
 }
 
+/// Zones that are written from their start on (fio's `zonemode=zbd`), of a target that has none of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WritePointers {
+    /// Bytes from the start of one to the start of the next.
+    pub zone: Bytes,
+    /// Bytes of each that are written.
+    pub capacity: Bytes,
+    /// So many are written at a time; 0: any number.
+    pub open_most: u32,
+    /// Reads also go where nothing was written.
+    pub reads_beyond: bool,
+}
+
+/// `zones of 64MiB of which 48MiB are written from their start on, 2 at a time`
+impl fmt::Display for WritePointers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "zones of {} of which {} are written from their start on", self.zone, self.capacity)?;
+        if self.open_most > 0 { write!(f, ", {} at a time", self.open_most) } else { Ok(()) }
+    }
+}
+
 /// Which of several files comes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

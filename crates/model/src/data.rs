@@ -79,8 +79,26 @@ pub enum Data {
     CompressibleBy(u8, u32),
     /// This percent of the blocks of 4 KiB were written before (fio's `dedupe_percentage`).
     Duplicate(u8),
+    /// The same, with what repeats or what compresses said apart.
+    Repeated(Repeated),
     /// These bytes, repeated.
     Pattern(Vec<u8>),
+}
+
+/// Content of which part was written before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Repeated {
+    /// Percent of the blocks of 4 KiB that were written before.
+    pub percent: u8,
+    /// They are drawn from so many different ones, in percent of the region's (fio's `dedupe_mode=working_set`); 0: what
+    /// repeats is one at each place of the buffers.
+    pub set_percent: u8,
+    /// All threads and jobs of one seed draw from the same (fio's `dedupe_global`).
+    pub shared: bool,
+    /// Percent of each block that compresses away.
+    pub compressible: u8,
+    /// In pieces of so many bytes; 0: of whole blocks.
+    pub chunk: u32,
 }
 
 /// What is done to the pages of the writes since the last time (`sync_file_range(2)`).

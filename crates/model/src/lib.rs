@@ -14,6 +14,7 @@ mod bins;
 mod caveat;
 mod data;
 mod effort;
+mod engine;
 mod heat;
 mod inside;
 mod job;
@@ -32,8 +33,8 @@ mod target_name;
 mod units;
 
 pub use access::{
-    Access, Amount, BlockSizes, Direction, Distribution, FileOrder, FileTurns, Follow, Mix, Order, Zone,
-    Zones,
+    Access, Amount, BlockSizes, Direction, Distribution, FileOrder, FileTurns, Follow, Mix, Order,
+    WritePointers, Zone, Zones,
 };
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use asked::{
@@ -42,11 +43,12 @@ pub use asked::{
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;
-pub use data::{Backlog, Data, RangeSync, Sync, Trims, Verify, VerifyMode};
+pub use data::{Backlog, Data, RangeSync, Repeated, Sync, Trims, Verify, VerifyMode};
 pub use effort::Effort;
+pub use engine::Engine;
 pub use heat::{BINS_PER_CELL, CELL_COUNT, HEAT_COLUMNS, Heat, cell_place, cell_range};
 pub use inside::{FlashUse, Gauge, HostLayer, HostUse, Inside, InsideFlow, Limiting, Load, ResourceUse};
-pub use job::{Arrival, Batch, Engine, Job, Rate, Think};
+pub use job::{Arrival, Batch, Job, Rate, Think};
 pub use ladder::{Ladder, Rung, RungState};
 pub use layers::{Beside, Clocks, FunctionRow, Hardware, LayerRow, Layers, Quality, StackRow};
 pub use logs::LogRequest;

@@ -47,6 +47,7 @@ const JOB: &[Condition<Job>] = &[
     ("next offset", |job| job.follow.to_string()),
     ("alignment", |job| if job.align.0 == 0 { "of the block".to_owned() } else { job.align.to_string() }),
     ("zones", |job| job.zones.map_or("none".to_owned(), |zones| zones.to_string())),
+    ("write pointers", |job| job.write_pointers.map_or("none".to_owned(), |zones| zones.to_string())),
     ("files", |job| format!("{}, {}", job.file_count, job.file_turns)),
     ("mix", |job| format!("{}/{}/{} % read/write/trim", job.mix.read, job.mix.write, job.mix.trim)),
     ("block size", block_sizes),

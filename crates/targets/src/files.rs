@@ -178,6 +178,17 @@ impl<'a> Ground<'a> {
         );
         let size =
             iostack_host::target_size(&held)?.max(needed(job).filter(|_| changes_length).unwrap_or_default());
+        if job.write_pointers.is_some()
+            && held.kind() == TargetKind::Block
+            && let Some(model) = iostack_host::zone_model(&held.handle())?
+        {
+            bail!(
+                "job `{}`: `{}` is {model}: the write pointers of a drive are not followed; zonemode=zbd runs on \
+                 files and on drives without zones, or leave it out and read",
+                job.name,
+                path.display()
+            );
+        }
         let logical_block = iostack_host::logical_block(&held)?;
         iostack_workload::validate(job, size, logical_block)
             .with_context(|| format!("job `{}` on `{}`", job.name, path.display()))?;

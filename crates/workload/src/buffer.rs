@@ -2,19 +2,23 @@
 //!
 //! Random content must cost little beside the write itself: one random number per 8 bytes, about 0.1 ns per byte.
 
-use iostack_model::Data;
+use iostack_model::{Data, Repeated};
 
 use crate::Rng;
 
 /// Compressible content repeats its share in pieces this large, so that storage that compresses by the sector sees it
 /// too (fio's `buffer_compress_chunk`, same default).
-const COMPRESS_CHUNK: usize = 512;
+pub(crate) const COMPRESS_CHUNK: usize = 512;
 
 /// Fills `buffer` with content of the kind the job asks for; random parts differ at each call.
 pub fn fill_buffer(buffer: &mut [u8], data: &Data, rng: &mut Rng) {
     match data {
         Data::Random | Data::Duplicate(_) => fill_random(buffer, rng),
         Data::Zeroes => buffer.fill(0),
+        Data::Repeated(Repeated { compressible: 0, .. }) => fill_random(buffer, rng),
+        Data::Repeated(Repeated { compressible, chunk, .. }) => {
+            fill_buffer(buffer, &Data::CompressibleBy(*compressible, *chunk), rng);
+        }
         Data::Compressible(percent) => fill_compressible(buffer, *percent, COMPRESS_CHUNK, rng),
         Data::CompressibleBy(percent, chunk) => {
             let whole = buffer.len().max(1);

@@ -31,6 +31,7 @@ pub fn validate(job: &Job, target_size: Bytes, logical_block: Bytes) -> Result<(
     alignment(job, logical_block)?;
     verification(job)?;
     engine(job)?;
+    zones(job, target_size)?;
     let files = job.files_each();
     // The last thread's region reaches farthest; the first one's plan tells whether the job can be planned.
     for thread in [0, job.threads - 1] {
@@ -228,6 +229,26 @@ fn verification(job: &Job) -> Result<(), WorkloadError> {
         odd.is_some(),
         format!("blocks of {} bytes do not carry whole verify headers", odd.unwrap_or_default()),
         "give a multiple of 512",
+    )
+}
+
+fn zones(job: &Job, target_size: Bytes) -> Result<(), WorkloadError> {
+    let Some(zones) = job.write_pointers else { return Ok(()) };
+    refuse_if(
+        job.mix.trim > 0,
+        "a trim in zonemode=zbd resets a zone of the drive, and the zones are the job's own here",
+        "leave the trims or zonemode=zbd out",
+    )?;
+    refuse_if(
+        target_size.0 / zones.zone.0.max(1) > 1 << 24,
+        format!("zones of {} are more than 16 million", zones.zone),
+        "give a larger zonesize",
+    )?;
+    let least = job.block_sizes.smallest();
+    refuse_if(
+        zones.capacity < least,
+        format!("a zone of which {} are written does not hold a block of {least}", zones.capacity),
+        "give larger zones, or smaller blocks",
     )
 }
 

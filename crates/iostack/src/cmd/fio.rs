@@ -105,6 +105,7 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     iostack_host::signals::ask_flag();
     // Scripts take a word on stderr for a failure.
     let mut talk = Talk::new(asked.quiet || !std::io::stderr().is_terminal());
+    asked.unreported.iter().for_each(|line| talk.warn(line));
     let wanted = Wanted { status: asked.status_every, ..Wanted::default() };
     let growing = asked.output.as_ref().map(|path| Arc::new(Growing::new(path, asked.destroy_data)));
     let begun = Arc::new(AtomicBool::new(false));

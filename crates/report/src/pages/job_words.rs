@@ -88,7 +88,9 @@ fn ways(job: &Job) -> Vec<String> {
     let follow = (job.follow != Follow::NONE).then(|| job.follow.to_string());
     let align = (job.align.0 > 0).then(|| format!("at multiples of {}", job.align));
     let turns = (job.file_turns != FileTurns::default()).then(|| job.file_turns.to_string());
-    follow.into_iter().chain(align).chain(job.zones.map(|zones| zones.to_string())).chain(turns).collect()
+    let zones = job.zones.map(|zones| zones.to_string());
+    let pointers = job.write_pointers.map(|zones| zones.to_string());
+    [follow, align, zones, pointers, turns].into_iter().flatten().collect()
 }
 
 pub(super) fn sizes(job: &Job) -> String {

@@ -91,6 +91,23 @@ fn compressible_pieces_have_the_length_that_was_asked() {
 }
 
 #[test]
+fn what_repeats_may_be_of_a_set_and_compress_too() {
+    let data = |typed: &str| job(&format!("rw=write {typed}")).data;
+    let repeated = Repeated { percent: 30, ..Repeated::default() };
+    assert_eq!(
+        data("dedupe_percentage=30 dedupe_mode=working_set"),
+        Data::Repeated(Repeated { set_percent: 5, ..repeated }),
+        "as in fio"
+    );
+    assert_eq!(
+        data(
+            "dedupe_mode=working_set dedupe_percentage=30 dedupe_global=1 dedupe_working_set_percentage=50 buffer_compress_percentage=40"
+        ),
+        Data::Repeated(Repeated { set_percent: 50, shared: true, compressible: 40, chunk: 512, ..repeated })
+    );
+}
+
+#[test]
 fn a_wide_range_of_sizes_is_of_multiples_and_a_dash_in_bs_is_none() {
     let wide = job("rw=read bsrange=512-2m");
     assert!(wide.any_multiple);
@@ -113,7 +130,7 @@ fn no_option_of_fios_is_unknown_and_other_names_of_it_mean_the_same() {
     );
     assert_eq!(job("rw=read nr_files=3").file_count, 3);
     assert_eq!(job("rw=read fileoffset=4k").offset, Amount::Bytes(Bytes(4096)));
-    for old in ["threads=4", "verifysort=1"] {
+    for old in ["threads=4", "verifysort=1", "unlink_each_loop=1"] {
         job(&format!("rw=read {old}"));
     }
     for (option, why) in [
@@ -123,7 +140,8 @@ fn no_option_of_fios_is_unknown_and_other_names_of_it_mean_the_same() {
         ("cmd_type=nvme", "pass the block layer by"),
         ("fdp=1", "NVMe commands"),
         ("cgroup=slow", "systemd-run --scope"),
-        ("dedupe_mode=working_set", "give repeat"),
+        ("unlink_each_loop=1 loops=2", "jobs with unlink and stonewall"),
+        ("ioengine=io_uring_cmd", "ioengine=io_uring asks the same"),
     ] {
         let problem = problem(option);
         assert!(problem.contains(why), "{option}: {problem}");

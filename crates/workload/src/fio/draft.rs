@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use iostack_model::{
     Access, Advice, Amount, Arrival, Backlog, Beforehand, BlockSizes, Bytes, Data, Direction, Distribution,
-    Ends, Job, Mix, Nanos, Order, Rate, Steadiness, Trims, Verify, VerifyMode, Zone, Zones,
+    Ends, Job, Mix, Nanos, Order, Rate, Repeated, Steadiness, Trims, Verify, VerifyMode, WritePointers, Zone,
+    Zones,
 };
 
 use crate::options::value::{Set, bad, refused};
@@ -44,6 +45,11 @@ pub(super) struct Draft {
     pub(super) zones_by_bytes: Vec<(f64, Bytes)>,
     pub(super) zone_mode: bool,
     pub(super) zone: [Bytes; 3],
+    pub(super) zbd: bool,
+    pub(super) pointers: WritePointers,
+    pub(super) repeated: Repeated,
+    pub(super) by_set: bool,
+    pub(super) unlinks_each_loop: bool,
     /// Sizes of blocks are of I/O in order and at random, instead of reads and writes.
     pub(super) sizes_by_order: bool,
     pub(super) do_verify: Option<bool>,
@@ -68,7 +74,14 @@ impl Draft {
     pub(super) fn new(job: Job) -> Draft {
         let goal = job.until_steady;
         let (window, after) = goal.map_or((Nanos(0), Nanos(0)), |goal| (goal.window, goal.after));
-        let draft = Draft { steady_window: window, steady_after: after, ..Draft::default() };
+        let repeated = match job.data {
+            Data::Duplicate(percent) => Repeated { percent, ..Repeated::default() },
+            Data::Repeated(repeated) => repeated,
+            _ => Repeated::default(),
+        };
+        let pointers = job.write_pointers.unwrap_or_default();
+        let draft = Draft { repeated, pointers, by_set: repeated.set_percent > 0, ..Draft::default() };
+        let draft = Draft { steady_window: window, steady_after: after, ..draft };
         Draft { job, kb_base: 1024, exit_what: Ends::Beside, ..draft }
     }
 
@@ -90,7 +103,13 @@ impl Draft {
             }
             *sizes = BlockSizes { read: chosen.clone(), write: chosen.clone(), trim: chosen };
         }
+        if self.unlinks_each_loop && self.job.loops > 1 {
+            return refused(
+                "unlink_each_loop: files stay from pass to pass; write loops out as jobs with unlink and stonewall",
+            );
+        }
         self.finish_rate();
+        self.finish_data();
         if self.exit_all {
             self.job.ends = self.exit_what;
         }
@@ -105,6 +124,27 @@ impl Draft {
         }
         self.finish_files();
         Ok(())
+    }
+
+    /// As in fio, what repeats may compress as well.
+    fn finish_data(&mut self) {
+        let mut repeated = self.repeated;
+        match self.job.data {
+            _ if repeated.percent == 0 => return,
+            Data::Compressible(percent) => (repeated.compressible, repeated.chunk) = (percent, 512),
+            Data::CompressibleBy(percent, chunk) => {
+                (repeated.compressible, repeated.chunk) = (percent, chunk);
+            }
+            Data::Random | Data::Duplicate(_) | Data::Repeated(_) => {}
+            Data::Zeroes | Data::Pattern(_) => return,
+        }
+        repeated.set_percent = match repeated.set_percent {
+            _ if !self.by_set => 0,
+            0 => 5,
+            percent => percent,
+        };
+        let plain = !self.by_set && repeated.compressible == 0;
+        self.job.data = if plain { Data::Duplicate(repeated.percent) } else { Data::Repeated(repeated) };
     }
 
     /// fio paces each direction by itself; we pace them together, at the rate at which none exceeds its own.
@@ -226,6 +266,21 @@ impl Draft {
             }
             let range = if range.is_zero() { size } else { range };
             self.job.zones = Some(Zones { size, range, skip });
+        }
+        if self.zbd {
+            let capacity = if self.pointers.capacity.is_zero() { size } else { self.pointers.capacity };
+            if size.is_zero() {
+                return bad(
+                    "zonemode=zbd needs zonesize, like zonesize=256m: zones of a drive are not looked at",
+                );
+            }
+            if capacity > size {
+                return bad("zonecapacity is larger than zonesize");
+            }
+            self.job.write_pointers = Some(WritePointers { zone: size, capacity, ..self.pointers });
+            if !skip.is_zero() && self.job.access == Access::Sequential {
+                self.job.zones = Some(Zones { size, range: size, skip });
+            }
         }
         if self.zones_by_bytes.is_empty() {
             return Ok(());

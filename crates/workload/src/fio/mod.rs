@@ -18,6 +18,7 @@ mod command;
 #[cfg(test)]
 mod data_tests;
 mod draft;
+mod engines;
 mod expand;
 mod jobs;
 mod lexer;

@@ -26,122 +26,39 @@ pub(super) fn find(name: &str) -> Option<&'static Other> {
 }
 
 /// Options of single engines, and why these do not run.
-const OF_ENGINES: &[(&[&str], &str)] = &[
+const OF_ENGINES: &[(&str, &str)] = &[
+    ("cpuload cpumode cpuchunks exit_on_io_done", "it belongs to ioengine=cpuio, which does no I/O"),
+    ("program arguments grace_time std_redirect", "it belongs to ioengine=exec, which does no I/O"),
+    ("donorname inplace", "it belongs to ioengine=e4defrag, which reads and writes nothing"),
     (
-        &["cpuload", "cpumode", "cpuchunks", "exit_on_io_done"],
-        "it belongs to ioengine=cpuio, which does no I/O",
-    ),
-    (
-        &["program", "arguments", "grace_time", "std_redirect"],
-        "it belongs to ioengine=exec, which does no I/O",
-    ),
-    (&["donorname", "inplace"], "it belongs to ioengine=e4defrag, which reads and writes nothing"),
-    (
-        &[
-            "cmd_type",
-            "readfua",
-            "writefua",
-            "write_mode",
-            "verify_mode",
-            "md_per_io_size",
-            "pi_act",
-            "pi_chk",
-            "apptag",
-            "apptag_mask",
-            "deac",
-            "sg_write_mode",
-            "stream_id",
-            "skip_bad",
-        ],
+        "cmd_type readfua writefua write_mode verify_mode md_per_io_size pi_act pi_chk apptag \
+         apptag_mask deac sg_write_mode stream_id skip_bad",
         "it belongs to commands (io_uring_cmd, sg, mtd), which pass the block layer by",
     ),
     (
-        &[
-            "hostname",
-            "port",
-            "protocol",
-            "proto",
-            "nodelay",
-            "listen",
-            "pingpong",
-            "interface",
-            "ttl",
-            "window_size",
-            "mss",
-            "bindname",
-            "verb",
-            "uri",
-            "nfs_url",
-            "initiator",
-            "namenode",
-            "hdfsdirectory",
-            "single_instance",
-            "hdfs_use_direct",
-            "clustername",
-            "pool",
-            "clientname",
-            "conf",
-            "busy_poll",
-            "touch_objects",
-            "rbdname",
-            "volume",
-            "brick",
-            "serverip",
-            "direct_write_to_pmem",
-            "busy_wait_polling",
-            "https",
-            "http_host",
-            "http_user",
-            "http_pass",
-            "http_s3_key",
-            "http_s3_keyid",
-            "http_s3_region",
-            "http_s3_security_token",
-            "http_s3_sse_customer_key",
-            "http_s3_sse_customer_algorithm",
-            "http_s3_storage_class",
-            "http_swift_auth_token",
-            "http_mode",
-            "http_object_mode",
-            "http_verbose",
-        ],
+        "hostname port protocol proto nodelay listen pingpong interface ttl window_size mss bindname \
+         verb uri nfs_url initiator namenode hdfsdirectory single_instance hdfs_use_direct \
+         clustername pool clientname conf busy_poll touch_objects rbdname volume brick serverip \
+         direct_write_to_pmem busy_wait_polling https http_host http_user http_pass http_s3_key \
+         http_s3_keyid http_s3_region http_s3_security_token http_s3_sse_customer_key \
+         http_s3_sse_customer_algorithm http_s3_storage_class http_swift_auth_token http_mode \
+         http_object_mode http_verbose",
         "it belongs to an engine that asks another machine; mount or attach what it offers",
     ),
     (
-        &[
-            "xnvme_be",
-            "xnvme_async",
-            "xnvme_sync",
-            "xnvme_admin",
-            "xnvme_dev_nsid",
-            "xnvme_dev_subnqn",
-            "xnvme_iovec",
-            "xnvme_mem",
-            "libblkio_driver",
-            "libblkio_path",
-            "libblkio_pre_connect_props",
-            "libblkio_num_entries",
-            "libblkio_queue_size",
-            "libblkio_pre_start_props",
-            "libblkio_vectored",
-            "libblkio_write_zeroes_on_trim",
-            "libblkio_wait_mode",
-            "libblkio_force_enable_completion_eventfd",
-            "gpu_dev_ids",
-            "cuda_io",
-            "cont",
-            "chunk_size",
-            "object_class",
-            "svcl",
-        ],
+        "xnvme_be xnvme_async xnvme_sync xnvme_admin xnvme_dev_nsid xnvme_dev_subnqn xnvme_iovec \
+         xnvme_mem libblkio_driver libblkio_path libblkio_pre_connect_props libblkio_num_entries \
+         libblkio_queue_size libblkio_pre_start_props libblkio_vectored libblkio_write_zeroes_on_trim \
+         libblkio_wait_mode libblkio_force_enable_completion_eventfd gpu_dev_ids cuda_io cont \
+         chunk_size object_class svcl",
         "it belongs to an engine that needs a library that is not here",
     ),
-    (&["no_completion_thread"], "it belongs to another system's engine"),
+    ("no_completion_thread", "it belongs to another system's engine"),
 ];
 
 /// Why an option of a single engine is refused.
 pub(super) fn of_an_engine(name: &str) -> Option<&'static str> {
-    OF_ENGINES.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
+    OF_ENGINES.iter().find(|(names, _)| names.split(' ').any(|word| word == name)).map(|(_, why)| *why)
 }
 
 /// True when fio takes it without a value: `fio --cmdhelp` calls such an option "empty or boolean".
@@ -155,13 +72,18 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// For the manual.
 pub(super) fn reference() -> impl Iterator<Item = OptionDoc> {
-    let of_engines = OF_ENGINES.iter().map(|&(names, why)| OptionDoc {
-        name: names[0],
-        aliases: &names[1..],
-        dialect: Dialect::Fio,
-        meaning: why,
-        status: Status::Refused(why),
-        example: "",
+    let of_engines = OF_ENGINES.iter().map(|&(names, why)| {
+        // Made once a run, and as long there as the table.
+        let names: &'static [&'static str] = names.split(' ').collect::<Vec<_>>().leak();
+        let status = Status::Refused(why);
+        OptionDoc {
+            name: names[0],
+            aliases: &names[1..],
+            dialect: Dialect::Fio,
+            meaning: why,
+            status,
+            example: "",
+        }
     });
     OTHERS
         .iter()
@@ -201,8 +123,7 @@ const MERGED: &str =
 const CGROUP: &str = "all threads are of one process, which has one cgroup; start iostack in it, like \
      `systemd-run --scope -p IOWeight=200 iostack ..`, one for each";
 const VERIFY: &str = "verify headers carry offset, generation and crc32c of each 512 bytes; leave it out";
-const ZONES: &str = "it belongs to zonemode=zbd: no write pointer is followed and no zone is reset";
-const DEDUPE: &str = "it belongs to dedupe_mode=working_set; use dedupe_percentage alone";
+const RESETS: &str = "a zone is emptied when it is full and written again; leave it out";
 const LOGS: &str = "logs have fio's default format; leave it out";
 const OLD: &str = "fio ignores it, too: it had a meaning in older versions";
 const PLACEMENT: &str = "where data lies is told by NVMe commands, which pass the block layer by";
@@ -220,7 +141,6 @@ const OTHERS: &[Other] = &[
     harmless("openfiles", "all files stay open"),
     harmless("unique_filename", "there are no clients to tell apart"),
     only("allow_mounted_write", OFF, "writing to a mounted device needs --destroy-data on the command line"),
-    only("unlink_each_loop", OFF, "use unlink"),
     only("file_append", OFF, "give offset and size"),
     only("lockfile", OFF, "files are not locked"),
     refused("opendir", "files of different sizes are not shared out; name files of one size"),
@@ -240,13 +160,12 @@ const OTHERS: &[Other] = &[
     ),
     harmless("softrandommap", "each block once needs no memory"),
     only("offset_align", OFF, "give the offset as it should be"),
-    refused("zonecapacity", ZONES),
-    refused("read_beyond_wp", ZONES),
-    refused("max_open_zones", ZONES),
-    refused("job_max_open_zones", ZONES),
-    refused("ignore_zone_limits", ZONES),
-    refused("zone_reset_threshold", ZONES),
-    refused("zone_reset_frequency", ZONES),
+    refused("zone_reset_threshold", RESETS),
+    refused("zone_reset_frequency", RESETS),
+    harmless(
+        "ignore_zone_limits",
+        "there are no limits of a drive's zones here: those of max_open_zones hold",
+    ),
     // Engines and submission.
     harmless("io_submit_mode", "under a rate, latency counts from the intended start whoever submits"),
     harmless("iodepth_batch_complete_max", "all completions that are there are taken"),
@@ -260,15 +179,8 @@ const OTHERS: &[Other] = &[
     // Content and verification.
     harmless("experimental_verify", "what was written is read back by repeating its plan"),
     only("write_barrier", OFF, "use fsync or fdatasync"),
-    only(
-        "dedupe_mode",
-        &["repeat"],
-        "what repeats is one block of each place in the buffers; leave it out, or give repeat",
-    ),
     harmless("refill_buffers", "content never repeats"),
     harmless("scramble_buffers", "content never repeats"),
-    refused("dedupe_working_set_percentage", DEDUPE),
-    refused("dedupe_global", DEDUPE),
     harmless("verify_interval", "each 512 bytes carry their own header, so any interval is covered"),
     harmless("verify_dump", "the first mismatch is described with its offset"),
     harmless("verify_async", "the job's own threads verify"),
@@ -336,7 +248,7 @@ const OTHERS: &[Other] = &[
     only("verify_pattern_interval", OFF, VERIFY),
     harmless("verify_write_sequence", "each header is checked by itself, whatever the order of the writes"),
     harmless("verify_header_seed", "headers hold the job's seed, and no seed of a header is compared"),
-    only("recover_zbd_write_error", OFF, ZONES),
+    only("recover_zbd_write_error", OFF, "it belongs to zoned drives, whose write pointers are not followed"),
     only("fdp", OFF, PLACEMENT),
     only("dataplacement", &["none"], PLACEMENT),
     only("data_placement", &["none"], PLACEMENT),

@@ -33,6 +33,8 @@ pub struct FioAsked {
     pub destroy_data: bool,
     /// A report as a page; not fio's.
     pub html: Option<PathBuf>,
+    /// What is asked and not reported, each in a line.
+    pub unreported: Vec<&'static str>,
     /// Print the report this often while it runs, too.
     pub status_every: Option<Nanos>,
     pub(super) files: Vec<PathBuf>,
@@ -176,6 +178,13 @@ pub(super) const OWN: &[Own] = &[
     own("alloc-size", Takes::Value, "Changes nothing: memory is taken as needed", NOTHING),
     own("aux-path", Takes::Value, "Changes nothing: no state files are made", NOTHING),
     own("debug", Takes::Value, "Changes nothing: strace and perf tell what runs", NOTHING),
+    own("idle-prof", Takes::Value, "Reports nothing; system, percpu, calibrate", |asked, text| {
+        asked.unreported.push("--idle-prof is not reported: `iostack run --layers` says where clocks go");
+        if matches!(text, "system" | "percpu" | "calibrate") {
+            return Ok(());
+        }
+        bad("give system, percpu or calibrate")
+    }),
     own("on", Takes::Value, "What answers, as for `iostack run`", |asked, text| {
         asked.on = Some(text.to_owned());
         Ok(())
@@ -196,7 +205,6 @@ const TRIGGER: &str = "no command runs beside the load";
 /// Options of fio itself that are refused, and why.
 pub(super) const REFUSED: &[(&str, Takes, &str)] = &[
     ("bandwidth-log", Takes::Nothing, "use write_bw_log in the job"),
-    ("idle-prof", Takes::Value, "`iostack run --layers` says where clocks go"),
     ("inflate-log", Takes::Value, "logs are not compressed"),
     ("merge-blktrace-only", Takes::Nothing, "see `iostack run --replay`"),
     ("cpuclock-test", Takes::Nothing, "`iostack doctor` looks at the clock"),

@@ -3,83 +3,24 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, BlockSizes, Bytes, Direction, Distribution, Engine, FileOrder, Follow, MemoryPolicy, Mix,
-    NameAct, Nanos, Order, Preferred, PreferredSize, RangeSync, StatCall, Steadiness, SteadyFigure, Think,
+    Access, BlockSizes, Bytes, Direction, Distribution, FileOrder, Follow, MemoryPolicy, Mix, Nanos, Order,
+    Preferred, PreferredSize, RangeSync, Steadiness, SteadyFigure, Think,
 };
 
 use super::draft::Draft;
 use super::units::{size, time};
 use crate::Rng;
 use crate::options::value::{
-    Set, ValueError, bad, cpu_list, distribution, refused, size_shares, switch, whole, whole_u32,
+    Set, ValueError, bad, cpu_list, distribution, positive, refused, size_shares, switch, whole, whole_u32,
 };
 
 /// Bare numbers of some options are seconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 
-/// The values of `ioengine` that are done.
-pub(super) const ENGINES: &str = "psync, sync, vsync, pvsync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, \
-     ftruncate, filecreate, fileopen, filestat, filedelete, dircreate, dirstat, dirdelete";
-
-/// Those that are not, and why.
-const OTHER_ENGINES: &[(&[&str], &str)] = &[
-    (&["solarisaio", "windowsaio", "guasi"], "it is another system's"),
-    (
-        &["io_uring_cmd", "sg", "mtd", "libzbc"],
-        "commands pass the block layer by, which is what is measured here",
-    ),
-    (&["splice"], "pvsync2 takes an offset with each call"),
-    (
-        &[
-            "net",
-            "netsplice",
-            "rdma",
-            "http",
-            "nbd",
-            "nfs",
-            "libiscsi",
-            "libhdfs",
-            "rados",
-            "rbd",
-            "gfapi",
-            "gfapi_async",
-            "ime_psync",
-            "ime_psyncv",
-            "ime_aio",
-            "librpma_apm_client",
-            "librpma_apm_server",
-            "librpma_gpspm_client",
-            "librpma_gpspm_server",
-        ],
-        "it asks another machine, without a file or device here; mount or attach what it offers",
-    ),
-    (
-        &["libpmem", "libpmem2", "dev-dax", "pmemblk", "libcufile", "dfs", "xnvme", "libblkio", "cpp_null"],
-        "it needs a library that is not here; mmap reaches persistent memory through a file",
-    ),
-    (
-        &["e4defrag"],
-        "it moves blocks of ext4's files from one place to another, and reads and writes nothing",
-    ),
-    (&["cpuio", "exec"], "it does no I/O; run the program beside iostack"),
-];
-
-pub(super) fn positive(text: &str) -> Result<u32, ValueError> {
-    whole_u32(text, 1, u32::MAX)
-}
-
-pub(super) fn count(text: &str) -> Result<u32, ValueError> {
-    whole_u32(text, 0, u32::MAX)
-}
-
 /// A number of blocks, also with a unit: `1k` is 1024 of them.
 pub(super) fn many(text: &str) -> Result<u32, ValueError> {
     let Bytes(blocks) = size(text, 1024)?;
     u32::try_from(blocks).or_else(|_| bad("give a number below 4g"))
-}
-
-pub(super) fn any(text: &str) -> Result<u64, ValueError> {
-    whole(text, 0, u64::MAX)
 }
 
 pub(super) fn set_kb_base(_: &mut Draft, text: &str) -> Set {
@@ -312,62 +253,6 @@ pub(super) fn set_bsrange(draft: &mut Draft, text: &str) -> Set {
         let share = |step: u64| (100 * step / steps - 100 * (step - 1) / steps) as u8;
         Ok((1..=steps).map(|step| (Bytes(least * step), share(step))).collect())
     })
-}
-
-pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
-    draft.job.engine = match text {
-        "psync" | "sync" => Engine::Psync,
-        "vsync" | "pvsync" | "pvsync2" => Engine::Pvsync2 { hipri: false },
-        "libaio" => Engine::Libaio,
-        "io_uring" => Engine::IO_URING,
-        "mmap" => Engine::Mmap,
-        "posixaio" => Engine::PosixAio,
-        "null" => Engine::Null,
-        "falloc" => Engine::Fallocate,
-        "ftruncate" => Engine::Truncate,
-        _ => Engine::Names(NameAct::named(text).map_or_else(|| refuse_engine(text), Ok)?),
-    };
-    Ok(())
-}
-
-fn refuse_engine<T>(name: &str) -> Result<T, ValueError> {
-    let other = OTHER_ENGINES.iter().find(|(names, _)| names.contains(&name));
-    let why = other.map_or_else(String::new, |(_, why)| format!("{why}; "));
-    refused(format!("{why}use one of {ENGINES}"))
-}
-
-pub(super) fn set_stat_call(draft: &mut Draft, text: &str) -> Set {
-    let typed = match text {
-        "stat" => StatCall::Stat,
-        "lstat" => StatCall::Lstat,
-        "statx" => StatCall::Statx,
-        _ => return bad("give stat, lstat or statx"),
-    };
-    if let Engine::Names(NameAct::Stat(call) | NameAct::StatDirectory(call)) = &mut draft.job.engine {
-        *call = typed;
-    }
-    Ok(())
-}
-
-pub(super) fn set_hipri(draft: &mut Draft, text: &str) -> Set {
-    let on = switch(text)?;
-    match &mut draft.job.engine {
-        Engine::IoUring { poll, .. } | Engine::Pvsync2 { hipri: poll } => *poll = on,
-        other if on => return bad(format!("needs ioengine=io_uring or pvsync2, not {}", other.name())),
-        _ => {}
-    }
-    Ok(())
-}
-
-/// A switch of `io_uring`, which says so with other engines.
-pub(super) fn set_ring(draft: &mut Draft, text: &str, pick: fn(&mut Engine) -> Option<&mut bool>) -> Set {
-    let on = switch(text)?;
-    match pick(&mut draft.job.engine) {
-        Some(switch) => *switch = on,
-        None if on => return bad(format!("needs ioengine=io_uring, not {}", draft.job.engine.name())),
-        None => {}
-    }
-    Ok(())
 }
 
 pub(super) fn set_think_time(draft: &mut Draft, time: Nanos) {

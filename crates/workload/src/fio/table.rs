@@ -54,6 +54,16 @@ macro_rules! put {
     };
 }
 
+/// Assigns a field of bytes.
+macro_rules! put_size {
+    ($($field:ident).+ $([$index:literal])?) => {
+        |draft: &mut crate::fio::draft::Draft, text: &str| {
+            draft.$($field).+ $([$index])? = crate::fio::units::size(text, draft.kb_base)?.into();
+            Ok(())
+        }
+    };
+}
+
 mod asked;
 mod data;
 mod logs;

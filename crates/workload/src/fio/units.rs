@@ -54,6 +54,16 @@ pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, ValueError> {
     }
 }
 
+/// A time of which a bare number is seconds.
+pub(super) fn seconds(text: &str) -> Result<Nanos, ValueError> {
+    time(text, 1_000_000_000)
+}
+
+/// A time of which a bare number is microseconds.
+pub(super) fn microseconds(text: &str) -> Result<Nanos, ValueError> {
+    time(text, 1_000)
+}
+
 /// A time; `bare_ns` is what a bare number counts.
 pub(super) fn time(text: &str, bare_ns: u64) -> Result<Nanos, ValueError> {
     let lower = text.trim().to_ascii_lowercase();

@@ -6,14 +6,14 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, NameAct, Nanos, Rate, Recorded,
-    Think, Verify, VerifyMode,
+    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Rate, Recorded, Think, Verify,
+    VerifyMode,
 };
 
 use super::app;
 use super::value::{
-    Set, ValueError, access, bad, cpu_list, mix, number, parsed, pattern, per_second, percentiles,
-    size_shares, switch, whole, whole_u32,
+    Set, ValueError, access, any, bad, count, cpu_list, mix, number, parsed, pattern, per_second,
+    percentiles, positive, size_shares, switch, whole, whole_u32,
 };
 use crate::trace::TraceFormat;
 
@@ -46,6 +46,12 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Assigns a field.
 macro_rules! put {
+    ($($field:ident).+, some $read:expr) => {
+        |job: &mut Job, text: &str| {
+            job.$($field).+ = Some($read(text)?);
+            Ok(())
+        }
+    };
     ($($field:ident).+, $read:expr) => {
         |job: &mut Job, text: &str| {
             job.$($field).+ = $read(text)?;
@@ -72,7 +78,12 @@ pub(crate) const ROWS: &[Row] = &[
     row("read_block_size", "The same for reads alone", "4k", put!(block_sizes.read, sizes)),
     row("write_block_size", "The same for writes alone", "64k", put!(block_sizes.write, sizes)),
     row("trim_block_size", "The same for trims alone", "1m", put!(block_sizes.trim, sizes)),
-    row("size", "Bytes of the region, or a share of the target; default up to its end", "1g, 50%", set_size),
+    row(
+        "size",
+        "Bytes of the region, or a share of the target; default up to its end",
+        "1g, 50%",
+        put!(size, some amount),
+    ),
     row(
         "offset",
         "Start of the region, in bytes or as a share of the target",
@@ -85,7 +96,7 @@ pub(crate) const ROWS: &[Row] = &[
         "1g",
         put!(offset_increment, parsed),
     ),
-    row("io_limit", "Stop after so many bytes, more or less than `size`", "10g", set_io_limit),
+    row("io_limit", "Stop after so many bytes, more or less than `size`", "10g", put!(io_limit, some parsed)),
     row("io_count", "Stop after so many I/Os of each thread", "1000", set_io_count),
     row(
         "engine",
@@ -107,28 +118,13 @@ pub(crate) const ROWS: &[Row] = &[
         "queue_depth",
         "I/Os in flight per thread; above 1 the engine is libaio unless named (io_uring when not direct)",
         "32",
-        |job, text| {
-            job.queue_depth = whole_u32(text, 1, u32::MAX)?;
-            Ok(())
-        },
+        put!(queue_depth, positive),
     ),
-    row("batch", "I/Os submitted per system call", "16", |job, text| {
-        job.batch.submit = whole_u32(text, 1, u32::MAX)?;
-        Ok(())
-    }),
-    row("batch_complete", "Completions waited for per system call", "1", |job, text| {
-        job.batch.complete_min = whole_u32(text, 1, u32::MAX)?;
-        Ok(())
-    }),
-    row("threads", "Threads that each run the job", "4", |job, text| {
-        job.threads = whole_u32(text, 1, u32::MAX)?;
-        Ok(())
-    }),
+    row("batch", "I/Os submitted per system call", "16", put!(batch.submit, positive)),
+    row("batch_complete", "Completions waited for per system call", "1", put!(batch.complete_min, positive)),
+    row("threads", "Threads that each run the job", "4", put!(threads, positive)),
     row("direct", "Bypass the page cache (O_DIRECT)", "true", put!(direct, switch)),
-    row("runtime", "Stop after this time", "30s", |job, text| {
-        job.runtime = Some(parsed(text)?);
-        Ok(())
-    }),
+    row("runtime", "Stop after this time", "30s", put!(runtime, some parsed)),
     row(
         "time_based",
         "Start over when the region is done, until `runtime`",
@@ -137,10 +133,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row("ramp", "Run this long before measuring", "5s", put!(ramp, parsed)),
     row("start_delay", "Wait this long before starting", "1s", put!(start_delay, parsed)),
-    row("loops", "Passes over the region", "3", |job, text| {
-        job.loops = whole_u32(text, 1, u32::MAX)?;
-        Ok(())
-    }),
+    row("loops", "Passes over the region", "3", put!(loops, positive)),
     row(
         "rate",
         "I/Os per second of each thread, by the clock (open loop); off for a closed loop",
@@ -160,14 +153,8 @@ pub(crate) const ROWS: &[Row] = &[
         think(job).spin = parsed(text)?;
         Ok(())
     }),
-    row("fsync_every", "fsync after so many writes; 0 never", "32", |job, text| {
-        job.sync.fsync_every = whole_u32(text, 0, u32::MAX)?;
-        Ok(())
-    }),
-    row("fdatasync_every", "fdatasync after so many writes; 0 never", "1", |job, text| {
-        job.sync.fdatasync_every = whole_u32(text, 0, u32::MAX)?;
-        Ok(())
-    }),
+    row("fsync_every", "fsync after so many writes; 0 never", "32", put!(sync.fsync_every, count)),
+    row("fdatasync_every", "fdatasync after so many writes; 0 never", "1", put!(sync.fdatasync_every, count)),
     row("end_fsync", "fsync once when the job ends", "true", put!(sync.end_fsync, switch)),
     row(
         "sync",
@@ -188,22 +175,13 @@ pub(crate) const ROWS: &[Row] = &[
         "compressible:50",
         set_data,
     ),
-    row("cpus", "CPUs the threads may use", "0-3,6", |job, text| {
-        job.cpus = Some(cpu_list(text)?);
-        Ok(())
-    }),
+    row("cpus", "CPUs the threads may use", "0-3,6", put!(cpus, some cpu_list)),
     row("cpus_split", "Give each thread one of the CPUs instead of all", "true", put!(cpus_split, switch)),
     row("invalidate", "Drop the target's page cache before starting", "true", put!(invalidate, switch)),
-    row("seed", "Reproduces offsets, mix and content", "42", |job, text| {
-        job.seed = whole(text, 0, u64::MAX)?;
-        Ok(())
-    }),
+    row("seed", "Reproduces offsets, mix and content", "42", put!(seed, any)),
     row("slice", "Length of one element of the series", "1s", set_slice),
     row("stonewall", "Start only after all earlier jobs have ended", "true", put!(stonewall, switch)),
-    row("report_group", "Jobs with the same number are reported as one", "0", |job, text| {
-        job.report_group = whole_u32(text, 0, u32::MAX)?;
-        Ok(())
-    }),
+    row("report_group", "Jobs with the same number are reported as one", "0", put!(report_group, count)),
     row("percentiles", "Percentiles to print", "50,99,99.9", put!(percentiles, percentiles)),
     row(
         "split_latency",
@@ -395,43 +373,20 @@ fn set_block_size(job: &mut Job, value: &str) -> Set {
     Ok(())
 }
 
-fn set_size(job: &mut Job, value: &str) -> Set {
-    job.size = Some(amount(value)?);
-    Ok(())
-}
-
-fn set_io_limit(job: &mut Job, value: &str) -> Set {
-    job.io_limit = Some(parsed(value)?);
-    Ok(())
-}
-
 fn set_io_count(job: &mut Job, value: &str) -> Set {
     job.io_count = Some(whole(value, 1, u64::MAX)?);
     Ok(())
 }
 
 fn set_engine(job: &mut Job, value: &str) -> Set {
-    job.engine = match value.trim() {
-        "psync" => Engine::Psync,
-        "pvsync2" => Engine::Pvsync2 { hipri: false },
-        "libaio" => Engine::Libaio,
-        "posixaio" => Engine::PosixAio,
-        "io_uring" if matches!(job.engine, Engine::IoUring { .. }) => return Ok(()),
-        "io_uring" => Engine::IO_URING,
-        "mmap" => Engine::Mmap,
-        "null" => Engine::Null,
-        "falloc" => Engine::Fallocate,
-        "ftruncate" => Engine::Truncate,
-        other => match NameAct::named(other) {
-            Some(act) => Engine::Names(act),
-            None => {
-                return bad(
-                    "give psync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, ftruncate, \
-                filecreate, fileopen, filestat, filedelete, dircreate, dirstat or dirdelete",
-                );
-            }
-        },
-    };
+    match (Engine::named(value.trim()), job.engine) {
+        (Some(Engine::IoUring { .. }), Engine::IoUring { .. }) => {}
+        (Some(engine), _) => job.engine = engine,
+        (None, _) => {
+            return bad("give psync, pvsync2, libaio, posixaio, io_uring, mmap, null, falloc, ftruncate, \
+                 filecreate, fileopen, filestat, filedelete, dircreate, dirstat or dirdelete");
+        }
+    }
     Ok(())
 }
 

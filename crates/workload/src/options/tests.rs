@@ -35,8 +35,9 @@ fn accepted_by_flag(name: &str, example: &str) {
 }
 
 fn accepted_by_fio_parser(name: &str, example: &str) {
-    let text =
-        format!("[first]\nsize=1g\n[a]\nioengine=io_uring\nverify=crc32c\nsize=1g\n{name}={example}\n");
+    let text = format!(
+        "[first]\nsize=1g\n[a]\nioengine=io_uring\nverify=crc32c\nsize=1g\nzonesize=1g\n{name}={example}\n"
+    );
     let include = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
     let context = crate::ParseContext { env: &|_| None, include: &include, lenient: false, cpus: 8 };
     crate::parse_fio(&text, "a.fio".as_ref(), &context).unwrap_or_else(|error| panic!("{error}"));

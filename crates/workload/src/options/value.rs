@@ -42,6 +42,26 @@ pub(crate) fn whole_u32(value: &str, least: u32, most: u32) -> Result<u32, Value
     whole(value, u64::from(least), u64::from(most)).map(|number| number as u32)
 }
 
+/// A number of 32 bits from 1 on.
+pub(crate) fn positive(value: &str) -> Result<u32, ValueError> {
+    whole_u32(value, 1, u32::MAX)
+}
+
+/// A number of 32 bits.
+pub(crate) fn count(value: &str) -> Result<u32, ValueError> {
+    whole_u32(value, 0, u32::MAX)
+}
+
+/// A number from 0 to `MOST`.
+pub(crate) fn up_to<const MOST: u8>(value: &str) -> Result<u8, ValueError> {
+    whole(value, 0, u64::from(MOST)).map(|number| number as u8)
+}
+
+/// A number of 64 bits.
+pub(crate) fn any(value: &str) -> Result<u64, ValueError> {
+    whole(value, 0, u64::MAX)
+}
+
 /// A finite number from `least` on.
 pub(crate) fn number(value: &str, least: f64) -> Result<f64, ValueError> {
     match value.trim().parse::<f64>() {

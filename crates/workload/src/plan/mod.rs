@@ -26,6 +26,7 @@ mod chooser;
 mod envelope;
 mod follow;
 mod offsets;
+mod pointers;
 pub(crate) mod scatter;
 mod shuffle;
 #[cfg(test)]
@@ -41,6 +42,7 @@ use crate::{Filled, Op, Region, Rng, WorkloadError};
 use chooser::Chooser;
 use follow::Following;
 use offsets::{Grid, Offsets};
+use pointers::Pointers;
 use turns::Turns;
 use zones::Zoned;
 
@@ -58,6 +60,7 @@ pub struct Plan {
     turns: Turns,
     following: Option<Following>,
     zoned: Option<Zoned>,
+    pointers: Option<Pointers>,
     /// One file, and nothing that looks at the I/O before.
     plain: bool,
     /// Bytes of one pass, and those of it that are still to come.
@@ -76,6 +79,7 @@ impl Plan {
         let files = files.max(1);
         let chooser = Chooser::new(job)?;
         let largest = chooser.largest();
+        let region = pointers::whole_zones(job, region);
         if region.length < u64::from(largest) {
             return Err(WorkloadError::RegionTooSmall { length: region.length, block: u64::from(largest) });
         }
@@ -95,12 +99,14 @@ impl Plan {
         };
         let following = Following::new(job, files);
         let turns = Turns::new(job, files, pass);
+        let pointers = Pointers::new(job, region, files, chooser.smallest());
         let leaps = matches!(job.access, Access::Backward { .. } | Access::Strided { .. });
         let own_grid = job.align.is_zero();
         let plain = own_grid
             && files == 1
             && following.is_none()
             && zoned.is_none()
+            && pointers.is_none()
             && !leaps
             && !chooser.trims_before_writes();
         let pass = pass * u64::from(files);
@@ -113,6 +119,7 @@ impl Plan {
             turns,
             following,
             zoned,
+            pointers,
             plain,
             pass,
             remaining: pass,
@@ -239,6 +246,23 @@ impl Plan {
 
     /// Any plan, one operation at a time; `None` at the end of the pass.
     fn next(&mut self) -> Option<Op> {
+        loop {
+            let op = self.drawn()?;
+            let Some(pointers) = &mut self.pointers else { return Some(op) };
+            if pointers.passes_over(&op) {
+                continue;
+            }
+            let Some(placed) = pointers.place(op) else {
+                self.remaining = 0;
+                return None;
+            };
+            self.remaining += u64::from(op.length - placed.length);
+            return Some(placed);
+        }
+    }
+
+    /// The next one, where it was drawn.
+    fn drawn(&mut self) -> Option<Op> {
         if let Some(op) = self.second_half.take() {
             return Some(op);
         }
@@ -261,6 +285,9 @@ impl Plan {
                 self.remaining = 0;
                 return None;
             }
+        }
+        if self.pointers.as_ref().is_some_and(|pointers| pointers.must_write(&op)) {
+            op.direction = Direction::Write as u8;
         }
         op.offset = self.region.offset + self.place(&op);
         self.remaining -= u64::from(op.length);

@@ -1,6 +1,9 @@
 //! Do I/Os follow, turn and stride as the job asks? Seeds are fixed.
 
-use iostack_model::{Access, Bytes, FileOrder, FileTurns, Follow, Job, Mix, Order, Zones};
+use iostack_model::{
+    Access, Bytes, Distribution, FileOrder, FileTurns, Follow, Job, Mix, Order, Verify, VerifyMode,
+    WritePointers, Zones,
+};
 
 use super::*;
 
@@ -100,6 +103,70 @@ fn zones_are_worked_on_in_turn_and_what_lies_between_is_not_touched() {
     assert!(drawn.chunks_exact(2).all(|pair| pair[0] / 4 == pair[1] / 4 && pair[0] != pair[1]));
     let too_small = Job { zones: Some(Zones { range: Bytes(100), ..zones }), ..job };
     Plan::new(&too_small, Region::new(0, 9 * BLOCK), 1, 0).expect_err("no block fits");
+}
+
+/// Zones of four blocks, of which three are written.
+fn with_pointers(job: Job) -> Job {
+    let pointers =
+        WritePointers { zone: Bytes(4 * BLOCK), capacity: Bytes(3 * BLOCK), ..WritePointers::default() };
+    Job { write_pointers: Some(pointers), ..job }
+}
+
+#[test]
+fn zones_are_written_from_their_start_on_and_begin_again_when_they_are_full() {
+    let each_once = Access::Random { order: Order::Permutation, distribution: Distribution::Uniform };
+    let writes = |access| with_pointers(Job { mix: Mix::WRITE, access, ..Job::default() });
+    assert_eq!(
+        blocks(&writes(Access::Sequential), 9),
+        [0, 1, 2, 4, 5, 6],
+        "whole zones, as far as they hold"
+    );
+    for (access, most) in [(each_once.clone(), 0), (Access::UNIFORM, 0), (each_once.clone(), 2)] {
+        let mut job = writes(access);
+        job.write_pointers.iter_mut().for_each(|zones| zones.open_most = most);
+        let written = blocks(&job, 64);
+        assert_eq!(written.len(), 64);
+        let mut next = [0; 16];
+        for (number, block) in written.iter().enumerate() {
+            let (zone, place) = ((block / 4) as usize, block % 4);
+            assert_eq!(place, next[zone], "write {number} to zone {zone}");
+            next[zone] = (place + 1) % 3;
+            let begun = next.iter().filter(|&&place| place > 0).count() as u32;
+            assert!(most == 0 || begun <= most, "write {number}: {begun} zones are open");
+        }
+    }
+    let kept = Job { verify: Some(Verify::of(VerifyMode::WriteThenRead)), ..writes(each_once) };
+    let mut written = blocks(&kept, 16);
+    written.sort_unstable();
+    assert_eq!(written, [0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14], "nothing twice, as it is read back");
+}
+
+#[test]
+fn reads_stay_below_the_write_pointers_unless_they_may_go_beyond() {
+    let job = with_pointers(Job { mix: Mix::reads(50), ..randomly(Follow::NONE) });
+    let mut plan = Plan::new(&job, Region::new(0, 64 * BLOCK), 1, 0).expect("sound");
+    let mut ops = Vec::new();
+    while plan.fill(&mut ops, 37) == Filled::More {}
+    let mut written = [0; 16];
+    for op in &ops {
+        let (zone, end) = ((op.offset / BLOCK / 4) as usize, op.offset / BLOCK % 4 + 1);
+        if op.direction == 1 {
+            written[zone] = end;
+        } else {
+            assert!(
+                end <= written[zone],
+                "a read of block {end} of zone {zone}, of which {} are",
+                written[zone]
+            );
+        }
+    }
+    assert_eq!((ops.len(), ops[0].direction), (64, 1), "what is first is a write");
+    let read = |reads_beyond| {
+        let mut job = with_pointers(Job { access: Access::Sequential, ..Job::default() });
+        job.write_pointers.iter_mut().for_each(|zones| zones.reads_beyond = reads_beyond);
+        blocks(&job, 8)
+    };
+    assert_eq!((read(false), read(true)), (vec![], (0..8).collect()), "nothing is written, as with fio");
 }
 
 #[test]

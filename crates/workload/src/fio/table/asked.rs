@@ -3,13 +3,13 @@
 use iostack_model::{Ends, Engine, Nanos};
 
 use super::{Row, flag, value};
+use crate::fio::engines::{ENGINES, set_hipri, set_ioengine, set_ring, set_stat_call};
 use crate::fio::set::{
-    ENGINES, SECOND, any, positive, set_bs, set_bsrange, set_bssplit, set_distribution, set_hipri,
-    set_ignored_errors, set_ioengine, set_kb_base, set_norandommap, set_percentage_random, set_reads,
-    set_ring, set_rw, set_sequencer, set_start_delay, set_stat_call,
+    SECOND, set_bs, set_bsrange, set_bssplit, set_distribution, set_ignored_errors, set_kb_base,
+    set_norandommap, set_percentage_random, set_reads, set_rw, set_sequencer, set_start_delay,
 };
-use crate::fio::units::{amount, size, time};
-use crate::options::value::{bad, refused, switch, whole, whole_u32};
+use crate::fio::units::{amount, seconds, size, time};
+use crate::options::value::{any, bad, count, positive, refused, switch, whole, whole_u32};
 
 pub(super) const ROWS: &[Row] = &[
     value(
@@ -57,10 +57,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .or(&["io_limit"]),
-    value("filesize", "Bytes of each file", "1g", |draft, text| {
-        draft.file_size = Some(size(text, draft.kb_base)?);
-        Ok(())
-    }),
+    value("filesize", "Bytes of each file", "1g", put_size!(file_size)),
     value("offset", "Start of the region, in bytes or as a share of the target", "1g, 50%", |draft, text| {
         draft.job.offset = amount(text, draft.kb_base)?;
         Ok(())
@@ -98,10 +95,7 @@ pub(super) const ROWS: &[Row] = &[
         },
     )
     .or(&["iodepth_batch_complete"]),
-    value("iodepth_low", "Submit no more before as few are in flight", "8", |draft, text| {
-        draft.low_water = Some(whole_u32(text, 0, u32::MAX)?);
-        Ok(())
-    }),
+    value("iodepth_low", "Submit no more before as few are in flight", "8", put!(low_water, count)),
     flag("hipri", "Poll for completions; with io_uring or pvsync2", set_hipri).leaning_on("ioengine"),
     flag("fixedbufs", "Register the buffers with io_uring once", |draft, text| {
         set_ring(draft, text, |engine| match engine {
@@ -117,10 +111,7 @@ pub(super) const ROWS: &[Row] = &[
         })
     })
     .leaning_on("ioengine"),
-    value("sqthread_poll_cpu", "CPU of that thread", "3", |draft, text| {
-        draft.job.host.submitter_cpu = Some(whole_u32(text, 0, u32::MAX)?);
-        Ok(())
-    }),
+    value("sqthread_poll_cpu", "CPU of that thread", "3", put!(job.host.submitter_cpu, count)),
     flag("sqthread_poll", "Let a kernel thread submit; with io_uring", |draft, text| {
         set_ring(draft, text, |engine| match engine {
             Engine::IoUring { submit_poll, .. } => Some(submit_poll),
@@ -142,10 +133,7 @@ pub(super) const ROWS: &[Row] = &[
     flag("time_based", "Start over when the region is done, until `runtime`", put!(job.time_based, switch)),
     value("serialize_overlap", "Of the same bytes one I/O is in flight at a time", "1", put!(job.one_at_a_place, switch)),
     value("ignore_error", "Errors that count as no fault: of reads, of writes", "EAGAIN, ENOSPC:EIO", set_ignored_errors),
-    value("ramp_time", "Run this long before measuring", "5s", |draft, text| {
-        draft.job.ramp = time(text, SECOND)?;
-        Ok(())
-    }),
+    value("ramp_time", "Run this long before measuring", "5s", put!(job.ramp, seconds)),
     value("startdelay", "Wait this long before starting; of a range, as the seed has it", "1s, 5-10", set_start_delay),
     value("loops", "Passes over the region", "3", put!(job.loops, positive)),
     value(
@@ -166,10 +154,7 @@ pub(super) const ROWS: &[Row] = &[
         draft.job.wait_for = Some(text.to_owned());
         Ok(())
     }),
-    flag("exitall", "End all jobs that run with the first that ends", |draft, text| {
-        draft.exit_all = switch(text)?;
-        Ok(())
-    }),
+    flag("exitall", "End all jobs that run with the first that ends", put!(exit_all, switch)),
     value("exit_what", "Whom exitall ends: those that run, or those behind them too", "stonewall, all", |draft, text| {
         draft.exit_what = match text {
             "group" | "stonewall" => Ends::Beside,
@@ -196,27 +181,27 @@ pub(super) const ROWS: &[Row] = &[
     .leaning_on("rw"),
     value("rw_sequencer", "The I/Os between those of `randread:8` go on, or repeat the place", "sequential, identical", set_sequencer)
         .leaning_on("rw"),
-    value("zonemode", "Work on parts of the region in turn: strided", "none", |draft, text| {
-        draft.zone_mode = match text {
-            "none" => false,
-            "strided" => true,
-            "zbd" => return refused("no write pointer is followed and no zone is reset; give strided, or none"),
-            _ => return bad("give none or strided"),
-        };
-        Ok(())
-    }),
-    value("zonesize", "Bytes of I/O in each part", "256m", |draft, text| {
-        draft.zone[0] = size(text, draft.kb_base)?;
-        Ok(())
-    }),
-    value("zonerange", "Bytes that each part reaches over; default zonesize", "1g", |draft, text| {
-        draft.zone[1] = size(text, draft.kb_base)?;
-        Ok(())
-    }),
-    value("zoneskip", "Bytes between the parts", "1g", |draft, text| {
-        draft.zone[2] = size(text, draft.kb_base)?;
-        Ok(())
-    }),
+    value(
+        "zonemode",
+        "Work on parts of the region in turn (strided), or write zones from their start on (zbd; on a target without zones of its own)",
+        "none, strided, zbd",
+        |draft, text| {
+            (draft.zone_mode, draft.zbd) = match text {
+                "none" => (false, false),
+                "strided" => (true, false),
+                "zbd" => (false, true),
+                _ => return bad("give none, strided or zbd"),
+            };
+            Ok(())
+        },
+    ),
+    value("zonecapacity", "Bytes of each zone that are written, with zbd; default zonesize", "200m", put_size!(pointers.capacity)),
+    value("max_open_zones", "So many zones are written at a time, with zbd; 0: any number", "32", put!(pointers.open_most, count)),
+    value("job_max_open_zones", "The same, of this job", "8", put!(pointers.open_most, count)).leaning_on("max_open_zones"),
+    value("read_beyond_wp", "Read also where nothing was written, with zbd", "1", put!(pointers.reads_beyond, switch)),
+    value("zonesize", "Bytes of I/O in each part", "256m", put_size!(zone[0])),
+    value("zonerange", "Bytes that each part reaches over; default zonesize", "1g", put_size!(zone[1])),
+    value("zoneskip", "Bytes between the parts", "1g", put_size!(zone[2])),
     value("blockalign", "Random I/Os start at multiples of this", "64k", |draft, text| {
         draft.job.align = size(text.split(',').next().unwrap_or_default(), draft.kb_base)?;
         Ok(())

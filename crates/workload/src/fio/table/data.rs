@@ -3,9 +3,9 @@
 use iostack_model::Data;
 
 use super::{Row, flag, value};
-use crate::fio::set::{count, many, set_sync, set_sync_range, set_verify};
+use crate::fio::set::{many, set_sync, set_sync_range, set_verify};
 use crate::fio::units::size;
-use crate::options::value::{bad, pattern, refused, switch, whole};
+use crate::options::value::{bad, count, pattern, refused, switch, up_to, whole};
 
 pub(super) const ROWS: &[Row] = &[
     value("fsync", "fsync after so many writes", "32", put!(job.sync.fsync_every, count)),
@@ -31,24 +31,20 @@ pub(super) const ROWS: &[Row] = &[
         "verify_backlog",
         "Read back what was written whenever so many blocks wait for it, not only at the end",
         "1024",
-        |draft, text| {
-            draft.verify_backlog = Some(many(text)?);
-            Ok(())
-        },
+        put!(verify_backlog, many),
     ),
-    value("verify_backlog_batch", "So many of them at a time; default all", "64", |draft, text| {
-        draft.verify_backlog_batch = Some(many(text)?);
-        Ok(())
-    }),
+    value(
+        "verify_backlog_batch",
+        "So many of them at a time; default all",
+        "64",
+        put!(verify_backlog_batch, many),
+    ),
     value("verify_fatal", "Stop at the first block that does not verify", "1", put!(verify_fatal, switch)),
     value(
         "trim_percentage",
         "Percent of what a verifying job writes that is trimmed along the way, with trim_backlog",
         "10",
-        |draft, text| {
-            draft.trims.percent = Some(whole(text, 0, 100)? as u8);
-            Ok(())
-        },
+        put!(trims.percent, up_to::<100>),
     ),
     value(
         "trim_verify_zero",
@@ -84,11 +80,31 @@ pub(super) const ROWS: &[Row] = &[
         "dedupe_percentage",
         "Percent of the blocks of 4 KiB that were written before",
         "50",
+        put!(repeated.percent, up_to::<100>),
+    ),
+    value(
+        "dedupe_mode",
+        "What they repeat: one block at each place of the buffers, or one of a set",
+        "repeat, working_set",
         |draft, text| {
-            draft.job.data = Data::Duplicate(whole(text, 0, 100)? as u8);
+            draft.by_set = match text {
+                "repeat" => false,
+                "working_set" => true,
+                _ => return bad("give repeat or working_set"),
+            };
             Ok(())
         },
     ),
+    value(
+        "dedupe_working_set_percentage",
+        "Blocks of the set, in percent of the region's; default 5",
+        "50",
+        |draft, text| {
+            draft.repeated.set_percent = whole(text, 1, 100)? as u8;
+            Ok(())
+        },
+    ),
+    value("dedupe_global", "Jobs with one randseed share their set", "1", put!(repeated.shared, switch)),
     value(
         "verify_pattern",
         "What verify=pattern writes, or what stands between the headers",

@@ -8,7 +8,7 @@ use super::{Row, value};
 use crate::fio::draft::Draft;
 use crate::fio::set::{prefix, set_replay_skip};
 use crate::fio::units::size;
-use crate::options::value::{Set, percentiles, switch, whole, whole_u32};
+use crate::options::value::{Set, percentiles, switch, up_to, whole, whole_u32};
 
 pub(super) const ROWS: &[Row] = &[
     value(
@@ -92,10 +92,7 @@ pub(super) const ROWS: &[Row] = &[
         "log_hist_coarseness",
         "So many times the bins of the histogram are halved",
         "0, 6",
-        |draft, text| {
-            draft.job.logs.histogram_coarse = whole(text, 0, 6)? as u8;
-            Ok(())
-        },
+        put!(job.logs.histogram_coarse, up_to::<6>),
     ),
     value("log_prio", "Put the priority in each line of the logs", "1", put!(job.logs.priority, switch)),
     value("log_alternate_epoch", "The same as log_unix_epoch", "1", put!(job.logs.unix_epoch, switch)),

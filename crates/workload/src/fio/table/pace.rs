@@ -3,9 +3,9 @@
 use iostack_model::{Arrival, LatencyGoal, Nanos, Share};
 
 use super::{MICROSECOND, MILLISECOND, Row, value};
-use crate::fio::set::{SECOND, by_direction, count, positive, set_steady, set_think_time};
-use crate::fio::units::{size, time};
-use crate::options::value::{bad, switch, whole_u32};
+use crate::fio::set::{by_direction, set_steady, set_think_time};
+use crate::fio::units::{microseconds, seconds, size, time};
+use crate::options::value::{bad, count, positive, switch, whole_u32};
 
 pub(super) const ROWS: &[Row] = &[
     value("rate", "Bytes per second of each direction, paced by the clock", "1m", |draft, text| {
@@ -83,16 +83,15 @@ pub(super) const ROWS: &[Row] = &[
         set_steady,
     )
     .or(&["ss"]),
-    value("steadystate_duration", "Steady over this time; a bare number is seconds", "30s", |draft, text| {
-        draft.steady_window = time(text, SECOND)?;
-        Ok(())
-    })
+    value(
+        "steadystate_duration",
+        "Steady over this time; a bare number is seconds",
+        "30s",
+        put!(steady_window, seconds),
+    )
     .or(&["ss_dur"]),
-    value("steadystate_ramp_time", "What came earlier does not count", "10s", |draft, text| {
-        draft.steady_after = time(text, SECOND)?;
-        Ok(())
-    })
-    .or(&["ss_ramp"]),
+    value("steadystate_ramp_time", "What came earlier does not count", "10s", put!(steady_after, seconds))
+        .or(&["ss_ramp"]),
     value(
         "latency_target",
         "Search the deepest queue, up to iodepth, that keeps this latency; a bare number is microseconds",
@@ -139,10 +138,7 @@ pub(super) const ROWS: &[Row] = &[
         "max_latency",
         "Fail when an I/O takes longer; a bare number is microseconds",
         "50ms",
-        |draft, text| {
-            draft.job.demand.latency = time(text, MICROSECOND)?;
-            Ok(())
-        },
+        put!(job.demand.latency, microseconds),
     ),
     value("thinktime", "Pause between I/Os; a bare number is microseconds", "100, 10ms", |draft, text| {
         set_think_time(draft, time(text, MICROSECOND)?);

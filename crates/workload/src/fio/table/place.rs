@@ -7,7 +7,7 @@ use iostack_model::{Advice, Preferred};
 use super::{Row, value};
 use crate::fio::set::{by_direction, colon_list, set_file_service, set_numa_memory, set_preferred_sizes};
 use crate::fio::units::size;
-use crate::options::value::{bad, cpu_list, refused, switch, whole, whole_u32};
+use crate::options::value::{bad, cpu_list, refused, switch, up_to, whole, whole_u32};
 
 pub(super) const ROWS: &[Row] = &[
     value("filename", "Files or devices to use, separated by `:`", "/dev/nvme0n1", |draft, text| {
@@ -122,6 +122,12 @@ pub(super) const ROWS: &[Row] = &[
         "1",
         put!(job.host.flags.nowait, switch),
     ),
+    value(
+        "unlink_each_loop",
+        "Remove them between two passes: nothing where there is one; refused with loops",
+        "1",
+        put!(unlinks_each_loop, switch),
+    ),
     value("unlink", "Remove the files this job made", "1", put!(job.unlink, switch)),
     value(
         "ioscheduler",
@@ -138,14 +144,13 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         },
     ),
-    value("lockmem", "Memory that each thread locks, so that less is left", "1g", |draft, text| {
-        draft.job.host.locked = size(text, draft.kb_base)?;
-        Ok(())
-    }),
-    value("numa_cpu_nodes", "Nodes whose CPUs the threads may use", "0,1", |draft, text| {
-        draft.job.host.numa.cpu_nodes = cpu_list(text)?;
-        Ok(())
-    }),
+    value("lockmem", "Memory that each thread locks, so that less is left", "1g", put_size!(job.host.locked)),
+    value(
+        "numa_cpu_nodes",
+        "Nodes whose CPUs the threads may use",
+        "0,1",
+        put!(job.host.numa.cpu_nodes, cpu_list),
+    ),
     value(
         "numa_mem_policy",
         "Where the threads' memory lies: local, prefer:0, bind:0-1, interleave:0-1",
@@ -159,14 +164,18 @@ pub(super) const ROWS: &[Row] = &[
         };
         Ok(())
     }),
-    value("prio", "Among disk requests: 0, preferred, to 7", "3", |draft, text| {
-        draft.job.host.priority.io_level = whole(text, 0, 7)? as u8;
-        Ok(())
-    }),
-    value("prioclass", "Class of disk requests: 1 real time, 2 best effort, 3 idle", "2", |draft, text| {
-        draft.job.host.priority.io_class = whole(text, 0, 3)? as u8;
-        Ok(())
-    }),
+    value(
+        "prio",
+        "Among disk requests: 0, preferred, to 7",
+        "3",
+        put!(job.host.priority.io_level, up_to::<7>),
+    ),
+    value(
+        "prioclass",
+        "Class of disk requests: 1 real time, 2 best effort, 3 idle",
+        "2",
+        put!(job.host.priority.io_class, up_to::<3>),
+    ),
     value(
         "cmdprio_percentage",
         "Percent of the reads, and of the writes, that carry cmdprio_class and cmdprio; with libaio or io_uring",
@@ -197,10 +206,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     })
     .leaning_on("cmdprio_percentage"),
-    value("cpus_allowed", "CPUs the threads may use", "0-3,6", |draft, text| {
-        draft.job.cpus = Some(cpu_list(text)?);
-        Ok(())
-    }),
+    value("cpus_allowed", "CPUs the threads may use", "0-3,6", put!(job.cpus, cpu_list)),
     value("cpumask", "The same as a bit mask", "0xf", |draft, text| {
         let mask = size(text, 1024)?.0;
         let cpus: Vec<u32> = (0..u64::BITS).filter(|bit| mask >> bit & 1 == 1).collect();
