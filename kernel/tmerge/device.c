@@ -186,7 +186,7 @@ void tmerge_slot_put(struct tmerge *tmerge)
 u64 tmerge_ring(struct tmerge_server *server, unsigned int requests,
 		u64 pages, u64 extra_ns)
 {
-	u64 work = READ_ONCE(tmerge_fixed_ns) + extra_ns +
+	u64 work = READ_ONCE(tmerge_fixed_ns) + READ_ONCE(tmerge_host_ns) + extra_ns +
 		   READ_ONCE(tmerge_per_page_ns) * pages;
 	unsigned long flags;
 	u64 done;

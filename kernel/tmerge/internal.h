@@ -208,6 +208,7 @@ struct tmerge_subsystem {
 /* Parameters, in main.c; readers use READ_ONCE where a change may race. */
 extern unsigned int tmerge_queue_depth;
 extern unsigned int tmerge_fixed_ns;
+extern unsigned int tmerge_host_ns;
 extern unsigned int tmerge_per_page_ns;
 extern unsigned int tmerge_interrupt_ns;
 extern unsigned int tmerge_batch_max;

@@ -16,9 +16,13 @@ unsigned int tmerge_queue_depth = 1;
 module_param_named(queue_depth, tmerge_queue_depth, uint, 0644);
 MODULE_PARM_DESC(queue_depth, "commands outstanding; at 1 the doorbell is busy until done");
 
-unsigned int tmerge_fixed_ns = 7000;
+unsigned int tmerge_fixed_ns = 1650;
 module_param_named(fixed_ns, tmerge_fixed_ns, uint, 0644);
-MODULE_PARM_DESC(fixed_ns, "cost of a command, in nanoseconds");
+MODULE_PARM_DESC(fixed_ns, "cost of a command on the device, in nanoseconds");
+
+unsigned int tmerge_host_ns = 5350;
+module_param_named(host_ns, tmerge_host_ns, uint, 0644);
+MODULE_PARM_DESC(host_ns, "what a command costs beside that, while the device waits, in nanoseconds");
 
 unsigned int tmerge_per_page_ns = 5850;
 module_param_named(per_page_ns, tmerge_per_page_ns, uint, 0644);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! TARGET: a file or device (read around the page cache unless `buffered=1`; `write=1` destroys what is on it), or `sim`, or
-//! `sim:16` for one whose costs are 16 times the published 7 us + b x 5.85 us. Random blocks. The ways alternate slice by slice, so
+//! `sim:16` for one whose costs are 16 times 7 us + b x 5.85 us (tmerge, polled). Random blocks. The ways alternate slice by slice, so
 //! that a change of the machine's load meets all.
 
 use std::collections::HashMap;

@@ -144,7 +144,8 @@ mod tests {
     use super::super::world::{Crowd, Machine, Outcome, World};
     use super::*;
 
-    const PUBLISHED: Machine = Machine::Serial { fixed_ns: 7000, each_ns: 5850 };
+    /// A polled command of the DRAM-SSD: 1.65 us of its own, 5.35 us of the host, 5.85 us a page.
+    const POLLED: Machine = Machine::Serial { fixed_ns: 7000, each_ns: 5850 };
 
     /// Learns for a while, then shows.
     fn shown<R: Rule>(rule: R, machine: Machine, crowd: Crowd) -> Outcome {
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn one_caller_waits_for_nobody() {
-        for machine in [PUBLISHED, Machine::Parallel { fixed_ns: 80_000, each_ns: 500 }] {
+        for machine in [POLLED, Machine::Parallel { fixed_ns: 80_000, each_ns: 500 }] {
             let crowd = Crowd { callers: 1, think_ns: 500, wake_ns: 5000 };
             let outcome = shown(Adaptive::new(), machine, crowd);
             assert_eq!((outcome.held_ns_max, outcome.batches), (0, outcome.requests));
@@ -171,8 +172,8 @@ mod tests {
         for callers in [2, 4, 8, 16, 32] {
             for wake_ns in [100, 3000, 20_000] {
                 let crowd = Crowd { callers, think_ns: 500, wake_ns };
-                let stm = iops(&shown(AtOnce, PUBLISHED, crowd));
-                let outcome = shown(Adaptive::new(), PUBLISHED, crowd);
+                let stm = iops(&shown(AtOnce, POLLED, crowd));
+                let outcome = shown(Adaptive::new(), POLLED, crowd);
                 let hybrid = iops(&outcome);
                 assert!(hybrid > 0.98 * stm, "{callers} callers, {wake_ns} ns: {hybrid} of {stm}");
                 // The guess before two sizes were seen is no more than the true one; trials blur the fit.
@@ -185,7 +186,7 @@ mod tests {
     fn callers_that_are_back_soon_travel_together() {
         for (callers, gain) in [(2, 1.3), (4, 1.15), (8, 1.08)] {
             let crowd = Crowd { callers, think_ns: 500, wake_ns: 100 };
-            let (stm, hybrid) = (shown(AtOnce, PUBLISHED, crowd), shown(Adaptive::new(), PUBLISHED, crowd));
+            let (stm, hybrid) = (shown(AtOnce, POLLED, crowd), shown(Adaptive::new(), POLLED, crowd));
             assert!(iops(&hybrid) > gain * iops(&stm), "{callers}: {stm:?} {hybrid:?}");
             assert!(hybrid.requests as f64 / hybrid.batches as f64 > 0.9 * callers as f64, "{hybrid:?}");
         }

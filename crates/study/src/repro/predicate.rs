@@ -51,7 +51,7 @@ pub(crate) enum Test {
     LevelsWhenLow { windows: f64, within: f64 },
     /// Both lines fall and level, and keep the same share of their start, give or take this.
     EqualShape { to: f64, within: f64 },
-    /// Everywhere at least so many times the second line.
+    /// Everywhere at least so many times the second line; of two named points, one so many times the other.
     Above { by: f64 },
 }
 
@@ -345,6 +345,11 @@ fn equal_shape(first: &Line, second: &Line, to: f64, within: f64) -> Judged {
 }
 
 fn above(first: &Line, second: &Line, by: f64) -> Result<Judged, String> {
+    if let ([(_, one)], [(_, other)]) = (first, second) {
+        // One point of each that were named: they need not be at the same place.
+        let times = one / other;
+        return Ok(Judged::shape(times >= by, format!("{} times", number(times))));
+    }
     let at = |x: f64| second.iter().find(|(other, _)| (other - x).abs() < 1e-9).map(|&(_, y)| y);
     let ratios: Vec<(f64, f64)> =
         first.iter().filter_map(|&(x, y)| at(x).map(|other| (x, y / other))).collect();

@@ -156,7 +156,16 @@ fn above_is_everywhere_above() {
     let above = Test::Above { by: 2.0 };
     assert!(against(above, &line(&[20.0, 60.0]), &line(&[10.0, 20.0])).holds);
     assert!(!against(above, &line(&[20.0, 39.0]), &line(&[10.0, 20.0])).holds);
-    assert!(judge(above, &[(1.0, 1.0)], Some(&[(2.0, 1.0)]), None).is_err(), "nothing in common");
+    let two = [(1.0, 1.0), (2.0, 1.0)];
+    assert!(judge(above, &two, Some(&[(3.0, 1.0)]), None).is_err(), "nothing in common");
+}
+
+#[test]
+fn a_named_point_is_above_another_wherever_they_are() {
+    let judged =
+        |one| judge(Test::Above { by: 2.0 }, &[(1.0, one)], Some(&[(4.0, 10.0)]), None).expect("two points");
+    assert!(judged(20.0).holds && !judged(19.99).holds);
+    assert_eq!(judged(20.0).ours, "2 times");
 }
 
 #[test]
