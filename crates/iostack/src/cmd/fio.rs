@@ -43,7 +43,7 @@ pub(crate) fn run(args: &FioArgs) -> ExitCode {
         Ok(told) => exit::code_or(&told, INTERRUPTED),
         Err(error) => {
             exit::code(&Err(error));
-            ExitCode::from(1)
+            ExitCode::from(if exit::is_interrupted() { INTERRUPTED } else { 1 })
         }
     }
 }
