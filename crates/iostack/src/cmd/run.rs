@@ -83,7 +83,7 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
     // What a file says is meant as it says it.
     for job in jobs.iter_mut().filter(|_| args.jobs.is_empty()) {
         if let Some(line) = ends::give(job, target.describe())? {
-            talk.say(&line);
+            talk.say_once_begun(line);
         }
     }
     let ran = Ran::of(jobs, target, args.destroy_data, wanted, &talk)?;
