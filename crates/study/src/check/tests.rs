@@ -89,6 +89,8 @@ fn a_neighbour_whose_cpu_we_lack_is_named_with_what_it_may_have_cost() {
         capped_by(&mut check, cap, false);
         let verdict = judged(&check);
         assert!(verdict.answer.contains(&format!("at most {most}")), "{cap}: {}", verdict.answer);
+        let named = verdict.answer.contains(&format!("limited to {cap} IOPS by"));
+        assert_eq!(named, cap == 600_000, "{}", verdict.answer);
     }
 }
 
