@@ -114,7 +114,9 @@ impl Talk {
 
     fn begun(&self) {
         let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
-        pending.iter().for_each(|text| self.say(text));
+        if let Some(text) = pending {
+            self.say(&text);
+        }
     }
 
     /// Something worth knowing, on its own line.

@@ -128,7 +128,9 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbRepor
         iostack_targets::left::settings(&|line| talk.warn(line));
     }
     let ready = [ready::ready(&sides[0], &a, talk)?, ready::ready(&sides[1], &b, talk)?];
-    said.iter().for_each(|line| talk.say(line));
+    if let Some(line) = said {
+        talk.say(&line);
+    }
     talk.say(&about(&design, end));
     // Files may have been laid out until here; the time that was promised is that of the turns.
     let started = Instant::now();
