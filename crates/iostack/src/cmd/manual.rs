@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ManualArgs) -> anyhow::Result<Ended> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     }
     if !args.replace {
-        save::refuse(files.iter().flat_map(|(path, _)| Output::new("FOLDER", Some(path))))
+        save::refuse(files.iter().filter_map(|(path, _)| Output::new("FOLDER", Some(path))))
             .context("--replace writes over older files")?;
     }
     let write = if args.replace { save::replace } else { save::new_file };
