@@ -59,8 +59,8 @@ fn a_trace_that_comes_through_a_fifo_is_replayed_and_ends_at_the_first_signal() 
         (child.0.wait().expect("it ends").code(), data, said)
     };
     let lines = "fio version 3 iolog\n0 a add\n0 a open\n1 a read 0 4096\n2 a read 4096 4096\n";
-    let fio = ["fio", "--name=a", "--read_iolog=fifo", "--on=sim:zero", "--size=1m"];
-    for (arguments, code, writes) in [(&run[..], 2, false), (&run[..], 2, true), (&fio[..], 128, true)] {
+    let as_fio = ["fio", "--name=a", "--read_iolog=fifo", "--on=sim:zero", "--size=1m"];
+    for (arguments, code, writes) in [(&run[..], 2, false), (&run[..], 2, true), (&as_fio[..], 128, true)] {
         for signal in ["-INT", "-TERM"] {
             let child = begin(arguments);
             until_it_listens(&child);
