@@ -60,7 +60,8 @@ fn count(test: &str, path: &Path, options: &str, hold_clock: bool) -> Option<Use
     Some(answer)
 }
 
-/// The columns of the table in `bench/cost.md`. User instructions that an I/O may cost are in `DEFAULT_MOST`.
+/// The columns of the table in `bench/cost.md`. User instructions that an I/O may cost are in `DEFAULT_MOST`:
+/// 2 % above the most of two counts (91.8, 152.8, 151.9 and 111.6). The last wavers by how many come at once.
 const ENGINES: [&str; 4] = [
     "engine=psync",
     "engine=io_uring",
@@ -69,8 +70,8 @@ const ENGINES: [&str; 4] = [
 ];
 /// fio's default order, which visits each block once.
 const DEFAULT_ORDER: &str = "distribution=permutation";
-const DEFAULT_MOST: [f64; 4] = [100.0, 160.0, 160.0, 115.0];
-/// What else is drawn may cost a third as much again.
+const DEFAULT_MOST: [f64; 4] = [94.0, 156.0, 155.0, 114.0];
+/// What else is drawn may cost so much more: 132 with psync, and in batches 160.
 const OTHERS: [&str; 5] = [
     "distribution=uniform",
     "distribution=permutation mix=70/30",
@@ -78,7 +79,7 @@ const OTHERS: [&str; 5] = [
     "distribution=pareto:0.2",
     "block_size=4k/60:8k/40",
 ];
-const OTHERS_MORE: f64 = 4.0 / 3.0;
+const OTHERS_MORE: f64 = 1.42;
 
 /// What costs more than it may, of one row of the table; `None` where nobody counts.
 fn dear(path: &Path, drawn: &str, more: f64) -> Option<Vec<String>> {
@@ -95,7 +96,7 @@ fn dear(path: &Path, drawn: &str, more: f64) -> Option<Vec<String>> {
 }
 
 #[test]
-fn an_io_in_fios_default_order_costs_at_most_100_to_160_instructions() {
+fn an_io_in_fios_default_order_costs_at_most_94_to_156_instructions() {
     let folder = folder!("instructions");
     let path = random(&folder, "data", FILE_BYTES);
     let Some(dear) = dear(&path, DEFAULT_ORDER, 1.0) else { return };
@@ -104,7 +105,7 @@ fn an_io_in_fios_default_order_costs_at_most_100_to_160_instructions() {
 
 #[test]
 #[ignore = "slow: some minutes"]
-fn whatever_is_drawn_an_io_costs_at_most_a_third_as_much_again() {
+fn whatever_is_drawn_an_io_costs_at_most_42_percent_more() {
     let folder = folder!("instructions-others");
     let path = random(&folder, "data", FILE_BYTES);
     let mut all = Vec::new();

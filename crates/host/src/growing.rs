@@ -38,7 +38,7 @@ impl Growing {
     pub fn finish(&self) -> anyhow::Result<()> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(file) = file.transpose()? else { return Ok(()) };
-        let closed: io::Result<()> = file.sync_all().and_then(|()| crate::close(file));
+        let closed: io::Result<()> = save::sync(&file).and_then(|()| crate::close(file));
         closed.with_context(|| self.refused())
     }
 

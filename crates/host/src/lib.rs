@@ -14,6 +14,7 @@
 //! Everything is read from sysfs, procfs and system calls of Linux. What reads the kernel's files takes their root, so
 //! that it is tested on stored trees of machines nobody here has. Start reading at [`resolve`].
 
+pub mod awaited;
 mod cgroup;
 mod chain;
 pub mod clock;

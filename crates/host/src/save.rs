@@ -5,8 +5,10 @@
 //! What can be refused is refused before the run; what cannot be known then (a full disk) is an error with the name
 //! of what was lost. Start reading at [`new_file`].
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,8 +16,39 @@ use anyhow::{Context, bail};
 
 use crate::Held;
 
-/// Writes `content` to a new file `path`; an existing file is refused.
+/// An output that was asked for.
+pub struct Output<'a> {
+    /// The option that asks for it, as it was typed.
+    pub option: &'a str,
+    /// Where it goes.
+    pub path: &'a Path,
+    /// What is done with a file that has the name already.
+    pub taken: Taken,
+}
+
+/// What is done with a file that has the name of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is kept, and the output refused.
+    Kept,
+    /// Likewise, unless `--destroy-data` is given.
+    KeptUnlessAllowed,
+    /// It is replaced or written over.
+    Replaced,
+}
+
+impl<'a> Output<'a> {
+    /// A new file, where one is wanted.
+    pub fn new(option: &'a str, path: Option<&'a PathBuf>) -> Option<Output<'a>> {
+        path.map(|path| Output { option, path, taken: Taken::Kept })
+    }
+}
+
+/// Writes `content` to a new file `path`; an existing file is refused, and a character device or a FIFO is written to.
 pub fn new_file(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
+    if is_sink(path) {
+        return poured(path, content.as_ref());
+    }
     if is_taken(path) {
         bail!("{}", taken(path));
     }
@@ -28,16 +61,13 @@ pub fn new_file(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::R
 /// Writes `content` to `path`, in place of a file or a link that has this name, unless that may not be written to even
 /// with `--destroy-data`.
 pub fn replace(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
+    if is_sink(path) {
+        return poured(path, content.as_ref());
+    }
     let partial = written(path, content.as_ref())?;
     let lost = || format!("cannot write `{}`; its content is in `{}`", path.display(), partial.display());
     let _nobody_takes_it_meanwhile = replaceable(path).with_context(lost)?;
     std::fs::rename(&partial, path).with_context(lost)
-}
-
-/// Refuses what [`replace`] would refuse: before the run.
-pub fn refuse_irreplaceable(path: &Path) -> anyhow::Result<()> {
-    replaceable(path).with_context(|| format!("cannot write `{}`", path.display()))?;
-    refuse_unwritable(path)
 }
 
 /// What has this name and may go, claimed; `None` where nothing has it, or a link, which goes alone.
@@ -54,6 +84,9 @@ fn replaceable(path: &Path) -> anyhow::Result<Option<Held>> {
 
 /// An empty file that has the name already, in place of another one where `replaces`.
 pub(crate) fn begun(path: &Path, replaces: bool) -> anyhow::Result<File> {
+    if is_sink(path) {
+        return opened(path).with_context(|| format!("cannot write `{}`", path.display()));
+    }
     if !replaces && is_taken(path) {
         bail!("{}", taken(path));
     }
@@ -65,21 +98,70 @@ pub(crate) fn begun(path: &Path, replaces: bool) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Refuses what `new_file` would refuse: before the run, so that no minute is lost.
-pub fn refuse<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> anyhow::Result<()> {
-    let mut seen: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        if is_taken(path) {
-            bail!("{}", taken(path));
+/// Refuses what could not be written, and two outputs that are one file: before the run, so that no minute is lost.
+/// Each command hands all its outputs over at once.
+pub fn refuse<'a>(outputs: impl IntoIterator<Item = Output<'a>>) -> anyhow::Result<()> {
+    let mut seen: Vec<(Place, Output<'a>)> = Vec::new();
+    for output in outputs {
+        let Some(place) = Place::of(output.path) else { continue };
+        if let Some((_, other)) = seen.iter().find(|(known, _)| *known == place) {
+            bail!(
+                "{} `{}` and {} `{}` are the same file; give each one of its own",
+                other.option,
+                other.path.display(),
+                output.option,
+                output.path.display()
+            );
         }
-        refuse_unwritable(path)?;
-        let absolute = std::path::absolute(path).with_context(|| format!("`{}`", path.display()))?;
-        if seen.contains(&absolute) {
-            bail!("`{}` is named for two outputs; give each a file of its own", path.display());
+        seen.push((place, output));
+    }
+    for (_, output) in &seen {
+        let (path, is_taken) = (output.path, is_taken(output.path));
+        match output.taken {
+            Taken::Kept if is_taken => bail!("{}", taken(path)),
+            Taken::KeptUnlessAllowed if is_taken => bail!(
+                "{} `{}` exists and is not overwritten; remove it, name another, or pass --destroy-data",
+                output.option,
+                path.display()
+            ),
+            _ if is_sink(path) => {}
+            Taken::Replaced => {
+                replaceable(path).with_context(|| format!("cannot write `{}`", path.display()))?;
+                refuse_unwritable(path)?;
+            }
+            _ => refuse_unwritable(path)?,
         }
-        seen.push(absolute);
     }
     Ok(())
+}
+
+/// What a path is, whatever it is called.
+#[derive(PartialEq, Eq)]
+enum Place {
+    /// What exists: device and inode.
+    There(u64, u64),
+    /// What can be made: device and inode of the directory, and the name in it.
+    Free(u64, u64, OsString),
+    /// What cannot be looked up, and is refused for that.
+    Unknown(PathBuf),
+    /// Standard output, which holds one answer.
+    Stdout,
+}
+
+impl Place {
+    /// `None` of a device or a FIFO that takes what is written one behind the other.
+    fn of(path: &Path) -> Option<Place> {
+        const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+        if STDOUT.iter().any(|name| path == Path::new(name)) {
+            return Some(Place::Stdout);
+        }
+        if let Ok(data) = path.metadata() {
+            return (!is_sink(path)).then(|| Place::There(data.dev(), data.ino()));
+        }
+        let name = path.file_name().zip(folder(path).metadata().ok());
+        let free = name.map(|(name, data)| Place::Free(data.dev(), data.ino(), name.to_owned()));
+        Some(free.unwrap_or_else(|| Place::Unknown(path.to_owned())))
+    }
 }
 
 /// Refuses a path at which no file can be made.
@@ -117,9 +199,36 @@ pub fn output_directory() -> PathBuf {
     }
 }
 
-/// True when something has this name, be it a link that leads nowhere.
+/// True when something has this name that would be lost, be it a link that leads nowhere.
 fn is_taken(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
+    path.symlink_metadata().is_ok() && !is_sink(path)
+}
+
+/// True of a character device or a FIFO: it is written to, and never replaced.
+fn is_sink(path: &Path) -> bool {
+    let kind = path.metadata().map(|data| data.file_type());
+    kind.is_ok_and(|kind| kind.is_char_device() || kind.is_fifo())
+}
+
+fn opened(sink: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(sink)
+}
+
+/// All of `content` in a sink.
+fn poured(sink: &Path, content: &[u8]) -> anyhow::Result<()> {
+    let poured = opened(sink).and_then(|mut file| {
+        file.write_all(content)?;
+        crate::close(file)
+    });
+    poured.with_context(|| format!("cannot write `{}`", sink.display()))
+}
+
+/// Puts it on the medium, if it is on one.
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
 }
 
 fn taken(path: &Path) -> String {
@@ -190,7 +299,7 @@ mod tests {
         for taken in [&path, &link] {
             let error = new_file(taken, "second").expect_err("it exists").to_string();
             assert!(error.contains("not overwritten"), "{error}");
-            let error = refuse([taken]).expect_err("it exists").to_string();
+            let error = refuse(Output::new("--html", Some(taken))).expect_err("it exists").to_string();
             assert!(error.contains("not overwritten"), "{error}");
         }
         assert_eq!(std::fs::read_to_string(&path).expect("still there"), "first");
@@ -218,19 +327,17 @@ mod tests {
     #[test]
     fn what_a_server_has_and_what_is_no_file_is_never_replaced() {
         let room = Room::new("served");
-        let (store, link, fifo) = (room.0.join("store"), room.0.join("link"), room.0.join("fifo"));
+        let (store, link) = (room.0.join("store"), room.0.join("link"));
         std::fs::write(&store, "data").expect("a file of ours");
         std::os::unix::fs::symlink(&store, &link).expect("a link of ours");
-        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().is_ok_and(|told| told.success()));
         let served = crate::permit_store(&Held::open(&store).expect("ours"), true).expect("it is named");
-        for (path, why) in [(&store, "iostack serve"), (&fifo, "is no file")] {
-            let refusals = [refuse_irreplaceable(path), replace(path, "log"), begun(path, true).map(drop)];
-            for refusal in refusals {
-                let said = format!("{:#}", refusal.expect_err("it is no log"));
-                assert!(said.contains(why), "{said}");
-            }
+        let before = refuse([Output { option: "--output", path: &store, taken: Taken::Replaced }]);
+        for refusal in [before, replace(&store, "log"), begun(&store, true).map(drop)] {
+            let said = format!("{:#}", refusal.expect_err("it is no log"));
+            assert!(said.contains("iostack serve"), "{said}");
         }
-        assert!(refuse_irreplaceable(Path::new("/dev/null")).is_err());
+        let folder = replace(&room.0, "log").expect_err("a folder is no file");
+        assert!(format!("{folder:#}").contains("is no file"), "{folder:#}");
         replace(&link, "log").expect("only the link goes");
         assert_eq!(std::fs::read_to_string(&store).expect("kept"), "data");
         drop(served);
@@ -242,12 +349,60 @@ mod tests {
     fn what_cannot_be_written_is_refused_before_the_run() {
         let room = Room::new("refuse");
         let out = room.0.join("out");
-        let refused = |paths: &[PathBuf]| refuse(paths).expect_err("it cannot be written").to_string();
-        assert!(refused(&[room.0.join("missing/out")]).contains("is no directory"));
-        assert!(refused(&[room.0.join("out/")]).contains("names a directory"));
-        assert!(refused(&[out.clone(), room.0.join("./out")]).contains("two outputs"));
-        assert!(refused(&[PathBuf::from("/proc/self/out")]).contains("no file can be made"));
-        refuse([&out]).expect("it can be written");
+        let wanted = |path: &PathBuf| refuse(Output::new("--html", Some(path)));
+        let refused = |path: PathBuf| wanted(&path).expect_err("it cannot be written").to_string();
+        assert!(refused(room.0.join("missing/out")).contains("is no directory"));
+        assert!(refused(room.0.join("out/")).contains("names a directory"));
+        assert!(refused(PathBuf::from("/proc/self/out")).contains("no file can be made"));
+        wanted(&out).expect("it can be written");
         assert_eq!(std::fs::read_dir(&room.0).expect("ours").count(), 0, "a probe was left behind");
+    }
+
+    #[test]
+    fn two_outputs_that_are_one_file_are_refused_whatever_they_are_called() {
+        let room = Room::new("same");
+        let at = |name: &str| room.0.join(name);
+        std::fs::create_dir(at("real")).expect("ours");
+        std::os::unix::fs::symlink(at("real"), at("linked")).expect("ours");
+        std::fs::write(at("first"), "kept").expect("ours");
+        std::fs::hard_link(at("first"), at("second")).expect("ours");
+        std::os::unix::fs::symlink(at("first"), at("third")).expect("ours");
+        let both = |one: PathBuf, other: PathBuf| {
+            let outputs = [("--csv", &one), ("write_bw_log", &other)];
+            let outputs = outputs.map(|(option, path)| Output { option, path, taken: Taken::Replaced });
+            refuse(outputs).map_err(|error| error.to_string())
+        };
+        let same = [
+            (at("new"), at("./real/../new")),
+            (at("real/new"), at("linked/new")),
+            (at("first"), at("second")),
+            (at("first"), at("third")),
+            ("/dev/stdout".into(), "/dev/fd/1".into()),
+        ];
+        for (one, other) in same {
+            let said = both(one.clone(), other.clone()).expect_err("one file");
+            let (one, other) = (one.display(), other.display());
+            assert_eq!(
+                said,
+                format!(
+                    "--csv `{one}` and write_bw_log `{other}` are the same file; give each one of its own"
+                )
+            );
+        }
+        let two = [("real/new", "new"), ("first", "new")].map(|(one, other)| (at(one), at(other)));
+        for (one, other) in two.into_iter().chain([("/dev/null".into(), "/dev/null".into())]) {
+            both(one, other).expect("two files, or a device that keeps nothing");
+        }
+    }
+
+    #[test]
+    fn a_device_is_written_to_and_never_replaced() {
+        let null = Path::new("/dev/null");
+        new_file(null, "gone").expect("it takes all");
+        replace(null, "gone").expect("it takes all");
+        sync(&begun(null, true).expect("it can be opened")).expect("nothing to be put anywhere");
+        assert!(is_sink(null), "it was replaced by a file");
+        let said = format!("{:#}", new_file(Path::new("/dev/full"), "lost").expect_err("it is full"));
+        assert!(said.starts_with("cannot write `/dev/full`: No space left"), "{said}");
     }
 }

@@ -22,9 +22,14 @@ pub(crate) fn code(result: &anyhow::Result<Ended>) -> ExitCode {
     code_or(result, 2)
 }
 
+/// Whether a signal wanted it to end.
+pub(crate) fn is_interrupted() -> bool {
+    iostack_host::signals::stop_flag().load(Ordering::Relaxed)
+}
+
 /// The same, with an exit code of its own for what was ended early and told.
 pub(crate) fn code_or(result: &anyhow::Result<Ended>, ended_early: u8) -> ExitCode {
-    let interrupted = iostack_host::signals::stop_flag().load(Ordering::Relaxed);
+    let interrupted = is_interrupted();
     let lost = talk::lost();
     if let Err(error) = result {
         eprintln!("iostack: {error:#}");

@@ -70,6 +70,8 @@ pub(crate) struct Talk {
     quiet: bool,
     /// Lines of the block that is drawn at present.
     drawn: AtomicUsize,
+    /// What is said when the run is under way: of one that is refused there is nothing to say.
+    pending: Mutex<Option<String>>,
     /// Who tells what came of a run so far.
     status: Option<Box<Teller>>,
     /// Who shows how far it is, instead of a live line.
@@ -89,6 +91,7 @@ impl Talk {
             terminal: io::stderr().is_terminal(),
             quiet,
             drawn: AtomicUsize::new(0),
+            pending: Mutex::new(None),
             status: None,
             shows: None,
         }
@@ -104,6 +107,18 @@ impl Talk {
         Talk { shows: Some(Box::new(show)), ..self }
     }
 
+    /// Something worth knowing about a run that is not refused: said as soon as it is under way.
+    pub(crate) fn say_once_begun(&self, text: String) {
+        *self.pending.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    }
+
+    fn begun(&self) {
+        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(text) = pending {
+            self.say(&text);
+        }
+    }
+
     /// Something worth knowing, on its own line.
     pub(crate) fn say(&self, text: &str) {
         if !self.quiet {
@@ -113,13 +128,13 @@ impl Talk {
 
     /// What nobody can do without, such as the name of what was made: on its own line, also when quiet.
     pub(crate) fn announce(&self, text: &str) {
-        self.clear();
+        self.wipe();
         tell(&format!("{text}\n"));
     }
 
     /// Something the user must know, also when quiet.
     pub(crate) fn warn(&self, text: &str) {
-        self.clear();
+        self.wipe();
         tell(&format!("iostack: {text}\n"));
     }
 
@@ -128,10 +143,21 @@ impl Talk {
         if !self.is_live() {
             return;
         }
-        self.clear();
+        self.wipe();
         let lines: Vec<String> = text.lines().map(|line| line.chars().take(WIDTH).collect()).collect();
         tell(&(lines.join("\n") + "\n"));
         self.drawn.store(lines.len(), Ordering::Relaxed);
+    }
+
+    /// Takes away the live line or block.
+    fn wipe(&self) {
+        if self.is_live() {
+            match self.drawn.swap(0, Ordering::Relaxed) {
+                0 => tell("\r\x1b[K"),
+                // To the block's first line, and away with all below.
+                lines => tell(&format!("\r\x1b[{lines}A\x1b[J")),
+            }
+        }
     }
 
     /// True when live lines are shown.
@@ -147,10 +173,12 @@ impl Audience for Talk {
     }
 
     fn watches(&self) -> bool {
-        self.is_live() || self.shows.is_some()
+        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_live() || self.shows.is_some() || pending.is_some()
     }
 
     fn progress(&self, progress: &Progress) {
+        self.begun();
         match &self.shows {
             Some(show) => show(progress),
             None => self.live(&iostack_report::text::live(progress)),
@@ -177,6 +205,7 @@ impl Audience for Talk {
     }
 
     fn live(&self, text: &str) {
+        self.begun();
         if !self.quiet && self.terminal {
             let line: String = text.chars().take(WIDTH).collect();
             tell(&format!("\r\x1b[K{line}"));
@@ -184,13 +213,8 @@ impl Audience for Talk {
     }
 
     fn clear(&self) {
-        if self.is_live() {
-            match self.drawn.swap(0, Ordering::Relaxed) {
-                0 => tell("\r\x1b[K"),
-                // To the block's first line, and away with all below.
-                lines => tell(&format!("\r\x1b[{lines}A\x1b[J")),
-            }
-        }
+        self.begun();
+        self.wipe();
     }
 
     fn say(&self, line: &str) {

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use iostack_host::save;
+use iostack_host::save::{self, Output};
 use iostack_report::table::{self, Table};
 use iostack_report::{Told, fio};
 
@@ -63,7 +63,12 @@ pub(crate) struct OutputArg {
 impl OutputArg {
     /// Refuses a file that exists, before anything runs.
     pub(crate) fn refuse(&self) -> anyhow::Result<()> {
-        save::refuse(&self.output)
+        save::refuse(self.wanted())
+    }
+
+    /// The file that will be written, and must not exist.
+    pub(crate) fn wanted(&self) -> Option<Output<'_>> {
+        Output::new("--output", self.output.as_ref())
     }
 
     /// The answer: into the file, or to stdout.
@@ -137,8 +142,9 @@ impl FormArgs {
     }
 
     /// Files that will be written, and must not exist.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.csv.iter().chain(&self.parquet)
+    pub(crate) fn files(&self) -> impl Iterator<Item = Output<'_>> {
+        let parquet = Output::new("--parquet", self.parquet.as_ref());
+        Output::new("--csv", self.csv.as_ref()).into_iter().chain(parquet)
     }
 
     /// Refuses fio's forms of what fio has no word for, before anything is measured.
@@ -171,14 +177,19 @@ impl AnswerArgs {
     }
 
     /// Files that will be written, and must not exist.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.output.iter().chain(&self.html).chain(self.forms.files())
+    pub(crate) fn files(&self) -> impl Iterator<Item = Output<'_>> {
+        let html = Output::new("--html", self.html.as_ref());
+        Output::new("--output", self.output.as_ref()).into_iter().chain(html).chain(self.forms.files())
     }
 
-    /// Refuses what cannot be told, before anything is measured.
-    pub(crate) fn refuse(&self, command: &str) -> anyhow::Result<()> {
+    /// Refuses what cannot be told, before anything is measured; `more` is what the command writes beside it.
+    pub(crate) fn refuse<'a>(
+        &'a self,
+        command: &str,
+        more: impl IntoIterator<Item = Output<'a>>,
+    ) -> anyhow::Result<()> {
         self.forms.refuse_fio(command)?;
-        save::refuse(self.files())
+        save::refuse(self.files().chain(more))
     }
 
     /// Whether another form than the screen was asked for.

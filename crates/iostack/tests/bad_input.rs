@@ -42,6 +42,21 @@ fn refused(arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
+fn what_is_refused_is_all_that_is_said() {
+    let room = Room::new("alone");
+    let file = room.file("data", &[0; 4096]);
+    for arguments in [
+        &["layers", "--on", "sim:zero"][..],
+        &["layers", "--on", &room.path("new")],
+        &["run", "--on", &file, "--mix", "0/100"],
+    ] {
+        let talk = String::from_utf8_lossy(&iostack(arguments).stderr).into_owned();
+        assert_eq!(talk.lines().count(), 1, "{arguments:?}: {talk}");
+        assert!(talk.starts_with("iostack: ") && !talk.contains("no end was named"), "{talk}");
+    }
+}
+
+#[test]
 fn targets_that_are_not_there() {
     let room = Room::new("targets");
     let missing = room.path("nothing/here");

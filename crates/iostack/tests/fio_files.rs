@@ -377,7 +377,7 @@ fn logs_that_exist_are_kept_unless_their_loss_is_allowed() {
     let refused = iostack(&[]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!((refused.status.code(), kept().as_str()), (Some(2), "precious"), "{said}");
-    assert!(said.contains("the log `old_bw.1.log` exists and is not overwritten"), "{said}");
+    assert!(said.contains("write_bw_log `old_bw.1.log` exists and is not overwritten"), "{said}");
     assert!(!folder.join("r.0.0").exists(), "the run had begun");
     let allowed = iostack(&["--destroy-data"]);
     assert!(allowed.status.success(), "{}", String::from_utf8_lossy(&allowed.stderr));

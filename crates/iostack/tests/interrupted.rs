@@ -6,7 +6,7 @@ mod room;
 mod started;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use room::Room;
@@ -27,6 +27,61 @@ fn ended_by(signal: &str, begun: &str, arguments: &[&str], room: &Room) -> (Opti
     child.0.stdout.take().expect("piped").read_to_string(&mut data).expect("text");
     talk.read_to_string(&mut said).expect("text");
     (child.0.wait().expect("it ends").code(), data, said)
+}
+
+/// Until it has a handler for SIGINT: signal 2, and bit 1 of the mask that `/proc` shows.
+fn until_it_listens(child: &Started) {
+    let listens = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.0.id())).expect("it runs");
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("since Linux 2.6");
+        u64::from_str_radix(mask.trim(), 16).expect("a mask") & 2 != 0
+    };
+    while !listens() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_trace_that_comes_through_a_fifo_is_replayed_and_ends_at_the_first_signal() {
+    let room = Room::new("interrupted-fifo");
+    let fifo = room.0.join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("coreutils").success());
+    let run = ["run", "--on", "sim:zero", "--replay", "fifo", "--json"];
+    let begin = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));
+        command.args(arguments).current_dir(&room.0).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Started::by(&mut command)
+    };
+    let end = |mut child: Started| {
+        let (mut data, mut said) = (String::new(), String::new());
+        child.0.stdout.take().expect("piped").read_to_string(&mut data).expect("text");
+        child.0.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        (child.0.wait().expect("it ends").code(), data, said)
+    };
+    let lines = "fio version 3 iolog\n0 a add\n0 a open\n1 a read 0 4096\n2 a read 4096 4096\n";
+    let as_fio = ["fio", "--name=a", "--read_iolog=fifo", "--on=sim:zero", "--size=1m"];
+    for (arguments, code, writes) in [(&run[..], 2, false), (&run[..], 2, true), (&as_fio[..], 128, true)] {
+        for signal in ["-INT", "-TERM"] {
+            let child = begin(arguments);
+            until_it_listens(&child);
+            let writer = writes.then(|| {
+                let mut writer = fs::File::options().write(true).open(&fifo).expect("it is read");
+                writer.write_all(lines.as_bytes()).expect("it is read");
+                writer
+            });
+            child.signal(signal);
+            let (ended, data, said) = end(child);
+            assert_eq!((ended, data.as_str()), (Some(code), ""), "{arguments:?} {signal} {writes}: {said}");
+            assert!(said.contains("cannot read the trace `fifo`: interrupted"), "{said}");
+            drop(writer);
+        }
+    }
+    let child = begin(&run);
+    fs::write(&fifo, lines).expect("it is read");
+    let (code, data, said) = end(child);
+    assert_eq!(code, Some(0), "{said}");
+    let file: iostack_model::OutcomeFile = serde_json::from_str(&data).expect("a whole outcome");
+    assert_eq!(file.outcomes[0].ios(), 2);
 }
 
 const SAID: &str = "iostack: interrupted; what is printed is of the part that was done";

@@ -290,6 +290,49 @@ fn what_cannot_be_written_is_refused_before_the_run() {
     assert_eq!(room.names(), kept, "something was left behind");
 }
 
+/// Every two outputs of a command that go to files, with the options that ask for them; logs are the job's.
+fn pairs() -> Vec<(&'static str, &'static str, &'static str)> {
+    let rows: Vec<(&str, &str)> = FILES.iter().map(|(command, flag, _)| (*command, *flag)).collect();
+    let logs = [(RUN, "--log-trace"), (FIO, "--write_iolog"), (FIO, "--output"), (FIO, "--html")];
+    let all: Vec<(&str, &str)> = rows.into_iter().chain(logs).collect();
+    let two =
+        all.iter().enumerate().flat_map(|(at, one)| all[at + 1..].iter().map(move |other| (one, other)));
+    two.filter(|((one, flag), (other, another))| {
+        one == other && !is_directory(one, flag) && !is_directory(one, another)
+    })
+    .map(|(&(command, one), &(_, other))| (command, one, other))
+    .collect()
+}
+
+#[test]
+fn two_outputs_that_are_one_file_are_refused_before_the_run() {
+    let room = Room::furnished("outputs-same");
+    fs::create_dir(room.0.join("real")).expect("ours");
+    std::os::unix::fs::symlink("real", room.0.join("linked")).expect("ours");
+    let kept = room.names();
+    let mut rows: Vec<(String, &str, &str)> = Vec::new();
+    for (command, one, other) in pairs() {
+        rows.push((format!("{command} {one}=real/x {other}=linked/x"), one, other));
+    }
+    rows.push((format!("{EXPERIMENT} --svg=real --html=linked/mine.svg"), "--svg", "--html"));
+    assert!(rows.len() > 40, "the table was not understood: {rows:?}");
+    for (row, one, other) in rows {
+        let output = room.iostack(&row, Stdio::piped());
+        let said = talk(&output);
+        // fio's exit code for what it does not begin is 1.
+        let code = if row.starts_with("fio") { 1 } else { 2 };
+        assert_eq!(output.status.code(), Some(code), "{row}: {said}");
+        assert!(output.stdout.is_empty(), "{row} ran before it was refused");
+        let names = |option: &str| said.contains(option.trim_start_matches('-').trim_start_matches("log-"));
+        assert!(said.contains("are the same file") && names(one) && names(other), "{row}: {said}");
+        assert_eq!(said.lines().count(), 1, "{row}: {said}");
+    }
+    assert_eq!(room.names(), kept, "something was left behind");
+    assert_eq!(fs::read_dir(room.0.join("real")).expect("ours").count(), 0, "something was left behind");
+    let null = room.iostack(&format!("{RUN} --output /dev/null --html /dev/null"), Stdio::piped());
+    assert!(null.status.success(), "{}", talk(&null));
+}
+
 /// Runs it where the file system at `full` takes names but no byte more; `None` when none can be made here.
 fn on_full(room: &Room, arguments: &str) -> Option<Output> {
     let script = "mount -t tmpfs -o size=4k none full && head -c 4096 /dev/zero > full/taken && \

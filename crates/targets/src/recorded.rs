@@ -1,12 +1,15 @@
 //! A job that replays a trace: what is in it, and where does it go?
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::io::{self, BufRead, BufReader, Cursor, Read as _};
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail, ensure};
 use iostack_engine::Work;
+use iostack_host::awaited;
 use iostack_model::{Access, Amount, BlockSizes, Bytes, Caveat, Engine, Job, Nanos, Outcome, Recorded};
 use iostack_workload::trace::{
     self, Beyond, Disks, FILE_SPAN, Recording, Survey, Trace, TraceFormat, TraceOptions, kept,
@@ -107,9 +110,31 @@ impl<'a> Opened<'a> {
     }
 }
 
+/// What came through FIFOs, by path: a trace is read more than once, and a FIFO gives it once.
+static ONCE: Mutex<BTreeMap<PathBuf, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
+
 fn reader(recorded: &Recorded) -> anyhow::Result<Box<dyn BufRead>> {
-    let opened = File::open(&recorded.file).and_then(|file| trace::as_text(Box::new(BufReader::new(file))));
+    let bytes: io::Result<Box<dyn BufRead>> = match recorded.file.metadata() {
+        Ok(data) if data.file_type().is_fifo() => {
+            once(&recorded.file).map(|bytes| -> Box<dyn BufRead> { Box::new(Cursor::new(bytes)) })
+        }
+        _ => File::open(&recorded.file).map(|file| -> Box<dyn BufRead> { Box::new(BufReader::new(file)) }),
+    };
+    let opened = bytes.and_then(trace::as_text);
     opened.with_context(|| format!("cannot read the trace `{}`", recorded.file.display()))
+}
+
+/// All that comes through a FIFO, until its last writer is gone.
+fn once(fifo: &Path) -> io::Result<Arc<[u8]>> {
+    let mut known = ONCE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = known.get(fifo) {
+        return Ok(Arc::clone(bytes));
+    }
+    let mut bytes = Vec::new();
+    awaited::open(fifo)?.read_to_end(&mut bytes)?;
+    let bytes: Arc<[u8]> = bytes.into();
+    known.insert(fifo.to_owned(), Arc::clone(&bytes));
+    Ok(bytes)
 }
 
 /// What a job on real files replays.

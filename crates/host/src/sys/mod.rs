@@ -63,6 +63,20 @@ pub(crate) fn close(descriptor: OwnedFd) -> io::Result<()> {
     check(unsafe { libc::close(descriptor.into_raw_fd()) })
 }
 
+/// Waits until there is something to read, or nobody is left who could write: poll(2). False when the time is over or a
+/// signal came.
+pub(crate) fn readable(file: &File, timeout_ms: libc::c_int) -> io::Result<bool> {
+    let mut about = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid entry, and the descriptor is open.
+    match unsafe { libc::poll(&raw mut about, 1, timeout_ms) } {
+        -1 => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            error => Err(error),
+        },
+        found => Ok(found > 0),
+    }
+}
+
 /// `CLOCK_MONOTONIC_RAW`, ns.
 #[inline]
 pub(crate) fn monotonic_raw_ns() -> u64 {

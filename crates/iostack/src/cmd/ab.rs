@@ -77,7 +77,7 @@ impl AbArgs {
 
 /// Runs the turns and prints. Exit 1 when I/Os failed, or when B is worse and that was asked for.
 pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
-    args.answer.refuse("ab")?;
+    args.answer.refuse("ab", None)?;
     let talk = args.answer.talk();
     let (report, failed) = ab::answer(&args.asked(), &talk)?;
     talk.clear();

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use iostack_host::save;
+use iostack_host::save::{self, Output};
 use iostack_host::step::{self, CountedBy, PlaceCost, Question, Subject, UserCost};
 use iostack_model::Nanos;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
             bail!("no command was given; write it behind `--`, as in `iostack cost -- fio job.fio`")
         }
     };
-    save::refuse(&args.output)?;
+    save::refuse(Output::new("--output", args.output.as_ref()))?;
     let words = match args.pid {
         Some(pid) => words_of(pid),
         None => args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::ensure;
-use iostack_host::{Growing, save};
+use iostack_host::Growing;
+use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
 use iostack_report::fio;
 use iostack_target::Wanted;
@@ -18,7 +19,7 @@ use iostack_targets::{AllHeld, Options, TargetFlags, gather};
 use iostack_workload::{Dialect, FioAsked, FioFormat, FioInstead, ParseContext};
 
 use crate::cmd::options;
-use crate::cmd::run::Ran;
+use crate::cmd::run::{Ran, log_outputs};
 use crate::exit::{self, Ended};
 use crate::talk::{Talk, data, paragraph};
 use crate::written;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &FioArgs) -> ExitCode {
         Ok(told) => exit::code_or(&told, INTERRUPTED),
         Err(error) => {
             exit::code(&Err(error));
-            ExitCode::from(1)
+            ExitCode::from(if exit::is_interrupted() { INTERRUPTED } else { 1 })
         }
     }
 }
@@ -123,12 +124,8 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
         ensure!(!job.destroys(), "job `{}` writes or trims, and --readonly was given", job.name);
         job.beforehand.writes_none = true;
     }
-    match &asked.output {
-        Some(path) if asked.destroy_data => save::refuse_irreplaceable(path)?,
-        output => save::refuse(output)?,
-    }
-    save::refuse(&asked.html)?;
     gather::apply(&mut jobs, &[])?;
+    refuse(asked, &jobs)?;
     for job in &mut jobs {
         job.split_latency = true;
     }
@@ -152,6 +149,16 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
         (None, output) => written::answer(output.as_ref(), &text),
     };
     Ok(ran.end(answer, asked.html.as_ref(), &talk))
+}
+
+/// Refuses outputs that cannot be written, before the run.
+fn refuse(asked: &FioAsked, jobs: &[Job]) -> anyhow::Result<()> {
+    let mut outputs: Vec<Output<'_>> = Output::new("--html", asked.html.as_ref()).into_iter().collect();
+    let taken = if asked.destroy_data { Taken::Replaced } else { Taken::Kept };
+    outputs.extend(Output::new("--output", asked.output.as_ref()).map(|output| Output { taken, ..output }));
+    let logs = fio::log_names(jobs);
+    outputs.extend(log_outputs(&logs, asked.destroy_data));
+    save::refuse(outputs)
 }
 
 /// `headed` unless one came before.

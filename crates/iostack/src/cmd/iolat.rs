@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use iostack_host::save;
+use iostack_host::save::Output;
 use iostack_model::{Bytes, Nanos};
 use iostack_study::iolat::{self, Asked};
 use iostack_target::Audience as _;
@@ -56,8 +56,7 @@ pub(crate) struct IolatArgs {
 
 /// Tests, compares and prints. Exit 1 when it is slower and that was asked for.
 pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
-    args.answer.refuse("iolat")?;
-    save::refuse(&args.save_reference)?;
+    args.answer.refuse("iolat", Output::new("--save-reference", args.save_reference.as_ref()))?;
     let talk = args.answer.talk();
     let target = target::study(Some(&args.target), &args.set, args.destroy_data, &AllHeld::default())?;
     let iolat = iolat::answer(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::Subject;
+use iostack_host::save;
 use iostack_model::{BlockDevice, Layers, Storage};
 use iostack_target::Wanted;
 use iostack_targets::tracing;
@@ -54,7 +55,7 @@ fn look(
     what: &str,
 ) -> anyhow::Result<Ended> {
     let talk = args.run.answer.talk();
-    run::refuse_existing(&args.run)?;
+    save::refuse(run::outputs(&args.run))?;
     let runtime = attach::runtime(&args.run, what)?;
     let mut trace =
         tracing::sample(subject, &whole_machine(), &attach::ladder(), args.run.wanted().sample_rate, rules)?;

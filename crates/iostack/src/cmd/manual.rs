@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::shells::{Bash, Fish, Zsh};
 use clap_mangen::Man;
-use iostack_host::save;
+use iostack_host::save::{self, Output};
 use iostack_workload::Dialect;
 
 use crate::Arguments;
@@ -46,7 +46,8 @@ pub(crate) fn run(args: &ManualArgs) -> anyhow::Result<Ended> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     }
     if !args.replace {
-        save::refuse(files.iter().map(|(path, _)| path)).context("--replace writes over older files")?;
+        save::refuse(files.iter().filter_map(|(path, _)| Output::new("FOLDER", Some(path))))
+            .context("--replace writes over older files")?;
     }
     let write = if args.replace { save::replace } else { save::new_file };
     for (path, text) in &files {

@@ -70,7 +70,7 @@ impl MergeArgs {
 
 /// Measures and prints. Exit 1 when a request failed or brought wrong data.
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Ended> {
-    args.answer.refuse("merge")?;
+    args.answer.refuse("merge", None)?;
     let talk = args.answer.talk();
     let merge = merge::answer(&args.asked(), &talk)?;
     talk.clear();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::ensure;
-use iostack_host::save;
+use iostack_host::save::{self, Output};
 use iostack_report::Told;
 
 use crate::exit::Ended;
@@ -44,7 +44,9 @@ impl ReportArgs {
 
 /// Renders.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
-    save::refuse(args.output.iter().chain(&args.html).chain(args.forms.files()))?;
+    let html = Output::new("--html", args.html.as_ref());
+    let output = Output::new("--output", args.output.as_ref());
+    save::refuse(output.into_iter().chain(html).chain(args.forms.files()))?;
     ensure!(
         args.html.is_none() || args.files.len() == 1,
         "a page is of one result; name one file with --html"

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use iostack_answers::Repro;
-use iostack_host::save;
+use iostack_host::save::{self, Output, Taken};
 use iostack_study::repro::{Asked, Experiment, Ready};
 
 use crate::exit::Ended;
@@ -54,8 +54,6 @@ pub(crate) struct ReproArgs {
 
 /// Runs, judges and prints. Exit 1 when a claim does not hold or could not be judged.
 pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
-    args.output.refuse()?;
-    save::refuse(&args.html)?;
     if let Some(path) = &args.svg {
         ensure!(path.is_dir(), "`{}` is no directory; make it first", path.display());
         save::refuse_unwritable(&path.join("figure.svg"))?;
@@ -68,6 +66,10 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
         at_once: args.parallel.map(usize::from),
     };
     let ready = Ready::of(&asked)?;
+    let figures = figures(args, ready.experiments());
+    let figures = figures.iter().map(|path| Output { option: "--svg", path, taken: Taken::Replaced });
+    let page = Output::new("--html", args.html.as_ref());
+    save::refuse(args.output.wanted().into_iter().chain(page).chain(figures))?;
     if args.list {
         talk::data(&ready.experiments().iter().map(listed).collect::<Vec<_>>().concat());
         return Ok(Ended::Done);
@@ -82,6 +84,15 @@ fn listed(experiment: &Experiment) -> String {
     let claims = experiment.claims().map(|claim| paragraph("  - ", claim, 4));
     let how = if experiment.is_counted() { " (counted in the lab: by name, or --lab)" } else { "" };
     paragraph("", &format!("{}: {}{how}", experiment.id, experiment.title), 0) + &claims.collect::<String>()
+}
+
+/// The files of `--svg`.
+fn figures(args: &ReproArgs, experiments: &[Experiment]) -> Vec<PathBuf> {
+    let each = |one: &Experiment| {
+        (0..one.plots()).map(|plot| iostack_report::figure_file(&one.id, plot)).collect::<Vec<_>>()
+    };
+    let names = || experiments.iter().flat_map(each);
+    args.svg.iter().flat_map(|folder| names().map(move |name| folder.join(name))).collect()
 }
 
 fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {

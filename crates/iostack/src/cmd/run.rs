@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use iostack_attribute::classify::Rules;
-use iostack_host::save;
+use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
-use iostack_target::AnyTarget;
-use iostack_target::{Audience as _, Wanted};
+use iostack_report::fio;
+use iostack_target::{AnyTarget, Audience as _, Wanted};
 use iostack_targets::{AllHeld, Options, TargetFlags};
 use iostack_targets::{ends, gather};
 
@@ -68,7 +68,6 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Ended> {
 /// Runs all jobs, looked at as `wanted`, and prints. `rules` give functions their layers.
 pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>) -> anyhow::Result<Ended> {
     let talk = args.answer.talk();
-    refuse_existing(args)?;
     let cpus = iostack_host::machine().cpu.cores_online;
     let gathered = gather::gather(&args.jobs, &args.section, &args.flags.options, args.lenient, cpus)?;
     for line in &gathered.skipped {
@@ -78,22 +77,33 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
     for job in &mut jobs {
         job.split_latency |= args.answer.is_fio();
     }
+    save::refuse(outputs(args).chain(log_outputs(&fio::log_names(&jobs), args.destroy_data)))?;
     let held = AllHeld::default();
     let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
     let target = iostack_targets::open(args.on.as_deref(), &options)?;
     // What a file says is meant as it says it.
     for job in jobs.iter_mut().filter(|_| args.jobs.is_empty()) {
         if let Some(line) = ends::give(job, target.describe())? {
-            talk.say(&line);
+            talk.say_once_begun(line);
         }
     }
     let ran = Ran::of(jobs, target, args.destroy_data, wanted, &talk)?;
     ran.end(args.answer.tell_but_page(&ran.file, &talk), args.answer.html.as_ref(), &talk)
 }
 
-/// Refuses files that exist before anything is measured.
-pub(crate) fn refuse_existing(args: &RunArgs) -> anyhow::Result<()> {
-    save::refuse(args.answer.files().chain(&args.target.sim.timeline))
+/// What goes to files, but for logs.
+pub(crate) fn outputs(args: &RunArgs) -> impl Iterator<Item = Output<'_>> {
+    let timeline = Output::new("--timeline", args.target.sim.timeline.as_ref());
+    args.answer.files().chain(timeline)
+}
+
+/// Logs: fio writes over them, and nothing is written over here without `--destroy-data`.
+pub(crate) fn log_outputs<'a>(
+    names: &'a [(&'static str, PathBuf)],
+    destroy_data: bool,
+) -> impl Iterator<Item = Output<'a>> {
+    let taken = if destroy_data { Taken::Replaced } else { Taken::KeptUnlessAllowed };
+    names.iter().map(move |(option, path)| Output { option, path, taken })
 }
 
 /// What came of a run, and what was asked: logs belong to jobs that an outcome holds together.
@@ -113,7 +123,6 @@ impl Ran {
         wanted: Wanted,
         talk: &Talk,
     ) -> anyhow::Result<Ran> {
-        refuse_logs(&jobs, destroy_data)?;
         let file = target.run(&jobs, wanted, talk)?;
         talk.clear();
         Ok(Ran { target, file, jobs, destroy_data })
@@ -136,23 +145,9 @@ impl Ran {
     }
 }
 
-/// Refuses logs that exist, before the run: fio writes over them, and nothing is written over here without
-/// `--destroy-data`.
-fn refuse_logs(jobs: &[Job], destroy_data: bool) -> anyhow::Result<()> {
-    for path in iostack_report::fio::log_names(jobs) {
-        anyhow::ensure!(
-            destroy_data || path.symlink_metadata().is_err(),
-            "the log `{}` exists and is not overwritten; remove it, name another prefix, or pass --destroy-data",
-            path.display()
-        );
-        save::refuse_irreplaceable(&path)?;
-    }
-    Ok(())
-}
-
 /// fio-style logs, where jobs ask for them.
 fn write_logs(ran: &Ran, talk: &Talk) -> anyhow::Result<()> {
-    for (path, content) in iostack_report::fio::logs(&ran.jobs, &ran.file.outcomes) {
+    for (path, content) in fio::logs(&ran.jobs, &ran.file.outcomes) {
         if ran.destroy_data {
             save::replace(&path, &content)?;
         } else {

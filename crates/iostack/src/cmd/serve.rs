@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use iostack_answers::Served;
+use iostack_host::save::{Output, Taken};
 use iostack_model::Nanos;
 use iostack_serve::layers::{self, LAYERS};
 use iostack_serve::nbd::Place;
@@ -120,7 +121,8 @@ impl ServeArgs {
 
 /// Serves until it is to end, and tells what happened. Exit 1 when the command failed.
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Ended> {
-    args.answer.refuse("serve")?;
+    let store = Output::new("--store", args.store.as_ref().filter(|path| !path.exists()));
+    args.answer.refuse("serve", store.map(|store| Output { taken: Taken::Replaced, ..store }))?;
     let talk = args.answer.talk();
     let wanted = args.wanted()?;
     // From here on a signal takes down what was mounted.

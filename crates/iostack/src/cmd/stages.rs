@@ -1,6 +1,7 @@
 //! `iostack stages`: where the latency of an I/O goes, for a load of our own or for what runs already.
 
 use iostack_attribute::stages::Subject;
+use iostack_host::save;
 use iostack_model::{Stages, Storage};
 use iostack_target::Wanted;
 use iostack_targets::tracing;
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &StagesArgs) -> anyhow::Result<Ended> {
 
 fn look(args: &StagesArgs, subject: &Subject<'_>, storage: &Storage, what: &str) -> anyhow::Result<Ended> {
     let talk = args.run.answer.talk();
-    run::refuse_existing(&args.run)?;
+    save::refuse(run::outputs(&args.run))?;
     let runtime = attach::runtime(&args.run, what)?;
     let mut trace = tracing::follow(subject, storage, &attach::ladder())?;
     let pid = args.pid;

@@ -18,10 +18,16 @@ type OfSpan = fn(&LogSpan, Nanos, usize) -> u64;
 /// One kind of log: its part of the file name, the prefix that asks for it, and its values.
 struct Kind {
     name: &'static str,
+    options: Options,
     prefix: fn(&LogRequest) -> Option<&PathBuf>,
     of_entry: OfEntry,
     of_span: OfSpan,
 }
+
+/// How fio calls the option that asks for it, and how we do.
+type Options = [&'static str; 2];
+
+const TRACE: Options = ["write_iolog", "log_trace"];
 
 /// The log that has no line for each I/O.
 const HISTOGRAM: &str = "clat_hist";
@@ -29,24 +35,28 @@ const HISTOGRAM: &str = "clat_hist";
 const KINDS: [Kind; 6] = [
     Kind {
         name: "bw",
+        options: ["write_bw_log", "log_bandwidth"],
         prefix: |request| request.bandwidth.as_ref(),
         of_entry: |entry| u64::from(entry.length) * 1_000_000 / completion(entry).max(1),
         of_span: |span, length, each| (span.bytes[each] as f64 / 1024.0 / length.as_secs_f64()) as u64,
     },
     Kind {
         name: "iops",
+        options: ["write_iops_log", "log_iops"],
         prefix: |request| request.iops.as_ref(),
         of_entry: |_| 1,
         of_span: |span, length, each| (span.ios[each] as f64 / length.as_secs_f64()).round() as u64,
     },
     Kind {
         name: "slat",
+        options: ["write_lat_log", "log_latency"],
         prefix: |request| request.latency.as_ref(),
         of_entry: |entry| entry.submit.0,
         of_span: |span, _, each| span.submit_sum_ns[each] / span.ios[each],
     },
     Kind {
         name: "clat",
+        options: ["write_lat_log", "log_latency"],
         prefix: |request| request.latency.as_ref(),
         of_entry: completion,
         of_span: |span, _, each| {
@@ -55,12 +65,14 @@ const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "lat",
+        options: ["write_lat_log", "log_latency"],
         prefix: |request| request.latency.as_ref(),
         of_entry: |entry| entry.latency.0,
         of_span: |span, _, each| span.latency_sum_ns[each] / span.ios[each],
     },
     Kind {
         name: HISTOGRAM,
+        options: ["write_hist_log", "log_histogram"],
         prefix: |request| request.histogram.as_ref(),
         of_entry: completion,
         of_span: |_, _, _| 0,
@@ -84,16 +96,22 @@ struct Part<'a> {
     in_job: u32,
 }
 
-/// Path of each log file that the jobs of a run ask for.
-pub fn log_names(jobs: &[Job]) -> Vec<PathBuf> {
-    let traces = jobs.iter().filter_map(|job| job.logs.trace.clone());
-    let mut names: Vec<PathBuf> = Vec::new();
-    for path in files(jobs).into_iter().map(|file| file.path).chain(traces) {
-        if !names.contains(&path) {
-            names.push(path);
+/// Path of each log file that the jobs of a run ask for, behind the option that does.
+pub fn log_names(jobs: &[Job]) -> Vec<(&'static str, PathBuf)> {
+    let traces = jobs.iter().filter_map(|job| Some((typed(job, TRACE), job.logs.trace.clone()?)));
+    let logs = files(jobs).into_iter().map(|file| (typed(file.parts[0].job, file.kind.options), file.path));
+    let mut names: Vec<(&'static str, PathBuf)> = Vec::new();
+    for name in logs.chain(traces) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names
+}
+
+/// The option as this job has it.
+fn typed(job: &Job, [fio, ours]: Options) -> &'static str {
+    if job.options.iter().any(|(name, _)| name == ours) { ours } else { fio }
 }
 
 /// Path and content of each log file of a run. Outcomes that are missing, since the run was ended, have none.

@@ -84,11 +84,11 @@ impl Map {
 
     #[inline]
     fn decode(&self, lpn: u32, entry: u32) -> Option<u32> {
-        match entry {
-            LAID_OUT => self.layout.place(lpn),
-            UNMAPPED => None,
-            place => Some(place - PLACE),
-        }
+        if entry >= PLACE { Some(entry - PLACE) } else { self.decode_unwritten(lpn, entry) }
+    }
+
+    fn decode_unwritten(&self, lpn: u32, entry: u32) -> Option<u32> {
+        if entry == LAID_OUT { self.layout.place(lpn) } else { None }
     }
 
     /// Maps a page to a place, or to none; where it was.

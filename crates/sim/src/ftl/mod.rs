@@ -294,11 +294,17 @@ impl Ftl {
         }
     }
 
+    /// Pages that the host writes are of one stream, however old.
+    #[inline]
+    pub fn host_is_one(&self) -> bool {
+        self.opened.is_empty()
+    }
+
     /// Hot when the page was last written, or moved, less than a quarter of a drive write ago: what is overwritten so soon is
     /// likely to be overwritten again.
     #[inline]
     pub fn temperature(&self, lpn: u32) -> Stream {
-        if self.opened.is_empty() { Stream::Host } else { self.temperature_by_age(lpn) }
+        if self.host_is_one() { Stream::Host } else { self.temperature_by_age(lpn) }
     }
 
     fn temperature_by_age(&self, lpn: u32) -> Stream {

@@ -7,14 +7,17 @@
 //!
 //! Start reading at [`Stage::run`].
 
+#[path = "stage_extras.rs"]
+mod extras;
+
 use std::sync::atomic::Ordering;
 
-use iostack_model::{Direction, Job, LogEntry, Nanos, Stage as Where};
+use iostack_model::{Job, Nanos};
 use iostack_workload::Op;
 
 use super::group::{Group, looks_every, unserved};
-use super::proof::{Proof, wrong};
-use super::worker::{Doing, FAILURES_MAX, Flight, Next, Worker};
+use super::proof::Proof;
+use super::worker::{Doing, Flight, Next, Worker};
 use super::{RunOptions, SimError};
 use crate::engine::{CALLER_SHIFT, Caller, Happened, Kind, RequestId, Time, World};
 
@@ -364,103 +367,6 @@ impl<'b, 'a> Stage<'b, 'a> {
         let group = &mut self.groups[worker.group];
         group.requests += 1;
         group.board.enter(now);
-    }
-
-    fn completed_with_extras(&mut self, index: usize, id: RequestId) {
-        let now = self.bench.world.now();
-        self.last = now;
-        if self.bench.world.sim.request(id).kind == Kind::Flush {
-            self.flushed(index, id);
-            return;
-        }
-        let worker = &mut self.workers[index];
-        worker.held.push(id);
-        if worker.held.len() < worker.batch(now) {
-            return;
-        }
-        let held = std::mem::take(&mut worker.held);
-        for &id in &held {
-            self.reap(index, id);
-        }
-        self.workers[index].held = held;
-        self.workers[index].held.clear();
-        self.fill(index);
-    }
-
-    /// The thread looks at a completion.
-    fn reap(&mut self, index: usize, id: RequestId) {
-        let worker = &mut self.workers[index];
-        let group = &mut self.groups[worker.group];
-        let sim = &mut self.bench.world.sim;
-        let now = sim.now();
-        // Nothing in the common case, in which nobody waits for a batch.
-        sim.spend(id, Where::Wake);
-        let request = sim.request(id);
-        let slot = request.user & SLOT_MASK;
-        let flight = worker.flights[slot as usize];
-        let direction = Direction::ALL[request.kind as usize];
-        if request.submitted >= worker.border {
-            group.board.count(request, flight.start, now);
-            if worker.job.logs.are_wanted() {
-                let entry = LogEntry {
-                    time: Nanos(now - group.origin),
-                    thread: worker.logged_as,
-                    direction,
-                    offset: request.offset,
-                    length: request.length,
-                    latency: Nanos(now - flight.start),
-                    submit: Nanos(0),
-                    file: 0,
-                    io_priority: 0,
-                };
-                group.note(worker.job, &entry);
-            }
-        } else {
-            group.board.leave(request, now);
-        }
-        if let Some(proof) = &mut self.bench.proof {
-            if direction != Direction::Read {
-                proof.written(request.offset, request.length);
-            } else if worker.checks {
-                let after = proof.expects(request.offset, request.length);
-                match wrong(request.stamp, flight.expected, after, request.offset, now) {
-                    None => group.verified += 1,
-                    Some(message) => {
-                        worker.failures += 1;
-                        group.fails(request.offset, message);
-                        let fatal = worker.job.verify.is_some_and(|verify| verify.fatal);
-                        if fatal || worker.failures >= FAILURES_MAX {
-                            worker.until = now;
-                        }
-                    }
-                }
-            }
-        }
-        worker.pacer.completed(now);
-        worker.in_flight -= 1;
-        worker.slots.push(slot);
-        sim.release(id);
-    }
-
-    fn flushed(&mut self, index: usize, id: RequestId) {
-        let worker = &mut self.workers[index];
-        let sim = &mut self.bench.world.sim;
-        let (now, submitted) = (sim.now(), sim.request(id).submitted);
-        if worker.doing == Doing::EndFlush {
-            self.groups[worker.group].board.flushed_at_end(now);
-        } else if submitted >= worker.border {
-            let group = &mut self.groups[worker.group];
-            group.board.synced(now - submitted, now);
-            let time = Nanos(now - group.origin);
-            group.note(worker.job, &LogEntry::flush(time, worker.logged_as, Nanos(now - submitted)));
-        }
-        sim.release(id);
-        worker.in_flight -= 1;
-        if worker.doing == Doing::EndFlush {
-            self.done(index);
-        } else {
-            self.fill(index);
-        }
     }
 
     /// Everything the worker submitted has come back, and nothing more comes.

@@ -94,12 +94,14 @@ pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
         .max_by(|a, b| a.0.total_cmp(&b.0))?;
     (lost > MISSED).then(|| {
         let outcome = &point.outcome;
+        let cap = caps::stated(facts).filter(|(_, cap)| outcome.iops.mean <= *cap);
+        let cap = cap.map_or(String::new(), |(limit, _)| format!(" On a quiet one there is a cap: {limit}."));
         let most = caps::allowed(facts, outcome.iops.mean, outcome.iops.mean / (1.0 - lost));
         (
             Limit::Unknown,
             format!(
                 "Unknown: others took {:.0} % of the CPU time, and this load lacked a CPU for {:.0} % of its time; {} IOPS \
-                 were reached, without that at most {}. Repeat on a quiet machine.",
+                 were reached, without that at most {}. Repeat on a quiet machine.{cap}",
                 taken(outcome) * 100.0,
                 lost * 100.0,
                 thousands(outcome.iops.mean),

@@ -11,8 +11,12 @@ use super::facts::Facts;
 use super::planned::place_for_tests;
 use super::{advice, doubts, summary, verdict};
 
+#[path = "caps_tests.rs"]
+mod caps;
 #[path = "advice_tests.rs"]
 mod commands;
+#[path = "told_tests.rs"]
+mod told;
 
 fn judged(check: &Check) -> Verdict {
     judged_at(check, &place_for_tests())
@@ -91,6 +95,8 @@ fn a_neighbour_whose_cpu_we_lack_is_named_with_what_it_may_have_cost() {
         capped_by(&mut check, cap, false);
         let verdict = judged(&check);
         assert!(verdict.answer.contains(&format!("at most {most}")), "{cap}: {}", verdict.answer);
+        let named = verdict.answer.contains(&format!("limited to {cap} IOPS by"));
+        assert_eq!(named, cap == 600_000, "{}", verdict.answer);
     }
 }
 
@@ -306,104 +312,6 @@ fn capped_by(check: &mut Check, cap: u64, bytes: bool) {
 }
 
 #[test]
-fn a_stated_cap_that_the_reads_keep_to_is_named_with_its_file_also_beside_others() {
-    for foreign in [0.0, 0.5] {
-        let mut check = quiet();
-        beside_others(&mut check, foreign, foreign);
-        capped(&mut check, 4000, false, 3990.0);
-        let verdict = judged(&check);
-        assert_eq!(verdict.limit, Limit::Cap, "{}", verdict.answer);
-        assert_eq!(
-            verdict.answer,
-            "A cap: reads of vda are limited to 4000 IOPS by \
-             /sys/fs/cgroup/blkio/a/blkio.throttle.read_iops_device, and 3.99 k IOPS were reached."
-        );
-    }
-    let mut check = quiet();
-    capped(&mut check, 4000 * 4096, true, 3990.0);
-    assert_eq!(judged(&check).limit, Limit::Cap, "a cap of bytes caps I/Os of 4 KiB");
-}
-
-#[test]
-fn a_stated_cap_that_the_reads_stay_below_or_exceed_is_not_the_limit() {
-    let limit_at = |reached| {
-        let mut check = quiet();
-        capped(&mut check, 1000, false, reached);
-        judged(&check).answer.contains("limited to 1000 IOPS")
-    };
-    assert!(!limit_at(849.0) && limit_at(850.0));
-    assert!(limit_at(1_300.0) && !limit_at(1_301.0));
-}
-
-/// One read takes 20 us in nine of ten cases: 50 k IOPS one at a time.
-#[test]
-fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
-    let limit_at = |rate: f64, more: f64| {
-        let mut check = quiet();
-        each_point(&mut check, StepKind::Depth, |point| {
-            if point.series == Series::RandomRead {
-                let depth = point.outcome.job.queue_depth;
-                set_latency(point, 20_000);
-                // A burst at first.
-                point.outcome.iops.mean = if depth == 1 { 2.0 * rate } else { rate };
-                if depth == 128 {
-                    point.outcome.iops.mean = rate * more;
-                }
-            }
-        });
-        judged(&check)
-    };
-    let verdict = limit_at(4_900.0, 1.0);
-    assert_eq!(verdict.limit, Limit::Cap);
-    assert!(
-        verdict.answer.starts_with("A cap of about 4.90 k I/Os per second, whatever the depth"),
-        "{}",
-        verdict.answer
-    );
-    assert_eq!(limit_at(29_000.0, 1.0).limit, Limit::Cap);
-    assert_ne!(limit_at(31_000.0, 1.0).limit, Limit::Cap, "near what one at a time gives");
-    assert_ne!(limit_at(0.0, 1.0).limit, Limit::Cap, "nothing was read");
-    assert_eq!(limit_at(4_900.0, 1.059).limit, Limit::Cap);
-    assert_ne!(limit_at(4_900.0, 1.061).limit, Limit::Cap, "more depth gives more");
-}
-
-#[test]
-fn a_cap_on_writes_does_not_limit_reads() {
-    let mut check = quiet();
-    capped(&mut check, 4000, false, 4000.0);
-    check.machine.virtualisation.io_limits[0].direction = iostack_model::Direction::Write;
-    assert!(!judged(&check).answer.contains("limited to"), "{}", judged(&check).answer);
-}
-
-#[test]
-fn a_fall_to_one_rate_for_every_engine_is_a_token_bucket() {
-    let fallen = |rates: [f64; 3], high: f64| {
-        let mut check = quiet();
-        if high > 0.0 {
-            check.caveats.push(Caveat::Drift { low: 4_000.0, high, runs: 3 });
-        }
-        let mut at = 0;
-        let step = check.steps.iter_mut().find(|step| step.id == StepKind::Engines).expect("there");
-        for point in &mut step.points {
-            if point.outcome.job.queue_depth == 32 {
-                point.outcome.iops.mean = rates[at % 3];
-                at += 1;
-            }
-        }
-        judged(&check)
-    };
-    let bucket = |rates, drift| fallen(rates, if drift { 15_900.0 } else { 0.0 });
-    let verdict = bucket([4_000.0, 4_080.0, 4_159.0], true);
-    assert_eq!(verdict.limit, Limit::Cap);
-    assert!(verdict.answer.contains("at first there were 15.9 k: a token bucket"), "{}", verdict.answer);
-    assert_ne!(bucket([4_000.0, 4_080.0, 4_161.0], true).limit, Limit::Cap, "they differ by over 4 %");
-    assert_ne!(bucket([4_000.0, 4_080.0, 4_159.0], false).limit, Limit::Cap, "nothing fell");
-    assert_ne!(bucket([9_000.0, 9_000.0, 9_000.0], true).limit, Limit::Cap, "the low rate was another");
-    assert_eq!(fallen([4_000.0, 4_800.0, 4_999.0], 16_000.0).limit, Limit::Cap, "after a fall to a quarter");
-    assert_ne!(fallen([4_000.0, 4_800.0, 5_001.0], 16_000.0).limit, Limit::Cap, "they differ by over 25 %");
-}
-
-#[test]
 fn another_scheduler_that_does_clearly_more_is_the_limit_where_the_old_one_did_the_same_again() {
     let scheduler = |first: f64, other: f64, again: f64| {
         let mut check = quiet();
@@ -521,90 +429,4 @@ fn a_check_that_was_interrupted_at_once_says_unknown() {
     let mut check = quiet();
     check.steps.clear();
     assert_eq!(judged(&check).limit, Limit::Unknown);
-}
-
-#[test]
-fn advice_comes_with_measured_gains_most_first() {
-    let advice = judged(&quiet()).advice;
-    let gains: Vec<f64> = advice.iter().filter_map(|advice| advice.gain_percent).collect();
-    assert!(!gains.is_empty());
-    assert!(gains.windows(2).all(|pair| pair[0] >= pair[1]), "{gains:?}");
-    assert!(gains.iter().all(|gain| *gain >= 8.0), "{gains:?}");
-}
-
-#[test]
-fn a_gain_within_the_intervals_is_not_advised() {
-    let mut check = quiet();
-    for step in &mut check.steps {
-        for point in &mut step.points {
-            point.outcome.iops.low = 0.0;
-            point.outcome.iops.high = point.outcome.iops.mean * 1000.0;
-        }
-    }
-    assert!(judged(&check).advice.iter().all(|advice| advice.gain_percent.is_none()));
-}
-
-#[test]
-fn what_all_runs_share_is_said_once_and_half_a_second_claims_no_cliff() {
-    let mut check = quiet();
-    let step = |at| Caveat::Cliff { at, before: 2.0, after: 1.0 };
-    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-        point.outcome.elapsed = Nanos::millis(500);
-        point.outcome.cpu.steal = 0.2;
-        point.outcome.caveats = vec![Caveat::Steal { share: 0.2 }, step(Nanos(1))];
-    }
-    let region = Bytes(check.machine.memory.total.0 * 2);
-    let caveats = doubts::lift(&mut check.steps, &check.storage, &check.machine, region);
-    let steal = caveats.iter().filter(|caveat| matches!(caveat, Caveat::Steal { .. })).count();
-    assert_eq!(steal, 1, "{caveats:?}");
-    assert!(check.steps.iter().flat_map(|step| &step.points).all(|point| point.outcome.caveats.is_empty()));
-}
-
-#[test]
-fn the_heaviest_doubt_comes_first_and_a_certain_cache_replaces_a_possible_one() {
-    let mut check = quiet();
-    check.storage.devices.last_mut().expect("the fixture has devices").rotational = true;
-    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
-        point.outcome.cpu.steal = 0.2;
-    }
-    let region = Bytes(check.machine.memory.total.0 / 2);
-    let doubts = |check: &mut Check| doubts::lift(&mut check.steps, &check.storage, &check.machine, region);
-    assert!(matches!(doubts(&mut check)[..], [Caveat::CacheBelow { .. }, Caveat::Steal { .. }]));
-    check.storage.devices.last_mut().expect("the fixture has devices").rotational = false;
-    assert!(matches!(doubts(&mut check)[..], [Caveat::Steal { .. }, Caveat::SmallRegion { .. }]));
-}
-
-#[test]
-fn the_setting_of_a_lower_disk_is_said_to_be_its() {
-    let mut check = quiet();
-    let device = check.storage.devices.last().expect("the fixture has devices").clone();
-    assert_eq!(
-        advice::whose(&check.storage, &device.name),
-        format!(" on {}", device.name),
-        "below a partition only"
-    );
-    let above = BlockDevice { name: "loop0".into(), role: "loop".into(), ..BlockDevice::default() };
-    check.storage.devices.insert(0, above);
-    let whose = advice::whose(&check.storage, &device.name);
-    assert!(whose.contains("below loop0"), "{whose}");
-}
-
-#[test]
-fn the_same_job_with_other_rates_is_a_drift() {
-    let mut check = quiet();
-    let region = check.machine.memory.total;
-    let drifted = |caveats: &[Caveat]| caveats.iter().any(|caveat| matches!(caveat, Caveat::Drift { .. }));
-    assert!(!drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
-    each_point(&mut check, StepKind::Engines, |point| point.outcome.iops.mean /= 2.0);
-    assert!(drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
-}
-
-#[test]
-fn the_summary_has_the_cells_people_compare() {
-    let summary = summary::summarise(&quiet().steps);
-    for name in [CellName::Sequential8, CellName::Sequential1, CellName::Random32, CellName::Random1] {
-        assert_eq!(summary.cells.iter().filter(|cell| cell.name == name).count(), 2, "{name}");
-    }
-    let cell = &summary.cells[0];
-    assert!((cell.bandwidth.mean / cell.iops.mean - f64::from(1 << 20)).abs() < 1.0, "a cell of 1 MiB");
 }

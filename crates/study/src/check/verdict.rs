@@ -99,7 +99,10 @@ fn by_one_core(facts: &Facts<'_>) -> Option<Finding> {
     let gain = many.outcome.iops.mean / single.outcome.iops.mean;
     if facts.cores == 1 {
         let rate = thousands(best_way(facts)?.outcome.iops.mean);
-        return Some((Limit::OneCore, format!("The one core that may be used: at {rate} IOPS it is fully busy.")));
+        return Some((
+            Limit::OneCore,
+            format!("The one core that may be used: at {rate} IOPS it is fully busy."),
+        ));
     }
     (gain > CLEARLY).then(|| {
         (

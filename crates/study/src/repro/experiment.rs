@@ -112,6 +112,11 @@ fn typed(options: &Options) -> Vec<(String, String)> {
 }
 
 impl Experiment {
+    /// How many figures are drawn of it.
+    pub fn plots(&self) -> usize {
+        self.plots.len()
+    }
+
     /// What is judged, in words.
     pub fn claims(&self) -> impl Iterator<Item = &str> {
         self.verdicts.iter().map(|verdict| verdict.says.as_str())

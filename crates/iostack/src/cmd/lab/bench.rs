@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use iostack_answers::{ClockPrices, IoCost};
-use iostack_host::save;
+use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::devices::DEVICES;
 use iostack_model::Direction;
@@ -40,7 +40,7 @@ pub(crate) struct BenchArgs {
 
 /// Counts and prints. Exit 1 when a device could not be counted.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
-    save::refuse(&args.html)?;
+    save::refuse(Output::new("--html", args.html.as_ref()))?;
     let talk = Talk::new(args.quiet);
     let specs = specs(args);
     for spec in &specs {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use iostack_answers::{ClockPrices, CostDiff, IoCost};
-use iostack_host::save;
+use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::cost::budget;
 use iostack_lab::cost::diff;
@@ -92,7 +92,8 @@ pub(crate) struct CostArgs {
 pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
     ensure!((1..=3500).contains(&args.ios), "`--ios {}` cannot be counted; choose 1 to 3500", args.ios);
     ensure!(args.boots > 0, "`--boots 0` counts nothing; choose 1 or more");
-    save::refuse(args.html.iter().chain(&args.write))?;
+    let html = Output::new("--html", args.html.as_ref());
+    save::refuse(html.into_iter().chain(Output::new("--write", args.write.as_ref())))?;
     let talk = Talk::new(args.quiet);
     if let Some(file) = &args.assert {
         return assert_costs(args, file, &talk);

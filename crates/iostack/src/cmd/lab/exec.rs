@@ -70,7 +70,7 @@ pub(crate) struct ExecArgs {
 
 /// Boots, runs the command, tells what it asked of the drive. Exit 1 when it failed.
 pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
-    args.answer.refuse("lab exec")?;
+    args.answer.refuse("lab exec", None)?;
     ensure!(
         !args.command.is_empty(),
         "nothing is to run; write the command behind `--`, such as -- sh -c 'ls -l {{}}'"

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use iostack_answers::DevicePicture;
-use iostack_host::save;
+use iostack_host::save::{self, Output};
 use iostack_sheet::{Sheet, card};
 use iostack_study::what_if::OneRun;
 
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
         data(&file_text(&args.chosen.device)?);
         return Ok(Ended::Done);
     }
-    save::refuse(&args.html)?;
+    save::refuse(Output::new("--html", args.html.as_ref()))?;
     let picture = picture(args, &sheet)?;
     if args.json {
         data(&(serde_json::to_string_pretty(&picture).context("a card is plain data")? + "\n"));

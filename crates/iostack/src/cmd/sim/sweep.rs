@@ -57,7 +57,7 @@ impl SweepArgs {
 
 /// Runs every point and prints. Exit 1 when one failed or was not run.
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Ended> {
-    args.answer.refuse("sim sweep")?;
+    args.answer.refuse("sim sweep", None)?;
     let talk = args.answer.talk();
     let sweep = Ready::of(&args.asked())?;
     if args.dry_run {

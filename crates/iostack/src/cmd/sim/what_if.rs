@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use iostack_answers::WhatIf;
-use iostack_host::save;
+use iostack_host::save::{self, Output};
 use iostack_study::what_if::named::{self, Named};
 use iostack_study::what_if::{self, Asked};
 use iostack_target::Audience as _;
@@ -79,8 +79,8 @@ impl WhatIfArgs {
 
 /// Runs and prints. Exit 1 when a run failed or was not run.
 pub(crate) fn run(args: &WhatIfArgs) -> anyhow::Result<Ended> {
-    args.output.refuse()?;
-    save::refuse(&args.html)?;
+    let html = Output::new("--html", args.html.as_ref());
+    save::refuse(args.output.wanted().into_iter().chain(html))?;
     let talk = Talk::new(args.quiet);
     if args.list {
         for each in named::all() {

@@ -352,7 +352,8 @@ fn averaged_logs_hold_every_io_of_each_thread_whatever_the_span() {
         .iter()
         .flat_map(|(prefix, number)| kinds.map(|kind| format!("{prefix}_{kind}.{number}.log")));
     assert_eq!(names, expected.collect::<Vec<_>>(), "numbered through the run, three threads before");
-    assert_eq!(log_names(&jobs), written.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
+    let paths = |names: Vec<(&str, PathBuf)>| names.into_iter().map(|(_, path)| path).collect::<Vec<_>>();
+    assert_eq!(paths(log_names(&jobs)), written.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>());
     let of = |name: &str| written[names.iter().position(|known| known == name).expect(name)].1.as_str();
     assert_eq!(of("p_lat.4.log"), "250, 126000, 1, 0, 0\n500, 251000, 1, 0, 0\n");
     assert_eq!(of("p_clat.4.log"), "250, 125500, 1, 0, 0\n500, 250500, 1, 0, 0\n");
@@ -367,7 +368,7 @@ fn averaged_logs_hold_every_io_of_each_thread_whatever_the_span() {
 fn logs_are_shared_when_that_is_asked_for() {
     let logs = LogRequest { bandwidth: Some("p".into()), shared: true, ..LogRequest::default() };
     let job = Job { threads: 2, logs, ..Job::default() };
-    assert_eq!(log_names(&[job.clone(), job]), [Path::new("p_bw.log")]);
+    assert_eq!(log_names(&[job.clone(), job]), [("write_bw_log", PathBuf::from("p_bw.log"))]);
 }
 
 #[test]

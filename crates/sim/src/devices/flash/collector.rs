@@ -83,7 +83,7 @@ impl Ssd {
                     break;
                 }
                 work.cursor = cursor;
-                work.held.push((lpn, place));
+                work.held.push_back((lpn, place));
                 collector.sensed += 1;
             }
             if !together && collector.sensed > 0 {
@@ -115,8 +115,9 @@ impl Ssd {
         let Collector { planes, programming, earned, .. } = &mut die.collector;
         for work in planes {
             let mut count = 0;
-            while count < self.spec.unit && !work.held.is_empty() {
-                let (lpn, from) = work.held.remove(0);
+            while count < self.spec.unit
+                && let Some((lpn, from)) = work.held.pop_front()
+            {
                 *earned = (*earned + work.gain).min(most);
                 if let Some(place) = self.ftl.relocate(lpn, from) {
                     programming.push(place.0);

@@ -243,6 +243,10 @@ pub(super) struct Meter {
 impl Meter {
     /// Until now: time of dies collecting, and of dies writing or collecting.
     pub(super) fn read(&mut self, now: Time) -> (u64, u64) {
+        // One step ends and the next begins at the same moment.
+        if now == self.at {
+            return (self.collected, self.worked);
+        }
         self.worked += self.working * (now - self.at);
         self.collected += self.collecting * (now - self.at);
         self.at = now;

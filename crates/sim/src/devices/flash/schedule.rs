@@ -162,7 +162,7 @@ impl Ssd {
     /// Programs pages of the buffer, if there are some and blocks have room.
     fn program(&mut self, number: u32, sim: &mut Sim) -> bool {
         let queue = self.queue_at(number);
-        if !self.writable(queue) {
+        if !self.writable(queue) || self.is_full(number) {
             return false;
         }
         let mut group = std::mem::take(&mut self.dies[number as usize].group);
@@ -183,6 +183,14 @@ impl Ssd {
         self.cursor = usize::from(self.dies[number as usize].rank) + 1;
         self.load(number, cells.program, sim);
         true
+    }
+
+    /// No plane of the die has room, whatever page comes: what collection is for, and so the case of most that ask.
+    fn is_full(&self, number: u32) -> bool {
+        let planes = self.layout.planes_of(number);
+        self.spec.slc.is_none()
+            && self.ftl.host_is_one()
+            && planes.iter().all(|&plane| !self.ftl.room(plane, Stream::Host))
     }
 
     /// Pages of the queue for the die's log, as long as it has room: false when it has none.

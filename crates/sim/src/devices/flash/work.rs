@@ -1,5 +1,7 @@
 //! How far is a die with winning back blocks?
 
+use std::collections::VecDeque;
+
 use crate::ftl::{Block, Place};
 
 /// Collection in one plane.
@@ -10,7 +12,7 @@ pub(super) struct Work {
     /// Nothing valid is behind the cursor.
     pub(super) drained: bool,
     /// Pages that were read: number and place.
-    pub(super) held: Vec<(u32, Place)>,
+    pub(super) held: VecDeque<(u32, Place)>,
     /// What the host may write for each page that is moved, in parts of [`PAGE`].
     pub(super) gain: u64,
 }

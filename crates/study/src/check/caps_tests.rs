@@ -1,0 +1,101 @@
+//! Is a cap named as the limit, stated or not, and only where it is one?
+
+use super::*;
+
+#[test]
+fn a_stated_cap_that_the_reads_keep_to_is_named_with_its_file_also_beside_others() {
+    for foreign in [0.0, 0.5] {
+        let mut check = quiet();
+        beside_others(&mut check, foreign, foreign);
+        capped(&mut check, 4000, false, 3990.0);
+        let verdict = judged(&check);
+        assert_eq!(verdict.limit, Limit::Cap, "{}", verdict.answer);
+        assert_eq!(
+            verdict.answer,
+            "A cap: reads of vda are limited to 4000 IOPS by \
+             /sys/fs/cgroup/blkio/a/blkio.throttle.read_iops_device, and 3.99 k IOPS were reached."
+        );
+    }
+    let mut check = quiet();
+    capped(&mut check, 4000 * 4096, true, 3990.0);
+    assert_eq!(judged(&check).limit, Limit::Cap, "a cap of bytes caps I/Os of 4 KiB");
+}
+
+#[test]
+fn a_stated_cap_that_the_reads_stay_below_or_exceed_is_not_the_limit() {
+    let limit_at = |reached| {
+        let mut check = quiet();
+        capped(&mut check, 1000, false, reached);
+        judged(&check).answer.contains("limited to 1000 IOPS")
+    };
+    assert!(!limit_at(849.0) && limit_at(850.0));
+    assert!(limit_at(1_300.0) && !limit_at(1_301.0));
+}
+
+/// One read takes 20 us in nine of ten cases: 50 k IOPS one at a time.
+#[test]
+fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
+    let limit_at = |rate: f64, more: f64| {
+        let mut check = quiet();
+        each_point(&mut check, StepKind::Depth, |point| {
+            if point.series == Series::RandomRead {
+                let depth = point.outcome.job.queue_depth;
+                set_latency(point, 20_000);
+                // A burst at first.
+                point.outcome.iops.mean = if depth == 1 { 2.0 * rate } else { rate };
+                if depth == 128 {
+                    point.outcome.iops.mean = rate * more;
+                }
+            }
+        });
+        judged(&check)
+    };
+    let verdict = limit_at(4_900.0, 1.0);
+    assert_eq!(verdict.limit, Limit::Cap);
+    assert!(
+        verdict.answer.starts_with("A cap of about 4.90 k I/Os per second, whatever the depth"),
+        "{}",
+        verdict.answer
+    );
+    assert_eq!(limit_at(29_000.0, 1.0).limit, Limit::Cap);
+    assert_ne!(limit_at(31_000.0, 1.0).limit, Limit::Cap, "near what one at a time gives");
+    assert_ne!(limit_at(0.0, 1.0).limit, Limit::Cap, "nothing was read");
+    assert_eq!(limit_at(4_900.0, 1.059).limit, Limit::Cap);
+    assert_ne!(limit_at(4_900.0, 1.061).limit, Limit::Cap, "more depth gives more");
+}
+
+#[test]
+fn a_cap_on_writes_does_not_limit_reads() {
+    let mut check = quiet();
+    capped(&mut check, 4000, false, 4000.0);
+    check.machine.virtualisation.io_limits[0].direction = iostack_model::Direction::Write;
+    assert!(!judged(&check).answer.contains("limited to"), "{}", judged(&check).answer);
+}
+
+#[test]
+fn a_fall_to_one_rate_for_every_engine_is_a_token_bucket() {
+    let fallen = |rates: [f64; 3], high: f64| {
+        let mut check = quiet();
+        if high > 0.0 {
+            check.caveats.push(Caveat::Drift { low: 4_000.0, high, runs: 3 });
+        }
+        let mut at = 0;
+        let step = check.steps.iter_mut().find(|step| step.id == StepKind::Engines).expect("there");
+        for point in &mut step.points {
+            if point.outcome.job.queue_depth == 32 {
+                point.outcome.iops.mean = rates[at % 3];
+                at += 1;
+            }
+        }
+        judged(&check)
+    };
+    let bucket = |rates, drift| fallen(rates, if drift { 15_900.0 } else { 0.0 });
+    let verdict = bucket([4_000.0, 4_080.0, 4_159.0], true);
+    assert_eq!(verdict.limit, Limit::Cap);
+    assert!(verdict.answer.contains("at first there were 15.9 k: a token bucket"), "{}", verdict.answer);
+    assert_ne!(bucket([4_000.0, 4_080.0, 4_161.0], true).limit, Limit::Cap, "they differ by over 4 %");
+    assert_ne!(bucket([4_000.0, 4_080.0, 4_159.0], false).limit, Limit::Cap, "nothing fell");
+    assert_ne!(bucket([9_000.0, 9_000.0, 9_000.0], true).limit, Limit::Cap, "the low rate was another");
+    assert_eq!(fallen([4_000.0, 4_800.0, 4_999.0], 16_000.0).limit, Limit::Cap, "after a fall to a quarter");
+    assert_ne!(fallen([4_000.0, 4_800.0, 5_001.0], 16_000.0).limit, Limit::Cap, "they differ by over 25 %");
+}

@@ -1,0 +1,89 @@
+//! Is the best advice first, is what all runs share said once, and are the cells of the summary there?
+
+use super::*;
+
+#[test]
+fn advice_comes_with_measured_gains_most_first() {
+    let advice = judged(&quiet()).advice;
+    let gains: Vec<f64> = advice.iter().filter_map(|advice| advice.gain_percent).collect();
+    assert!(!gains.is_empty());
+    assert!(gains.windows(2).all(|pair| pair[0] >= pair[1]), "{gains:?}");
+    assert!(gains.iter().all(|gain| *gain >= 8.0), "{gains:?}");
+}
+
+#[test]
+fn a_gain_within_the_intervals_is_not_advised() {
+    let mut check = quiet();
+    for step in &mut check.steps {
+        for point in &mut step.points {
+            point.outcome.iops.low = 0.0;
+            point.outcome.iops.high = point.outcome.iops.mean * 1000.0;
+        }
+    }
+    assert!(judged(&check).advice.iter().all(|advice| advice.gain_percent.is_none()));
+}
+
+#[test]
+fn what_all_runs_share_is_said_once_and_half_a_second_claims_no_cliff() {
+    let mut check = quiet();
+    let step = |at| Caveat::Cliff { at, before: 2.0, after: 1.0 };
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        point.outcome.elapsed = Nanos::millis(500);
+        point.outcome.cpu.steal = 0.2;
+        point.outcome.caveats = vec![Caveat::Steal { share: 0.2 }, step(Nanos(1))];
+    }
+    let region = Bytes(check.machine.memory.total.0 * 2);
+    let caveats = doubts::lift(&mut check.steps, &check.storage, &check.machine, region);
+    let steal = caveats.iter().filter(|caveat| matches!(caveat, Caveat::Steal { .. })).count();
+    assert_eq!(steal, 1, "{caveats:?}");
+    assert!(check.steps.iter().flat_map(|step| &step.points).all(|point| point.outcome.caveats.is_empty()));
+}
+
+#[test]
+fn the_heaviest_doubt_comes_first_and_a_certain_cache_replaces_a_possible_one() {
+    let mut check = quiet();
+    check.storage.devices.last_mut().expect("the fixture has devices").rotational = true;
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        point.outcome.cpu.steal = 0.2;
+    }
+    let region = Bytes(check.machine.memory.total.0 / 2);
+    let doubts = |check: &mut Check| doubts::lift(&mut check.steps, &check.storage, &check.machine, region);
+    assert!(matches!(doubts(&mut check)[..], [Caveat::CacheBelow { .. }, Caveat::Steal { .. }]));
+    check.storage.devices.last_mut().expect("the fixture has devices").rotational = false;
+    assert!(matches!(doubts(&mut check)[..], [Caveat::Steal { .. }, Caveat::SmallRegion { .. }]));
+}
+
+#[test]
+fn the_setting_of_a_lower_disk_is_said_to_be_its() {
+    let mut check = quiet();
+    let device = check.storage.devices.last().expect("the fixture has devices").clone();
+    assert_eq!(
+        advice::whose(&check.storage, &device.name),
+        format!(" on {}", device.name),
+        "below a partition only"
+    );
+    let above = BlockDevice { name: "loop0".into(), role: "loop".into(), ..BlockDevice::default() };
+    check.storage.devices.insert(0, above);
+    let whose = advice::whose(&check.storage, &device.name);
+    assert!(whose.contains("below loop0"), "{whose}");
+}
+
+#[test]
+fn the_same_job_with_other_rates_is_a_drift() {
+    let mut check = quiet();
+    let region = check.machine.memory.total;
+    let drifted = |caveats: &[Caveat]| caveats.iter().any(|caveat| matches!(caveat, Caveat::Drift { .. }));
+    assert!(!drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
+    each_point(&mut check, StepKind::Engines, |point| point.outcome.iops.mean /= 2.0);
+    assert!(drifted(&doubts::lift(&mut check.steps, &check.storage, &check.machine, region)));
+}
+
+#[test]
+fn the_summary_has_the_cells_people_compare() {
+    let summary = summary::summarise(&quiet().steps);
+    for name in [CellName::Sequential8, CellName::Sequential1, CellName::Random32, CellName::Random1] {
+        assert_eq!(summary.cells.iter().filter(|cell| cell.name == name).count(), 2, "{name}");
+    }
+    let cell = &summary.cells[0];
+    assert!((cell.bandwidth.mean / cell.iops.mean - f64::from(1 << 20)).abs() < 1.0, "a cell of 1 MiB");
+}
