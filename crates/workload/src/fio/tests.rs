@@ -356,7 +356,7 @@ fn zones_are_strided_or_given_in_bytes() {
 #[test]
 fn a_job_is_steady_over_a_time_that_is_given() {
     let goal = job("ss=bw_slope:0.1% ss_dur=30 ss_ramp=5").until_steady.expect("a duration is given");
-    assert_eq!((goal.figure, goal.slope, goal.percent), (SteadyFigure::Bandwidth, true, 0.1));
+    assert_eq!((goal.figure, goal.limit), (SteadyFigure::Bandwidth, SteadyLimit::Slope(0.1)));
     assert_eq!((goal.window, goal.after), (Nanos::secs(30), Nanos::secs(5)));
     assert_eq!(job("ss=iops:1%").until_steady, None, "as in fio");
     assert!(problem("ss=iops:500").contains("in percent") && problem("ss=iops:-1%").contains("like 0.3%"));
