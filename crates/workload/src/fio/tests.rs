@@ -96,6 +96,7 @@ fn rw_is_direction_and_order() {
     assert_eq!(job("rw=read:12k").access, Access::Strided { gap: Bytes::kib(12) });
     assert_eq!(job("rw=trimwrite").mix, Mix { read: 0, write: 50, trim: 50 });
     assert_eq!(job("norandommap rw=randread").access, Access::UNIFORM);
+    assert_eq!(job("random_generator=lfsr rw=randread norandommap").access, job("rw=randread").access);
     let zipf = Access::Random { order: Order::Independent, distribution: Distribution::Zipf { theta: 1.2 } };
     assert_eq!(job("random_distribution=zipf:1.2 rw=randread").access, zipf);
     assert_eq!(job("random_distribution=zipf:1.2 rw=read").access, Access::Sequential);
