@@ -143,3 +143,21 @@ fn a_share_in_percent_may_have_its_sign_doubled() {
     let once = run(env!("CARGO_BIN_EXE_iostack"), "percent", &words.replace("%%", "%"));
     assert_eq!(both(&run(env!("CARGO_BIN_EXE_iostack"), "percents", words)), both(&once));
 }
+
+#[test]
+fn each_pass_of_loops_is_read_back_before_the_next() {
+    for (number, words) in [
+        "--rw=randwrite --size=1m --loops=3",
+        "--rw=write --size=1m --loops=2 --ioengine=libaio --iodepth=8",
+        "--rw=randwrite --size=1m --loops=2 --numjobs=2 --group_reporting --bs=16k",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let words = format!("--name=a --verify=crc32c {words}");
+        let counts = same(&format!("loops-{number}"), &words, |report| {
+            ["read", "write"].map(|side| count(report, &format!("/jobs/0/{side}/total_ios")))
+        });
+        assert_eq!(counts, [[768, 768], [512, 512], [256, 256]][number], "{words}");
+    }
+}
