@@ -71,8 +71,8 @@ struct State {
     positions: Vec<u64>,
     /// What each thread had come to when it last said so; asked only where a status is told.
     standings: Vec<Option<ThreadResult>>,
-    /// How far from steady the last elements were.
-    unsteady_percent: Option<f64>,
+    /// What was seen of the last elements, where somebody asks whether they are steady.
+    seen: Option<Steady>,
 }
 
 /// The sums of one report group.
@@ -117,8 +117,8 @@ impl Board {
 
     /// What became of the goal.
     pub(crate) fn steady(&self) -> Option<Steady> {
-        let percent = self.lock().unsteady_percent;
-        self.goal.map(|_| Steady { attained: self.is_steady(), percent })
+        let none = Steady { attained: false, percent: None, slope_percent: None, since: Nanos(0) };
+        self.goal.map(|_| self.lock().seen.unwrap_or(none))
     }
 
     fn lock(&self) -> MutexGuard<'_, Box<State>> {
@@ -166,9 +166,8 @@ impl Board {
         let closed = state.closed.len();
         state.close_left_slices(self.slice);
         if let Some(goal) = self.goal.filter(|_| state.closed.len() > closed && !self.is_steady()) {
-            state.unsteady_percent = steady::percent(&goal, &state.closed, state.element(self.slice));
-            let attained = state.unsteady_percent.is_some_and(|percent| percent <= goal.percent);
-            self.steady.store(attained, Ordering::Relaxed);
+            state.seen = steady::look(&goal, &state.closed, state.element(self.slice));
+            self.steady.store(state.seen.is_some_and(|seen| seen.attained), Ordering::Relaxed);
         }
     }
 

@@ -165,6 +165,12 @@ impl Extras {
         self.backlog.iter_mut().for_each(Waiting::finish);
     }
 
+    /// Turns to writing again.
+    pub(crate) fn write_again(&mut self) {
+        self.checks = false;
+        self.stamps = self.pattern.is_none();
+    }
+
     /// What was read back along the way is not read again.
     pub(crate) fn reads_along(&self) -> bool {
         self.backlog.is_some()

@@ -18,6 +18,7 @@
 //!
 //! Start reading at [`run`], then `backend/serial_loop.rs`.
 
+mod back;
 mod backend;
 mod backlog;
 mod board;

@@ -18,11 +18,11 @@ use iostack_model::Nanos;
 use iostack_stats::Recorder;
 use iostack_workload::Op;
 
+use crate::back::BackTally;
 use crate::board::{Board, SideTally, Tally};
 use crate::failures::{FAILURES_MAX, Failures};
 use crate::sys::{self, ThreadUse};
 use crate::watch::Watch;
-use crate::worker::BackTally;
 
 /// The stop flag is looked at, and progress published, at least this often.
 const PUBLISH_EVERY: Nanos = Nanos::millis(250);
@@ -98,6 +98,8 @@ pub(crate) struct Meter<'a> {
     stopped: bool,
     /// The stop flag ended it.
     pub(crate) interrupted: bool,
+    /// Ticks that were spent reading back between passes.
+    paused: u64,
     use_at_begin: ThreadUse,
     /// When it was last asked: how long this thread had waited for a CPU. `None` where slices are too short to ask.
     waited: Option<Nanos>,
@@ -110,6 +112,17 @@ pub(crate) struct Meter<'a> {
 #[inline(never)]
 fn three_recorders() -> Box<[Recorder; 3]> {
     Box::new(std::array::from_fn(|_| Recorder::new()))
+}
+
+/// What a meter goes on with after a pause.
+pub(crate) struct Paused {
+    now: u64,
+    /// What the thread used until then.
+    used: ThreadUse,
+    border: u64,
+    span: Span,
+    last: u64,
+    syscalls: u64,
 }
 
 /// What one thread leaves behind.
@@ -161,6 +174,7 @@ impl<'a> Meter<'a> {
             ramped: false,
             stopped: false,
             interrupted: false,
+            paused: 0,
             use_at_begin: ThreadUse::default(),
             waited: (rhythm.slice >= ASK_LEAST).then_some(Nanos(0)),
             stop,
@@ -384,6 +398,33 @@ impl<'a> Meter<'a> {
         self.span.deadline = u64::MAX;
     }
 
+    /// True when something other than the last I/O ended it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Measures nothing until [`Meter::resume`]: a pass is read back.
+    pub(crate) fn pause(&mut self) -> Paused {
+        self.publish(self.slice);
+        let (now, used) = (self.clock.now(), sys::thread_use().since(self.use_at_begin));
+        let (border, span, last, syscalls) = (self.border, self.span, self.last, self.syscalls);
+        self.silence();
+        Paused { now, used, border, span, last, syscalls }
+    }
+
+    /// Goes on as if no time had gone by; gives what was read.
+    pub(crate) fn resume(&mut self, paused: Paused) -> BackTally {
+        let back = self.read_back(paused.now);
+        let spent = back.last - back.first;
+        (self.silent, self.stopped, self.edge) = (false, false, 0);
+        (self.border, self.last, self.syscalls) = (paused.border, paused.last + spent, paused.syscalls);
+        self.span = Span { origin: paused.span.origin + spent, ..paused.span };
+        self.paused += spent;
+        self.use_at_begin = sys::thread_use().since(paused.used);
+        self.waited = self.waited.map(|_| counters::thread_waiting());
+        back
+    }
+
     /// What was read since it was silenced at `first`.
     pub(crate) fn read_back(&mut self, first: u64) -> BackTally {
         let Tally { latency, bytes } = std::mem::take(&mut self.tallies[0]);
@@ -403,7 +444,7 @@ impl<'a> Meter<'a> {
             if self.measuring { sys::thread_use().since(self.use_at_begin) } else { ThreadUse::default() };
         ThreadResult {
             border: self.border,
-            last: self.last,
+            last: self.last - self.paused,
             usage,
             syscalls: self.syscalls,
             failures: Failures::default(),

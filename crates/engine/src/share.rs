@@ -1,7 +1,8 @@
 //! Who may go on, of threads that share I/Os in proportion to their weights?
 //!
 //! A thread counts its own I/Os and those of all. Whoever has more of them than its weight has of all weights waits. It
-//! takes part from its first I/O to its last: those that have not begun, or have ended, hold nobody up.
+//! takes part until its last I/O, and from the start of the stage: whichever thread the kernel starts first must not run
+//! ahead. One whose job begins later takes part from then on, as if it had kept to its share before.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +31,12 @@ impl Shares {
         if known.is_none() {
             self.groups.push((share.group, Arc::clone(&common)));
         }
-        Some(Part { common, weight: u64::from(share.weight), nap: share.nap, own: 0, joined: false })
+        let mut part =
+            Part { common, weight: u64::from(share.weight), nap: share.nap, own: 0, joined: false };
+        if job.start_delay.0 == 0 {
+            part.join();
+        }
+        Some(part)
     }
 }
 
@@ -45,9 +51,16 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Takes part from now on.
+    /// Takes part from now on, if it does not yet.
     pub(crate) fn join(&mut self) {
-        self.common.weight.fetch_add(self.weight, Ordering::Relaxed);
+        if self.joined {
+            return;
+        }
+        let ios = self.common.ios.load(Ordering::Relaxed);
+        let others = self.common.weight.fetch_add(self.weight, Ordering::Relaxed);
+        self.own =
+            (u128::from(ios) * u128::from(self.weight)).checked_div(u128::from(others)).unwrap_or(0) as u64;
+        self.common.ios.fetch_add(self.own, Ordering::Relaxed);
         self.joined = true;
     }
 
@@ -83,9 +96,7 @@ mod tests {
         let mut shares = Shares::default();
         weights.map(|(group, weight)| {
             let share = Some(Share { group, weight, nap: Nanos(0) });
-            let mut part = shares.part(&Job { share, ..Job::default() }).expect("it shares");
-            part.join();
-            part
+            shares.part(&Job { share, ..Job::default() }).expect("it shares")
         })
     }
 
@@ -106,6 +117,22 @@ mod tests {
         let done = done(&mut parts([(0, 3), (0, 2), (0, 1)]), 6000);
         assert!(done[0].abs_diff(3 * done[2]) <= 3 && done[1].abs_diff(2 * done[2]) <= 3, "{done:?}");
         assert!(done[0] >= 5999, "the heaviest is never held up: {done:?}");
+    }
+
+    #[test]
+    fn what_starts_first_does_not_run_ahead_and_what_begins_later_stops_nobody() {
+        let mut shares = Shares::default();
+        let mut part = |delay| {
+            let share = Some(Share { group: 0, weight: 1, nap: Nanos(0) });
+            shares.part(&Job { share, start_delay: Nanos(delay), ..Job::default() }).expect("it shares")
+        };
+        let (mut both, mut late) = ([part(0), part(0)], part(1));
+        assert_eq!(done(&mut both[..1], 50), [1], "the kernel has not started the other yet");
+        assert_eq!(done(&mut both, 50), [50, 50]);
+        late.join();
+        let [first, second] = both;
+        let all = done(&mut [first, second, late], 30);
+        assert!(all.iter().all(|ios| (79..=81).contains(ios)), "{all:?}");
     }
 
     #[test]

@@ -5,12 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_host::Held;
 use iostack_host::clock::Clock;
-use iostack_model::{
-    Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos, VerifyMode,
-};
-use iostack_stats::Recorder;
+use iostack_model::{Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos};
 use iostack_workload::{Limits, Plan, Region, Source};
 
+use crate::back::{self, BackTally, is_read_by_pass, reads_back};
 use crate::backend::calls::{Alone, Fallocate, Mmap, Psync, Pvsync2, Truncate};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
@@ -73,15 +71,6 @@ pub(crate) struct WorkerReport {
     pub(crate) unwritten: Option<Bytes>,
 }
 
-/// What a thread read back, and from when to when, ticks.
-#[derive(Debug)]
-pub(crate) struct BackTally {
-    pub(crate) latency: Box<Recorder>,
-    pub(crate) bytes: u64,
-    pub(crate) first: u64,
-    pub(crate) last: u64,
-}
-
 /// A thread that is set up but for its way to the kernel.
 struct Prepared<'a> {
     assignment: Assignment<'a>,
@@ -127,6 +116,7 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
     let recording = assignment.work.recording.as_ref();
     let pass = recording.map_or(plan.pass_bytes(), |recording| recording.bytes());
     let planned = limits.bytes_of(pass, job.block_sizes.largest().0);
+    let limits = if is_read_by_pass(job) { Limits { passes: 1, ..limits } } else { limits };
     let clock = Clock::calibrated();
     let reads_back = reads_back(job);
     let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back, pass)?;
@@ -166,11 +156,6 @@ fn unwritten(assignment: &Assignment<'_>, region: Region) -> Option<Bytes> {
         iostack_host::unwritten(&file.handle(), region.offset, region.length).ok().flatten()
     };
     files.iter().map(of).try_fold(Bytes(0), |sum, bytes| Some(sum + bytes?))
-}
-
-/// True when what the job writes is read back afterwards.
-pub(crate) fn reads_back(job: &Job) -> bool {
-    job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead) && job.mix.write > 0
 }
 
 /// Memory that nobody else gets.
@@ -366,16 +351,6 @@ fn depth_found(station: &mut Station<'_>, interrupted: bool) -> Option<DepthFoun
     search.result()
 }
 
-/// From here on what was written is read, and nothing measured.
-fn begin_reading_back(station: &mut Station<'_>, plan: Plan, job: &Job) {
-    let taken = if station.extras.reads_along() { 0 } else { station.source.taken() };
-    // What still waited for its place was not written.
-    let taken = taken.saturating_sub(u64::from(station.held.take().is_some()));
-    station.source = Source::read_back(plan, job, taken);
-    station.meter.silence();
-    station.extras.read_back();
-}
-
 /// Flushes behind the last I/O. Its time is the job's, and as in fio it is none of those counted.
 fn flush_at_end(station: &mut Station<'_>) {
     let start = station.meter.clock.now();
@@ -389,7 +364,7 @@ fn measure(
     carrier: Carrier,
     mut load: impl FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>,
 ) -> Result<WorkerReport, EngineError> {
-    let Prepared { assignment, mut station, repeat, planned, region, unwritten, _locked } = prepared;
+    let Prepared { assignment, mut station, mut repeat, planned, region, unwritten, _locked } = prepared;
     let job = &assignment.work.job;
     if assignment.gate.ready(sys::thread_number(), planned).is_none() {
         return Ok(WorkerReport::default());
@@ -404,7 +379,7 @@ fn measure(
     if !delayed_to_the_end {
         station.lane = assignment.watch.lane(job, carrier);
         station.extras.part.iter_mut().for_each(Part::join);
-        outcome = load(&mut station, false);
+        outcome = back::load_passes(&mut station, job, &mut repeat, &mut report.read_back, &mut load);
         station.extras.part = None;
         assignment.watch.close();
         station.lane = None;
@@ -427,10 +402,7 @@ fn measure(
         && !station.extras.is_over(&station.meter)
         && let Some(plan) = repeat
     {
-        begin_reading_back(&mut station, plan, job);
-        let first = clock.now();
-        outcome = load(&mut station, true);
-        report.read_back = Some(station.meter.read_back(first));
+        outcome = back::read_last(&mut station, plan, job, &mut report.read_back, &mut load);
     }
     report.result.failures = std::mem::take(&mut station.meter.failures);
     (report.verified, report.read_between) = (station.extras.verified, station.extras.read_between);

@@ -217,7 +217,8 @@ fn a_steady_rate_ends_the_job_and_no_rate_is_steady_beyond_measure() {
     let path = random(&folder, "data", MIB);
     let goal = |percent| {
         let window = Nanos::millis(300);
-        Some(Steadiness { figure: SteadyFigure::Iops, slope: false, percent, window, after: Nanos(0) })
+        let limit = SteadyLimit::Deviation(percent);
+        Some(Steadiness { figure: SteadyFigure::Iops, limit, window, after: Nanos(0) })
     };
     let outcome = run(&Job { until_steady: goal(1e9), ..endless() }, &path).expect("it runs");
     let steady = outcome.steady.expect("the job asks");

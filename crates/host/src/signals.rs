@@ -13,6 +13,7 @@ use crate::{emergency, sys};
 const EXIT_INTERRUPTED: i32 = 130;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static HUNG_UP: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
 static INSTALL: Once = Once::new();
 
@@ -25,6 +26,11 @@ pub fn stop_flag() -> &'static AtomicBool {
         }
     });
     &STOP
+}
+
+/// True when it was SIGHUP that ended the run.
+pub fn was_hung_up() -> bool {
+    HUNG_UP.load(Ordering::Relaxed)
 }
 
 /// Lets SIGINT and SIGTERM end the run also where whoever started us had them ignored, as shells do with what runs in the
@@ -53,7 +59,10 @@ pub fn fail_beyond_file_limit() {
     sys::handle(libc::SIGXFSZ, nothing).expect("SIGXFSZ can be handled");
 }
 
-extern "C" fn on_signal(_signal: libc::c_int) {
+extern "C" fn on_signal(signal: libc::c_int) {
+    if !STOP.load(Ordering::SeqCst) && signal == libc::SIGHUP {
+        HUNG_UP.store(true, Ordering::Relaxed);
+    }
     if STOP.swap(true, Ordering::SeqCst) {
         emergency::run();
         sys::say_raw(b"\niostack: stopped at once; scratch files are removed and settings put back\n");

@@ -105,7 +105,7 @@ fn a_simulated_run_is_told_at_its_end_only_and_says_so() {
 fn signalled(program: &str, test: &str, signals: &[&str]) -> (Option<i32>, String) {
     let folder = folder!(test);
     let first = if program == "fio" { "" } else { "fio" };
-    let words = "--name=a --rw=randread --size=64k --time_based --runtime=3600 --eta=never";
+    let words = "--name=a --rw=randread --size=64k --time_based --runtime=3600 --eta=never --thread";
     let send = signals.join(" $run; sleep 1; kill -");
     let script = format!(
         "{program} {first} {words} > out 2> said & run=$!; until [ -s a.0.0 ]; do sleep 0.1; done; sleep 1; kill -{send} $run; \
@@ -127,6 +127,8 @@ fn sigusr1_tells_what_came_of_it_and_the_run_goes_on_until_it_is_ended_with_128(
         assert_eq!(code, Some(128), "{program}: {text}");
         assert_eq!(text.matches("Run status group 0").count(), 2, "{program}: {text}");
         assert_eq!(signalled(program, &format!("{test}-term"), &["TERM"]).0, Some(128), "{program}");
+        let (code, text) = signalled(program, &format!("{test}-hup"), &["HUP"]);
+        assert_eq!(code, Some(129), "{program}: {text}");
     }
 }
 

@@ -80,15 +80,41 @@ pub enum SteadyFigure {
     Bandwidth,
 }
 
+/// What of the last rates must be small; in percent of their mean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyLimit {
+    /// The largest distance from the mean (fio's `iops:`, `bw:`).
+    Deviation(f64),
+    /// The slope of the line of least squares from one element to the next (fio's `iops_slope:`, `bw_slope:`).
+    Slope(f64),
+    /// Both that SNIA's Performance Test Specification asks for.
+    Snia {
+        /// The largest rate less the smallest.
+        excursion: f64,
+        /// What the line of least squares rises or falls by, from the first element to the last.
+        slope: f64,
+    },
+}
+
+impl SteadyLimit {
+    /// What is looked at, by its name, with its limit.
+    pub fn named(self) -> Vec<(&'static str, f64)> {
+        match self {
+            SteadyLimit::Deviation(percent) => vec![("deviation", percent)],
+            SteadyLimit::Slope(percent) => vec![("slope", percent)],
+            SteadyLimit::Snia { excursion, slope } => vec![("excursion", excursion), ("slope", slope)],
+        }
+    }
+}
+
 /// When a job has run long enough (fio's `steadystate`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steadiness {
     /// Of all its threads and directions together.
     pub figure: SteadyFigure,
-    /// The slope from one second to the next is held against the limit, not the largest distance from the mean.
-    pub slope: bool,
-    /// The limit, in percent of the mean.
-    pub percent: f64,
+    /// What is held against a limit.
+    pub limit: SteadyLimit,
     /// Over this last stretch of time.
     pub window: Nanos,
     /// What came earlier does not count.
@@ -119,6 +145,12 @@ pub struct Steady {
     pub attained: bool,
     /// How far it was from steady at last, in percent of the mean; `None` when it ended before there was a window.
     pub percent: Option<f64>,
+    /// The slope over the window at last, where SNIA's second limit is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slope_percent: Option<f64>,
+    /// Where the window that was looked at last began.
+    #[serde(default)]
+    pub since: Nanos,
 }
 
 /// Whom the kernel prefers among its threads, and among those that wait for the disk.

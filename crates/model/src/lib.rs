@@ -39,7 +39,7 @@ pub use access::{
 pub use app::{App, AppKind, AppPart, AppUse, Commit, Postmark, Tpcc};
 pub use asked::{
     Advice, Beforehand, Demand, DepthFound, Ends, HostAsked, LatencyGoal, MemoryPolicy, Numa, PercentilesOf,
-    Preferred, PreferredSize, Priority, RequestFlags, Share, Steadiness, Steady, SteadyFigure,
+    Preferred, PreferredSize, Priority, RequestFlags, Share, Steadiness, Steady, SteadyFigure, SteadyLimit,
 };
 pub use bins::{BIN_COUNT, BINS_PER_OCTAVE, Bins, bin_index, bin_middle, bin_range};
 pub use caveat::Caveat;

@@ -133,6 +133,17 @@ impl Source {
         source
     }
 
+    /// Begins one pass more, and forgets what was taken; gives the plan as it is at its start. `None` of a trace.
+    pub fn next_pass(&mut self) -> Option<Plan> {
+        self.feed.restart();
+        (self.pass_over, self.fetched, self.begun) = (false, 0, 0);
+        self.left.passes = 1;
+        match &self.feed {
+            Feed::Plan(plan) => Some(Plan::clone(plan)),
+            Feed::Recording(..) => None,
+        }
+    }
+
     /// Starts the count. Where passes count, the region starts anew as well.
     pub fn begin(&mut self) {
         self.left = self.limits;

@@ -38,11 +38,17 @@ type Told = anyhow::Result<Ended>;
 /// Exit status of a run that a signal ended early, as of fio.
 const INTERRUPTED: u8 = 128;
 
+/// The status that a shell gives of fio after SIGHUP, which kills it.
+const HUNG_UP: u8 = 129;
+
 /// Does what the command line asks. Exit codes are fio's, and 2 for what cannot be written.
 pub(crate) fn run(args: &FioArgs) -> ExitCode {
     iostack_host::signals::obey_although_ignored();
     match asked(&args.words) {
-        Ok(told) => exit::code_or(&told, INTERRUPTED),
+        Ok(told) => {
+            let hung_up = iostack_host::signals::was_hung_up();
+            exit::code_or(&told, if hung_up { HUNG_UP } else { INTERRUPTED })
+        }
         Err(error) => {
             exit::code(&Err(error));
             ExitCode::from(if exit::is_interrupted() { INTERRUPTED } else { 1 })

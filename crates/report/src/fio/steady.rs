@@ -1,6 +1,6 @@
 //! What fio says of `steadystate`: in JSON an object of each job, in the report for people a line.
 
-use iostack_model::{IntervalFlow, Nanos, Outcome, Steadiness, Steady, SteadyFigure};
+use iostack_model::{IntervalFlow, Nanos, Outcome, Steadiness, Steady, SteadyFigure, SteadyLimit};
 
 use super::report::per_second;
 use super::value::Value;
@@ -21,6 +21,10 @@ fn judged(outcome: &Outcome) -> Option<Judged<'_>> {
 }
 
 impl Judged<'_> {
+    fn judges_slope(&self) -> bool {
+        matches!(self.goal.limit, SteadyLimit::Slope(_))
+    }
+
     fn rates(&self, of: fn(&IntervalFlow) -> [u64; 3]) -> Vec<u64> {
         let rate = |slice: &IntervalFlow| per_second(of(slice).iter().sum(), slice.length) as u64;
         self.window.iter().map(rate).collect()
@@ -39,7 +43,7 @@ impl Judged<'_> {
             SteadyFigure::Bandwidth => self.rates(|slice| slice.bytes),
         };
         let mean = rates.iter().sum::<u64>() as f64 / rates.len().max(1) as f64;
-        if !self.goal.slope {
+        if !self.judges_slope() {
             return [rates.iter().map(|&rate| (rate as f64 - mean).abs()).fold(0.0, f64::max), 0.0];
         }
         let middle = (rates.len() as f64 - 1.0) / 2.0;
@@ -55,7 +59,7 @@ impl Judged<'_> {
             SteadyFigure::Iops => "iops",
             SteadyFigure::Bandwidth => "bw",
         };
-        format!("{figure}{}", if self.goal.slope { "_slope" } else { "" })
+        format!("{figure}{}", if self.judges_slope() { "_slope" } else { "" })
     }
 }
 
@@ -75,7 +79,7 @@ pub(super) fn json(outcome: &Outcome) -> Option<(String, Value)> {
     ]);
     let Nanos(window) = judged.goal.window;
     let mut object = vec![
-        ("ss", Value::text(format!("{}:{:.6}%", judged.criterion(), judged.goal.percent))),
+        ("ss", Value::text(format!("{}:{:.6}%", judged.criterion(), judged.goal.limit.named()[0].1))),
         ("duration", Value::Whole(window / 1_000_000_000)),
         ("attained", Value::Whole(judged.steady.attained.into())),
     ];
@@ -93,7 +97,7 @@ pub(super) fn json(outcome: &Outcome) -> Option<(String, Value)> {
 pub(super) fn line(outcome: &Outcome, rate: impl Fn(u64) -> String, count: impl Fn(u64) -> String) -> String {
     let Some(judged) = judged(outcome) else { return String::new() };
     let [bandwidth, iops] = judged.means();
-    let how = if judged.goal.slope { "slope" } else { "mean dev" };
+    let how = if judged.judges_slope() { "slope" } else { "mean dev" };
     let figure = judged.criterion();
     let figure = figure.trim_end_matches("_slope");
     let distance = judged.steady.percent.map(|percent| format!(", {figure} {how}={percent:.3}%"));

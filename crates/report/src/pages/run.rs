@@ -1,6 +1,9 @@
 //! What came of each job?
 
-use iostack_model::{Bins, Bytes, Direction, Engine, Nanos, Outcome, OutcomeFile, TargetKind, TargetName};
+use iostack_model::{
+    Bins, Bytes, Direction, Engine, Job, Nanos, Outcome, OutcomeFile, Steadiness, Steady, TargetKind,
+    TargetName,
+};
 
 use super::job_words::{asked, asked_short};
 use super::numbers::{all_numbers, captioned, heat_map, latency_row, per_io};
@@ -304,11 +307,8 @@ fn failures(outcome: &Outcome, section: &mut Section) {
         let word = if failure.ignored { "ignored" } else { "FAILED" };
         section.fact(word, format!("{many} {direction}s failed: {what} (first at byte {at})"));
     }
-    if let Some(steady) = outcome.steady {
-        let far =
-            steady.percent.map_or("never looked at".to_owned(), |percent| format!("{percent:.3} % at last"));
-        section
-            .fact("steady", format!("{}: {far}", if steady.attained { "attained" } else { "not attained" }));
+    if let (Some(steady), Some(goal)) = (outcome.steady, outcome.job.until_steady) {
+        section.fact("steady", steadiness(&outcome.job, steady, &goal));
     }
     if let (Some(found), Some(goal)) = (outcome.depth_found, outcome.job.latency_goal) {
         let asked = format!("{:.3} % within {}; {} % asked", found.percent, goal.latency, goal.percent);
@@ -321,6 +321,22 @@ fn failures(outcome: &Outcome, section: &mut Section) {
         };
         section.fact("verified", format!("{} blocks{between}", count(outcome.verified)));
     }
+}
+
+/// Says since when the rate was steady, or how far from it: `since round 3 (rounds of 60 s, 3 to 7: excursion 12.30 % of
+/// 20, slope 4.10 % of 10)`.
+fn steadiness(job: &Job, steady: Steady, goal: &Steadiness) -> String {
+    let round = job.slice;
+    let count = goal.window.0.div_ceil(round.0.max(1)).max(1);
+    let Some(percent) = steady.percent else {
+        return format!("NOT STEADY: it ended before {count} rounds of {round} were done");
+    };
+    let first = steady.since.0 / round.0.max(1) + 1;
+    let seen: Vec<String> = (goal.limit.named().iter().zip([Some(percent), steady.slope_percent]))
+        .filter_map(|((name, limit), percent)| Some(format!("{name} {:.2} % of {limit}", percent?)))
+        .collect();
+    let seen = format!("rounds of {round}, {first} to {}: {}", first + count - 1, seen.join(", "));
+    if steady.attained { format!("since round {first} ({seen})") } else { format!("NOT STEADY: {seen}") }
 }
 
 fn drawings(outcome: &Outcome, doubts: &mut Doubts) -> Vec<Drawn> {
@@ -375,7 +391,7 @@ fn next(file: &OutcomeFile) -> (String, &'static str) {
 
 #[cfg(test)]
 mod tests {
-    use iostack_model::Mix;
+    use iostack_model::{Mix, SteadyFigure, SteadyLimit};
 
     use super::*;
     use crate::fixture;
@@ -401,5 +417,28 @@ mod tests {
         );
         let odd = OutcomeFile { outcomes: file.outcomes[1..].to_vec(), ..file };
         assert!(!run(&odd).text().contains("write MB/s"), "a read without its write is no pair");
+    }
+
+    #[test]
+    fn a_job_that_looks_for_a_steady_rate_says_in_words_what_it_found() {
+        let limit = SteadyLimit::Snia { excursion: 20.0, slope: 10.0 };
+        let goal =
+            Steadiness { figure: SteadyFigure::Iops, limit, window: Nanos::secs(300), after: Nanos(0) };
+        let job = Job { slice: Nanos::secs(60), until_steady: Some(goal), ..Job::default() };
+        let said = |attained, percent, slope_percent, goal| {
+            let steady = Steady { attained, percent, slope_percent, since: Nanos::secs(120) };
+            steadiness(&job, steady, goal)
+        };
+        assert_eq!(
+            said(true, Some(12.3), Some(10.0), &goal),
+            "since round 3 (rounds of 60 s, 3 to 7: excursion 12.30 % of 20, slope 10.00 % of 10)"
+        );
+        assert_eq!(
+            said(false, Some(20.1), Some(4.0), &goal),
+            "NOT STEADY: rounds of 60 s, 3 to 7: excursion 20.10 % of 20, slope 4.00 % of 10"
+        );
+        assert_eq!(said(false, None, None, &goal), "NOT STEADY: it ended before 5 rounds of 60 s were done");
+        let fios = Steadiness { limit: SteadyLimit::Deviation(0.3), ..goal };
+        assert!(said(true, Some(0.25), None, &fios).ends_with("3 to 7: deviation 0.25 % of 0.3)"));
     }
 }

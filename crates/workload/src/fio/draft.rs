@@ -37,6 +37,8 @@ pub(super) struct Draft {
     pub(super) verify_backlog_batch: Option<u32>,
     pub(super) trims: TrimsTyped,
     pub(super) fills: bool,
+    /// Each block once, whatever else is said of the order.
+    pub(super) draws_once: bool,
     pub(super) steady_window: Nanos,
     pub(super) steady_after: Nanos,
     /// Fewer in flight than this before more are submitted.
@@ -94,6 +96,11 @@ impl Draft {
 
     /// Puts the parts together in `job`.
     pub(super) fn finish(&mut self) -> Set {
+        if let Access::Random { order, distribution: Distribution::Uniform } = &mut self.job.access
+            && self.draws_once
+        {
+            *order = Order::Permutation;
+        }
         if self.sizes_by_order {
             let sizes = &mut self.job.block_sizes;
             let at_random = matches!(self.job.access, Access::Random { .. });

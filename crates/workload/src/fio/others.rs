@@ -154,10 +154,6 @@ const OTHERS: &[Other] = &[
     // Offsets and sizes.
     harmless("randrepeat", "the seed is always fixed; change randseed for other numbers"),
     harmless("allrandrepeat", "the seed is always fixed; change randseed for other numbers"),
-    harmless(
-        "random_generator",
-        "the order has no visible pattern and no size limit, as with tausworthe64 and lfsr",
-    ),
     harmless("softrandommap", "each block once needs no memory"),
     only("offset_align", OFF, "give the offset as it should be"),
     refused("zone_reset_threshold", RESETS),

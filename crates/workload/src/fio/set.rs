@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iostack_model::{
     Access, BlockSizes, Bytes, Direction, Distribution, FileOrder, Follow, MemoryPolicy, Mix, Nanos, Order,
-    Preferred, PreferredSize, RangeSync, Steadiness, SteadyFigure, Think,
+    Preferred, PreferredSize, RangeSync, Steadiness, SteadyFigure, SteadyLimit, Think,
 };
 
 use super::draft::Draft;
@@ -140,11 +140,11 @@ pub(super) fn set_start_delay(draft: &mut Draft, text: &str) -> Set {
 /// `iops:0.3%`, `bw_slope:0.1%`.
 pub(super) fn set_steady(draft: &mut Draft, text: &str) -> Set {
     let (criterion, limit) = text.split_once(':').unwrap_or((text, ""));
-    let (figure, slope) = match criterion {
-        "iops" => (SteadyFigure::Iops, false),
-        "iops_slope" => (SteadyFigure::Iops, true),
-        "bw" => (SteadyFigure::Bandwidth, false),
-        "bw_slope" => (SteadyFigure::Bandwidth, true),
+    let (figure, limit_of): (_, fn(f64) -> SteadyLimit) = match criterion {
+        "iops" => (SteadyFigure::Iops, SteadyLimit::Deviation),
+        "iops_slope" => (SteadyFigure::Iops, SteadyLimit::Slope),
+        "bw" => (SteadyFigure::Bandwidth, SteadyLimit::Deviation),
+        "bw_slope" => (SteadyFigure::Bandwidth, SteadyLimit::Slope),
         _ => return bad("give iops, iops_slope, bw or bw_slope with a limit, like iops:0.3%"),
     };
     let Some(limit) = limit.strip_suffix('%') else {
@@ -155,7 +155,7 @@ pub(super) fn set_steady(draft: &mut Draft, text: &str) -> Set {
         return bad("give a limit like 0.3%");
     };
     let (window, after) = (Nanos(0), Nanos(0));
-    draft.job.until_steady = Some(Steadiness { figure, slope, percent, window, after });
+    draft.job.until_steady = Some(Steadiness { figure, limit: limit_of(percent), window, after });
     Ok(())
 }
 

@@ -96,6 +96,7 @@ fn rw_is_direction_and_order() {
     assert_eq!(job("rw=read:12k").access, Access::Strided { gap: Bytes::kib(12) });
     assert_eq!(job("rw=trimwrite").mix, Mix { read: 0, write: 50, trim: 50 });
     assert_eq!(job("norandommap rw=randread").access, Access::UNIFORM);
+    assert_eq!(job("random_generator=lfsr rw=randread norandommap").access, job("rw=randread").access);
     let zipf = Access::Random { order: Order::Independent, distribution: Distribution::Zipf { theta: 1.2 } };
     assert_eq!(job("random_distribution=zipf:1.2 rw=randread").access, zipf);
     assert_eq!(job("random_distribution=zipf:1.2 rw=read").access, Access::Sequential);
@@ -361,7 +362,7 @@ fn zones_are_strided_or_given_in_bytes() {
 #[test]
 fn a_job_is_steady_over_a_time_that_is_given() {
     let goal = job("ss=bw_slope:0.1% ss_dur=30 ss_ramp=5").until_steady.expect("a duration is given");
-    assert_eq!((goal.figure, goal.slope, goal.percent), (SteadyFigure::Bandwidth, true, 0.1));
+    assert_eq!((goal.figure, goal.limit), (SteadyFigure::Bandwidth, SteadyLimit::Slope(0.1)));
     assert_eq!((goal.window, goal.after), (Nanos::secs(30), Nanos::secs(5)));
     assert_eq!(job("ss=iops:1%").until_steady, None, "as in fio");
     assert!(problem("ss=iops:500").contains("in percent") && problem("ss=iops:-1%").contains("like 0.3%"));

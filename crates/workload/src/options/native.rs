@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use iostack_model::{
-    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Rate, Recorded, Think, Verify,
-    VerifyMode,
+    Access, Amount, Arrival, BlockSizes, Bytes, Data, Engine, Job, Mix, Nanos, Rate, Recorded, Steadiness,
+    SteadyFigure, SteadyLimit, Think, Verify, VerifyMode,
 };
 
 use super::app;
@@ -180,6 +180,13 @@ pub(crate) const ROWS: &[Row] = &[
     row("invalidate", "Drop the target's page cache before starting", "true", put!(invalidate, switch)),
     row("seed", "Reproduces offsets, mix and content", "42", put!(seed, any)),
     row("slice", "Length of one element of the series", "1s", set_slice),
+    row(
+        "until_steady",
+        "End when the rates of these last elements are steady as SNIA asks: the largest less the smallest, and what the \
+         line through them rises or falls by, in percent of their mean",
+        "excursion:20%,slope:10%,over:5m",
+        set_until_steady,
+    ),
     row("stonewall", "Start only after all earlier jobs have ended", "true", put!(stonewall, switch)),
     row("report_group", "Jobs with the same number are reported as one", "0", put!(report_group, count)),
     row("percentiles", "Percentiles to print", "50,99,99.9", put!(percentiles, percentiles)),
@@ -482,6 +489,24 @@ fn set_data(job: &mut Job, value: &str) -> Set {
         ("pattern", bytes) => Data::Pattern(pattern(bytes)?),
         _ => return bad("give random, zeroes, compressible:PERCENT or pattern:0xBYTES"),
     };
+    Ok(())
+}
+
+fn set_until_steady(job: &mut Job, value: &str) -> Set {
+    let parts: Vec<_> = value.split(',').filter_map(|part| part.trim().split_once(':')).collect();
+    let goal = match parts[..] {
+        [("excursion", excursion), ("slope", slope), ("over", time)] => {
+            let percent = |text: &str| number(text.strip_suffix('%')?, 0.0).ok();
+            let window = time.parse().ok().filter(|time: &Nanos| time.0 > 0);
+            percent(excursion).zip(percent(slope)).zip(window)
+        }
+        _ => None,
+    };
+    let Some(((excursion, slope), window)) = goal else {
+        return bad("give both limits and a time, like excursion:20%,slope:10%,over:5m");
+    };
+    let limit = SteadyLimit::Snia { excursion, slope };
+    job.until_steady = Some(Steadiness { figure: SteadyFigure::Iops, limit, window, after: Nanos(0) });
     Ok(())
 }
 

@@ -134,6 +134,19 @@ fn a_mix_is_a_word_or_percents() {
 }
 
 #[test]
+fn both_limits_of_steadiness_and_their_time_are_named() {
+    let goal = set(&[("until_steady", "excursion:20%, slope:10%, over:5m")]).expect("valid").until_steady;
+    let goal = goal.expect("it was set");
+    assert_eq!(goal.limit, SteadyLimit::Snia { excursion: 20.0, slope: 10.0 });
+    assert_eq!(goal.window, Nanos::secs(300));
+    for wrong in
+        ["excursion:20%", "excursion:20,slope:10%,over:5m", "excursion:20%,slope:10%,over:0", "20%,10%,5m"]
+    {
+        assert!(set(&[("until_steady", wrong)]).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn nonsense_values_are_refused_and_leave_the_job_alone() {
     let bad = [
         ("pattern", "backwards"),

@@ -165,6 +165,14 @@ pub(super) const ROWS: &[Row] = &[
     }),
     flag("norandommap", "Independent random draws, instead of each block once", set_norandommap)
         .leaning_on("rw"),
+    value("random_generator", "With lfsr each block is drawn once also with norandommap", "lfsr", |draft, text| {
+        draft.draws_once = match text {
+            "lfsr" => true,
+            "tausworthe" | "tausworthe64" => false,
+            _ => return bad("give tausworthe, tausworthe64 or lfsr"),
+        };
+        Ok(())
+    }),
     value(
         "random_distribution",
         "Which blocks are likelier",

@@ -1,0 +1,107 @@
+//! When is what was written read back?
+//!
+//! ```text
+//!   write a pass ──► read it back ──► write the next ──► read it back ──► .. ──► write the last ──► all have ended: read it back
+//!                    └──── no time of the job's ────┘
+//! ```
+//!
+//! As fio does with `loops`; in a job without them, only the last. Start reading at [`load_passes`].
+
+use iostack_model::{Job, VerifyMode};
+use iostack_stats::Recorder;
+use iostack_workload::{Limits, Plan, Source};
+
+use crate::EngineError;
+use crate::backend::Station;
+
+/// Runs the loop of a thread once, to measure or, where true, to read back.
+type Load<'a> = &'a mut dyn FnMut(&mut Station<'_>, bool) -> Result<(), EngineError>;
+
+/// What a thread read back, and from when to when, ticks.
+#[derive(Debug)]
+pub(crate) struct BackTally {
+    pub(crate) latency: Box<Recorder>,
+    pub(crate) bytes: u64,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+}
+
+/// True when what the job writes is read back afterwards.
+pub(crate) fn reads_back(job: &Job) -> bool {
+    job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead) && job.mix.write > 0
+}
+
+/// True when each pass is read back before the next one. One that reads back along the way goes on with that instead.
+pub(crate) fn is_read_by_pass(job: &Job) -> bool {
+    let along = job.verify.is_some_and(|verify| verify.backlog.is_some() || verify.trims.is_some());
+    let by_passes = Limits::of(job).passes == u64::from(job.loops) && job.io_count.is_none();
+    job.loops > 1 && reads_back(job) && !along && by_passes && job.recorded.is_none()
+}
+
+/// From here on what was written is read, and nothing measured. Gives what was asked until now.
+fn begin(station: &mut Station<'_>, plan: Plan, job: &Job) -> Source {
+    let taken = if station.extras.reads_along() { 0 } else { station.source.taken() };
+    // What still waited for its place was not written.
+    let taken = taken.saturating_sub(u64::from(station.held.take().is_some()));
+    station.extras.read_back();
+    std::mem::replace(&mut station.source, Source::read_back(plan, job, taken))
+}
+
+/// Runs the loop, with [`is_read_by_pass`] once for each pass; all but the last are read back here, and `repeat` is left to
+/// repeat that one. As in fio a pass that held something wrong is the last.
+pub(crate) fn load_passes(
+    station: &mut Station<'_>,
+    job: &Job,
+    repeat: &mut Option<Plan>,
+    back: &mut Option<BackTally>,
+    load: Load<'_>,
+) -> Result<(), EngineError> {
+    load(station, false)?;
+    let passes = if is_read_by_pass(job) { job.loops } else { 1 };
+    for _ in 1..passes {
+        let is_over = |station: &Station<'_>| {
+            station.meter.interrupted || station.meter.is_stopped() || station.meter.failures.count() > 0
+        };
+        let Some(plan) = repeat.take_if(|_| !is_over(station)) else { return Ok(()) };
+        let (paused, lane) = (station.meter.pause(), station.lane.take());
+        let mut source = begin(station, plan, job);
+        load(station, true)?;
+        add(back, station.meter.resume(paused));
+        if is_over(station) {
+            return Ok(());
+        }
+        station.extras.write_again();
+        *repeat = source.next_pass();
+        (station.source, station.lane) = (source, lane);
+        load(station, false)?;
+    }
+    Ok(())
+}
+
+/// Reads back the last pass, or the only one.
+pub(crate) fn read_last(
+    station: &mut Station<'_>,
+    plan: Plan,
+    job: &Job,
+    back: &mut Option<BackTally>,
+    load: Load<'_>,
+) -> Result<(), EngineError> {
+    begin(station, plan, job);
+    station.meter.silence();
+    let first = station.meter.clock.now();
+    let outcome = load(station, true);
+    add(back, station.meter.read_back(first));
+    outcome
+}
+
+/// Adds what was read: the time between is not counted.
+fn add(back: &mut Option<BackTally>, one: BackTally) {
+    match back {
+        Some(all) => {
+            all.latency.absorb(&one.latency);
+            all.bytes += one.bytes;
+            all.last += one.last - one.first;
+        }
+        None => *back = Some(one),
+    }
+}
