@@ -66,7 +66,7 @@ pub(crate) fn load_passes(
         let (paused, lane) = (station.meter.pause(), station.lane.take());
         let mut source = begin(station, plan, job);
         load(station, true)?;
-        add(back, station.meter.resume(paused));
+        add(back, station.meter.resume(&paused));
         if is_over(station) {
             return Ok(());
         }

@@ -413,7 +413,7 @@ impl<'a> Meter<'a> {
     }
 
     /// Goes on as if no time had gone by; gives what was read.
-    pub(crate) fn resume(&mut self, paused: Paused) -> BackTally {
+    pub(crate) fn resume(&mut self, paused: &Paused) -> BackTally {
         let back = self.read_back(paused.now);
         let spent = back.last - back.first;
         (self.silent, self.stopped, self.edge) = (false, false, 0);

@@ -47,6 +47,9 @@ fn one_of<'a>(rng: &mut Rng, words: &[&'a str]) -> &'a str {
 
 const FAST: [&str; 2] = ["optane-class", "nvme-776k"];
 
+/// A drive whose tables are made in no time.
+const SMALL: &str = "flash.capacity=8GB";
+
 const TRUTHS: [Truth; 12] = [
     Truth {
         name: "link",
@@ -54,7 +57,7 @@ const TRUTHS: [Truth; 12] = [
         effort: Effort::Quick,
         limits: &[Limit::Device],
         full: &["link"],
-        draw: |rng| vec![format!("link.rate={:.0}MB/s", between(rng, 20.0, 120.0))],
+        draw: |rng| vec![SMALL.to_owned(), format!("link.rate={:.0}MB/s", between(rng, 20.0, 120.0))],
     },
     Truth {
         name: "controller",
@@ -62,7 +65,7 @@ const TRUTHS: [Truth; 12] = [
         effort: Effort::Quick,
         limits: &[Limit::Device],
         full: &["controller"],
-        draw: |rng| vec![format!("controller.read={:.1}us", between(rng, 15.0, 150.0))],
+        draw: |rng| vec![SMALL.to_owned(), format!("controller.read={:.1}us", between(rng, 15.0, 150.0))],
     },
     Truth {
         name: "dies",
@@ -71,7 +74,8 @@ const TRUTHS: [Truth; 12] = [
         limits: &[Limit::Device],
         full: &["die"],
         draw: |rng| {
-            vec![format!("flash.channels={}", 1 + rng.below(2)), format!("flash.chips={}", 1 + rng.below(2))]
+            let [channels, chips] = [1 + rng.below(2), 1 + rng.below(2)];
+            vec![SMALL.to_owned(), format!("flash.channels={channels}"), format!("flash.chips={chips}")]
         },
     },
     Truth {
@@ -155,7 +159,7 @@ const TRUTHS: [Truth; 12] = [
         on: "sim:nvme-server",
         effort: Effort::Default,
         limits: &[Limit::Scheduler],
-        full: &["lock"],
+        full: &[],
         draw: |rng| {
             let cores = 8 + rng.below(16);
             vec![
@@ -173,6 +177,8 @@ const TRUTHS: [Truth; 12] = [
         draw: |rng| {
             let chips = 8 + rng.below(9);
             vec![
+                "flash.capacity=64GB".to_owned(),
+                "flash.over_provisioning=100%".to_owned(),
                 format!("flash.chips={chips}"),
                 "flash.channels=16".to_owned(),
                 "flash.queue_depth=1024".to_owned(),

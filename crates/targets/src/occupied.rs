@@ -104,23 +104,6 @@ impl Occupied {
     pub fn held(&self) -> &Arc<Held> {
         &self.held
     }
-
-    fn run_watched(
-        &self,
-        work: Work,
-        audience: &dyn Audience,
-        observer: Option<&dyn Observer>,
-    ) -> Result<Outcome, String> {
-        let control = Control {
-            stop: audience.stop(),
-            progress: None,
-            progress_every: Nanos::millis(500),
-            status: None,
-            observer,
-        };
-        let mut outcomes = iostack_engine::run(&[work], &control).map_err(|error| chain(&error))?;
-        outcomes.pop().ok_or_else(|| "the engine returned no outcome".to_owned())
-    }
 }
 
 impl Session for Occupied {
@@ -162,13 +145,13 @@ impl Session for Occupied {
         let _switched =
             schedulers::switch(std::slice::from_ref(&work)).map_err(|error| format!("{error:#}"))?;
         if !how.look.any() {
-            return Ok(Measured { outcome: self.run_watched(work, audience, None)?, notes: Vec::new() });
+            return Ok(Measured { outcome: run_watched(work, audience, None)?, notes: Vec::new() });
         }
         let (tracing, notes) = Tracing::attach_permitted(how.look, self.rules, &self.storage, &self.ladder);
         if tracing.sees_nothing() {
             return Err(notes.join("; "));
         }
-        let mut outcome = self.run_watched(work, audience, Some(&tracing.observer()))?;
+        let mut outcome = run_watched(work, audience, Some(&tracing.observer()))?;
         tracing.finish(std::slice::from_mut(&mut outcome));
         Ok(Measured { outcome, notes })
     }
@@ -179,6 +162,23 @@ impl Session for Occupied {
         // An empty file takes no data without waiting, so only now can it be asked.
         self.place.nowait = iostack_host::supports_nowait(&self.held.handle()).unwrap_or(false);
     }
+}
+
+/// One run of one job, of which nobody hears: they are short and many.
+fn run_watched(
+    work: Work,
+    audience: &dyn Audience,
+    observer: Option<&dyn Observer>,
+) -> Result<Outcome, String> {
+    let control = Control {
+        stop: audience.stop(),
+        progress: None,
+        progress_every: Nanos::millis(500),
+        status: None,
+        observer,
+    };
+    let mut outcomes = iostack_engine::run(&[work], &control).map_err(|error| chain(&error))?;
+    outcomes.pop().ok_or_else(|| "the engine returned no outcome".to_owned())
 }
 
 fn choose_size(free: Bytes, memory: &Memory, wishes: &Wishes) -> anyhow::Result<(Bytes, String)> {

@@ -45,11 +45,9 @@ impl SimulatedPlace {
         let buffered = is_platform && sheet.has("platform.memory");
         let (current, schedulers) = schedulers(sheet, is_platform);
         let cores = if is_platform { sheet.count("platform.cores").unwrap_or(1) as u32 } else { 1 };
-        let on: String = sheet
-            .changed
-            .iter()
-            .map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))))
-            .collect();
+        let on = sheet.changed.iter().fold(String::new(), |words, (key, value)| {
+            words + " --set " + &quoted(&format!("{key}={value}"))
+        });
         let place = Place {
             clock: RunClock::Virtual,
             region: Bytes(region.0 >> 20 << 20),

@@ -13,9 +13,10 @@ pub(crate) const COMPRESS_CHUNK: usize = 512;
 /// Fills `buffer` with content of the kind the job asks for; random parts differ at each call.
 pub fn fill_buffer(buffer: &mut [u8], data: &Data, rng: &mut Rng) {
     match data {
-        Data::Random | Data::Duplicate(_) => fill_random(buffer, rng),
         Data::Zeroes => buffer.fill(0),
-        Data::Repeated(Repeated { compressible: 0, .. }) => fill_random(buffer, rng),
+        Data::Random | Data::Duplicate(_) | Data::Repeated(Repeated { compressible: 0, .. }) => {
+            fill_random(buffer, rng);
+        }
         Data::Repeated(Repeated { compressible, chunk, .. }) => {
             fill_buffer(buffer, &Data::CompressibleBy(*compressible, *chunk), rng);
         }

@@ -37,10 +37,11 @@ pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> an
     let started_unix_ms = if is_virtual { 0 } else { now_unix_ms() };
     // The report takes a moment too.
     let deadline = plan::promised(asked.effort).filter(|_| !is_virtual).map(|time| time - Nanos::secs(2));
-    let whose = session.storage().scheduled().map(|device| advice::whose(session.storage(), &device.name));
-    let whose = format!("tried{}", whose.unwrap_or_default());
+    let storage = session.storage();
+    let below = storage.scheduled().map(|device| advice::whose(storage, &device.name));
+    let tried = format!("tried{}", below.unwrap_or_default());
     let planned =
-        |session: &dyn Session, time| plan::plan(session.place(), &whose, asked.effort, asked.seed, time);
+        |session: &dyn Session, time| plan::plan(session.place(), &tried, asked.effort, asked.seed, time);
     if deadline.is_none() && !is_virtual {
         let whole = expected(&planned(&*session, Time::Whole));
         talk.say(&format!(

@@ -4,9 +4,9 @@
 //! device makes: every load ends at the same rate.
 
 use iostack_answers::{Limit, Point, StepKind};
-use iostack_model::{Bytes, Caveat, Direction, IoLimit};
+use iostack_model::{Caveat, Direction, IoLimit};
 
-use super::facts::{Facts, Finding, best_way, is_read, thousands, ways};
+use super::facts::{BUSY, Facts, Finding, best_way, busiest, is_read, thousands, ways};
 use super::others;
 
 /// Of a stated cap, so much is reached when the cap is what holds the rate; a load that stays below has another limit.
@@ -31,7 +31,7 @@ const LEVEL_SPREAD_DEEP: f64 = 0.25;
 const DEEP: f64 = 4.0;
 /// What works on fewer I/Os at once, mean, works on one at a time.
 const SERIAL: f64 = 1.2;
-/// With four times the bytes, a rate below this share of the other is one of bytes.
+/// Of the bytes a second that larger requests reach, small ones that move this share are limited by bytes.
 const BY_BYTES: f64 = 0.7;
 /// Fewer runs at one rate could agree by chance.
 const LEVEL_RUNS: usize = 3;
@@ -108,11 +108,11 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
         .iter()
         .fold((f64::MAX, 0.0f64), |(low, high), curve| (low.min(curve.iops_max), high.max(curve.iops_max)));
     let saturated = curves.len() == 3 && curves.iter().all(|curve| curve.depth.is_some());
-    // What another way of asking passes holds nothing. What works on one I/O at a time, or takes longer for more bytes,
-    // has its rate from that.
+    // What another way of asking passes holds nothing. What works on one I/O at a time, keeps a CPU busy, or moves as many
+    // bytes as go at all, has its rate from that.
     let passed = best_way(facts).is_some_and(|way| way.outcome.iops.mean > high * EXCEEDED);
     let serial = facts.reads().is_some_and(|reads| reads.parallelism < SERIAL);
-    let held = saturated && !passed && !serial && !falls_with_size(facts);
+    let held = saturated && !passed && !serial && busiest(facts) < BUSY && !moves_all_bytes(facts, high);
     (held && (high - low) / high < CAP_SPREAD).then(|| {
         (
             Limit::Cap,
@@ -125,14 +125,14 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-/// Fewer of larger reads are done a second: their bytes take the time, which is no matter to a cap on I/Os.
-fn falls_with_size(facts: &Facts<'_>) -> bool {
-    let rate = |kib: u64| {
-        let sized =
-            |point: &&Point| is_read(point) && point.outcome.job.block_sizes.largest() == Bytes::kib(kib);
-        facts.points(StepKind::Size).iter().find(sized).map(|point| point.outcome.iops.mean)
-    };
-    rate(4).zip(rate(16)).is_some_and(|(small, large)| large < small * BY_BYTES)
+/// Whether so many small reads a second move nearly as many bytes as the largest requests do: to a cap on I/Os it is no
+/// matter how large they are.
+fn moves_all_bytes(facts: &Facts<'_>, rate: f64) -> bool {
+    let sized = [StepKind::Cells, StepKind::Size].into_iter().flat_map(|id| facts.points(id));
+    let reads = sized.filter(|point| !point.outcome.job.mix.destroys());
+    let most = reads.map(|point| point.outcome.bandwidth()).fold(0.0, f64::max);
+    let size = ways(facts).next().map_or(0, |point| point.outcome.job.block_sizes.largest().0);
+    rate * size as f64 > most * BY_BYTES
 }
 
 /// More reads in flight than one leave the rate where it is, below what one at a time would give by its own latency: no device does

@@ -65,6 +65,18 @@ pub(super) fn best_way<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
     ways(facts).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
 }
 
+/// Rates over queue depth that differ by no more are one plateau.
+const LEVEL: f64 = 0.97;
+
+/// How busy the busiest thread was where the reads over queue depth end: at the most of them, or where they did nearly as
+/// much with more in flight.
+pub(super) fn busiest(facts: &Facts<'_>) -> f64 {
+    let most = facts.best(StepKind::Depth, is_read).map_or(0.0, |point| point.outcome.iops.mean);
+    let level = |point: &&Point| is_read(point) && point.outcome.iops.mean >= most * LEVEL;
+    let ends = facts.points(StepKind::Depth).iter().filter(level);
+    ends.map(|point| point.outcome.cpu.busiest_thread).fold(0.0, f64::max)
+}
+
 /// Gain from one way to another in percent.
 pub(super) fn gain_percent(before: &Point, after: &Point) -> f64 {
     (after.outcome.iops.mean / before.outcome.iops.mean.max(1e-9) - 1.0) * 100.0

@@ -108,7 +108,7 @@ fn measure_step(examiner: &Examiner<'_>, planned: &PlannedStep, course: &mut Cou
             }),
             Err(reason) => notes.push(format!("{} {}: {reason}", point.series, point.label)),
         }
-        course.done = course.done + point.expected();
+        course.done += point.expected();
     }
     notes.dedup();
     Step {

@@ -235,8 +235,8 @@ fn read(bench: &Bench<'_, '_>, runtime: Nanos) -> Job {
 
 impl Bench<'_, '_> {
     /// Runs a job on the target.
-    fn run(&self, job: Job) -> Result<Outcome, String> {
-        self.examiner.run(&job)
+    fn run(&self, job: &Job) -> Result<Outcome, String> {
+        self.examiner.run(job)
     }
 
     /// Profiles of the depth-1 read, one a turn; the same ones when asked again.
@@ -286,13 +286,12 @@ fn file_system(bench: &mut Bench<'_, '_>) -> Found {
         Ok(raw) => raw,
         Err(why) => return file_system_layers(bench, &why),
     };
-    let how = format!("4 KiB direct random reads of a file minus those of {}, {TURNS} turns", raw);
+    let how = format!("4 KiB direct random reads of a file minus those of {raw}, {TURNS} turns");
     let below = How { on: On::RawDevice, ..How::default() };
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for turn in 0..TURNS {
         let job = Job { seed: 1 + turn as u64, ..read(bench, TURN) };
-        let pair =
-            bench.run(job.clone()).and_then(|file| Ok((file, bench.examiner.run_so(&job, below)?.outcome)));
+        let pair = bench.run(&job).and_then(|file| Ok((file, bench.examiner.run_so(&job, below)?.outcome)));
         match pair {
             Ok((file, device)) => {
                 if let (Some(file), Some(device)) = (clocks(&file), clocks(&device)) {
@@ -384,8 +383,8 @@ fn buffering(bench: &mut Bench<'_, '_>) -> Found {
                 ..read(bench, Nanos::millis(55))
             };
             let pair = bench
-                .run(Job { direct: false, invalidate: true, ..job.clone() })
-                .and_then(|buffered| Ok((buffered, bench.run(job)?)));
+                .run(&Job { direct: false, invalidate: true, ..job.clone() })
+                .and_then(|buffered| Ok((buffered, bench.run(&job)?)));
             match pair {
                 Ok((buffered, direct)) => {
                     if let (Some(buffered), Some(direct)) = (clocks(&buffered), clocks(&direct)) {

@@ -7,7 +7,7 @@
 use iostack_answers::{Limit, Point, Series, StepKind, Verdict};
 use iostack_model::{Nanos, Outcome, Queue};
 
-use super::facts::{BUSY, Facts, Finding, best_way, clear_gain, in_words, is_read, thousands};
+use super::facts::{BUSY, Facts, Finding, best_way, busiest, clear_gain, in_words, is_read, thousands};
 use super::{advice, caps, inside, others};
 
 /// Little's law from means is good to about this.
@@ -92,7 +92,7 @@ fn by_all_cores(facts: &Facts<'_>) -> Option<Finding> {
 
 fn by_one_core(facts: &Facts<'_>) -> Option<Finding> {
     let single = facts.best(StepKind::Depth, is_read)?;
-    if single.outcome.cpu.busiest_thread < BUSY {
+    if busiest(facts) < BUSY {
         return None;
     }
     let many = facts.best(StepKind::Threads, |p| p.outcome.job.threads > 1)?;

@@ -1,0 +1,119 @@
+//! A place on a target, held while a study asks there again and again.
+
+use iostack_model::{Bytes, Effort, Engine, Job, Ladder, Machine, Outcome, Storage, TargetName};
+
+use crate::{Audience, RunClock, Wanted};
+
+/// What a study may touch, and how much of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes {
+    /// Time the user gives: a scratch file is as large as can be filled in it.
+    pub effort: Effort,
+    /// Size of the scratch file or of the region to use, instead of the chosen one.
+    pub size: Option<Bytes>,
+}
+
+/// A place that is held: what is asked of it is asked of the same file, device or drive, whatever has its name meanwhile.
+/// Dropped, it is left as it was found.
+pub trait Session {
+    /// What may be tried there.
+    fn place(&self) -> &Place;
+
+    /// What answers.
+    fn name(&self) -> &TargetName;
+
+    /// The storage behind it.
+    fn storage(&self) -> &Storage;
+
+    /// The machine before it.
+    fn machine(&self) -> &Machine;
+
+    /// How far this user may look inside.
+    fn ladder(&self) -> Ladder;
+
+    /// Runs one job there. An error is one line.
+    fn run(&self, job: &Job, how: How, audience: &dyn Audience) -> Result<Measured, String>;
+
+    /// From now on only the first `region` is of use: so much of a scratch file could be written.
+    fn keep(&mut self, _region: Bytes) {}
+}
+
+/// What is known of a place before the first measurement.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Whose time its figures are in.
+    pub clock: RunClock,
+    /// Bytes that may be read (and written, when `writable`).
+    pub region: Bytes,
+    /// An empty file of ours that is to be filled before it is read, and why it has its size.
+    pub to_fill: Option<String>,
+    /// Writing is allowed: our own scratch file, a simulated drive, or `--destroy-data`.
+    pub writable: bool,
+    /// There is a file system, or a simulated one.
+    pub is_file: bool,
+    /// There is a page cache, so that buffered I/O means something.
+    pub buffered: bool,
+    /// Direct I/O works here.
+    pub direct: bool,
+    /// Smallest unit of direct I/O.
+    pub logical_block: Bytes,
+    /// CPUs that may be used.
+    pub cores: u32,
+    /// `io_uring` may be used.
+    pub io_uring: bool,
+    /// The device takes `io_uring` requests without handing them to workers.
+    pub nowait: bool,
+    /// libaio may be used.
+    pub libaio: bool,
+    /// How the raw device below the file is called, when this user may read it, or why there is none.
+    pub raw_device: Result<String, String>,
+    /// Schedulers that may be tried ([`iostack_model::HostAsked::scheduler`]), the current one first, or why none may.
+    pub schedulers: Result<Vec<String>, String>,
+    /// What a command names it by, behind `--on`, for a run that outlives the session.
+    pub on: String,
+    /// What such a command ends with.
+    pub end: String,
+    /// The command that chooses another scheduler, with `{}` for its name.
+    pub scheduler_command: String,
+}
+
+impl Place {
+    /// The asynchronous engine that costs least here; psync where there is none.
+    pub fn engine(&self) -> Engine {
+        if self.io_uring && (self.nowait || !self.libaio) {
+            Engine::IO_URING
+        } else if self.libaio {
+            Engine::Libaio
+        } else {
+            Engine::Psync
+        }
+    }
+}
+
+/// Where a job of a session goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum On {
+    /// The scratch file, the simulated drive, or the target itself.
+    #[default]
+    Target,
+    /// The raw device below the file, reads only.
+    RawDevice,
+}
+
+/// How a job of a session is run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    /// Where.
+    pub on: On,
+    /// Looked at from inside. What is not permitted is a note; where nothing is, the job is not run.
+    pub look: Wanted,
+}
+
+/// What came of a job of a session.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The figures.
+    pub outcome: Outcome,
+    /// What could not be looked at, and why.
+    pub notes: Vec<String>,
+}
