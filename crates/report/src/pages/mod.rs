@@ -46,16 +46,17 @@ pub use show::{claims, show};
 pub use sweep::sweep;
 pub use what_if::{what_if, what_ifs_markdown};
 
-use iostack_model::{Machine, Storage, TargetName};
+use iostack_model::{Machine, Storage, TargetKind, TargetName};
 
 use crate::document::{Block, Document, Section, To};
 use crate::html::inventory;
 use crate::html::numbers::date;
+use crate::text::format::quoted;
 use crate::text::machine::{devices, host};
 
 impl Document {
     /// Of a measurement: when, by which version, on which machine. A screen has two lines of it, a page a section.
-    fn measured_on(&mut self, unix_ms: u64, machine: &Machine, on: &[(&Storage, &TargetName)]) {
+    fn inventory(&mut self, unix_ms: u64, machine: &Machine, on: &[(&Storage, &TargetName)]) {
         self.origin.insert(0, date(unix_ms));
         let rate = match machine.cpu.tsc_hz {
             0 => String::new(),
@@ -82,6 +83,15 @@ impl Document {
             section.page(Block::Ready(inventory::chain(storage, target)));
         }
         self.sections.push(section);
+    }
+
+    fn measured_on(&mut self, unix_ms: u64, machine: &Machine, on: &[(&Storage, &TargetName)]) {
+        // A simulated machine has no date, no clock and no inventory: its sheet says what it is made of.
+        if machine.kernel.release.is_empty() {
+            self.conditions.clone_from(&machine.cpu.model);
+        } else {
+            self.inventory(unix_ms, machine, on);
+        }
         let said: Vec<String> = on.iter().map(|(storage, _)| devices(storage)).collect();
         let alike = said.windows(2).all(|pair| pair[0] == pair[1]);
         for (device, (_, target)) in said.into_iter().zip(on).take(if alike { 1 } else { on.len() }) {
@@ -89,6 +99,16 @@ impl Document {
             self.head.to(To::Screen, Block::Fact("device".to_owned(), told));
         }
         self.head.to(To::Screen, Block::Fact("host".to_owned(), host(machine)));
+    }
+}
+
+/// A target as a command takes it.
+fn typed(target: &TargetName) -> String {
+    match target.kind {
+        TargetKind::Sim | TargetKind::Lab => quoted(&target.to_string()),
+        TargetKind::Directory | TargetKind::File | TargetKind::Block => {
+            quoted(&target.path.display().to_string())
+        }
     }
 }
 

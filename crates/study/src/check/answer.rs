@@ -87,9 +87,9 @@ fn one_read(examiner: &Examiner<'_>) -> anyhow::Result<Nanos> {
     Ok(mean)
 }
 
-/// What the measurements took of the target's time.
+/// What the steps took of the target's time.
 fn virtual_time(steps: &[Step]) -> Nanos {
-    Nanos(steps.iter().flat_map(|step| &step.points).map(|point| point.outcome.elapsed.0).sum())
+    Nanos(steps.iter().map(|step| step.elapsed.0).sum())
 }
 
 /// What was found, before it is judged.

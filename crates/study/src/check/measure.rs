@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use iostack_answers::{Point, Step};
 use iostack_model::{Job, Nanos, Outcome};
-use iostack_target::{Audience, How, Measured, Session, Wanted};
+use iostack_target::{Audience, How, Measured, RunClock, Session, Wanted};
 
 use super::planned::{Planned, PlannedStep};
 
@@ -111,13 +111,17 @@ fn measure_step(examiner: &Examiner<'_>, planned: &PlannedStep, course: &mut Cou
         course.done += point.expected();
     }
     notes.dedup();
+    let elapsed = match examiner.session.place().clock {
+        RunClock::Wall => examiner.elapsed() - started,
+        RunClock::Virtual => Nanos(points.iter().map(|point| point.outcome.elapsed.0).sum()),
+    };
     Step {
         id: planned.id,
         title: planned.title.to_owned(),
         note: (!notes.is_empty()).then(|| notes.join("; ")),
         axis: planned.axis.clone(),
         points,
-        elapsed: examiner.elapsed() - started,
+        elapsed,
     }
 }
 

@@ -54,6 +54,8 @@ const fn stretch(effort: Effort) -> f64 {
 const SHORTEST: Nanos = Nanos::millis(60);
 /// Nor in virtual time those of fewer reads.
 const SHORTEST_READS: u64 = 200;
+/// Measurements of large requests take so many times longer in virtual time, at most.
+const LONGER_MOST: u64 = 16;
 /// Of a run's time so much more goes before it in virtual time, in parts of it.
 const RAMP_OF: u64 = 5;
 /// Elements of a series are so long at least, and at most.
@@ -86,7 +88,11 @@ pub(crate) fn plan(place: &Place, whose: &str, effort: Effort, seed: u64, time: 
         }
     };
     for (index, point) in steps.iter_mut().flat_map(|step| &mut step.points).enumerate() {
-        let runtime = Nanos(((point.weight * scale).max(0.0) * 1e9) as u64).max(shortest);
+        // In virtual time large requests have longer, so that there are enough of them.
+        let pages = point.job.block_sizes.largest().0 / 4096;
+        let longer = if matches!(time, Time::Virtual(_)) { pages.clamp(1, LONGER_MOST) } else { 1 };
+        let weight = point.weight * longer as f64;
+        let runtime = Nanos(((weight * scale).max(0.0) * 1e9) as u64).max(shortest);
         // Twenty elements give an interval; longer runs get longer elements so that plots stay light.
         point.job.slice = Nanos((runtime.0 / 20).clamp(slice.0, SLICE_LONGEST.0));
         point.job.runtime = Some(runtime);

@@ -75,6 +75,9 @@ fn refusal(test: &Test, place: &Place) -> Option<String> {
             "Writes are left out: this target is only read (--destroy-data would allow them).".to_owned(),
         );
     }
+    if !test.direct && !place.buffered {
+        return Some("Cached tests are left out: there is no page cache here.".to_owned());
+    }
     if test.direct && !place.direct {
         return Some("Direct tests are left out: this target takes no direct I/O.".to_owned());
     }

@@ -13,10 +13,10 @@ pub(crate) use told::rate_of;
 use iostack_answers::{Advice, Check, Limit, Point};
 use iostack_model::{Caveat, Effort, Storage};
 
-use super::{METHOD, layers, path_costs, stages};
+use super::{METHOD, layers, path_costs, stages, typed};
 use crate::document::{Block, Document, Section, Table};
 use crate::html::raw;
-use crate::text::format::{change, count, quoted, time};
+use crate::text::format::{change, count, time};
 
 /// What `iostack check` tells, also of one that was cut short: what was not measured is said, not shown as zero.
 pub fn check(check: &Check) -> Document {
@@ -185,7 +185,7 @@ fn method(check: &Check) -> Section {
 
 /// The next command, which depends on how much this check has asked.
 fn next(check: &Check) -> Option<(String, &'static str)> {
-    let path = quoted(&check.target.path.display().to_string());
+    let path = typed(&check.target);
     if check.interrupted || check.effort == Effort::Quick {
         return Some((format!("iostack check {path}"), "every step"));
     }

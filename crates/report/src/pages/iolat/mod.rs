@@ -13,7 +13,7 @@ use std::mem::discriminant;
 use iostack_answers::{Iolat, IolatTest, Moved, TestChange};
 use iostack_model::{Caveat, Direction, Interval, Layers};
 
-use super::ladder;
+use super::{ladder, typed};
 use crate::document::{Bar, Block, Cell, Column, Document, Doubts, Marks, Row, Section, Table, To};
 use crate::html::numbers::Quantity;
 use crate::text::format::{brief, change, count, percent, plus_minus, time};
@@ -45,7 +45,7 @@ pub fn iolat(iolat: &Iolat) -> Document {
     rungs.blocks.extend(foot.blocks.into_iter().map(|(_, block)| (To::Screen, block)));
     all.sections.push(rungs);
     all.sections.push(method(iolat));
-    let path = iolat.target.path.display();
+    let path = typed(&iolat.target);
     all.next = Some(match &iolat.comparison {
         None => (format!("iostack iolat {path} --save-reference before.json"), "then change something"),
         Some(against) if against.published => {
