@@ -174,8 +174,8 @@ for sources in /etc/apt/sources.list.d/*.sources; do
 done
 apt="timeout 300 apt-get -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$PWD/parts -o Dir::State::lists=$PWD/lists"
 $apt update
-$apt source --download-only fio=3.33*
-tar xf fio_3.33.orig.tar.*
+$apt source --download-only fio
+tar xf fio_3.33.orig.tar.?z
 mv fio-*/ fio
 "#;
 
