@@ -14,7 +14,7 @@ mod session;
 mod target;
 
 pub use audience::Audience;
-pub use session::{How, Measured, On, Place, Session, Wishes};
+pub use session::{About, How, Measured, On, Place, Session, Wishes};
 pub use target::{
     Ability, AnyTarget, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded,
 };

@@ -16,17 +16,8 @@ pub struct Wishes {
 /// A place that is held: what is asked of it is asked of the same file, device or drive, whatever has its name meanwhile.
 /// Dropped, it is left as it was found.
 pub trait Session {
-    /// What may be tried there.
-    fn place(&self) -> &Place;
-
-    /// What answers.
-    fn name(&self) -> &TargetName;
-
-    /// The storage behind it.
-    fn storage(&self) -> &Storage;
-
-    /// The machine before it.
-    fn machine(&self) -> &Machine;
+    /// What is known of it.
+    fn about(&self) -> &About;
 
     /// How far this user may look inside.
     fn ladder(&self) -> Ladder;
@@ -36,6 +27,19 @@ pub trait Session {
 
     /// From now on only the first `region` is of use: so much of a scratch file could be written.
     fn keep(&mut self, _region: Bytes) {}
+}
+
+/// What is known of a place that is held.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// What may be tried there.
+    pub place: Place,
+    /// What answers.
+    pub name: TargetName,
+    /// The storage behind it.
+    pub storage: Storage,
+    /// The machine before it.
+    pub machine: Machine,
 }
 
 /// What is known of a place before the first measurement.

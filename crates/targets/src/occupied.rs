@@ -1,21 +1,19 @@
 //! A real place that a study holds: a scratch file in a directory, a file, or a block device.
 
 use std::fs::{File, OpenOptions};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use iostack_attribute::classify::Rules;
 use iostack_engine::{Control, Work};
 use iostack_host::{Held, Journal, Scratch, scratch_size};
-use iostack_model::{
-    Bytes, Job, Ladder, Machine, Memory, Nanos, Observer, Outcome, Storage, TargetKind, TargetName,
-};
+use iostack_model::{Bytes, Job, Ladder, Memory, Nanos, Observer, Outcome, Storage, TargetKind, TargetName};
 use iostack_report::text::quoted;
-use iostack_target::{Audience, How, Measured, On, Place, RunClock, Session, Wishes};
+use iostack_target::{About, Audience, How, Measured, On, Place, RunClock, Session, Wishes};
 
-use crate::schedulers;
 use crate::tracing::{Tracing, chain};
+use crate::{left, schedulers};
 
 /// Nothing smaller gives 1 MiB sequential I/O room.
 const SMALLEST: Bytes = Bytes::mib(16);
@@ -24,14 +22,11 @@ const ALIGNMENT: u64 = 1 << 20;
 
 /// A real place, held.
 pub struct Occupied {
-    place: Place,
-    target: TargetName,
-    storage: Storage,
-    machine: Machine,
+    about: About,
     /// The file or device that the jobs use, from now on whatever has its name.
     held: Arc<Held>,
     /// The device below the file, when this user may read it.
-    raw_device: Option<PathBuf>,
+    raw_device: Option<Arc<Held>>,
     /// Our scratch file; removed when dropped.
     _scratch: Option<Scratch>,
     ladder: Ladder,
@@ -39,13 +34,17 @@ pub struct Occupied {
 }
 
 impl Occupied {
-    /// Looks at `target` and holds it. Makes an empty scratch file in a directory.
+    /// Looks at `target` and holds it; what a run that was killed left there goes first. Makes an empty scratch file in a
+    /// directory.
     pub fn new(
         target: TargetName,
         wishes: &Wishes,
         destroy_data: bool,
         rules: Option<&'static Rules>,
+        audience: &dyn Audience,
     ) -> anyhow::Result<Occupied> {
+        left::settings(&|text| audience.warn(text));
+        left::files(&target, &|text| audience.warn(text));
         let mut machine = iostack_host::machine();
         let named = Held::open(&target.path)?;
         ensure!(named.kind() == target.kind, "`{target}` became something else meanwhile; try again");
@@ -90,14 +89,18 @@ impl Occupied {
             io_uring: iostack_engine::io_uring_usable(),
             nowait: iostack_host::supports_nowait(&held.handle()).unwrap_or(false),
             libaio: iostack_engine::libaio_usable(),
-            raw_device: raw_device.as_ref().map(|path| path.display().to_string()).map_err(Clone::clone),
+            raw_device: raw_device
+                .as_ref()
+                .map(|held| held.path().display().to_string())
+                .map_err(Clone::clone),
             schedulers: schedulers(&storage),
             on: quoted(&on.display().to_string()),
             end: end.to_owned(),
             scheduler_command: format!("echo {{}} > /sys/block/{scheduled}/queue/scheduler"),
         };
         let (raw_device, ladder) = (raw_device.ok(), iostack_attribute::ladder::probe());
-        Ok(Occupied { place, target, storage, machine, held, raw_device, _scratch: scratch, ladder, rules })
+        let about = About { place, name: target, storage, machine };
+        Ok(Occupied { about, held, raw_device, _scratch: scratch, ladder, rules })
     }
 
     /// The file or device that the jobs use.
@@ -107,20 +110,8 @@ impl Occupied {
 }
 
 impl Session for Occupied {
-    fn place(&self) -> &Place {
-        &self.place
-    }
-
-    fn name(&self) -> &TargetName {
-        &self.target
-    }
-
-    fn storage(&self) -> &Storage {
-        &self.storage
-    }
-
-    fn machine(&self) -> &Machine {
-        &self.machine
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn ladder(&self) -> Ladder {
@@ -129,17 +120,16 @@ impl Session for Occupied {
 
     fn run(&self, job: &Job, how: How, audience: &dyn Audience) -> Result<Measured, String> {
         let held = match how.on {
-            On::Target => Arc::clone(&self.held),
+            On::Target => &self.held,
             On::RawDevice => {
-                let path = self.raw_device.as_ref().ok_or("there is no raw device below that may be read")?;
-                Held::open(path).map(Arc::new).map_err(|error| chain(&error))?
+                self.raw_device.as_ref().ok_or("there is no raw device below that may be read")?
             }
         };
         let work = Work {
             job: job.clone(),
             target: held.target().clone(),
-            storage: self.storage.clone(),
-            files: vec![vec![Arc::clone(&held)]; job.threads as usize],
+            storage: self.about.storage.clone(),
+            files: vec![vec![Arc::clone(held)]; job.threads as usize],
             recording: None,
         };
         let _switched =
@@ -147,7 +137,8 @@ impl Session for Occupied {
         if !how.look.any() {
             return Ok(Measured { outcome: run_watched(work, audience, None)?, notes: Vec::new() });
         }
-        let (tracing, notes) = Tracing::attach_permitted(how.look, self.rules, &self.storage, &self.ladder);
+        let (tracing, notes) =
+            Tracing::attach_permitted(how.look, self.rules, &self.about.storage, &self.ladder);
         if tracing.sees_nothing() {
             return Err(notes.join("; "));
         }
@@ -157,10 +148,10 @@ impl Session for Occupied {
     }
 
     fn keep(&mut self, region: Bytes) {
-        self.place.region = region;
-        self.place.to_fill = None;
+        let place = &mut self.about.place;
+        (place.region, place.to_fill) = (region, None);
         // An empty file takes no data without waiting, so only now can it be asked.
-        self.place.nowait = iostack_host::supports_nowait(&self.held.handle()).unwrap_or(false);
+        place.nowait = iostack_host::supports_nowait(&self.held.handle()).unwrap_or(false);
     }
 }
 
@@ -192,16 +183,16 @@ fn choose_size(free: Bytes, memory: &Memory, wishes: &Wishes) -> anyhow::Result<
 }
 
 /// The device that the file system sits on, when this user may read it.
-fn raw_device(target: &TargetName, storage: &Storage) -> Result<PathBuf, String> {
+fn raw_device(target: &TargetName, storage: &Storage) -> Result<Arc<Held>, String> {
     if target.kind == TargetKind::Block {
         return Err("the target is the raw device".to_owned());
     }
     let device = storage.top().ok_or("there is no block device below the file")?;
     let path = Path::new("/dev").join(&device.name);
-    match File::open(&path) {
-        Ok(_) => Ok(path),
-        Err(error) => Err(format!("{} cannot be read for comparison: {error}", path.display())),
-    }
+    let held = File::open(&path)
+        .map_err(|error| error.to_string())
+        .and_then(|_| Held::open(&path).map(Arc::new).map_err(|error| chain(&error)));
+    held.map_err(|error| format!("{} cannot be read for comparison: {error}", path.display()))
 }
 
 /// Schedulers of the first device that has some, the current one first, when they may be switched.

@@ -73,14 +73,6 @@ impl PathTarget {
         }
     }
 
-    /// Holds the place that was named; what a run that was killed left there goes first.
-    pub(crate) fn place(&self, wishes: &Wishes, audience: &dyn Audience) -> anyhow::Result<Occupied> {
-        let target = self.description.name.clone().context("name a directory, a file or a block device")?;
-        left::settings(&|text| audience.warn(text));
-        left::files(&target, &|text| audience.warn(text));
-        Occupied::new(target, wishes, self.destroy_data, self.rules)
-    }
-
     /// Lays out and holds the files of jobs that run together.
     fn lay(&self, jobs: &[Job], audience: &dyn Audience) -> anyhow::Result<Laid<'_>> {
         let report = |progress: &Progress| audience.progress(progress);
@@ -159,7 +151,8 @@ impl Target for PathTarget {
         wishes: &Wishes,
         audience: &dyn Audience,
     ) -> anyhow::Result<Box<dyn Session + 'a>> {
-        Ok(Box::new(self.place(wishes, audience)?))
+        let target = self.description.name.clone().context("name a directory, a file or a block device")?;
+        Ok(Box::new(Occupied::new(target, wishes, self.destroy_data, self.rules, audience)?))
     }
 }
 

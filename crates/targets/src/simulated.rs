@@ -121,7 +121,8 @@ impl Target for SimulatedTarget {
     }
 
     fn occupy<'a>(&'a self, wishes: &Wishes, _: &dyn Audience) -> anyhow::Result<Box<dyn Session + 'a>> {
-        Ok(Box::new(SimulatedPlace::new(&self.sheet, shape(&self.sheet, 1)?, wishes)?))
+        let name = self.description.name.as_ref().context("a simulated target has a name")?;
+        Ok(Box::new(SimulatedPlace::new(name, &self.sheet, shape(&self.sheet, 1)?, wishes)?))
     }
 
     fn beside(&self, audience: &dyn Audience) -> anyhow::Result<()> {

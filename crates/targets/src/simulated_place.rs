@@ -3,15 +3,17 @@
 
 use anyhow::ensure;
 use iostack_model::{
-    BlockDevice, Bytes, Cpu, Job, Ladder, Machine, Outcome, Progress, Queue, Storage, TargetKind, TargetName,
+    BlockDevice, Bytes, Cpu, Job, Ladder, Machine, Outcome, Progress, Queue, Storage, TargetName,
 };
 use iostack_report::text::quoted;
 use iostack_sheet::{Sheet, catalogue};
 use iostack_sim::run::{self, RunOptions};
-use iostack_target::{Audience, How, Measured, On, Place, RunClock, Session, Wishes};
+use iostack_target::{About, Audience, How, Measured, On, Place, RunClock, Session, Wishes};
 
 /// Requests between two looks at the stop flag.
 const LOOK_EVERY: u64 = 1 << 14;
+
+const NOTHING_BELOW: &str = "a simulated drive has no other way to it";
 
 /// The number of a platform that names its I/O scheduler.
 const SCHEDULER: &str = "platform.scheduler";
@@ -22,15 +24,13 @@ const OF_TODAY: u32 = 2017;
 /// A simulated drive or platform, held.
 pub(crate) struct SimulatedPlace {
     sheet: Sheet,
-    place: Place,
-    name: TargetName,
-    storage: Storage,
-    machine: Machine,
+    about: About,
 }
 
 impl SimulatedPlace {
-    /// The drive of `sheet`, which holds `capacity` in units of `block`.
+    /// The drive of `sheet`, named so, which holds `capacity` in units of `block`.
     pub(crate) fn new(
+        name: &TargetName,
         sheet: &Sheet,
         (capacity, block): (Bytes, Bytes),
         wishes: &Wishes,
@@ -38,16 +38,18 @@ impl SimulatedPlace {
         let region = wishes.size.map_or(capacity, |size| size.min(capacity));
         ensure!(
             region >= Bytes::mib(16),
-            "`sim:{}` has {region} to measure; a check needs at least 16 MiB: name a larger one, or a larger --size",
-            sheet.name
+            "`{name}` has {region} to measure; a check needs at least 16 MiB: name a larger one, or a larger --size"
         );
         let is_platform = sheet.kind.name == "platform";
         let buffered = is_platform && sheet.has("platform.memory");
         let (current, schedulers) = schedulers(sheet, is_platform);
         let cores = if is_platform { sheet.count("platform.cores").unwrap_or(1) as u32 } else { 1 };
-        let on = sheet.changed.iter().fold(String::new(), |words, (key, value)| {
-            words + " --set " + &quoted(&format!("{key}={value}"))
-        });
+        let named = quoted(&name.to_string());
+        let with = |wanted: &dyn Fn(&str) -> bool| {
+            let changed = sheet.changed.iter().filter(|(key, _)| wanted(key));
+            let words = changed.map(|(key, value)| format!(" --set {}", quoted(&format!("{key}={value}"))));
+            format!("{named}{}", words.collect::<Vec<_>>().concat())
+        };
         let place = Place {
             clock: RunClock::Virtual,
             region: Bytes(region.0 >> 20 << 20),
@@ -61,11 +63,14 @@ impl SimulatedPlace {
             io_uring: true,
             nowait: true,
             libaio: true,
-            raw_device: Err("a simulated drive has no other way to it".to_owned()),
+            raw_device: Err(NOTHING_BELOW.to_owned()),
             schedulers: schedulers.clone(),
-            on: format!("{}{on}", quoted(&format!("sim:{}", sheet.name))),
+            on: with(&|_| true),
             end: String::new(),
-            scheduler_command: format!("iostack check sim:{}{on} --set {SCHEDULER}={{}}", sheet.name),
+            scheduler_command: format!(
+                "iostack check {} --set {SCHEDULER}={{}}",
+                with(&|key| key != SCHEDULER)
+            ),
         };
         let queue =
             Queue { scheduler: current, schedulers: schedulers.unwrap_or_default(), ..Queue::default() };
@@ -81,16 +86,18 @@ impl SimulatedPlace {
         };
         let cpu =
             Cpu { model: sheet.title.clone(), cores_usable: cores, tsc_invariant: true, ..Cpu::default() };
-        let name = TargetName { kind: TargetKind::Sim, path: sheet.name.clone().into() };
         let storage = Storage { file_system: None, devices: vec![drive] };
         let machine = Machine { cpu, ..Machine::default() };
-        Ok(SimulatedPlace { sheet: sheet.clone(), place, name, storage, machine })
+        Ok(SimulatedPlace {
+            sheet: sheet.clone(),
+            about: About { place, name: name.clone(), storage, machine },
+        })
     }
 
     /// The sheet with what the job asks of the machine before the drive.
     fn sheet_for(&self, job: &Job) -> Result<Sheet, String> {
         match &job.host.scheduler {
-            Some(name) if *name != self.storage.devices[0].queue.scheduler => {
+            Some(name) if *name != self.about.storage.devices[0].queue.scheduler => {
                 self.sheet.with(&[(SCHEDULER.to_owned(), name.clone())]).map_err(|error| error.to_string())
             }
             _ => Ok(self.sheet.clone()),
@@ -117,20 +124,8 @@ fn schedulers(sheet: &Sheet, is_platform: bool) -> (String, Result<Vec<String>, 
 }
 
 impl Session for SimulatedPlace {
-    fn place(&self) -> &Place {
-        &self.place
-    }
-
-    fn name(&self) -> &TargetName {
-        &self.name
-    }
-
-    fn storage(&self) -> &Storage {
-        &self.storage
-    }
-
-    fn machine(&self) -> &Machine {
-        &self.machine
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn ladder(&self) -> Ladder {
@@ -140,7 +135,7 @@ impl Session for SimulatedPlace {
     /// A drive of its own for each job. What happened inside stands in every outcome.
     fn run(&self, job: &Job, how: How, audience: &dyn Audience) -> Result<Measured, String> {
         if how.on == On::RawDevice {
-            return self.place.raw_device.clone().and(Err("nothing lies below".to_owned()));
+            return Err(NOTHING_BELOW.to_owned());
         }
         let report = |progress: &Progress| audience.progress(progress);
         let options = RunOptions {
@@ -155,7 +150,7 @@ impl Session for SimulatedPlace {
         let ran = run::run(&self.sheet_for(job)?, &[plain], &options).map_err(|error| error.to_string())?;
         let outcome: Option<Outcome> = ran.outcomes.into_iter().next();
         let mut outcome = outcome.ok_or_else(|| "the simulation returned no outcome".to_owned())?;
-        outcome.storage.clone_from(&self.storage);
+        outcome.storage.clone_from(&self.about.storage);
         outcome.job.host.scheduler.clone_from(&job.host.scheduler);
         Ok(Measured { outcome, notes: Vec::new() })
     }

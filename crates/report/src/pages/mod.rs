@@ -55,7 +55,7 @@ use crate::text::format::quoted;
 use crate::text::machine::{devices, host};
 
 impl Document {
-    /// Of a measurement: when, by which version, on which machine. A screen has two lines of it, a page a section.
+    /// When, on which machine, and the way of an I/O to each storage: a section of a page.
     fn inventory(&mut self, unix_ms: u64, machine: &Machine, on: &[(&Storage, &TargetName)]) {
         self.origin.insert(0, date(unix_ms));
         let rate = match machine.cpu.tsc_hz {
@@ -85,6 +85,7 @@ impl Document {
         self.sections.push(section);
     }
 
+    /// Of a measurement: when, by which version, on which machine. A screen has two lines of it, a page a section.
     fn measured_on(&mut self, unix_ms: u64, machine: &Machine, on: &[(&Storage, &TargetName)]) {
         // A simulated machine has no date, no clock and no inventory: its sheet says what it is made of.
         if machine.kernel.release.is_empty() {

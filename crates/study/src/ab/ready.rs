@@ -3,8 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Nanos, Outcome, Storage, TargetKind, TargetName};
-use iostack_target::AnyTarget;
-use iostack_target::{Audience, Prepared, RunClock, Wanted};
+use iostack_target::{AnyTarget, Audience, Prepared, RunClock, Wanted};
 use iostack_targets::{self as target, AllHeld};
 
 use super::sides::Side;

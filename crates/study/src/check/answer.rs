@@ -1,12 +1,12 @@
 //! From what was asked to the report.
 
 use std::sync::atomic::Ordering;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use anyhow::ensure;
 use iostack_answers::{Against, Check, PathCost, Scratch, Step, Summary, Verdict};
 use iostack_model::{Bytes, Effort, Nanos, SCHEMA};
-use iostack_target::{Audience, RunClock, Session, Target, Wishes};
+use iostack_target::{About, Audience, RunClock, Session, Target, Wishes};
 
 use super::against::DataSheet;
 use super::facts::Facts;
@@ -33,15 +33,16 @@ pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> an
     let sheet = asked.against.map(DataSheet::read).transpose()?;
     let wishes = Wishes { effort: asked.effort, size: asked.size };
     let mut session = target.occupy(&wishes, talk)?;
-    let is_virtual = session.place().clock == RunClock::Virtual;
-    let started_unix_ms = if is_virtual { 0 } else { now_unix_ms() };
+    let is_virtual = session.about().place.clock == RunClock::Virtual;
+    let started_unix_ms = measure::started_unix_ms(&*session);
     // The report takes a moment too.
     let deadline = plan::promised(asked.effort).filter(|_| !is_virtual).map(|time| time - Nanos::secs(2));
-    let storage = session.storage();
+    let storage = &session.about().storage;
     let below = storage.scheduled().map(|device| advice::whose(storage, &device.name));
     let tried = format!("tried{}", below.unwrap_or_default());
-    let planned =
-        |session: &dyn Session, time| plan::plan(session.place(), &tried, asked.effort, asked.seed, time);
+    let planned = |session: &dyn Session, time| {
+        plan::plan(&session.about().place, &tried, asked.effort, asked.seed, time)
+    };
     if deadline.is_none() && !is_virtual {
         let whole = expected(&planned(&*session, Time::Whole));
         talk.say(&format!(
@@ -58,20 +59,15 @@ pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> an
         None => Time::Whole,
     };
     let plan = planned(&*session, time);
-    let whole = (expected(&plan) + for_paths).as_secs_f64();
-    let of_whom = if is_virtual { " of its time" } else { "" };
-    talk.say(&format!("checking {} for about {whole:.0} s{of_whom}", session.name()));
+    let long = measure::how_long(&*session, expected(&plan) + for_paths);
+    talk.say(&format!("checking {} {long}", session.about().name));
     let steps = measure::measure(&examiner, &plan);
     let path_costs = if is_virtual { Vec::new() } else { path_costs::measure(&examiner, for_paths) };
     let interrupted = talk.stop().load(Ordering::Relaxed);
-    let against = sheet.map(|sheet| sheet.beside(&steps, session.storage()));
+    let against = sheet.map(|sheet| sheet.beside(&steps, &session.about().storage));
     let elapsed = if is_virtual { virtual_time(&steps) } else { examiner.elapsed() };
     let found = Found { started_unix_ms, elapsed, scratch, steps, path_costs, against, interrupted };
     Ok(judge(asked, &*session, found))
-}
-
-fn now_unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64)
 }
 
 fn expected(plan: &[PlannedStep]) -> Nanos {
@@ -80,10 +76,14 @@ fn expected(plan: &[PlannedStep]) -> Nanos {
 
 /// How long one small read alone takes on this target, by its own clock.
 fn one_read(examiner: &Examiner<'_>) -> anyhow::Result<Nanos> {
-    let outcome = examiner.run(&plan::probe(examiner.session.place())).map_err(anyhow::Error::msg)?;
-    ensure!(outcome.ios() > 0, "not one read of `{}` came back", examiner.session.name());
+    let outcome = examiner.run(&plan::probe(&examiner.session.about().place)).map_err(anyhow::Error::msg)?;
+    ensure!(outcome.ios() > 0, "not one read of `{}` came back", examiner.session.about().name);
     let mean = Nanos(outcome.latency().mean_ns() as u64);
-    ensure!(mean.0 > 0, "an I/O of `{}` takes no time: there is nothing to measure", examiner.session.name());
+    ensure!(
+        mean.0 > 0,
+        "an I/O of `{}` takes no time: there is nothing to measure",
+        examiner.session.about().name
+    );
     Ok(mean)
 }
 
@@ -105,7 +105,7 @@ struct Found {
 
 fn judge(asked: &Asked<'_>, session: &dyn Session, found: Found) -> Check {
     let Found { started_unix_ms, elapsed, scratch, mut steps, path_costs, against, interrupted } = found;
-    let (place, storage, machine) = (session.place(), session.storage(), session.machine());
+    let About { place, name, storage, machine } = session.about();
     let caveats = doubts::lift(&mut steps, storage, machine, place.region);
     let summary: Summary = summary::summarise(&steps);
     let verdict: Verdict = verdict::decide(&Facts {
@@ -124,7 +124,7 @@ fn judge(asked: &Asked<'_>, session: &dyn Session, found: Found) -> Check {
         elapsed,
         effort: asked.effort,
         seed: asked.seed,
-        target: session.name().clone(),
+        target: name.clone(),
         storage: storage.clone(),
         machine: machine.clone(),
         scratch,

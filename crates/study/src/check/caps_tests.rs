@@ -64,6 +64,49 @@ fn a_rate_that_no_depth_changes_and_one_read_at_a_time_would_exceed_is_a_cap() {
     assert_ne!(limit_at(4_900.0, 1.061).limit, Limit::Cap, "more depth gives more");
 }
 
+/// All random loads end at 100 k; one read takes `read_us`, another way reaches `way`, the thread at the end is `busy`, and the
+/// largest requests move `bytes` a second.
+fn common(read_us: u64, way: f64, busy: f64, bytes: f64) -> Limit {
+    let mut check = quiet();
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        let large = point.outcome.job.block_sizes.largest() > Bytes(4096);
+        let elapsed = point.outcome.elapsed.as_secs_f64();
+        if large && !point.outcome.job.mix.destroys() {
+            point.outcome.read.bytes = Bytes((bytes * elapsed) as u64);
+        } else {
+            at_rate(point, 50_000.0);
+            point.outcome.read.bytes = Bytes(0);
+        }
+    }
+    each_point(&mut check, StepKind::Depth, |point| {
+        let depth = point.outcome.job.in_flight();
+        at_rate(point, if depth < 16 { 50_000.0 } else { 100_000.0 });
+        if depth == 1 {
+            set_latency(point, read_us * 1_000);
+        }
+        // Nearly as much with more in flight.
+        if depth == 128 {
+            at_rate(point, 98_000.0);
+            point.outcome.cpu.busiest_thread = busy;
+        }
+    });
+    each_point(&mut check, StepKind::Threads, |point| at_rate(point, way));
+    judged(&check).limit
+}
+
+#[test]
+fn one_rate_for_all_is_a_cap_unless_something_else_explains_it() {
+    assert_eq!(common(30, 100_000.0, 0.5, 1e9), Limit::Cap);
+    assert_eq!(common(30, 130_000.0, 0.5, 1e9), Limit::Cap);
+    assert_ne!(common(30, 131_000.0, 0.5, 1e9), Limit::Cap, "another way passes it by 30 %");
+    assert_eq!(common(30, 100_000.0, 0.89, 1e9), Limit::Cap);
+    assert_ne!(common(30, 100_000.0, 0.9, 1e9), Limit::Cap, "a thread is busy");
+    assert_eq!(common(13, 100_000.0, 0.5, 1e9), Limit::Cap);
+    assert_ne!(common(11, 100_000.0, 0.5, 1e9), Limit::Cap, "one I/O at a time");
+    assert_eq!(common(30, 100_000.0, 0.5, 590e6), Limit::Cap);
+    assert_ne!(common(30, 100_000.0, 0.5, 580e6), Limit::Cap, "409.6 MB/s are most of 580");
+}
+
 #[test]
 fn a_cap_on_writes_does_not_limit_reads() {
     let mut check = quiet();

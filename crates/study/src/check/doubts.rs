@@ -25,7 +25,6 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
                 | Caveat::SmallRegion { .. }
                 | Caveat::ClockNotInvariant { .. }
                 | Caveat::Simulated { .. }
-                | Caveat::NotSimulated { .. }
                 | Caveat::IoLimit { .. }
                 | Caveat::Interrupted { .. }
                 | Caveat::Steal { .. }
@@ -34,6 +33,8 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
                 | Caveat::RateStep { .. }
                 | Caveat::Cliff { .. }
                 | Caveat::Slope { .. } => long,
+                // Some concern one figure alone, such as a flush.
+                Caveat::NotSimulated { .. } => !caveats.contains(caveat),
                 Caveat::FewSamples { .. } => wants_percentiles,
                 _ => true,
             });

@@ -14,7 +14,8 @@ pub(crate) fn fill(
     verify: Option<Verify>,
     talk: &dyn Audience,
 ) -> anyhow::Result<Option<Scratch>> {
-    let (size, Some(reason)) = (session.place().region, session.place().to_fill.clone()) else {
+    let place = &session.about().place;
+    let (size, Some(reason)) = (place.region, place.to_fill.clone()) else {
         return Ok(None);
     };
     talk.say(&format!("scratch file: {size} of random data, {reason}"));
@@ -39,7 +40,7 @@ fn write(
     verify: Option<Verify>,
     talk: &dyn Audience,
 ) -> anyhow::Result<Bytes> {
-    let engine = if session.place().libaio { Engine::Libaio } else { Engine::Psync };
+    let engine = if session.about().place.libaio { Engine::Libaio } else { Engine::Psync };
     let job = Job {
         name: "fill".to_owned(),
         mix: Mix::WRITE,
@@ -47,7 +48,7 @@ fn write(
         block_sizes: BlockSizes::all(Bytes::mib(1)),
         engine,
         queue_depth: 8,
-        direct: session.place().direct,
+        direct: session.about().place.direct,
         size: Some(Amount::Bytes(size)),
         runtime: limit,
         verify,

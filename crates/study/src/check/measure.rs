@@ -1,7 +1,7 @@
 //! Runs the plan: measures point after point, keeps the promise, stops on Ctrl-C.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use iostack_answers::{Point, Step};
 use iostack_model::{Job, Nanos, Outcome};
@@ -44,6 +44,24 @@ impl Examiner<'_> {
     /// Runs one job, elsewhere or with somebody who looks at it from inside. Of single jobs nobody hears how far they are.
     pub(crate) fn run_so(&self, job: &Job, how: How) -> Result<Measured, String> {
         self.session.run(job, how, self.talk.stop())
+    }
+}
+
+/// When it begins, by the clock of the place, ms since 1970: 0 where time is its own.
+pub(crate) fn started_unix_ms(session: &dyn Session) -> u64 {
+    match session.about().place.clock {
+        RunClock::Wall => {
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64)
+        }
+        RunClock::Virtual => 0,
+    }
+}
+
+/// How long it will take, in words.
+pub(crate) fn how_long(session: &dyn Session, expected: Nanos) -> String {
+    match session.about().place.clock {
+        RunClock::Wall => format!("for about {:.0} s", expected.as_secs_f64()),
+        RunClock::Virtual => "in its own time".to_owned(),
     }
 }
 
@@ -111,7 +129,7 @@ fn measure_step(examiner: &Examiner<'_>, planned: &PlannedStep, course: &mut Cou
         course.done += point.expected();
     }
     notes.dedup();
-    let elapsed = match examiner.session.place().clock {
+    let elapsed = match examiner.session.about().place.clock {
         RunClock::Wall => examiner.elapsed() - started,
         RunClock::Virtual => Nanos(points.iter().map(|point| point.outcome.elapsed.0).sum()),
     };

@@ -218,7 +218,7 @@ const TURN: Nanos = Nanos::millis(150);
 
 /// A 4 KiB random read at depth 1, through psync.
 fn read(bench: &Bench<'_, '_>, runtime: Nanos) -> Job {
-    let place = bench.examiner.session.place();
+    let place = &bench.examiner.session.about().place;
     Job {
         name: "path cost".to_owned(),
         access: Access::UNIFORM,
@@ -279,10 +279,10 @@ fn clocks(outcome: &Outcome) -> Option<f64> {
 
 /// File minus raw device where it may be read; else what a profile finds in the file system's layers.
 fn file_system(bench: &mut Bench<'_, '_>) -> Found {
-    if !bench.examiner.session.place().is_file {
+    if !bench.examiner.session.about().place.is_file {
         return Found::nothing("", "the target is a block device: there is no file system above it");
     }
-    let raw = match bench.examiner.session.place().raw_device.clone() {
+    let raw = match bench.examiner.session.about().place.raw_device.clone() {
         Ok(raw) => raw,
         Err(why) => return file_system_layers(bench, &why),
     };
@@ -363,7 +363,7 @@ fn buffering(bench: &mut Bench<'_, '_>) -> Found {
     let how = format!(
         "slope over 4, 32 and 128 KiB of: random reads through the page cache that miss, minus direct ones, {TURNS} turns"
     );
-    let place = bench.examiner.session.place();
+    let place = &bench.examiner.session.about().place;
     if !place.is_file || !place.direct {
         return Found::nothing(how, "it needs a file that takes direct I/O too");
     }

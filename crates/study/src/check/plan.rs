@@ -4,7 +4,6 @@
 //! that the whole fits the promised time; nothing here touches the world.
 
 use iostack_model::{Effort, Engine, Job, Nanos};
-
 use iostack_target::Place;
 
 use super::planned::{OVERHEAD, PlannedStep};

@@ -4,7 +4,6 @@
 
 use iostack_answers::{Axis, AxisName, CellName, Series, StepKind};
 use iostack_model::{Access, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
-
 use iostack_target::{On, Place, RunClock};
 
 use super::planned::{Intent, Planned, PlannedStep};

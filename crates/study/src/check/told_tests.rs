@@ -24,6 +24,37 @@ fn a_gain_within_the_intervals_is_not_advised() {
 }
 
 #[test]
+fn what_a_simulation_leaves_out_is_said_of_the_whole_or_of_the_figure_that_it_concerns() {
+    let mut check = quiet();
+    let lacks = |what: &str| Caveat::NotSimulated { what: what.to_owned() };
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        point.outcome.caveats = vec![lacks("the host")];
+    }
+    each_point(&mut check, StepKind::Sync, |point| point.outcome.caveats.push(lacks("a flush")));
+    let (storage, machine) = (check.storage.clone(), check.machine.clone());
+    let whole = doubts::lift(&mut check.steps, &storage, &machine, Bytes::gib(4));
+    assert!(whole.contains(&lacks("the host")) && !whole.contains(&lacks("a flush")), "{whole:?}");
+    each_point(&mut check, StepKind::Sync, |point| assert_eq!(point.outcome.caveats, [lacks("a flush")]));
+}
+
+#[test]
+fn the_same_reads_under_another_scheduler_are_not_the_same_job() {
+    let drifts = |name: &str| {
+        let mut check = quiet();
+        let first = check.steps.iter_mut().find(|step| step.id == StepKind::Schedulers).expect("there");
+        let reads = first.points.iter_mut().filter(|point| point.series == Series::RandomRead);
+        for (point, (name, rate)) in reads.zip([("none", 100_000.0), (name, 1_000.0)]) {
+            at_rate(point, rate);
+            point.outcome.job.host.scheduler = Some(name.to_owned());
+        }
+        let (storage, machine) = (check.storage.clone(), check.machine.clone());
+        let doubts = doubts::lift(&mut check.steps, &storage, &machine, Bytes::gib(4));
+        doubts.iter().any(|doubt| matches!(doubt, Caveat::Drift { low, .. } if *low < 2_000.0))
+    };
+    assert!(drifts("none") && !drifts("kyber"));
+}
+
+#[test]
 fn what_all_runs_share_is_said_once_and_half_a_second_claims_no_cliff() {
     let mut check = quiet();
     let step = |at| Caveat::Cliff { at, before: 2.0, after: 1.0 };

@@ -1,19 +1,19 @@
 //! From what was asked to the report.
 
 use std::sync::atomic::Ordering;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use anyhow::ensure;
 use iostack_answers::{Iolat, Scratch};
 use iostack_model::{Bytes, Effort, Nanos, SCHEMA};
-use iostack_target::{Audience, Session, Target, Wishes};
+use iostack_target::{About, Audience, RunClock, Session, Target, Wishes};
 
 use super::measure::{self, Rounds};
 use super::plan::{self, Test};
 use super::reference::{self, Reference};
 use super::{compare, gather};
 use crate::check::fill;
-use crate::check::measure::Examiner;
+use crate::check::measure::{Examiner, how_long, started_unix_ms};
 use crate::check::plan::fill_limit;
 use crate::check::traced::Profiler;
 
@@ -47,22 +47,16 @@ pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> an
 
 fn test(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Iolat> {
     let started = Instant::now();
-    let started_unix_ms =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64);
     let wishes = Wishes { effort: Effort::Quick, size: asked.size };
     let mut session = target.occupy(&wishes, talk)?;
+    let started_unix_ms = started_unix_ms(&*session);
     let scratch = fill::fill(&mut *session, fill_limit(wishes.effort), None, talk)?;
-    let (tests, mut notes) = plan::tests(session.place(), asked.direct_only);
-    ensure!(!tests.is_empty(), "no test can be made on `{}`: {}", session.name(), notes.join(" "));
+    let (tests, mut notes) = plan::tests(&session.about().place, asked.direct_only);
+    ensure!(!tests.is_empty(), "no test can be made on `{}`: {}", session.about().name, notes.join(" "));
     let mut profiler = Profiler::new(session.ladder());
     let whole = measure::expected(tests.len(), asked.runtime);
-    talk.say(&format!(
-        "{} tests in {} rounds on {}, about {:.0} s",
-        tests.len(),
-        plan::ROUNDS,
-        session.name(),
-        whole.as_secs_f64()
-    ));
+    let (count, name, long) = (tests.len(), &session.about().name, how_long(&*session, whole));
+    talk.say(&format!("{count} tests in {} rounds on {name} {long}", plan::ROUNDS));
     let examiner = Examiner { session: &*session, talk, started, deadline: None };
     let rounds = measure::measure(&examiner, &mut profiler, &tests, asked.runtime, asked.seed);
     notes.extend(rounds.notes.iter().cloned());
@@ -70,8 +64,11 @@ fn test(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::
     if interrupted {
         notes.push(cut_short(&rounds, &tests));
     }
+    let elapsed = match session.about().place.clock {
+        RunClock::Wall => examiner.elapsed(),
+        RunClock::Virtual => rounds.elapsed(),
+    };
     let found = Found { session: &*session, scratch, rounds, profiler, notes };
-    let elapsed = Nanos(started.elapsed().as_nanos() as u64);
     Ok(Iolat { started_unix_ms, elapsed, seed: asked.seed, interrupted, ..figures(found) })
 }
 
@@ -92,6 +89,7 @@ struct Found<'a> {
 
 fn figures(found: Found<'_>) -> Iolat {
     let Found { session, scratch, rounds, profiler, mut notes } = found;
+    let About { name, storage, machine, .. } = session.about();
     let tests: Vec<_> = rounds.tests.into_iter().filter_map(gather::test).collect();
     let profiled = tests.iter().any(|test| test.layers.is_some());
     let layers_missing = match profiler.missing {
@@ -107,9 +105,9 @@ fn figures(found: Found<'_>) -> Iolat {
         started_unix_ms: 0,
         elapsed: Nanos(0),
         seed: 0,
-        target: session.name().clone(),
-        machine: session.machine().clone(),
-        storage: session.storage().clone(),
+        target: name.clone(),
+        machine: machine.clone(),
+        storage: storage.clone(),
         scratch,
         profiles: gather::profiles(&tests),
         tests,

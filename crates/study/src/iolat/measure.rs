@@ -22,6 +22,14 @@ pub(crate) struct Rounds {
     pub(crate) notes: Vec<String>,
 }
 
+impl Rounds {
+    /// What all took together, by the target's clock.
+    pub(crate) fn elapsed(&self) -> Nanos {
+        let rounds = self.tests.iter().flat_map(|test| &test.rounds);
+        Nanos(rounds.map(|(_, outcome)| outcome.elapsed.0).sum())
+    }
+}
+
 /// Wall time of the whole.
 pub(crate) fn expected(tests: usize, runtime: Nanos) -> Nanos {
     Nanos(each(runtime).0 * tests as u64 * u64::from(plan::ROUNDS))
@@ -55,11 +63,12 @@ pub(crate) fn measure(
             examiner.talk.point(&title, one.test.name, examiner.elapsed(), examiner.elapsed() + left);
             if !one.test.direct && !warm {
                 warm = true;
-                if let Err(reason) = examiner.run(&plan::warm_up(examiner.session.place())) {
+                if let Err(reason) = examiner.run(&plan::warm_up(&examiner.session.about().place)) {
                     notes.push(format!("The page cache could not be filled: {reason}."));
                 }
             }
-            let job = plan::job(&one.test, examiner.session.place(), plan::round_time(runtime), seed, round);
+            let job =
+                plan::job(&one.test, &examiner.session.about().place, plan::round_time(runtime), seed, round);
             match profiler.run(examiner, &job) {
                 Ok(outcome) if outcome.ios() > 0 => one.rounds.push((round, outcome)),
                 Ok(_) => {}

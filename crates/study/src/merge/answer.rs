@@ -12,7 +12,7 @@ use iostack_model::{Bytes, Direction, Effort, Nanos, TargetKind, TargetName, Ver
 use iostack_target::{Audience, Session as _, Wishes};
 use iostack_targets::occupied::Occupied;
 use iostack_targets::simulated::changes;
-use iostack_targets::{self as target, Scheme, left};
+use iostack_targets::{self as target, Scheme};
 
 use super::content::Content;
 use super::load::Bench;
@@ -77,17 +77,15 @@ fn real(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {
     let stop = talk.stop();
     let target = iostack_host::resolve(asked.target)?;
     refuse_writes(asked, &target)?;
-    left::settings(&|text| talk.warn(text));
-    left::files(&target, &|text| talk.warn(text));
     let plan = Plan::of(asked.effort);
     talk.say(&format!("about {:.0} s, and the time to fill a scratch file", plan.expected().as_secs_f64()));
     let effort = if asked.effort == Effort::Full { Effort::Default } else { Effort::Quick };
     let wishes = Wishes { effort, size: asked.size };
-    let mut occupied = Occupied::new(target, &wishes, asked.destroy_data, None)?;
+    let mut occupied = Occupied::new(target, &wishes, asked.destroy_data, None, talk)?;
     let stamped = Verify::of(VerifyMode::WriteOnly);
     let scratch = fill::fill(&mut occupied, fill_limit(effort), Some(stamped), talk)?;
-    let request = occupied.place().logical_block.0.max(4096);
-    let blocks = occupied.place().region.0 / request;
+    let request = occupied.about().place.logical_block.0.max(4096);
+    let blocks = occupied.about().place.region.0 / request;
     let file = open(asked, &occupied)?;
     let content = if scratch.is_some() || asked.direction == Direction::Write {
         Content::Stamped
@@ -97,7 +95,11 @@ fn real(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {
     };
     let bench = Bench::new(&file, asked.direction, content, (blocks, request as usize), asked.seed, stop)?;
     let cpu_before = iostack_host::counters::cpu();
-    talk.say(&format!("measuring {} for about {:.0} s", occupied.name(), plan.expected().as_secs_f64()));
+    talk.say(&format!(
+        "measuring {} for about {:.0} s",
+        occupied.about().name,
+        plan.expected().as_secs_f64()
+    ));
     let found = measure::measure(&bench, &plan, talk, started);
     let auto = bench.file(Policy::Auto);
     let advice = auto.advice();
@@ -132,7 +134,7 @@ fn refuse_writes(asked: &Asked<'_>, target: &TargetName) -> anyhow::Result<()> {
 
 fn open(asked: &Asked<'_>, occupied: &Occupied) -> anyhow::Result<File> {
     let held = occupied.held();
-    let flags = if occupied.place().direct { libc::O_DIRECT } else { 0 };
+    let flags = if occupied.about().place.direct { libc::O_DIRECT } else { 0 };
     let opened = held
         .reopen(OpenOptions::new().read(true).write(asked.direction == Direction::Write).custom_flags(flags));
     opened.with_context(|| format!("cannot open `{}`", held.path().display()))

@@ -43,7 +43,7 @@ pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
     }
     let mut notes: Vec<String> = found.failures.iter().map(|what| format!("The fit: {what}.")).collect();
     notes.push(format!("auto in the end: {}.", facts.auto));
-    if !facts.occupied.place().direct {
+    if !facts.occupied.about().place.direct {
         notes.push(
             "There is no direct I/O here: the page cache answers, and the figures are of memory.".to_owned(),
         );
@@ -55,11 +55,11 @@ pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
         elapsed: facts.elapsed,
         effort: facts.effort,
         seed: facts.seed,
-        direct: facts.occupied.place().direct,
-        target: facts.occupied.name().clone(),
+        direct: facts.occupied.about().place.direct,
+        target: facts.occupied.about().name.clone(),
         changes: Vec::new(),
-        storage: facts.occupied.storage().clone(),
-        machine: facts.occupied.machine().clone(),
+        storage: facts.occupied.about().storage.clone(),
+        machine: facts.occupied.about().machine.clone(),
         scratch: facts.scratch,
         request: facts.request,
         direction: facts.direction,
@@ -96,11 +96,11 @@ pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<C
 }
 
 fn of_the_place(facts: &Facts) -> Vec<Caveat> {
-    let (machine, storage) = (facts.occupied.machine(), facts.occupied.storage());
+    let (machine, storage) = (&facts.occupied.about().machine, &facts.occupied.about().storage);
     let found = [
         io_limit::of(machine.virtualisation.io_limit.as_deref()),
         steal::of(facts.cpu.steal_share()),
-        small_region::of(facts.occupied.place().region, machine, storage),
+        small_region::of(facts.occupied.about().place.region, machine, storage),
         clock::of(machine),
     ];
     found.into_iter().flatten().collect()
