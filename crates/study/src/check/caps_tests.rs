@@ -87,8 +87,8 @@ fn common(read_us: u64, way: f64, busy: f64, bytes: f64) -> Limit {
         // Nearly as much with more in flight.
         if depth == 128 {
             at_rate(point, 98_000.0);
-            point.outcome.cpu.busiest_thread = busy;
         }
+        point.outcome.cpu.busiest_thread = busy;
     });
     each_point(&mut check, StepKind::Threads, |point| at_rate(point, way));
     judged(&check).limit
