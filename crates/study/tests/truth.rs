@@ -50,6 +50,7 @@ const FAST: [&str; 2] = ["optane-class", "nvme-776k"];
 
 /// A drive whose tables are made in no time.
 const SMALL: &str = "flash.capacity=8GB";
+const MEMBER: &str = "raid0.member=x25e";
 
 const TRUTHS: [Truth; 12] = [
     Truth {
@@ -93,7 +94,7 @@ const TRUTHS: [Truth; 12] = [
         effort: Effort::Quick,
         limits: &[Limit::Device],
         full: Some("controller"),
-        draw: |rng| vec![format!("raid0.members={}", 2 + rng.below(2))],
+        draw: |rng| vec![MEMBER.to_owned(), format!("raid0.members={}", 2 + rng.below(2))],
     },
     Truth {
         name: "adapter",
@@ -101,7 +102,7 @@ const TRUTHS: [Truth; 12] = [
         effort: Effort::Quick,
         limits: &[Limit::Cap, Limit::Device],
         full: Some("adapter"),
-        draw: |rng| vec![format!("raid0.controller={:.1}us", between(rng, 12.0, 60.0))],
+        draw: |rng| vec![MEMBER.to_owned(), format!("raid0.controller={:.1}us", between(rng, 12.0, 60.0))],
     },
     Truth {
         name: "cap",
@@ -174,7 +175,7 @@ const TRUTHS: [Truth; 12] = [
         draw: |rng| {
             let chips = 8 + rng.below(9);
             vec![
-                "flash.capacity=64GB".to_owned(),
+                "flash.capacity=40GB".to_owned(),
                 "flash.over_provisioning=100%".to_owned(),
                 format!("flash.chips={chips}"),
                 "flash.channels=16".to_owned(),
@@ -201,12 +202,16 @@ fn checked(truth: &Truth, draw: u64) -> (Vec<String>, anyhow::Result<Check>) {
     (set, check)
 }
 
-/// The most of the small random reads in these steps.
-fn most<'a>(check: &'a Check, steps: &[StepKind]) -> Option<&'a Point> {
-    let points = check.steps.iter().filter(|step| steps.contains(&step.id)).flat_map(|step| &step.points);
-    let reads = points.filter(|point| !point.outcome.job.mix.destroys());
-    reads.max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
+/// The small random reads in these steps that reach the most, or nearly.
+fn most<'a>(check: &'a Check, steps: &[StepKind]) -> Vec<&'a Point> {
+    let points = || check.steps.iter().filter(|step| steps.contains(&step.id)).flat_map(|step| &step.points);
+    let reads = || points().filter(|point| !point.outcome.job.mix.destroys());
+    let most = reads().map(|point| point.outcome.iops.mean).fold(0.0, f64::max);
+    reads().filter(|point| point.outcome.iops.mean >= most * NEARLY).collect()
 }
+
+/// Rates of one level differ by no more.
+const NEARLY: f64 = 0.95;
 
 /// Busy for this share of the time a part is full.
 const FULL: f64 = 0.9;
@@ -214,7 +219,8 @@ const FULL: f64 = 0.9;
 /// That the draw is what it is drawn to be.
 fn is_true(truth: &Truth, check: &Check) -> bool {
     let ways = [&[StepKind::Depth][..], &[StepKind::Depth, StepKind::Threads, StepKind::Engines]];
-    let ends = ways.iter().filter_map(|steps| most(check, steps)?.outcome.inside.as_ref());
+    let ends =
+        ways.iter().flat_map(|steps| most(check, steps)).filter_map(|point| point.outcome.inside.as_ref());
     let mut full = ends.flat_map(|inside| &inside.resources).filter(|part| part.busiest >= FULL);
     match truth.full {
         Some(name) => full.any(|part| part.name == name),

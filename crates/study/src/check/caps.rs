@@ -3,7 +3,7 @@
 //! A cap is certain where a file states it and the figures keep to it. Without the file it shows in figures that no
 //! device makes: every load ends at the same rate.
 
-use iostack_answers::{Limit, Point, StepKind};
+use iostack_answers::{Limit, Point, Saturation, StepKind};
 use iostack_model::{Caveat, Direction, IoLimit};
 
 use super::facts::{BUSY, Facts, Finding, best_way, busiest, is_read, thousands, ways};
@@ -104,9 +104,13 @@ fn over_all(facts: &Facts<'_>) -> Option<f64> {
 /// Reads, writes and the mix all end at one rate, which no flash does.
 pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
     let curves = &facts.summary.saturation;
-    let (low, high) = curves
-        .iter()
-        .fold((f64::MAX, 0.0f64), |(low, high), curve| (low.min(curve.iops_max), high.max(curve.iops_max)));
+    // Of whole runs: what is in flight at the borders of a short one is missing from its slices.
+    let most = |curve: &Saturation| {
+        let points = facts.points(StepKind::Depth).iter().filter(|point| point.series == curve.series);
+        points.map(|point| point.outcome.rate()).fold(0.0, f64::max)
+    };
+    let (low, high) =
+        curves.iter().map(most).fold((f64::MAX, 0.0f64), |(low, high), rate| (low.min(rate), high.max(rate)));
     let saturated = curves.len() == 3 && curves.iter().all(|curve| curve.depth.is_some());
     // What another way of asking passes holds nothing. What works on one I/O at a time, keeps a CPU busy, or moves as many
     // bytes as go at all, has its rate from that.

@@ -88,7 +88,9 @@ fn common(read_us: u64, way: f64, busy: f64, bytes: f64) -> Limit {
         if depth == 128 {
             at_rate(point, 98_000.0);
         }
-        point.outcome.cpu.busiest_thread = busy;
+        let outcome = &mut point.outcome;
+        outcome.elapsed = Nanos((outcome.ios() as f64 / outcome.iops.mean * 1e9) as u64);
+        outcome.cpu.busiest_thread = busy;
     });
     each_point(&mut check, StepKind::Threads, |point| at_rate(point, way));
     judged(&check).limit
