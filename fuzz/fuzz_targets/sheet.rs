@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use iostack_sheet::Sheet;
-use iostack_sheet::card::card;
+use iostack_sim::sheet::Sheet;
+use iostack_sim::sheet::card::card;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

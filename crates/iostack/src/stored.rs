@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use iostack_answers::{Check, Iolat, MergeReport, Served, Sweep};
 use iostack_model::OutcomeFile;
+use iostack_model::answers::{Check, Iolat, MergeReport, Served, Sweep};
 use iostack_report::Told;
 use iostack_stats::AbReport;
 use iostack_targets::read_json;

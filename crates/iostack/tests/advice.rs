@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use iostack_answers::Check;
+use iostack_model::answers::Check;
 use iostack_testkit::{Folder, Loop, Mounted, folder};
 
 fn shell(line: &str) -> Output {

@@ -110,7 +110,7 @@ fn a_sweep_that_is_interrupted_prints_its_points_and_exits_with_2() {
     let (code, data, said) = ended_by("-TERM", "io_count=10:", &arguments, &room);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains(SAID), "{said}");
-    let sweep: iostack_answers::Sweep = serde_json::from_str(&data).expect("a whole sweep");
+    let sweep: iostack_model::answers::Sweep = serde_json::from_str(&data).expect("a whole sweep");
     assert!(sweep.interrupted && sweep.points[0].outcomes[0].ios() == 10);
 }
 
@@ -121,7 +121,7 @@ fn a_check_that_is_interrupted_prints_its_report_and_exits_with_2() {
     let (code, data, said) = ended_by("-INT", "checking ", &arguments, &room);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains(SAID), "{said}");
-    assert!(serde_json::from_str::<iostack_answers::Check>(&data).expect("a whole check").interrupted);
+    assert!(serde_json::from_str::<iostack_model::answers::Check>(&data).expect("a whole check").interrupted);
 }
 
 #[test]

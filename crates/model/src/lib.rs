@@ -8,6 +8,7 @@
 //! Start reading at [`Job`], then [`Outcome`].
 
 mod access;
+pub mod answers;
 mod app;
 mod asked;
 mod bins;

@@ -6,7 +6,7 @@
 //! `costdiff`, `budgets`, `calltree`, `ab`, `merge`, `iolat`. `ascii` after it shows what a terminal
 //! without Unicode gets.
 
-use iostack_answers::IoCost;
+use iostack_model::answers::IoCost;
 use iostack_model::{Nanos, Phase, Progress};
 use iostack_report::{CostDetail, fixture, text};
 

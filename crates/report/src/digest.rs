@@ -2,7 +2,7 @@
 //!
 //! Words and rows that the terminal, the page and the manual share. Start reading at [`digest`].
 
-use iostack_answers::{Repro, ReproBasis, ReproVerdict};
+use iostack_model::answers::{Repro, ReproBasis, ReproVerdict};
 
 /// A head and rows of cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,7 +148,7 @@ fn off(repro: &Repro) -> Vec<Off> {
 
 fn platforms(repro: &Repro) -> Rows {
     let heads = vec!["platform", "cited", "fitted", "assumed", "input", "fitted", "other", "predicted"];
-    let row = |one: &iostack_answers::ReproPlatform| {
+    let row = |one: &iostack_model::answers::ReproPlatform| {
         let fitted = one.fitted.len() as u32;
         let claims = [one.claims_input, one.claims_fitted, one.claims_other, one.claims_predicted];
         let counts = [one.cited, fitted, one.assumed].into_iter().chain(claims);
@@ -158,7 +158,7 @@ fn platforms(repro: &Repro) -> Rows {
 }
 
 fn fitted(repro: &Repro) -> Vec<(String, String)> {
-    let claim = |one: &iostack_answers::ReproFitted| {
+    let claim = |one: &iostack_model::answers::ReproFitted| {
         if one.judged { one.claim.clone() } else { format!("{} (data sheet)", one.claim) }
     };
     repro.fitted().into_iter().map(|one| (format!("{}: {}", one.sheet, one.key), claim(one))).collect()
@@ -194,7 +194,7 @@ fn missing(repro: &Repro) -> Vec<(String, Vec<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_answers::{ReproDocument, ReproFitted, ReproMissing, ReproPlatform};
+    use iostack_model::answers::{ReproDocument, ReproFitted, ReproMissing, ReproPlatform};
 
     #[test]
     fn figures_that_nothing_judges_are_told_by_their_reason() {

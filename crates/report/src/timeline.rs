@@ -15,8 +15,8 @@
 
 use std::fmt::Write as _;
 
-use iostack_answers::TimelineSpan;
 use iostack_model::Bytes;
+use iostack_model::answers::TimelineSpan;
 
 use crate::html::json_text;
 

@@ -1,7 +1,7 @@
 //! Every answer that is kept in a file, in every form.
 
-use iostack_answers::{Check, Iolat, MergeReport, Served, Sweep};
 use iostack_model::OutcomeFile;
+use iostack_model::answers::{Check, Iolat, MergeReport, Served, Sweep};
 use iostack_stats::AbReport;
 
 use crate::Document;

@@ -2,7 +2,7 @@
 //!
 //! Sentences for people, the same on the screen and on the page, from the limit of each run. Start reading at [`told`].
 
-use iostack_answers::{WhatIf, WhatIfFigures, WhatIfStep};
+use iostack_model::answers::{WhatIf, WhatIfFigures, WhatIfStep};
 use iostack_model::{Outcome, ResourceUse};
 
 use crate::{inside, platform};
@@ -167,8 +167,8 @@ pub(crate) fn limiting(outcome: &Outcome) -> Option<&str> {
 pub(crate) mod tests {
     use super::*;
     use crate::fixture;
-    use iostack_answers::WhatIfChange;
     use iostack_model::Limiting;
+    use iostack_model::answers::WhatIfChange;
 
     /// A run whose named resources were so busy; the first limits.
     fn step(name: &str, busy: &[(&str, f64)]) -> WhatIfStep {

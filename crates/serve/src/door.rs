@@ -16,9 +16,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use iostack_answers::{Served, ServedCut};
+use iostack_model::answers::{Served, ServedCut};
 use iostack_model::{Bins, Bytes, Machine, Nanos, SCHEMA};
-use iostack_sheet::Sheet;
+use iostack_sim::sheet::Sheet;
 
 use crate::fuse::{self, Fuse};
 use crate::layers::Stack;

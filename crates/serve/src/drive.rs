@@ -6,8 +6,8 @@
 //! ```
 
 use iostack_model::Bytes;
-use iostack_sheet::{Sheet, SheetError};
 use iostack_sim::engine::{Kind, Shape, Time, World};
+use iostack_sim::sheet::{Sheet, SheetError};
 
 use crate::Asked;
 use crate::volatile::SECTOR;

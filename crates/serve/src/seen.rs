@@ -1,6 +1,6 @@
 //! What happened on the drive?
 
-use iostack_answers::{Served, ServedKind};
+use iostack_model::answers::{Served, ServedKind};
 use iostack_model::{Bins, Bytes, FlashUse, ResourceUse};
 use iostack_sim::engine::alike;
 use iostack_stats::Recorder;

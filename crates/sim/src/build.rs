@@ -1,6 +1,6 @@
 //! What is made of a sheet? A machine with drives, or a drive alone.
 
-use iostack_sheet::{Sheet, SheetError};
+use crate::sheet::{Sheet, SheetError};
 
 use crate::engine::{PartId, World};
 use crate::{devices, host};

@@ -1,9 +1,9 @@
 //! Does a device reach what is claimed of it? Each claim's job is run, and its figure read off.
 
-use iostack_sheet::{Claim, Sheet, SheetErrors, card};
+use crate::sheet::{Claim, Sheet, SheetErrors, card};
 
 use crate::run::{self, RunOptions, SimError};
-use iostack_answers::DeviceClaim;
+use iostack_model::answers::DeviceClaim;
 
 /// Tries one claim of a sheet.
 pub fn try_one(sheet: &Sheet, claim: &Claim, options: &RunOptions<'_>) -> Result<DeviceClaim, SimError> {

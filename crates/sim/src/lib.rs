@@ -13,6 +13,7 @@
 //! Start reading at [`engine`], then at `devices/zero.rs`, the smallest part.
 
 mod adapter;
+pub mod apps;
 mod build;
 pub mod claims;
 pub mod devices;
@@ -20,5 +21,6 @@ pub mod engine;
 pub mod ftl;
 mod host;
 pub mod run;
+pub mod sheet;
 
 pub use build::build;

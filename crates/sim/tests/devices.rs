@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use iostack_sheet::{Sheet, catalogue};
 use iostack_sim::claims;
 use iostack_sim::engine::World;
 use iostack_sim::run::RunOptions;
+use iostack_sim::sheet::{Sheet, catalogue};
 
 fn load(name: &str) -> Sheet {
     Sheet::load(name, &[]).unwrap_or_else(|errors| panic!("{errors}"))

@@ -16,8 +16,8 @@ use std::ffi::OsString;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use iostack_answers::{Check, Limit, Point, StepKind};
 use iostack_model::Effort;
+use iostack_model::answers::{Check, Limit, Point, StepKind};
 use iostack_study::check::{self, Asked};
 use iostack_targets::{self as target, AllHeld};
 use iostack_workload::Rng;

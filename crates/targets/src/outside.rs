@@ -12,16 +12,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{bail, ensure};
-use iostack_answers::ServedCut;
 use iostack_lab::devices::SIMULATED;
 use iostack_lab::guest::{Message, Work};
 use iostack_lab::host::mailbox::{DISKS_MOST, DiskShape, Drives, Operation, Request, Through};
 use iostack_lab::{Booted, Lab, Request as Boots};
+use iostack_model::answers::ServedCut;
 use iostack_model::{Bytes, Inside, Nanos, Outcome};
 use iostack_serve::layers;
 use iostack_serve::{Drive, Errno, Seen, Stepped, Store};
-use iostack_sheet::Sheet;
 use iostack_sim::run::inside_of;
+use iostack_sim::sheet::Sheet;
 
 /// Between the names of several drives.
 const COMMA: char = ',';

@@ -6,12 +6,12 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use iostack_answers::TimelineSpan;
 use iostack_host::save;
+use iostack_model::answers::TimelineSpan;
 use iostack_model::{Bytes, Job, Machine, OutcomeFile, Progress, SCHEMA, TargetKind, TargetName};
-use iostack_sheet::Sheet;
 use iostack_sim::engine::World;
 use iostack_sim::run::{self, Ran, Replay, RunOptions};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::trace::kept;
 
 use super::Given;

@@ -6,8 +6,8 @@ use iostack_model::{
     BlockDevice, Bytes, Cpu, Job, Ladder, Machine, Outcome, Progress, Queue, Storage, TargetName,
 };
 use iostack_report::text::quoted;
-use iostack_sheet::{Sheet, catalogue};
 use iostack_sim::run::{self, RunOptions};
+use iostack_sim::sheet::{Sheet, catalogue};
 use iostack_target::{About, Audience, How, Measured, On, Place, RunClock, Session, Wishes};
 
 /// Requests between two looks at the stop flag.

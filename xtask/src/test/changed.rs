@@ -13,7 +13,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("tests/cli/", &["iostack cli"]),
     ("docs/", &["iostack docs", "iostack commands"]),
     ("README.md", &["iostack docs", "iostack commands"]),
-    ("platforms/", &["iostack-sheet catalogue", "iostack-sheet sheets", "iostack-sim devices"]),
+    ("platforms/", &["iostack-sim catalogue", "iostack-sim sheets", "iostack-sim devices"]),
     ("experiments/", &["iostack repro"]),
 ];
 
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(rank("iostack docs", "docs/check.md"), Some(0));
         assert_eq!(rank("iostack cli", "docs/check.md"), None);
         assert_eq!(rank("iostack cli", "tests/cli/run.md"), Some(0));
-        assert_eq!(rank("iostack-sheet catalogue", "platforms/laptop.toml"), Some(0));
+        assert_eq!(rank("iostack-sim catalogue", "platforms/laptop.toml"), Some(0));
     }
 
     #[test]

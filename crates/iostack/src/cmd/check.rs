@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iostack_answers::Check;
 use iostack_host::save;
+use iostack_model::answers::Check;
 use iostack_model::{Bytes, Effort};
 use iostack_report::Told;
 use iostack_study::check::{self, Asked};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use iostack_answers::Repro;
 use iostack_host::save::{self, Output, Taken};
+use iostack_model::answers::Repro;
 use iostack_study::repro::{Asked, Experiment, Ready};
 
 use crate::exit::Ended;

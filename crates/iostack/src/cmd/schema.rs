@@ -1,12 +1,12 @@
 //! `iostack schema [COMMAND]`: how is the JSON of a command laid out?
 
 use anyhow::{Context, ensure};
-use iostack_answers::{
+use iostack_host::step::UserCost;
+use iostack_model::answers::{
     Check, CostDiff, DeviceCard, DevicePicture, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
 };
-use iostack_host::step::UserCost;
 use iostack_model::{Ladder, Layers, OutcomeFile, SCHEMA, Stages};
-use iostack_sheet::card::Summary;
+use iostack_sim::sheet::card::Summary;
 use iostack_stats::AbReport;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};

@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use iostack_answers::Served;
 use iostack_host::save::{Output, Taken};
 use iostack_model::Nanos;
+use iostack_model::answers::Served;
 use iostack_serve::layers::{self, LAYERS};
 use iostack_serve::nbd::Place;
 use iostack_serve::{Door, Route, Wanted};
-use iostack_sheet::Sheet;
+use iostack_sim::sheet::Sheet;
 use iostack_target::Audience as _;
 use iostack_targets::simulated::{EXAMPLE, changes};
 

@@ -11,7 +11,7 @@ mod places;
 
 use std::process::Command;
 
-use iostack_answers::{Check, Limit};
+use iostack_model::answers::{Check, Limit};
 
 use places::{Busy, Place};
 

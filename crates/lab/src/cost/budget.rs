@@ -22,8 +22,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use iostack_answers::{BudgetVerdict, CostCase, CostChange, IoCost};
 use iostack_model::Direction;
+use iostack_model::answers::{BudgetVerdict, CostCase, CostChange, IoCost};
 use serde::{Deserialize, Serialize};
 
 /// The tag allocator's random hint takes a step of 8 instructions.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostack_answers::{CallNode, CostFunction, CostLayer};
+use iostack_model::answers::{CallNode, CostFunction, CostLayer};
 
 use super::Names;
 use super::atlas::{FunctionId, Known};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use iostack_answers::{CostCase, CostChange, CostDiff, IoCost};
 use iostack_model::SCHEMA;
+use iostack_model::answers::{CostCase, CostChange, CostDiff, IoCost};
 
 /// Lays two costs side by side.
 pub fn diff(before: &IoCost, after: &IoCost) -> CostDiff {
@@ -14,7 +14,7 @@ pub fn diff(before: &IoCost, after: &IoCost) -> CostDiff {
             .collect::<Vec<_>>()
     };
     let functions = |cost: &IoCost| {
-        let row = |row: &iostack_answers::CostFunction| {
+        let row = |row: &iostack_model::answers::CostFunction| {
             ((plain(&row.name).to_owned(), row.layer.clone()), row.instructions)
         };
         cost.functions.iter().map(row).collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostack_answers::CostMode;
+use iostack_model::answers::CostMode;
 
 use crate::counts::{Io, Round, Trace, Vector};
 

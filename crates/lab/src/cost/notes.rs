@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostack_answers::CostMode;
+use iostack_model::answers::CostMode;
 
 use super::Names;
 use super::atlas::{Atlas, FunctionId};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use iostack_answers::{ClockPrices, CostCase, IoCost, MmioUse};
 use iostack_model::SCHEMA;
+use iostack_model::answers::{ClockPrices, CostCase, IoCost, MmioUse};
 
 use super::Names;
 use super::atlas::{Atlas, FunctionId, Known};

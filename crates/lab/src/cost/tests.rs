@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use iostack_answers::{ClockPrices, CostCase, IoCost};
 use iostack_model::Direction;
+use iostack_model::answers::{ClockPrices, CostCase, IoCost};
 
 use super::{Counted, Function, Names, TabulateError, diff, tabulate};
 use crate::counts::{Event, Io, Round, Trace, Vector};
@@ -130,8 +130,8 @@ fn cost(traced: bool) -> IoCost {
     tabulate(counted(&rounds), &mut kernel).expect("there is a modal I/O")
 }
 
-fn row<'a>(cost: &'a IoCost, name: &str, layer: &str) -> &'a iostack_answers::CostFunction {
-    let is_it = |row: &&iostack_answers::CostFunction| row.name == name && row.layer == layer;
+fn row<'a>(cost: &'a IoCost, name: &str, layer: &str) -> &'a iostack_model::answers::CostFunction {
+    let is_it = |row: &&iostack_model::answers::CostFunction| row.name == name && row.layer == layer;
     cost.functions.iter().find(is_it).expect("the row is there")
 }
 

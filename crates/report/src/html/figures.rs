@@ -3,7 +3,7 @@
 //! Turns outcomes into plots: anything over a step's axis, latency over throughput, percentiles, histogram, time.
 //! A latency is a percentile with its interval from order statistics, a rate is the outcome's own interval.
 
-use iostack_answers::Point;
+use iostack_model::answers::Point;
 use iostack_model::{Bins, Interval, Outcome};
 use iostack_stats::quantile_interval;
 

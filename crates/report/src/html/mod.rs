@@ -38,6 +38,6 @@ mod browser_tests;
 pub(crate) use escape::json as json_text;
 
 /// A figure of a reproduction as an SVG file of its own.
-pub fn drawing(plot: &iostack_answers::ReproPlot) -> String {
+pub fn drawing(plot: &iostack_model::answers::ReproPlot) -> String {
     drawing::drawing(&crate::pages::figure(plot))
 }

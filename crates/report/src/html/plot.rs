@@ -6,7 +6,7 @@
 //! A series is told apart by colour *and* marker, a percentile of the same series by its dash; so a plot can be read
 //! in grey. The band is the 95 % interval. Start reading at [`Plot`].
 
-use iostack_answers::{ReproLine, ReproPlot};
+use iostack_model::answers::{ReproLine, ReproPlot};
 
 use super::numbers::Quantity;
 use super::scale::Scale;

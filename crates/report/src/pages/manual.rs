@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use iostack_answers::{IoCost, Repro, ReproBasis, ReproCurve, ReproVerdict, Reproduced};
+use iostack_model::answers::{IoCost, Repro, ReproBasis, ReproCurve, ReproVerdict, Reproduced};
 
 use super::repro::{predicted, table};
 use crate::digest::{Digest, NO_REASON, digest, figure_name};
@@ -339,7 +339,7 @@ fn side_by_side(curve: &ReproCurve, costs: &[(&str, &IoCost)]) -> Table {
 mod tests {
     use super::*;
     use crate::fixture;
-    use iostack_answers::ReproPoint;
+    use iostack_model::answers::ReproPoint;
 
     #[test]
     fn each_figure_has_a_file_of_its_own() {

@@ -1,6 +1,6 @@
 //! Does temporal merging pay, and where?
 
-use iostack_answers::{MergeAsk, MergeCell, MergeFit, MergeRatio, MergeReport, MergeTable};
+use iostack_model::answers::{MergeAsk, MergeCell, MergeFit, MergeRatio, MergeReport, MergeTable};
 use iostack_model::{Effort, Interval};
 use iostack_stats::samples_needed;
 

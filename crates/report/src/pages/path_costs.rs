@@ -1,7 +1,7 @@
 //! What do single parts of the path cost, beside published figures of another machine?
 
-use iostack_answers::PathCost;
 use iostack_model::Interval;
+use iostack_model::answers::PathCost;
 
 use crate::document::{Block, Cell, Column, Section, Table, To};
 use crate::text::format::{brief, plus_minus, significant};

@@ -1,7 +1,9 @@
 //! What was claimed, what came of it, and what does it look like?
 
-use iostack_answers::{Repro, ReproBasis, ReproCurve, ReproPlot, ReproPoint, ReproVerdict, Reproduced};
 use iostack_model::Outcome;
+use iostack_model::answers::{
+    Repro, ReproBasis, ReproCurve, ReproPlot, ReproPoint, ReproVerdict, Reproduced,
+};
 
 use super::simulated::own;
 use crate::digest::{self, Digest, NO_REASON, Rows, digest, figure_name};
@@ -321,7 +323,7 @@ fn counted(count: usize, word: &str) -> String {
 mod tests {
     use super::*;
     use crate::document::tests::{fits, sound};
-    use iostack_answers::ReproLine;
+    use iostack_model::answers::ReproLine;
 
     fn plot(heading: &str) -> ReproPlot {
         let line = ReproLine { name: "a & b".into(), points: vec![(1.0, 10.0), (2.0, 20.0)] };

@@ -1,6 +1,6 @@
 //! What did programs ask of a served drive, and was it answered when the model says?
 
-use iostack_answers::Served;
+use iostack_model::answers::Served;
 use iostack_model::{Bins, FlashUse};
 
 use crate::document::{Block, Column, Document, Section, Table};

@@ -2,7 +2,7 @@
 //!
 //! Each figure over the axis with the most numbers, one curve for each combination of the others, then every point.
 
-use iostack_answers::{Sweep, SweepAxis, SweepPoint};
+use iostack_model::answers::{Sweep, SweepAxis, SweepPoint};
 use iostack_model::{Interval, Outcome};
 
 use super::simulated::{limit, own};
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
     use crate::document::tests::{fits, sound};
     use crate::fixture;
-    use iostack_answers::SweepAxis;
+    use iostack_model::answers::SweepAxis;
 
     fn example(key: &str, values: &[&str]) -> Sweep {
         let values: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();

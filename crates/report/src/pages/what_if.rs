@@ -1,6 +1,6 @@
 //! What would a change give, and where does the limit move?
 
-use iostack_answers::{WhatIf, WhatIfFigures, WhatIfStep};
+use iostack_model::answers::{WhatIf, WhatIfFigures, WhatIfStep};
 use iostack_model::{HostUse, Outcome};
 
 use super::inside::clocks_beside;

@@ -1,6 +1,6 @@
 //! Which columns does each answer have?
 
-use iostack_answers::{Check, Iolat, IolatTest, MergeCell, MergeReport, MergeTable};
+use iostack_model::answers::{Check, Iolat, IolatTest, MergeCell, MergeReport, MergeTable};
 use iostack_model::{Outcome, OutcomeFile};
 use iostack_stats::{AbReport, AbRow};
 

@@ -1,6 +1,6 @@
 //! Which columns does a served drive have? A row a kind of I/O.
 
-use iostack_answers::{Served, ServedKind};
+use iostack_model::answers::{Served, ServedKind};
 
 use super::Table;
 use super::columns::Columns;

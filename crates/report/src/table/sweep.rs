@@ -1,7 +1,7 @@
 //! Which columns does a sweep have?
 
-use iostack_answers::{Sweep, SweepAxis, SweepPoint};
 use iostack_model::Outcome;
+use iostack_model::answers::{Sweep, SweepAxis, SweepPoint};
 
 use super::columns::Columns;
 use super::outcomes::{of_outcomes, yes};

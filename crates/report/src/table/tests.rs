@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use iostack_answers::{Sweep, SweepAxis, SweepPoint};
+use iostack_model::answers::{Sweep, SweepAxis, SweepPoint};
 
 use super::{Cells, Role, Table, csv, openmetrics};
 use crate::{Told, fixture};

@@ -10,8 +10,8 @@
 //!
 //! Each curve is a letter; where two meet, the later one is on top. Zero-based, so that level looks level.
 
-use iostack_answers::ReproPlot;
 use iostack_model::Bytes;
+use iostack_model::answers::ReproPlot;
 
 use super::format::{cut, rate};
 
@@ -100,7 +100,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_answers::ReproLine;
+    use iostack_model::answers::ReproLine;
 
     fn plot(points: &[(f64, f64)]) -> ReproPlot {
         let line = |name: &str, factor: f64| ReproLine {

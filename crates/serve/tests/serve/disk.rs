@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use iostack_model::{BlockSizes, Bytes, Job, Nanos};
 use iostack_serve::{Errno, Server, Store};
-use iostack_sheet::Sheet;
 use iostack_sim::run::{RunOptions, run};
+use iostack_sim::sheet::Sheet;
 
 use crate::{done, flush, memory, read, reading, serve, write, zero};
 

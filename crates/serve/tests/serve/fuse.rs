@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use iostack_model::Bytes;
 use iostack_serve::fuse::{Fuse, missing, sweep};
 use iostack_serve::{Server, Store};
-use iostack_sheet::Sheet;
+use iostack_sim::sheet::Sheet;
 use iostack_testkit::{folder, or_skip, tool};
 
 use crate::serve;

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use iostack_model::Bytes;
 use iostack_serve::{Disk, Drive, Errno, Server, Store};
-use iostack_sheet::Sheet;
+use iostack_sim::sheet::Sheet;
 
 const MIB: u64 = 1 << 20;
 

@@ -68,7 +68,7 @@ fn what_a_file_holds_is_there_before_its_clock_begins() {
 
 #[test]
 fn what_is_busy_is_so_for_a_share_of_the_time_since_it_began() {
-    let sheet = iostack_sheet::Sheet::load("x25e", &[]).expect("a drive");
+    let sheet = iostack_sim::sheet::Sheet::load("x25e", &[]).expect("a drive");
     let drive = Drive::open(&sheet, 1).expect("a sheet");
     let store = iostack_serve::Store::memory(drive.shape().capacity).expect("memory");
     let mut drive = Stepped::new(drive, store, Vec::new());

@@ -42,7 +42,7 @@ fn what_a_store_holds_is_written_to_a_drive_before_it_is_served() {
     store.write(MIB, &vec![1; 3 * MIB as usize], false).expect("it is written");
     let held = store.held().expect("it can be asked");
     assert_eq!(held, [(MIB, 3 * MIB)]);
-    let sheet = iostack_sheet::Sheet::load("cmu-b", &[]).expect("built in");
+    let sheet = iostack_sim::sheet::Sheet::load("cmu-b", &[]).expect("built in");
     let mut drive = iostack_serve::Drive::open(&sheet, 1).expect("a drive");
     assert!(drive.fill(&held, || false));
     assert!(drive.world().now() > 0);
@@ -53,7 +53,7 @@ fn what_a_store_holds_is_written_to_a_drive_before_it_is_served() {
 #[test]
 fn the_filling_of_a_drive_ends_when_it_is_told_to() {
     static STOP: AtomicBool = AtomicBool::new(true);
-    let sheet = || iostack_sheet::Sheet::load("cmu-b", &[]).expect("built in");
+    let sheet = || iostack_sim::sheet::Sheet::load("cmu-b", &[]).expect("built in");
     let mut drive = iostack_serve::Drive::open(&sheet(), 1).expect("a drive");
     let (capacity, mut asked) = (drive.shape().capacity, 0);
     let filled = drive.fill(&[(0, 100 * MIB)], || {

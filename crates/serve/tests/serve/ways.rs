@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use iostack_model::Bytes;
 use iostack_serve::{Disk, Drive, Reply, Server, Stepped, Store};
-use iostack_sheet::Sheet;
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 use crate::nbd::{Client, Export, export_of};

@@ -1,9 +1,9 @@
 //! What is timed, and what is counted: the same work for both.
 
 use iostack_model::{Access, Bytes, Distribution, Engine, Job, Mix, Nanos, Order, Outcome};
-use iostack_sheet::Sheet;
 use iostack_sim::ftl::{Ftl, FtlSpec, Geometry, Making, State};
 use iostack_sim::run::{RunOptions, run};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 /// A drive as `MQSim` has it by default, with 512 GiB visible: 8 channels, 4 chips, 2 dies, 2 planes, MLC flash.

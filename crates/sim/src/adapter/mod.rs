@@ -16,8 +16,8 @@ mod part;
 #[cfg(test)]
 mod tests;
 
+use crate::sheet::{Sheet, SheetError};
 use iostack_model::Nanos;
-use iostack_sheet::{Sheet, SheetError};
 
 use crate::devices::parameter::{Pace, count_within};
 

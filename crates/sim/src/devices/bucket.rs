@@ -15,8 +15,8 @@
 
 use std::collections::VecDeque;
 
+use crate::sheet::{Sheet, SheetError};
 use iostack_model::{Bytes, ResourceUse, Stage};
-use iostack_sheet::{Sheet, SheetError};
 use iostack_workload::Rng;
 
 use super::parameter::{count_within, time_or, whole_bytes};

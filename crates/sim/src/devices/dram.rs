@@ -13,8 +13,8 @@
 
 use std::collections::VecDeque;
 
+use crate::sheet::{Sheet, SheetError};
 use iostack_model::{Bytes, ResourceUse, Stage};
-use iostack_sheet::{Sheet, SheetError};
 
 use super::parameter::{Pace, count_within, time_or, whole_bytes};
 use crate::engine::{Kind, Part, PartId, RequestId, Server, Shape, Sim, Stamps, Time, World, token, usage};

@@ -1,4 +1,4 @@
-//! Which part is made for which kind of device? One line each; a new kind adds one file and one line, and its table in `iostack_sheet`.
+//! Which part is made for which kind of device? One line each; a new kind adds one file and one line, and its table in `crate::sheet`.
 
 mod bucket;
 mod dram;
@@ -8,7 +8,7 @@ pub(crate) mod parameter;
 mod raid0;
 mod zero;
 
-use iostack_sheet::{Sheet, SheetError};
+use crate::sheet::{Sheet, SheetError};
 
 use crate::engine::{PartId, World};
 

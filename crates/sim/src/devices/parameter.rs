@@ -1,6 +1,6 @@
 //! How are numbers of a sheet checked that a part is made of?
 
-use iostack_sheet::{Sheet, SheetError};
+use crate::sheet::{Sheet, SheetError};
 
 /// A count within a range.
 pub(crate) fn count_within(sheet: &Sheet, key: &str, least: u64, most: u64) -> Result<u64, SheetError> {

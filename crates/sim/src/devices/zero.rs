@@ -1,7 +1,7 @@
 //! What does everything but the device cost? This one answers at once.
 
+use crate::sheet::{Sheet, SheetError};
 use iostack_model::{Bytes, Stage};
-use iostack_sheet::{Sheet, SheetError};
 
 use crate::engine::{Part, PartId, RequestId, Shape, Sim, Stamps, World};
 

@@ -3,7 +3,7 @@
 //! The file is as large as the drive and lies on it in one piece, less an area at the end for the journal and metadata. What a
 //! file system does elsewhere (where it allocates, copy on write) shows in its clocks and its own writes, not in places.
 
-use iostack_sheet::{Sheet, SheetError};
+use crate::sheet::{Sheet, SheetError};
 
 /// The numbers of a file system.
 #[derive(Clone, Debug)]

@@ -30,7 +30,7 @@ mod system;
 mod thread;
 mod turns;
 
-use iostack_sheet::{Sheet, SheetError};
+use crate::sheet::{Sheet, SheetError};
 use iostack_workload::Rng;
 
 use crate::adapter::{Adapter, Driver, Hardware};

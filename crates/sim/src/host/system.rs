@@ -1,6 +1,6 @@
 //! What does the operating system cost? Clocks of each step of an I/O's way.
 
-use iostack_sheet::{Sheet, SheetError};
+use crate::sheet::{Sheet, SheetError};
 
 use super::elevator::Spec as Scheduler;
 use crate::devices::parameter::count_within;

@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use iostack_apps::{Application, Manner, Part, Step};
+use crate::apps::{Application, Manner, Part, Step};
 use iostack_model::{AppKind, AppPart, AppUse, Engine, Job, Mix, Nanos, Phase};
 use iostack_stats::Recorder;
 
@@ -86,7 +86,7 @@ pub(super) fn run<'a>(bench: &mut Bench<'a>, job: &'a Job) -> Result<Group<'a>, 
     }
     let shape = bench.world.shape().expect("the first part of a device says its shape");
     let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
-    let application = iostack_apps::application(job, shape.capacity, shape.block).map_err(refuse)?;
+    let application = crate::apps::application(job, shape.capacity, shape.block).map_err(refuse)?;
     bench.stages += 1;
     let now = bench.world.now();
     let mut group = Group::new(job, now, bench.options.progress.is_some());

@@ -80,7 +80,7 @@ mod tests {
 
     /// What the outcome of the job says is left out, on a device alone.
     fn left_out(job: Job) -> String {
-        let sheet = iostack_sheet::Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+        let sheet = crate::sheet::Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
         let job = Job { io_count: Some(10), ..job };
         let ran = crate::run::run(&sheet, &[job], &crate::run::RunOptions::seeded(1)).expect("runs");
         let said = ran.outcomes[0].caveats.iter().filter_map(|caveat| match caveat {
@@ -95,7 +95,7 @@ mod tests {
         let run = |platform: bool, memory: bool, name: &str| {
             let set: &[(&str, &str)] = if memory { &[("platform.memory", "64MiB")] } else { &[] };
             let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-            let sheet = iostack_sheet::Sheet::load(if platform { "nvme-server" } else { "tlc-1t" }, &set);
+            let sheet = crate::sheet::Sheet::load(if platform { "nvme-server" } else { "tlc-1t" }, &set);
             let options = vec![(name.to_owned(), "x".to_owned())];
             let job = Job { io_count: Some(10), direct: false, options, ..Job::default() };
             let ran = crate::run::run(&sheet.expect("built in"), &[job], &crate::run::RunOptions::seeded(1));

@@ -4,7 +4,7 @@ use iostack_model::{Bytes, Nanos};
 use iostack_workload::WorkloadError;
 use iostack_workload::trace::TraceError;
 
-use iostack_sheet::SheetError;
+use crate::sheet::SheetError;
 
 /// No outcome.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -33,9 +33,9 @@ mod worker;
 
 use std::sync::atomic::AtomicBool;
 
-use iostack_answers::TimelineSpan;
+use crate::sheet::Sheet;
+use iostack_model::answers::TimelineSpan;
 use iostack_model::{Job, Nanos, Outcome, Progress};
-use iostack_sheet::Sheet;
 
 use crate::engine::{Kind, World};
 use proof::Proof;
@@ -141,7 +141,7 @@ pub fn run_world(
         let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
         iostack_workload::validate(job, shape.capacity, shape.block).map_err(refuse)?;
         if let Some(app) = &job.app {
-            iostack_apps::validate(app, job, shape.capacity).map_err(refuse)?;
+            crate::apps::validate(app, job, shape.capacity).map_err(refuse)?;
         }
     }
     let together = |jobs: &Vec<&Job>| {

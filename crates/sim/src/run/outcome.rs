@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::sheet::{Sheet, Tally};
 use iostack_model::{
     Bytes, Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind,
     TargetName,
 };
-use iostack_sheet::{Sheet, Tally};
 
 use super::SimError;
 use super::group::{Ended, Group};

@@ -7,8 +7,8 @@
 use std::iter::Peekable;
 use std::sync::atomic::Ordering;
 
+use crate::sheet::Sheet;
 use iostack_model::{Caveat, Direction, Engine, Job, LogEntry, Mix, Nanos, Phase};
-use iostack_sheet::Sheet;
 use iostack_workload::trace::{TraceError, TraceIo};
 
 use super::group::{Group, looks_every};

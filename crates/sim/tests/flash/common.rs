@@ -1,9 +1,9 @@
 //! A device under a closed load: so many requests are always under way.
 
 use iostack_model::{ResourceUse, Stage};
-use iostack_sheet::Sheet;
 use iostack_sim::devices;
 use iostack_sim::engine::{Happened, Kind, RequestId, World};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 /// A small drive without link, firmware and buffer: 2 channels of 2 dies.

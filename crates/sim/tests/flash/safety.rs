@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use iostack_sheet::Sheet;
 use iostack_sim::devices;
 use iostack_sim::engine::{Happened, Kind, Request, RequestId, World};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 /// A random device: every switch of the table is thrown one way or another.

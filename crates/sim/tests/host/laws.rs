@@ -4,8 +4,8 @@
 use iostack_model::{
     Arrival, Batch, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Rate, Stage, Sync, Think, Verify, VerifyMode,
 };
-use iostack_sheet::Sheet;
 use iostack_sim::run::{RunOptions, SimError, run};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 use crate::machine::{busy, host, outcome, reads, sheet};

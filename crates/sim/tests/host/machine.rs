@@ -1,8 +1,8 @@
 //! A platform whose clocks are round numbers.
 
 use iostack_model::{Access, Engine, HostUse, Job, Mix, Outcome};
-use iostack_sheet::Sheet;
 use iostack_sim::run::{RunOptions, run};
+use iostack_sim::sheet::Sheet;
 
 /// Clocks; all different, so that none can stand for another.
 pub(crate) const SYSCALL: u64 = 1_000;

@@ -1,8 +1,8 @@
 //! A closed loop on a device, for tests of single devices: so many requests in flight, the next when one is through.
 
-use iostack_sheet::Sheet;
 use iostack_sim::devices;
 use iostack_sim::engine::{Happened, Kind, Request, STAGES, World};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 /// What to ask next: kind, offset, length.

@@ -1,9 +1,9 @@
 //! Striping: what it gives, what the adapter takes, and what its cache hides.
 
 use iostack_model::{Job, Mix, Stage};
-use iostack_sheet::Sheet;
 use iostack_sim::engine::{Kind, World};
 use iostack_sim::run::{RunOptions, run};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 use crate::closed::{Ask, Mixed, busy, closed_loop, refusal, world};

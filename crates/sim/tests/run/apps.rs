@@ -1,8 +1,8 @@
 //! What does an application do on a platform?
 
 use iostack_model::{App, Bytes, Commit, Job, Nanos, Outcome, Postmark, Tpcc};
-use iostack_sheet::Sheet;
 use iostack_sim::run::{RunOptions, SimError, run};
+use iostack_sim::sheet::Sheet;
 
 fn platform(changes: &[(&str, &str)]) -> Sheet {
     let changes: Vec<(String, String)> =

@@ -6,9 +6,9 @@ use iostack_model::{
     Access, Arrival, Batch, BlockSizes, Bytes, Caveat, Direction, Engine, Job, Mix, Nanos, Outcome, Phase,
     Progress, Rate, Stage, Sync, Think, Verify, VerifyMode,
 };
-use iostack_sheet::Sheet;
 use iostack_sim::engine::World;
 use iostack_sim::run::{About, RunOptions, SimError, run, run_world};
+use iostack_sim::sheet::Sheet;
 
 use crate::parts::{Faulty, Service, Station};
 

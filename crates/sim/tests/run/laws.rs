@@ -5,9 +5,9 @@ use iostack_model::{
     Access, Amount, Arrival, Batch, BlockSizes, Bytes, Direction, Engine, Heat, Job, Mix, Nanos, Outcome,
     Rate, Sync, Think, Verify, VerifyMode,
 };
-use iostack_sheet::Sheet;
 use iostack_sim::engine::World;
 use iostack_sim::run::{About, RunOptions, SimError, run, run_world};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 use crate::parts::{Service, Station};
@@ -122,7 +122,7 @@ fn jobs_by_chance_on_stations_by_chance_obey_the_laws() {
 
 #[test]
 fn jobs_by_chance_on_every_device_obey_the_laws() {
-    for name in iostack_sheet::catalogue::names() {
+    for name in iostack_sim::sheet::catalogue::names() {
         let mut sheet = Sheet::load(name, &[]).expect("built in");
         if sheet.kind.is_part() {
             continue;

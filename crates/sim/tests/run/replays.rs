@@ -1,8 +1,8 @@
 //! What would have come of recorded I/Os?
 
 use iostack_model::{Direction, Job, Mix, Nanos, Outcome};
-use iostack_sheet::Sheet;
 use iostack_sim::run::{Replay, RunOptions, SimError, replay};
+use iostack_sim::sheet::Sheet;
 use iostack_workload::{TraceError, TraceIo};
 
 fn io(at_us: u64, direction: Direction, offset: u64) -> TraceIo {

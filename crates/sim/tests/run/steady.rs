@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Caveat, Engine, Job, Nanos, Outcome};
-use iostack_sheet::Sheet;
 use iostack_sim::run::{RunOptions, run};
+use iostack_sim::sheet::Sheet;
 
 fn outcome(latency: &str, jobs: &[Job], options: &RunOptions<'_>) -> Outcome {
     let sheet = Sheet::of("zero", &[("zero.latency", latency)]).expect("a kind");

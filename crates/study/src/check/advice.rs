@@ -1,6 +1,6 @@
 //! What would a change give? Only gains that this check measured, most first. Pure.
 
-use iostack_answers::{Advice, Point, Series, StepKind};
+use iostack_model::answers::{Advice, Point, Series, StepKind};
 use iostack_model::{Amount, Bytes, Caveat, Engine, Nanos, Storage};
 
 use super::facts::{Facts, clear_gain, gain_percent, in_words, thousands, ways};

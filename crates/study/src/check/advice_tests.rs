@@ -3,7 +3,7 @@
 use super::*;
 
 /// Each kind of advice that has a command, in turn the best that was measured.
-fn every_advice(place: &Place) -> Vec<iostack_answers::Advice> {
+fn every_advice(place: &Place) -> Vec<iostack_model::answers::Advice> {
     let mut all = Vec::new();
     for (id, batched) in [
         (StepKind::Depth, false),

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use iostack_answers::{Against, AgainstFigure, Kept, Point, Step, StepKind};
+use iostack_model::answers::{Against, AgainstFigure, Kept, Point, Step, StepKind};
 use iostack_model::{Access, Bytes, Direction, Interval, Nanos, Outcome, Storage};
-use iostack_sheet::{Figure, Sheet};
+use iostack_sim::sheet::{Figure, Sheet};
 
 use super::others;
 
@@ -159,7 +159,7 @@ fn bandwidth(text: &str) -> Option<f64> {
 }
 
 /// A claim of the catalogue, as far as a check can be held against it: one direction and one size, no ratio of two.
-fn claimed(claim: &iostack_sheet::Claim) -> Option<Rated> {
+fn claimed(claim: &iostack_sim::sheet::Claim) -> Option<Rated> {
     let job = &claim.job;
     let direction = one_direction(job.mix.read, job.mix.write)?;
     let known = claim.over.is_none() && claim.figure != Figure::WriteAmplification;

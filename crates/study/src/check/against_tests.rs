@@ -1,7 +1,7 @@
 //! Is a figure kept, missed or unclear, and is the drive that of the sheet?
 
 use super::*;
-use iostack_answers::{Axis, Series};
+use iostack_model::answers::{Axis, Series};
 use iostack_model::{Bins, BlockDevice, BlockSizes, Caveat, Engine, Job, Mix, Order};
 
 /// A point of random or sequential reads that made `rate` a second, give or take a hundredth.

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::ensure;
-use iostack_answers::{Against, Check, PathCost, Scratch, Step, Summary, Verdict};
+use iostack_model::answers::{Against, Check, PathCost, Scratch, Step, Summary, Verdict};
 use iostack_model::{Bytes, Effort, Nanos, SCHEMA};
 use iostack_target::{About, Audience, RunClock, Session, Target, Wishes};
 

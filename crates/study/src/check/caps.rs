@@ -3,7 +3,7 @@
 //! A cap is certain where a file states it and the figures keep to it. Without the file it shows in figures that no
 //! device makes: every load ends at the same rate.
 
-use iostack_answers::{Limit, Point, Saturation, StepKind};
+use iostack_model::answers::{Limit, Point, Saturation, StepKind};
 use iostack_model::{Caveat, Direction, IoLimit};
 
 use super::facts::{BUSY, Facts, Finding, best_way, busiest, is_read, thousands, ways};

@@ -3,8 +3,8 @@
 //! Hundreds of half-second runs on one machine share most of their doubts. What concerns all of them is said once;
 //! what half a second cannot show (a cap, a cliff, p99.99) is not claimed of it.
 
-use iostack_answers::{Step, StepKind};
 use iostack_doubt::{cache_below, clock, drift, foreign_cpu, io_limit, small_region, steal, unstable};
+use iostack_model::answers::{Step, StepKind};
 use iostack_model::{Access, Bytes, Caveat, CpuUse, Machine, Mix, Nanos, Storage};
 
 /// A change of rate within a shorter run says nothing about caps or caches.

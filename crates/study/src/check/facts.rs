@@ -1,6 +1,6 @@
 //! What do the rules of the verdict look at?
 
-use iostack_answers::{Limit, Point, Saturation, Series, Step, StepKind, Summary};
+use iostack_model::answers::{Limit, Point, Saturation, Series, Step, StepKind, Summary};
 use iostack_model::{Caveat, IoLimit, Storage};
 use iostack_target::Place;
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use iostack_answers::Scratch;
+use iostack_model::answers::Scratch;
 use iostack_model::{Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Verify};
 use iostack_target::{Audience, How, Session};
 

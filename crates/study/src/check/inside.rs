@@ -1,6 +1,6 @@
 //! What do the reads that were looked at from inside add to the verdict? Pure.
 
-use iostack_answers::{Limit, Point, StepKind};
+use iostack_model::answers::{Limit, Point, StepKind};
 use iostack_model::{Part, Stage, Way, WayStages};
 
 use super::facts::{Facts, best_way, in_words};
@@ -71,7 +71,7 @@ pub(crate) fn evidence(facts: &Facts<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use iostack_answers::{Axis, Step};
+    use iostack_model::answers::{Axis, Step};
     use iostack_model::{Bins, Ladder, Nanos, Stages, TracingCost};
     use iostack_report::fixture;
 

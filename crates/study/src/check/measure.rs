@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use iostack_answers::{Point, Step};
+use iostack_model::answers::{Point, Step};
 use iostack_model::{Job, Nanos, Outcome};
 use iostack_target::{Audience, How, Measured, RunClock, Session, Wanted};
 

@@ -4,7 +4,7 @@
 //! counts is how long its threads were ready without a CPU, which the kernel tells of each thread. So much more, at
 //! most, could the rate have been.
 
-use iostack_answers::{Limit, StepKind};
+use iostack_model::answers::{Limit, StepKind};
 use iostack_model::{Caveat, Outcome, Storage};
 
 use super::caps;

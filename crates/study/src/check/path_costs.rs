@@ -8,9 +8,9 @@
 //! All in clocks of the time-stamp counter. CPU time of a load is that of its thread, as the scheduler accounts it;
 //! interrupts and kernel threads beside it are seen by a profile only. Start reading at [`measure`].
 
-use iostack_answers::{PathCost, PathPart};
 use iostack_host::clock::Clock;
 use iostack_host::path;
+use iostack_model::answers::{PathCost, PathPart};
 use iostack_model::{
     Access, Amount, BlockSizes, Bytes, Distribution, Effort, Engine, Interval, Job, Layers, Nanos, Order,
     Outcome,

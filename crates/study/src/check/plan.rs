@@ -107,7 +107,7 @@ pub(crate) fn plan(place: &Place, whose: &str, effort: Effort, seed: u64, time: 
 
 #[cfg(test)]
 mod tests {
-    use iostack_answers::Series;
+    use iostack_model::answers::Series;
     use iostack_model::{Bytes, Caveat};
 
     use super::super::planned::place_for_tests;

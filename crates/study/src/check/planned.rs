@@ -1,6 +1,6 @@
 //! What is a measurement of a check, before it is made?
 
-use iostack_answers::{Axis, Series, StepKind};
+use iostack_model::answers::{Axis, Series, StepKind};
 use iostack_model::{Caveat, Job, Nanos};
 use iostack_target::On;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! One function a question. A question that cannot be asked here returns no points and says why.
 
-use iostack_answers::{Axis, AxisName, CellName, Series, StepKind};
+use iostack_model::answers::{Axis, AxisName, CellName, Series, StepKind};
 use iostack_model::{Access, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
 use iostack_target::{On, Place, RunClock};
 

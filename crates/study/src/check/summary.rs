@@ -1,6 +1,8 @@
 //! The figures people compare, picked from the steps. Pure.
 
-use iostack_answers::{Cell, CellName, Cost, DepthOne, Point, Saturation, Series, Step, StepKind, Summary};
+use iostack_model::answers::{
+    Cell, CellName, Cost, DepthOne, Point, Saturation, Series, Step, StepKind, Summary,
+};
 use iostack_model::{Bins, Direction, Flow, Interval, Nanos, Outcome};
 
 /// Percentiles of the depth-1 latency that the screen shows, in percent.

@@ -2,7 +2,7 @@
 //!
 //! The evidence is an ideal device by formula (the report's fixture), bent until a rule applies.
 
-use iostack_answers::{CellName, Check, Limit, Series, StepKind, Verdict};
+use iostack_model::answers::{CellName, Check, Limit, Series, StepKind, Verdict};
 use iostack_model::{BlockDevice, Bytes, Caveat, Engine, IoLimit, Nanos};
 use iostack_report::fixture;
 use iostack_target::Place;
@@ -42,7 +42,7 @@ fn quiet() -> Check {
     check
 }
 
-fn each_point(check: &mut Check, id: StepKind, change: impl Fn(&mut iostack_answers::Point)) {
+fn each_point(check: &mut Check, id: StepKind, change: impl Fn(&mut iostack_model::answers::Point)) {
     let step = check.steps.iter_mut().find(|step| step.id == id).expect("the fixture has every step");
     step.points.iter_mut().for_each(change);
 }
@@ -280,13 +280,13 @@ fn a_curve_that_falls_below_half_of_itself_says_nothing() {
 }
 
 /// All of a second at this rate.
-fn at_rate(point: &mut iostack_answers::Point, rate: f64) {
+fn at_rate(point: &mut iostack_model::answers::Point, rate: f64) {
     let outcome = &mut point.outcome;
     (outcome.iops.mean, outcome.iops.low, outcome.iops.high) = (rate, rate, rate);
 }
 
 /// Every I/O takes this long.
-fn set_latency(point: &mut iostack_answers::Point, ns: u64) {
+fn set_latency(point: &mut iostack_model::answers::Point, ns: u64) {
     let mut recorder = iostack_stats::Recorder::new();
     (0..100).for_each(|_| recorder.record(ns));
     point.outcome.read.latency = recorder.bins();

@@ -4,7 +4,7 @@
 //! a file states and the figures keep to, then what one measurement against another shows, then what shares and shapes
 //! make likely. Before the likely comes whether the figures are this platform's own at all ([`others`]).
 
-use iostack_answers::{Limit, Point, Series, StepKind, Verdict};
+use iostack_model::answers::{Limit, Point, Series, StepKind, Verdict};
 use iostack_model::{Nanos, Outcome, Queue};
 
 use super::facts::{BUSY, Facts, Finding, best_way, busiest, clear_gain, in_words, is_read, thousands};

@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use iostack_answers::{ClockPrices, IoCost};
 use iostack_lab::cost::{Counted, tabulate};
 use iostack_lab::counts::Round;
 use iostack_lab::guest::{Message, Work};
 use iostack_lab::{Booted, Lab, Request};
+use iostack_model::answers::{ClockPrices, IoCost};
 use iostack_target::Audience;
 use iostack_targets::outside;
 

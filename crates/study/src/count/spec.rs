@@ -1,9 +1,9 @@
 //! One case to count, in the words of flags and of `--diff`.
 
 use anyhow::{Context, bail};
-use iostack_answers::{CostCase, IoCost};
 use iostack_lab::Request;
 use iostack_lab::guest::Measure;
+use iostack_model::answers::{CostCase, IoCost};
 use iostack_model::{Bytes, Direction};
 use iostack_targets::lab::LabFlags;
 

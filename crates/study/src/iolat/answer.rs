@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::ensure;
-use iostack_answers::{Iolat, Scratch};
+use iostack_model::answers::{Iolat, Scratch};
 use iostack_model::{Bytes, Effort, Nanos, SCHEMA};
 use iostack_target::{About, Audience, RunClock, Session, Target, Wishes};
 

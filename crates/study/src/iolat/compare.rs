@@ -3,7 +3,7 @@
 //! A saved run has clocks per I/O with intervals, so that a change of a kernel or a driver shows in the layer it was
 //! made in. A published table has only shares, of all its direct tests together, and it is of another machine.
 
-use iostack_answers::{
+use iostack_model::answers::{
     Iolat, IolatComparison, IolatTest, LayerChange, LayerMapping, Moved, PublishedRun, PublishedTable,
     TestChange,
 };

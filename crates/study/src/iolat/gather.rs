@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem::discriminant;
 
-use iostack_answers::{IolatProfile, IolatRound, IolatTest, LayerCost};
+use iostack_model::answers::{IolatProfile, IolatRound, IolatTest, LayerCost};
 use iostack_model::{
     Beside, Bins, Caveat, Clocks, Direction, FunctionRow, Hardware, Interval, LayerRow, Layers, Nanos,
     Outcome, Quality, StackRow,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use iostack_answers::{Iolat, PublishedTable};
+use iostack_model::answers::{Iolat, PublishedTable};
 
 /// The shipped tables by name.
 const BUILT_IN: [(&str, &str); 2] = [

@@ -1,6 +1,6 @@
 //! Do the shipped references hold what was printed, and does a comparison say what it may and no more?
 
-use iostack_answers::{Iolat, IolatRound, IolatTest, LayerCost, Moved};
+use iostack_model::answers::{Iolat, IolatRound, IolatTest, LayerCost, Moved};
 use iostack_model::{
     Bins, Bytes, Clocks, Direction, FunctionRow, Interval, Ladder, LayerRow, Layers, Machine, Nanos, Quality,
     SCHEMA, StackRow, Storage, TargetKind, TargetName,

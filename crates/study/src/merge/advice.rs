@@ -11,7 +11,7 @@
 //! Below three rounds there is no interval, and no recommendation. `auto` is not recommended but held to its promise: it is told
 //! how close to the base it stays.
 
-use iostack_answers::{MergeAsk, MergeCell, MergeRatio, MergeTable, MergeVerdict};
+use iostack_model::answers::{MergeAsk, MergeCell, MergeRatio, MergeTable, MergeVerdict};
 
 const FASTER: f64 = 1.05;
 const FASTER_CPU: f64 = 1.1;

@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
-use iostack_answers::MergeReport;
 use iostack_merge::Policy;
+use iostack_model::answers::MergeReport;
 use iostack_model::{Bytes, Direction, Effort, Nanos, TargetKind, TargetName, Verify, VerifyMode};
 use iostack_target::{Audience, Session as _, Wishes};
 use iostack_targets::occupied::Occupied;

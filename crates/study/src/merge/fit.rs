@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use iostack_answers::{BatchCost, MergeFit, MergePoint};
 use iostack_merge::Policy;
+use iostack_model::answers::{BatchCost, MergeFit, MergePoint};
 use iostack_model::{Direction, Interval};
 use iostack_stats::rate_interval;
 use iostack_workload::Rng;

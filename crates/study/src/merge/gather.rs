@@ -1,7 +1,7 @@
 //! From rounds to tables: one interval for each figure, and each policy against plain calls of the same round. Pure.
 
-use iostack_answers::{MergeAsk, MergeCell, MergeRatio, MergeRound, MergeTable};
 use iostack_model::Bins;
+use iostack_model::answers::{MergeAsk, MergeCell, MergeRatio, MergeRound, MergeTable};
 use iostack_stats::{Recorder, rate_interval, samples_needed};
 
 use super::measure::Rounds;

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use iostack_answers::MergeRound;
 use iostack_host::counters::{ProcessCount, WorkerWatch};
 use iostack_merge::{File, Options, Policy};
+use iostack_model::answers::MergeRound;
 use iostack_model::{Direction, Nanos};
 use iostack_stats::Recorder;
 use iostack_workload::Rng;

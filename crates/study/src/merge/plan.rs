@@ -1,7 +1,7 @@
 //! Which cells are measured, how often, and for how long? Pure.
 
-use iostack_answers::MergeAsk;
 use iostack_merge::Policy;
+use iostack_model::answers::MergeAsk;
 use iostack_model::{Effort, Nanos};
 use iostack_workload::Rng;
 

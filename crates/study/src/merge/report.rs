@@ -1,8 +1,8 @@
 //! From what was measured to the report: the fit, the tables, the verdicts, and why to doubt them. Pure.
 
-use iostack_answers::{MergeAsk, MergeFit, MergeReport, MergeTable, Scratch};
 use iostack_doubt::{clock, cost_overlapped, io_limit, not_linear, punted, small_region, steal};
 use iostack_host::counters::CpuCount;
+use iostack_model::answers::{MergeAsk, MergeFit, MergeReport, MergeTable, Scratch};
 use iostack_model::{Bytes, Caveat, Direction, Effort, Nanos, SCHEMA};
 use iostack_target::Session as _;
 use iostack_targets::occupied::Occupied;

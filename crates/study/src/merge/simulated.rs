@@ -6,13 +6,15 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, bail};
-use iostack_answers::{MergeAsk, MergeCell, MergePoint, MergeReport, MergeRound, MergeTable, MergeVerdict};
+use iostack_model::answers::{
+    MergeAsk, MergeCell, MergePoint, MergeReport, MergeRound, MergeTable, MergeVerdict,
+};
 use iostack_model::{
     Access, BlockSizes, Bytes, Caveat, Direction, Effort, Engine, HostUse, Interval, Job, Machine, Mix,
     Nanos, Outcome, SCHEMA, Storage, TargetKind, TargetName,
 };
-use iostack_sheet::{SUBSYSTEMS, Sheet};
 use iostack_sim::run::{self, RunOptions};
+use iostack_sim::sheet::{SUBSYSTEMS, Sheet};
 use iostack_target::Audience;
 
 use super::plan::SIZES;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, ensure};
-use iostack_answers::{ClockPrices, IoCost, Repro, ReproDocument, Reproduced};
 use iostack_lab::Lab;
 use iostack_model::SCHEMA;
+use iostack_model::answers::{ClockPrices, IoCost, Repro, ReproDocument, Reproduced};
 use iostack_target::Audience;
 
 use super::asked::Asked;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use iostack_answers::ReproMissing;
+use iostack_model::answers::ReproMissing;
 
 use super::experiment::Experiment;
 use super::published::{Claim, Published};

@@ -10,8 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use iostack_answers::{ReproBasis, ReproFitted, ReproPlatform, Reproduced, judged_claims};
-use iostack_sheet::{Sheet, Source};
+use iostack_model::answers::{ReproBasis, ReproFitted, ReproPlatform, Reproduced, judged_claims};
+use iostack_sim::sheet::{Sheet, Source};
 use iostack_targets as target;
 
 use super::curve::Curve;
@@ -252,7 +252,7 @@ mod tests {
             };
             claims.iter().any(|claim| claim.id == name || fields(claim))
         };
-        for device in iostack_sheet::catalogue::names() {
+        for device in iostack_sim::sheet::catalogue::names() {
             let sheet = Sheet::load(device, &[]).expect("built in");
             let mut all = Vec::new();
             origins_of(&sheet, true, &mut all);

@@ -3,7 +3,7 @@
 //! A case is written as `iostack lab cost --diff` takes it: changes of the plain case, a 4 KiB direct read by psync on
 //! `null_blk`. What is varied is one more change.
 
-use iostack_answers::{IoCost, ReproPoint};
+use iostack_model::answers::{IoCost, ReproPoint};
 
 use super::curve::Curve;
 use crate::count::spec::Spec;

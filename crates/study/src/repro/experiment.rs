@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use iostack_answers::ReproBasis;
+use iostack_model::answers::ReproBasis;
 use iostack_targets::{self as target, Scheme};
 
 use super::counted;

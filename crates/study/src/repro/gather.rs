@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use iostack_answers::{
+use iostack_model::Job;
+use iostack_model::answers::{
     ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproPredicted, ReproVerdict, Reproduced,
 };
-use iostack_model::Job;
 use iostack_targets::gather;
 use iostack_targets::{self as target, Scheme};
 

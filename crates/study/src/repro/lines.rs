@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use iostack_answers::{IoCost, ReproCurve, ReproPoint};
+use iostack_model::answers::{IoCost, ReproCurve, ReproPoint};
 use iostack_model::{Inside, Nanos, Outcome, Part, Stage};
 use iostack_report::table;
 

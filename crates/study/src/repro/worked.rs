@@ -3,7 +3,7 @@
 //! A point is a job on a device of the lab, in virtual time. Points that differ in nothing but their jobs and in settings of the
 //! device (`sysfs.PATH`) are done in one boot. Start reading at [`run`].
 
-use iostack_answers::Reproduced;
+use iostack_model::answers::Reproduced;
 use iostack_target::Audience;
 use iostack_targets::lab::{self, LabFlags, Leg};
 use iostack_targets::{self as target, Scheme};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use iostack_answers::{Sweep, SweepAxis, SweepPoint};
 use iostack_model::SCHEMA;
+use iostack_model::answers::{Sweep, SweepAxis, SweepPoint};
 use iostack_target::Audience;
 use iostack_targets::simulated::{EXAMPLE, changes};
 

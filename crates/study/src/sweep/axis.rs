@@ -3,7 +3,7 @@
 //! Each `--vary KEY=VALUES` is an axis; the points are the product of all axes, the first one slowest. A key with a dot is
 //! a number of the device (`flash.over_provisioning`), one without is an option of the job (`queue_depth`).
 
-use iostack_answers::SweepAxis;
+use iostack_model::answers::SweepAxis;
 
 use super::values;
 

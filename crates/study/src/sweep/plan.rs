@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use iostack_answers::SweepAxis;
-use iostack_sheet::Sheet;
+use iostack_model::answers::SweepAxis;
+use iostack_sim::sheet::Sheet;
 use iostack_targets::{Scheme, gather};
 
 use super::axis::{self, is_parameter};

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 
 use iostack_model::{Job, Nanos, Outcome, Progress};
-use iostack_sheet::Sheet;
 use iostack_sim::run::RunOptions;
+use iostack_sim::sheet::Sheet;
 
 use crate::what_if::steady;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use iostack_answers::WhatIf;
+use iostack_model::answers::WhatIf;
 use iostack_target::Audience;
 use iostack_targets::Scheme;
 use iostack_targets::simulated::{EXAMPLE, changes};

@@ -1,9 +1,9 @@
 //! From changes to one run a step, each on top of those before it.
 
 use anyhow::{bail, ensure};
-use iostack_answers::WhatIfChange;
+use iostack_model::answers::WhatIfChange;
 use iostack_model::{Bytes, Job, Nanos};
-use iostack_sheet::{Entry, Sheet, Unit};
+use iostack_sim::sheet::{Entry, Sheet, Unit};
 use iostack_targets::gather;
 use iostack_workload::suggest;
 

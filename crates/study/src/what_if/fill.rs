@@ -6,8 +6,8 @@
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::Outcome;
-use iostack_sheet::Sheet;
 use iostack_sim::run::RunOptions;
+use iostack_sim::sheet::Sheet;
 use iostack_targets::gather;
 
 use super::steady;

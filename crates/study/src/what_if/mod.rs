@@ -19,9 +19,9 @@ pub(crate) mod typed;
 use std::sync::atomic::Ordering;
 
 use chain::Link;
-use iostack_answers::{WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
 use iostack_model::SCHEMA;
-use iostack_sheet::Sheet;
+use iostack_model::answers::{WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
+use iostack_sim::sheet::Sheet;
 use iostack_target::Audience;
 
 use crate::sweep::command;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use iostack_answers::WhatIfNamed;
+use iostack_model::answers::WhatIfNamed;
 use serde::Deserialize;
 
 const FILE: &str = include_str!("../../experiments/what-ifs.toml");

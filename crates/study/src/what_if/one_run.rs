@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use iostack_model::Outcome;
-use iostack_sheet::Sheet;
+use iostack_sim::sheet::Sheet;
 use iostack_target::Audience;
 use iostack_targets::gather;
 

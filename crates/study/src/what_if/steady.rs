@@ -12,8 +12,8 @@
 //! is among its doubts. The window stands in the job as `ramp`, `runtime` and `slice`, so that it can be run alone.
 
 use iostack_model::{Job, Nanos, Outcome};
-use iostack_sheet::Sheet;
 use iostack_sim::run::{self, RunOptions, SimError};
+use iostack_sim::sheet::Sheet;
 
 /// Turns of the short run: I/Os for each place in the queues.
 const TURNS_SHORT: u64 = 16;
@@ -197,7 +197,7 @@ mod tests {
     fn on_every_platform_a_window_has_the_rate_of_one_twenty_times_as_long() {
         let mut points = Vec::new();
         for drives in [1, 2, 3, 5, 8, 11, 16] {
-            for platform in iostack_sheet::catalogue::names() {
+            for platform in iostack_sim::sheet::catalogue::names() {
                 let sheet = sheet(platform, &[]);
                 if sheet.kind.name == "platform" {
                     let cores = sheet.count("platform.cores").expect("it has cores");

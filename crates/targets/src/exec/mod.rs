@@ -12,8 +12,8 @@ mod why;
 
 use std::path::PathBuf;
 
-use iostack_answers::ServedCut;
 use iostack_model::Nanos;
+use iostack_model::answers::ServedCut;
 use iostack_serve::Seen;
 use serde::{Deserialize, Serialize};
 

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use iostack_answers::ServedCut;
 use iostack_lab::guest::{Message, Work};
 use iostack_lab::{Lab, Request};
 use iostack_model::Nanos;
+use iostack_model::answers::ServedCut;
 use iostack_workload::Rng;
 use serde_json::Value;
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use iostack_answers::{ClockPrices, IoCost};
 use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::devices::DEVICES;
 use iostack_model::Direction;
+use iostack_model::answers::{ClockPrices, IoCost};
 use iostack_report::{CostDetail, iocost};
 use iostack_study::count::Counter;
 use iostack_study::count::spec::Spec;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
-use iostack_answers::{BudgetVerdict, ClockPrices};
 use iostack_lab::host::command::ended;
 use iostack_lab::host::machine::Scratch;
 use iostack_lab::{Lab, LabError};
+use iostack_model::answers::{BudgetVerdict, ClockPrices};
 use iostack_study::count::Counter;
 use iostack_targets::lab::LabFlags;
 

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use iostack_answers::{ClockPrices, CostDiff, IoCost};
 use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::cost::budget;
 use iostack_lab::cost::diff;
 use iostack_lab::host::folder;
 use iostack_model::Bytes;
+use iostack_model::answers::{ClockPrices, CostDiff, IoCost};
 use iostack_report::{CostDetail, iocost};
 use iostack_study::count::Counter;
 use iostack_study::count::spec::{self, Spec};

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::ensure;
-use iostack_answers::Served;
 use iostack_lab::host::cache::Cache;
 use iostack_lab::host::programs;
 use iostack_lab::{Lab, Raid, Request};
+use iostack_model::answers::Served;
 use iostack_model::{Bytes, Nanos};
 use iostack_serve::Seen;
 use iostack_target::Audience;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use iostack_answers::{BudgetVerdict, IoCost};
 use iostack_attribute::classify::Rules;
 use iostack_lab::cost::budget::{self, Budget};
 use iostack_lab::devices::Device;
 use iostack_lab::host::folder;
+use iostack_model::answers::{BudgetVerdict, IoCost};
 use iostack_study::count::spec::Spec;
 use iostack_targets::lab::LabFlags;
 

@@ -1,9 +1,9 @@
 //! `iostack sim check DEVICE`: does it reach what its file claims?
 
 use anyhow::Context;
-use iostack_sheet::card;
 use iostack_sim::claims;
 use iostack_sim::run::RunOptions;
+use iostack_sim::sheet::card;
 use iostack_target::Audience as _;
 
 use super::Chosen;

@@ -1,6 +1,6 @@
 //! `iostack sim keys KIND`: which numbers does a kind of device have?
 
-use iostack_sheet::{DeviceKind, KINDS, Parameter, Unit};
+use iostack_sim::sheet::{DeviceKind, KINDS, Parameter, Unit};
 
 use crate::exit::Ended;
 use crate::talk::{data, paragraph};

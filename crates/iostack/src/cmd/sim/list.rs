@@ -1,7 +1,7 @@
 //! `iostack sim list`: which platforms and devices are built in?
 
 use anyhow::Context;
-use iostack_sheet::card::{Summary, summaries};
+use iostack_sim::sheet::card::{Summary, summaries};
 
 use crate::exit::Ended;
 use crate::talk::data;

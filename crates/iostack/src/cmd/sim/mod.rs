@@ -8,7 +8,7 @@ mod sweep;
 mod what_if;
 
 use anyhow::Context;
-use iostack_sheet::{Sheet, catalogue};
+use iostack_sim::sheet::{Sheet, catalogue};
 use iostack_targets::Scheme;
 use iostack_targets::simulated::{EXAMPLE, changes};
 

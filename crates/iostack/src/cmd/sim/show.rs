@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use iostack_answers::DevicePicture;
 use iostack_host::save::{self, Output};
-use iostack_sheet::{Sheet, card};
+use iostack_model::answers::DevicePicture;
+use iostack_sim::sheet::{Sheet, card};
 use iostack_study::what_if::OneRun;
 
 use super::{Chosen, file_text};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iostack_answers::SweepPoint;
+use iostack_model::answers::SweepPoint;
 use iostack_study::sweep::{Asked, Ready};
 
 use crate::exit::Ended;

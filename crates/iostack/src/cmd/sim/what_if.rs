@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use iostack_answers::WhatIf;
 use iostack_host::save::{self, Output};
+use iostack_model::answers::WhatIf;
 use iostack_study::what_if::named::{self, Named};
 use iostack_study::what_if::{self, Asked};
 use iostack_target::Audience as _;

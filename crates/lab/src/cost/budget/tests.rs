@@ -1,7 +1,7 @@
 //! Files of budgets, good and bad, and costs on both sides of them.
 
-use iostack_answers::{ClockPrices, CostFunction, CostLayer, CostMode};
 use iostack_model::SCHEMA;
+use iostack_model::answers::{ClockPrices, CostFunction, CostLayer, CostMode};
 
 use super::super::tests::case;
 use super::*;

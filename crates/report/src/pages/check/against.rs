@@ -1,6 +1,6 @@
 //! Does the device do what its data sheet says?
 
-use iostack_answers::{Against, AgainstFigure};
+use iostack_model::answers::{Against, AgainstFigure};
 use iostack_model::{Interval, Nanos};
 
 use crate::document::{Block, Cell, Column, Document, Section, Table};
@@ -49,7 +49,7 @@ fn row(figure: &AgainstFigure) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use iostack_answers::Check;
+    use iostack_model::answers::Check;
 
     use crate::fixture;
 

@@ -2,8 +2,8 @@
 //!
 //! Steps whose points are alternatives become tables of bars: throughput beside CPU cost. Start reading at [`bars`].
 
-use iostack_answers::{Point, StepKind};
 use iostack_model::Outcome;
+use iostack_model::answers::{Point, StepKind};
 
 use super::drawn::{Drawn, Figures, all};
 use super::point_name;

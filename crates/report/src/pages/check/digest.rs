@@ -1,6 +1,6 @@
 //! Where the time and the clocks of one I/O alone go: the few lines that the screen of a check has room for.
 
-use iostack_answers::{Check, Point, StepKind};
+use iostack_model::answers::{Check, Point, StepKind};
 use iostack_model::{Layers, Part, Stage, Stages, Way, WayStages};
 
 use crate::document::{Bar, Block, Cell, Column, Document, Section, Table};

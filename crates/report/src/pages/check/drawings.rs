@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use iostack_answers::{Axis as StepAxis, AxisName, Check, Point, Step, StepKind};
+use iostack_model::answers::{Axis as StepAxis, AxisName, Check, Point, Step, StepKind};
 use iostack_model::{Bins, Outcome};
 
 use super::drawn::{Drawn, Figures, Plots, all};

@@ -1,7 +1,7 @@
 //! What the section of a step is made from, and of.
 
-use iostack_answers::{Check, Step};
 use iostack_model::Outcome;
+use iostack_model::answers::{Check, Step};
 
 use crate::document::{Drawn as Captioned, Table};
 

@@ -10,7 +10,7 @@ mod told;
 
 pub(crate) use told::rate_of;
 
-use iostack_answers::{Advice, Check, Limit, Point};
+use iostack_model::answers::{Advice, Check, Limit, Point};
 use iostack_model::{Caveat, Effort, Storage};
 
 use super::{METHOD, layers, path_costs, stages, typed};

@@ -1,6 +1,6 @@
 //! The tables of a check: cells, depth-1 latency, the curve over queue depth, and cost.
 
-use iostack_answers::{Cell as Measured, CellName, Check, DepthOne, Point, Series, Step, StepKind};
+use iostack_model::answers::{Cell as Measured, CellName, Check, DepthOne, Point, Series, Step, StepKind};
 use iostack_model::{Caveat, Direction};
 
 use super::{of_latency, point_name};

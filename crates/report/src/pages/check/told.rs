@@ -1,6 +1,6 @@
 //! The steps that a check tells in a line each: size, threads, paths, sync, sustained, schedulers.
 
-use iostack_answers::{Check, Point, Step, StepKind};
+use iostack_model::answers::{Check, Point, Step, StepKind};
 use iostack_model::{Bins, Caveat, IntervalFlow, Nanos};
 
 use super::{of_latency, of_rate};

@@ -1,6 +1,6 @@
 //! Which budgets hold, and what grew where one does not?
 
-use iostack_answers::{BudgetVerdict, CostChange};
+use iostack_model::answers::{BudgetVerdict, CostChange};
 
 use super::words::change;
 use crate::document::{Block, Column, Document, Section, Table};

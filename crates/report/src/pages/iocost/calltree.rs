@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use iostack_answers::CallNode;
+use iostack_model::answers::CallNode;
 
 use crate::document::Block;
 use crate::html::colours::Colours;

@@ -1,6 +1,6 @@
 //! What does one case cost: how often exactly so much, in which layers, calls and functions, and with which registers?
 
-use iostack_answers::{CostFunction, IoCost};
+use iostack_model::answers::{CostFunction, IoCost};
 
 use super::words::{
     boots, broken_sum, change, circumstances, clock_sum, clocks, place, price, share, subject, sum,

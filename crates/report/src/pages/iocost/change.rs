@@ -1,6 +1,6 @@
 //! What changed between two exact costs?
 
-use iostack_answers::{CostChange, CostDiff};
+use iostack_model::answers::{CostChange, CostDiff};
 
 use super::survey::side_by_side;
 use super::words::{change, change_percent, circumstances, clocks, share, sum};

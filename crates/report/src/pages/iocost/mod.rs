@@ -20,7 +20,7 @@ pub(crate) mod words;
 
 pub use budgets::budgets;
 
-use iostack_answers::{CostDiff, IoCost};
+use iostack_model::answers::{CostDiff, IoCost};
 
 use crate::document::{Block, Document, Section};
 use crate::html::colours::Colours;

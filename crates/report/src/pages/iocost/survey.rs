@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use iostack_answers::IoCost;
+use iostack_model::answers::IoCost;
 
 use super::words::{clocks, share, sum, tell_apart};
 use crate::document::{Bar, Block, Cell, Column, Section, Table};

@@ -1,6 +1,6 @@
 //! Exact costs are told wholly and soundly, they add up, and what is missing or wrong is said.
 
-use iostack_answers::{CallNode, CostDiff, IoCost};
+use iostack_model::answers::{CallNode, CostDiff, IoCost};
 
 use super::calltree::drawing;
 use super::{CostDetail, budgets, iocost};

@@ -3,8 +3,8 @@
 //! The words for a case, what tells several cases apart, the change between two counts, and what must be known to read
 //! any of it. Start reading at [`tell_apart`].
 
-use iostack_answers::{ClockPrices, CostCase, CostFunction, IoCost};
 use iostack_model::Bytes;
+use iostack_model::answers::{ClockPrices, CostCase, CostFunction, IoCost};
 
 use crate::text::format::{count, percent, significant};
 

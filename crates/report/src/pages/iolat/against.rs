@@ -1,7 +1,7 @@
 //! What moved against a saved run, or against what was printed in 2008?
 
-use iostack_answers::{IolatComparison, LayerChange, Moved, TestChange};
 use iostack_model::Interval;
+use iostack_model::answers::{IolatComparison, LayerChange, Moved, TestChange};
 
 use super::{clocks, or_dash, share};
 use crate::document::{Block, Cell, Column, Row, Section, Table};

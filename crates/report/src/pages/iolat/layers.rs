@@ -1,7 +1,7 @@
 //! Into which layers did the clocks go, and through which calls?
 
-use iostack_answers::{Iolat, IolatTest};
 use iostack_model::Layers;
+use iostack_model::answers::{Iolat, IolatTest};
 
 use super::{clocks, or_dash, plain, share};
 use crate::document::{Bar, Block, Cell, Column, Row, Section, Table, To};

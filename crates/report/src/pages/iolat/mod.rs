@@ -10,7 +10,7 @@ mod tests;
 
 use std::mem::discriminant;
 
-use iostack_answers::{Iolat, IolatTest, Moved, TestChange};
+use iostack_model::answers::{Iolat, IolatTest, Moved, TestChange};
 use iostack_model::{Caveat, Direction, Interval, Layers};
 
 use super::{ladder, typed};

@@ -1,6 +1,6 @@
 //! Do screen and page of iolat fit, and do they say what they must?
 
-use iostack_answers::{Iolat, Moved};
+use iostack_model::answers::{Iolat, Moved};
 use iostack_model::{Caveat, Interval, Nanos};
 
 use super::iolat;

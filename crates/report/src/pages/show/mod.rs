@@ -13,7 +13,7 @@ mod tests;
 mod way;
 mod way_letters;
 
-use iostack_answers::{Basis, DeviceCard, DeviceClaim, DeviceNumber, DevicePicture};
+use iostack_model::answers::{Basis, DeviceCard, DeviceClaim, DeviceNumber, DevicePicture};
 use iostack_model::{Inside, Outcome};
 
 use super::inside;

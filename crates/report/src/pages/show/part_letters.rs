@@ -1,6 +1,6 @@
 //! The parts of a simulated device as a drawing of letters.
 
-use iostack_answers::DeviceLevel;
+use iostack_model::answers::DeviceLevel;
 
 use crate::text::WIDTH;
 use crate::text::format::{cut, paragraph};

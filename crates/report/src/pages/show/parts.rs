@@ -1,6 +1,6 @@
 //! The parts of a simulated device as a drawing of a page, those alike side by side.
 
-use iostack_answers::{DeviceCard, DeviceLevel};
+use iostack_model::answers::{DeviceCard, DeviceLevel};
 
 use crate::html::escape;
 

@@ -1,6 +1,6 @@
 //! A drive and a platform, shown.
 
-use iostack_answers::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber, DevicePicture};
+use iostack_model::answers::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber, DevicePicture};
 use iostack_model::{HostLayer, HostUse, ResourceUse};
 
 use super::{claims, show};

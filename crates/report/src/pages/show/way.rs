@@ -2,7 +2,7 @@
 //!
 //! Application, cores, adapters, drives from top to bottom, those alike side by side, each filled by its busy share.
 
-use iostack_answers::{DeviceLevel, DevicePicture, LevelName};
+use iostack_model::answers::{DeviceLevel, DevicePicture, LevelName};
 use iostack_model::{Outcome, ResourceUse};
 
 use crate::html::escape;

@@ -1,6 +1,6 @@
 //! The path through a simulated machine, from the application to its drives, as a drawing of letters.
 
-use iostack_answers::{DeviceLevel, DevicePicture, LevelName};
+use iostack_model::answers::{DeviceLevel, DevicePicture, LevelName};
 use iostack_model::{Outcome, ResourceUse};
 
 use crate::pages::job_words::asked;

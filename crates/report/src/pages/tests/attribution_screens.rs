@@ -1,6 +1,6 @@
 //! Stages, layers, ladder and path costs on a screen: they fit, they add up, they admit what is missing.
 
-use iostack_answers::PathCost;
+use iostack_model::answers::PathCost;
 use iostack_model::{Bins, DeviceStages, Ladder, Layers, Nanos, Stage, Stages, Way, WayStages};
 
 use crate::fixture;

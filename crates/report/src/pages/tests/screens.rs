@@ -1,6 +1,6 @@
 //! The screens as a whole: they fit, they say what they must, and they stay true when something is missing.
 
-use iostack_answers::{Check, Step};
+use iostack_model::answers::{Check, Step};
 use iostack_model::{Caveat, Nanos, OutcomeFile};
 
 use crate::fixture;
@@ -139,7 +139,7 @@ fn a_skipped_step_says_why_and_a_missing_one_is_named() {
 fn a_check_that_measured_nothing_is_still_a_screen() {
     let mut empty = fixture::check_interrupted();
     empty.steps.clear();
-    empty.summary = iostack_answers::Summary::default();
+    empty.summary = iostack_model::answers::Summary::default();
     empty.storage = iostack_model::Storage::default();
     let screen = told(&empty);
     assert_fits(&screen);

@@ -1,6 +1,6 @@
 //! What must hold for every page, whatever was measured.
 
-use iostack_answers::{Check, Step, StepKind};
+use iostack_model::answers::{Check, Step, StepKind};
 use iostack_model::{Bins, Caveat, Interval, Nanos, Outcome};
 
 use crate::fixture;
@@ -171,7 +171,7 @@ fn hostile_text_stays_text_wherever_it_comes_from() {
 fn a_check_without_any_measurement_says_why() {
     let mut check = fixture::check();
     point_free(&mut check);
-    check.summary = iostack_answers::Summary::default();
+    check.summary = iostack_model::answers::Summary::default();
     check.storage.devices.clear();
     let page = told(&check);
     assert_sound(&page);
@@ -219,7 +219,7 @@ fn one_point_and_broken_numbers_are_drawn_as_far_as_they_go() {
 fn an_unknown_step_is_drawn_by_its_axis() {
     let mut check = fixture::check();
     let depth = check.step(StepKind::Depth).expect("the fixture has the step").clone();
-    let bars = iostack_answers::Axis { categories: true, ..depth.axis.clone() };
+    let bars = iostack_model::answers::Axis { categories: true, ..depth.axis.clone() };
     for (axis, has_bars) in [(depth.axis.clone(), false), (bars, true)] {
         check.steps = vec![Step { id: StepKind::Other, axis, ..depth.clone() }];
         // As a file of a later version says it.

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn each_order_numbers_each_plane_once() {
-        for letters in iostack_sheet::PAGE_ORDERS {
+        for letters in crate::sheet::PAGE_ORDERS {
             let layout = Layout::new(COUNTS, letters);
             let mut planes = layout.planes.clone();
             planes.sort_unstable();

@@ -19,7 +19,7 @@ mod way;
 mod work;
 mod write;
 
-use iostack_sheet::{Sheet, SheetError};
+use crate::sheet::{Sheet, SheetError};
 
 use crate::engine::{PartId, World};
 use crate::ftl::{Ftl, Made};

@@ -1,6 +1,6 @@
 //! What do the numbers of the sheet amount to? Checked once, here; everything else takes them as they are.
 
-use iostack_sheet::{Sheet, SheetError};
+use crate::sheet::{Sheet, SheetError};
 
 use super::layout::{Counts, Layout};
 use super::way::{Cores, Link, Transfer};

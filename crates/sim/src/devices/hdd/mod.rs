@@ -22,8 +22,8 @@ mod seek;
 
 use std::collections::VecDeque;
 
+use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
-use iostack_sheet::{Sheet, SheetError};
 
 use super::parameter::{Pace, count_within, time_or};
 use crate::engine::{PartId, Server, Stamps, World};

@@ -20,8 +20,8 @@ mod raid;
 
 use std::collections::VecDeque;
 
+use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
-use iostack_sheet::{Sheet, SheetError};
 use iostack_workload::Rng;
 
 use super::parameter::{Pace, count_within, whole_bytes};

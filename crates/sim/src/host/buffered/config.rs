@@ -1,7 +1,7 @@
 //! What must be known of the machine?
 
+use crate::sheet::{Sheet, SheetError};
 use iostack_model::Bytes;
-use iostack_sheet::{Sheet, SheetError};
 
 use super::PAGE;
 use crate::engine::Shape;

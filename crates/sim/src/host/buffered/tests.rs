@@ -1,7 +1,7 @@
 //! Buffered I/O against what must hold.
 
+use crate::sheet::Sheet;
 use iostack_model::{Job, Outcome};
-use iostack_sheet::Sheet;
 use iostack_workload::parse_toml;
 
 use crate::run::{RunOptions, run};

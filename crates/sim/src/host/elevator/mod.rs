@@ -7,7 +7,7 @@
 //!
 //! A scheduler is a data structure without time of its own: it is given I/Os and the present moment, and says which goes,
 //! or until when it would rather wait for a better one. Its clocks are spent by the thread that submits; what it does under
-//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a line in [`iostack_sheet::SCHEDULERS`], and one in `order`.
+//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a line in [`crate::sheet::SCHEDULERS`], and one in `order`.
 
 mod anticipatory;
 mod bfq;
@@ -24,8 +24,8 @@ mod sorted;
 #[cfg(test)]
 mod tests;
 
+use crate::sheet::{Sheet, SheetError};
 use iostack_model::Nanos;
-use iostack_sheet::{Sheet, SheetError};
 
 use crate::devices::parameter::{count_within, whole_bytes};
 use crate::engine::Time;

@@ -1,7 +1,7 @@
 //! Do requests come back from plug, scheduler and drive, each once, with all their time?
 
+use crate::sheet::Sheet;
 use iostack_model::Stage;
-use iostack_sheet::Sheet;
 
 use super::{Elevator, Spec};
 use crate::engine::{Happened, Kind, RequestId, World};

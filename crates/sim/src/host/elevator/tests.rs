@@ -67,7 +67,7 @@ fn drive(scheduler: &mut dyn Scheduler, first: &[Entry], rounds: u64, thinks: u6
 
 #[test]
 fn each_gives_every_io_once() {
-    for name in iostack_sheet::SCHEDULERS {
+    for name in crate::sheet::SCHEDULERS {
         for rotates in [false, true] {
             let mut scheduler = of(name, rotates);
             let mut rng = Rng::from_seed(7);
@@ -114,7 +114,7 @@ fn each_gives_every_io_once() {
 
 #[test]
 fn nobody_starves_beside_one_who_never_stops() {
-    for name in iostack_sheet::SCHEDULERS {
+    for name in crate::sheet::SCHEDULERS {
         for rotates in [false, true] {
             let mut scheduler = of(name, rotates);
             let went =

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use iostack_model::{Amount, Bytes, Job, Stage};
-use iostack_sheet::Sheet;
 use iostack_sim::engine::{Kind, World};
 use iostack_sim::run::{About, RunOptions, run_world};
+use iostack_sim::sheet::Sheet;
 
 use crate::closed::{Mixed, closed_loop};
 

@@ -1,8 +1,8 @@
 //! What does a tape do? It winds to the place, then it streams.
 
 use iostack_model::{Bytes, ResourceUse, Stage};
-use iostack_sheet::{DeviceKind, Parameter, Sheet, SheetError, Unit};
 use iostack_sim::engine::{Kind, Part, PartId, RequestId, Server, Shape, Sim, Stamps, Time, World, usage};
+use iostack_sim::sheet::{DeviceKind, Parameter, Sheet, SheetError, Unit};
 
 pub(crate) const KIND: DeviceKind = DeviceKind {
     name: "tape",

@@ -1,0 +1,65 @@
+//! What does a data sheet say of a device, and what was measured of it?
+use crate::Interval;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A data sheet beside a check.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Against {
+    /// Its name and title, or what was typed.
+    pub sheet: String,
+    /// That the drive is another one by its name, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// One for each figure that the sheet rates.
+    pub figures: Vec<AgainstFigure>,
+}
+
+/// A rated figure and what was measured.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct AgainstFigure {
+    /// What is rated, in words, with its conditions where the sheet has them.
+    pub what: String,
+    /// `iops`, `bandwidth`, `latency_mean`, `latency_median`, `latency_p99`.
+    pub figure: String,
+    /// As rated: per second, bytes per second, or ns.
+    pub rated: f64,
+    /// Who says so.
+    pub source: String,
+    /// Under which conditions it was measured, in words; empty when it was not.
+    pub measured_at: String,
+    /// In the unit of `rated`; `None` when nothing comparable was measured.
+    pub measured: Option<Interval>,
+    /// Measured over rated.
+    pub ratio: Option<Interval>,
+    /// Does it do what it says?
+    pub verdict: Kept,
+    /// Conditions of the rated figure that the check did not measure, and other things to know.
+    pub notes: Vec<String>,
+}
+
+/// Does a device do what its data sheet says?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// Yes, and at no easier conditions than rated.
+    Kept,
+    /// No, at the rated conditions.
+    Missed,
+    /// The interval holds both answers, or the rated conditions were not those that were measured.
+    Unclear,
+    /// Nothing comparable was measured.
+    NotMeasured,
+}
+
+impl Kept {
+    /// As a table says it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kept::Kept => "yes",
+            Kept::Missed => "no",
+            Kept::Unclear => "unclear",
+            Kept::NotMeasured => "not measured",
+        }
+    }
+}

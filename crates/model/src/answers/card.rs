@@ -1,0 +1,148 @@
+//! What is known of a simulated device, for people to read?
+use crate::Outcome;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answers::named::named;
+
+/// A simulated device with its numbers and why to believe them.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct DeviceCard {
+    /// As in `sim:NAME`.
+    pub name: String,
+    /// What it is, in a few words.
+    pub title: String,
+    /// Its kind, such as `flash`.
+    pub kind: String,
+    /// What to know about it, in sentences.
+    pub about: String,
+    /// When it was sold, or what it is typical of.
+    pub year: Option<u32>,
+    /// Where its numbers come from: `built in`, or the path of the file.
+    pub origin: String,
+    /// Numbers that were changed: key and value, as typed.
+    pub changed: Vec<(String, String)>,
+    /// Its parts, from the host down.
+    pub levels: Vec<DeviceLevel>,
+    /// Its numbers, in the order of its kind's table.
+    pub numbers: Vec<DeviceNumber>,
+    /// What it must reach.
+    pub claims: Vec<DeviceClaim>,
+    /// Documents that are cited: short name and whole title.
+    pub sources: Vec<(String, String)>,
+    /// Numbers with a source, those of devices inside included.
+    pub sourced: u32,
+    /// Numbers fitted to a claim.
+    pub fitted: u32,
+    /// Numbers that are believed, usual, or changed.
+    pub assumed: u32,
+    /// The devices inside.
+    pub members: Vec<DeviceCard>,
+}
+
+/// A device and what a job showed in it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct DevicePicture {
+    /// Its parts and numbers.
+    #[serde(flatten)]
+    pub card: DeviceCard,
+    /// The key under which each member stands, in the order of [`DeviceCard::members`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// The job that was run to see what is full; `None` without a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Outcome>,
+    /// Runs it again; empty without a run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
+}
+
+named! {
+    /// The parts of a platform.
+    LevelName {
+        /// Of the host.
+        Core = "core",
+        /// Between host and drives.
+        Adapter = "adapter",
+        /// What holds the data.
+        Drive = "drive",
+    }
+}
+
+/// Parts that are alike, side by side.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct DeviceLevel {
+    /// One of them; a device's own are called `link`, `controller`, `die`.
+    pub name: LevelName,
+    /// How many there are.
+    pub count: u64,
+    /// True for what only connects the parts above and below.
+    pub is_way: bool,
+    /// What to know about one of them, a few words each.
+    pub facts: Vec<String>,
+}
+
+/// A number with its reason.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct DeviceNumber {
+    /// `flash.read`
+    pub key: String,
+    /// As it is written: `25us`.
+    pub value: String,
+    /// What it means.
+    pub meaning: String,
+    /// What it rests on.
+    pub basis: Basis,
+    /// The document and the place in it, the claim, or why it is likely.
+    pub source: String,
+}
+
+/// What a number rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// A document says so.
+    Cited,
+    /// It was chosen so that a claim holds.
+    Fitted,
+    /// Nobody says so, but it is likely.
+    Assumed,
+    /// It was changed for this run.
+    Changed,
+    /// The file is silent; the usual value of the kind.
+    Usual,
+}
+
+impl Basis {
+    /// Its word in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Basis::Cited => "source",
+            Basis::Fitted => "fitted to",
+            Basis::Assumed => "assumed",
+            Basis::Changed => "changed",
+            Basis::Usual => "usual",
+        }
+    }
+}
+
+/// A figure that a device must reach.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct DeviceClaim {
+    /// Its name in the file.
+    pub name: String,
+    /// What is claimed, in words.
+    pub what: String,
+    /// `iops`, `bandwidth`, `latency_mean`.
+    pub figure: String,
+    /// What it must be, with its unit: `35000/s within 3 %`.
+    pub expected: String,
+    /// Who says so.
+    pub source: String,
+    /// What was found, with its unit; `None` when it was not tried.
+    pub found: Option<String>,
+    /// By how much that differs from the claimed figure: `+1.2 %`.
+    pub difference: Option<String>,
+    /// Whether it is what it must be.
+    pub holds: Option<bool>,
+}

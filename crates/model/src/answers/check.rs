@@ -1,0 +1,420 @@
+//! The outcome of `iostack check`: many small outcomes, what they say together, and the verdict.
+use crate::{Bytes, Caveat, Direction, Effort, Interval, Machine, Nanos, Outcome, Storage, TargetName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answers::Against;
+use crate::answers::named::named;
+
+/// Everything `iostack check` found.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Check {
+    /// [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::schema")]
+    pub schema: u32,
+    /// Version of iostack that wrote it.
+    pub iostack: String,
+    /// Start, milliseconds since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// Wall time of the whole check.
+    pub elapsed: Nanos,
+    /// How thorough it was.
+    pub effort: Effort,
+    /// Seed of offsets and content.
+    pub seed: u64,
+    /// What was checked.
+    pub target: TargetName,
+    /// On which machine.
+    pub machine: Machine,
+    /// The storage behind the target.
+    pub storage: Storage,
+    /// The scratch file, `None` on a block device.
+    pub scratch: Option<Scratch>,
+    /// The measurements in the order they were made; a skipped step has no points and a note.
+    pub steps: Vec<Step>,
+    /// The figures people compare.
+    pub summary: Summary,
+    /// What single parts of the path cost, beside published figures.
+    #[serde(default)]
+    pub path_costs: Vec<PathCost>,
+    /// What a data sheet says beside it, when one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
+    /// What it all means.
+    pub verdict: Verdict,
+    /// Doubts that concern the whole check.
+    pub caveats: Vec<Caveat>,
+    /// Ctrl-C ended it early.
+    pub interrupted: bool,
+}
+
+impl Check {
+    /// The step called `id`.
+    pub fn step(&self, id: StepKind) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == id)
+    }
+}
+
+/// The scratch file of a check.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Scratch {
+    /// Its size.
+    pub size: Bytes,
+    /// Why this size.
+    pub reason: String,
+    /// Time it took to write.
+    pub fill: Nanos,
+}
+
+/// The questions of a check. Where [`Cell`]s and verdicts come from is found by these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// One I/O alone.
+    Latency,
+    /// What happens inside, at depth 1 and 32.
+    Places,
+    /// Throughput over queue depth.
+    Depth,
+    /// The figures people compare.
+    Cells,
+    /// Throughput over request size.
+    Size,
+    /// Direct, buffered, the raw device.
+    Paths,
+    /// Throughput over threads.
+    Threads,
+    /// Throughput and CPU cost of each engine.
+    Engines,
+    /// Durable writes.
+    Sync,
+    /// Throughput of each I/O scheduler.
+    Schedulers,
+    /// Does the write rate last?
+    Sustained,
+    /// One that this version does not know: the file is a later one's.
+    #[serde(other)]
+    Other,
+}
+
+impl StepKind {
+    /// Stable short name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StepKind::Latency => "latency",
+            StepKind::Places => "places",
+            StepKind::Depth => "depth",
+            StepKind::Cells => "cells",
+            StepKind::Size => "size",
+            StepKind::Paths => "paths",
+            StepKind::Threads => "threads",
+            StepKind::Engines => "engines",
+            StepKind::Sync => "sync",
+            StepKind::Schedulers => "schedulers",
+            StepKind::Sustained => "sustained",
+            StepKind::Other => "other",
+        }
+    }
+}
+
+/// One question of the check and its measurements.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Step {
+    /// Which it is.
+    pub id: StepKind,
+    /// The question in words.
+    pub title: String,
+    /// Why it was skipped or cut short, or what to know when reading it.
+    pub note: Option<String>,
+    /// How to plot it.
+    pub axis: Axis,
+    /// The measurements.
+    pub points: Vec<Point>,
+    /// Wall time.
+    pub elapsed: Nanos,
+}
+
+named! {
+    /// What the horizontal axis of a step counts, with its unit.
+    AxisName {
+        /// Reads, writes.
+        Direction = "direction",
+        /// I/Os in flight of each thread.
+        QueueDepth = "queue depth",
+        /// The cells people compare.
+        Cell = "cell",
+        /// Bytes of an I/O.
+        RequestSize = "request size (bytes)",
+        /// Threads of the load.
+        Threads = "threads",
+        /// Kernel interfaces.
+        Engine = "engine",
+        /// System calls that make data durable.
+        Call = "call",
+        /// I/O schedulers.
+        Scheduler = "scheduler",
+        /// Since the start of measuring.
+        Time = "time (s)",
+    }
+}
+
+/// What the horizontal axis of a step's plot means.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Axis {
+    /// What it counts.
+    pub label: AxisName,
+    /// Logarithmic, base 2.
+    pub log: bool,
+    /// Points are categories (bars), their `x` is only an order.
+    pub categories: bool,
+}
+
+named! {
+    /// The curve that a measurement belongs to.
+    Series {
+        /// Random reads.
+        RandomRead = "random read",
+        /// Random writes.
+        RandomWrite = "random write",
+        /// Half of each, random.
+        RandomHalf = "random 50/50",
+        /// Sequential reads.
+        SequentialRead = "sequential read",
+        /// Sequential writes.
+        SequentialWrite = "sequential write",
+        /// Reads of a cell.
+        Read = "read",
+        /// Writes of a cell.
+        Write = "write",
+        /// Around the page cache.
+        Direct = "direct",
+        /// Around the file system too.
+        RawDevice = "raw device",
+        /// Through a page cache that has nothing of it.
+        BufferedCold = "buffered, cold",
+        /// Through a page cache that has all of it.
+        BufferedCached = "buffered, cached",
+        /// fsync after each write.
+        Fsync = "fsync",
+        /// fdatasync after each write.
+        Fdatasync = "fdatasync",
+    }
+}
+
+/// One measurement of a step.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Point {
+    /// The curve it belongs to; one of engines is called by these.
+    pub series: Series,
+    /// Its place on the axis.
+    pub x: f64,
+    /// Its place in words: `32`, `4 KiB`, `kyber`.
+    pub label: String,
+    /// What was measured.
+    pub outcome: Outcome,
+}
+
+/// The figures people compare.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Summary {
+    /// SEQ1M Q8, SEQ1M Q1, RND4K Q32, RND4K Q1, read and write.
+    pub cells: Vec<Cell>,
+    /// Depth-1 latency, read then write.
+    pub depth_one: Vec<DepthOne>,
+    /// Where throughput saturates, for each curve of the depth step.
+    pub saturation: Vec<Saturation>,
+    /// CPU cost per I/O, for each engine.
+    pub costs: Vec<Cost>,
+}
+
+named! {
+    /// The cells people compare: size, order and I/Os in flight.
+    CellName {
+        /// 1 MiB sequential, 8 in flight.
+        Sequential8 = "SEQ1M Q8",
+        /// 1 MiB sequential, 1 in flight.
+        Sequential1 = "SEQ1M Q1",
+        /// 4 KiB random, 32 in flight.
+        Random32 = "RND4K Q32",
+        /// 4 KiB random, 1 in flight.
+        Random1 = "RND4K Q1",
+    }
+}
+
+/// One cell of the comparison table.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Cell {
+    /// Which.
+    pub name: CellName,
+    /// Read or write.
+    pub direction: Direction,
+    /// Bytes per second.
+    pub bandwidth: Interval,
+    /// I/Os per second.
+    pub iops: Interval,
+    /// Mean latency.
+    pub latency_mean: Nanos,
+    /// Doubts of this cell.
+    pub caveats: Vec<Caveat>,
+}
+
+/// Latency with one I/O in flight.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct DepthOne {
+    /// Read or write.
+    pub direction: Direction,
+    /// I/Os measured.
+    pub samples: u64,
+    /// Mean.
+    pub mean: Nanos,
+    /// `(percent, latency)`; only percentiles that the samples support.
+    pub percentiles: Vec<(f64, Nanos)>,
+    /// Largest.
+    pub max: Nanos,
+}
+
+/// Where a throughput curve over queue depth stops rising.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Saturation {
+    /// The curve.
+    pub series: Series,
+    /// Depth at which it saturates; `None` when it still rises at the largest depth.
+    pub depth: Option<u32>,
+    /// Largest throughput seen.
+    pub iops_max: f64,
+    /// I/Os the device works on at once: largest throughput times depth-1 latency (Little's law).
+    pub parallelism: f64,
+}
+
+/// What one I/O costs in the processor.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Cost {
+    /// Engine and depth in words.
+    pub label: String,
+    /// CPU time per I/O, ns, kernel workers included.
+    pub cpu_ns_per_io: f64,
+    /// TSC clocks per I/O.
+    pub clocks_per_io: f64,
+    /// I/Os per second that one fully used core would carry: 1e9 / `cpu_ns_per_io`.
+    pub iops_per_core: f64,
+    /// System calls per I/O.
+    pub syscalls_per_io: f64,
+    /// Context switches per I/O.
+    pub switches_per_io: f64,
+}
+
+named! {
+    /// The parts of the path whose cost is measured.
+    PathPart {
+        /// Into the kernel and back.
+        SystemCall = "syscall",
+        /// What a file costs more than its device.
+        FileSystem = "file_system",
+        /// Copying to and from the page cache.
+        Buffering = "buffering",
+        /// Waking a thread and switching to it.
+        Switch = "switch",
+        /// The device's interrupt.
+        Interrupt = "interrupt",
+    }
+}
+
+/// What one part of the path costs: a difference of two measurements made in turns.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct PathCost {
+    /// Which.
+    pub id: PathPart,
+    /// Its name in words.
+    pub name: String,
+    /// What was subtracted from what.
+    pub how: String,
+    /// `clocks` (of the time-stamp counter, per I/O) or `clocks/byte`.
+    pub unit: String,
+    /// `None` when it could not be measured; `note` says why.
+    pub measured: Option<Interval>,
+    /// The figure of the paper, in the same unit; `None` where it gives none.
+    pub published: Option<f64>,
+    /// Where it is published, and on what machine.
+    pub published_where: Option<String>,
+    /// Why it was not measured, or what to know when comparing.
+    pub note: Option<String>,
+}
+
+/// What limits the platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The device itself.
+    Device,
+    /// One core's clocks.
+    OneCore,
+    /// All cores' clocks.
+    AllCores,
+    /// One queue or too few tags between host and device.
+    OneQueue,
+    /// The I/O scheduler; another one is better here.
+    Scheduler,
+    /// The engine in use; another one is better here. Read from older reports; today that is advice, because what ends the best
+    /// engine is the limit.
+    Engine,
+    /// A cap: token bucket, cgroup, provisioned rate.
+    Cap,
+    /// The load generator: the platform can do more than was asked.
+    Generator,
+    /// The measurements do not tell.
+    Unknown,
+}
+
+/// What it all means.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What limits small random reads at full depth.
+    pub limit: Limit,
+    /// The answer in one sentence.
+    pub answer: String,
+    /// The measurements it rests on, one sentence each.
+    pub evidence: Vec<String>,
+    /// What to do, most gain first.
+    pub advice: Vec<Advice>,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Advice {
+    /// The act.
+    pub act: String,
+    /// Measured or bounded gain in percent of throughput, where there is one.
+    pub gain_percent: Option<f64>,
+    /// Where the gain comes from: `measured here` or how it was bounded.
+    pub basis: String,
+    /// The command that does or shows it.
+    pub command: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Series, StepKind};
+
+    #[test]
+    fn a_step_is_called_in_json_what_it_is_called_elsewhere() {
+        let names = "latency places depth cells size paths threads engines sync schedulers sustained other";
+        for name in names.split(' ') {
+            let kind: StepKind = serde_json::from_str(&format!("\"{name}\"")).expect("a name");
+            assert_eq!(kind.name(), name);
+            assert_eq!(serde_json::to_string(&kind).expect("plain data"), format!("\"{name}\""));
+        }
+    }
+
+    #[test]
+    fn a_series_is_stored_by_its_name_whether_it_is_known_or_not() {
+        for (name, series) in [
+            ("random 50/50", Series::RandomHalf),
+            ("psync, 32 threads", Series::Other("psync, 32 threads".to_owned())),
+        ] {
+            let stored = format!("\"{name}\"");
+            assert_eq!(serde_json::from_str::<Series>(&stored).expect("any name"), series);
+            assert_eq!(serde_json::to_string(&series).expect("plain data"), stored);
+            assert_eq!(format!("{series:>20}"), format!("{name:>20}"));
+        }
+    }
+}

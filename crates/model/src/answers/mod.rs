@@ -1,0 +1,52 @@
+//! What did a command find?
+//!
+//!   outcomes ──► a study, a sheet, the lab ──► answer ──► a report, JSON
+//!
+//! A command that runs one job tells its [`crate::Outcome`]; one that runs many tells an answer: what they say
+//! together, with the outcomes it rests on. Answers are plain data. `study`, `sheet`, `sim` and `lab` make them, `report`
+//! draws them, and files keep them, so a field's name is for ever.
+//!
+//! Start reading at [`Check`].
+
+mod against;
+mod card;
+mod check;
+mod iocost;
+mod iolat;
+mod merge;
+mod named;
+mod repro;
+mod served;
+mod sweep;
+mod timeline;
+mod what_if;
+
+/// Part of [`MergeFit`].
+pub use iostack_batch::BatchCost;
+
+pub use against::{Against, AgainstFigure, Kept};
+pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber, DevicePicture, LevelName};
+pub use check::{
+    Advice, Axis, AxisName, Cell, CellName, Check, Cost, DepthOne, Limit, PathCost, PathPart, Point,
+    Saturation, Scratch, Series, Step, StepKind, Summary, Verdict,
+};
+pub use iocost::{
+    BudgetVerdict, CallNode, ClockPrices, CostCase, CostChange, CostDiff, CostFunction, CostLayer, CostMode,
+    IoCost, MmioUse,
+};
+pub use iolat::{
+    Iolat, IolatComparison, IolatProfile, IolatRound, IolatTest, LayerChange, LayerCost, LayerMapping, Moved,
+    PublishedRun, PublishedTable, PublishedTest, TestChange,
+};
+pub use merge::{
+    MergeAsk, MergeCell, MergeFit, MergePoint, MergeRatio, MergeReport, MergeRound, MergeTable, MergeVerdict,
+};
+pub use repro::{
+    JudgedClaim, Repro, ReproBasis, ReproCurve, ReproDocument, ReproFitted, ReproLine, ReproMissing,
+    ReproPlatform, ReproPlot, ReproPoint, ReproPredicted, ReproTally, ReproVerdict, Reproduced,
+    judged_claims,
+};
+pub use served::{Served, ServedCut, ServedKind};
+pub use sweep::{Sweep, SweepAxis, SweepPoint};
+pub use timeline::TimelineSpan;
+pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

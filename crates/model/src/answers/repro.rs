@@ -1,0 +1,481 @@
+//! What was published, and what comes of it here?
+use crate::Outcome;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answers::IoCost;
+
+/// Published experiments that were made again.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Repro {
+    /// Version of the JSON layout, [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::schema")]
+    pub schema: u32,
+    /// Version of iostack that made it.
+    pub iostack: String,
+    /// In the order they were asked for.
+    pub experiments: Vec<Reproduced>,
+    /// The documents, in the order of the page.
+    #[serde(default)]
+    pub documents: Vec<ReproDocument>,
+    /// What was run on: platforms, and devices used alone.
+    #[serde(default)]
+    pub platforms: Vec<ReproPlatform>,
+    /// Published figures that no experiment judges; of the documents all of whose experiments were asked for.
+    #[serde(default)]
+    pub missing: Vec<ReproMissing>,
+    /// It was cut short.
+    pub interrupted: bool,
+}
+
+/// Where claims come from.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproDocument {
+    /// What the ids of its claims begin with.
+    pub id: String,
+    /// Who published it, and when.
+    pub title: String,
+    /// False for what was only counted here.
+    pub published: bool,
+    /// True for what iostack set itself to reach; it counts in no sum over documents.
+    #[serde(default)]
+    pub own: bool,
+}
+
+/// A published figure that nothing judges.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproMissing {
+    /// Id of the claim.
+    pub claim: String,
+    /// Which of its figures; empty when it has but one.
+    pub field: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// A platform or a device used alone: what its numbers rest on. Those of the sheets inside count as its own.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproPlatform {
+    /// As in `sim:NAME`.
+    pub name: String,
+    /// In words.
+    pub title: String,
+    /// It has a host; false for a device alone.
+    pub platform: bool,
+    /// Numbers that a document says.
+    pub cited: u32,
+    /// Numbers that were chosen so that a claim holds.
+    pub fitted: Vec<ReproFitted>,
+    /// Numbers that nobody says.
+    pub assumed: u32,
+    /// Published figures judged on it of which a number of it is the value.
+    pub claims_input: u32,
+    /// Those that a number of it was fitted to.
+    pub claims_fitted: u32,
+    /// Predictions.
+    pub claims_predicted: u32,
+    /// The others: derived, aims of our own, what cannot fail, and what assumed numbers decide.
+    #[serde(default)]
+    pub claims_other: u32,
+}
+
+/// A number that was chosen so that a claim holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+pub struct ReproFitted {
+    /// The sheet it stands in: of the platform, or of one inside.
+    pub sheet: String,
+    /// Its name there.
+    pub key: String,
+    /// The claim: of the published ones, or of the sheet's own file.
+    pub claim: String,
+    /// The claim is judged here; else it is a figure of a data sheet, which `iostack sim check` judges.
+    #[serde(default)]
+    pub judged: bool,
+}
+
+/// What a figure that came out rests on.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ReproBasis {
+    /// No number of the platform was taken from it or chosen for it.
+    #[default]
+    Predicted,
+    /// Assumed numbers decide it: others as plausible would give another answer.
+    Assumed,
+    /// It is reckoned from inputs and from what was fitted to other claims.
+    Derived,
+    /// Nobody published it: iostack set itself to reach it.
+    OwnAim,
+    /// The simulator, as it is built, can give nothing else.
+    CannotFail,
+    /// A number was chosen so that it comes out.
+    Fitted,
+    /// A number of the platform is this very figure.
+    Input,
+}
+
+impl ReproBasis {
+    /// All of them; what proves least comes first.
+    pub const ALL: [ReproBasis; 7] = [
+        ReproBasis::Input,
+        ReproBasis::Fitted,
+        ReproBasis::CannotFail,
+        ReproBasis::OwnAim,
+        ReproBasis::Derived,
+        ReproBasis::Assumed,
+        ReproBasis::Predicted,
+    ];
+
+    /// In a word or two.
+    pub fn word(self) -> &'static str {
+        match self {
+            ReproBasis::Predicted => "predicted",
+            ReproBasis::Assumed => "assumed",
+            ReproBasis::Derived => "derived",
+            ReproBasis::OwnAim => "own aim",
+            ReproBasis::CannotFail => "cannot fail",
+            ReproBasis::Fitted => "fitted",
+            ReproBasis::Input => "input",
+        }
+    }
+}
+
+/// One experiment.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Reproduced {
+    /// By which it is asked for.
+    pub id: String,
+    /// In words.
+    pub title: String,
+    /// Who published it, when, where in the text.
+    pub source: String,
+    /// What was measured there: device, job, time.
+    pub measured: String,
+    /// What is simulated here, and in what it differs.
+    pub simulated: String,
+    /// What was run.
+    pub curves: Vec<ReproCurve>,
+    /// What is drawn.
+    pub plots: Vec<ReproPlot>,
+    /// What was claimed, and what came of it.
+    pub verdicts: Vec<ReproVerdict>,
+    /// What a simulation had said of what ran in the lab.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predicted: Vec<ReproPredicted>,
+}
+
+/// A figure that ran in the lab, and what a simulation had said of it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproPredicted {
+    /// The curve, in words.
+    pub curve: String,
+    /// The value of what is varied.
+    pub at: String,
+    /// In words, with its unit.
+    pub figure: String,
+    /// In the lab.
+    pub ran: f64,
+    /// By the simulation.
+    pub predicted: f64,
+}
+
+/// Runs that belong together.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproCurve {
+    /// In words.
+    pub name: String,
+    /// The simulated device.
+    pub device: String,
+    /// What is varied from point to point; empty when nothing is.
+    pub varied: String,
+    /// In the order of what is varied.
+    pub points: Vec<ReproPoint>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproPoint {
+    /// The value of what is varied, as typed.
+    pub at: String,
+    /// Runs this point alone.
+    pub command: String,
+    /// Of the last job, which is the one that was measured; `None` when it failed or was not run.
+    pub outcome: Option<Outcome>,
+    /// What was counted, of an experiment of the lab; `None` when it failed or was not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<IoCost>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproPlot {
+    /// What it shows.
+    pub heading: String,
+    /// What the horizontal axis counts: a varied key, or `time` in seconds.
+    pub over: String,
+    /// What the vertical axis counts, with its unit.
+    pub figure: String,
+    /// The curves.
+    pub lines: Vec<ReproLine>,
+}
+
+/// A curve of a figure.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproLine {
+    /// In words.
+    pub name: String,
+    /// `(x, y)` in order of x.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// What was claimed against what came of it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ReproVerdict {
+    /// Id of the claim.
+    pub claim: String,
+    /// Which of its figures; empty when it has but one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub field: String,
+    /// Which of several readings of the document this is; empty when there is but one. One that holds is enough.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reading: String,
+    /// The claim in words.
+    pub says: String,
+    /// How it is put to the test, in words.
+    pub test: String,
+    /// The published figure; `-` for a shape.
+    pub claimed: String,
+    /// Ours.
+    pub ours: String,
+    /// Ours over the published figure, less 1, where both are numbers.
+    pub difference: Option<f64>,
+    /// Whether it holds here; `None` when that could not be told.
+    pub holds: Option<bool>,
+    /// What of the device was fitted to this claim, or is this claim, or why else agreement proves nothing; empty for a
+    /// prediction.
+    pub fitted: Vec<String>,
+    /// What agreement rests on.
+    #[serde(default)]
+    pub basis: ReproBasis,
+    /// Why it does not hold, or why it has several readings; empty when nobody knows, or nobody need ask.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+impl Reproduced {
+    /// It was counted in the lab, not simulated.
+    pub fn is_counted(&self) -> bool {
+        self.curves.iter().any(|curve| curve.device.starts_with("lab:"))
+    }
+
+    /// How its figures came to be, in a word.
+    pub fn how(&self) -> &'static str {
+        let points = || self.curves.iter().flat_map(|curve| &curve.points);
+        match self.is_counted() {
+            false => "simulated",
+            true if points().all(|point| point.cost.is_none())
+                && points().any(|point| point.outcome.is_some()) =>
+            {
+                "ran"
+            }
+            true => "counted",
+        }
+    }
+
+    /// Every claim holds.
+    pub fn holds(&self) -> bool {
+        judged_claims(self.verdicts.iter()).iter().all(|claim| claim.holds == Some(true))
+    }
+}
+
+impl Repro {
+    /// How all of it came to be, in a word; none when it is of several kinds.
+    pub fn how(&self) -> Option<&'static str> {
+        let first = self.experiments.first()?.how();
+        self.experiments.iter().all(|one| one.how() == first).then_some(first)
+    }
+
+    /// All of it was counted in the lab, nothing simulated.
+    pub fn is_counted(&self) -> bool {
+        !self.experiments.is_empty() && self.experiments.iter().all(Reproduced::is_counted)
+    }
+
+    /// Every claim of every experiment holds.
+    pub fn holds(&self) -> bool {
+        self.claims().iter().all(|claim| claim.holds == Some(true))
+    }
+
+    /// The published figures that were judged, each once, in the order of the experiments.
+    pub fn claims(&self) -> Vec<JudgedClaim<'_>> {
+        judged_claims(self.experiments.iter().flat_map(|one| &one.verdicts))
+    }
+
+    /// Numbers that were fitted, each once however many platforms share its sheet.
+    pub fn fitted(&self) -> Vec<&ReproFitted> {
+        let mut all: Vec<&ReproFitted> = self.platforms.iter().flat_map(|one| &one.fitted).collect();
+        // Judged on any platform counts: of those that are alike it comes first.
+        all.sort_by(|a, b| (&a.sheet, &a.key, !a.judged).cmp(&(&b.sheet, &b.key, !b.judged)));
+        all.dedup_by(|a, b| a.sheet == b.sheet && a.key == b.key);
+        all
+    }
+}
+
+/// How many published figures came out, and on what they rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReproTally {
+    /// Figures that were judged.
+    pub claims: usize,
+    /// Those that hold.
+    pub hold: usize,
+    /// Those that do not.
+    pub off: usize,
+    /// Those of which that could not be told.
+    pub unknown: usize,
+    /// In the order of [`ReproBasis::ALL`]: those that rest on it, and those of them that hold.
+    pub by_basis: [[usize; 2]; 7],
+    /// Figures that nothing judges.
+    pub missing: usize,
+}
+
+impl Repro {
+    /// Of a document, or of all.
+    pub fn tally(&self, document: Option<&str>) -> ReproTally {
+        let mut tally = ReproTally::default();
+        let own = |id: &str| self.documents.iter().any(|known| known.own && known.id == id);
+        let of = |id: &str| {
+            let home = id.split('.').next().unwrap_or_default();
+            document.map_or_else(|| !own(home), |document| home == document)
+        };
+        for claim in self.claims().iter().filter(|claim| of(claim.claim)) {
+            tally.claims += 1;
+            *match claim.holds {
+                Some(true) => &mut tally.hold,
+                Some(false) => &mut tally.off,
+                None => &mut tally.unknown,
+            } += 1;
+            let basis =
+                ReproBasis::ALL.iter().position(|basis| *basis == claim.basis).expect("it is one of them");
+            tally.by_basis[basis][0] += 1;
+            tally.by_basis[basis][1] += usize::from(claim.holds == Some(true));
+        }
+        tally.missing = self.missing.iter().filter(|one| of(&one.claim)).count();
+        tally
+    }
+
+    /// Verdicts that make a figure not hold, in the order of the experiments.
+    pub fn off(&self) -> Vec<&ReproVerdict> {
+        let off = self.claims().into_iter().filter(|claim| claim.holds == Some(false));
+        off.flat_map(|claim| claim.verdicts).filter(|verdict| verdict.holds == Some(false)).collect()
+    }
+}
+
+/// A published figure, by all verdicts on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedClaim<'a> {
+    /// Id of the claim.
+    pub claim: &'a str,
+    /// Which of its figures.
+    pub field: &'a str,
+    /// Whether every verdict on it holds, of several readings one; `None` when that could not be told.
+    pub holds: Option<bool>,
+    /// Of its verdicts, what proves least: an input if any is, else fitted if any is, and so on.
+    pub basis: ReproBasis,
+    /// All of them.
+    pub verdicts: Vec<&'a ReproVerdict>,
+}
+
+impl JudgedClaim<'_> {
+    /// The document it stands in: what its id begins with.
+    pub fn document(&self) -> &str {
+        self.claim.split('.').next().unwrap_or_default()
+    }
+}
+
+/// Verdicts of the same figure together.
+pub fn judged_claims<'a>(verdicts: impl Iterator<Item = &'a ReproVerdict>) -> Vec<JudgedClaim<'a>> {
+    let mut all: Vec<JudgedClaim<'a>> = Vec::new();
+    for verdict in verdicts {
+        match all.iter_mut().find(|one| one.claim == verdict.claim && one.field == verdict.field) {
+            Some(one) => one.verdicts.push(verdict),
+            None => all.push(JudgedClaim {
+                claim: &verdict.claim,
+                field: &verdict.field,
+                holds: None,
+                basis: ReproBasis::Predicted,
+                verdicts: vec![verdict],
+            }),
+        }
+    }
+    for one in &mut all {
+        one.holds = judged(&one.verdicts);
+        one.basis = one.verdicts.iter().map(|verdict| verdict.basis).max().unwrap_or_default();
+    }
+    all
+}
+
+/// All must hold; of several readings one is enough.
+fn judged(verdicts: &[&ReproVerdict]) -> Option<bool> {
+    let (readings, plain): (Vec<&ReproVerdict>, Vec<&ReproVerdict>) =
+        verdicts.iter().copied().partition(|verdict| !verdict.reading.is_empty());
+    let mut all: Vec<Option<bool>> = plain.iter().map(|verdict| verdict.holds).collect();
+    if readings.iter().any(|verdict| verdict.holds == Some(true)) {
+        all.push(Some(true));
+    } else {
+        all.extend(readings.iter().map(|verdict| verdict.holds));
+    }
+    if all.contains(&Some(false)) {
+        return Some(false);
+    }
+    if all.contains(&None) { None } else { Some(true) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(field: &str, reading: &str, holds: Option<bool>, basis: ReproBasis) -> ReproVerdict {
+        ReproVerdict {
+            claim: "p.c".into(),
+            field: field.into(),
+            reading: reading.into(),
+            says: String::new(),
+            test: String::new(),
+            claimed: String::new(),
+            ours: String::new(),
+            difference: None,
+            holds,
+            fitted: Vec::new(),
+            basis,
+            why: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_figure_counts_once_and_one_reading_of_it_is_enough() {
+        use ReproBasis::{Fitted, Predicted};
+        let all = [
+            verdict("a", "", Some(true), Predicted),
+            verdict("a", "", Some(true), Fitted),
+            verdict("b", "one", Some(false), Predicted),
+            verdict("b", "other", Some(true), Predicted),
+            verdict("c", "", Some(true), Predicted),
+            verdict("c", "", Some(false), Predicted),
+            verdict("d", "", None, Predicted),
+        ];
+        let judged: Vec<_> = judged_claims(all.iter()).iter().map(|one| (one.holds, one.basis)).collect();
+        let expected =
+            [(Some(true), Fitted), (Some(true), Predicted), (Some(false), Predicted), (None, Predicted)];
+        assert_eq!(judged, expected);
+    }
+
+    #[test]
+    fn a_verdict_of_an_older_version_is_a_prediction() {
+        let old = r#"{"claim":"c","says":"s","test":"t","claimed":"1","ours":"1","difference":null,"holds":true,"fitted":[]}"#;
+        let verdict: ReproVerdict = serde_json::from_str(old).expect("sound");
+        assert_eq!((verdict.basis, verdict.why.as_str()), (ReproBasis::Predicted, ""));
+    }
+}

@@ -1,0 +1,73 @@
+//! What did programs ask of a served drive, and when were they answered?
+
+use crate::{Bins, Bytes, FlashUse, Machine, Nanos, ResourceUse};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A simulated drive that was a disk for programs, in real time.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Served {
+    /// Version of the JSON layout, [`crate::SCHEMA`].
+    #[serde(deserialize_with = "crate::schema")]
+    pub schema: u32,
+    /// Version of iostack that made it.
+    pub iostack: String,
+    /// When it began.
+    pub started_unix_ms: u64,
+    /// How long it was there.
+    pub elapsed: Nanos,
+    /// On which machine.
+    pub machine: Machine,
+    /// The drive and the layers over it, as typed.
+    pub drive: String,
+    /// `fuse`, `fuse and loop`, `nbd`.
+    pub route: String,
+    /// Where programs found it.
+    pub place: String,
+    /// Bytes.
+    pub capacity: Bytes,
+    /// Decides whatever chance does in the drive.
+    pub seed: u64,
+    /// The time that the route takes by itself: answers left so much earlier. 0 where it was not measured.
+    pub lead: Nanos,
+    /// Reads, writes, trims and flushes.
+    pub served: Vec<ServedKind>,
+    /// How much later than asked answers left, of all kinds. Beyond it a program waits for the route.
+    pub late: Bins,
+    /// Answered with an error.
+    pub failed: u64,
+    /// Never answered, as a layer wanted.
+    pub lost: u64,
+    /// Power cuts, in their order.
+    pub cuts: Vec<ServedCut>,
+    /// What flash management did; one a drive that has some.
+    pub flash: Vec<FlashUse>,
+    /// Each kind of resource.
+    pub resources: Vec<ResourceUse>,
+    /// What else is worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// I/Os of one kind.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ServedKind {
+    /// `read`, `write`, `trim`, `flush`.
+    pub name: String,
+    /// Answered.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: Bytes,
+    /// Latency that the model and the layers ask for, as a program is to see it.
+    pub asked: Bins,
+}
+
+/// A power cut.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct ServedCut {
+    /// Since the start.
+    pub at: Nanos,
+    /// Atoms of the drive, which are never torn, that were not flushed and are there all the same.
+    pub kept: u64,
+    /// Atoms that were not flushed, and are what they were.
+    pub lost: u64,
+}

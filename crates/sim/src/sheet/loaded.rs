@@ -1,0 +1,46 @@
+//! What is known about a device? Its numbers, by name, each with its unit and its source.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::sheet::claim::Claim;
+use crate::sheet::parameter::DeviceKind;
+use crate::sheet::source::Source;
+
+/// A device's numbers.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// Its name, as in `sim:NAME`.
+    pub name: String,
+    /// Its kind.
+    pub kind: &'static DeviceKind,
+    /// What it is, in a few words.
+    pub title: String,
+    /// What to know about it, in sentences.
+    pub about: String,
+    /// When it was sold, or what it is typical of.
+    pub year: Option<u32>,
+    /// Where its numbers come from: `built in`, or the path of the file.
+    pub origin: String,
+    /// Numbers that were changed: key and value, as typed.
+    pub changed: Vec<(String, String)>,
+    /// Documents that its numbers cite: short name and the whole title.
+    pub sources: Vec<(String, String)>,
+    /// What it must reach, with whoever said so.
+    pub claims: Vec<Claim>,
+    pub(crate) values: BTreeMap<String, Value>,
+    pub(crate) members: BTreeMap<String, Sheet>,
+    pub(crate) folder: Folder,
+}
+
+/// A number as the file gives it.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub(crate) text: String,
+    pub(crate) source: Source,
+    /// File and line.
+    pub(crate) place: String,
+}
+
+/// Where relative names of files begin.
+pub(crate) type Folder = Option<PathBuf>;
