@@ -16,7 +16,6 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("iostack-doubt", &[]),
     ("iostack-stats", &[]),
     ("iostack-model", &[]),
-    ("iostack-answers", &[]),
     ("iostack-batch", &[]),
     ("iostack-workload", &[]),
     ("iostack-host", &[]),

@@ -284,7 +284,7 @@ fn packaged_crates_hold_all_that_they_are_built_of() {
         write!(members, "{path:?}, ").expect("a string takes all");
         writeln!(patches, "{name} = {{ path = {path:?} }}").expect("a string takes all");
     }
-    assert!(members.contains("iostack-sheet"), "{members}");
+    assert!(members.contains("iostack-sim"), "{members}");
     let manifest =
         format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}");
     fs::write(folder.join("Cargo.toml"), manifest).expect("ours");
