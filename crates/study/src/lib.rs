@@ -8,16 +8,12 @@
 //! | does temporal merging pay on this device? | [`merge`] |
 //! | how does a simulated device answer over a range? | [`sweep`] |
 //! | what would a change give? | [`what_if`] |
-//! | does what was published come out again? | [`repro`] |
-//! | how many instructions does an I/O take in the lab? | [`count`] |
 //!
 //! Plans and judgements are pure; what measures tells a [`iostack_target::Audience`] how far it is and prints nothing.
 
 pub mod ab;
 pub mod check;
-pub mod count;
 pub mod iolat;
 pub mod merge;
-pub mod repro;
 pub mod sweep;
 pub mod what_if;

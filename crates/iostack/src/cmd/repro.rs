@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::answers::Repro;
-use iostack_study::repro::{Asked, Experiment, Ready};
+use iostack_validation::{Asked, Experiment, Ready};
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};

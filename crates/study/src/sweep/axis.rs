@@ -11,12 +11,12 @@ use super::values;
 const MOST: usize = 100_000;
 
 /// True when the key names a number of the device.
-pub(crate) fn is_parameter(key: &str) -> bool {
+pub fn is_parameter(key: &str) -> bool {
     key.contains('.')
 }
 
 /// The axes of all `--vary`, those of the devices first.
-pub(crate) fn axes(devices: &str, vary: &[String]) -> Result<Vec<SweepAxis>, String> {
+pub fn axes(devices: &str, vary: &[String]) -> Result<Vec<SweepAxis>, String> {
     let mut axes: Vec<SweepAxis> = Vec::new();
     let devices = values::parse(devices).map_err(|what| format!("`{devices}`: {what}"))?;
     if devices.len() > 1 {
@@ -37,7 +37,7 @@ pub(crate) fn axes(devices: &str, vary: &[String]) -> Result<Vec<SweepAxis>, Str
 }
 
 /// The axis of `KEY=VALUES`; `word` is what stands before it in errors.
-pub(crate) fn axis(word: &str, text: &str) -> Result<SweepAxis, String> {
+pub fn axis(word: &str, text: &str) -> Result<SweepAxis, String> {
     let Some((key, list)) = text.split_once('=') else {
         return Err(format!("`{word} {text}` names no values; write it like {word} queue_depth=1..32*2"));
     };
@@ -54,7 +54,7 @@ pub(crate) fn axis(word: &str, text: &str) -> Result<SweepAxis, String> {
 }
 
 /// One setting of every axis for each point, in order: the last axis changes fastest.
-pub(crate) fn product(axes: &[SweepAxis]) -> Vec<Vec<(String, String)>> {
+pub fn product(axes: &[SweepAxis]) -> Vec<Vec<(String, String)>> {
     let mut points: Vec<Vec<(String, String)>> = vec![Vec::new()];
     for axis in axes {
         points = points

@@ -14,21 +14,21 @@ use crate::what_if::steady;
 
 /// What the command is made of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts<'a> {
+pub struct Parts<'a> {
     /// Job files.
-    pub(crate) jobs: &'a [PathBuf],
+    pub jobs: &'a [PathBuf],
     /// Sections of them.
-    pub(crate) sections: &'a [String],
+    pub sections: &'a [String],
     /// The device; one of the lab's begins with `lab:`.
-    pub(crate) device: &'a str,
+    pub device: &'a str,
     /// Its changed numbers.
-    pub(crate) changes: &'a [(String, String)],
+    pub changes: &'a [(String, String)],
     /// Options of the jobs, by our names.
-    pub(crate) options: &'a [(String, String)],
+    pub options: &'a [(String, String)],
 }
 
 /// `iostack run --on sim:DEVICE ...`, or `--on lab:DEVICE`.
-pub(crate) fn of(parts: &Parts<'_>) -> String {
+pub fn of(parts: &Parts<'_>) -> String {
     let mut words = vec!["iostack".to_owned(), "run".to_owned()];
     words.extend(parts.jobs.iter().map(|path| quoted(&path.display().to_string())));
     words.push("--on".to_owned());
@@ -49,7 +49,7 @@ pub(crate) fn of(parts: &Parts<'_>) -> String {
 }
 
 /// The command of a task that was run in steady state, with the window that was found.
-pub(crate) fn in_window(command: String, task: &Task, outcome: Option<&Outcome>) -> String {
+pub fn in_window(command: String, task: &Task, outcome: Option<&Outcome>) -> String {
     match outcome {
         Some(outcome) if task.steady => command + &flags(&steady::window(&outcome.job)),
         _ => command,

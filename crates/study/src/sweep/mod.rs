@@ -9,11 +9,11 @@
 //! [`plan::plan`], then [`pool::run`].
 
 mod answer;
-pub(crate) mod axis;
-pub(crate) mod command;
-pub(crate) mod plan;
-pub(crate) mod pool;
+pub mod axis;
+pub mod command;
+pub mod plan;
+pub mod pool;
 mod values;
-pub(crate) mod watch;
+pub mod watch;
 
 pub use answer::{Asked, Ready};

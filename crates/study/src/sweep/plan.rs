@@ -14,32 +14,35 @@ use crate::what_if::steady;
 
 /// What was asked for, before anything is varied.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Base<'a> {
+pub struct Base<'a> {
     /// The device, or several with commas.
-    pub(crate) device: &'a str,
+    pub device: &'a str,
     /// Job files.
-    pub(crate) jobs: &'a [PathBuf],
+    pub jobs: &'a [PathBuf],
     /// Sections of them.
-    pub(crate) sections: &'a [String],
+    pub sections: &'a [String],
     /// Changed numbers of the device.
-    pub(crate) changes: &'a [(String, String)],
+    pub changes: &'a [(String, String)],
     /// Options of every job.
-    pub(crate) options: &'a [(String, String)],
+    pub options: &'a [(String, String)],
     /// For `$ncpus` in job files.
-    pub(crate) cpus: u32,
+    pub cpus: u32,
 }
 
 /// A point: its settings, the command that runs it alone, and the task.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
-    pub(crate) settings: Vec<(String, String)>,
-    pub(crate) command: String,
-    pub(crate) task: Task,
+pub struct Planned {
+    /// What it sets, key and value.
+    pub settings: Vec<(String, String)>,
+    /// What gives the same alone.
+    pub command: String,
+    /// What is run.
+    pub task: Task,
 }
 
 /// The axes and every point of them. What is wrong with all points is an error at once; a value that only some points
 /// cannot have is an error of those.
-pub(crate) fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
+pub fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
     // Each may be named as elsewhere, `sim:NAME`.
     let names: Vec<&str> = base.device.split(',').map(|name| Scheme::Simulated.bare(name.trim())).collect();
     let device = names.join(",");
@@ -112,7 +115,7 @@ fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Plan
 }
 
 /// What others refine comes first, as when the command is typed.
-pub(crate) fn in_order(options: &mut [(String, String)]) {
+pub fn in_order(options: &mut [(String, String)]) {
     let known = iostack_workload::native_options();
     options.sort_by_key(|(name, _)| known.iter().position(|option| option.name == name));
 }

@@ -20,29 +20,29 @@ const PROGRESS_EVERY: u64 = 1 << 18;
 
 /// One simulation to be run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Task {
+pub struct Task {
     /// The device.
-    pub(crate) device: String,
+    pub device: String,
     /// Its changed numbers.
-    pub(crate) changes: Vec<(String, String)>,
+    pub changes: Vec<(String, String)>,
     /// What is asked, or why nothing can be.
-    pub(crate) jobs: Result<Vec<Job>, String>,
+    pub jobs: Result<Vec<Job>, String>,
     /// It is one job without an end, which is run in steady state.
-    pub(crate) steady: bool,
+    pub steady: bool,
 }
 
 /// What a simulation gave.
-pub(crate) type Given = Result<Vec<Outcome>, String>;
+pub type Given = Result<Vec<Outcome>, String>;
 
 /// How far the whole is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Watched {
+pub struct Watched {
     /// The task that ended just now.
-    pub(crate) ended: Option<usize>,
+    pub ended: Option<usize>,
     /// Tasks that ended.
-    pub(crate) done: usize,
+    pub done: usize,
     /// Share of all work that is done, 0..=1, each task counting as long as its jobs are asked to run.
-    pub(crate) share: f64,
+    pub share: f64,
 }
 
 enum Message {
@@ -52,7 +52,7 @@ enum Message {
 
 /// Runs all tasks, at most `parallel` at once. What was not begun when `stop` was set is `None`; what was interrupted has
 /// outcomes that say so.
-pub(crate) fn run(
+pub fn run(
     tasks: &[Task],
     parallel: usize,
     stop: &AtomicBool,
@@ -136,7 +136,7 @@ fn mistake(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// How long a task takes beside others: the simulated seconds that are asked for, a few where none are.
-pub(crate) fn weight(task: &Task) -> f64 {
+pub fn weight(task: &Task) -> f64 {
     let seconds = |job: &Job| job.runtime.map_or(4.0, Nanos::as_secs_f64).max(0.1);
     task.jobs.as_deref().unwrap_or_default().iter().map(seconds).sum::<f64>().max(0.1)
 }

@@ -8,17 +8,12 @@ use iostack_target::Audience;
 use super::pool::{self, Given, Task, Watched};
 
 /// CPUs, so that each thread has one.
-pub(crate) fn parallel(asked: Option<usize>) -> usize {
+pub fn parallel(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
 /// Runs the tasks and tells how far they are, and when the whole will end.
-pub(crate) fn watched(
-    tasks: &[Task],
-    names: &[String],
-    parallel: usize,
-    talk: &dyn Audience,
-) -> Vec<Option<Given>> {
+pub fn watched(tasks: &[Task], names: &[String], parallel: usize, talk: &dyn Audience) -> Vec<Option<Given>> {
     let started = Instant::now();
     let mut said = Instant::now();
     let given = pool::run(tasks, parallel, talk.stop(), &mut |watched, given| {

@@ -9,10 +9,10 @@ use iostack_lab::devices::DEVICES;
 use iostack_model::Direction;
 use iostack_model::answers::{ClockPrices, IoCost};
 use iostack_report::{CostDetail, iocost};
-use iostack_study::count::Counter;
-use iostack_study::count::spec::Spec;
 use iostack_targets::Scheme;
 use iostack_targets::lab::LabFlags;
+use iostack_validation::count::Counter;
+use iostack_validation::count::spec::Spec;
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk};

@@ -11,8 +11,8 @@ use iostack_lab::host::command::ended;
 use iostack_lab::host::machine::Scratch;
 use iostack_lab::{Lab, LabError};
 use iostack_model::answers::{BudgetVerdict, ClockPrices};
-use iostack_study::count::Counter;
 use iostack_targets::lab::LabFlags;
+use iostack_validation::count::Counter;
 
 use super::held::Budgets;
 use crate::exit::Ended;

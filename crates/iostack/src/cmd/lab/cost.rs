@@ -11,10 +11,10 @@ use iostack_lab::host::folder;
 use iostack_model::Bytes;
 use iostack_model::answers::{ClockPrices, CostDiff, IoCost};
 use iostack_report::{CostDetail, iocost};
-use iostack_study::count::Counter;
-use iostack_study::count::spec::{self, Spec};
 use iostack_targets::Scheme;
 use iostack_targets::lab::LabFlags;
+use iostack_validation::count::Counter;
+use iostack_validation::count::spec::{self, Spec};
 
 use super::held::Budgets;
 use crate::exit::Ended;

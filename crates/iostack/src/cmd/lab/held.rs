@@ -8,8 +8,8 @@ use iostack_lab::cost::budget::{self, Budget};
 use iostack_lab::devices::Device;
 use iostack_lab::host::folder;
 use iostack_model::answers::{BudgetVerdict, IoCost};
-use iostack_study::count::spec::Spec;
 use iostack_targets::lab::LabFlags;
+use iostack_validation::count::spec::Spec;
 
 /// The budgets of a file.
 pub(super) struct Budgets {

@@ -15,10 +15,10 @@ use super::lines::{self, Over};
 use super::predicate::{self, Test, judge, percent};
 use super::published::Claim;
 use super::{basis, builtin};
-use crate::sweep::axis::is_parameter;
-use crate::sweep::command::{self, Parts};
-use crate::sweep::plan::in_order;
-use crate::sweep::pool::{Given, Task};
+use iostack_study::sweep::axis::is_parameter;
+use iostack_study::sweep::command::{self, Parts};
+use iostack_study::sweep::plan::in_order;
+use iostack_study::sweep::pool::{Given, Task};
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]

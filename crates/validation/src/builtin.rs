@@ -9,11 +9,11 @@ pub(crate) const FOLDER: &str = "experiments";
 /// Ids and texts of experiments: `experiments/ID.toml`.
 macro_rules! experiments {
     ($($id:literal),* $(,)?) => {
-        &[$(($id, include_str!(concat!("../../experiments/", $id, ".toml")))),*]
+        &[$(($id, include_str!(concat!("../experiments/", $id, ".toml")))),*]
     };
 }
 
-const PUBLISHED: &str = include_str!("../../experiments/published.toml");
+const PUBLISHED: &str = include_str!("../experiments/published.toml");
 
 /// In the order of the page. A new experiment is a file and a line here.
 const EXPERIMENTS: &[(&str, &str)] = experiments![
@@ -60,8 +60,8 @@ const COUNTED: &[(&str, &str)] = experiments![
 
 /// Name and text of job files that experiments name.
 const JOBS: &[(&str, &str)] = &[
-    ("jobs/trim.toml", include_str!("../../experiments/jobs/trim.toml")),
-    ("jobs/trim-small.toml", include_str!("../../experiments/jobs/trim-small.toml")),
+    ("jobs/trim.toml", include_str!("../experiments/jobs/trim.toml")),
+    ("jobs/trim-small.toml", include_str!("../experiments/jobs/trim-small.toml")),
 ];
 
 /// What they are held against.
@@ -99,8 +99,8 @@ pub(crate) fn job_file(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gather;
     use super::*;
+    use crate::gather;
 
     #[test]
     fn every_experiment_is_sound_and_every_run_has_its_jobs() {

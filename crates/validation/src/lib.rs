@@ -14,6 +14,7 @@ mod answer;
 pub(crate) mod asked;
 pub(crate) mod basis;
 pub(crate) mod builtin;
+pub mod count;
 pub(crate) mod counted;
 pub(crate) mod curve;
 pub(crate) mod experiment;

@@ -17,8 +17,8 @@ use super::published::{Document, Published};
 use super::{basis, builtin, worked};
 use crate::count::Counter;
 use crate::count::spec::Spec;
-use crate::sweep::pool::{self, Given, Task};
-use crate::sweep::watch::{parallel, watched};
+use iostack_study::sweep::pool::{self, Given, Task};
+use iostack_study::sweep::watch::{parallel, watched};
 
 /// Experiments that are to be run.
 pub struct Ready<'a> {

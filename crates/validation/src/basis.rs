@@ -16,7 +16,7 @@ use iostack_targets as target;
 
 use super::curve::Curve;
 use super::experiment::{Experiment, Verdict};
-use crate::sweep::axis::is_parameter;
+use iostack_study::sweep::axis::is_parameter;
 
 /// A number of a sheet, and where it comes from.
 #[derive(Clone, Debug)]
@@ -221,8 +221,8 @@ fn judged(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{builtin, published};
     use super::*;
+    use crate::{builtin, published};
 
     #[test]
     fn a_reference_means_a_claim_or_one_figure_of_it() {

@@ -23,7 +23,7 @@ use super::lines::{Figure, Over};
 use super::predicate::Test;
 use super::published::{Claim, Kind};
 use super::raw::{self, Options, line, said};
-use crate::sweep::axis;
+use iostack_study::sweep::axis;
 
 /// An experiment, checked.
 #[derive(Clone, Debug)]
@@ -200,7 +200,7 @@ fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
     let mut options = shared.clone();
     options.extend(raw.job.clone());
     let mut options = typed(&options);
-    crate::sweep::plan::in_order(&mut options);
+    iostack_study::sweep::plan::in_order(&mut options);
     let vary = match &raw.vary {
         Some(text) => Some(axis::axis("vary", text).map(|axis| (axis.key, axis.values))?),
         None => None,
@@ -381,8 +381,8 @@ fn test(raw: &raw::Verdict, claim: &Claim) -> Result<Test, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::published;
     use super::*;
+    use crate::published;
 
     const CLAIMS: &str = "[[claim]]\nid = \"p.knee\"\nvalue = 4\n[[claim]]\nid = \"p.flat\"\nkind = \"shape\"\n\
                           [[claim]]\nid = \"p.table\"\ntable = { iops = 100 }\n";

@@ -10,8 +10,8 @@ use iostack_targets::{self as target, Scheme};
 
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
-use crate::sweep::pool::{self, Given, Task};
-use crate::sweep::watch::parallel;
+use iostack_study::sweep::pool::{self, Given, Task};
+use iostack_study::sweep::watch::parallel;
 
 /// How a change begins that is no parameter of the driver's but a file of the device's.
 const SYSFS: &str = "sysfs.";
