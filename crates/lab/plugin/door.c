@@ -23,13 +23,12 @@ bool door_is_open(void)
 	return answering >= 0;
 }
 
-static void ring(unsigned int vcpu_index, void *nothing)
+static void ring(unsigned int vcpu_index, void *who)
 {
-	char byte = 0;
+	char byte = (char)(uintptr_t)who;
 	ssize_t moved;
 
 	(void)vcpu_index;
-	(void)nothing;
 	do
 		moved = write(answering, &byte, 1);
 	while (moved < 0 && errno == EINTR);
@@ -44,7 +43,7 @@ static void ring(unsigned int vcpu_index, void *nothing)
 	}
 }
 
-void door_watch(struct qemu_plugin_insn *insn)
+void door_watch(struct qemu_plugin_insn *insn, void *who)
 {
-	qemu_plugin_register_vcpu_insn_exec_cb(insn, ring, QEMU_PLUGIN_CB_NO_REGS, NULL);
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, ring, QEMU_PLUGIN_CB_NO_REGS, who);
 }

@@ -11,6 +11,13 @@
 /* The number in the NOP of kernel/sim_disk/mailbox.h. */
 #define DOOR_MARK 0x105AC020U
 
+/* The same in crates/lab/src/sys/guest/x86_64.rs: the guest's program asks what to do next. */
+#define ORDER_MARK 0x105AC021U
+
+/* The byte that says who rings. */
+#define DOOR_DRIVER ((void *)0)
+#define DOOR_ORDER ((void *)1)
+
 /* Modules of the kernel lie from here on (Documentation/arch/x86/x86_64/mm.rst). */
 #define DOOR_LOWEST_PC 0xffffffffc0000000ULL
 
@@ -18,7 +25,7 @@
 void door_open(int socket);
 bool door_is_open(void);
 
-/* Rings when this instruction is executed. */
-void door_watch(struct qemu_plugin_insn *insn);
+/* Rings when this instruction is executed, with DOOR_DRIVER or DOOR_ORDER. */
+void door_watch(struct qemu_plugin_insn *insn, void *who);
 
 #endif

@@ -244,12 +244,19 @@ static bool may_be_dropped(uint64_t pc)
 	return (pc & 0xfff) + INSN_BYTES_MAX > 0x1000;
 }
 
-/* Drivers ring from the kernel's half alone, and their instruction counts as any other. */
+/*
+ * Drivers ring from the kernel's half alone, and their instruction counts as any other; the
+ * program that asks for orders rings from the other half.
+ */
 static void watch_door(struct qemu_plugin_insn *insn, uint64_t pc, const uint8_t *bytes,
 		       size_t byte_len)
 {
-	if (pc >= DOOR_LOWEST_PC && door_is_open() && number_in(bytes, byte_len) == DOOR_MARK)
-		door_watch(insn);
+	uint32_t number = door_is_open() ? number_in(bytes, byte_len) : 0;
+
+	if (pc >= DOOR_LOWEST_PC && number == DOOR_MARK)
+		door_watch(insn, DOOR_DRIVER);
+	if (!(pc >> 63) && number == ORDER_MARK)
+		door_watch(insn, DOOR_ORDER);
 }
 
 static void translate_counted(struct qemu_plugin_tb *tb, size_t insn_count)

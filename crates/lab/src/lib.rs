@@ -21,4 +21,4 @@ mod words;
 pub use error::LabError;
 pub use raid::{CHUNK_KIB, Raid};
 pub use request::{Booted, Lab, Request};
-pub use words::{MEMORY_LEAST_MIB, SYSFS};
+pub use words::{MEMORY_LEAST_MIB, SCHEDULERS, SYSFS};

@@ -23,7 +23,8 @@ use crate::host::qemu::Qemu;
 use crate::host::symbols::kallsyms;
 use crate::host::tool::Tool;
 use crate::words::{
-    append, capacity, check_options, disks, memory, options, parameters, scheduler_module, settings,
+    SCHEDULERS, append, capacity, check_options, disks, memory, options, parameters, scheduler_module,
+    settings,
 };
 use crate::{LabError, Raid};
 
@@ -48,6 +49,8 @@ pub struct Request {
     pub file_system: Option<String>,
     /// I/O scheduler.
     pub scheduler: String,
+    /// The others can be chosen while it runs.
+    pub other_schedulers: bool,
     /// Folder of the driver's source, instead of ours or the kernel's.
     pub source: Option<PathBuf>,
     /// Name of the disk, where it is not the device's own or the only new one.
@@ -91,6 +94,7 @@ impl Default for Request {
             kernel: "6.1".to_owned(),
             file_system: None,
             scheduler: "none".to_owned(),
+            other_schedulers: false,
             source: None,
             disk: None,
             mitigations: false,
@@ -276,7 +280,8 @@ impl<'a> Lab<'a> {
         self.add_programs(request, interactive, &mut image)?;
         let capacity_mib = capacity(request, &shapes)?;
         let disk = Disk::of(request, device, capacity_mib, scratch.path("disk"), !counts)?;
-        let first = drives.as_mut().map(|drives| &mut **drives as &mut dyn Drives);
+        let first = drives.as_mut().filter(|_| !shapes.is_empty());
+        let first = first.map(|drives| &mut **drives as &mut dyn Drives);
         let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
         let options = options(request, device, capacity_mib, &shapes);
         let modules = self.modules(request, device, &kernel, &options)?;
@@ -358,7 +363,9 @@ impl<'a> Lab<'a> {
         let known = Modules::of(kernel).with(&built)?;
         // Asked for by name at run time, where a program would load it: here there is none.
         let mut wanted = vec!["crc32c_generic", "crc32c_intel", "crct10dif_generic"];
-        wanted.extend(scheduler_module(&request.scheduler));
+        let others = if request.other_schedulers { &SCHEDULERS[..] } else { &[] };
+        let schedulers = others.iter().copied().chain([&*request.scheduler]);
+        wanted.extend(schedulers.filter_map(scheduler_module));
         // If it is a SCSI host: no module depends on the driver of its disks.
         wanted.extend((device.store == Store::Unknown).then_some("sd_mod"));
         wanted.retain(|name| known.has(name));

@@ -133,6 +133,9 @@ pub(crate) fn settings(request: &Request, device: &Device) -> Vec<(String, Strin
     settings
 }
 
+/// Schedulers of today's kernels.
+pub const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
 /// The module that brings a scheduler.
 pub(crate) fn scheduler_module(scheduler: &str) -> Option<&str> {
     match scheduler {

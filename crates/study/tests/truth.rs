@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use iostack_model::Effort;
 use iostack_model::answers::{Check, Limit, Point, StepKind};
 use iostack_study::check::{self, Asked};
-use iostack_targets::{self as target, AllHeld};
+use iostack_targets::lab::LabFlags;
+use iostack_targets::{self as target, AllHeld, TargetFlags};
 use iostack_workload::Rng;
 
 /// A way to be limited.
@@ -197,7 +198,12 @@ fn checked(truth: &Truth, draw: u64) -> (Vec<String>, anyhow::Result<Check>) {
     let mut rng = Rng::stream(draw, number as u64);
     let set = (truth.draw)(&mut rng);
     let asked = Asked { effort: truth.effort, size: None, seed: draw, against: None };
-    let target = target::study(Some(&OsString::from(truth.on)), &set, false, &AllHeld::default());
+    let target = target::study(
+        Some(&OsString::from(truth.on)),
+        &TargetFlags::of(&set, &LabFlags::default()),
+        false,
+        &AllHeld::default(),
+    );
     let check = target.and_then(|target| check::answer(&asked, &*target, &AtomicBool::new(false)));
     (set, check)
 }

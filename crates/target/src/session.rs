@@ -2,10 +2,12 @@
 
 use iostack_model::{Bytes, Effort, Engine, Job, Ladder, Machine, Outcome, Storage, TargetName};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Audience, RunClock, Wanted};
 
 /// What a study may touch, and how much of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Wishes {
     /// Time the user gives: a scratch file is as large as can be filled in it.
     pub effort: Effort,
@@ -30,7 +32,7 @@ pub trait Session {
 }
 
 /// What is known of a place that is held.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct About {
     /// What may be tried there.
     pub place: Place,
@@ -43,7 +45,7 @@ pub struct About {
 }
 
 /// What is known of a place before the first measurement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// Whose time its figures are in.
     pub clock: RunClock,
@@ -95,7 +97,7 @@ impl Place {
 }
 
 /// Where a job of a session goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum On {
     /// The scratch file, the simulated drive, or the target itself.
     #[default]
@@ -105,7 +107,7 @@ pub enum On {
 }
 
 /// How a job of a session is run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct How {
     /// Where.
     pub on: On,
@@ -114,7 +116,7 @@ pub struct How {
 }
 
 /// What came of a job of a session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// The figures.
     pub outcome: Outcome,

@@ -66,7 +66,7 @@ pub struct Description {
 }
 
 /// The time that a run takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunClock {
     /// Of the machine that runs.
     Wall,

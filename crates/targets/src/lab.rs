@@ -11,23 +11,21 @@ use iostack_lab::guest::{self, Message, Ready, Work};
 use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::folder;
 use iostack_lab::host::machine::Accelerator;
-use iostack_lab::{CHUNK_KIB, Lab, MEMORY_LEAST_MIB, Raid, Request, SYSFS};
-use iostack_model::{Caveat, Job, OutcomeFile, Progress, TargetKind, TargetName};
+use iostack_lab::{CHUNK_KIB, Lab, MEMORY_LEAST_MIB, Raid, Request, SCHEDULERS, SYSFS};
+use iostack_model::{Caveat, Job, Outcome, OutcomeFile, Progress, TargetKind, TargetName};
 use iostack_serve::layers;
 use serde::{Deserialize, Serialize};
 
 use super::path::{NO_APPS, NO_STATUS, PathTarget};
 use super::simulated::{EXAMPLE, changes};
 use super::{AllHeld, Given, Options, Scheme, TargetFlags};
+use crate::lab_place::{self, LabPlace};
 use crate::outside::{self, Outside};
 use crate::read_json;
 use crate::{exec, merging};
 use iostack_target::{Ability, Audience, Description, RunClock, Session, Target, Wanted, Wishes};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
-
-/// Schedulers of today's kernels.
-const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
 /// How fast the processor before a simulated drive is taken to be: one of 2008 that runs the kernel, when the drives of the
 /// documents were sold (2.5 GHz, an instruction a clock).
@@ -121,23 +119,32 @@ impl LabFlags {
 
     /// Its flags, and whether each was given.
     pub(super) fn given(&self) -> Vec<Given> {
+        self.typed().into_iter().map(|(flag, values)| (flag, !values.is_empty())).collect()
+    }
+
+    /// Its flags, each with its values; one that takes none has an empty one where it was given.
+    fn typed(&self) -> Vec<(&'static str, Vec<String>)> {
+        fn one<T: ToString>(value: Option<&T>) -> Vec<String> {
+            value.map(T::to_string).into_iter().collect()
+        }
+        let source = self.source.as_ref().map(|path| path.display().to_string());
         vec![
-            ("--kernel", self.kernel.is_some()),
-            ("--source", self.source.is_some()),
-            ("--disk", self.disk.is_some()),
-            ("--file-system", self.file_system.is_some()),
-            ("--scheduler", self.scheduler.is_some()),
-            ("--mitigations", self.mitigations),
-            ("--tracepoint", !self.tracepoint.is_empty()),
-            ("--capacity-mib", self.capacity_mib.is_some()),
-            ("--ghz", self.ghz.is_some()),
-            ("--memory-mib", self.memory_mib.is_some()),
-            ("--raid", self.raid.is_some()),
-            ("--chunk-kib", self.chunk_kib.is_some()),
-            ("--layer", !self.layer.is_empty()),
-            ("--module", !self.module.is_empty()),
-            ("--drive-depth", self.drive_depth.is_some()),
-            ("--time-limit", self.time_limit.is_some()),
+            ("--kernel", one(self.kernel.as_ref())),
+            ("--source", one(source.as_ref())),
+            ("--disk", one(self.disk.as_ref())),
+            ("--file-system", one(self.file_system.as_ref())),
+            ("--scheduler", one(self.scheduler.as_ref())),
+            ("--mitigations", one(self.mitigations.then(String::new).as_ref())),
+            ("--tracepoint", self.tracepoint.clone()),
+            ("--capacity-mib", one(self.capacity_mib.as_ref())),
+            ("--ghz", one(self.ghz.as_ref())),
+            ("--memory-mib", one(self.memory_mib.as_ref())),
+            ("--raid", one(self.raid.as_ref())),
+            ("--chunk-kib", one(self.chunk_kib.as_ref())),
+            ("--layer", self.layer.clone()),
+            ("--module", self.module.clone()),
+            ("--drive-depth", one(self.drive_depth.as_ref())),
+            ("--time-limit", one(self.time_limit.as_ref())),
         ]
     }
 
@@ -253,6 +260,8 @@ impl LabFlags {
 pub struct LabTarget {
     description: Description,
     request: Request,
+    /// Flags and their values, as a command has them.
+    words: Vec<(&'static str, String)>,
 }
 
 impl LabTarget {
@@ -269,7 +278,9 @@ impl LabTarget {
             cannot: vec![NO_APPS, NO_TRACES, NO_STATUS],
         };
         outside::sheets(&request)?;
-        Ok(LabTarget { description, request })
+        let typed = flags.typed().into_iter().chain([("--set", set.to_vec())]);
+        let words = typed.flat_map(|(flag, values)| values.into_iter().map(move |value| (flag, value)));
+        Ok(LabTarget { description, request, words: words.collect() })
     }
 }
 
@@ -299,20 +310,23 @@ impl Target for LabTarget {
         let mut file = files.pop().context("the guest ended without an outcome")?;
         if let Some(drive) = drive {
             for outcome in &mut file.outcomes {
-                let mut inside = drive.inside(outcome);
-                inside.changed.extend(request.between());
-                outcome.inside = Some(inside);
+                outcome.inside = drive.inside(outcome);
+                if let Some(inside) = &mut outcome.inside {
+                    inside.changed.extend(request.between());
+                }
             }
             drive.end()?;
         }
         Ok(file)
     }
 
-    fn occupy<'a>(&'a self, _: &Wishes, _: &dyn Audience) -> anyhow::Result<Box<dyn Session + 'a>> {
-        bail!(
-            "a study of `lab:{}` would boot once for each of its jobs; measure it job by job: iostack run",
-            self.request.device
-        )
+    fn occupy<'a>(
+        &'a self,
+        wishes: &Wishes,
+        audience: &dyn Audience,
+    ) -> anyhow::Result<Box<dyn Session + 'a>> {
+        let name = self.description.name.as_ref().context("a device of the lab has a name")?;
+        Ok(Box::new(LabPlace::new(name, &self.request, &self.words, wishes, audience)?))
     }
 }
 
@@ -382,15 +396,20 @@ fn travel(
     let read = |text: &String| read_json(text).context("the guest's outcome cannot be read");
     let mut files: Vec<OutcomeFile> = given.iter().map(read).collect::<Result<_, _>>()?;
     for outcome in files.iter_mut().flat_map(|file| &mut file.outcomes) {
-        outcome.target = TargetName { kind: TargetKind::Lab, path: request.device.clone().into() };
-        // The lab's clock is its own, and said by its own doubt.
-        outcome.caveats.retain(|doubt| !matches!(doubt, Caveat::ClockNotInvariant { .. }));
-        outcome.caveats.insert(0, caveat(request, &booted.release));
+        as_target(outcome, request, &booted.release);
     }
     for line in &booted.complaints {
         audience.warn(&format!("the guest's kernel complained: {line}"));
     }
     Ok(files)
+}
+
+/// The guest's outcome as one of this target.
+pub(crate) fn as_target(outcome: &mut Outcome, request: &Request, release: &str) {
+    outcome.target = TargetName { kind: TargetKind::Lab, path: request.device.clone().into() };
+    // The lab's clock is its own, and said by its own doubt.
+    outcome.caveats.retain(|doubt| !matches!(doubt, Caveat::ClockNotInvariant { .. }));
+    outcome.caveats.insert(0, caveat(request, release));
 }
 
 fn caveat(request: &Request, release: &str) -> Caveat {
@@ -419,7 +438,6 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
     if exec::is_meant(order) {
         return exec::run(order, ready);
     }
-    let order: Order = read_json(&order.to_string()).map_err(|error| error.to_string())?;
     let name = match &ready.folder {
         Some(folder) => TargetName { kind: TargetKind::Directory, path: folder.clone() },
         None => TargetName { kind: TargetKind::Block, path: ready.path.clone() },
@@ -427,6 +445,11 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
     // All there is in the guest was made for this.
     let flags = TargetFlags::default();
     let options = Options { flags: &flags, destroy_data: true, rules: None, held: AllHeld::default() };
+    let target = PathTarget::open(Some(name), &options);
+    if lab_place::is_meant(order) {
+        return lab_place::run(order, &target);
+    }
+    let order: Order = read_json(&order.to_string()).map_err(|error| error.to_string())?;
     for Leg { settings, jobs } in order.legs {
         for (path, text) in settings {
             let path = format!("/sys/block/{}/{path}", ready.disk);
@@ -434,7 +457,7 @@ pub fn run_job(order: &serde_json::Value, ready: &Ready) -> Result<(), String> {
                 .map_err(|error| format!("cannot write `{text}` to `{path}`: {error}"))?;
         }
         settle()?;
-        let ran = PathTarget::open(Some(name.clone()), &options).run(&jobs, order.wanted, &Wire);
+        let ran = target.run(&jobs, order.wanted, &Wire);
         let file = ran.map_err(|error| format!("{error:#}"))?;
         value("outcome", serde_json::to_value(&file).map_err(|error| error.to_string())?);
     }
@@ -451,7 +474,7 @@ pub(crate) fn settle() -> Result<(), String> {
 }
 
 /// Tells the near side how far it is. What else would be worth knowing is of files that go with the guest.
-struct Wire;
+pub(crate) struct Wire;
 
 impl Audience for Wire {
     fn stop(&self) -> &AtomicBool {
@@ -469,6 +492,6 @@ impl Audience for Wire {
     }
 }
 
-fn value(name: &str, value: serde_json::Value) {
+pub(crate) fn value(name: &str, value: serde_json::Value) {
     guest::tell(&Message::Value { name: name.to_owned(), value });
 }

@@ -9,6 +9,7 @@ pub mod exec;
 pub(crate) mod files;
 pub mod gather;
 pub mod lab;
+mod lab_place;
 pub mod left;
 pub mod merging;
 mod names;
@@ -132,16 +133,21 @@ pub fn open(on: Option<&OsStr>, options: &Options<'_>) -> anyhow::Result<AnyTarg
     }
 }
 
-/// Opens what a study asks: what `on` names, and changes of its numbers where it has some.
+/// Opens what a study asks: what `on` names, as these flags have it.
 pub fn study(
     on: Option<&OsStr>,
-    set: &[String],
+    flags: &TargetFlags,
     destroy_data: bool,
     held: &AllHeld,
 ) -> anyhow::Result<AnyTarget> {
-    let mut flags = TargetFlags::default();
-    flags.sim.set = set.to_vec();
-    open(on, &Options { flags: &flags, destroy_data, rules: None, held: held.clone() })
+    open(on, &Options { flags, destroy_data, rules: None, held: held.clone() })
+}
+
+impl TargetFlags {
+    /// Those of the lab, and changes of numbers.
+    pub fn of(set: &[String], lab: &LabFlags) -> TargetFlags {
+        TargetFlags { sim: SimFlags { set: set.to_vec(), timeline: None }, lab: lab.clone() }
+    }
 }
 
 /// The kind of target that `typed` names, and which.

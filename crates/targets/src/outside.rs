@@ -118,7 +118,8 @@ impl One {
 pub struct Outside {
     /// As in `sim:NAME`.
     names: String,
-    first: Sheet,
+    /// Of the first drive; a machine with other disks has none here.
+    first: Option<Sheet>,
     seed: u64,
     drives: Vec<One>,
     tell: Sender<Through>,
@@ -134,6 +135,16 @@ pub struct Outside {
     live: Live,
     /// It is looked at again then.
     look_due: u64,
+    /// What the guest and others ask for, where somebody holds it.
+    asked: Option<Receiver<Asked>>,
+}
+
+/// What is asked while the guest stands still.
+pub(crate) enum Asked {
+    /// What the guest is to do next.
+    Order(Vec<u8>),
+    /// What happened inside since this job began, if it is known, and what is wrong with this machine.
+    Inside(Box<Outcome>, Sender<(Option<Inside>, Option<&'static str>)>),
 }
 
 /// A power cut that is to come.
@@ -165,15 +176,24 @@ impl Outside {
     /// Those that the request names, if it names some; `seed` decides whatever chance does in them. Of `volatile` ones a
     /// power cut may lose what was not flushed.
     pub fn of(request: &Boots, seed: u64, volatile: bool) -> anyhow::Result<Option<Outside>> {
+        let outside = Outside::made(request, seed, volatile)?;
+        Ok(outside.first.is_some().then_some(outside))
+    }
+
+    /// The drives that the request names, perhaps none, of a machine that is told one order after another.
+    pub(crate) fn asked(request: &Boots, seed: u64, asked: Receiver<Asked>) -> anyhow::Result<Outside> {
+        Ok(Outside { asked: Some(asked), ..Outside::made(request, seed, false)? })
+    }
+
+    fn made(request: &Boots, seed: u64, volatile: bool) -> anyhow::Result<Outside> {
         let sheets = sheets(request)?;
         let open = |(number, sheet)| One::open(sheet, seed.wrapping_add(number), &request.layers, volatile);
         let drives = (0..).zip(&sheets).map(open).collect::<anyhow::Result<Vec<_>>>()?;
         let (tell, told) = channel();
         let names = request.device.split(COMMA).map(bare).collect::<Vec<_>>().join(",");
-        let first = sheets.into_iter().next();
-        Ok(first.map(|first| Outside {
+        Ok(Outside {
             names,
-            first,
+            first: sheets.into_iter().next(),
             seed,
             drives,
             tell,
@@ -185,7 +205,8 @@ impl Outside {
             was_cut: None,
             live: Live::default(),
             look_due: 0,
-        }))
+            asked: None,
+        })
     }
 
     /// The program of this boot was over so long after it began, ns; gives how long was counted in all.
@@ -254,13 +275,14 @@ impl Outside {
         self.drives.into_iter().try_for_each(|one| one.stepped.end().map_err(anyhow::Error::msg))
     }
 
-    /// What happened inside since the job began.
-    pub fn inside(&self, outcome: &Outcome) -> Inside {
+    /// What happened inside since the job began; nothing where no drive is simulated.
+    pub fn inside(&self, outcome: &Outcome) -> Option<Inside> {
+        let first = self.first.as_ref()?;
         let worlds: Vec<_> = self.drives.iter().map(|one| one.stepped.drive().world()).collect();
-        let inside = inside_of(&self.first, self.seed, &worlds, outcome);
+        let inside = inside_of(first, self.seed, &worlds, outcome);
         let seen = self.seen();
         let device = self.names.clone();
-        Inside { device, requests: seen.ios.iter().sum(), late: Some(seen.late), ..inside }
+        Some(Inside { device, requests: seen.ios.iter().sum(), late: Some(seen.late), ..inside })
     }
 }
 
@@ -325,6 +347,17 @@ impl Drives for Outside {
 
     fn heard(&mut self, disk: u32, late: u64) {
         self.drives[disk as usize].stepped.heard(late);
+    }
+
+    fn order(&mut self) -> Vec<u8> {
+        loop {
+            match self.asked.as_ref().and_then(|asked| asked.recv().ok()) {
+                Some(Asked::Order(order)) => return order,
+                // Who does not wait any more does not hear.
+                Some(Asked::Inside(outcome, tell)) => drop(tell.send((self.inside(&outcome), self.full()))),
+                None => return Vec::new(),
+            }
+        }
     }
 
     fn due(&mut self) -> Option<u64> {

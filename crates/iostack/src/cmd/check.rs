@@ -10,7 +10,8 @@ use iostack_model::{Bytes, Effort};
 use iostack_report::Told;
 use iostack_study::check::{self, Asked};
 use iostack_target::Audience as _;
-use iostack_targets::{self as target, AllHeld};
+use iostack_targets::lab::LabFlags;
+use iostack_targets::{self as target, AllHeld, TargetFlags};
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
@@ -20,7 +21,7 @@ use crate::written::{FormArgs, Format};
 #[derive(clap::Args)]
 pub(crate) struct CheckArgs {
     /// A directory (a scratch file is made in it), a file or a block device
-    /// (both only read), or sim:PLATFORM.
+    /// (both only read), sim:PLATFORM, or lab:DEVICE.
     #[arg(default_value = ".")]
     target: OsString,
     /// At most 20 s.
@@ -36,9 +37,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Change a number of the simulated platform, such as
-    /// `platform.cores=4`; may be repeated.
+    /// `platform.cores=4`, or an option of the lab's driver; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    #[command(flatten)]
+    lab: LabFlags,
     /// Compare with a data sheet: a device of `iostack sim list`, or
     /// `read_iops=500k,write_bandwidth=3GB/s,read_latency=80us`.
     #[arg(long, value_name = "SHEET|FIGURES")]
@@ -79,7 +82,10 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     args.forms.refuse_fio("check")?;
     save::refuse(args.forms.files())?;
     let directory = if args.no_files { None } else { Some(directory(args)?) };
-    let target = target::study(Some(&args.target), &args.set, args.destroy_data, &AllHeld::default())?;
+    let target = {
+        let flags = TargetFlags::of(&args.set, &args.lab);
+        target::study(Some(&args.target), &flags, args.destroy_data, &AllHeld::default())?
+    };
     let check = check::answer(&args.asked(), &*target, &talk)?;
     talk.clear();
     let json = serde_json::to_string(&check).context("an outcome is plain data")?;

@@ -8,7 +8,8 @@ use iostack_host::save::Output;
 use iostack_model::{Bytes, Nanos};
 use iostack_study::iolat::{self, Asked};
 use iostack_target::Audience as _;
-use iostack_targets::{self as target, AllHeld};
+use iostack_targets::lab::LabFlags;
+use iostack_targets::{self as target, AllHeld, TargetFlags};
 
 use crate::exit::Ended;
 use crate::written::{self, AnswerArgs};
@@ -17,7 +18,7 @@ use crate::written::{self, AnswerArgs};
 #[derive(clap::Args)]
 pub(crate) struct IolatArgs {
     /// A directory (a scratch file is made in it), a file or a block device
-    /// (both only read), or sim:PLATFORM.
+    /// (both only read), sim:PLATFORM, or lab:DEVICE.
     #[arg(default_value = ".")]
     target: OsString,
     /// Time of each test, in all its rounds.
@@ -33,9 +34,11 @@ pub(crate) struct IolatArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Change a number of the simulated platform, such as
-    /// `platform.cores=4`; may be repeated.
+    /// `platform.cores=4`, or an option of the lab's driver; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    #[command(flatten)]
+    lab: LabFlags,
     /// Allow writing over a file or device that exists: ITS DATA IS LOST.
     #[arg(long)]
     destroy_data: bool,
@@ -58,7 +61,10 @@ pub(crate) struct IolatArgs {
 pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
     args.answer.refuse("iolat", Output::new("--save-reference", args.save_reference.as_ref()))?;
     let talk = args.answer.talk();
-    let target = target::study(Some(&args.target), &args.set, args.destroy_data, &AllHeld::default())?;
+    let target = {
+        let flags = TargetFlags::of(&args.set, &args.lab);
+        target::study(Some(&args.target), &flags, args.destroy_data, &AllHeld::default())?
+    };
     let iolat = iolat::answer(
         &Asked {
             runtime: args.runtime,

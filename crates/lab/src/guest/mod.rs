@@ -27,7 +27,7 @@ use crate::Raid;
 pub use boot::{RunJob, is_here, run};
 pub use furnish::{end_others, furnish};
 pub use log::KernelLog;
-pub use near_side::tell;
+pub use near_side::{next_order, tell};
 pub use trial::{Findings, Trial, TrialKind};
 
 /// Where the plan is in the guest.

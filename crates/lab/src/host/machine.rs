@@ -165,10 +165,11 @@ pub fn run(
     });
     let (memory, file, (ours, theirs)) =
         made.map_err(LabError::file("make", Path::new("the machine's memory")))?;
+    let few_clocks = !drives.shapes().is_empty();
     let mailbox = Mailbox::new(Memory::new(file, bytes), drives);
     std::thread::scope(|scope| {
         let answers = scope.spawn(|| mailbox.serve(ours));
-        let ran = run_alone(qemu, boot, scratch, stop, Some(Ends { memory, door: theirs }), hear);
+        let ran = run_alone(qemu, boot, scratch, stop, Some(Ends { memory, door: theirs, few_clocks }), hear);
         // The emulator has ended, and with it the last that could ring.
         match (ran, answers.join()) {
             (Err(LabError::Guest { .. }), Ok(Ok(Served::UntilCut))) => Ok(()),
@@ -184,6 +185,8 @@ pub fn run(
 struct Ends {
     memory: fs::File,
     door: UnixStream,
+    /// The machine has the [`FEW_CLOCKS`] that simulated drives go by.
+    few_clocks: bool,
 }
 
 fn run_alone(
@@ -373,7 +376,7 @@ fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&Ends>)
     }
     put(&["-cpu", if boot.accelerator == Accelerator::Kvm { "host" } else { PROCESSOR }]);
     put(&["-rtc", "base=2020-01-01,clock=vm", "-seed", "1"]);
-    put(&["-machine", if outside.is_some() { FEW_CLOCKS } else { "q35,hpet=off" }]);
+    put(&["-machine", if outside.is_some_and(|ends| ends.few_clocks) { FEW_CLOCKS } else { "q35,hpet=off" }]);
     put(&["-m", &boot.memory_mib.to_string(), "-smp", &boot.processors.to_string()]);
     put(&["-kernel", &boot.kernel.image.to_string_lossy(), "-initrd", &initrd.to_string_lossy()]);
     put(&["-append", &boot.append]);

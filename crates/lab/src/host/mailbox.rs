@@ -3,6 +3,9 @@
 //! ```text
 //!   guest: sim_disk ──mailbox──► NOP ──plugin──► a byte ──► ring ──► Drives
 //!   its memory is a file of ours ◄──────── data, completions ──┘
+//!
+//!   guest: this program ─────► NOP ──plugin──► a byte ──► order ─► Drives
+//!   its memory ◄──────────────────── what it is to do next ──┘
 //! ```
 //!
 //! The guest stands still from its NOP to our byte, and so do its clocks: what happens here takes none of its time. The
@@ -19,6 +22,12 @@ use std::path::Path;
 pub(crate) const ADDRESS: u64 = 0x0C00_0000;
 /// Bytes of it.
 pub(crate) const BYTES: u64 = 65536;
+/// Behind it, what the guest is to do next: eight bytes for how long it is, then so many.
+pub(crate) const ORDER: u64 = ADDRESS + BYTES;
+/// Bytes of an order, with its length.
+const ORDER_BYTES: u64 = 65536;
+/// The byte of who asks for an order (`DOOR_ORDER` of the plugin).
+const ASKS_FOR_ORDER: u8 = 1;
 
 const ANSWERED: u64 = 0x786f_426c_6961_4d20;
 const COMPLETIONS_MOST: usize = 256;
@@ -92,7 +101,7 @@ pub struct Through {
     pub answer: Result<Vec<u8>, i32>,
 }
 
-/// Who answers. Moments are the guest's, ns since it booted; none passes while one of these runs.
+/// Who answers, also where there is not one drive. Moments are the guest's, ns since it booted; none passes while one of these runs.
 pub trait Drives: Send {
     /// Each disk.
     fn shapes(&self) -> Vec<DiskShape>;
@@ -117,6 +126,11 @@ pub trait Drives: Send {
 
     /// The power is gone by `now`, and with it the machine.
     fn is_cut(&mut self, now: u64) -> io::Result<bool>;
+
+    /// What the guest is to do next, waited for; nothing when it is to end.
+    fn order(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 /// How long somebody rang.
@@ -189,12 +203,26 @@ impl<'a> Mailbox<'a> {
     pub(crate) fn serve(mut self, mut door: UnixStream) -> io::Result<Served> {
         let mut byte = [0];
         while door.read(&mut byte)? == 1 {
-            if self.ring()? == Served::UntilCut {
+            if byte[0] == ASKS_FOR_ORDER {
+                self.order()?;
+            } else if self.ring()? == Served::UntilCut {
                 return Ok(Served::UntilCut);
             }
             door.write_all(&byte)?;
         }
         Ok(Served::ToTheEnd)
+    }
+
+    fn order(&mut self) -> io::Result<()> {
+        let order = self.drives.order();
+        let length = order.len() as u64;
+        if length > ORDER_BYTES - 8 {
+            return Err(io::Error::other(format!(
+                "an order of {length} bytes is longer than the guest reads"
+            )));
+        }
+        self.memory.write(ORDER + 8, &order)?;
+        self.memory.write(ORDER, &length.to_le_bytes())
     }
 
     fn ring(&mut self) -> io::Result<Served> {
@@ -290,7 +318,7 @@ impl<'a> Mailbox<'a> {
 
 /// Words for the kernel that keep it out of the mailbox.
 pub(crate) fn reserved() -> String {
-    format!(" memmap={BYTES:#x}${ADDRESS:#x}")
+    format!(" memmap={:#x}${ADDRESS:#x}", BYTES + ORDER_BYTES)
 }
 
 /// What the driver is loaded with.

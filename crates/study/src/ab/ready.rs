@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Nanos, Outcome, Storage, TargetKind, TargetName};
 use iostack_target::{AnyTarget, Audience, Prepared, RunClock, Wanted};
-use iostack_targets::{self as target, AllHeld};
+use iostack_targets::{self as target, AllHeld, TargetFlags};
 
 use super::sides::Side;
 
@@ -17,7 +17,8 @@ pub(crate) struct Ready<'a> {
 /// What answers a side. `held` is shared by both: they may stand on one device.
 pub(crate) fn open(side: &Side, destroy_data: bool, held: &AllHeld) -> anyhow::Result<AnyTarget> {
     let set: Vec<String> = side.changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    target::study(side.on.as_deref().map(AsRef::as_ref), &set, destroy_data, held)
+    let flags = TargetFlags::of(&set, &Default::default());
+    target::study(side.on.as_deref().map(AsRef::as_ref), &flags, destroy_data, held)
 }
 
 /// Files laid out and held.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use iostack_target::Wishes;
-use iostack_targets::{self as target, AllHeld};
+use iostack_targets::{self as target, AllHeld, TargetFlags};
 
 use super::*;
 use crate::check::fill;
@@ -32,7 +32,8 @@ impl Drop for Folder {
 fn examined<T>(name: &str, test: impl FnOnce(&Examiner<'_>) -> T) -> T {
     let folder = Folder::new(name);
     let stop = AtomicBool::new(false);
-    let target = target::study(Some(folder.0.as_os_str()), &[], false, &AllHeld::default());
+    let target =
+        target::study(Some(folder.0.as_os_str()), &TargetFlags::default(), false, &AllHeld::default());
     let target = target.expect("the folder was just made");
     let wishes = Wishes { effort: Effort::Quick, size: Some(Bytes::mib(64)) };
     let mut session = target.occupy(&wishes, &stop).expect("64 MiB fit");

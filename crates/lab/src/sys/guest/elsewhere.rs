@@ -17,7 +17,7 @@ macro_rules! mark {
     };
 }
 
-mark!(mark_begin mark_end mark_count mark_trace mark_dump);
+mark!(mark_begin mark_end mark_count mark_trace mark_dump mark_order);
 
 pub(crate) fn ticks() -> u64 {
     unreachable!("{NO_GUEST}")

@@ -19,7 +19,7 @@ use io_uring::types::Fd;
 use io_uring::{IoUring, opcode};
 
 pub(crate) use processor::{
-    mark_begin, mark_count, mark_dump, mark_end, mark_trace, ticks, transfer, write_port,
+    mark_begin, mark_count, mark_dump, mark_end, mark_order, mark_trace, ticks, transfer, write_port,
 };
 
 fn checked(status: i64) -> io::Result<()> {

@@ -44,6 +44,7 @@ mark!(mark_begin, "0x105AC001", "One I/O begins.");
 mark!(mark_end, "0x105AC002", "One I/O ended.");
 mark!(mark_count, "0x105AC010", "From here on instructions are counted.");
 mark!(mark_trace, "0x105AC011", "From here on I/Os are traced, too.");
+mark!(mark_order, "0x105AC021", "What is to be done next?");
 mark!(mark_dump, "0x105AC01F", "Write down what was counted, and forget it.");
 
 /// The time-stamp counter: in the lab, instructions.
