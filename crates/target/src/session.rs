@@ -1,6 +1,6 @@
 //! A place on a target, held while a study asks there again and again.
 
-use iostack_model::{Bytes, Effort, Engine, Job, Ladder, Machine, Outcome, Storage, TargetName};
+use iostack_model::{Bytes, Effort, Engine, Job, Ladder, Machine, Nanos, Outcome, Storage, TargetName};
 
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,10 @@ pub struct About {
 pub struct Place {
     /// Whose time its figures are in.
     pub clock: RunClock,
+    /// Each figure says by itself what happened inside, so that nobody need look.
+    pub tells_inside: bool,
+    /// Shorter runs show the place's own ticks more than its I/O.
+    pub shortest: Nanos,
     /// Bytes that may be read (and written, when `writable`).
     pub region: Bytes,
     /// An empty file of ours that is to be filled before it is read, and why it has its size.

@@ -18,7 +18,7 @@ use iostack_lab::devices::{Device, Store};
 use iostack_lab::guest::{self, Message, Work};
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
-use iostack_model::{Bytes, Inside, Job, Ladder, Outcome, TargetName};
+use iostack_model::{Bytes, Inside, Job, Ladder, Nanos, Outcome, TargetName};
 use iostack_report::text::quoted;
 use iostack_target::{About, Audience, How, Measured, Place, RunClock, Session, Target, Wishes};
 use serde::de::DeserializeOwned;
@@ -34,6 +34,9 @@ const HELD: &str = "held";
 
 /// So often it is looked whether all is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Four ticks of the guest's kernel.
+const SHORTEST: Nanos = Nanos::millis(16);
 
 /// The seed of whatever chance does in the drives.
 const SEED: u64 = 1;
@@ -76,6 +79,16 @@ impl LabPlace {
         let guest = Guest::boot(request, wishes)?;
         let (mut about, ladder): (About, Ladder) = guest.wait("held", audience)?;
         about.name = name.clone();
+        // Every clock of the guest counts instructions.
+        about.machine.cpu.tsc_invariant = true;
+        if let Some(disk) = about
+            .storage
+            .devices
+            .first_mut()
+            .filter(|disk| disk.driver.is_empty() || disk.driver == "unknown")
+        {
+            disk.driver.clone_from(&guest.request.device);
+        }
         as_called(&mut about.place, name, words);
         Ok(LabPlace { about, ladder, guest })
     }
@@ -89,6 +102,9 @@ impl LabPlace {
         let (inside, full) = self.guest.inside(outcome)?;
         measured.notes.extend(full.map(str::to_owned));
         outcome.inside = inside;
+        // The kernel counts its processors' time in hundredths of a second, as long as many a run here.
+        let busy = outcome.cpu.total().as_secs_f64() / outcome.elapsed.as_secs_f64().max(1e-9);
+        outcome.cpu.machine_busy = (busy / f64::from(self.about.place.cores)).min(1.0);
         Ok(measured)
     }
 }
@@ -101,7 +117,7 @@ fn as_called(place: &mut Place, name: &TargetName, words: &[(&str, String)]) {
         let all = std::iter::once(quoted(&name.to_string())).chain(words);
         all.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     };
-    place.clock = RunClock::Virtual;
+    (place.clock, place.shortest) = (RunClock::Virtual, SHORTEST);
     (place.on, place.end) = (with(""), String::new());
     place.scheduler_command = format!("iostack check {} --scheduler {{}}", with("--scheduler"));
 }

@@ -17,6 +17,8 @@ use crate::{left, schedulers};
 
 /// Nothing smaller gives 1 MiB sequential I/O room.
 const SMALLEST: Bytes = Bytes::mib(16);
+/// Threads and rings come and go within milliseconds, and interrupts of the clock every four.
+const SHORTEST: Nanos = Nanos::millis(60);
 /// The region ends on a whole MiB, so that every request size divides it.
 const ALIGNMENT: u64 = 1 << 20;
 
@@ -78,6 +80,8 @@ impl Occupied {
         let scheduled = storage.scheduled().map_or("", |device| &device.name);
         let place = Place {
             clock: RunClock::Wall,
+            tells_inside: false,
+            shortest: SHORTEST,
             region: Bytes(region.0 / ALIGNMENT * ALIGNMENT),
             writable: scratch.is_some() || destroy_data,
             to_fill,

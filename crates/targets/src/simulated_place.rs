@@ -3,7 +3,7 @@
 
 use anyhow::ensure;
 use iostack_model::{
-    BlockDevice, Bytes, Cpu, Job, Ladder, Machine, Outcome, Progress, Queue, Storage, TargetName,
+    BlockDevice, Bytes, Cpu, Job, Ladder, Machine, Nanos, Outcome, Progress, Queue, Storage, TargetName,
 };
 use iostack_report::text::quoted;
 use iostack_sim::run::{self, RunOptions};
@@ -52,6 +52,8 @@ impl SimulatedPlace {
         };
         let place = Place {
             clock: RunClock::Virtual,
+            tells_inside: true,
+            shortest: Nanos(0),
             region: Bytes(region.0 >> 20 << 20),
             to_fill: None,
             writable: true,

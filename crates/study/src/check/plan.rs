@@ -49,9 +49,7 @@ const fn stretch(effort: Effort) -> f64 {
     }
 }
 
-/// Shorter points say nothing.
-const SHORTEST: Nanos = Nanos::millis(60);
-/// Nor in virtual time those of fewer reads.
+/// Points of fewer reads say nothing in virtual time.
 const SHORTEST_READS: u64 = 200;
 /// Measurements of large requests take so many times longer in virtual time, at most.
 const LONGER_MOST: u64 = 16;
@@ -78,12 +76,14 @@ pub(crate) fn plan(place: &Place, whose: &str, effort: Effort, seed: u64, time: 
             let ramps: f64 = points().map(|point| point.job.ramp.as_secs_f64()).sum();
             let wanted: f64 = points().map(|point| point.weight).sum();
             let net = available.as_secs_f64() - OVERHEAD.as_secs_f64() * points().count() as f64 - ramps;
-            ((net / wanted.max(1e-9)).min(stretch(effort)), SHORTEST, SLICE_SHORTEST)
+            ((net / wanted.max(1e-9)).min(stretch(effort)), place.shortest, SLICE_SHORTEST)
         }
-        Time::Whole => (stretch(effort), SHORTEST, SLICE_SHORTEST),
+        Time::Whole => (stretch(effort), place.shortest, SLICE_SHORTEST),
         Time::Virtual(read) => {
-            let second = Nanos(read.0.saturating_mul(READS_A_SECOND)).as_secs_f64();
-            (second * stretch(effort), Nanos(read.0.saturating_mul(SHORTEST_READS)), Nanos(1))
+            let of_reads = |count: u64| Nanos(read.0.saturating_mul(count));
+            let shortest = of_reads(SHORTEST_READS).max(place.shortest);
+            let second = of_reads(READS_A_SECOND).max(place.shortest).as_secs_f64();
+            (second * stretch(effort), shortest, Nanos(1))
         }
     };
     for (index, point) in steps.iter_mut().flat_map(|step| &mut step.points).enumerate() {

@@ -90,6 +90,8 @@ impl PlannedStep {
 pub(crate) fn place_for_tests() -> Place {
     Place {
         clock: RunClock::Wall,
+        tells_inside: false,
+        shortest: Nanos::millis(60),
         region: Bytes::gib(1),
         to_fill: None,
         writable: true,

@@ -4,7 +4,7 @@
 
 use iostack_model::answers::{Axis, AxisName, CellName, Series, StepKind};
 use iostack_model::{Access, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
-use iostack_target::{On, Place, RunClock};
+use iostack_target::{On, Place};
 
 use super::planned::{Intent, Planned, PlannedStep};
 
@@ -99,8 +99,7 @@ fn places(place: &Place, weight: f64) -> PlannedStep {
     for point in &mut points {
         point.traced = true;
     }
-    // What has a time of its own tells this of every measurement.
-    let told = place.clock == RunClock::Virtual;
+    let told = place.tells_inside;
     PlannedStep {
         id: StepKind::Places,
         title: "Where latency and clocks of a 4 KiB read go",
