@@ -426,6 +426,72 @@ fn a_simulated_drive_of_the_lab_does_what_every_target_does() {
     conforms(&LAB_DRIVE);
 }
 
+/// A question that one asks of a target: its command, where `ON` stands for the target.
+struct Question {
+    name: &'static str,
+    command: &'static str,
+}
+
+const QUESTIONS: [Question; 7] = [
+    Question { name: "run", command: "run --on ON --size 8m --io-count 97 --unlink true" },
+    Question { name: "check", command: "check ON --quick --size 16m --no-files" },
+    Question { name: "iolat", command: "iolat ON --runtime 50ms --size 16m" },
+    Question {
+        name: "ab",
+        command: "ab --on ON --size 16m --pattern random --runtime 20ms --blocks 2 --a queue_depth=1 --b queue_depth=4 \
+                  --engine io_uring",
+    },
+    Question { name: "sweep", command: "sim sweep ON --vary queue_depth=1,4 --io-count 97" },
+    Question { name: "stages", command: "run --on ON --size 8m --io-count 97 --stages --unlink true" },
+    Question { name: "merge", command: "merge ON --quick --size 16m" },
+];
+
+/// Targets, and what each is asked elsewhere: where it takes minutes, `tests/lab` does.
+const ASKED_OF: [&str; 5] = ["FOLDER", "sim:x25e", "sim:nvme-server", "lab:brd", "lab:sim:x25e"];
+
+/// Each target answers each question, or refuses it in one sentence.
+fn asks(on: &str) {
+    let room = Room::new(&format!("asks-{}", on.replace([':', '/'], "-")));
+    let answer = |question: &Question| {
+        let words = question.command.split_whitespace().map(|word| match (word, on) {
+            ("ON", "FOLDER") => room.0.display().to_string(),
+            ("ON", _) => on.to_owned(),
+            _ => word.to_owned(),
+        });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_iostack"));
+        let Output { status, stdout, stderr } = command
+            .args(words)
+            .args(["--json", "--quiet"])
+            .current_dir(&room.0)
+            .output()
+            .expect("it was built");
+        let said = String::from_utf8_lossy(&stderr).trim().to_owned();
+        match status.code() {
+            Some(0 | 1) => {
+                serde_json::from_slice::<serde_json::Value>(&stdout).expect("an answer is JSON");
+                "answers".to_owned()
+            }
+            Some(2) if said.lines().count() == 1 && stdout.is_empty() => format!("refuses: {said}"),
+            code => panic!("{on} {}: exit {code:?}: {said}", question.name),
+        }
+    };
+    for question in &QUESTIONS {
+        println!("{on:<16} {:<7} {}", question.name, answer(question));
+    }
+}
+
+#[test]
+fn a_folder_and_what_is_simulated_answer_each_question_or_say_why_not() {
+    ASKED_OF.iter().filter(|on| !on.starts_with("lab:")).for_each(|on| asks(on));
+}
+
+#[test]
+#[ignore = "slow: a boot for each question"]
+fn the_lab_answers_each_question_or_says_why_not() {
+    let _turn = turn_or_skip!("the_lab_answers_each_question_or_says_why_not", "6.1");
+    ASKED_OF.iter().filter(|on| on.starts_with("lab:")).for_each(|on| asks(on));
+}
+
 #[test]
 fn every_target_is_asked_the_same() {
     let asked = |subject: &Subject| {

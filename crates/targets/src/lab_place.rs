@@ -79,8 +79,9 @@ impl LabPlace {
         let guest = Guest::boot(request, wishes)?;
         let (mut about, ladder): (About, Ladder) = guest.wait("held", audience)?;
         about.name = name.clone();
-        // Every clock of the guest counts instructions.
-        about.machine.cpu.tsc_invariant = true;
+        // Every clock of the guest counts instructions, one a clock.
+        let cpu = &mut about.machine.cpu;
+        (cpu.tsc_invariant, cpu.tsc_hz) = (true, guest.clock_hz());
         if let Some(disk) = about
             .storage
             .devices
@@ -105,6 +106,8 @@ impl LabPlace {
         // The kernel counts its processors' time in hundredths of a second, as long as many a run here.
         let busy = outcome.cpu.total().as_secs_f64() / outcome.elapsed.as_secs_f64().max(1e-9);
         outcome.cpu.machine_busy = (busy / f64::from(self.about.place.cores)).min(1.0);
+        let clocks = outcome.cpu.total().as_secs_f64() * self.guest.clock_hz() as f64;
+        outcome.cpu.clocks_per_io = clocks / outcome.ios().max(1) as f64;
         Ok(measured)
     }
 }
@@ -173,6 +176,11 @@ impl Guest {
         };
         let boots = Some(std::thread::spawn(thread));
         Ok(Guest { request, asks: Some(asks), hears, stop, boots })
+    }
+
+    /// Instructions of the emulated processor a second.
+    fn clock_hz(&self) -> u64 {
+        self.request.khz.map_or(1_000_000_000, |khz| u64::from(khz) * 1000)
     }
 
     fn ask(&self, what: Asked) -> anyhow::Result<()> {

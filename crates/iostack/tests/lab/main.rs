@@ -4,6 +4,7 @@
 
 mod anyones;
 mod bisect;
+mod checks;
 mod costs;
 mod drivers;
 mod errors;

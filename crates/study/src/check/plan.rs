@@ -37,6 +37,8 @@ pub(crate) enum Time {
 /// Reads, one after the other, that fit a second of weight in virtual time: enough for the percentiles that are shown,
 /// while a check of a fast platform takes some seconds of ours.
 const READS_A_SECOND: u64 = 1000;
+/// The same where a kernel is emulated, each of whose instructions takes time of ours.
+const READS_OF_A_KERNEL: u64 = 200;
 
 /// Reads that tell how long one takes.
 const PROBED: u64 = 200;
@@ -82,7 +84,8 @@ pub(crate) fn plan(place: &Place, whose: &str, effort: Effort, seed: u64, time: 
         Time::Virtual(read) => {
             let of_reads = |count: u64| Nanos(read.0.saturating_mul(count));
             let shortest = of_reads(SHORTEST_READS).max(place.shortest);
-            let second = of_reads(READS_A_SECOND).max(place.shortest).as_secs_f64();
+            let reads = if place.tells_inside { READS_A_SECOND } else { READS_OF_A_KERNEL };
+            let second = of_reads(reads).max(place.shortest).as_secs_f64();
             (second * stretch(effort), shortest, Nanos(1))
         }
     };
