@@ -438,7 +438,7 @@ const QUESTIONS: [Question; 7] = [
     Question { name: "iolat", command: "iolat ON --runtime 50ms --size 16m" },
     Question {
         name: "ab",
-        command: "ab --on ON --size 16m --pattern random --runtime 20ms --blocks 2 --a queue_depth=1 --b queue_depth=4 \
+        command: "ab --on ON --size 16m --pattern random --runtime 20ms --blocks 6 --a queue_depth=1 --b queue_depth=4 \
                   --engine io_uring",
     },
     Question { name: "sweep", command: "sim sweep ON --vary queue_depth=1,4 --io-count 97" },

@@ -412,7 +412,8 @@ pub(crate) fn as_target(outcome: &mut Outcome, request: &Request, release: &str)
     outcome.caveats.insert(0, caveat(request, release));
 }
 
-fn caveat(request: &Request, release: &str) -> Caveat {
+/// That figures are of the lab, and of which clock.
+pub fn caveat(request: &Request, release: &str) -> Caveat {
     let clock = match (request.accelerator, request.khz) {
         (Accelerator::Exact, Some(khz)) => format!(
             "an instruction is {:.3} ns (--ghz {}), and one processor serves all",
@@ -492,6 +493,7 @@ impl Audience for Wire {
     }
 }
 
-pub(crate) fn value(name: &str, value: serde_json::Value) {
+/// Tells the near side a value.
+pub fn value(name: &str, value: serde_json::Value) {
     guest::tell(&Message::Value { name: name.to_owned(), value });
 }

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::lab::{Wire, as_target, settle, value};
-use crate::outside::{Asked, Outside, drives};
+use crate::outside::{self, Asked, Outside, drives};
 use crate::read_json;
 
 /// How the order for a place is told from others.
@@ -229,6 +229,26 @@ impl Drop for Guest {
             let _ = boots.join();
         }
     }
+}
+
+/// What a study of its own finds in the guest: there this program does the order, `job`, and tells values. Boots once.
+pub fn found(
+    request: &Request,
+    job: Value,
+    audience: &dyn Audience,
+    hear: &mut dyn FnMut(&str, &Value),
+) -> anyhow::Result<String> {
+    refuse_host_time(request)?;
+    let request = Request { accelerator: Accelerator::Exact, processors: 1, ..request.clone() };
+    let say = |text: &str| audience.say(text);
+    let lab = Lab::open(&say, audience.stop())?;
+    let booted = outside::boot(&lab, &request, Work::Job(job), &mut |message| match message {
+        Message::Hello { release } => say(&format!("Linux {release} is up")),
+        Message::Value { name, value } => hear(name, value),
+        _ => {}
+    })?;
+    booted.complaints.iter().for_each(|line| say(&format!("the guest's kernel complained: {line}")));
+    Ok(booted.release)
 }
 
 /// Devices of the emulator work in this machine's time, which the guest's clock knows nothing of.

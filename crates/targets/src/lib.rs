@@ -9,7 +9,7 @@ pub mod exec;
 pub(crate) mod files;
 pub mod gather;
 pub mod lab;
-mod lab_place;
+pub mod lab_place;
 pub mod left;
 pub mod merging;
 mod names;
@@ -123,7 +123,7 @@ pub type AllHeld = Rc<RefCell<Vec<Arc<Held>>>>;
 /// Opens what `on` names; without it, the files that the jobs name.
 pub fn open(on: Option<&OsStr>, options: &Options<'_>) -> anyhow::Result<AnyTarget> {
     let (row, rest) = split(on.unwrap_or_default());
-    refuse_others(row, options.flags)?;
+    refuse_flags(row, options.flags)?;
     if options.rules.is_some() && row.scheme != Scheme::Path {
         bail!("`--rules` is for files, directories and block devices; elsewhere the built-in rules sort");
     }
@@ -177,8 +177,13 @@ fn split(typed: &OsStr) -> (&'static Row, &OsStr) {
     ROWS.iter().find_map(|row| Some((row, behind(row)?))).expect("every word begins with nothing")
 }
 
+/// Refuses flags of other kinds of targets than `on` is.
+pub fn refuse_others(on: &OsStr, flags: &TargetFlags) -> anyhow::Result<()> {
+    refuse_flags(split(on).0, flags)
+}
+
 /// Refuses the first flag that was given and is another kind's.
-fn refuse_others(row: &Row, flags: &TargetFlags) -> anyhow::Result<()> {
+fn refuse_flags(row: &Row, flags: &TargetFlags) -> anyhow::Result<()> {
     let own = (row.flags)(flags);
     for other in &ROWS {
         let not_ours = |&(flag, given): &Given| given && own.iter().all(|&(name, _)| name != flag);
@@ -226,7 +231,7 @@ mod tests {
     #[test]
     fn a_flag_is_refused_by_every_kind_that_does_not_know_it() {
         let refused = |word: &str, flags: &TargetFlags| {
-            refuse_others(split(word.as_ref()).0, flags).err().map(|error| error.to_string())
+            refuse_others(word.as_ref(), flags).err().map(|error| error.to_string())
         };
         let mut flags = TargetFlags::default();
         flags.sim.set = vec!["a=b".to_owned()];

@@ -100,6 +100,12 @@ impl Plan {
         Plan { cells, rounds, slice, fit_rounds, fit_slice: Nanos::millis(20) }
     }
 
+    /// The same with every stretch so many times shorter.
+    pub(crate) fn shorter(self, times: u64) -> Plan {
+        let shorter = |whole: Nanos| Nanos(whole.0 / times.max(1));
+        Plan { slice: shorter(self.slice), fit_slice: shorter(self.fit_slice), ..self }
+    }
+
     /// Wall time of one cell in one round.
     pub(crate) fn each(&self) -> Nanos {
         self.slice + OVERHEAD
