@@ -16,5 +16,5 @@ mod target;
 pub use audience::Audience;
 pub use session::{About, How, Measured, On, Place, Session, Wishes};
 pub use target::{
-    Ability, AnyTarget, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded,
+    Ability, AnyTarget, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded, unprepared,
 };

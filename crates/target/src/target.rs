@@ -25,7 +25,7 @@ pub trait Target {
 
     /// Makes ready what jobs need that run together, so that each run of them is only the run.
     fn prepare<'a>(&'a self, jobs: &[Job], _: &dyn Audience) -> Preparation<'a> {
-        Ok(Box::new(Unprepared { target: self, jobs: jobs.to_vec() }))
+        Ok(unprepared(self, jobs))
     }
 
     /// Holds a place on it where a study asks one job after another: a scratch file, a device, a simulated drive.
@@ -144,6 +144,11 @@ impl Wanted {
     pub const fn any(self) -> bool {
         self.stages || self.layers
     }
+}
+
+/// Jobs of a target that has nothing to prepare: each run is a whole one.
+pub fn unprepared<'a, T: Target + ?Sized>(target: &'a T, jobs: &[Job]) -> Box<dyn Prepared + 'a> {
+    Box::new(Unprepared { target, jobs: jobs.to_vec() })
 }
 
 /// Jobs of a target that has nothing to prepare.

@@ -12,7 +12,7 @@ use iostack_lab::host::filesystem::FileSystem;
 use iostack_lab::host::folder;
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{CHUNK_KIB, Lab, MEMORY_LEAST_MIB, Raid, Request, SCHEDULERS, SYSFS};
-use iostack_model::{Caveat, Job, Outcome, OutcomeFile, Progress, TargetKind, TargetName};
+use iostack_model::{Caveat, Effort, Job, Outcome, OutcomeFile, Progress, TargetKind, TargetName};
 use iostack_serve::layers;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,9 @@ use crate::lab_place::{self, LabPlace};
 use crate::outside::{self, Outside};
 use crate::read_json;
 use crate::{exec, merging};
-use iostack_target::{Ability, Audience, Description, RunClock, Session, Target, Wanted, Wishes};
+use iostack_target::{
+    Ability, Audience, Description, Preparation, RunClock, Session, Target, Wanted, Wishes, unprepared,
+};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
@@ -284,6 +286,13 @@ impl LabTarget {
     }
 }
 
+impl LabTarget {
+    fn place(&self, wishes: &Wishes, audience: &dyn Audience) -> anyhow::Result<LabPlace> {
+        let name = self.description.name.as_ref().context("a device of the lab has a name")?;
+        LabPlace::new(name, &self.request, &self.words, wishes, audience)
+    }
+}
+
 /// The guest has no file but its own.
 const NO_TRACES: (Ability, &str) =
     (Ability::Traces, "is not replayed in the lab; replay it on a path or on a simulated device");
@@ -320,13 +329,23 @@ impl Target for LabTarget {
         Ok(file)
     }
 
+    /// One job on a bare device needs one boot for all its runs.
+    fn prepare<'a>(&'a self, jobs: &[Job], audience: &dyn Audience) -> Preparation<'a> {
+        let [job] = jobs else { return Ok(unprepared(self, jobs)) };
+        self.description.refuse(jobs, Wanted::default())?;
+        if self.request.file_system.is_some() || lab_place::takes_host_time(&self.request)? {
+            return Ok(unprepared(self, jobs));
+        }
+        let wishes = Wishes { effort: Effort::Default, size: None };
+        Ok(Box::new(lab_place::Turns { place: self.place(&wishes, audience)?, job: job.clone() }))
+    }
+
     fn occupy<'a>(
         &'a self,
         wishes: &Wishes,
         audience: &dyn Audience,
     ) -> anyhow::Result<Box<dyn Session + 'a>> {
-        let name = self.description.name.as_ref().context("a device of the lab has a name")?;
-        Ok(Box::new(LabPlace::new(name, &self.request, &self.words, wishes, audience)?))
+        Ok(Box::new(self.place(wishes, audience)?))
     }
 }
 
@@ -407,8 +426,10 @@ fn travel(
 /// The guest's outcome as one of this target.
 pub(crate) fn as_target(outcome: &mut Outcome, request: &Request, release: &str) {
     outcome.target = TargetName { kind: TargetKind::Lab, path: request.device.clone().into() };
-    // The lab's clock is its own, and said by its own doubt.
-    outcome.caveats.retain(|doubt| !matches!(doubt, Caveat::ClockNotInvariant { .. }));
+    // The lab's clock is its own, and said by its own doubt; the guest's memory is no cache of a device.
+    let of_hardware =
+        |doubt: &Caveat| matches!(doubt, Caveat::ClockNotInvariant { .. } | Caveat::SmallRegion { .. });
+    outcome.caveats.retain(|doubt| !of_hardware(doubt));
     outcome.caveats.insert(0, caveat(request, release));
 }
 

@@ -18,9 +18,11 @@ use iostack_lab::devices::{Device, Store};
 use iostack_lab::guest::{self, Message, Work};
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
-use iostack_model::{Bytes, Inside, Job, Ladder, Nanos, Outcome, TargetName};
+use iostack_model::{Bytes, Inside, Job, Ladder, Nanos, Outcome, Storage, TargetName};
 use iostack_report::text::quoted;
-use iostack_target::{About, Audience, How, Measured, Place, RunClock, Session, Target, Wishes};
+use iostack_target::{
+    About, Audience, How, Measured, On, Place, Prepared, RunClock, Session, Target, Wanted, Wishes, reseeded,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -109,6 +111,35 @@ impl LabPlace {
         let clocks = outcome.cpu.total().as_secs_f64() * self.guest.clock_hz() as f64;
         outcome.cpu.clocks_per_io = clocks / outcome.ios().max(1) as f64;
         Ok(measured)
+    }
+}
+
+/// One job in turns with another's, with a draw of its own each time.
+pub(crate) struct Turns {
+    /// Where.
+    pub(crate) place: LabPlace,
+    /// What.
+    pub(crate) job: Job,
+}
+
+impl Prepared for Turns {
+    fn name(&self) -> TargetName {
+        self.place.about.name.clone()
+    }
+
+    fn storage(&self) -> Storage {
+        self.place.about.storage.clone()
+    }
+
+    fn run(
+        &self,
+        seed: Option<u64>,
+        wanted: Wanted,
+        audience: &dyn Audience,
+    ) -> anyhow::Result<Vec<Outcome>> {
+        let how = How { on: On::Target, look: wanted };
+        let [job] = &reseeded(std::slice::from_ref(&self.job), seed)[..] else { bail!("one job is one") };
+        Ok(vec![self.place.measure(job, how, audience)?.outcome])
     }
 }
 
@@ -252,9 +283,12 @@ pub fn found(
 }
 
 /// Devices of the emulator work in this machine's time, which the guest's clock knows nothing of.
+pub(crate) fn takes_host_time(request: &Request) -> anyhow::Result<bool> {
+    Ok(Device::of(&request.device, request.source.as_deref())?.store == Store::Emulator)
+}
+
 fn refuse_host_time(request: &Request) -> anyhow::Result<()> {
-    let device = Device::of(&request.device, request.source.as_deref())?;
-    if device.store == Store::Emulator {
+    if takes_host_time(request)? {
         bail!(
             "the emulator's `{0}` takes time of this machine and not of the lab's clock, so that no figure of it would say \
              anything; count its instructions (iostack lab cost {0}), or name a drive that keeps time: lab:sim:x25e",

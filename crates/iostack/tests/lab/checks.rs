@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iostack_model::Caveat;
-use iostack_model::answers::{Check, Iolat, StepKind};
+use iostack_model::answers::{Check, Iolat, MergeReport, StepKind};
 
 use crate::started::Started;
 use crate::{command, iostack, refused, said, turn_or_skip};
@@ -45,6 +45,19 @@ fn a_check_of_the_lab_asks_every_question_in_one_boot() {
         "{:?}",
         check.verdict.advice
     );
+}
+
+#[test]
+#[ignore = "slow: a boot"]
+fn whether_merging_pays_is_measured_in_the_guest() {
+    let _turn = turn_or_skip!("whether_merging_pays_is_measured_in_the_guest", "6.1");
+    let output = iostack(&["merge", "lab:brd", "--quick", "--size", "16m", "--json", "--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let merge: MergeReport = serde_json::from_slice(&output.stdout).expect("--json gives what merge found");
+    assert_eq!((merge.target.to_string().as_str(), merge.is_simulated()), ("lab:brd", false));
+    let cells: Vec<_> = merge.tables.iter().flat_map(|table| &table.cells).collect();
+    assert!(cells.len() > 20 && cells.iter().all(|cell| cell.ios > 0 && cell.failures.is_empty()));
+    assert!(matches!(merge.caveats[0], Caveat::Lab { .. }), "{:?}", merge.caveats);
 }
 
 #[test]

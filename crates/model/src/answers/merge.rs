@@ -60,9 +60,9 @@ pub struct MergeReport {
 }
 
 impl MergeReport {
-    /// The figures are of virtual time, or of a machine that is emulated.
+    /// The figures are of a simulation, where one run says all; the lab measures like a real machine.
     pub fn is_simulated(&self) -> bool {
-        matches!(self.target.kind, TargetKind::Sim | TargetKind::Lab)
+        self.target.kind == TargetKind::Sim
     }
 
     /// The table of one way to ask.

@@ -1,7 +1,7 @@
 //! Does temporal merging pay, and where?
 
 use iostack_model::answers::{MergeAsk, MergeCell, MergeFit, MergeRatio, MergeReport, MergeTable};
-use iostack_model::{Effort, Interval};
+use iostack_model::{Effort, Interval, TargetKind};
 use iostack_stats::samples_needed;
 
 use crate::document::{Block, Cell, Column, Document, Drawn, Row, Section, Table};
@@ -324,7 +324,10 @@ fn method(report: &MergeReport) -> Section {
 }
 
 fn next(report: &MergeReport) -> (String, &'static str) {
-    let target = report.target.path.display();
+    let target = match report.target.kind {
+        TargetKind::Lab => report.target.to_string(),
+        _ => report.target.path.display().to_string(),
+    };
     match report.effort {
         _ if report.is_simulated() => (format!("iostack sim show {target}"), "what it is made of"),
         _ if report.interrupted => (format!("iostack merge {target}"), "to the end"),

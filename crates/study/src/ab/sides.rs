@@ -51,13 +51,13 @@ pub(crate) fn sides(typed: &Typed, run: Nanos) -> anyhow::Result<[Side; 2]> {
         typed.files.len()
     );
     let sides = [side(typed, 0, run)?, side(typed, 1, run)?];
-    let simulated = sides.each_ref().map(|side| kind(side).0 == Scheme::Simulated);
-    ensure!(
-        simulated[0] == simulated[1],
-        "A is {} and B is {}: simulated and measured figures are not compared; name two targets of one kind",
-        if simulated[0] { "simulated" } else { "real" },
-        if simulated[1] { "simulated" } else { "real" }
-    );
+    let [a, b] =
+        sides.each_ref().map(|side| match target::scheme(side.on.as_deref().unwrap_or_default()).0 {
+            Scheme::Simulated => "simulated",
+            Scheme::Lab => "of the lab",
+            Scheme::Path => "real",
+        });
+    ensure!(a == b, "A is {a} and B is {b}: their figures are not compared; name two targets of one kind");
     Ok(sides)
 }
 
@@ -141,25 +141,14 @@ fn shorten(job: &mut Job, run: Nanos) {
     job.slice = Nanos((run.0 / 20).max(25_000_000));
 }
 
-/// What kind of target, and which.
-fn kind(side: &Side) -> (Scheme, &str) {
-    target::scheme(side.on.as_deref().unwrap_or_default())
-}
-
 fn check_target(side: &Side, scheduler: Option<&str>) -> anyhow::Result<()> {
-    let (scheme, device) = kind(side);
-    let simulated = scheme == Scheme::Simulated;
-    if scheme == Scheme::Lab {
-        bail!(
-            "`lab:{device}` counts exactly and needs no turns: `iostack lab cost {device}` shows what an I/O costs"
-        );
-    }
-    if let Some((key, _)) = side.changes.first().filter(|_| !simulated) {
+    let (scheme, _) = target::scheme(side.on.as_deref().unwrap_or_default());
+    if let Some((key, _)) = side.changes.first().filter(|_| scheme == Scheme::Path) {
         bail!(
             "`{key}` is a number of a simulated device; name one with --on sim:DEVICE (`iostack sim list`)"
         );
     }
-    if let Some(scheduler) = scheduler.filter(|_| simulated) {
+    if let Some(scheduler) = scheduler.filter(|_| scheme == Scheme::Simulated) {
         bail!(
             "`scheduler={scheduler}` is for real devices; a platform's scheduler is a number of it (`iostack sim show`)"
         );
