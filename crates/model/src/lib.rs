@@ -28,6 +28,7 @@ mod observe;
 mod outcome;
 mod possible;
 mod progress;
+mod quoted;
 mod recorded;
 mod stages;
 mod target_name;
@@ -64,6 +65,7 @@ pub use outcome::{
 };
 pub use possible::{SCHEMA, schema};
 pub use progress::{Phase, Progress};
+pub use quoted::quoted;
 pub use recorded::Recorded;
 pub use stages::{DeviceStages, Part, Stage, Stages, TracingCost, Way, WayStages};
 pub use target_name::{TargetKind, TargetName};

@@ -5,7 +5,6 @@
 //!                                    └─► markdown
 //!   outcome  ──► fio        JSON, JSON+, terse and logs that fio's readers take
 //!   repro    ──► markdown   the pages of the manual
-//!   spans    ──► timeline   a trace for ui.perfetto.dev
 //!   answers  ──► table      CSV, Parquet, metrics
 //!
 //! Every function here is pure: it takes what was measured and returns a string. Nothing is computed that the
@@ -22,13 +21,11 @@ mod pages;
 mod platform;
 pub mod table;
 pub mod text;
-mod timeline;
 mod told;
 mod what_if;
 
 pub use document::Document;
 pub use pages::*;
-pub use timeline::timeline;
 pub use told::Told;
 
 #[cfg(any(test, feature = "fixture"))]

@@ -22,5 +22,7 @@ pub mod ftl;
 mod host;
 pub mod run;
 pub mod sheet;
+mod timeline;
 
 pub use build::build;
+pub use timeline::timeline;

@@ -18,8 +18,8 @@ use iostack_lab::devices::{Device, Store};
 use iostack_lab::guest::{self, Message, Work};
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
+use iostack_model::quoted;
 use iostack_model::{Bytes, Inside, Job, Ladder, Nanos, Outcome, Storage, TargetName};
-use iostack_report::text::quoted;
 use iostack_target::{
     About, Audience, How, Measured, On, Place, Prepared, RunClock, Session, Target, Wanted, Wishes, reseeded,
 };

@@ -8,8 +8,8 @@ use anyhow::{Context, bail, ensure};
 use iostack_attribute::classify::Rules;
 use iostack_engine::{Control, Work};
 use iostack_host::{Held, Journal, Scratch, scratch_size};
+use iostack_model::quoted;
 use iostack_model::{Bytes, Job, Ladder, Memory, Nanos, Observer, Outcome, Storage, TargetKind, TargetName};
-use iostack_report::text::quoted;
 use iostack_target::{About, Audience, How, Measured, On, Place, RunClock, Session, Wishes};
 
 use crate::tracing::{Tracing, chain};

@@ -127,7 +127,7 @@ impl Target for SimulatedTarget {
 
     fn beside(&self, audience: &dyn Audience) -> anyhow::Result<()> {
         let Some(path) = &self.flags.timeline else { return Ok(()) };
-        save::new_file(path, &iostack_report::timeline(&self.spans.borrow()))?;
+        save::new_file(path, &iostack_sim::timeline(&self.spans.borrow()))?;
         audience.say(&format!("timeline: {} (open it at https://ui.perfetto.dev)", path.display()));
         Ok(())
     }

@@ -2,10 +2,10 @@
 //! one before it.
 
 use anyhow::ensure;
+use iostack_model::quoted;
 use iostack_model::{
     BlockDevice, Bytes, Cpu, Job, Ladder, Machine, Nanos, Outcome, Progress, Queue, Storage, TargetName,
 };
-use iostack_report::text::quoted;
 use iostack_sim::run::{self, RunOptions};
 use iostack_sim::sheet::{Sheet, catalogue};
 use iostack_target::{About, Audience, How, Measured, On, Place, RunClock, Session, Wishes};

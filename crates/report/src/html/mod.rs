@@ -35,7 +35,6 @@ pub(crate) mod time;
 #[cfg(test)]
 mod browser_tests;
 
-pub(crate) use escape::json as json_text;
 
 /// A figure of a reproduction as an SVG file of its own.
 pub fn drawing(plot: &iostack_model::answers::ReproPlot) -> String {

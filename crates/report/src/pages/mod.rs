@@ -51,8 +51,8 @@ use iostack_model::{Machine, Storage, TargetKind, TargetName};
 use crate::document::{Block, Document, Section, To};
 use crate::html::inventory;
 use crate::html::numbers::date;
-use crate::text::format::quoted;
 use crate::text::machine::{devices, host};
+use iostack_model::quoted;
 
 impl Document {
     /// When, on which machine, and the way of an I/O to each storage: a section of a page.

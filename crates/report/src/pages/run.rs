@@ -14,7 +14,7 @@ use crate::html::numbers::Quantity;
 use crate::html::plot::Plot;
 use crate::html::raw;
 use crate::html::time::{bandwidth_over_time, gauges, over_time};
-use crate::text::format::{count, cut, megabytes, percent, plus_minus, quoted, rate, supported, time};
+use crate::text::format::{count, cut, megabytes, percent, plus_minus, rate, supported, time};
 use crate::text::sparks::sparks;
 
 /// What `iostack run` tells, and whatever else gives outcomes.
@@ -374,7 +374,7 @@ fn drawings(outcome: &Outcome, doubts: &mut Doubts) -> Vec<Drawn> {
 }
 
 fn next(file: &OutcomeFile) -> (String, &'static str) {
-    let path = |outcome: &Outcome| quoted(&outcome.target.path.display().to_string());
+    let path = |outcome: &Outcome| iostack_model::quoted(&outcome.target.path.display().to_string());
     match file.outcomes.first() {
         Some(outcome) if outcome.inside.is_some() => {
             (format!("iostack sim show {}", path(outcome)), "its parts, its numbers, their sources")

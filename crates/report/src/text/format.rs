@@ -181,15 +181,6 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     kept
 }
 
-/// The word as a shell must see it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%,+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 /// The text without trailing blanks and without control characters, which a job's or device's name could carry
 /// into the terminal.
 pub(crate) fn clean(text: &str) -> String {

@@ -24,7 +24,6 @@ mod live_stages;
 pub(crate) mod machine;
 pub(crate) mod sparks;
 
-pub use format::quoted;
 pub use glyphs::ascii;
 pub use live::{live, live_within};
 pub use live_stages::live_stages;

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use iostack_model::Outcome;
-use iostack_report::text::quoted;
+use iostack_model::quoted;
 use iostack_targets::{self as target, Scheme};
 
 use super::pool::Task;

@@ -18,8 +18,6 @@ use std::fmt::Write as _;
 use iostack_model::Bytes;
 use iostack_model::answers::TimelineSpan;
 
-use crate::html::json_text;
-
 /// The trace as JSON: one track for each request in flight, on it the request, the parts it passed, their stages.
 pub fn timeline(spans: &[TimelineSpan]) -> String {
     let slots = slots(requests(spans));
@@ -110,7 +108,7 @@ impl<'a> Request<'a> {
                 let more = format!("\"request\":{},\"offset\":{}", first.request, stay[0].offset);
                 events.push(event(track + lane, &stay[0].part, "part", whole, &more));
                 for span in stay {
-                    let more = format!("\"meaning\":{}", json_text(span.stage.meaning()));
+                    let more = format!("\"meaning\":{}", text(span.stage.meaning()));
                     let when = (span.begin.0, span.end.0);
                     events.push(event(track + lane, span.stage.name(), "stage", when, &more));
                 }
@@ -143,8 +141,8 @@ fn event(track: usize, name: &str, category: &str, (begin, end): (u64, u64), mor
         track + 1,
         micros(begin),
         micros(end - begin),
-        json_text(name),
-        json_text(category)
+        text(name),
+        text(category)
     )
 }
 
@@ -153,7 +151,7 @@ fn metadata(track: usize, what: &str, name: &str) -> String {
     format!(
         "{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"{what}\",\"args\":{{\"name\":{}}}}}",
         track + 1,
-        json_text(name)
+        text(name)
     )
 }
 
@@ -171,6 +169,10 @@ fn micros(ns: u64) -> String {
         write!(text, ".{:03}", ns % 1000).expect("a string takes everything");
     }
     text
+}
+
+fn text(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is JSON")
 }
 
 #[cfg(test)]
