@@ -2,18 +2,21 @@
 
 use iostack_model::{Caveat, Outcome};
 
+use crate::cached_reads::MOVED_LEAST;
 use crate::cached_reads::kept_in_memory;
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, Intent, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "buffered_writes",
-    how: "less than 90 % of what a buffered job wrote reached the device",
+    how: "less than {} of what a buffered job wrote reached the device",
+    limit: Some(Limit::Share(MOVED_LEAST)),
+    intended: Some(Intent::PageCache),
     weight: Weight::Wrong,
     changes: "The writes' figures are memory's.",
     remedy: "Use direct I/O, or count fsync into the time.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,19 @@
 
 use iostack_model::{Access, Caveat, Engine, Nanos, Outcome, Storage};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, Intent, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "cache_below",
     how: "a device that says it rotates answers half of random reads in less than a millisecond",
+    scope: Scope::Machine,
+    intended: Some(Intent::PageCache),
     weight: Weight::Wrong,
     changes: "Figures and verdict are of that cache, not of the medium.",
     remedy: "Use a region larger than the host's memory to see the medium.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

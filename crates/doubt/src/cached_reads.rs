@@ -3,17 +3,19 @@
 use iostack_model::{Bytes, Caveat, Engine, Outcome};
 
 use crate::common::counted;
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, Intent, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "cached_reads",
-    how: "the device delivered less than 90 % of what a buffered job read",
+    how: "the device delivered less than {} of what a buffered job read",
+    limit: Some(Limit::Share(MOVED_LEAST)),
+    intended: Some(Intent::PageCache),
     weight: Weight::Wrong,
     changes: "The reads' figures are memory's.",
     remedy: "Use direct I/O, or a region larger than memory.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {
@@ -22,7 +24,7 @@ fn says(caveat: &Caveat) -> Option<String> {
 }
 
 /// Share of a buffered job's bytes that the device moves at least, where the page cache is out of it.
-const MOVED_LEAST: f64 = 0.9;
+pub(crate) const MOVED_LEAST: f64 = 0.9;
 
 fn of_run(outcome: &Outcome, evidence: &Evidence) -> Option<Caveat> {
     let (asked, device) = kept_in_memory(outcome, evidence, 0)?;

@@ -2,17 +2,17 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "cliff",
     how: "the same: a fall of at least 20 % that stays",
+    scope: Scope::Rate,
     weight: Weight::Partial,
     changes: "The mean is of several levels.",
     remedy: "Trust the level after the fall; size caches and over-provisioning for it.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

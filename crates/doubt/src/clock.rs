@@ -2,17 +2,18 @@
 
 use iostack_model::{Caveat, Machine, Outcome};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "clock_not_invariant",
     how: "the processor's time-stamp counter is not constant and non-stop",
+    scope: Scope::Machine,
     weight: Weight::Skewed,
     changes: "Times may be off by one factor.",
     remedy: "Compare ratios only, or switch the clock source to tsc.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

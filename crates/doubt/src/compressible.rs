@@ -2,7 +2,7 @@
 
 use iostack_model::{Caveat, Data, Outcome};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "compressible_data",
@@ -12,7 +12,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     remedy: "Use random data (the default).",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

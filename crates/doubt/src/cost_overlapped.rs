@@ -2,17 +2,17 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "cost_overlapped",
-    how: "`iostack merge`: many waiting callers, each with plain calls, have over 1.5 times the rate of one",
+    how: "`iostack merge`: many waiting callers, each with plain calls, have over {} times the rate of one",
+    limit: Some(Limit::Times(LEAST)),
     weight: Weight::Partial,
     changes: "What merging saves is another amount.",
     remedy: "There c is hidden already: expect less CPU time from merging, not more of the device.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -3,17 +3,19 @@
 use iostack_model::{BlockDevice, Caveat, Job, Outcome};
 
 use crate::common::{BUSY, closed_loop};
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "depth_below_asked",
-    how: "mean I/Os in flight, by Little's law from exact sums, below 80 % of the asked depth, with what took it: the engine, the generator's thread, a CPU that others had, batches, flushes; or a queue of the device that holds less",
+    how: "mean I/Os in flight, by Little's law from exact sums, below {} of the asked depth, with what took it: the engine, the generator's thread, a CPU that others had, batches, flushes; or a queue of the device that holds less",
+    limit: Some(Limit::Share(ENOUGH)),
     weight: Weight::Skewed,
     changes: "The rate belongs to the lower depth.",
     remedy: "Use an asynchronous engine, more threads, or believe the lower depth.",
     says,
     of_run: Some(of_run),
     in_simulation: true,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

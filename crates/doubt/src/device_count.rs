@@ -3,17 +3,19 @@
 use iostack_model::{Caveat, Engine, Outcome};
 
 use crate::common::{counted, ours};
-use crate::{Doubt, Evidence, Weight, foreign_io};
+use crate::{Doubt, Evidence, Intent, Limit, PLAIN, Weight, foreign_io};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "device_count_differs",
-    how: "bytes in `/sys/block/*/stat` differ from ours by over 2 %",
+    how: "bytes in `/sys/block/*/stat` differ from ours by over {}",
+    limit: Some(Limit::Share(SHARE_MOST)),
+    intended: Some(Intent::PageCache),
     weight: Weight::Wrong,
     changes: "One of the two counts is of other I/O.",
     remedy: "Look for merging, splitting, caching, or another user of the device.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "events_lost",
@@ -11,8 +11,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     changes: "Stages and layers are those of the rest.",
     remedy: "Look at fewer devices, sample less often, or repeat at a lower load.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "failed",
@@ -13,6 +13,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     says,
     of_run: Some(of_run),
     in_simulation: true,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

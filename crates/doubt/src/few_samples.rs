@@ -2,17 +2,18 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, Limit, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "few_samples",
-    how: "fewer than ten I/Os lie above the percentile",
+    how: "fewer than {} I/Os lie above the percentile",
+    limit: Some(Limit::Times(iostack_stats::SAMPLES_BEYOND)),
+    scope: Scope::Percentile,
     weight: Weight::None,
     changes: "",
     remedy: "Run longer.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

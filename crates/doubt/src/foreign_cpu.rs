@@ -2,17 +2,19 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Weight, percent};
+use crate::{Doubt, Evidence, Limit, PLAIN, Scope, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "foreign_cpu",
-    how: "other programs took over a tenth of the CPU time (over a twentieth of a whole check)",
+    how: "other programs took over {} of the CPU time (half of that of a whole check)",
+    limit: Some(Limit::Share(MOST)),
+    scope: Scope::Machine,
     weight: Weight::Skewed,
     changes: "Rates may be too low, latencies too high.",
     remedy: "Stop them, or repeat when the machine is quiet.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

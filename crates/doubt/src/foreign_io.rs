@@ -3,17 +3,18 @@
 use iostack_model::{Bytes, Caveat, Outcome};
 
 use crate::common::{counted, ours};
-use crate::{Doubt, Evidence, Weight, percent};
+use crate::{Doubt, Evidence, Limit, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "foreign_io",
-    how: "the device moved over 5 % more than we did",
+    how: "the device moved over {} more than we did",
+    limit: Some(Limit::Share(SHARE_LEAST)),
     weight: Weight::Skewed,
     changes: "The device can do more than the figures say.",
     remedy: "Stop them, or repeat when the device is quiet.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

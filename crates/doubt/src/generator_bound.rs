@@ -3,17 +3,19 @@
 use iostack_model::{Caveat, Outcome};
 
 use crate::common::{BUSY, closed_loop};
-use crate::{Doubt, Evidence, Weight, percent};
+use crate::{Doubt, Evidence, Intent, Limit, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "generator_bound",
-    how: "the busiest thread of the generator was 90 % busy or more",
+    how: "the busiest thread of the generator was {} busy or more",
+    limit: Some(Limit::Share(BUSY)),
+    intended: Some(Intent::BusyThread),
     weight: Weight::Skewed,
     changes: "The device may do more than this figure.",
     remedy: "Use more threads, or a cheaper engine (io_uring with batches).",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

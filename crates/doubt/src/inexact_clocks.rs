@@ -2,7 +2,7 @@
 
 use iostack_model::{Caveat, Clocks};
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "inexact_clocks",
@@ -11,8 +11,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     changes: "",
     remedy: "`iostack doctor` says what makes it exact.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,19 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "interrupted",
     how: "Ctrl-C or a signal",
+    scope: Scope::Machine,
     weight: Weight::Wrong,
     changes: "What was not measured is in no figure.",
     remedy: "The figures are of the time until then.",
     says,
     of_run: Some(of_run),
     in_simulation: true,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,18 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "io_limit",
     how: "`io.max` or `blkio.throttle.*` of our cgroup",
+    scope: Scope::Machine,
     weight: Weight::Wrong,
     changes: "Figures may be the limit's, not the device's.",
     remedy: "The figures are the limit's, not the device's.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,17 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "lab",
     how: "always, on a device of the lab: which kernel, and what its clock counts",
+    scope: Scope::Machine,
     weight: Weight::Partial,
     changes: "No hardware was measured.",
     remedy: "Compare it with other runs of the lab only; `iostack lab cost` counts instructions exactly.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -51,7 +51,7 @@ pub mod unmatched;
 pub mod unstable;
 mod unwritten;
 
-use iostack_model::{Bytes, Caveat, Machine, Outcome};
+use iostack_model::{Bytes, Caveat, Machine, Nanos, Outcome};
 
 /// How much a doubt weighs, the heaviest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,12 +89,59 @@ pub struct Evidence {
     pub border_ios: u64,
 }
 
+/// Of what a doubt speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Of this figure.
+    Run,
+    /// Of the course of the rate in this run: too short a run does not show it, and runs in turns show it themselves.
+    Rate,
+    /// Of a percentile of this run.
+    Percentile,
+    /// Of what all runs of a study share: the target, the machine, the neighbours. It is told once.
+    Machine,
+}
+
+/// What a measurement may be made to show: then a doubt that says so is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// A cache answers.
+    PageCache,
+    /// The thread is busy all the time.
+    BusyThread,
+}
+
+/// From where on a doubt is raised.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    /// A share, 0..=1.
+    Share(f64),
+    /// A number.
+    Times(f64),
+    /// A time.
+    Time(Nanos),
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            // Not 0.30000000000000004.
+            Limit::Share(share) => write!(f, "{} %", (share * 1e4).round() / 100.0),
+            Limit::Times(times) => write!(f, "{times}"),
+            Limit::Time(time) => write!(f, "{time}"),
+        }
+    }
+}
+
 /// One reason to doubt.
 struct Doubt {
     /// As in JSON.
     kind: &'static str,
-    /// How it is detected, for the manual.
+    /// How it is detected, for the manual; `{}` stands for the limit.
     how: &'static str,
+    limit: Option<Limit>,
+    scope: Scope,
+    intended: Option<Intent>,
     weight: Weight,
     /// What it changes; nothing where no verdict rests on it.
     changes: &'static str,
@@ -106,6 +153,28 @@ struct Doubt {
     of_run: Option<fn(&Outcome, &Evidence) -> Option<Caveat>>,
     /// Looked for in simulations too.
     in_simulation: bool,
+}
+
+/// What most of them have: of this figure, of several runs or a trace, and of what is real.
+const PLAIN: Doubt = Doubt {
+    kind: "",
+    how: "",
+    limit: None,
+    scope: Scope::Run,
+    intended: None,
+    weight: Weight::None,
+    changes: "",
+    remedy: "",
+    says: |_| None,
+    of_run: None,
+    in_simulation: false,
+};
+
+impl Doubt {
+    /// How it is detected, with its limit.
+    fn how(&self) -> String {
+        self.limit.map_or_else(|| self.how.to_owned(), |limit| self.how.replace("{}", &limit.to_string()))
+    }
 }
 
 /// The same doubt from other evidence: a queue that is too small for the depth.
@@ -189,11 +258,21 @@ pub fn changes(caveat: &Caveat) -> (Weight, &'static str) {
     (doubt.weight, doubt.changes)
 }
 
+/// Of what it speaks.
+pub fn scope(caveat: &Caveat) -> Scope {
+    find(caveat).0.scope
+}
+
+/// What a measurement may be made to show, so that this only says that it came to pass.
+pub fn intended(caveat: &Caveat) -> Option<Intent> {
+    find(caveat).0.intended
+}
+
 /// The rows of the manual's page: kind, how it is detected, what it changes, what to do.
 pub fn page() -> String {
     let row = |doubt: &&Doubt| {
-        let Doubt { kind, how, changes, remedy, .. } = doubt;
-        format!("| `{kind}` | {how} | {changes} | {remedy} |\n")
+        let Doubt { kind, changes, remedy, .. } = doubt;
+        format!("| `{kind}` | {} | {changes} | {remedy} |\n", doubt.how())
     };
     let mut rows: Vec<String> = DOUBTS.iter().map(row).collect();
     // The same doubt from other evidence stands beside it.

@@ -2,7 +2,7 @@
 
 use iostack_model::{Caveat, Load, Outcome};
 
-use crate::{Doubt, Evidence, Weight, percent};
+use crate::{Doubt, Evidence, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "load_not_full",
@@ -13,6 +13,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     says,
     of_run: Some(of_run),
     in_simulation: true,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "no_data",
@@ -12,7 +12,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     remedy: "Read them as calls; ask another engine for data.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

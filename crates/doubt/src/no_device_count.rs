@@ -3,7 +3,7 @@
 use iostack_model::{Caveat, Outcome};
 
 use crate::common::counts;
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "no_device_count",
@@ -13,7 +13,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     remedy: "Only the application's view is known.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

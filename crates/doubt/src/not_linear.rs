@@ -2,7 +2,7 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight, percent};
+use crate::{Doubt, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "not_linear",
@@ -11,8 +11,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     changes: "What merging saves is another amount.",
     remedy: "Believe the points, not the line.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,18 @@
 
 use iostack_model::{Caveat, Engine, Nanos, Outcome};
 
-use crate::{Doubt, Evidence, Weight, percent};
+use crate::{Doubt, Evidence, Limit, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "punted",
-    how: "io_uring's worker threads appeared in this process and took over 5 % of its CPU time",
+    how: "io_uring's worker threads appeared in this process and took over {} of its CPU time",
+    limit: Some(Limit::Share(SHARE_LEAST)),
     weight: Weight::Skewed,
     changes: "io_uring's figures are those of its workers.",
     remedy: "Use psync or libaio on this device; they cost less here.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

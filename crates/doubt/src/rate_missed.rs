@@ -2,17 +2,19 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "rate_missed",
-    how: "an open loop stayed over 2 % below its rate, beyond what chance explains",
+    how: "an open loop stayed below {} of its rate, beyond what chance explains",
+    limit: Some(Limit::Share(ENOUGH)),
     weight: Weight::Skewed,
     changes: "Latencies are those of an overload.",
     remedy: "Lower the rate, raise the depth, or take it as the limit.",
     says,
     of_run: Some(of_run),
     in_simulation: true,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

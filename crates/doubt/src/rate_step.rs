@@ -2,17 +2,17 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "rate_step",
     how: "change-point detection over the series of rates",
+    scope: Scope::Rate,
     weight: Weight::Partial,
     changes: "The mean is of several levels.",
     remedy: "Suspect a token bucket or a cap; run longer and trust the level after it.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,17 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "simulated",
     how: "always, on a simulated device: how many of its numbers have a source, were fitted, were assumed",
+    scope: Scope::Machine,
     weight: Weight::Partial,
     changes: "No hardware was measured.",
     remedy: "`iostack sim show DEVICE` lists them; measure a real one where you can.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

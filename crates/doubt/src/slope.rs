@@ -2,17 +2,17 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight, percent};
+use crate::{Doubt, PLAIN, Scope, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "slope",
     how: "a trend over the whole run of at least ten seconds; in a shorter one it is `unstable`",
+    scope: Scope::Rate,
     weight: Weight::Partial,
     changes: "The mean is of several levels.",
     remedy: "Run longer, until the rate is level; watch temperature and clock rates.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

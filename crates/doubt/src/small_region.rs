@@ -2,17 +2,19 @@
 
 use iostack_model::{Bytes, Caveat, Machine, Outcome, Storage};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, Intent, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "small_region",
     how: "a virtual machine reads a region smaller than its memory, on a device other than zram or loop",
+    scope: Scope::Machine,
+    intended: Some(Intent::PageCache),
     weight: Weight::Partial,
     changes: "Figures and verdict may be of that cache, not of the medium.",
     remedy: "Use a larger region (--size) to be sure of the medium.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

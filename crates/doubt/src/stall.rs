@@ -3,17 +3,18 @@
 use iostack_model::{Caveat, Nanos, Outcome};
 
 use crate::common::closed_loop;
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "stall",
-    how: "closed loops: an I/O took 100 ms, a hundredth of the run, and ten times what 99 of 100 take, at least",
+    how: "closed loops: an I/O took {}, a hundredth of the run, and ten times what 99 of 100 take, at least",
+    limit: Some(Limit::Time(LEAST)),
     weight: Weight::Skewed,
     changes: "Percentiles are too good.",
     remedy: "Ask with a rate (--rate) to see how many a stall hits, or look for its cause.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

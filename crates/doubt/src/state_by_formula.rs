@@ -2,7 +2,7 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "state_by_formula",
@@ -11,8 +11,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     changes: "No hardware was measured.",
     remedy: "Use a smaller device, or write it with a job first, to check.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,19 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Weight, percent};
+use crate::{Doubt, Evidence, Limit, PLAIN, Scope, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "steal",
-    how: "`/proc/stat`: the hypervisor took over 1 % of the CPU time",
+    how: "`/proc/stat`: the hypervisor took over {} of the CPU time",
+    limit: Some(Limit::Share(MOST)),
+    scope: Scope::Machine,
     weight: Weight::Skewed,
     changes: "Rates may be too low, latencies too high.",
     remedy: "Repeat when the host is quieter; compare within one run only.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

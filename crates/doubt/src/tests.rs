@@ -456,6 +456,35 @@ fn each_caveat_is_a_row_under_the_name_that_json_has() {
 }
 
 #[test]
+fn a_text_says_the_limit_that_is_kept() {
+    for doubt in DOUBTS {
+        assert_eq!(doubt.limit.is_some(), doubt.how.contains("{}"), "{}", doubt.kind);
+        assert!(!doubt.how().contains('{'), "{}", doubt.kind);
+    }
+    let how = |caveat| find(&caveat).0.how();
+    assert!(how(Caveat::Steal { share: 1.0 }).ends_with("took over 1 % of the CPU time"));
+    assert!(how(Caveat::Unmatched { unmatched: 1, ios: 1 }).starts_with("over 0.1 % of the I/Os"));
+    assert!(how(Caveat::Drift { low: 1.0, high: 2.0, runs: 3 }).ends_with("differ by over 30 %"));
+}
+
+#[test]
+fn of_what_a_doubt_speaks_decides_who_tells_it() {
+    let at = Nanos(1);
+    assert_eq!(scope(&Caveat::Steal { share: 0.5 }), Scope::Machine);
+    assert_eq!(scope(&Caveat::Cliff { at, before: 2.0, after: 1.0 }), Scope::Rate);
+    assert_eq!(scope(&Caveat::FewSamples { percentile: 99.0, samples: 1, needed: 2 }), Scope::Percentile);
+    assert_eq!(scope(&Caveat::GeneratorBound { busy: 1.0 }), Scope::Run);
+    let meant = all().into_iter().filter_map(|caveat| Some((find(&caveat).0.kind, intended(&caveat)?)));
+    let meant: Vec<&str> =
+        meant.filter(|(_, intent)| *intent == Intent::PageCache).map(|(kind, _)| kind).collect();
+    assert_eq!(
+        meant,
+        ["cached_reads", "buffered_writes", "device_count_differs", "cache_below", "small_region"]
+    );
+    assert_eq!(intended(&Caveat::GeneratorBound { busy: 1.0 }), Some(Intent::BusyThread));
+}
+
+#[test]
 fn a_sentence_goes_with_a_weight_and_a_remedy_with_every_doubt() {
     assert!(
         Weight::Wrong < Weight::Skewed && Weight::Skewed < Weight::Partial && Weight::Partial < Weight::None

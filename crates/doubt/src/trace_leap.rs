@@ -2,7 +2,7 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "trace_leap",
@@ -11,8 +11,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     changes: "Rates are means over a time that may not have been.",
     remedy: "Mend its time stamp if it is wrong, or replay with --replay-speed max, which reads none.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight, percent};
+use crate::{Doubt, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "traced",
@@ -11,8 +11,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     changes: "",
     remedy: "Measure speed without --stages and --layers.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,17 @@
 
 use iostack_model::{Caveat, Quality};
 
-use crate::{Doubt, Weight, percent};
+use crate::{Doubt, Limit, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "unclassified",
-    how: "over 1 % of the kernel's samples have no layer, or a guessed one",
+    how: "over {} of the kernel's samples have no layer, or a guessed one",
+    limit: Some(Limit::Share(MOST)),
     weight: Weight::Partial,
     changes: "Stages and layers are those of the rest.",
     remedy: "Look at the functions; add rules for this kernel.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,17 @@
 
 use iostack_model::Caveat;
 
-use crate::{Doubt, Weight};
+use crate::{Doubt, Limit, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "unmatched",
-    how: "over one in a thousand I/Os that should have reached a device were not seen to the end",
+    how: "over {} of the I/Os that should have reached a device were not seen to the end",
+    limit: Some(Limit::Share(MOST)),
     weight: Weight::Partial,
     changes: "Stages and layers are those of the rest.",
     remedy: "Believe the stages only as far as the rest is alike.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,17 +2,18 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Weight, percent};
+use crate::{Doubt, Limit, PLAIN, Scope, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "unstable",
-    how: "the 95 % interval of the rate is over 5 % wide, either way; of a check: in over a quarter of its runs",
+    how: "the 95 % interval of the rate is over {} wide, either way; of a check: in over a quarter of its runs",
+    limit: Some(Limit::Share(iostack_stats::UNSTABLE)),
+    scope: Scope::Rate,
     weight: Weight::None,
     changes: "",
     remedy: "Run longer, or on a quieter machine.",
     says,
-    of_run: None,
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use iostack_model::{Caveat, Outcome};
 
-use crate::{Doubt, Evidence, Weight};
+use crate::{Doubt, Evidence, PLAIN, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "unwritten_extents",
@@ -12,7 +12,7 @@ pub(crate) const DOUBT: Doubt = Doubt {
     remedy: "Write the region once before reading it.",
     says,
     of_run: Some(of_run),
-    in_simulation: false,
+    ..PLAIN
 };
 
 fn says(caveat: &Caveat) -> Option<String> {

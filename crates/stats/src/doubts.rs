@@ -7,7 +7,7 @@ use crate::interval::{rates, whole};
 use crate::quantile::supported_percentiles;
 
 /// Half an interval over the mean beyond which a rate counts as unstable.
-const UNSTABLE: f64 = 0.05;
+pub const UNSTABLE: f64 = 0.05;
 
 /// A drift is told per minute, which a shorter run knows nothing of: there it only makes the mean uncertain.
 const SLOPE_SPAN: Nanos = Nanos::secs(10);

@@ -10,7 +10,7 @@ use iostack_model::{Bins, Caveat, Interval, Nanos, bin_range};
 use crate::distribution::{UPPER, binomial_below, student_quantile};
 
 /// Samples that must lie beyond a percentile before it is printed without a caveat.
-const BEYOND: f64 = 10.0;
+pub const SAMPLES_BEYOND: f64 = 10.0;
 
 /// The latency that `fraction` of the I/Os do not exceed, ns, with its 95 % interval. The ends are edges of buckets:
 /// the interval also covers the resolution of the histogram. `None` when the samples are too few for both ends to
@@ -71,7 +71,7 @@ pub fn samples_needed(fraction: f64) -> u64 {
         return 1;
     }
     // 1 - 0.999 is not 0.001; a billionth of slack keeps 10 000 from becoming 10 001.
-    (BEYOND / rarer * (1.0 - 1e-9)).ceil() as u64
+    (SAMPLES_BEYOND / rarer * (1.0 - 1e-9)).ceil() as u64
 }
 
 /// The percentiles (in percent) that the samples support, and a caveat for each that they do not.

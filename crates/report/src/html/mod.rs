@@ -35,7 +35,6 @@ pub(crate) mod time;
 #[cfg(test)]
 mod browser_tests;
 
-
 /// A figure of a reproduction as an SVG file of its own.
 pub fn drawing(plot: &iostack_model::answers::ReproPlot) -> String {
     drawing::drawing(&crate::pages::figure(plot))

@@ -2,20 +2,14 @@
 
 use std::mem::discriminant;
 
+use iostack_doubt::Scope;
 use iostack_model::{Caveat, Outcome};
 use iostack_stats::{AbDoubt, AbSide};
 
 /// Doubts of one run's own uncertainty are no doubts here: that it drifts, dips or is short is the noise that the turns
 /// measure, and a figure that lacks samples is left out.
 fn is_of_the_run_alone(caveat: &Caveat) -> bool {
-    matches!(
-        caveat,
-        Caveat::RateStep { .. }
-            | Caveat::Cliff { .. }
-            | Caveat::Slope { .. }
-            | Caveat::Unstable { .. }
-            | Caveat::FewSamples { .. }
-    )
+    matches!(iostack_doubt::scope(caveat), Scope::Rate | Scope::Percentile)
 }
 
 /// Counts the doubts of one run of a side.

@@ -233,7 +233,7 @@ mod tests {
             (&["seed=8"], "give --seed for both"),
             (&["runtime=8s"], "give --runtime for both"),
             (&["on=sim:tlc-1t"], "A is simulated and B is real"),
-            (&["on=lab:brd"], "`iostack lab cost brd`"),
+            (&["on=lab:brd"], "A is of the lab and B is real"),
             (&["flash.dies=4"], "`flash.dies` is a number of a simulated device"),
             (&["on=sim:tlc-1t", "scheduler=none"], "is for real devices"),
         ] {

@@ -3,16 +3,16 @@
 //! Hundreds of half-second runs on one machine share most of their doubts. What concerns all of them is said once;
 //! what half a second cannot show (a cap, a cliff, p99.99) is not claimed of it.
 
-use iostack_doubt::{cache_below, clock, drift, foreign_cpu, io_limit, small_region, steal, unstable};
+use iostack_doubt::{Scope, cache_below, clock, drift, foreign_cpu, io_limit, small_region, steal, unstable};
 use iostack_model::answers::{Step, StepKind};
-use iostack_model::{Access, Bytes, Caveat, CpuUse, Machine, Mix, Nanos, Storage};
+use iostack_model::{Access, Bytes, Caveat, CpuUse, Machine, Mix, Nanos, Storage, TargetKind};
 
 /// A change of rate within a shorter run says nothing about caps or caches.
 const LONG_ENOUGH: Nanos = Nanos::secs(2);
 
 /// Takes the shared doubts out of the steps and returns them, the heaviest first.
 pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, region: Bytes) -> Vec<Caveat> {
-    let mut caveats = of_the_simulation(steps);
+    let mut caveats = of_the_target(steps);
     caveats.extend(of_the_place(steps, storage, machine, region));
     caveats.extend(of_the_time(steps));
     caveats.sort_by_key(|caveat| iostack_doubt::changes(caveat).0);
@@ -20,38 +20,33 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
         let wants_percentiles = step.id == StepKind::Latency;
         for outcome in step.points.iter_mut().map(|point| &mut point.outcome) {
             let long = outcome.elapsed >= LONG_ENOUGH;
-            outcome.caveats.retain(|caveat| match caveat {
-                Caveat::CacheBelow { .. }
-                | Caveat::SmallRegion { .. }
-                | Caveat::ClockNotInvariant { .. }
-                | Caveat::Simulated { .. }
-                | Caveat::IoLimit { .. }
-                | Caveat::Interrupted { .. }
-                | Caveat::Steal { .. }
-                | Caveat::ForeignCpu { .. } => false,
-                Caveat::Unstable { .. }
-                | Caveat::RateStep { .. }
-                | Caveat::Cliff { .. }
-                | Caveat::Slope { .. } => long,
-                // Some concern one figure alone, such as a flush.
-                Caveat::NotSimulated { .. } => !caveats.contains(caveat),
-                Caveat::FewSamples { .. } => wants_percentiles,
-                _ => true,
+            outcome.caveats.retain(|caveat| match iostack_doubt::scope(caveat) {
+                Scope::Machine => false,
+                Scope::Rate => long,
+                Scope::Percentile => wants_percentiles,
+                // Some that are of all figures are of single ones, too, such as a flush.
+                Scope::Run => !caveats.contains(caveat),
             });
         }
     }
     caveats
 }
 
-/// What the first figure says of the simulation that it comes from; a scheduler that is tried adds numbers of its own.
-fn of_the_simulation(steps: &[Step]) -> Vec<Caveat> {
+/// What the first figure says of the simulation or of the lab that it comes from; a scheduler that is tried adds numbers of
+/// its own.
+fn of_the_target(steps: &[Step]) -> Vec<Caveat> {
     let first = steps.iter().flat_map(|step| &step.points).next();
     let doubts = first.map_or(&[][..], |point| &point.outcome.caveats);
-    let whole = |doubt: &&Caveat| matches!(doubt, Caveat::Simulated { .. } | Caveat::NotSimulated { .. });
+    let whole = |doubt: &&Caveat| {
+        matches!(doubt, Caveat::Simulated { .. } | Caveat::NotSimulated { .. } | Caveat::Lab { .. })
+    };
     doubts.iter().filter(whole).cloned().collect()
 }
 
 fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: Bytes) -> Vec<Caveat> {
+    // The memory of a guest of the lab is no cache of its device.
+    let first = steps.iter().flat_map(|step| &step.points).next();
+    let emulated = first.is_some_and(|point| point.outcome.target.kind == TargetKind::Lab);
     let mut caveats: Vec<Caveat> =
         io_limit::of(machine.virtualisation.io_limit.as_deref()).into_iter().collect();
     let median = steps
@@ -62,7 +57,7 @@ fn of_the_place(steps: &[Step], storage: &Storage, machine: &Machine, region: By
         .map(Nanos);
     // A cache below that is certain says more than one that may be.
     let certain = median.and_then(|median| cache_below::of(storage, median));
-    caveats.extend(certain.or_else(|| small_region::of(region, machine, storage)));
+    caveats.extend(certain.or_else(|| small_region::of(region, machine, storage)).filter(|_| !emulated));
     caveats.extend(clock::of(machine));
     caveats
 }

@@ -162,7 +162,7 @@ mod tests {
             point.keep_to_intent(&mut caveats);
             caveats
         };
-        assert_eq!(kept(Series::BufferedCached), all[2..]);
+        assert_eq!(kept(Series::BufferedCached), all[3..]);
         assert_eq!(kept(Series::BufferedCold), all);
     }
 

@@ -1,5 +1,6 @@
 //! What is a measurement of a check, before it is made?
 
+use iostack_doubt::Intent;
 use iostack_model::answers::{Axis, Series, StepKind};
 use iostack_model::{Caveat, Job, Nanos};
 use iostack_target::On;
@@ -33,29 +34,12 @@ pub(crate) struct Planned {
     pub(crate) intends: &'static [Intent],
 }
 
-/// What a measurement is made to show: seeing it is then no reason to doubt the figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Intent {
-    /// The page cache answers.
-    PageCache,
-    /// The thread is busy all the time.
-    BusyThread,
-}
-
-impl Intent {
-    /// This doubt says that what was intended came to pass.
-    const fn explains(self, caveat: &Caveat) -> bool {
-        match self {
-            Intent::PageCache => matches!(caveat, Caveat::CachedReads { .. }),
-            Intent::BusyThread => matches!(caveat, Caveat::GeneratorBound { .. }),
-        }
-    }
-}
-
 impl Planned {
     /// Takes out the doubts that only say what was intended.
     pub(crate) fn keep_to_intent(&self, caveats: &mut Vec<Caveat>) {
-        caveats.retain(|caveat| !self.intends.iter().any(|intent| intent.explains(caveat)));
+        caveats.retain(|caveat| {
+            !iostack_doubt::intended(caveat).is_some_and(|intent| self.intends.contains(&intent))
+        });
     }
 
     /// Time it will take.

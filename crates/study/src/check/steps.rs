@@ -2,11 +2,12 @@
 //!
 //! One function a question. A question that cannot be asked here returns no points and says why.
 
+use iostack_doubt::Intent;
 use iostack_model::answers::{Axis, AxisName, CellName, Series, StepKind};
 use iostack_model::{Access, Batch, BlockSizes, Bytes, Distribution, Engine, Job, Mix, Order, Sync};
 use iostack_target::{On, Place};
 
-use super::planned::{Intent, Planned, PlannedStep};
+use super::planned::{Planned, PlannedStep};
 
 const DEPTHS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 const READ_ONLY: &str = "writes are skipped: this target is only read (--destroy-data would allow them)";

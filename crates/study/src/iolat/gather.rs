@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::mem::discriminant;
 
+use iostack_doubt::Scope;
 use iostack_model::answers::{IolatProfile, IolatRound, IolatTest, LayerCost};
 use iostack_model::{
     Beside, Bins, Caveat, Clocks, Direction, FunctionRow, Hardware, Interval, LayerRow, Layers, Nanos,
@@ -65,20 +66,8 @@ fn round(number: u32, outcome: &Outcome) -> IolatRound {
 fn caveats(rounds: &[(u32, Outcome)], direct: bool) -> Vec<Caveat> {
     let mut kept: Vec<Caveat> = Vec::new();
     for caveat in rounds.iter().flat_map(|(_, outcome)| &outcome.caveats) {
-        let meant = match caveat {
-            Caveat::CachedReads { .. }
-            | Caveat::BufferedWrites { .. }
-            | Caveat::DeviceCountDiffers { .. }
-            | Caveat::GeneratorBound { .. }
-            | Caveat::SmallRegion { .. }
-            | Caveat::CacheBelow { .. } => !direct,
-            Caveat::FewSamples { .. }
-            | Caveat::Unstable { .. }
-            | Caveat::RateStep { .. }
-            | Caveat::Cliff { .. }
-            | Caveat::Slope { .. } => true,
-            _ => false,
-        };
+        let of_a_round = matches!(iostack_doubt::scope(caveat), Scope::Rate | Scope::Percentile);
+        let meant = of_a_round || !direct && iostack_doubt::intended(caveat).is_some();
         if !meant && !kept.iter().any(|other| discriminant(other) == discriminant(caveat)) {
             kept.push(caveat.clone());
         }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Context, bail, ensure};
 use iostack_model::answers::SweepAxis;
 use iostack_sim::sheet::Sheet;
-use iostack_targets::{Scheme, gather};
+use iostack_targets::{self as target, Scheme, gather};
 
 use super::axis::{self, is_parameter};
 use super::command::{self, Parts};
-use super::pool::Task;
+use super::pool::{self, Task};
 use crate::what_if::steady;
 
 /// What was asked for, before anything is varied.
@@ -43,7 +43,7 @@ pub struct Planned {
 /// The axes and every point of them. What is wrong with all points is an error at once; a value that only some points
 /// cannot have is an error of those.
 pub fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
-    // Each may be named as elsewhere, `sim:NAME`.
+    // Each may be named as elsewhere, `sim:NAME`; `lab:NAME` is what it says.
     let names: Vec<&str> = base.device.split(',').map(|name| Scheme::Simulated.bare(name.trim())).collect();
     let device = names.join(",");
     let base = &Base { device: &device, ..*base };
@@ -52,6 +52,11 @@ pub fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>,
         Some(first) if first.key == SweepAxis::DEVICE => first.values.clone(),
         _ => vec![base.device.to_owned()],
     };
+    match &devices[..] {
+        [device] if in_the_lab(device) => drop(pool::in_the_lab(device, base.changes)?),
+        [device] => drop(Sheet::load(device, base.changes)?),
+        _ => {}
+    }
     check_keys(&axes, base, &devices)?;
     gather::gather(base.jobs, base.sections, &[], false, base.cpus)?;
     let planned =
@@ -65,6 +70,10 @@ fn check_keys(axes: &[SweepAxis], base: &Base<'_>, devices: &[String]) -> anyhow
     for axis in axes.iter().filter(|axis| axis.key != SweepAxis::DEVICE) {
         if is_parameter(&axis.key) {
             for device in devices {
+                if in_the_lab(device) {
+                    // Its drivers' and drives' numbers are known where they are opened.
+                    continue;
+                }
                 let sheet =
                     Sheet::load(device, base.changes).with_context(|| format!("device `{device}`"))?;
                 let mut keys = sheet.kind.parameters.iter().map(|parameter| parameter.key);
@@ -84,6 +93,10 @@ fn check_keys(axes: &[SweepAxis], base: &Base<'_>, devices: &[String]) -> anyhow
         }
     }
     Ok(())
+}
+
+fn in_the_lab(device: &str) -> bool {
+    target::scheme(device).0 == Scheme::Lab
 }
 
 fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Planned {
@@ -110,7 +123,7 @@ fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Plan
         options: &options,
     };
     let command = command::of(&parts);
-    let steady = base.jobs.is_empty() && !steady::ends(&options);
+    let steady = base.jobs.is_empty() && !steady::ends(&options) && !in_the_lab(&device);
     Planned { settings, command, task: Task { device, changes, jobs, steady } }
 }
 

@@ -12,6 +12,9 @@ use std::sync::mpsc::{self, Sender};
 use iostack_model::{Job, Nanos, Outcome, Progress};
 use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::Sheet;
+use iostack_target::{AnyTarget, Wanted};
+use iostack_targets::lab::LabFlags;
+use iostack_targets::{self as target, AllHeld, Scheme, TargetFlags};
 
 use crate::what_if::steady;
 
@@ -29,6 +32,13 @@ pub struct Task {
     pub jobs: Result<Vec<Job>, String>,
     /// It is one job without an end, which is run in steady state.
     pub steady: bool,
+}
+
+impl Task {
+    /// Its device is one of the lab's, which has the whole of a processor.
+    pub fn is_in_the_lab(&self) -> bool {
+        target::scheme(&self.device).0 == Scheme::Lab
+    }
 }
 
 /// What a simulation gave.
@@ -112,6 +122,12 @@ fn work(tasks: &[Task], next: &AtomicUsize, stop: &AtomicBool, sender: &Sender<M
 
 fn one(task: &Task, stop: &AtomicBool, report: &dyn Fn(&Progress)) -> Given {
     let jobs = task.jobs.as_ref().map_err(Clone::clone)?;
+    if task.is_in_the_lab() {
+        // A boot for each: what another run left on the device is none of its business.
+        let ran =
+            in_the_lab(&task.device, &task.changes).and_then(|lab| lab.run(jobs, Wanted::default(), stop));
+        return ran.map(|file| file.outcomes).map_err(|error| format!("{error:#}"));
+    }
     let sheet = Sheet::load(&task.device, &task.changes).map_err(|error| error.to_string())?;
     let options = RunOptions {
         seed: jobs.first().map_or(1, |job| job.seed),
@@ -127,6 +143,15 @@ fn one(task: &Task, stop: &AtomicBool, report: &dyn Fn(&Progress)) -> Given {
     }
     let ran = iostack_sim::run::run(&sheet, jobs, &options).map_err(|error| error.to_string())?;
     Ok(ran.outcomes)
+}
+
+/// The device of the lab, checked as far as can be without booting.
+pub(crate) fn in_the_lab(device: &str, changes: &[(String, String)]) -> anyhow::Result<AnyTarget> {
+    let (lab, set): (Vec<_>, Vec<_>) =
+        changes.iter().cloned().partition(|(key, _)| target::lab::flag(key).is_some());
+    let set: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let flags = TargetFlags::of(&set, &LabFlags::of(&lab)?);
+    target::study(Some(device.as_ref()), &flags, false, &AllHeld::default())
 }
 
 /// A panic is a mistake of ours, never the user's.

@@ -13,7 +13,8 @@ use crate::written::AnswerArgs;
 /// Arguments of `iostack sim sweep`.
 #[derive(clap::Args)]
 pub(crate) struct SweepArgs {
-    /// The device, as in `sim:DEVICE`; several with commas.
+    /// The device, as in `sim:DEVICE`, or lab:DEVICE, which boots for each
+    /// point; several with commas.
     device: String,
     /// Job files: fio's (any name) or iostack's (.toml). None: one job from
     /// flags.
