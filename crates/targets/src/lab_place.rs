@@ -227,7 +227,9 @@ impl Guest {
         let (tell, told) = channel();
         self.ask(Asked::Inside(Box::new(outcome.clone()), tell))?;
         let (mut inside, full) = told.recv().context(ENDED)?;
-        inside.iter_mut().for_each(|inside| inside.changed.extend(self.request.between()));
+        if let Some(inside) = &mut inside {
+            inside.changed.extend(self.request.between());
+        }
         Ok((inside, full))
     }
 

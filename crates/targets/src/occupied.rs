@@ -9,7 +9,9 @@ use iostack_attribute::classify::Rules;
 use iostack_engine::{Control, Work};
 use iostack_host::{Held, Journal, Scratch, scratch_size};
 use iostack_model::quoted;
-use iostack_model::{Bytes, Job, Ladder, Memory, Nanos, Observer, Outcome, Storage, TargetKind, TargetName};
+use iostack_model::{
+    Bytes, Job, Ladder, Machine, Memory, Nanos, Observer, Outcome, Storage, TargetKind, TargetName,
+};
 use iostack_target::{About, Audience, How, Measured, On, Place, RunClock, Session, Wishes};
 
 use crate::tracing::{Tracing, chain};
@@ -47,16 +49,12 @@ impl Occupied {
     ) -> anyhow::Result<Occupied> {
         left::settings(&|text| audience.warn(text));
         left::files(&target, &|text| audience.warn(text));
-        let mut machine = iostack_host::machine();
         let named = Held::open(&target.path)?;
         ensure!(named.kind() == target.kind, "`{target}` became something else meanwhile; try again");
         let storage = named.storage()?;
-        machine.virtualisation.io_limit = iostack_host::cgroup_io_limit(&storage);
-        machine.virtualisation.io_limits = iostack_host::cgroup_io_limits(&storage);
+        let machine = before(&storage);
         let (held, region, scratch, to_fill) = if target.kind == TargetKind::Directory {
-            let free = storage.file_system.as_ref().map_or(Bytes(0), |fs| fs.free);
-            let (size, reason) = choose_size(free, &machine.memory, wishes)?;
-            let scratch = Scratch::create(&target.path, size)?;
+            let (scratch, size, reason) = scratch(&target, &storage, &machine.memory, wishes)?;
             (Arc::clone(scratch.held()), size, Some(scratch), Some(reason))
         } else {
             if destroy_data {
@@ -72,11 +70,7 @@ impl Occupied {
             );
         }
         let raw_device = raw_device(&target, &storage);
-        // In a directory `run` lays out a file for itself, and removes it.
-        let (on, end) = match target.kind {
-            TargetKind::Directory => (target.path.join("iostack-file"), " --unlink true"),
-            _ => (target.path.clone(), ""),
-        };
+        let (on, end) = self::named(&target);
         let scheduled = storage.scheduled().map_or("", |device| &device.name);
         let place = Place {
             clock: RunClock::Wall,
@@ -98,7 +92,7 @@ impl Occupied {
                 .map(|held| held.path().display().to_string())
                 .map_err(Clone::clone),
             schedulers: schedulers(&storage),
-            on: quoted(&on.display().to_string()),
+            on,
             end: end.to_owned(),
             scheduler_command: format!("echo {{}} > /sys/block/{scheduled}/queue/scheduler"),
         };
@@ -157,6 +151,35 @@ impl Session for Occupied {
         // An empty file takes no data without waiting, so only now can it be asked.
         place.nowait = iostack_host::supports_nowait(&self.held.handle()).unwrap_or(false);
     }
+}
+
+/// An empty file of ours in the directory, its size, and why it has that.
+fn scratch(
+    target: &TargetName,
+    storage: &Storage,
+    memory: &Memory,
+    wishes: &Wishes,
+) -> anyhow::Result<(Scratch, Bytes, String)> {
+    let free = storage.file_system.as_ref().map_or(Bytes(0), |fs| fs.free);
+    let (size, reason) = choose_size(free, memory, wishes)?;
+    Ok((Scratch::create(&target.path, size)?, size, reason))
+}
+
+/// On what a command names, and how it ends: in a directory `run` lays out a file for itself, and removes it.
+fn named(target: &TargetName) -> (String, &'static str) {
+    let (path, end) = match target.kind {
+        TargetKind::Directory => (target.path.join("iostack-file"), " --unlink true"),
+        _ => (target.path.clone(), ""),
+    };
+    (quoted(&path.display().to_string()), end)
+}
+
+/// The machine before this storage, with what it lets through.
+fn before(storage: &Storage) -> Machine {
+    let mut machine = iostack_host::machine();
+    machine.virtualisation.io_limit = iostack_host::cgroup_io_limit(storage);
+    machine.virtualisation.io_limits = iostack_host::cgroup_io_limits(storage);
+    machine
 }
 
 /// One run of one job, of which nobody hears: they are short and many.

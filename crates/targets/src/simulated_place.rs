@@ -76,19 +76,9 @@ impl SimulatedPlace {
         };
         let queue =
             Queue { scheduler: current, schedulers: schedulers.unwrap_or_default(), ..Queue::default() };
-        let drive = BlockDevice {
-            name: sheet.name.clone(),
-            model: Some(sheet.title.clone()),
-            driver: "simulated".to_owned(),
-            size: capacity,
-            logical_block: block,
-            physical_block: block,
-            queue,
-            ..BlockDevice::default()
-        };
         let cpu =
             Cpu { model: sheet.title.clone(), cores_usable: cores, tsc_invariant: true, ..Cpu::default() };
-        let storage = Storage { file_system: None, devices: vec![drive] };
+        let storage = Storage { file_system: None, devices: vec![drive(sheet, (capacity, block), queue)] };
         let machine = Machine { cpu, ..Machine::default() };
         Ok(SimulatedPlace {
             sheet: sheet.clone(),
@@ -104,6 +94,20 @@ impl SimulatedPlace {
             }
             _ => Ok(self.sheet.clone()),
         }
+    }
+}
+
+/// The drive as an inventory has it.
+fn drive(sheet: &Sheet, (capacity, block): (Bytes, Bytes), queue: Queue) -> BlockDevice {
+    BlockDevice {
+        name: sheet.name.clone(),
+        model: Some(sheet.title.clone()),
+        driver: "simulated".to_owned(),
+        size: capacity,
+        logical_block: block,
+        physical_block: block,
+        queue,
+        ..BlockDevice::default()
     }
 }
 

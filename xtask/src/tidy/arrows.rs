@@ -8,6 +8,106 @@ use crate::tree::{File, Tree};
 
 const PAGE: &str = "ARCHITECTURE.md";
 
+/// What a crate must not use, and why.
+struct Never {
+    from: &'static str,
+    to: &'static [&'static str],
+    why: &'static str,
+}
+
+/// What holds the house up: an arrow that is only drawn is soon forgotten.
+const NEVER: [Never; 8] = [
+    Never {
+        from: "study",
+        to: &["engine", "lab", "serve", "attribute", "report", "validation"],
+        why: "what thinks knows targets, not what measures and not what is told",
+    },
+    Never {
+        from: "report",
+        to: &[
+            "host",
+            "engine",
+            "attribute",
+            "sim",
+            "lab",
+            "serve",
+            "target",
+            "targets",
+            "study",
+            "validation",
+        ],
+        why: "what is told is plain data, whatever made it",
+    },
+    Never {
+        from: "target",
+        to: &["host", "engine", "sim", "lab", "serve", "stats", "doubt", "study", "report"],
+        why: "the traits of targets know none of them",
+    },
+    Never {
+        from: "sim",
+        to: &["host", "engine", "lab", "serve", "target", "targets", "study", "report"],
+        why: "a simulation knows nothing of this machine, nor of who asks",
+    },
+    Never {
+        from: "engine",
+        to: &["sim", "lab", "serve", "attribute", "target", "targets", "study", "report"],
+        why: "who asks of the kernel knows only jobs",
+    },
+    Never {
+        from: "lab",
+        to: &["engine", "sim", "serve", "target", "targets", "study", "report"],
+        why: "the machine knows neither jobs nor drives, which others bring",
+    },
+    Never {
+        from: "doubt",
+        to: &["host", "engine", "sim", "lab", "target", "targets", "study", "report"],
+        why: "a doubt is judged from what is given",
+    },
+    Never {
+        from: "merge",
+        to: &["model", "host", "engine", "sim", "lab", "target", "targets", "study", "report"],
+        why: "it is a library that others use alone",
+    },
+];
+
+/// Fewer crates and fewer arrows are easier to hold; more than these are refused.
+const CRATES_MOST: usize = 20;
+const ARROWS_MOST: usize = 76;
+
+/// Arrows that must not be, and too many of those that may.
+pub(crate) fn never(tree: &Tree) -> Vec<Finding> {
+    let crates: Vec<_> =
+        tree.files.iter().filter_map(|file| Some((file, crate_of(file)?, used(file)))).collect();
+    let mut findings = Vec::new();
+    for (file, name, used) in &crates {
+        let rows = NEVER.iter().filter(|row| row.from == *name);
+        for (row, to) in rows.flat_map(|row| row.to.iter().map(move |to| (row, *to))) {
+            if used.contains(to) {
+                let what = format!("`{name}` uses `{to}`: {}", row.why);
+                findings.push(Finding::new(
+                    &file.path,
+                    1,
+                    what,
+                    "take what is needed as an argument, or move it down",
+                ));
+            }
+        }
+    }
+    let arrows: usize = crates.iter().map(|(.., used)| used.len()).sum();
+    if crates.len() > CRATES_MOST || arrows > ARROWS_MOST {
+        findings.push(Finding::new(
+            Path::new(PAGE),
+            1,
+            format!(
+                "{} crates with {arrows} arrows, and {CRATES_MOST} with {ARROWS_MOST} may be",
+                crates.len()
+            ),
+            "put what belongs together into one",
+        ));
+    }
+    findings
+}
+
 /// Each crate has a row in the page's table, `| crate | question | uses | ..`, and its third cell names the crates of ours that it uses.
 pub(crate) fn not_as_drawn(tree: &Tree) -> Vec<Finding> {
     let Some(page) = tree.file(PAGE) else { return Vec::new() };
@@ -74,6 +174,33 @@ mod tests {
                         iostack-sim.workspace = true\n";
         let tree = Tree::made_up(&[("ARCHITECTURE.md", row), ("crates/engine/Cargo.toml", manifest)]);
         not_as_drawn(&tree).into_iter().map(|finding| finding.wrong + "; " + &finding.remedy).collect()
+    }
+
+    #[test]
+    fn an_arrow_that_must_not_be_is_found_with_its_reason() {
+        let manifest = |used: &str| format!("[package]\n\n[dependencies]\niostack-{used}.workspace = true\n");
+        let found = |from: &str, used: &str| {
+            let path = format!("crates/{from}/Cargo.toml");
+            let tree = Tree::made_up(&[(path.as_str(), &*manifest(used))]);
+            never(&tree).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        let said = found("study", "lab");
+        assert!(said.contains("`study` uses `lab`: what thinks knows targets"), "{said}");
+        assert_eq!(found("study", "target"), "");
+        assert_eq!(found("iostack", "lab"), "");
+    }
+
+    #[test]
+    fn more_crates_than_may_be_are_found() {
+        let files: Vec<(String, String)> = (0..=CRATES_MOST)
+            .map(|number| (format!("crates/c{number}/Cargo.toml"), "[dependencies]\n".to_owned()))
+            .collect();
+        let made = |count: usize| {
+            let files: Vec<(&str, &str)> =
+                files[..count].iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            never(&Tree::made_up(&files)).len()
+        };
+        assert_eq!((made(CRATES_MOST), made(CRATES_MOST + 1)), (0, 1));
     }
 
     #[test]

@@ -31,6 +31,7 @@ const RULES: &[Rule] = &[
     dependencies::without_reason,
     dependencies::unused,
     arrows::not_as_drawn,
+    arrows::never,
 ];
 
 /// Applies every rule.

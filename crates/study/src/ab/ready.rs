@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Nanos, Outcome, Storage, TargetKind, TargetName};
 use iostack_target::{AnyTarget, Audience, Prepared, RunClock, Wanted};
+use iostack_targets::lab::LabFlags;
 use iostack_targets::{self as target, AllHeld, TargetFlags};
 
 use super::sides::Side;
@@ -17,7 +18,7 @@ pub(crate) struct Ready<'a> {
 /// What answers a side. `held` is shared by both: they may stand on one device.
 pub(crate) fn open(side: &Side, destroy_data: bool, held: &AllHeld) -> anyhow::Result<AnyTarget> {
     let set: Vec<String> = side.changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let flags = TargetFlags::of(&set, &Default::default());
+    let flags = TargetFlags::of(&set, &LabFlags::default());
     target::study(side.on.as_deref().map(AsRef::as_ref), &flags, destroy_data, held)
 }
 
