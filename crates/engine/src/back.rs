@@ -7,9 +7,10 @@
 //!
 //! As fio does with `loops`; in a job without them, only the last. Start reading at [`load_passes`].
 
-use iostack_model::{Job, VerifyMode};
+use iostack_model::Job;
 use iostack_stats::Recorder;
-use iostack_workload::{Limits, Plan, Source};
+use iostack_workload::load::is_read_by_pass;
+use iostack_workload::{Plan, Source};
 
 use crate::EngineError;
 use crate::backend::Station;
@@ -24,18 +25,6 @@ pub(crate) struct BackTally {
     pub(crate) bytes: u64,
     pub(crate) first: u64,
     pub(crate) last: u64,
-}
-
-/// True when what the job writes is read back afterwards.
-pub(crate) fn reads_back(job: &Job) -> bool {
-    job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead) && job.mix.write > 0
-}
-
-/// True when each pass is read back before the next one. One that reads back along the way goes on with that instead.
-pub(crate) fn is_read_by_pass(job: &Job) -> bool {
-    let along = job.verify.is_some_and(|verify| verify.backlog.is_some() || verify.trims.is_some());
-    let by_passes = Limits::of(job).passes == u64::from(job.loops) && job.io_count.is_none();
-    job.loops > 1 && reads_back(job) && !along && by_passes && job.recorded.is_none()
 }
 
 /// From here on what was written is read, and nothing measured. Gives what was asked until now.

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use iostack_host::clock::Clock;
-use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Preferred, VerifyMode};
+use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Preferred};
+use iostack_workload::load::{Proving, is_accompanied};
 use iostack_workload::{Op, Pacer, Rng, verify};
 
 use crate::Work;
@@ -78,9 +79,7 @@ pub(crate) struct Extras {
     pub(crate) one_at_a_place: bool,
     /// Which I/Os go before others, and what draws them.
     preferred: Option<(Preferred, Rng)>,
-    stamps: bool,
-    checks: bool,
-    fatal: bool,
+    proving: Proving,
     /// What all data is, where blocks carry no headers.
     pattern: Option<Vec<u8>>,
     seed: u64,
@@ -100,7 +99,6 @@ impl Extras {
     /// What thread `thread` (from 0) of the job needs, which is `logged_as` in the outcome's logs.
     pub(crate) fn new(work: &Work, thread: u32, logged_as: u32, clock: &Clock) -> Extras {
         let job = &work.job;
-        let mode = job.verify.map(|verify| verify.mode);
         let pattern = match &job.data {
             Data::Pattern(bytes) if job.verify.is_some_and(|verify| verify.pattern) => Some(bytes.clone()),
             _ => None,
@@ -122,10 +120,7 @@ impl Extras {
             backlog: job.verify.and_then(|verify| Waiting::of(&verify, job.seed)),
             one_at_a_place: job.one_at_a_place,
             preferred: preferred(job, thread),
-            stamps: pattern.is_none()
-                && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
-            checks: mode == Some(VerifyMode::ReadOnly),
-            fatal: job.verify.is_some_and(|verify| verify.fatal),
+            proving: Proving::of(job),
             pattern,
             seed: job.seed,
             generation: 0,
@@ -140,35 +135,28 @@ impl Extras {
 
     /// True when the plain loop will not do.
     pub(crate) fn are_needed(job: &Job) -> bool {
-        job.rate.is_some()
-            || job.think.is_some()
-            || job.verify.is_some()
+        is_accompanied(job)
             || job.share.is_some()
             || job.latency_goal.is_some()
             || job.mix.trim > 0
             || matches!(job.engine, Engine::Names(_))
-            || job.sync.fsync_every > 0
-            || job.sync.fdatasync_every > 0
             || job.sync.range.is_some()
             || job.host.preferred.is_some()
             || job.one_at_a_place
             || !job.host.flags.are_none() && job.engine == Engine::Libaio
-            || job.logs.are_wanted()
             || !job.demand.is_none()
             || job.recorded.is_some()
     }
 
     /// Turns to reading back: checks reads, and nothing else.
     pub(crate) fn read_back(&mut self) {
-        self.checks = true;
-        self.stamps = false;
+        self.proving.read_back();
         self.backlog.iter_mut().for_each(Waiting::finish);
     }
 
     /// Turns to writing again.
     pub(crate) fn write_again(&mut self) {
-        self.checks = false;
-        self.stamps = self.pattern.is_none();
+        self.proving.write_again();
     }
 
     /// What was read back along the way is not read again.
@@ -178,7 +166,7 @@ impl Extras {
 
     /// What was read back was wrong, and that is the end.
     pub(crate) fn is_over(&self, meter: &Meter<'_>) -> bool {
-        self.fatal && self.read_between > 0 && meter.failures.count() > 0
+        self.proving.fatal && self.read_between > 0 && meter.failures.count() > 0
     }
 
     /// What is read back next, where it is time for that.
@@ -277,7 +265,7 @@ impl Extras {
 
     /// Makes the data of a write provable.
     pub(crate) fn stamp(&mut self, op: &Op, buffer: &mut [u8]) {
-        if self.stamps {
+        if self.proving.stamps && self.pattern.is_none() {
             self.generation += 1;
             verify::stamp(buffer, op.offset, self.generation, self.seed);
         }
@@ -286,10 +274,10 @@ impl Extras {
     /// An I/O has moved all its bytes; `data` is what a read brought.
     pub(crate) fn after(&mut self, meter: &mut Meter<'_>, op: &Op, data: &[u8], moments: Moments) {
         let between = self.note_written(op);
-        if (self.checks || between) && op.direction == READ {
+        if (self.proving.checks || between) && op.direction == READ {
             match self.check(op, data) {
                 Ok(()) => self.verified += 1,
-                Err(mismatch) => meter.mismatch(op, mismatch, self.fatal),
+                Err(mismatch) => meter.mismatch(op, mismatch, self.proving.fatal),
             }
         }
         self.pacer.completed(moments.end);
@@ -319,7 +307,7 @@ impl Extras {
 
     /// Keeps what is to be read back; true while that is done between the writes.
     fn note_written(&mut self, op: &Op) -> bool {
-        let Some(backlog) = self.backlog.as_mut().filter(|_| !self.checks) else { return false };
+        let Some(backlog) = self.backlog.as_mut().filter(|_| !self.proving.checks) else { return false };
         if op.direction == WRITE {
             backlog.push(op);
         }

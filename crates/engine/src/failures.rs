@@ -3,9 +3,6 @@
 use iostack_model::{Direction, Failure};
 use iostack_workload::Op;
 
-/// A thread stops after this many.
-pub(crate) const FAILURES_MAX: u64 = 1000;
-
 /// The failures of one thread, like ones together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failures {

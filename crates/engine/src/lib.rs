@@ -55,6 +55,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iostack_host::Held;
 use iostack_host::clock::Clock;
 use iostack_model::{Ends, Job, Nanos, Observer, Outcome, Phase, Progress, Storage, TargetName};
+use iostack_workload::load::stages;
 use iostack_workload::trace::Recording;
 
 pub use error::EngineError;
@@ -120,7 +121,7 @@ impl Control<'_> {
 pub fn run(works: &[Work], control: &Control<'_>) -> Result<Vec<Outcome>, EngineError> {
     let called = Clock::calibrated().now();
     let (mut outcomes, mut done) = (Vec::new(), 0);
-    for (index, stage) in stages(works).into_iter().enumerate() {
+    for (index, stage) in stages(works, |work| &work.job).into_iter().enumerate() {
         let over = works[..done].iter().any(|work| work.job.ends == Ends::All);
         if index > 0 && (over || control.stop.load(Ordering::Relaxed)) {
             break;
@@ -154,18 +155,6 @@ pub fn run_job(
         what: format!("job `{}` has no threads", job.name),
         remedy: "ask for at least one",
     })
-}
-
-/// Works between stonewalls.
-fn stages(works: &[Work]) -> Vec<Vec<&Work>> {
-    let mut stages: Vec<Vec<&Work>> = Vec::new();
-    for work in works {
-        match stages.last_mut() {
-            Some(stage) if !work.job.stonewall => stage.push(work),
-            _ => stages.push(vec![work]),
-        }
-    }
-    stages
 }
 
 /// Threads of the job write what others of it read back.

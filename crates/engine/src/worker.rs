@@ -6,23 +6,23 @@ use std::sync::atomic::AtomicBool;
 use iostack_host::Held;
 use iostack_host::clock::Clock;
 use iostack_model::{Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos};
+use iostack_workload::load::{Depth, Span, is_read_by_pass, reads_back};
 use iostack_workload::{Limits, Plan, Region, Source};
 
-use crate::back::{self, BackTally, is_read_by_pass, reads_back};
+use crate::back::{self, BackTally};
 use crate::backend::calls::{Alone, Fallocate, Mmap, Psync, Pvsync2, Truncate};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
 use crate::backend::names::Names;
 use crate::backend::null::Null;
 use crate::backend::posix_aio::PosixAio;
-use crate::backend::queued_loop::Depth;
 use crate::backend::{Call, Queue, Station, queued_extras, queued_loop, serial_loop};
 use crate::board::Board;
 use crate::extras::Extras;
 use crate::failures::Failures;
 use crate::files::Files;
 use crate::gate::Gate;
-use crate::meter::{Meter, Rhythm, Span, ThreadResult};
+use crate::meter::{self, Meter, Rhythm, ThreadResult};
 use crate::payload::Payload;
 use crate::share::Part;
 use crate::sys;
@@ -304,9 +304,7 @@ fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerRe
 
 fn run_many<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
     let job = &prepared.assignment.work.job;
-    let slots = job.queue_depth.max(1);
-    let submit = job.batch.submit.clamp(1, slots);
-    let depth = Depth { slots, submit, complete_min: job.batch.complete_min.clamp(1, slots) };
+    let depth = Depth::of(job);
     let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
     let path = prepared.station.files.path();
     let carrier = queue.carrier();
@@ -329,17 +327,14 @@ fn schedule(assignment: &Assignment<'_>, station: &mut Station<'_>) -> u64 {
     let job = &assignment.work.job;
     let (begun, begun_first) = assignment.gate.begun(assignment.group, assignment.number);
     let clock = station.meter.clock;
-    let start = begun + clock.ticks(job.start_delay.0);
-    let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
-    let border = start + clock.ticks(ramp.0);
-    let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
+    let Span { begins, border, until } = Span::of(job, begun, |ns| clock.ticks(ns));
     let border = station.extras.search.as_mut().map_or(border, |search| {
         search.begin(border);
         if search.is_uncounted() { u64::MAX } else { border }
     });
     let origin = begun_first + clock.ticks(assignment.origin.0);
-    station.meter.schedule(Span { origin, border, deadline });
-    start
+    station.meter.schedule(meter::Span { origin, border, deadline: until });
+    begins
 }
 
 /// The depth that the job searched; where there was no time for it, a failure is noted.

@@ -8,8 +8,9 @@
 //! once, outside the queue: the kernel's asynchronous trim is too new to rely on.
 
 use iostack_workload::Op;
+use iostack_workload::load::Depth;
 
-use crate::backend::queued_loop::{Depth, Slots, settle};
+use crate::backend::queued_loop::{Slots, settle};
 use crate::backend::{Entered, Patience, Queue, Station};
 use crate::extras::Moments;
 

@@ -12,6 +12,7 @@
 //! takes to count one I/O and prepare the next, so that the depth asked for is the depth kept. What completes while others
 //! are replaced waits for its turn, and this is latency, as it is for every program that does one thing after the other.
 
+use iostack_workload::load::Depth;
 use iostack_workload::{Op, Source};
 
 use crate::backend::{Patience, Queue, Station, is_passing, turn};
@@ -83,14 +84,6 @@ impl<F: Clone> Slots<F> {
         self.free[self.free_count] = slot;
         self.free_count += 1;
     }
-}
-
-/// How many at once, from the job.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Depth {
-    pub(crate) slots: u32,
-    pub(crate) submit: u32,
-    pub(crate) complete_min: u32,
 }
 
 /// Runs until the source or the time is over and everything in flight has come back; `Err(errno)` when the kernel

@@ -3,10 +3,10 @@
 use iostack_model::{
     AppUse, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos, ResourceUse,
 };
+use iostack_workload::load::{Span, ramp_of};
 
 use super::board::Board;
 use super::load::Full;
-use super::worker::ramp_of;
 use super::{RunOptions, SimError};
 use crate::engine::{Request, Time, World};
 
@@ -87,9 +87,9 @@ impl<'a> Group<'a> {
     }
 
     pub(super) fn add(&mut self, job: &'a Job, now: Time) {
-        let border = now + (job.start_delay + ramp_of(job)).0;
+        let Span { border, until, .. } = Span::of(job, now, |ns| ns);
         self.origin = self.origin.min(border);
-        self.until = self.until.max(job.runtime.map_or(Time::MAX, |runtime| border + runtime.0));
+        self.until = self.until.max(until);
         self.workers_left += job.threads as usize;
         self.full.to_begin += job.threads as usize;
         self.ramped &= ramp_of(job).0 > 0 && job.runtime.is_some() && !job.sync.end_fsync;

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 
 use iostack_model::{Job, Nanos};
 use iostack_workload::Op;
+use iostack_workload::load::{Span, group_numbers};
 
 use super::group::{Group, looks_every, unserved};
 use super::proof::Proof;
@@ -94,13 +95,10 @@ impl<'b, 'a> Stage<'b, 'a> {
         };
         stage.bench.stages += 1;
         let proving = stage.bench.proof.is_some();
-        let mut numbers: Vec<u32> = Vec::new();
-        for &job in jobs {
-            let group = numbers.iter().position(|&number| number == job.report_group).unwrap_or_else(|| {
-                numbers.push(job.report_group);
+        for (&job, group) in jobs.iter().zip(group_numbers(jobs.iter().copied())) {
+            if group == stage.groups.len() {
                 stage.groups.push(Group::new(job, now, watched));
-                numbers.len() - 1
-            });
+            }
             let before: u32 = stage.groups[group].jobs.iter().map(|job| job.threads).sum();
             stage.groups[group].add(job, now);
             for thread in 0..job.threads {
@@ -123,7 +121,7 @@ impl<'b, 'a> Stage<'b, 'a> {
     pub(super) fn run(mut self) -> Result<Vec<Group<'a>>, SimError> {
         self.running = self.workers.len();
         for index in 0..self.workers.len() {
-            let (begins, border) = (self.workers[index].begins, self.workers[index].border);
+            let Span { begins, border, .. } = self.workers[index].span;
             self.alarm(begins, START, index);
             if border > begins {
                 self.alarm(border, BORDER, index);
@@ -201,7 +199,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         worker.doing = Doing::Running;
         let now = self.bench.world.now();
         worker.pacer.begin(now);
-        if worker.border <= now {
+        if worker.span.border <= now {
             self.begins(index);
         }
         self.fill(index);
@@ -293,7 +291,8 @@ impl<'b, 'a> Stage<'b, 'a> {
             if kind == Kind::Read {
                 flight.expected = proof.expects(op.offset, op.length);
             } else {
-                request.stamp = proof.writes(op.offset, op.length, worker.stamps && kind == Kind::Write);
+                request.stamp =
+                    proof.writes(op.offset, op.length, worker.proving.stamps && kind == Kind::Write);
             }
         }
         worker.flights[slot as usize] = flight;
@@ -323,7 +322,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         }
         let (now, submitted) = (sim.now(), request.submitted);
         let board = &mut self.groups[worker.group].board;
-        if submitted >= worker.border {
+        if submitted >= worker.span.border {
             board.count(request, submitted, now);
         } else {
             board.leave(request, now);

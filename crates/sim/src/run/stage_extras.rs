@@ -1,9 +1,10 @@
 //! What follows from a completion where a worker waits for batches, keeps logs, verifies or flushes?
 
 use iostack_model::{Direction, LogEntry, Nanos, Stage as Where};
+use iostack_workload::load::FAILURES_MAX;
 
 use super::super::proof::wrong;
-use super::super::worker::{Doing, FAILURES_MAX};
+use super::super::worker::Doing;
 use super::{SLOT_MASK, Stage};
 use crate::engine::{Kind, RequestId};
 
@@ -42,7 +43,7 @@ impl Stage<'_, '_> {
         let slot = request.user & SLOT_MASK;
         let flight = worker.flights[slot as usize];
         let direction = Direction::ALL[request.kind as usize];
-        if request.submitted >= worker.border {
+        if request.submitted >= worker.span.border {
             group.board.count(request, flight.start, now);
             if worker.job.logs.are_wanted() {
                 let entry = LogEntry {
@@ -64,15 +65,14 @@ impl Stage<'_, '_> {
         if let Some(proof) = &mut self.bench.proof {
             if direction != Direction::Read {
                 proof.written(request.offset, request.length);
-            } else if worker.checks {
+            } else if worker.proving.checks {
                 let after = proof.expects(request.offset, request.length);
                 match wrong(request.stamp, flight.expected, after, request.offset, now) {
                     None => group.verified += 1,
                     Some(message) => {
                         worker.failures += 1;
                         group.fails(request.offset, message);
-                        let fatal = worker.job.verify.is_some_and(|verify| verify.fatal);
-                        if fatal || worker.failures >= FAILURES_MAX {
+                        if worker.proving.fatal || worker.failures >= FAILURES_MAX {
                             worker.until = now;
                         }
                     }
@@ -92,7 +92,7 @@ impl Stage<'_, '_> {
         let (now, submitted) = (sim.now(), sim.request(id).submitted);
         if worker.doing == Doing::EndFlush {
             self.groups[worker.group].board.flushed_at_end(now);
-        } else if submitted >= worker.border {
+        } else if submitted >= worker.span.border {
             let group = &mut self.groups[worker.group];
             group.board.synced(now - submitted, now);
             let time = Nanos(now - group.origin);

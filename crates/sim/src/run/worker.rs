@@ -4,15 +4,13 @@
 //! completions where the job asks for one, for the schedule, for a think time, and for an empty queue before a flush. The
 //! host itself costs nothing: no system call and no interrupt takes time.
 
-use iostack_model::{Job, Nanos, VerifyMode};
+use iostack_model::Job;
+use iostack_workload::load::{Depth, Proving, Span, is_accompanied, reads_back};
 use iostack_workload::{Limits, Op, Pacer, Plan, Region, Source, WorkloadError};
 
 use super::SimError;
 use super::proof::Expected;
 use crate::engine::{Caller, RequestId, Shape, Time};
-
-/// A thread stops after so many failures, as in the real engine.
-pub(super) const FAILURES_MAX: u64 = 1000;
 
 /// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,11 +73,9 @@ pub(super) struct Worker<'a> {
     pub(super) held: Vec<RequestId>,
     pub(super) flights: Vec<Flight>,
     pub(super) slots: Vec<u32>,
-    depth: u32,
-    complete_min: u32,
-    pub(super) begins: Time,
-    /// I/Os submitted from here on count.
-    pub(super) border: Time,
+    depth: Depth,
+    /// I/Os submitted from its border on count.
+    pub(super) span: Span,
     /// Nothing is submitted from here on.
     pub(super) until: Time,
     pub(super) measuring: bool,
@@ -88,16 +84,10 @@ pub(super) struct Worker<'a> {
     pub(super) lateness: Trend,
     writes_unsynced: u32,
     sync_every: u32,
-    pub(super) stamps: bool,
-    pub(super) checks: bool,
+    pub(super) proving: Proving,
     pub(super) failures: u64,
     /// It will be woken then.
     pub(super) alarm: Time,
-}
-
-/// A job that proves its writes counts from the first one: what it reads back is what it wrote.
-pub(super) fn ramp_of(job: &Job) -> Nanos {
-    if job.verify.is_some() { Nanos(0) } else { job.ramp }
 }
 
 impl<'a> Worker<'a> {
@@ -111,13 +101,8 @@ impl<'a> Worker<'a> {
     ) -> Result<Worker<'a>, WorkloadError> {
         let region: Region = iostack_workload::region(job, shape.capacity, 1, thread)?;
         let plan = Plan::new(job, region, 1, thread)?;
-        let mode = job.verify.map(|verify| verify.mode);
-        let reads_back = mode == Some(VerifyMode::WriteThenRead) && job.mix.write > 0;
-        let depth = job.depth().max(1);
-        let complete_min =
-            if job.engine.is_synchronous() { 1 } else { job.batch.complete_min.clamp(1, depth) };
-        let begins = now + job.start_delay.0;
-        let border = begins + ramp_of(job).0;
+        let depth = Depth::of(job);
+        let span = Span::of(job, now, |ns| ns);
         let block = job.block_sizes.largest().0.max(1);
         let planned = Limits::of(job).bytes_of(plan.pass_bytes(), block);
         let least = |a: u32, b: u32| if a == 0 || b == 0 { a.max(b) } else { a.min(b) };
@@ -126,28 +111,25 @@ impl<'a> Worker<'a> {
             group,
             number: thread,
             logged_as: thread,
-            repeat: reads_back.then(|| plan.clone()),
+            repeat: reads_back(job).then(|| plan.clone()),
             planned_ios: planned.map(|bytes| bytes / block),
             source: Source::new(plan, Limits::of(job)),
-            plain: !proving && complete_min == 1 && !has_extras(job),
+            plain: !proving && depth.complete_min == 1 && !is_accompanied(job),
             doing: Doing::Waiting,
             in_flight: 0,
             held: Vec::new(),
-            flights: vec![Flight::default(); depth as usize],
-            slots: (0..depth).rev().collect(),
+            flights: vec![Flight::default(); depth.slots as usize],
+            slots: (0..depth.slots).rev().collect(),
             depth,
-            complete_min,
-            begins,
-            border,
-            until: job.runtime.map_or(Time::MAX, |runtime| border + runtime.0),
+            until: span.until,
+            span,
             measuring: false,
             pacer: Pacer::new(job, thread, |ns| ns),
             open_loop: job.rate.is_some(),
             lateness: Trend::default(),
             writes_unsynced: 0,
             sync_every: least(job.sync.fsync_every, job.sync.fdatasync_every),
-            stamps: matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
-            checks: mode == Some(VerifyMode::ReadOnly),
+            proving: Proving::of(job),
             failures: 0,
             alarm: Time::MAX,
         })
@@ -158,9 +140,9 @@ impl<'a> Worker<'a> {
         Caller {
             engine: self.job.engine,
             direct: self.job.direct,
-            queue_depth: self.depth,
-            batch_submit: self.job.batch.submit.clamp(1, self.depth),
-            complete_min: self.complete_min,
+            queue_depth: self.depth.slots,
+            batch_submit: self.depth.submit,
+            complete_min: self.depth.complete_min,
             number,
             cpus: self.job.cpus.as_ref().map(|cpus| {
                 let own = self.number as usize % cpus.len();
@@ -188,7 +170,7 @@ impl<'a> Worker<'a> {
             self.writes_unsynced = 0;
             return Next::Flush;
         }
-        if self.in_flight >= self.depth {
+        if self.in_flight >= self.depth.slots {
             return Next::Wait;
         }
         let due = if self.doing == Doing::ReadingBack { now } else { self.pacer.due() };
@@ -217,9 +199,9 @@ impl<'a> Worker<'a> {
     /// Completions that the thread waits for before it looks at any.
     pub(super) fn batch(&self, now: Time) -> usize {
         let full = now >= self.until
-            || self.in_flight >= self.depth
+            || self.in_flight >= self.depth.slots
             || self.sync_every > 0 && self.writes_unsynced >= self.sync_every;
-        if full { self.complete_min.min(self.in_flight) as usize } else { 1 }
+        if full { self.depth.complete_min.min(self.in_flight) as usize } else { 1 }
     }
 
     /// Turns to reading back what it wrote; false when it does not.
@@ -227,22 +209,13 @@ impl<'a> Worker<'a> {
         let Some(plan) = self.repeat.take() else { return false };
         self.source = Source::read_back(plan, self.job, self.source.taken());
         self.doing = Doing::ReadingBack;
-        (self.checks, self.stamps, self.measuring) = (true, false, false);
+        self.proving.read_back();
+        self.measuring = false;
         self.until = Time::MAX;
-        self.border = Time::MAX;
+        self.span.border = Time::MAX;
         self.sync_every = 0;
         true
     }
-}
-
-/// True when the short way will not do.
-fn has_extras(job: &Job) -> bool {
-    job.rate.is_some()
-        || job.think.is_some()
-        || job.verify.is_some()
-        || job.sync.fsync_every > 0
-        || job.sync.fdatasync_every > 0
-        || job.logs.are_wanted()
 }
 
 /// Refuses blocks that only a page cache could cut.

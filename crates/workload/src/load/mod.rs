@@ -1,0 +1,32 @@
+//! What does a job do next? What an engine of threads and a simulation decide alike.
+//!
+//! ```text
+//!   jobs ──► stages, groups ──► Span of each thread: begins ── ramp ──► border ── runtime ──► until
+//! ```
+//!
+//! No clock and no system call: moments come in, as ticks of whoever asks.
+
+mod depth;
+mod proving;
+mod span;
+mod together;
+
+pub use depth::Depth;
+pub use proving::{Proving, is_read_by_pass, reads_back};
+pub use span::{Span, ramp_of};
+pub use together::{group_numbers, stages};
+
+use iostack_model::Job;
+
+/// A thread stops after so many failures.
+pub const FAILURES_MAX: u64 = 1000;
+
+/// True when more than reads, writes and trims, as many as the depth holds, is asked for.
+pub fn is_accompanied(job: &Job) -> bool {
+    job.rate.is_some()
+        || job.think.is_some()
+        || job.verify.is_some()
+        || job.sync.fsync_every > 0
+        || job.sync.fdatasync_every > 0
+        || job.logs.are_wanted()
+}
