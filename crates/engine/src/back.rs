@@ -29,11 +29,8 @@ pub(crate) struct BackTally {
 
 /// From here on what was written is read, and nothing measured. Gives what was asked until now.
 fn begin(station: &mut Station<'_>, plan: Plan, job: &Job) -> Source {
-    let taken = if station.extras.reads_along() { 0 } else { station.source.taken() };
-    // What still waited for its place was not written.
-    let taken = taken.saturating_sub(u64::from(station.held.take().is_some()));
-    station.extras.read_back();
-    std::mem::replace(&mut station.source, Source::read_back(plan, job, taken))
+    station.extras.proving.read_back();
+    station.load.read_back(plan, job, true)
 }
 
 /// Runs the loop, with [`is_read_by_pass`] once for each pass; all but the last are read back here, and `repeat` is left to
@@ -59,9 +56,10 @@ pub(crate) fn load_passes(
         if is_over(station) {
             return Ok(());
         }
-        station.extras.write_again();
+        station.extras.proving.write_again();
         *repeat = source.next_pass();
-        (station.source, station.lane) = (source, lane);
+        station.load.write_again(source);
+        station.lane = lane;
         load(station, false)?;
     }
     Ok(())

@@ -20,7 +20,6 @@
 
 mod back;
 mod backend;
-mod backlog;
 mod board;
 mod demand;
 mod error;
@@ -37,8 +36,6 @@ mod outcome;
 mod payload;
 mod probe;
 mod progress;
-mod search;
-mod share;
 mod stage;
 mod status;
 mod steady;
@@ -46,7 +43,6 @@ mod sys;
 mod wake;
 mod watch;
 mod worker;
-mod written;
 
 use std::path::PathBuf;
 use std::sync::Arc;

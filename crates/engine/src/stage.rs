@@ -14,12 +14,12 @@ use std::time::Duration;
 use iostack_host::clock::Clock;
 use iostack_host::counters::WorkerWatch;
 use iostack_model::{Nanos, Phase};
+use iostack_workload::load::Shares;
 
 use crate::gate::Gate;
 use crate::group::{Group, groups};
 use crate::meter::Rhythm;
 use crate::progress::Watcher;
-use crate::share::Shares;
 use crate::status::{Teller, published_every};
 use crate::sys;
 use crate::watch::Watch;

@@ -67,6 +67,6 @@ fn share(worker: &Worker<'_>, now: Time) -> f64 {
     });
     let by_ios = worker
         .planned_ios
-        .map_or(0.0, |planned| worker.source.taken_since_begin() as f64 / planned.max(1) as f64);
+        .map_or(0.0, |planned| worker.load.source.taken_since_begin() as f64 / planned.max(1) as f64);
     by_time.max(by_ios).min(1.0)
 }

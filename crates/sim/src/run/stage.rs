@@ -14,11 +14,11 @@ use std::sync::atomic::Ordering;
 
 use iostack_model::{Job, Nanos};
 use iostack_workload::Op;
-use iostack_workload::load::{Span, group_numbers};
+use iostack_workload::load::{Next, Span, group_numbers};
 
 use super::group::{Group, looks_every, unserved};
 use super::proof::Proof;
-use super::worker::{Doing, Flight, Next, Worker};
+use super::worker::{Doing, Flight, Worker};
 use super::{RunOptions, SimError};
 use crate::engine::{CALLER_SHIFT, Caller, Happened, Kind, RequestId, Time, World};
 
@@ -198,7 +198,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         }
         worker.doing = Doing::Running;
         let now = self.bench.world.now();
-        worker.pacer.begin(now);
+        worker.load.pacer.begin(now);
         if worker.span.border <= now {
             self.begins(index);
         }
@@ -257,13 +257,13 @@ impl<'b, 'a> Stage<'b, 'a> {
         let now = self.bench.world.now();
         loop {
             let next = self.workers[index].next(now);
-            if now >= self.workers[index].until {
+            if now >= self.workers[index].load.until {
                 self.dries(index);
             }
             match next {
                 Next::Submit(op, _) if self.workers[index].plain => self.submit_plain(index, op, now),
                 Next::Submit(op, start) => self.submit(index, op, start),
-                Next::Flush => return self.flush(index),
+                Next::Flush(_) => return self.flush(index),
                 Next::At(time) => {
                     if time < self.workers[index].alarm {
                         self.workers[index].alarm = time;
@@ -271,7 +271,8 @@ impl<'b, 'a> Stage<'b, 'a> {
                     }
                     return;
                 }
-                Next::Wait => return,
+                Next::Wait(_) => return,
+                Next::Pause(_) => unreachable!("nobody shares I/Os with others here"),
                 Next::Over => return self.over(index),
             }
         }
@@ -337,11 +338,11 @@ impl<'b, 'a> Stage<'b, 'a> {
     #[inline]
     fn next_plain(&mut self, index: usize, now: Time) {
         let worker = &mut self.workers[index];
-        if now < worker.until {
-            if let Some(op) = worker.source.take() {
+        if now < worker.load.until {
+            if let Some(op) = worker.load.source.take() {
                 return self.submit_plain(index, op, now);
             }
-            worker.until = now;
+            worker.load.until = now;
         }
         let is_over = worker.in_flight == 0;
         self.dries(index);
@@ -391,7 +392,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         worker.doing = Doing::Done;
         self.running -= 1;
         let group = &mut self.groups[worker.group];
-        if worker.open_loop
+        if worker.load.pacer.is_open()
             && let Some(late) = worker.lateness.growing()
         {
             group.late = group.late.max(Some(Nanos(late)));
@@ -429,7 +430,7 @@ impl<'b, 'a> Stage<'b, 'a> {
             if worker.doing == Doing::Done {
                 continue;
             }
-            worker.until = worker.until.min(now);
+            worker.load.until = worker.load.until.min(now);
             self.groups[worker.group].interrupted = true;
             if worker.in_flight == 0 && matches!(worker.doing, Doing::Waiting | Doing::Running) {
                 self.done(index);

@@ -19,7 +19,7 @@ impl Stage<'_, '_> {
         }
         let worker = &mut self.workers[index];
         worker.held.push(id);
-        if worker.held.len() < worker.batch(now) {
+        if worker.held.len() < worker.least as usize {
             return;
         }
         let held = std::mem::take(&mut worker.held);
@@ -73,13 +73,13 @@ impl Stage<'_, '_> {
                         worker.failures += 1;
                         group.fails(request.offset, message);
                         if worker.proving.fatal || worker.failures >= FAILURES_MAX {
-                            worker.until = now;
+                            worker.load.until = now;
                         }
                     }
                 }
             }
         }
-        worker.pacer.completed(now);
+        worker.load.completed(flight.start, now);
         worker.in_flight -= 1;
         worker.slots.push(slot);
         sim.release(id);

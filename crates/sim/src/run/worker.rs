@@ -5,8 +5,8 @@
 //! host itself costs nothing: no system call and no interrupt takes time.
 
 use iostack_model::Job;
-use iostack_workload::load::{Depth, Proving, Span, is_accompanied, reads_back};
-use iostack_workload::{Limits, Op, Pacer, Plan, Region, Source, WorkloadError};
+use iostack_workload::load::{Load, Next, Proving, Span, is_accompanied, reads_back};
+use iostack_workload::{Limits, Pacer, Plan, Region, Source, WorkloadError};
 
 use super::SimError;
 use super::proof::Expected;
@@ -36,21 +36,6 @@ pub(super) struct Flight {
     pub(super) expected: Expected,
 }
 
-/// What the thread may do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Submit this; it was meant for that moment.
-    Submit(Op, Time),
-    /// Flush.
-    Flush,
-    /// Look again at this moment.
-    At(Time),
-    /// A completion comes first.
-    Wait,
-    /// Everything has been submitted and has come back.
-    Over,
-}
-
 /// One thread of one job.
 pub(super) struct Worker<'a> {
     pub(super) job: &'a Job,
@@ -60,7 +45,7 @@ pub(super) struct Worker<'a> {
     number: u32,
     /// Its number in the logs of the outcome.
     pub(super) logged_as: u32,
-    pub(super) source: Source,
+    pub(super) load: Load,
     /// I/Os it will submit, where that can be said.
     pub(super) planned_ios: Option<u64>,
     /// Repeats the plan, to read back what it wrote.
@@ -73,17 +58,12 @@ pub(super) struct Worker<'a> {
     pub(super) held: Vec<RequestId>,
     pub(super) flights: Vec<Flight>,
     pub(super) slots: Vec<u32>,
-    depth: Depth,
+    /// Completions that the thread waits for before it looks at any.
+    pub(super) least: u32,
     /// I/Os submitted from its border on count.
     pub(super) span: Span,
-    /// Nothing is submitted from here on.
-    pub(super) until: Time,
     pub(super) measuring: bool,
-    pub(super) pacer: Pacer,
-    pub(super) open_loop: bool,
     pub(super) lateness: Trend,
-    writes_unsynced: u32,
-    sync_every: u32,
     pub(super) proving: Proving,
     pub(super) failures: u64,
     /// It will be woken then.
@@ -101,34 +81,32 @@ impl<'a> Worker<'a> {
     ) -> Result<Worker<'a>, WorkloadError> {
         let region: Region = iostack_workload::region(job, shape.capacity, 1, thread)?;
         let plan = Plan::new(job, region, 1, thread)?;
-        let depth = Depth::of(job);
         let span = Span::of(job, now, |ns| ns);
         let block = job.block_sizes.largest().0.max(1);
         let planned = Limits::of(job).bytes_of(plan.pass_bytes(), block);
-        let least = |a: u32, b: u32| if a == 0 || b == 0 { a.max(b) } else { a.min(b) };
+        let repeat = reads_back(job).then(|| plan.clone());
+        let (source, pacer) = (Source::new(plan, Limits::of(job)), Pacer::new(job, thread, |ns| ns));
+        let mut load = Load::new(job, source, pacer, |ns| ns);
+        load.until = span.until;
+        let depth = load.depth;
         Ok(Worker {
             job,
             group,
             number: thread,
             logged_as: thread,
-            repeat: reads_back(job).then(|| plan.clone()),
+            repeat,
             planned_ios: planned.map(|bytes| bytes / block),
-            source: Source::new(plan, Limits::of(job)),
+            load,
             plain: !proving && depth.complete_min == 1 && !is_accompanied(job),
             doing: Doing::Waiting,
             in_flight: 0,
             held: Vec::new(),
             flights: vec![Flight::default(); depth.slots as usize],
             slots: (0..depth.slots).rev().collect(),
-            depth,
-            until: span.until,
+            least: 1,
             span,
             measuring: false,
-            pacer: Pacer::new(job, thread, |ns| ns),
-            open_loop: job.rate.is_some(),
             lateness: Trend::default(),
-            writes_unsynced: 0,
-            sync_every: least(job.sync.fsync_every, job.sync.fdatasync_every),
             proving: Proving::of(job),
             failures: 0,
             alarm: Time::MAX,
@@ -140,9 +118,9 @@ impl<'a> Worker<'a> {
         Caller {
             engine: self.job.engine,
             direct: self.job.direct,
-            queue_depth: self.depth.slots,
-            batch_submit: self.depth.submit,
-            complete_min: self.depth.complete_min,
+            queue_depth: self.load.depth.slots,
+            batch_submit: self.load.depth.submit,
+            complete_min: self.load.depth.complete_min,
             number,
             cpus: self.job.cpus.as_ref().map(|cpus| {
                 let own = self.number as usize % cpus.len();
@@ -154,66 +132,30 @@ impl<'a> Worker<'a> {
     /// Measuring starts.
     pub(super) fn begin(&mut self, now: Time) {
         self.measuring = true;
-        self.source.begin();
-        self.pacer.begin(now);
+        self.load.begin(now);
     }
 
     /// What it does now, having nothing else to do.
     pub(super) fn next(&mut self, now: Time) -> Next {
-        if now >= self.until {
-            return self.ending();
-        }
-        if self.sync_every > 0 && self.writes_unsynced >= self.sync_every {
-            if self.in_flight > 0 {
-                return Next::Wait;
+        let next = self.load.next(now, self.in_flight, |_| false);
+        match next {
+            Next::Submit(_, start) if self.measuring && self.load.pacer.is_open() => {
+                self.lateness.add(now - start);
             }
-            self.writes_unsynced = 0;
-            return Next::Flush;
+            Next::Wait(least) => self.least = least,
+            _ => self.least = 1,
         }
-        if self.in_flight >= self.depth.slots {
-            return Next::Wait;
-        }
-        let due = if self.doing == Doing::ReadingBack { now } else { self.pacer.due() };
-        if due > now {
-            return Next::At(due.min(self.until));
-        }
-        let Some(op) = self.source.take() else {
-            self.until = now;
-            return self.ending();
-        };
-        if self.doing == Doing::ReadingBack {
-            return Next::Submit(op, now);
-        }
-        self.writes_unsynced += u32::from(op.direction == 1);
-        let start = self.pacer.take(now);
-        if self.open_loop && self.measuring {
-            self.lateness.add(now - start);
-        }
-        Next::Submit(op, start)
-    }
-
-    fn ending(&self) -> Next {
-        if self.in_flight == 0 { Next::Over } else { Next::Wait }
-    }
-
-    /// Completions that the thread waits for before it looks at any.
-    pub(super) fn batch(&self, now: Time) -> usize {
-        let full = now >= self.until
-            || self.in_flight >= self.depth.slots
-            || self.sync_every > 0 && self.writes_unsynced >= self.sync_every;
-        if full { self.depth.complete_min.min(self.in_flight) as usize } else { 1 }
+        next
     }
 
     /// Turns to reading back what it wrote; false when it does not.
     pub(super) fn reads_back(&mut self) -> bool {
         let Some(plan) = self.repeat.take() else { return false };
-        self.source = Source::read_back(plan, self.job, self.source.taken());
+        self.load.read_back(plan, self.job, false);
         self.doing = Doing::ReadingBack;
         self.proving.read_back();
         self.measuring = false;
-        self.until = Time::MAX;
         self.span.border = Time::MAX;
-        self.sync_every = 0;
         true
     }
 }

@@ -2,17 +2,31 @@
 //!
 //! ```text
 //!   jobs ──► stages, groups ──► Span of each thread: begins ── ramp ──► border ── runtime ──► until
+//!
+//!   Load::next(now, in flight) ──► Submit, Flush, At, Pause, Wait, Over
+//!          ▲                          │
+//!          └── completed(start, end) ◄┘
 //! ```
 //!
-//! No clock and no system call: moments come in, as ticks of whoever asks.
+//! No clock and no system call: moments come in, as ticks of whoever asks. Start reading at [`Load::next`].
 
+mod backlog;
 mod depth;
+mod flushes;
+mod next;
 mod proving;
+mod search;
+mod share;
 mod span;
 mod together;
 
+pub use backlog::Expected;
 pub use depth::Depth;
+pub use flushes::Flush;
+pub use next::{Load, Next};
 pub use proving::{Proving, is_read_by_pass, reads_back};
+pub use search::{Search, Step};
+pub use share::{Part, Shares};
 pub use span::{Span, ramp_of};
 pub use together::{group_numbers, stages};
 
