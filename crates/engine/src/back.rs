@@ -7,9 +7,10 @@
 //!
 //! As fio does with `loops`; in a job without them, only the last. Start reading at [`load_passes`].
 
-use iostack_model::{Job, VerifyMode};
+use iostack_model::Job;
 use iostack_stats::Recorder;
-use iostack_workload::{Limits, Plan, Source};
+use iostack_workload::load::is_read_by_pass;
+use iostack_workload::{Plan, Source};
 
 use crate::EngineError;
 use crate::backend::Station;
@@ -26,25 +27,10 @@ pub(crate) struct BackTally {
     pub(crate) last: u64,
 }
 
-/// True when what the job writes is read back afterwards.
-pub(crate) fn reads_back(job: &Job) -> bool {
-    job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead) && job.mix.write > 0
-}
-
-/// True when each pass is read back before the next one. One that reads back along the way goes on with that instead.
-pub(crate) fn is_read_by_pass(job: &Job) -> bool {
-    let along = job.verify.is_some_and(|verify| verify.backlog.is_some() || verify.trims.is_some());
-    let by_passes = Limits::of(job).passes == u64::from(job.loops) && job.io_count.is_none();
-    job.loops > 1 && reads_back(job) && !along && by_passes && job.recorded.is_none()
-}
-
 /// From here on what was written is read, and nothing measured. Gives what was asked until now.
 fn begin(station: &mut Station<'_>, plan: Plan, job: &Job) -> Source {
-    let taken = if station.extras.reads_along() { 0 } else { station.source.taken() };
-    // What still waited for its place was not written.
-    let taken = taken.saturating_sub(u64::from(station.held.take().is_some()));
-    station.extras.read_back();
-    std::mem::replace(&mut station.source, Source::read_back(plan, job, taken))
+    station.extras.proving.read_back();
+    station.load.read_back(plan, job, true)
 }
 
 /// Runs the loop, with [`is_read_by_pass`] once for each pass; all but the last are read back here, and `repeat` is left to
@@ -70,9 +56,10 @@ pub(crate) fn load_passes(
         if is_over(station) {
             return Ok(());
         }
-        station.extras.write_again();
+        station.extras.proving.write_again();
         *repeat = source.next_pass();
-        (station.source, station.lane) = (source, lane);
+        station.load.write_again(source);
+        station.lane = lane;
         load(station, false)?;
     }
     Ok(())

@@ -20,6 +20,7 @@ pub(crate) mod queued_loop;
 pub(crate) mod serial_loop;
 
 use iostack_model::{Carrier, Lane, Nanos};
+use iostack_workload::load::{Load, Next};
 use iostack_workload::{Op, Source};
 
 use crate::extras::Extras;
@@ -96,13 +97,11 @@ pub(crate) fn is_passing(errno: i32) -> bool {
 
 /// What a loop works with.
 pub(crate) struct Station<'a> {
-    pub(crate) source: Source,
+    pub(crate) load: Load,
     pub(crate) meter: Box<Meter<'a>>,
     pub(crate) payload: Payload,
     pub(crate) files: Files,
     pub(crate) extras: Extras,
-    /// Waits until what is in flight of its bytes has come back.
-    pub(crate) held: Option<Op>,
     /// Somebody looks at each I/O.
     pub(crate) lane: Option<Box<dyn Lane + 'a>>,
 }
@@ -110,34 +109,49 @@ pub(crate) struct Station<'a> {
 /// Passes an edge; true when nothing more is to be submitted.
 #[cold]
 #[inline(never)]
-pub(crate) fn turn(meter: &mut Meter<'_>, source: &mut Source, extras: &mut Extras, now: u64) -> bool {
-    pass(meter, source, extras, now) == Turn::Stop
-}
-
-fn pass(meter: &mut Meter<'_>, source: &mut Source, extras: &mut Extras, now: u64) -> Turn {
+pub(crate) fn turn(meter: &mut Meter<'_>, source: &mut Source, now: u64) -> bool {
     let turn = meter.cross(now);
     if turn == Turn::Begin {
         source.begin();
-        extras.begin(now, meter.origin());
     }
-    turn
+    turn == Turn::Stop
 }
 
 impl Station<'_> {
     /// Passes an edge; true when nothing more is to be submitted.
     pub(crate) fn turn(&mut self, now: u64) -> bool {
-        let turn = pass(&mut self.meter, &mut self.source, &mut self.extras, now);
-        if turn == Turn::Begin
-            && let Some(lane) = &mut self.lane
-        {
-            lane.restart();
+        let turn = self.meter.cross(now);
+        match turn {
+            Turn::Go => {}
+            Turn::Begin => {
+                self.load.begin(now);
+                self.extras.begin(now, self.meter.origin());
+                self.lane.iter_mut().for_each(|lane| lane.restart());
+            }
+            Turn::Stop => self.load.stop(),
         }
         turn == Turn::Stop
     }
 
-    /// What comes next; `None` when it is enough.
-    pub(crate) fn take(&mut self) -> Option<Op> {
-        self.held.take().or_else(|| self.extras.due_back()).or_else(|| self.source.take())
+    /// Does what comes next while nothing is in flight, and is no I/O; true when it is enough.
+    pub(crate) fn follow(&mut self, next: Next) -> bool {
+        match next {
+            Next::Over => return true,
+            Next::Flush(flush) => self.extras.flush(&mut self.meter, &self.load, &self.files, flush),
+            Next::At(due) => {
+                self.wait_until(due);
+            }
+            Next::Pause(nap) if nap.0 == 0 => std::thread::yield_now(),
+            Next::Pause(nap) => sys::sleep(nap.min(NAP_MAX).0),
+            Next::Submit(..) | Next::Wait(_) => {
+                unreachable!("an I/O is submitted, and waits have what to wait for")
+            }
+        }
+        let now = self.meter.clock.now();
+        if now >= self.meter.edge {
+            self.turn(now);
+        }
+        false
     }
 
     /// Tells the observer that an I/O starts, `late` ticks after it was meant to.
@@ -161,36 +175,6 @@ impl Station<'_> {
         }
     }
 
-    /// Waits for the schedule; true when the job is to end instead.
-    pub(crate) fn wait_until_due(&mut self) -> bool {
-        loop {
-            let due = self.extras.pacer.due();
-            if self.wait_until(due) {
-                return true;
-            }
-            // The end of the ramp, passed meanwhile, starts the schedule anew.
-            if self.extras.pacer.due() <= due {
-                return self.wait_for_others();
-            }
-        }
-    }
-
-    /// Waits while this thread is ahead of those that share I/Os with it; true when the job is to end instead.
-    fn wait_for_others(&mut self) -> bool {
-        while let Some(nap) = self.extras.ahead() {
-            let now = self.meter.clock.now();
-            if now >= self.meter.edge && self.turn(now) {
-                return true;
-            }
-            if nap.0 == 0 {
-                std::thread::yield_now();
-            } else {
-                sys::sleep(nap.min(NAP_MAX).0);
-            }
-        }
-        false
-    }
-
     /// Waits until `moment`, awake for the last stretch; true when the job is to end instead.
     pub(crate) fn wait_until(&mut self, moment: u64) -> bool {
         let clock = self.meter.clock;
@@ -202,7 +186,7 @@ impl Station<'_> {
             if now >= moment {
                 return false;
             }
-            let spins = now < self.extras.pacer.spins_until;
+            let spins = now < self.load.pacer.spins_until;
             let Some(asked) = self.extras.wake.asked(now, moment).filter(|_| !spins) else {
                 std::hint::spin_loop();
                 continue;

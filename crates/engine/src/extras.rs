@@ -2,21 +2,14 @@
 //!
 //! Jobs that ask for none of it run a loop in which this file does not exist.
 
-use std::sync::Arc;
-
 use iostack_host::clock::Clock;
-use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Preferred, VerifyMode};
-use iostack_workload::{Op, Pacer, Rng, verify};
+use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Preferred, RangeSync};
+use iostack_workload::load::{Expected, Flush, Load, Proving, Step, Watchdog, is_accompanied};
+use iostack_workload::{Op, Rng, verify};
 
-use crate::Work;
-use crate::backlog::{Expected, Waiting};
-use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
-use crate::search::{Search, Step};
-use crate::share::Part;
 use crate::wake::Wake;
-use crate::written::{Flush, Written};
 
 /// Bounds of the time that a thread is awake before an I/O is due. A wake-up costs at least as much as the least; what a
 /// machine needs beyond the most is not to be had by spinning.
@@ -24,7 +17,6 @@ const LEAD_LEAST: Nanos = Nanos::micros(2);
 const LEAD_MOST: Nanos = Nanos::micros(100);
 
 const READ: u8 = 0;
-const WRITE: u8 = 1;
 
 /// The moments of one I/O in ticks.
 #[derive(Clone, Copy, Debug)]
@@ -45,42 +37,19 @@ fn preferred(job: &Job, thread: u32) -> Option<(Preferred, Rng)> {
     job.host.preferred.clone().map(|preferred| (preferred, Rng::stream(job.seed ^ 0xF125, number)))
 }
 
-/// The schedule of the trace, where there is one, or of the job.
-fn pacer(work: &Work, thread: u32, clock: &Clock) -> Pacer {
-    let ticks = |ns| clock.ticks(ns);
-    let recorded = work.recording.as_ref().zip(work.job.recorded.as_ref());
-    match recorded.and_then(|(recording, recorded)| Some((recording, recorded.speed?))) {
-        Some((recording, speed)) => Pacer::of_recording(Arc::clone(recording), speed, ticks),
-        None => Pacer::new(&work.job, thread, ticks),
-    }
-}
-
 /// The accompaniment of one thread's I/O.
 pub(crate) struct Extras {
-    pub(crate) pacer: Pacer,
     /// How early to wake for what the pacer says.
     pub(crate) wake: Wake,
     watchdog: Option<Watchdog>,
-    pub(crate) search: Option<Search>,
-    /// Of the I/Os that the job shares with others.
-    pub(crate) part: Option<Part>,
     thread: u32,
     origin: u64,
-    fsync_every: u32,
-    fdatasync_every: u32,
-    writes_since_fsync: u32,
-    writes_since_fdatasync: u32,
-    /// The next of a trace is a flush.
-    flush_recorded: bool,
-    written: Option<Written>,
-    backlog: Option<Waiting>,
+    range: Option<RangeSync>,
     /// No two I/Os of the same bytes are in flight.
     pub(crate) one_at_a_place: bool,
     /// Which I/Os go before others, and what draws them.
     preferred: Option<(Preferred, Rng)>,
-    stamps: bool,
-    checks: bool,
-    fatal: bool,
+    pub(crate) proving: Proving,
     /// What all data is, where blocks carry no headers.
     pattern: Option<Vec<u8>>,
     seed: u64,
@@ -98,34 +67,20 @@ pub(crate) struct Extras {
 
 impl Extras {
     /// What thread `thread` (from 0) of the job needs, which is `logged_as` in the outcome's logs.
-    pub(crate) fn new(work: &Work, thread: u32, logged_as: u32, clock: &Clock) -> Extras {
-        let job = &work.job;
-        let mode = job.verify.map(|verify| verify.mode);
+    pub(crate) fn new(job: &Job, thread: u32, logged_as: u32, clock: &Clock) -> Extras {
         let pattern = match &job.data {
             Data::Pattern(bytes) if job.verify.is_some_and(|verify| verify.pattern) => Some(bytes.clone()),
             _ => None,
         };
         Extras {
-            pacer: pacer(work, thread, clock),
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
-            watchdog: Watchdog::new(job, clock),
-            search: Search::new(job, clock),
-            part: None,
+            watchdog: Watchdog::new(job, |ns| clock.ticks(ns)),
             thread: logged_as,
             origin: 0,
-            fsync_every: job.sync.fsync_every,
-            fdatasync_every: job.sync.fdatasync_every,
-            writes_since_fsync: 0,
-            writes_since_fdatasync: 0,
-            flush_recorded: false,
-            written: job.sync.range.map(Written::new),
-            backlog: job.verify.and_then(|verify| Waiting::of(&verify, job.seed)),
+            range: job.sync.range,
             one_at_a_place: job.one_at_a_place,
             preferred: preferred(job, thread),
-            stamps: pattern.is_none()
-                && matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
-            checks: mode == Some(VerifyMode::ReadOnly),
-            fatal: job.verify.is_some_and(|verify| verify.fatal),
+            proving: Proving::of(job),
             pattern,
             seed: job.seed,
             generation: 0,
@@ -140,105 +95,42 @@ impl Extras {
 
     /// True when the plain loop will not do.
     pub(crate) fn are_needed(job: &Job) -> bool {
-        job.rate.is_some()
-            || job.think.is_some()
-            || job.verify.is_some()
+        is_accompanied(job)
             || job.share.is_some()
-            || job.latency_goal.is_some()
             || job.mix.trim > 0
             || matches!(job.engine, Engine::Names(_))
-            || job.sync.fsync_every > 0
-            || job.sync.fdatasync_every > 0
             || job.sync.range.is_some()
             || job.host.preferred.is_some()
             || job.one_at_a_place
             || !job.host.flags.are_none() && job.engine == Engine::Libaio
-            || job.logs.are_wanted()
-            || !job.demand.is_none()
             || job.recorded.is_some()
-    }
-
-    /// Turns to reading back: checks reads, and nothing else.
-    pub(crate) fn read_back(&mut self) {
-        self.checks = true;
-        self.stamps = false;
-        self.backlog.iter_mut().for_each(Waiting::finish);
-    }
-
-    /// Turns to writing again.
-    pub(crate) fn write_again(&mut self) {
-        self.checks = false;
-        self.stamps = self.pattern.is_none();
-    }
-
-    /// What was read back along the way is not read again.
-    pub(crate) fn reads_along(&self) -> bool {
-        self.backlog.is_some()
     }
 
     /// What was read back was wrong, and that is the end.
     pub(crate) fn is_over(&self, meter: &Meter<'_>) -> bool {
-        self.fatal && self.read_between > 0 && meter.failures.count() > 0
-    }
-
-    /// What is read back next, where it is time for that.
-    pub(crate) fn due_back(&mut self) -> Option<Op> {
-        self.backlog.as_mut().and_then(Waiting::next)
+        self.proving.fatal && self.read_between > 0 && meter.failures.count() > 0
     }
 
     /// Measuring starts at `now`; the log counts from `origin`.
     pub(crate) fn begin(&mut self, now: u64, origin: u64) {
         self.origin = origin;
-        self.pacer.begin(now);
         if let Some(watchdog) = &mut self.watchdog {
             watchdog.begin(now);
         }
     }
 
-    /// The flush that is due before the next I/O.
-    pub(crate) fn flush_due(&self) -> Option<Flush> {
-        if self.flush_recorded || self.fsync_every > 0 && self.writes_since_fsync >= self.fsync_every {
-            Some(Flush::File)
-        } else if self.fdatasync_every > 0 && self.writes_since_fdatasync >= self.fdatasync_every {
-            Some(Flush::Data)
-        } else if self.written.as_ref().is_some_and(Written::is_due) {
-            Some(Flush::Range)
-        } else {
-            self.backlog.as_ref().filter(|backlog| backlog.is_due()).map(|_| Flush::Nothing)
-        }
-    }
-
-    /// How long it waits for others that share I/Os with it before it looks again; `None` when it may go on.
-    pub(crate) fn ahead(&self) -> Option<Nanos> {
-        self.part.as_ref().and_then(Part::ahead)
-    }
-
-    /// So many may be in flight.
-    pub(crate) fn deepest(&self) -> u32 {
-        self.search.as_ref().map_or(u32::MAX, Search::depth)
-    }
-
     /// Flushes and counts it.
-    pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, files: &Files, flush: Flush) {
-        if flush == Flush::Nothing {
-            return self.backlog.iter_mut().for_each(Waiting::turn);
-        }
+    pub(crate) fn flush(&mut self, meter: &mut Meter<'_>, load: &Load, files: &Files, flush: Flush) {
         let start = meter.clock.now();
-        let result = match (flush, &self.written) {
-            (Flush::Range, Some(written)) => written.sync(files),
+        let result = match (flush, self.range) {
+            (Flush::Range, Some(asked)) => load
+                .flushed_ranges()
+                .map(|(file, range)| files.sync_range(file, range, asked))
+                .find(|&result| result < 0)
+                .unwrap_or(0),
             _ => files.sync(flush == Flush::Data),
         };
         let end = meter.clock.now();
-        // As in fio: what flushes more stands for what flushes less.
-        self.written.iter_mut().for_each(Written::clear);
-        match flush {
-            Flush::Range | Flush::Nothing => {}
-            Flush::Data => self.writes_since_fdatasync = 0,
-            Flush::File => {
-                (self.writes_since_fsync, self.writes_since_fdatasync) = (0, 0);
-                self.flush_recorded = false;
-            }
-        }
         meter.synced(result, start, end, true);
         // Who replays a range as a flush asks for more than was asked.
         if meter.counts(start) && flush != Flush::Range {
@@ -246,27 +138,6 @@ impl Extras {
             let time = nanos(end.saturating_sub(self.origin));
             self.keep(&LogEntry::flush(time, self.thread, nanos(end - start)));
         }
-    }
-
-    /// True of what is no I/O but a flush that a trace asks for; it is due from now on.
-    pub(crate) fn is_flush(&mut self, op: &Op, now: u64) -> bool {
-        if op.length == 0 {
-            self.pacer.take(now);
-            self.flush_recorded = true;
-        }
-        op.length == 0
-    }
-
-    /// The I/O is about to be submitted: takes it off the schedule, and says when it was meant to start.
-    pub(crate) fn submitting(&mut self, op: &Op, now: u64) -> u64 {
-        if op.direction == WRITE {
-            self.writes_since_fsync += 1;
-            self.writes_since_fdatasync += 1;
-            self.written.iter_mut().for_each(|written| written.note(op));
-            self.backlog.iter_mut().for_each(Waiting::submitting);
-        }
-        self.part.iter_mut().for_each(Part::count);
-        self.pacer.take(now)
     }
 
     /// The priority that it alone has; 0: none.
@@ -277,37 +148,40 @@ impl Extras {
 
     /// Makes the data of a write provable.
     pub(crate) fn stamp(&mut self, op: &Op, buffer: &mut [u8]) {
-        if self.stamps {
+        if self.proving.stamps && self.pattern.is_none() {
             self.generation += 1;
             verify::stamp(buffer, op.offset, self.generation, self.seed);
         }
     }
 
     /// An I/O has moved all its bytes; `data` is what a read brought.
-    pub(crate) fn after(&mut self, meter: &mut Meter<'_>, op: &Op, data: &[u8], moments: Moments) {
-        let between = self.note_written(op);
-        if (self.checks || between) && op.direction == READ {
-            match self.check(op, data) {
+    pub(crate) fn after(
+        &mut self,
+        meter: &mut Meter<'_>,
+        load: &mut Load,
+        op: &Op,
+        data: &[u8],
+        moments: Moments,
+    ) {
+        let between = load.note_written(op);
+        self.read_between += u64::from(between);
+        if (self.proving.checks || between) && op.direction == READ {
+            match self.check(load.expected(op), op, data) {
                 Ok(()) => self.verified += 1,
-                Err(mismatch) => meter.mismatch(op, mismatch, self.fatal),
+                Err(mismatch) => meter.mismatch(op, mismatch, self.proving.fatal),
             }
         }
-        self.pacer.completed(moments.end);
-        if let Some(search) = &mut self.search {
-            match search.completed(moments.start, moments.end) {
-                Step::Search => {}
-                Step::Count => meter.count_from(moments.end),
-                Step::End => meter.stop_soon(),
-            }
+        match load.completed(moments.start, moments.end) {
+            Step::Search => {}
+            Step::Count => meter.count_from(moments.end),
+            Step::End => meter.stop_soon(),
         }
         if !meter.counts(moments.start) {
             return;
         }
         meter.mark(moments.end);
-        let broken = self
-            .watchdog
-            .as_mut()
-            .and_then(|watchdog| watchdog.broken(op, moments.start, moments.end, meter.clock));
+        let (times, nanos) = ((moments.start, moments.end), |ticks| meter.clock.nanos(ticks));
+        let broken = self.watchdog.as_mut().and_then(|watchdog| watchdog.broken(op, times, nanos));
         if let Some(what) = broken {
             meter.too_slow(op, what);
         }
@@ -317,19 +191,8 @@ impl Extras {
         }
     }
 
-    /// Keeps what is to be read back; true while that is done between the writes.
-    fn note_written(&mut self, op: &Op) -> bool {
-        let Some(backlog) = self.backlog.as_mut().filter(|_| !self.checks) else { return false };
-        if op.direction == WRITE {
-            backlog.push(op);
-        }
-        self.read_between += u64::from(backlog.is_reading());
-        backlog.is_reading()
-    }
-
     /// What came back is what was written, or what trimming left.
-    fn check(&mut self, op: &Op, data: &[u8]) -> Result<(), String> {
-        let expected = self.backlog.as_mut().map_or(Expected::Written, |backlog| backlog.expected(op));
+    fn check(&self, expected: Expected, op: &Op, data: &[u8]) -> Result<(), String> {
         let checked = match (expected, &self.pattern) {
             (Expected::Zeroes, _) => {
                 let wrong = |mismatch| format!("trimmed, and is no zero: {mismatch}");

@@ -3,9 +3,6 @@
 use iostack_model::{Direction, Failure};
 use iostack_workload::Op;
 
-/// A thread stops after this many.
-pub(crate) const FAILURES_MAX: u64 = 1000;
-
 /// The failures of one thread, like ones together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failures {
@@ -49,12 +46,8 @@ impl Failures {
 
     /// Notes that no depth was found in the time that there was.
     #[cold]
-    pub(crate) fn note_unfound(&mut self, depth: u32) {
-        let what = format!(
-            "latency_target: the search was at depth {depth} when the job ended; give it a longer runtime, more to do, or \
-             a shorter latency_window"
-        );
-        self.add(Direction::Read, libc::ETIMEDOUT, 0, what);
+    pub(crate) fn note_unfound(&mut self, message: String) {
+        self.add(Direction::Read, libc::ETIMEDOUT, 0, message);
     }
 
     /// Notes a flush that failed.

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use iostack_host::clock::Clock;
 use iostack_host::counters::{self, CpuCount, WorkerWatch, Workers};
 use iostack_model::{DeviceCount, Engine, Nanos};
+use iostack_workload::load::{Span, group_numbers};
 
 use crate::Work;
 use crate::board::Board;
@@ -46,7 +47,7 @@ impl<'a> Group<'a> {
         let threads = works.iter().map(|work| work.job.threads as usize).sum();
         let slice = works.first().map_or(Nanos::secs(1), |work| work.job.slice);
         let goal = works.iter().find_map(|work| work.job.until_steady);
-        let starts = works.iter().map(|work| work.job.start_delay + ramp_of(work));
+        let starts = works.iter().map(|work| Nanos(Span::in_stage(&work.job).border));
         Group {
             board: Arc::new(Board::new(threads, slice, watched).until(goal)),
             origin: starts.min().unwrap_or_default(),
@@ -129,19 +130,12 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A job that proves its writes counts from the first one: what it reads back is what it wrote.
-fn ramp_of(work: &Work) -> Nanos {
-    if work.job.verify.is_some() { Nanos(0) } else { work.job.ramp }
-}
-
 /// Works of a stage, those with the same report group together, in the order of their first.
 pub(crate) fn groups<'a>(works: &[&'a Work], watched: bool) -> Vec<Group<'a>> {
-    let mut lists: Vec<(u32, Vec<&Work>)> = Vec::new();
-    for work in works {
-        match lists.iter_mut().find(|(group, _)| *group == work.job.report_group) {
-            Some((_, list)) => list.push(work),
-            None => lists.push((work.job.report_group, vec![work])),
-        }
+    let mut lists: Vec<Vec<&Work>> = Vec::new();
+    for (work, number) in works.iter().zip(group_numbers(works.iter().map(|work| &work.job))) {
+        lists.resize_with(lists.len().max(number + 1), Vec::new);
+        lists[number].push(work);
     }
-    lists.into_iter().map(|(_, works)| Group::new(works, watched)).collect()
+    lists.into_iter().map(|works| Group::new(works, watched)).collect()
 }

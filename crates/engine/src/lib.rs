@@ -20,9 +20,7 @@
 
 mod back;
 mod backend;
-mod backlog;
 mod board;
-mod demand;
 mod error;
 mod evidence;
 mod extras;
@@ -37,16 +35,12 @@ mod outcome;
 mod payload;
 mod probe;
 mod progress;
-mod search;
-mod share;
 mod stage;
 mod status;
-mod steady;
 mod sys;
 mod wake;
 mod watch;
 mod worker;
-mod written;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,6 +49,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iostack_host::Held;
 use iostack_host::clock::Clock;
 use iostack_model::{Ends, Job, Nanos, Observer, Outcome, Phase, Progress, Storage, TargetName};
+use iostack_workload::load::stages;
 use iostack_workload::trace::Recording;
 
 pub use error::EngineError;
@@ -120,7 +115,7 @@ impl Control<'_> {
 pub fn run(works: &[Work], control: &Control<'_>) -> Result<Vec<Outcome>, EngineError> {
     let called = Clock::calibrated().now();
     let (mut outcomes, mut done) = (Vec::new(), 0);
-    for (index, stage) in stages(works).into_iter().enumerate() {
+    for (index, stage) in stages(works, |work| &work.job).into_iter().enumerate() {
         let over = works[..done].iter().any(|work| work.job.ends == Ends::All);
         if index > 0 && (over || control.stop.load(Ordering::Relaxed)) {
             break;
@@ -154,18 +149,6 @@ pub fn run_job(
         what: format!("job `{}` has no threads", job.name),
         remedy: "ask for at least one",
     })
-}
-
-/// Works between stonewalls.
-fn stages(works: &[Work]) -> Vec<Vec<&Work>> {
-    let mut stages: Vec<Vec<&Work>> = Vec::new();
-    for work in works {
-        match stages.last_mut() {
-            Some(stage) if !work.job.stonewall => stage.push(work),
-            _ => stages.push(vec![work]),
-        }
-    }
-    stages
 }
 
 /// Threads of the job write what others of it read back.

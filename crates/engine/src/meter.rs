@@ -17,10 +17,11 @@ use iostack_host::counters;
 use iostack_model::Nanos;
 use iostack_stats::Recorder;
 use iostack_workload::Op;
+use iostack_workload::load::FAILURES_MAX;
 
 use crate::back::BackTally;
 use crate::board::{Board, SideTally, Tally};
-use crate::failures::{FAILURES_MAX, Failures};
+use crate::failures::Failures;
 use crate::sys::{self, ThreadUse};
 use crate::watch::Watch;
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use iostack_host::clock::Clock;
-use iostack_model::{Nanos, Phase, Progress, VerifyMode};
+use iostack_model::{Nanos, Phase, Progress};
+use iostack_workload::load::{Span, reads_back};
 
 use crate::Control;
 use crate::group::Group;
@@ -70,11 +71,7 @@ impl<'a> Watcher<'a> {
 
     /// Tells that written data is being read back now.
     pub(crate) fn verifying(&mut self, groups: &[Group<'_>], now: u64) {
-        let reads_back = |group: &Group<'_>| {
-            let verify = group.first().job.verify;
-            verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead)
-        };
-        if groups.iter().any(reads_back) {
+        if groups.iter().any(|group| reads_back(&group.first().job)) {
             self.phase = Phase::Verifying;
             self.look(groups, now);
         }
@@ -88,7 +85,7 @@ impl<'a> Watcher<'a> {
     fn expect(&self, group: &Group<'_>, elapsed: Nanos) -> (Option<Nanos>, Option<f64>) {
         let ends = group.works.iter().map(|work| {
             let job = &work.job;
-            job.runtime.map(|runtime| job.start_delay + job.ramp + runtime)
+            job.runtime.map(|_| Nanos(Span::in_stage(job).until))
         });
         let by_time: Option<Nanos> = ends.collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().max());
         let time_share = by_time.map(|end| (elapsed.0 as f64 / end.0.max(1) as f64).min(1.0));

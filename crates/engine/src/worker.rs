@@ -6,25 +6,24 @@ use std::sync::atomic::AtomicBool;
 use iostack_host::Held;
 use iostack_host::clock::Clock;
 use iostack_model::{Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos};
-use iostack_workload::{Limits, Plan, Region, Source};
+use iostack_workload::load::{Load, Part, Span, cpus_of_thread, is_read_by_pass, reads_back};
+use iostack_workload::{Limits, Pacer, Plan, Region, Source};
 
-use crate::back::{self, BackTally, is_read_by_pass, reads_back};
+use crate::back::{self, BackTally};
 use crate::backend::calls::{Alone, Fallocate, Mmap, Psync, Pvsync2, Truncate};
 use crate::backend::io_uring::{IoUring, IoUringOptions};
 use crate::backend::libaio::Libaio;
 use crate::backend::names::Names;
 use crate::backend::null::Null;
 use crate::backend::posix_aio::PosixAio;
-use crate::backend::queued_loop::Depth;
 use crate::backend::{Call, Queue, Station, queued_extras, queued_loop, serial_loop};
 use crate::board::Board;
 use crate::extras::Extras;
 use crate::failures::Failures;
 use crate::files::Files;
 use crate::gate::Gate;
-use crate::meter::{Meter, Rhythm, Span, ThreadResult};
+use crate::meter::{self, Meter, Rhythm, ThreadResult};
 use crate::payload::Payload;
-use crate::share::Part;
 use crate::sys;
 use crate::sys::memory::Buffers;
 use crate::watch::Watch;
@@ -121,8 +120,7 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
     let reads_back = reads_back(job);
     let payload = Payload::new(job, job.depth().max(1) as usize, number, reads_back, pass)?;
     let repeat = reads_back.then(|| plan.clone());
-    let mut extras = Extras::new(assignment.work, assignment.thread, assignment.board_thread as u32, clock);
-    extras.part = assignment.part.take();
+    let extras = Extras::new(job, assignment.thread, assignment.board_thread as u32, clock);
     if job.is_timed() {
         sys::wake_precisely();
     }
@@ -135,7 +133,10 @@ fn prepare(mut assignment: Assignment<'_>) -> Result<Prepared<'_>, EngineError> 
         Some(recording) => Source::replaying(Arc::clone(recording), limits),
         None => Source::new(plan, limits),
     };
-    let station = Station { source, meter, payload, files, extras, held: None, lane: None };
+    let ticks = |ns| clock.ticks(ns);
+    let mut load = Load::new(job, source, pacer(assignment.work, assignment.thread, clock), ticks);
+    load.part = assignment.part.take();
+    let station = Station { load, meter, payload, files, extras, lane: None };
     let unwritten = unwritten(&assignment, region);
     Ok(Prepared { assignment, station, repeat, planned, region, unwritten, _locked: locked })
 }
@@ -156,6 +157,16 @@ fn unwritten(assignment: &Assignment<'_>, region: Region) -> Option<Bytes> {
         iostack_host::unwritten(&file.handle(), region.offset, region.length).ok().flatten()
     };
     files.iter().map(of).try_fold(Bytes(0), |sum, bytes| Some(sum + bytes?))
+}
+
+/// The schedule of the trace, where there is one, or of the job.
+fn pacer(work: &Work, thread: u32, clock: &Clock) -> Pacer {
+    let ticks = |ns| clock.ticks(ns);
+    let recorded = work.recording.as_ref().zip(work.job.recorded.as_ref());
+    match recorded.and_then(|(recording, recorded)| Some((recording, recorded.speed?))) {
+        Some((recording, speed)) => Pacer::of_recording(Arc::clone(recording), speed, ticks),
+        None => Pacer::new(&work.job, thread, ticks),
+    }
 }
 
 /// Memory that nobody else gets.
@@ -192,11 +203,7 @@ fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
     }
     let of_nodes = cpus_of_nodes(&job.host.numa.cpu_nodes)?;
     let Some(cpus) = job.cpus.as_ref().or(of_nodes.as_ref()) else { return Ok(()) };
-    let cpus = if job.cpus_split && !cpus.is_empty() {
-        vec![cpus[(job.thread_first + thread) as usize % cpus.len()]]
-    } else {
-        cpus.clone()
-    };
+    let cpus = cpus_of_thread(job, thread, cpus);
     sys::pin(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
 }
 
@@ -304,17 +311,14 @@ fn run_queued<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerRe
 
 fn run_many<Q: Queue>(prepared: Prepared<'_>, mut queue: Q) -> Result<WorkerReport, EngineError> {
     let job = &prepared.assignment.work.job;
-    let slots = job.queue_depth.max(1);
-    let submit = job.batch.submit.clamp(1, slots);
-    let depth = Depth { slots, submit, complete_min: job.batch.complete_min.clamp(1, slots) };
     let (plain, reads) = (!Extras::are_needed(job), job.mix == Mix::READ);
     let path = prepared.station.files.path();
     let carrier = queue.carrier();
     measure(prepared, carrier, |station, reading_back| {
         let result = match (plain && !reading_back && station.lane.is_none(), reads) {
-            (true, true) => queued_loop::run::<Q, true>(station, &mut queue, depth),
-            (true, false) => queued_loop::run::<Q, false>(station, &mut queue, depth),
-            (false, _) => queued_extras::run(station, &mut queue, depth),
+            (true, true) => queued_loop::run::<Q, true>(station, &mut queue),
+            (true, false) => queued_loop::run::<Q, false>(station, &mut queue),
+            (false, _) => queued_extras::run(station, &mut queue),
         };
         result.map_err(|errno| EngineError::Failed {
             act: "submit I/O to",
@@ -329,24 +333,21 @@ fn schedule(assignment: &Assignment<'_>, station: &mut Station<'_>) -> u64 {
     let job = &assignment.work.job;
     let (begun, begun_first) = assignment.gate.begun(assignment.group, assignment.number);
     let clock = station.meter.clock;
-    let start = begun + clock.ticks(job.start_delay.0);
-    let ramp = if job.verify.is_some() { Nanos(0) } else { job.ramp };
-    let border = start + clock.ticks(ramp.0);
-    let deadline = job.runtime.map_or(u64::MAX, |runtime| border + clock.ticks(runtime.0));
-    let border = station.extras.search.as_mut().map_or(border, |search| {
+    let Span { begins, border, until } = Span::of(job, begun, |ns| clock.ticks(ns));
+    let border = station.load.search.as_mut().map_or(border, |search| {
         search.begin(border);
         if search.is_uncounted() { u64::MAX } else { border }
     });
     let origin = begun_first + clock.ticks(assignment.origin.0);
-    station.meter.schedule(Span { origin, border, deadline });
-    start
+    station.meter.schedule(meter::Span { origin, border, deadline: until });
+    begins
 }
 
 /// The depth that the job searched; where there was no time for it, a failure is noted.
 fn depth_found(station: &mut Station<'_>, interrupted: bool) -> Option<DepthFound> {
-    let search = station.extras.search.as_ref()?;
+    let search = station.load.search.as_ref()?;
     if search.is_uncounted() && !interrupted {
-        station.meter.failures.note_unfound(search.depth());
+        station.meter.failures.note_unfound(search.unfound());
     }
     search.result()
 }
@@ -378,9 +379,9 @@ fn measure(
     let mut outcome = Ok(());
     if !delayed_to_the_end {
         station.lane = assignment.watch.lane(job, carrier);
-        station.extras.part.iter_mut().for_each(Part::join);
+        station.load.part.iter_mut().for_each(Part::join);
         outcome = back::load_passes(&mut station, job, &mut repeat, &mut report.read_back, &mut load);
-        station.extras.part = None;
+        station.load.part = None;
         assignment.watch.close();
         station.lane = None;
         if job.ends != Ends::Itself {
@@ -406,7 +407,7 @@ fn measure(
     }
     report.result.failures = std::mem::take(&mut station.meter.failures);
     (report.verified, report.read_between) = (station.extras.verified, station.extras.read_between);
-    if station.extras.pacer.is_open() {
+    if station.load.pacer.is_open() {
         report.in_flight = Some(Nanos(clock.nanos(station.extras.in_flight_ticks)));
     }
     if let Err(error) = outcome {

@@ -3,6 +3,7 @@
 //! ```text
 //!   text of a job file ──► Job ──► Plan ──► batches of Op ──► (the engine)
 //!   fio/, toml_jobs.rs    options/  plan/   offset, length, direction, file
+//!                          └► load/   what of it is next, and when
 //! ```
 //!
 //! A job is typed by people (fio job files, TOML, flags; one option table serves all three), checked by [`validate`],
@@ -13,6 +14,7 @@
 
 mod buffer;
 mod fio;
+pub mod load;
 mod op;
 mod options;
 mod pacer;

@@ -5,6 +5,7 @@
 
 use iostack_model::{Access, Amount, Bytes, Direction, Engine, Job, Mix, NameAct, VerifyMode};
 
+use crate::load::reads_back;
 use crate::verify::SECTOR_LEN;
 use crate::{Plan, WorkloadError, region};
 
@@ -54,9 +55,8 @@ pub fn refuse_wait(job: &Job, before: &[Job]) -> Result<(), WorkloadError> {
     )?;
     let first = before.iter().rposition(|before| before.stonewall).unwrap_or(0);
     let beside = if job.stonewall { &[] } else { &before[first..] };
-    let proves = |job: &Job| job.verify.is_some_and(|verify| verify.mode == VerifyMode::WriteThenRead);
     refuse_if(
-        beside.iter().filter(is_it).any(|before| proves(before) && before.mix.write > 0),
+        beside.iter().filter(is_it).any(reads_back),
         format!("{what}, which reads back what it wrote after all that run beside it"),
         "put a stonewall before the waiting one",
     )

@@ -8,8 +8,9 @@
 //! once, outside the queue: the kernel's asynchronous trim is too new to rely on.
 
 use iostack_workload::Op;
+use iostack_workload::load::Next;
 
-use crate::backend::queued_loop::{Depth, Slots, settle};
+use crate::backend::queued_loop::{Slots, settle};
 use crate::backend::{Entered, Patience, Queue, Station};
 use crate::extras::Moments;
 
@@ -33,62 +34,60 @@ struct Flight {
 }
 
 /// True when the bytes of the operation are in flight already, and it has to wait for that.
-fn must_wait(station: &Station<'_>, slots: &Slots<Flight>, op: &Op) -> bool {
+fn must_wait(slots: &Slots<Flight>, op: &Op) -> bool {
     let end = |op: &Op| op.offset + u64::from(op.length);
     let meets = |flight: &Flight| {
         let other = &flight.op;
         flight.is_out && other.file == op.file && other.offset < end(op) && op.offset < end(other)
     };
-    station.extras.one_at_a_place && slots.flights.iter().any(meets)
+    slots.flights.iter().any(meets)
 }
 
 /// Runs until the source or the time is over and everything in flight has come back; `Err(errno)` when the kernel
 /// refuses for good, with I/O perhaps still in flight.
-pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Depth) -> Result<(), i32> {
+pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q) -> Result<(), i32> {
     let clock = station.meter.clock;
+    let depth = station.load.depth;
     let none = Flight { op: NO_OP, start: 0, submitted: 0, submitting: 0, io_priority: 0, is_out: false };
     let mut slots = Slots::new(depth.slots, none);
     let mut batch = Vec::with_capacity(depth.submit as usize);
-    let mut over = station.turn(clock.now());
+    station.turn(clock.now());
     loop {
-        let flush = station.extras.flush_due();
-        if !over && flush.is_none() {
-            over = prepare(station, queue, &mut slots, &mut batch, depth.submit);
-        }
-        if slots.in_flight() == 0 {
-            match flush {
-                _ if over => return Ok(()),
-                Some(flush) => station.extras.flush(&mut station.meter, &station.files, flush),
-                None => over = station.wait_until_due(),
+        let then = prepare(station, queue, &mut slots, &mut batch);
+        let full = match then {
+            Some(Next::Wait(least)) => Some(least),
+            Some(then) if slots.in_flight() == 0 => {
+                if station.follow(then) {
+                    return Ok(());
+                }
+                continue;
             }
-            continue;
-        }
-        let held = flush.is_some() || station.extras.ahead().is_some() || station.held.is_some();
-        let full = over || held || slots.in_flight() >= depth.slots.min(station.extras.deepest());
-        if Q::SUBMITS_APART || !(full || station.extras.pacer.is_open()) {
+            _ => None,
+        };
+        if Q::SUBMITS_APART || !(full.is_some() || station.load.pacer.is_open()) {
             submit(station, queue, &mut slots, &mut batch);
         } else {
             // The call that waits hands over too.
             batch.clear();
         }
-        let entered = match next(station, queue, full, depth.complete_min.min(slots.in_flight())) {
-            Next::Submit => continue,
-            Next::Reap => queue.submit(),
-            Next::Wait { least, until } => wait(station, queue, least, until),
+        let entered = match act(station, queue, full) {
+            Act::Submit => continue,
+            Act::Reap => queue.submit(),
+            Act::Wait { least, until } => wait(station, queue, least, until),
         };
         station.meter.syscalls += entered.syscalls;
-        if entered.errno != 0 {
-            over |= settle(entered.errno)? && station.turn(clock.now());
+        if entered.errno != 0 && settle(entered.errno)? {
+            station.turn(clock.now());
         }
         let end = clock.now();
         if queue.is_ready() {
             station.returned();
         }
         if end >= station.meter.edge {
-            over |= station.turn(end);
+            station.turn(end);
         }
         // In a closed loop what comes back is replaced before more is taken back, as in the plain loop.
-        let most = if station.extras.pacer.is_open() { depth.slots } else { depth.submit };
+        let most = if station.load.pacer.is_open() { depth.slots } else { depth.submit };
         queue.reap(most, |slot, result| {
             slots.push(slot);
             slots.flights[slot as usize].is_out = false;
@@ -97,42 +96,26 @@ pub(crate) fn run<Q: Queue>(station: &mut Station<'_>, queue: &mut Q, depth: Dep
     }
 }
 
-/// Takes what is due and pushes it; true when there is nothing more to come.
+/// Takes what is due and pushes it; gives what comes then, where that is known.
 fn prepare<Q: Queue>(
     station: &mut Station<'_>,
     queue: &mut Q,
     slots: &mut Slots<Flight>,
     batch: &mut Vec<u32>,
-    most: u32,
-) -> bool {
-    while batch.len() < most as usize && station.extras.flush_due().is_none() {
+) -> Option<Next> {
+    let one_at_a_place = station.extras.one_at_a_place;
+    while batch.len() < station.load.depth.submit as usize {
         let now = station.meter.clock.now();
-        let full = slots.in_flight() >= station.extras.deepest();
-        if full || station.extras.pacer.due() > now || station.extras.ahead().is_some() {
-            break;
-        }
-        let Some(slot) = slots.pop() else { break };
-        let Some(op) = station.take() else {
-            slots.push(slot);
-            return true;
+        let is_taken = |op: &Op| one_at_a_place && must_wait(slots, op);
+        let (op, start) = match station.load.next(now, slots.in_flight(), is_taken) {
+            Next::Submit(op, start) => (op, start),
+            next => return Some(next),
         };
-        if station.extras.is_flush(&op, now) {
-            slots.push(slot);
-            return false;
-        }
-        if must_wait(station, slots, &op) {
-            slots.push(slot);
-            station.held = Some(op);
-            return false;
-        }
-        let start = station.extras.submitting(&op, now);
         if op.direction > WRITE {
-            slots.push(slot);
-            if trim(station, &op, start) {
-                return true;
-            }
+            trim(station, &op, start);
             continue;
         }
+        let slot = slots.pop().expect("no more are in flight than there are slots");
         let buffer = if op.direction == WRITE {
             let buffer = station.payload.outgoing(slot as usize, op.length as usize);
             station.extras.stamp(&op, buffer);
@@ -147,24 +130,25 @@ fn prepare<Q: Queue>(
             Flight { op, start, submitted: now, submitting: 0, io_priority, is_out: true };
         batch.push(slot);
     }
-    false
+    station.load.when_full(slots.in_flight())
 }
 
-/// Trims at once; true when the job is to end.
-fn trim(station: &mut Station<'_>, op: &Op, start: u64) -> bool {
+/// Trims at once.
+fn trim(station: &mut Station<'_>, op: &Op, start: u64) {
     let submitted = station.meter.clock.now();
     let result = station.files.trim(op);
     let end = station.meter.clock.now();
-    let over = end >= station.meter.edge && station.turn(end);
+    if end >= station.meter.edge {
+        station.turn(end);
+    }
     station.meter.syscalls += 1;
     if result.cast_unsigned() == op.length as usize {
         station.meter.complete(op.direction, op.length, start, end);
         let moments = Moments { start, submitted, end, submitting: 0, io_priority: 0 };
-        station.extras.after(&mut station.meter, op, &[], moments);
+        station.extras.after(&mut station.meter, &mut station.load, op, &[], moments);
     } else {
         station.meter.fail(*op, result, start, end);
     }
-    over
 }
 
 fn submit<Q: Queue>(
@@ -191,7 +175,7 @@ fn submit<Q: Queue>(
 }
 
 /// What to do when all that is due has been pushed.
-enum Next {
+enum Act {
     /// Fill the queue of a closed loop first.
     Submit,
     /// Something has come back already.
@@ -200,16 +184,17 @@ enum Next {
     Wait { least: u32, until: Option<u64> },
 }
 
-fn next<Q: Queue>(station: &Station<'_>, queue: &Q, full: bool, least: u32) -> Next {
-    let pacer = &station.extras.pacer;
+/// `full` when so many completions come first.
+fn act<Q: Queue>(station: &Station<'_>, queue: &Q, full: Option<u32>) -> Act {
+    let pacer = &station.load.pacer;
     let due = pacer.due();
-    if !full && !pacer.is_open() && due <= station.meter.clock.now() {
-        return Next::Submit;
+    if full.is_none() && !pacer.is_open() && due <= station.meter.clock.now() {
+        return Act::Submit;
     }
     if queue.is_ready() {
-        return Next::Reap;
+        return Act::Reap;
     }
-    if full { Next::Wait { least, until: None } } else { Next::Wait { least: 1, until: Some(due) } }
+    full.map_or(Act::Wait { least: 1, until: Some(due) }, |least| Act::Wait { least, until: None })
 }
 
 /// Hands over and waits; the last stretch before the next I/O is due without a call.
@@ -241,9 +226,9 @@ fn arrived(station: &mut Station<'_>, slot: u32, flight: Flight, result: i32, en
         if station.meter.splits && submitting > 0 {
             station.meter.split(op.direction, start, submitting, end);
         }
-        let Station { extras, meter, payload, .. } = station;
+        let Station { extras, load, meter, payload, .. } = station;
         let moments = Moments { start, submitted, end, submitting, io_priority };
-        extras.after(meter, &op, payload.data_of(&op, slot as usize), moments);
+        extras.after(meter, load, &op, payload.data_of(&op, slot as usize), moments);
     } else {
         station.meter.fail(op, result as isize, start, end);
     }

@@ -12,10 +12,10 @@
 //! takes to count one I/O and prepare the next, so that the depth asked for is the depth kept. What completes while others
 //! are replaced waits for its turn, and this is latency, as it is for every program that does one thing after the other.
 
+use iostack_workload::load::Depth;
 use iostack_workload::{Op, Source};
 
 use crate::backend::{Patience, Queue, Station, is_passing, turn};
-use crate::extras::Extras;
 use crate::meter::Meter;
 use crate::payload::Payload;
 
@@ -85,34 +85,22 @@ impl<F: Clone> Slots<F> {
     }
 }
 
-/// How many at once, from the job.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Depth {
-    pub(crate) slots: u32,
-    pub(crate) submit: u32,
-    pub(crate) complete_min: u32,
-}
-
 /// Runs until the source or the time is over and everything in flight has come back; `Err(errno)` when the kernel
 /// refuses for good, with I/O perhaps still in flight. `READS` when the job does nothing else, which spares asking.
-pub(crate) fn run<Q: Queue, const READS: bool>(
-    station: &mut Station<'_>,
-    queue: &mut Q,
-    depth: Depth,
-) -> Result<(), i32> {
-    let Station { source, meter, payload, extras, .. } = station;
+pub(crate) fn run<Q: Queue, const READS: bool>(station: &mut Station<'_>, queue: &mut Q) -> Result<(), i32> {
+    let Station { load, meter, payload, .. } = station;
+    let (depth, source) = (load.depth, &mut load.source);
     let meter = &mut **meter;
     let clock = meter.clock;
     let mut slots = slots(depth, payload, Q::SUBMITS_APART && meter.splits);
     let mut directions = Vec::with_capacity(depth.submit as usize);
-    let mut over = turn(meter, source, extras, clock.now());
+    let mut over = turn(meter, source, clock.now());
     loop {
         if depth.submit == 1 && slots.free_count == 1 && !over {
             over = replace_each::<Q, READS>(
                 source,
                 meter,
                 payload,
-                extras,
                 (queue, depth.complete_min.min(depth.slots)),
                 &mut slots,
             )?;
@@ -140,13 +128,13 @@ pub(crate) fn run<Q: Queue, const READS: bool>(
         };
         meter.syscalls += entered.syscalls;
         if entered.errno != 0 {
-            over |= settle(entered.errno)? && turn(meter, source, extras, clock.now());
+            over |= settle(entered.errno)? && turn(meter, source, clock.now());
         } else if !full {
             continue;
         }
         let end = clock.now();
         if end >= meter.edge {
-            over |= turn(meter, source, extras, end);
+            over |= turn(meter, source, end);
         }
         reap::<Q, READS>(meter, queue, &mut slots, depth.submit, end);
     }
@@ -182,7 +170,6 @@ fn replace_each<Q: Queue, const READS: bool>(
     source: &mut Source,
     meter: &mut Meter<'_>,
     payload: &mut Payload,
-    extras: &mut Extras,
     (queue, least): (&mut Q, u32),
     slots: &mut Slots<Flight>,
 ) -> Result<bool, i32> {
@@ -213,10 +200,10 @@ fn replace_each<Q: Queue, const READS: bool>(
             if queue.is_ready() { queue.submit() } else { queue.submit_and_wait(least, Patience::Forever) };
         meter.syscalls += entered.syscalls;
         if entered.errno != 0 {
-            return Ok(settle(entered.errno)? && turn(meter, source, extras, clock.now()));
+            return Ok(settle(entered.errno)? && turn(meter, source, clock.now()));
         }
         let end = clock.now();
-        over = end >= meter.edge && turn(meter, source, extras, end);
+        over = end >= meter.edge && turn(meter, source, end);
         let Some((back, result)) = queue.take() else { return Ok(over) };
         let submitting = (Q::SUBMITS_APART && meter.splits).then(|| slots.submitting[back as usize]);
         returned::<READS>(meter, &flights[back as usize], result, end, submitting);

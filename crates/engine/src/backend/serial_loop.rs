@@ -2,10 +2,11 @@
 //!
 //! Two clock readings per I/O, one on each side of the call: the latency holds nothing of our own bookkeeping.
 
+use iostack_workload::load::Next;
 use iostack_workload::{Op, Source};
 
 use crate::backend::{Call, Station, turn};
-use crate::extras::{Extras, Moments};
+use crate::extras::Moments;
 use crate::meter::Meter;
 use crate::payload::Payload;
 
@@ -14,16 +15,17 @@ const WRITE: u8 = 1;
 
 /// Runs until the source or the time is over. `READS` when the job does nothing else, which spares asking.
 pub(crate) fn run<C: Call, const READS: bool>(station: &mut Station<'_>, call: &mut C) {
-    let Station { source, meter, payload, extras, .. } = station;
+    let Station { load, meter, payload, .. } = station;
+    let source = &mut load.source;
     if READS {
         // Looked up once: there is one buffer, and each read fills the beginning of it.
         let stride = payload.reads.stride();
         let buffer = payload.reads.slice(0, stride);
-        run_each::<true>(source, meter, extras, |op| {
+        run_each::<true>(source, meter, |op| {
             call.read(usize::from(op.file), &mut buffer[..op.length as usize], op.offset)
         });
     } else {
-        run_each::<false>(source, meter, extras, |op| perform(payload, call, op));
+        run_each::<false>(source, meter, |op| perform(payload, call, op));
     }
 }
 
@@ -32,11 +34,10 @@ pub(crate) fn run<C: Call, const READS: bool>(station: &mut Station<'_>, call: &
 fn run_each<const READS: bool>(
     source: &mut Source,
     meter: &mut Meter<'_>,
-    extras: &mut Extras,
     mut carry: impl FnMut(Op) -> isize,
 ) {
     let clock = meter.clock;
-    let mut stop = turn(meter, source, extras, clock.now());
+    let mut stop = turn(meter, source, clock.now());
     while !stop {
         let Some(op) = source.take() else { break };
         let op = if READS { Op { direction: READ, ..op } } else { op };
@@ -44,7 +45,7 @@ fn run_each<const READS: bool>(
         let result = carry(op);
         let end = clock.now();
         if end >= meter.edge {
-            stop = turn(meter, source, extras, end);
+            stop = turn(meter, source, end);
         }
         if result.cast_unsigned() == op.length as usize {
             meter.complete(op.direction, op.length, start, end);
@@ -59,20 +60,16 @@ fn run_each<const READS: bool>(
 /// The same with what `station.extras` asks for.
 pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) {
     let clock = station.meter.clock;
-    let mut stop = station.turn(clock.now());
-    while !stop {
-        if let Some(flush) = station.extras.flush_due() {
-            station.extras.flush(&mut station.meter, &station.files, flush);
-        }
-        if station.wait_until_due() {
-            break;
-        }
-        let Some(op) = station.take() else { break };
+    station.turn(clock.now());
+    loop {
+        let (op, meant) = match station.load.next(clock.now(), 0, |_| false) {
+            Next::Submit(op, meant) => (op, meant),
+            next if station.follow(next) => break,
+            _ => continue,
+        };
+        // What it took to find out what is next is no I/O's time.
         let submitted = clock.now();
-        if station.extras.is_flush(&op, submitted) {
-            continue;
-        }
-        let start = station.extras.submitting(&op, submitted);
+        let start = if station.load.pacer.is_open() { meant } else { submitted };
         station.begin(0, submitted.saturating_sub(start));
         let result = perform_with_extras(station, call, &op);
         let end = clock.now();
@@ -80,14 +77,14 @@ pub(crate) fn run_with_extras<C: Call>(station: &mut Station<'_>, call: &mut C) 
         station.returned();
         station.completed(0, result.cast_unsigned() == op.length as usize);
         if end >= station.meter.edge {
-            stop = station.turn(end);
+            station.turn(end);
         }
         station.meter.syscalls += 1;
         if result.cast_unsigned() == op.length as usize {
             station.meter.complete(op.direction, op.length, start, end);
-            let Station { extras, meter, payload, .. } = station;
+            let Station { extras, load, meter, payload, .. } = station;
             let moments = Moments { start, submitted, end, submitting: 0, io_priority: 0 };
-            extras.after(meter, &op, payload.data_of(&op, 0), moments);
+            extras.after(meter, load, &op, payload.data_of(&op, 0), moments);
         } else {
             station.meter.fail(op, result, start, end);
         }

@@ -18,10 +18,10 @@ use std::sync::atomic::Ordering;
 use crate::apps::{Application, Manner, Part, Step};
 use iostack_model::{AppKind, AppPart, AppUse, Engine, Job, Mix, Nanos, Phase};
 use iostack_stats::Recorder;
+use iostack_workload::load::Span;
 
 use super::group::{Group, looks_every, unserved};
 use super::stage::Bench;
-use super::worker::ramp_of;
 use super::{SimError, progress};
 use crate::engine::{CALLER_SHIFT, Caller, Happened, Kind, RequestId, Time};
 
@@ -59,8 +59,7 @@ pub(super) struct Run<'b, 'a> {
     ready: VecDeque<u32>,
     in_flight: u64,
     pausing: u32,
-    border: Time,
-    until: Time,
+    span: Span,
     measuring: bool,
     /// Nothing more is submitted.
     stopped: bool,
@@ -91,8 +90,7 @@ pub(super) fn run<'a>(bench: &mut Bench<'a>, job: &'a Job) -> Result<Group<'a>, 
     let now = bench.world.now();
     let mut group = Group::new(job, now, bench.options.progress.is_some());
     group.add(job, now);
-    let begins = now + job.start_delay.0;
-    let border = begins + ramp_of(job).0;
+    let span = Span::of(job, now, |ns| ns);
     let (count, kinds) = (application.actors(), application.kinds().len());
     let callers: Vec<Caller> =
         (0..count).map(|actor| caller(job, actor, application.manner(actor))).collect();
@@ -102,9 +100,9 @@ pub(super) fn run<'a>(bench: &mut Bench<'a>, job: &'a Job) -> Result<Group<'a>, 
         drains: false,
         over: false,
         part: Part::Client,
-        since: begins,
+        since: span.begins,
         parts: [0; Part::ALL.len()],
-        began: begins,
+        began: span.begins,
     };
     let left = looks_every(bench.options);
     let run = Run {
@@ -116,8 +114,7 @@ pub(super) fn run<'a>(bench: &mut Bench<'a>, job: &'a Job) -> Result<Group<'a>, 
         ready: VecDeque::new(),
         in_flight: 0,
         pausing: 0,
-        border,
-        until: job.runtime.map_or(Time::MAX, |runtime| border + runtime.0),
+        span,
         measuring: false,
         stopped: false,
         left,
@@ -131,7 +128,7 @@ pub(super) fn run<'a>(bench: &mut Bench<'a>, job: &'a Job) -> Result<Group<'a>, 
             clocks: 0,
         },
     };
-    run.go(begins)
+    run.go()
 }
 
 fn caller(job: &Job, actor: u32, manner: Manner) -> Caller {
@@ -152,14 +149,14 @@ impl<'a> Run<'_, 'a> {
         self.bench.world.sim.alarm_at(time, token);
     }
 
-    fn go(mut self, begins: Time) -> Result<Group<'a>, SimError> {
+    fn go(mut self) -> Result<Group<'a>, SimError> {
         for actor in 0..self.actors.len() as u32 {
             self.pausing += 1;
-            self.alarm(begins, PAUSE, actor);
+            self.alarm(self.span.begins, PAUSE, actor);
         }
-        self.alarm(self.border, BORDER, 0);
-        if self.until < Time::MAX {
-            self.alarm(self.until, UNTIL, 0);
+        self.alarm(self.span.border, BORDER, 0);
+        if self.span.until < Time::MAX {
+            self.alarm(self.span.until, UNTIL, 0);
         }
         loop {
             self.run_ready();
@@ -216,7 +213,7 @@ impl<'a> Run<'_, 'a> {
 
     fn next_slice(&mut self, now: Time) {
         let end = now.saturating_add(self.group.board.slice().0);
-        if end < self.until {
+        if end < self.span.until {
             self.alarm(end, SLICE, 0);
         }
     }
@@ -333,7 +330,7 @@ impl<'a> Run<'_, 'a> {
         let (user, kind, submitted) = (request.user, request.kind, request.submitted);
         if user & COUNTED != 0 {
             self.group.board.count(request, submitted, now);
-        } else if kind == Kind::Flush && submitted >= self.border {
+        } else if kind == Kind::Flush && submitted >= self.span.border {
             self.group.board.synced(now - submitted, now);
         } else if matches!(kind, Kind::Read | Kind::Write) {
             self.group.board.leave(request, now);
@@ -361,9 +358,9 @@ impl<'a> Run<'_, 'a> {
             self.group.interrupted = true;
         }
         if let Some(tell) = options.progress {
-            let begins = self.border - ramp_of(self.job).0;
+            let Span { begins, until, .. } = self.span;
             let elapsed = now.saturating_sub(begins);
-            let all = (self.until < Time::MAX).then(|| elapsed as f64 / (self.until - begins).max(1) as f64);
+            let all = (until < Time::MAX).then(|| elapsed as f64 / (until - begins).max(1) as f64);
             let phase = if self.measuring { Phase::Running } else { Phase::Ramp };
             progress::tell_group(&mut self.group, (phase, elapsed, all.map(|done| done.min(1.0))), now, tell);
         }
@@ -372,9 +369,9 @@ impl<'a> Run<'_, 'a> {
     fn end(mut self) -> Group<'a> {
         let now = self.bench.world.now();
         let board = &mut self.group.board;
-        board.last = board.last.max(now.min(self.until));
+        board.last = board.last.max(now.min(self.span.until));
         self.group.end(&self.bench.world, self.measuring, 0);
-        let elapsed = Nanos(now.min(self.until).saturating_sub(self.border));
+        let elapsed = Nanos(now.min(self.span.until).saturating_sub(self.span.border));
         self.group.app = Some(self.counts.told(self.job, &*self.application, elapsed));
         self.group
     }

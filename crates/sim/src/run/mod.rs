@@ -35,7 +35,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::sheet::Sheet;
 use iostack_model::answers::TimelineSpan;
-use iostack_model::{Job, Nanos, Outcome, Progress};
+use iostack_model::{Ends, Job, Nanos, Outcome, Progress};
+use iostack_workload::load::stages;
 
 use crate::engine::{Kind, World};
 use proof::Proof;
@@ -147,17 +148,18 @@ pub fn run_world(
     let together = |jobs: &Vec<&Job>| {
         jobs.iter().find(|job| job.app.is_some() && jobs.len() > 1).map(|job| job.name.clone())
     };
-    if let Some(job) = stages(&jobs).iter().find_map(together) {
+    if let Some(job) = stages(&jobs, |job| job).iter().find_map(together) {
         return Err(SimError::NotAlone { job });
     }
     if let Some(job) = jobs.iter().find(|job| job.recorded.is_some()) {
         return Err(SimError::TraceAlone { job: job.name.clone() });
     }
-    let mut outcomes = Vec::new();
-    for (index, jobs) in stages(&jobs).into_iter().enumerate() {
-        if index > 0 && options.stop.load(std::sync::atomic::Ordering::Relaxed) {
+    let (mut outcomes, mut over) = (Vec::new(), false);
+    for (index, jobs) in stages(&jobs, |job| job).into_iter().enumerate() {
+        if over || index > 0 && options.stop.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
+        over = jobs.iter().any(|job| job.ends == Ends::All);
         let groups = match jobs[..] {
             [job] if job.app.is_some() => vec![app::run(&mut bench, job)?],
             _ => Stage::new(&mut bench, &jobs)?.run()?,
@@ -169,18 +171,6 @@ pub fn run_world(
         }
     }
     Ok(Ran { outcomes, timeline: bench.timeline() })
-}
-
-/// Jobs between stonewalls.
-fn stages(jobs: &[Job]) -> Vec<Vec<&Job>> {
-    let mut stages: Vec<Vec<&Job>> = Vec::new();
-    for job in jobs {
-        match stages.last_mut() {
-            Some(stage) if !job.stonewall => stage.push(job),
-            _ => stages.push(vec![job]),
-        }
-    }
-    stages
 }
 
 impl Bench<'_> {

@@ -11,7 +11,7 @@ pub(super) fn tell(groups: &mut [Group<'_>], workers: &[Worker<'_>], now: Time, 
     for (index, group) in groups.iter_mut().enumerate() {
         let mine: Vec<&Worker<'_>> = workers.iter().filter(|worker| worker.group == index).collect();
         let done: f64 = mine.iter().map(|worker| share(worker, now)).sum::<f64>() / mine.len().max(1) as f64;
-        let begins = mine.iter().map(|worker| worker.begins).min().unwrap_or(now);
+        let begins = mine.iter().map(|worker| worker.span.begins).min().unwrap_or(now);
         let elapsed = now.saturating_sub(begins);
         tell_group(group, (phase(&mine), elapsed, (done > 0.0).then_some(done)), now, tell);
     }
@@ -62,11 +62,11 @@ fn share(worker: &Worker<'_>, now: Time) -> f64 {
         return 1.0;
     }
     let by_time = worker.job.runtime.map_or(0.0, |runtime| {
-        let whole = worker.border - worker.begins + runtime.0;
-        now.saturating_sub(worker.begins) as f64 / whole.max(1) as f64
+        let whole = worker.span.border - worker.span.begins + runtime.0;
+        now.saturating_sub(worker.span.begins) as f64 / whole.max(1) as f64
     });
     let by_ios = worker
         .planned_ios
-        .map_or(0.0, |planned| worker.source.taken_since_begin() as f64 / planned.max(1) as f64);
+        .map_or(0.0, |planned| worker.load.source.taken_since_begin() as f64 / planned.max(1) as f64);
     by_time.max(by_ios).min(1.0)
 }

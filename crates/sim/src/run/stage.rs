@@ -9,15 +9,18 @@
 
 #[path = "stage_extras.rs"]
 mod extras;
+#[path = "stage_together.rs"]
+mod together;
 
 use std::sync::atomic::Ordering;
 
 use iostack_model::{Job, Nanos};
 use iostack_workload::Op;
+use iostack_workload::load::{Before, Next, group_numbers};
 
 use super::group::{Group, looks_every, unserved};
 use super::proof::Proof;
-use super::worker::{Doing, Flight, Next, Worker};
+use super::worker::{Doing, Flight, Worker};
 use super::{RunOptions, SimError};
 use crate::engine::{CALLER_SHIFT, Caller, Happened, Kind, RequestId, Time, World};
 
@@ -55,6 +58,9 @@ pub(super) struct Stage<'b, 'a> {
     bench: &'b mut Bench<'a>,
     workers: Vec<Worker<'a>>,
     pub(super) groups: Vec<Group<'a>>,
+    /// Jobs that are still to begin, and finished workers of each job.
+    before: Before,
+    finished: Vec<usize>,
     /// Workers that are not done.
     running: usize,
     begun: bool,
@@ -81,6 +87,8 @@ impl<'b, 'a> Stage<'b, 'a> {
         let mut stage = Stage {
             workers: Vec::new(),
             groups: Vec::new(),
+            before: Before::of(jobs.iter().copied()),
+            finished: vec![0; jobs.len()],
             running: 0,
             begun: false,
             left: looks_every(bench.options),
@@ -94,17 +102,14 @@ impl<'b, 'a> Stage<'b, 'a> {
         };
         stage.bench.stages += 1;
         let proving = stage.bench.proof.is_some();
-        let mut numbers: Vec<u32> = Vec::new();
-        for &job in jobs {
-            let group = numbers.iter().position(|&number| number == job.report_group).unwrap_or_else(|| {
-                numbers.push(job.report_group);
+        for (number, (&job, group)) in jobs.iter().zip(group_numbers(jobs.iter().copied())).enumerate() {
+            if group == stage.groups.len() {
                 stage.groups.push(Group::new(job, now, watched));
-                numbers.len() - 1
-            });
+            }
             let before: u32 = stage.groups[group].jobs.iter().map(|job| job.threads).sum();
-            stage.groups[group].add(job, now);
+            stage.groups[group].expects(job);
             for thread in 0..job.threads {
-                let worker = Worker::new(job, thread, group, shape, (now, proving));
+                let worker = Worker::new(job, thread, (number, group), shape, proving);
                 let refuse =
                     |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
                 let mut worker = worker.map_err(refuse)?;
@@ -122,13 +127,7 @@ impl<'b, 'a> Stage<'b, 'a> {
     /// Runs it, to the last answer.
     pub(super) fn run(mut self) -> Result<Vec<Group<'a>>, SimError> {
         self.running = self.workers.len();
-        for index in 0..self.workers.len() {
-            let (begins, border) = (self.workers[index].begins, self.workers[index].border);
-            self.alarm(begins, START, index);
-            if border > begins {
-                self.alarm(border, BORDER, index);
-            }
-        }
+        self.let_go();
         self.go()?;
         let interrupted = self.groups.iter().any(|group| group.interrupted);
         if !interrupted && self.bench.proof.is_some() {
@@ -200,15 +199,22 @@ impl<'b, 'a> Stage<'b, 'a> {
         }
         worker.doing = Doing::Running;
         let now = self.bench.world.now();
-        worker.pacer.begin(now);
-        if worker.border <= now {
+        worker.load.pacer.begin(now);
+        if worker.span.border <= now {
             self.begins(index);
         }
         self.fill(index);
     }
 
-    /// Measuring starts for this worker; for the device with the first of all.
+    /// The ramp of this worker is over.
     fn begins(&mut self, index: usize) {
+        if self.workers[index].begin(self.bench.world.now()) {
+            self.counts(index);
+        }
+    }
+
+    /// Measuring starts for this worker; for the device with the first of all.
+    fn counts(&mut self, index: usize) {
         let now = self.bench.world.now();
         if !self.begun {
             self.begun = true;
@@ -216,9 +222,10 @@ impl<'b, 'a> Stage<'b, 'a> {
             self.bench.keep_spans();
         }
         let worker = &mut self.workers[index];
-        worker.begin(now);
+        worker.measuring = true;
         let group = &mut self.groups[worker.group];
         let at = worker.group;
+        group.origin = group.origin.min(worker.span.border);
         group.begins(now);
         if !group.open {
             group.open = true;
@@ -229,9 +236,8 @@ impl<'b, 'a> Stage<'b, 'a> {
     }
 
     fn next_slice(&mut self, group: usize, now: Time) {
-        let Group { board, until, .. } = &self.groups[group];
-        let end = now.saturating_add(board.slice().0);
-        if end < *until {
+        let end = now.saturating_add(self.groups[group].board.slice().0);
+        if end < self.groups[group].until() {
             self.slices_ahead += 1;
             self.alarm(end, SLICE, group);
         }
@@ -250,6 +256,9 @@ impl<'b, 'a> Stage<'b, 'a> {
         }
         let gauges = self.bench.world.gauges();
         self.groups[index].board.close_slice(gauges);
+        if self.groups[index].is_steady() {
+            self.end(|worker| worker.group == index);
+        }
         self.next_slice(index, now);
         Ok(())
     }
@@ -259,13 +268,13 @@ impl<'b, 'a> Stage<'b, 'a> {
         let now = self.bench.world.now();
         loop {
             let next = self.workers[index].next(now);
-            if now >= self.workers[index].until {
+            if now >= self.workers[index].load.until {
                 self.dries(index);
             }
             match next {
                 Next::Submit(op, _) if self.workers[index].plain => self.submit_plain(index, op, now),
                 Next::Submit(op, start) => self.submit(index, op, start),
-                Next::Flush => return self.flush(index),
+                Next::Flush(_) => return self.flush(index),
                 Next::At(time) => {
                     if time < self.workers[index].alarm {
                         self.workers[index].alarm = time;
@@ -273,7 +282,8 @@ impl<'b, 'a> Stage<'b, 'a> {
                     }
                     return;
                 }
-                Next::Wait => return,
+                Next::Wait(_) => return,
+                Next::Pause(_) => unreachable!("nobody shares I/Os with others here"),
                 Next::Over => return self.over(index),
             }
         }
@@ -293,7 +303,8 @@ impl<'b, 'a> Stage<'b, 'a> {
             if kind == Kind::Read {
                 flight.expected = proof.expects(op.offset, op.length);
             } else {
-                request.stamp = proof.writes(op.offset, op.length, worker.stamps && kind == Kind::Write);
+                request.stamp =
+                    proof.writes(op.offset, op.length, worker.proving.stamps && kind == Kind::Write);
             }
         }
         worker.flights[slot as usize] = flight;
@@ -323,7 +334,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         }
         let (now, submitted) = (sim.now(), request.submitted);
         let board = &mut self.groups[worker.group].board;
-        if submitted >= worker.border {
+        if submitted >= worker.span.border {
             board.count(request, submitted, now);
         } else {
             board.leave(request, now);
@@ -338,11 +349,11 @@ impl<'b, 'a> Stage<'b, 'a> {
     #[inline]
     fn next_plain(&mut self, index: usize, now: Time) {
         let worker = &mut self.workers[index];
-        if now < worker.until {
-            if let Some(op) = worker.source.take() {
+        if now < worker.load.until {
+            if let Some(op) = worker.load.source.take() {
                 return self.submit_plain(index, op, now);
             }
-            worker.until = now;
+            worker.load.until = now;
         }
         let is_over = worker.in_flight == 0;
         self.dries(index);
@@ -387,16 +398,17 @@ impl<'b, 'a> Stage<'b, 'a> {
     }
 
     /// The worker has measured; the group's end when it was the last.
-    fn done(&mut self, index: usize) {
+    fn measured(&mut self, index: usize) {
         let worker = &mut self.workers[index];
         worker.doing = Doing::Done;
         self.running -= 1;
         let group = &mut self.groups[worker.group];
-        if worker.open_loop
+        if worker.load.pacer.is_open()
             && let Some(late) = worker.lateness.growing()
         {
             group.late = group.late.max(Some(Nanos(late)));
         }
+        worker.load.search.iter().for_each(|search| group.finds(search));
         group.workers_left -= 1;
         if group.workers_left > 0 {
             return;
@@ -430,7 +442,7 @@ impl<'b, 'a> Stage<'b, 'a> {
             if worker.doing == Doing::Done {
                 continue;
             }
-            worker.until = worker.until.min(now);
+            worker.load.until = worker.load.until.min(now);
             self.groups[worker.group].interrupted = true;
             if worker.in_flight == 0 && matches!(worker.doing, Doing::Waiting | Doing::Running) {
                 self.done(index);

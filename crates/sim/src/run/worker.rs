@@ -4,15 +4,15 @@
 //! completions where the job asks for one, for the schedule, for a think time, and for an empty queue before a flush. The
 //! host itself costs nothing: no system call and no interrupt takes time.
 
-use iostack_model::{Job, Nanos, VerifyMode};
-use iostack_workload::{Limits, Op, Pacer, Plan, Region, Source, WorkloadError};
+use iostack_model::Job;
+use iostack_workload::load::{
+    Load, Next, Proving, Span, Watchdog, cpus_of_thread, is_accompanied, reads_back,
+};
+use iostack_workload::{Limits, Pacer, Plan, Region, Source, WorkloadError};
 
 use super::SimError;
 use super::proof::Expected;
 use crate::engine::{Caller, RequestId, Shape, Time};
-
-/// A thread stops after so many failures, as in the real engine.
-pub(super) const FAILURES_MAX: u64 = 1000;
 
 /// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,31 +38,18 @@ pub(super) struct Flight {
     pub(super) expected: Expected,
 }
 
-/// What the thread may do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Submit this; it was meant for that moment.
-    Submit(Op, Time),
-    /// Flush.
-    Flush,
-    /// Look again at this moment.
-    At(Time),
-    /// A completion comes first.
-    Wait,
-    /// Everything has been submitted and has come back.
-    Over,
-}
-
 /// One thread of one job.
 pub(super) struct Worker<'a> {
     pub(super) job: &'a Job,
+    /// Of the stage's jobs.
+    pub(super) of_job: usize,
     /// Of the stage's groups.
     pub(super) group: usize,
     /// Its number among the threads of the job.
     number: u32,
     /// Its number in the logs of the outcome.
     pub(super) logged_as: u32,
-    pub(super) source: Source,
+    pub(super) load: Load,
     /// I/Os it will submit, where that can be said.
     pub(super) planned_ios: Option<u64>,
     /// Repeats the plan, to read back what it wrote.
@@ -75,79 +62,57 @@ pub(super) struct Worker<'a> {
     pub(super) held: Vec<RequestId>,
     pub(super) flights: Vec<Flight>,
     pub(super) slots: Vec<u32>,
-    depth: u32,
-    complete_min: u32,
-    pub(super) begins: Time,
-    /// I/Os submitted from here on count.
-    pub(super) border: Time,
-    /// Nothing is submitted from here on.
-    pub(super) until: Time,
+    /// Completions that the thread waits for before it looks at any.
+    pub(super) least: u32,
+    /// I/Os submitted from its border on count.
+    pub(super) span: Span,
     pub(super) measuring: bool,
-    pub(super) pacer: Pacer,
-    pub(super) open_loop: bool,
     pub(super) lateness: Trend,
-    writes_unsynced: u32,
-    sync_every: u32,
-    pub(super) stamps: bool,
-    pub(super) checks: bool,
+    pub(super) proving: Proving,
+    pub(super) watchdog: Option<Watchdog>,
     pub(super) failures: u64,
     /// It will be woken then.
     pub(super) alarm: Time,
 }
 
-/// A job that proves its writes counts from the first one: what it reads back is what it wrote.
-pub(super) fn ramp_of(job: &Job) -> Nanos {
-    if job.verify.is_some() { Nanos(0) } else { job.ramp }
-}
-
 impl<'a> Worker<'a> {
-    /// Thread `thread` (from 0) of the job, from `now` on; `proving` when writes carry stamps.
+    /// Thread `thread` (from 0) of the job, which begins with [`Worker::may_begin`]; `proving` when writes carry stamps.
     pub(super) fn new(
         job: &'a Job,
         thread: u32,
-        group: usize,
+        (of_job, group): (usize, usize),
         shape: Shape,
-        (now, proving): (Time, bool),
+        proving: bool,
     ) -> Result<Worker<'a>, WorkloadError> {
         let region: Region = iostack_workload::region(job, shape.capacity, 1, thread)?;
         let plan = Plan::new(job, region, 1, thread)?;
-        let mode = job.verify.map(|verify| verify.mode);
-        let reads_back = mode == Some(VerifyMode::WriteThenRead) && job.mix.write > 0;
-        let depth = job.depth().max(1);
-        let complete_min =
-            if job.engine.is_synchronous() { 1 } else { job.batch.complete_min.clamp(1, depth) };
-        let begins = now + job.start_delay.0;
-        let border = begins + ramp_of(job).0;
         let block = job.block_sizes.largest().0.max(1);
         let planned = Limits::of(job).bytes_of(plan.pass_bytes(), block);
-        let least = |a: u32, b: u32| if a == 0 || b == 0 { a.max(b) } else { a.min(b) };
+        let repeat = reads_back(job).then(|| plan.clone());
+        let (source, pacer) = (Source::new(plan, Limits::of(job)), Pacer::new(job, thread, |ns| ns));
+        let load = Load::new(job, source, pacer, |ns| ns);
+        let depth = load.depth;
         Ok(Worker {
             job,
+            of_job,
             group,
             number: thread,
             logged_as: thread,
-            repeat: reads_back.then(|| plan.clone()),
+            repeat,
             planned_ios: planned.map(|bytes| bytes / block),
-            source: Source::new(plan, Limits::of(job)),
-            plain: !proving && complete_min == 1 && !has_extras(job),
+            load,
+            plain: !proving && depth.complete_min == 1 && !is_accompanied(job),
             doing: Doing::Waiting,
             in_flight: 0,
             held: Vec::new(),
-            flights: vec![Flight::default(); depth as usize],
-            slots: (0..depth).rev().collect(),
-            depth,
-            complete_min,
-            begins,
-            border,
-            until: job.runtime.map_or(Time::MAX, |runtime| border + runtime.0),
+            flights: vec![Flight::default(); depth.slots as usize],
+            slots: (0..depth.slots).rev().collect(),
+            least: 1,
+            span: Span::in_stage(job),
             measuring: false,
-            pacer: Pacer::new(job, thread, |ns| ns),
-            open_loop: job.rate.is_some(),
             lateness: Trend::default(),
-            writes_unsynced: 0,
-            sync_every: least(job.sync.fsync_every, job.sync.fdatasync_every),
-            stamps: matches!(mode, Some(VerifyMode::WriteThenRead | VerifyMode::WriteOnly)),
-            checks: mode == Some(VerifyMode::ReadOnly),
+            proving: Proving::of(job),
+            watchdog: Watchdog::new(job, |ns| ns),
             failures: 0,
             alarm: Time::MAX,
         })
@@ -158,91 +123,55 @@ impl<'a> Worker<'a> {
         Caller {
             engine: self.job.engine,
             direct: self.job.direct,
-            queue_depth: self.depth,
-            batch_submit: self.job.batch.submit.clamp(1, self.depth),
-            complete_min: self.complete_min,
+            queue_depth: self.load.depth.slots,
+            batch_submit: self.load.depth.submit,
+            complete_min: self.load.depth.complete_min,
             number,
-            cpus: self.job.cpus.as_ref().map(|cpus| {
-                let own = self.number as usize % cpus.len();
-                if self.job.cpus_split { vec![cpus[own]] } else { cpus.clone() }
-            }),
+            cpus: self.job.cpus.as_ref().map(|cpus| cpus_of_thread(self.job, self.number, cpus)),
         }
     }
 
-    /// Measuring starts.
-    pub(super) fn begin(&mut self, now: Time) {
-        self.measuring = true;
-        self.source.begin();
-        self.pacer.begin(now);
+    /// It need not wait for other jobs, any more or at all.
+    pub(super) fn may_begin(&mut self, now: Time) {
+        self.span = Span::of(self.job, now, |ns| ns);
+        self.load.until = self.span.until;
+    }
+
+    /// The ramp is over; false where a depth is still to be found before anything counts.
+    pub(super) fn begin(&mut self, now: Time) -> bool {
+        self.load.begin(now);
+        self.watchdog.iter_mut().for_each(|watchdog| watchdog.begin(now));
+        let Some(search) = &mut self.load.search else { return true };
+        search.begin(now);
+        if search.is_uncounted() {
+            self.span.border = Time::MAX;
+        }
+        !search.is_uncounted()
     }
 
     /// What it does now, having nothing else to do.
     pub(super) fn next(&mut self, now: Time) -> Next {
-        if now >= self.until {
-            return self.ending();
-        }
-        if self.sync_every > 0 && self.writes_unsynced >= self.sync_every {
-            if self.in_flight > 0 {
-                return Next::Wait;
+        let next = self.load.next(now, self.in_flight, |_| false);
+        match next {
+            Next::Submit(_, start) if self.measuring && self.load.pacer.is_open() => {
+                self.lateness.add(now - start);
             }
-            self.writes_unsynced = 0;
-            return Next::Flush;
+            Next::Wait(least) => self.least = least,
+            _ => self.least = 1,
         }
-        if self.in_flight >= self.depth {
-            return Next::Wait;
-        }
-        let due = if self.doing == Doing::ReadingBack { now } else { self.pacer.due() };
-        if due > now {
-            return Next::At(due.min(self.until));
-        }
-        let Some(op) = self.source.take() else {
-            self.until = now;
-            return self.ending();
-        };
-        if self.doing == Doing::ReadingBack {
-            return Next::Submit(op, now);
-        }
-        self.writes_unsynced += u32::from(op.direction == 1);
-        let start = self.pacer.take(now);
-        if self.open_loop && self.measuring {
-            self.lateness.add(now - start);
-        }
-        Next::Submit(op, start)
-    }
-
-    fn ending(&self) -> Next {
-        if self.in_flight == 0 { Next::Over } else { Next::Wait }
-    }
-
-    /// Completions that the thread waits for before it looks at any.
-    pub(super) fn batch(&self, now: Time) -> usize {
-        let full = now >= self.until
-            || self.in_flight >= self.depth
-            || self.sync_every > 0 && self.writes_unsynced >= self.sync_every;
-        if full { self.complete_min.min(self.in_flight) as usize } else { 1 }
+        next
     }
 
     /// Turns to reading back what it wrote; false when it does not.
     pub(super) fn reads_back(&mut self) -> bool {
         let Some(plan) = self.repeat.take() else { return false };
-        self.source = Source::read_back(plan, self.job, self.source.taken());
+        self.load.read_back(plan, self.job, false);
         self.doing = Doing::ReadingBack;
-        (self.checks, self.stamps, self.measuring) = (true, false, false);
-        self.until = Time::MAX;
-        self.border = Time::MAX;
-        self.sync_every = 0;
+        self.proving.read_back();
+        self.measuring = false;
+        self.span.border = Time::MAX;
         true
     }
-}
-
-/// True when the short way will not do.
-fn has_extras(job: &Job) -> bool {
-    job.rate.is_some()
-        || job.think.is_some()
-        || job.verify.is_some()
-        || job.sync.fsync_every > 0
-        || job.sync.fdatasync_every > 0
-        || job.logs.are_wanted()
 }
 
 /// Refuses blocks that only a page cache could cut.

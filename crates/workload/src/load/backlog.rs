@@ -10,7 +10,8 @@
 use std::collections::VecDeque;
 
 use iostack_model::{Backlog, Trims, Verify};
-use iostack_workload::{Op, Rng};
+
+use crate::{Op, Rng};
 
 const READ: u8 = 0;
 const TRIM: u8 = 2;
@@ -25,14 +26,16 @@ enum Turn {
 
 /// What a block that is read back must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub enum Expected {
+    /// What was written there.
     Written,
+    /// It was trimmed.
     Zeroes,
 }
 
 /// The blocks of one thread that wait: at most [`Backlog::writes`], or, where only trims are asked, all that it wrote, which
 /// are no more than its region has, 16 bytes each.
-pub(crate) struct Waiting {
+pub(super) struct Waiting {
     backlog: Option<Backlog>,
     trims: Option<Trims>,
     seed: u64,
@@ -54,7 +57,7 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// Of a job that verifies along the way; `None` for others.
-    pub(crate) fn of(verify: &Verify, seed: u64) -> Option<Waiting> {
+    pub(super) fn of(verify: &Verify, seed: u64) -> Option<Waiting> {
         let Verify { backlog, trims, .. } = *verify;
         (backlog.is_some() || trims.is_some()).then(|| Waiting {
             backlog,
@@ -72,12 +75,12 @@ impl Waiting {
     }
 
     /// True while blocks are read back between the writes.
-    pub(crate) fn is_reading(&self) -> bool {
+    pub(super) fn is_reading(&self) -> bool {
         self.turn == Turn::Read
     }
 
     /// The turn is over, once nothing is in flight.
-    pub(crate) fn is_due(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         match self.turn {
             Turn::Write => self.until_read == 0 || self.until_trim == 0,
             Turn::Trim => self.left == 0 || self.marked.is_empty(),
@@ -85,7 +88,7 @@ impl Waiting {
         }
     }
 
-    pub(crate) fn turn(&mut self) {
+    pub(super) fn turn(&mut self) {
         self.turn = match self.turn {
             Turn::Write if self.until_trim == 0 => Turn::Trim,
             Turn::Write | Turn::Trim if self.until_read == 0 => Turn::Read,
@@ -102,19 +105,19 @@ impl Waiting {
     }
 
     /// From here on what waits is read back, to the last.
-    pub(crate) fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.turn = Turn::Read;
         self.left = u32::MAX;
     }
 
     /// A write is about to be submitted.
-    pub(crate) fn submitting(&mut self) {
+    pub(super) fn submitting(&mut self) {
         self.until_read -= u32::from(self.backlog.is_some() && self.until_read > 0);
         self.until_trim -= u32::from(self.trims.is_some() && self.until_trim > 0);
     }
 
     /// A block was written.
-    pub(crate) fn push(&mut self, op: &Op) {
+    pub(super) fn push(&mut self, op: &Op) {
         // By its place: whatever completes first, the same blocks are trimmed.
         let drawn = Rng::from_seed(self.seed ^ op.offset ^ u64::from(op.file) << 48).below(100);
         if self.trims.is_some_and(|trims| drawn < u64::from(trims.percent)) {
@@ -124,7 +127,7 @@ impl Waiting {
     }
 
     /// What is trimmed or read back next.
-    pub(crate) fn next(&mut self) -> Option<Op> {
+    pub(super) fn next(&mut self) -> Option<Op> {
         if self.turn == Turn::Write || self.left == 0 {
             return None;
         }
@@ -158,7 +161,7 @@ impl Waiting {
     }
 
     /// What a block that was read must hold.
-    pub(crate) fn expected(&mut self, op: &Op) -> Expected {
+    pub(super) fn expected(&mut self, op: &Op) -> Expected {
         match self.zeroes.iter().position(|&place| place == (op.file, op.offset)) {
             Some(at) => {
                 self.zeroes.swap_remove(at);

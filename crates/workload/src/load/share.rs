@@ -18,13 +18,13 @@ struct Common {
 
 /// The groups of a stage.
 #[derive(Default)]
-pub(crate) struct Shares {
+pub struct Shares {
     groups: Vec<(u32, Arc<Common>)>,
 }
 
 impl Shares {
     /// The part of one thread.
-    pub(crate) fn part(&mut self, job: &Job) -> Option<Part> {
+    pub fn part(&mut self, job: &Job) -> Option<Part> {
         let share = job.share?;
         let known = self.groups.iter().find(|(group, _)| *group == share.group);
         let common = known.map_or_else(Arc::default, |(_, common)| Arc::clone(common));
@@ -42,7 +42,7 @@ impl Shares {
 
 /// One thread's part.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub struct Part {
     common: Arc<Common>,
     weight: u64,
     nap: Nanos,
@@ -52,7 +52,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// Takes part from now on, if it does not yet.
-    pub(crate) fn join(&mut self) {
+    pub fn join(&mut self) {
         if self.joined {
             return;
         }
@@ -65,14 +65,14 @@ impl Part {
     }
 
     /// How long to wait before looking again; `None` when the thread may go on.
-    pub(crate) fn ahead(&self) -> Option<Nanos> {
+    pub fn ahead(&self) -> Option<Nanos> {
         let (ios, weight) =
             (self.common.ios.load(Ordering::Relaxed), self.common.weight.load(Ordering::Relaxed));
         (self.own * weight > ios * self.weight).then_some(self.nap)
     }
 
     /// Counts an I/O.
-    pub(crate) fn count(&mut self) {
+    pub fn count(&mut self) {
         self.own += 1;
         self.common.ios.fetch_add(1, Ordering::Relaxed);
     }

@@ -8,7 +8,6 @@
 //! fio 3.33 (`lat_target_success` and `lat_target_failed` in its `io_u.c`), except that depth 1 is found also where it does
 //! not keep the latency: what it does is said instead. Times are ticks.
 
-use iostack_host::clock::Clock;
 use iostack_model::{DepthFound, Job, LatencyGoal};
 
 /// A depth that is just below what fails is tried one deeper after being kept so often, where the search goes on.
@@ -16,7 +15,7 @@ const KEPT_BEFORE_DEEPER: u32 = 3;
 
 /// What a completion leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// Nothing, or another depth.
     Search,
     /// The depth is found: what is submitted from now on counts.
@@ -26,7 +25,7 @@ pub(crate) enum Step {
 }
 
 /// The search of one thread.
-pub(crate) struct Search {
+pub struct Search {
     goal: LatencyGoal,
     latency: u64,
     window: u64,
@@ -45,12 +44,12 @@ pub(crate) struct Search {
 
 impl Search {
     /// `None` where none is asked for.
-    pub(crate) fn new(job: &Job, clock: &Clock) -> Option<Search> {
+    pub fn new(job: &Job, ticks: impl Fn(u64) -> u64) -> Option<Search> {
         let goal = job.latency_goal?;
         Some(Search {
             goal,
-            latency: clock.ticks(goal.latency.0),
-            window: clock.ticks(goal.window.0),
+            latency: ticks(goal.latency.0),
+            window: ticks(goal.window.0),
             most: job.depth().max(1),
             depth: 1,
             kept: 1,
@@ -65,27 +64,36 @@ impl Search {
     }
 
     /// It begins at this moment.
-    pub(crate) fn begin(&mut self, now: u64) {
+    pub fn begin(&mut self, now: u64) {
         (self.since, self.ios, self.slow) = (now, 0, 0);
     }
 
     /// So many may be in flight.
-    pub(crate) fn depth(&self) -> u32 {
+    pub fn depth(&self) -> u32 {
         self.depth
     }
 
     /// True when nothing counts yet.
-    pub(crate) fn is_uncounted(&self) -> bool {
+    pub fn is_uncounted(&self) -> bool {
         !self.found && !self.goal.goes_on
     }
 
+    /// Why it came to nothing.
+    pub fn unfound(&self) -> String {
+        format!(
+            "latency_target: the search was at depth {} when the job ended; give it a longer runtime, more to do, or \
+             a shorter latency_window",
+            self.depth
+        )
+    }
+
     /// What it came to.
-    pub(crate) fn result(&self) -> Option<DepthFound> {
+    pub fn result(&self) -> Option<DepthFound> {
         (!self.is_uncounted()).then_some(DepthFound { depth: self.depth, percent: self.percent })
     }
 
     /// An I/O took from `start` to `end`.
-    pub(crate) fn completed(&mut self, start: u64, end: u64) -> Step {
+    pub fn completed(&mut self, start: u64, end: u64) -> Step {
         if start < self.since {
             return Step::Search;
         }
@@ -143,12 +151,11 @@ mod tests {
             LatencyGoal { latency: Nanos::micros(micros), percent: 90.0, window: Nanos::millis(10), goes_on };
         let job =
             Job { latency_goal: Some(goal), engine: Engine::Libaio, queue_depth: most, ..Job::default() };
-        let clock = Clock::calibrated();
-        let mut search = Search::new(&job, clock).expect("one is asked for");
+        let mut search = Search::new(&job, |ns| ns).expect("one is asked for");
         let (mut now, mut depths) = (0, vec![1]);
         for _ in 0..100_000 {
             let start = now;
-            now += clock.ticks(10_000 * u64::from(search.depth()));
+            now += 10_000 * u64::from(search.depth());
             let step = search.completed(start, now);
             if *depths.last().expect("it has one") != search.depth() {
                 depths.push(search.depth());
