@@ -1,94 +1,158 @@
-//! An answer of earlier, from its file.
+//! An answer of earlier, from its file: what it is stands in its `kind`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, bail};
-use iostack_model::OutcomeFile;
-use iostack_model::answers::{Check, Iolat, MergeReport, Served, Sweep};
+use anyhow::{Context, bail, ensure};
+use iostack_model::answers::{
+    Answer, Check, CostDiff, DevicePicture, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
+};
+use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
 use iostack_report::Told;
 use iostack_stats::AbReport;
 use iostack_targets::read_json;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
-/// What iostack writes as an answer.
-pub(crate) enum Stored {
-    /// Of `iostack run`.
-    Run(Box<OutcomeFile>),
-    /// Of `iostack check`.
-    Check(Box<Check>),
-    /// Of `iostack ab`.
-    Ab(Box<AbReport>),
-    /// Of `iostack iolat`.
-    Iolat(Box<Iolat>),
-    /// Of `iostack merge`.
-    Merge(Box<MergeReport>),
-    /// Of `iostack serve`.
-    Served(Box<Served>),
-    /// Of `iostack sim sweep`.
-    Sweep(Box<Sweep>),
+use crate::cmd::schema;
+
+/// A kind, and how its JSON becomes what can be shown again.
+type Row = (&'static str, fn(&Stored) -> anyhow::Result<Box<dyn Told>>);
+
+/// What `iostack report` shows.
+const ROWS: &[Row] = &[
+    row::<OutcomeFile>(),
+    row::<Check>(),
+    row::<Iolat>(),
+    row::<MergeReport>(),
+    row::<AbReport>(),
+    row::<Served>(),
+    row::<Sweep>(),
+    row::<WhatIf>(),
+    row::<DevicePicture>(),
+    row::<Repro>(),
+    row::<IoCost>(),
+    row::<CostDiff>(),
+    row::<Stages>(),
+    row::<Layers>(),
+    row::<Ladder>(),
+];
+
+const fn row<A: Answer + DeserializeOwned + Told + 'static>() -> Row {
+    (A::KIND, |stored| Ok(Box::new(stored.parse::<A>()?)))
 }
 
-impl Stored {
-    /// In every form.
-    pub(crate) fn told(&self) -> &dyn Told {
-        match self {
-            Stored::Run(file) => file.as_ref(),
-            Stored::Check(check) => check.as_ref(),
-            Stored::Ab(ab) => ab.as_ref(),
-            Stored::Iolat(iolat) => iolat.as_ref(),
-            Stored::Merge(merge) => merge.as_ref(),
-            Stored::Served(served) => served.as_ref(),
-            Stored::Sweep(sweep) => sweep.as_ref(),
-        }
-    }
+/// Fields by which files from before there was a `kind` are told apart, the first that is found.
+const BEFORE_KIND: &[(&str, &str)] = &[
+    ("arms", AbReport::KIND),
+    ("verdict", Check::KIND),
+    ("outcomes", OutcomeFile::KIND),
+    ("tests", Iolat::KIND),
+    ("tables", MergeReport::KIND),
+    ("served", Served::KIND),
+    ("axes", Sweep::KIND),
+    ("modes", IoCost::KIND),
+];
+
+/// One answer of a file.
+pub(crate) struct Stored {
+    /// What it is; a schema of ours describes it.
+    pub(crate) kind: String,
+    path: String,
+    text: String,
 }
 
-/// What tells them apart: fields that each alone has.
+/// What an answer begins with.
 #[derive(Deserialize)]
-struct Kind {
+#[serde(expecting = "an answer of iostack")]
+struct Label {
     /// Refused before anything else where it is newer, since then nothing else is sure.
     #[serde(default = "known", deserialize_with = "iostack_model::schema")]
     #[expect(dead_code, reason = "it is read to be refused")]
     schema: u32,
-    outcomes: Option<IgnoredAny>,
-    verdict: Option<IgnoredAny>,
-    arms: Option<IgnoredAny>,
-    tests: Option<IgnoredAny>,
-    tables: Option<IgnoredAny>,
-    axes: Option<IgnoredAny>,
-    served: Option<IgnoredAny>,
+    kind: Option<Value>,
 }
 
 fn known() -> u32 {
     iostack_model::SCHEMA
 }
 
-/// Reads an outcome; what is impossible in it is named with its field.
+/// Reads the one answer of a file, or of an array in it.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Stored> {
-    let text = std::fs::read_to_string(path)
+    let mut text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the outcome `{}`", path.display()))?;
-    parse(&text).with_context(|| {
-        format!(
-            "`{}` is not an outcome of iostack; make one with `iostack run --json` or `iostack check`",
-            path.display()
-        )
-    })
+    let path = path.display().to_string();
+    if text.trim_start().starts_with('[') {
+        let all: Vec<Value> = read_json(&text).with_context(|| none(&path))?;
+        let [one] = &all[..] else {
+            bail!(
+                "`{path}` holds {} answers, and only one is read; cut one out, as with jq '.[0]'",
+                all.len()
+            )
+        };
+        text = one.to_string();
+    }
+    let kind = kind(&text).with_context(|| none(&path))?;
+    ensure!(
+        schema::describes(&kind),
+        "`{path}` is of the kind \"{kind}\", which this iostack does not know; update iostack, or name a file of {}",
+        shown()
+    );
+    Ok(Stored { kind, path, text })
 }
 
-fn parse(text: &str) -> anyhow::Result<Stored> {
-    Ok(match read_json(text)? {
-        Kind { arms: Some(_), .. } => Stored::Ab(boxed(text)?),
-        Kind { verdict: Some(_), .. } => Stored::Check(boxed(text)?),
-        Kind { outcomes: Some(_), .. } => Stored::Run(boxed(text)?),
-        Kind { tests: Some(_), .. } => Stored::Iolat(boxed(text)?),
-        Kind { tables: Some(_), .. } => Stored::Merge(boxed(text)?),
-        Kind { served: Some(_), .. } => Stored::Served(boxed(text)?),
-        Kind { axes: Some(_), .. } => Stored::Sweep(boxed(text)?),
-        _ => bail!("it is not of run, check, iolat, merge, ab, serve or sim sweep"),
-    })
+impl Stored {
+    /// Reads it whole; what is impossible in it is named with its field.
+    pub(crate) fn parse<A: DeserializeOwned>(&self) -> anyhow::Result<A> {
+        let Stored { kind, path, text } = self;
+        read_json(text).with_context(|| format!("`{path}` is not an outcome of `iostack {kind}`"))
+    }
+
+    /// In every form.
+    pub(crate) fn told(&self) -> anyhow::Result<Box<dyn Told>> {
+        let Stored { kind, path, .. } = self;
+        match ROWS.iter().find(|(known, _)| known == kind) {
+            Some((_, told)) => told(self),
+            None => bail!(
+                "`{path}` is of `iostack {kind}`, which is not shown again; `iostack report` shows {}",
+                shown()
+            ),
+        }
+    }
 }
 
-fn boxed<T: DeserializeOwned>(text: &str) -> anyhow::Result<Box<T>> {
-    read_json(text).map(Box::new)
+fn kind(text: &str) -> anyhow::Result<String> {
+    match read_json::<Label>(text)?.kind {
+        Some(Value::String(kind)) => Ok(kind),
+        Some(other) => bail!("`kind` is {other}, and must be a word: one of {}", shown()),
+        None => {
+            let fields: BTreeMap<String, Option<IgnoredAny>> = read_json(text)?;
+            let found = BEFORE_KIND.iter().find(|(field, _)| fields.get(*field).is_some_and(Option::is_some));
+            let (_, kind) = found.with_context(|| format!("it has no `kind`, and is not of {}", shown()))?;
+            Ok((*kind).to_owned())
+        }
+    }
+}
+
+fn none(path: &str) -> String {
+    format!("`{path}` is not an outcome of iostack; make one with `iostack run --json` or `iostack check`")
+}
+
+fn shown() -> String {
+    ROWS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_that_is_read_has_a_schema() {
+        let kinds = ROWS.iter().map(|(kind, _)| *kind);
+        for kind in kinds.chain(BEFORE_KIND.iter().map(|(_, kind)| *kind)) {
+            assert!(schema::describes(kind), "{kind}");
+        }
+        assert!(!schema::describes("fio"));
+    }
 }

@@ -107,8 +107,8 @@ impl Format {
         Ok(match self {
             Format::Text => each(&|answer| answer.document().text()),
             Format::Markdown => each(&|answer| answer.document().markdown()),
-            Format::Csv => table::csv(&joined(answers)),
-            Format::Openmetrics => table::openmetrics(&joined(answers)),
+            Format::Csv => table::csv(&joined(answers)?),
+            Format::Openmetrics => table::openmetrics(&joined(answers)?),
             Format::Json => {
                 let lines = answers.iter().map(|(_, answer)| Ok(answer.json()? + "\n"));
                 lines.collect::<serde_json::Result<String>>().context("an answer is plain data")?
@@ -128,11 +128,18 @@ impl Format {
 }
 
 /// The table of one answer, or one of several that says of each row where it comes from.
-fn joined(answers: &[(String, &dyn Told)]) -> Table {
-    match answers {
-        [(_, one)] => one.table(),
-        all => Table::joined(all.iter().map(|(name, answer)| (name.clone(), answer.table())).collect()),
-    }
+fn joined(answers: &[(String, &dyn Told)]) -> anyhow::Result<Table> {
+    let named = answers.iter().map(|(name, answer)| {
+        let table = answer.table().with_context(|| {
+            let kind = answer.command();
+            format!(
+                "`{name}` is of `iostack {kind}`, which has no table; use --format text, json or markdown"
+            )
+        });
+        Ok((name.clone(), table?))
+    });
+    let mut tables = named.collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(if tables.len() == 1 { tables.remove(0).1 } else { Table::joined(tables) })
 }
 
 impl FormArgs {
@@ -161,7 +168,7 @@ impl FormArgs {
         if self.files().next().is_none() {
             return Ok(());
         }
-        let table = joined(answers);
+        let table = joined(answers)?;
         let beside = |path: &Option<PathBuf>, content: &dyn Fn(&Table) -> Vec<u8>| {
             path.as_ref().map_or(Ok(()), |path| beside("table", path, &content(&table), talk))
         };

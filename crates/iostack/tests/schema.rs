@@ -69,6 +69,14 @@ fn hold(rows: &[(&str, &str)], folder: &str) {
         let command = command.replace("FOLDER", folder);
         let output = iostack(&words(&command));
         holds(name, &json(&command, &output), &command);
+        let kind = if *name == "stages" { "run" } else { name };
+        let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        let label = text.replace(": ", ":").replace("{ ", "{").replace(", ", ",");
+        assert!(
+            label.starts_with(&format!("{{\"kind\":\"{kind}\",\"schema\":1,")),
+            "{command}: {}",
+            &text[..text.len().min(80)]
+        );
     }
 }
 
@@ -152,15 +160,29 @@ fn every_name_has_a_schema_with_its_version_and_others_are_refused() {
     for name in &names {
         let id = schema(name)["$id"].as_str().expect("it has one").to_owned();
         assert_eq!(id, format!("urn:iostack:{}:1", name.replace(' ', "-")));
+        labels(name);
     }
     let refused = iostack(&["schema", "fio"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(said(&refused).contains("no command `fio` prints JSON of iostack's"), "{}", said(&refused));
 }
 
+/// The schema says of each answer what it is, and that it says so.
+fn labels(name: &str) {
+    let whole = schema(name);
+    let each = whole["items"]["$ref"].as_str().and_then(|place| whole.pointer(&place[1..]));
+    let answer = each.unwrap_or(&whole);
+    let kind = name.strip_suffix(" --all").unwrap_or(name);
+    assert_eq!(answer["properties"]["kind"]["const"], kind);
+    let required = answer["required"].as_array().expect("some fields are");
+    for label in ["kind", "schema"] {
+        assert_eq!(required.iter().filter(|field| **field == label).count(), 1, "{name}: {label}");
+    }
+}
+
 /// A result that iostack reads again, and what reads it.
 fn stored(room: &Room) -> Vec<PathBuf> {
-    let rows = PRINTED.iter().filter(|(_, name)| ["run", "sim sweep", "ab", "merge"].contains(name));
+    let rows = PRINTED.iter().filter(|(_, name)| ["run", "sim sweep", "ab", "merge", "serve"].contains(name));
     let mut files = Vec::new();
     for (index, (command, _)) in rows.enumerate() {
         let path = room.0.join(format!("{index}.json"));
@@ -250,6 +272,86 @@ fn a_file_of_a_newer_version_is_refused_with_one_error_whatever_it_holds() {
             assert_eq!(said.lines().count(), 1, "{said}");
         }
     }
+}
+
+#[test]
+fn a_file_without_a_kind_is_known_by_its_fields() {
+    let room = Room::new("before");
+    for path in stored(&room) {
+        let of = |path: &Path| iostack(&["report", &path.display().to_string()]).stdout;
+        let now = of(&path);
+        let text = std::fs::read_to_string(&path).expect("it was written");
+        let (label, rest) = text.split_once(',').expect("there are fields");
+        assert!(label.starts_with("{\"kind\":"), "{label}");
+        std::fs::write(&path, format!("{{{rest}")).expect("our own folder");
+        assert!(!now.is_empty() && of(&path) == now, "{label}");
+    }
+}
+
+#[test]
+fn an_answer_without_points_is_shown_again_and_has_no_table() {
+    let room = Room::new("pointless");
+    let path = room.0.join("answer.json").display().to_string();
+    for name in ["sim what-if", "sim show", "repro", "doctor"] {
+        let (command, _) = PRINTED.iter().find(|(_, kind)| *kind == name).expect("it is printed");
+        let printed = iostack(&words(command)).stdout;
+        let alone: Value = serde_json::from_slice(&printed).expect("JSON");
+        // An array of one is that one.
+        for document in [printed.clone(), [b"[", printed.as_slice(), b"]"].concat()] {
+            std::fs::write(&path, document).expect("our own folder");
+            let text = iostack(&["report", &path]);
+            assert!(text.stdout.starts_with(b"iostack "), "{name}: {}", said(&text));
+            let again = iostack(&["report", &path, "--json"]).stdout;
+            assert!(alike(&serde_json::from_slice(&again).expect("JSON"), &alone), "{name}");
+            let csv = iostack(&["report", &path, "--format", "csv"]);
+            assert_eq!(csv.status.code(), Some(2));
+            assert!(
+                said(&csv).contains(&format!("is of `iostack {name}`, which has no table")),
+                "{}",
+                said(&csv)
+            );
+        }
+    }
+}
+
+/// What a file holds, and what `report` and `compare` say of it.
+const NOT_READ: &[(&str, &str)] = &[
+    ("", "EOF while parsing"),
+    ("null", "invalid type: null, expected an answer of iostack"),
+    ("[]", "holds 0 answers, and only one is read"),
+    ("[{}, {}]", "holds 2 answers, and only one is read"),
+    ("[1]", "invalid type: integer `1`, expected an answer of iostack"),
+    ("{}", "it has no `kind`, and is not of run, check, "),
+    (r#"{"kind": null}"#, "it has no `kind`, and is not of run, check, "),
+    (r#"{"kind": 5, "verdict": {}}"#, "`kind` is 5, and must be a word: one of run, check, "),
+    (r#"{"kind": "fio", "verdict": {}}"#, "is of the kind \"fio\", which this iostack does not know; update"),
+    (
+        r#"{"kind": "Run", "outcomes": []}"#,
+        "is of the kind \"Run\", which this iostack does not know; update",
+    ),
+    (r#"{"kind": "run", "kind": "run"}"#, "duplicate field `kind`"),
+    (r#"{"kind": "run", "schema": 1, "verdict": {}}"#, "is not an outcome of `iostack run`: missing field"),
+    (r#"{"kind": "fio", "schema": 2}"#, "schema 2 is newer than this iostack"),
+    (r#"{"kind": 5, "schema": 2}"#, "schema 2 is newer than this iostack"),
+    (r#"{"kind": "run", "schema": 0}"#, "there is no schema 0"),
+    (r#"{"kind": "sim list"}"#, "is of `iostack sim list`"),
+];
+
+#[test]
+fn what_is_not_read_is_refused_by_what_it_says_that_it_is() {
+    let room = Room::new("kinds");
+    let path = room.0.join("answer.json").display().to_string();
+    for (content, why) in NOT_READ {
+        std::fs::write(&path, content).expect("our own folder");
+        for command in [vec!["report", &path], vec!["compare", &path, &path]] {
+            let output = iostack(&command);
+            let told = said(&output);
+            assert_eq!(output.status.code(), Some(2), "{content}: {told}");
+            assert!(told.contains(why) && told.lines().count() == 1, "{content}: {told}");
+        }
+    }
+    let diff = iostack(&["lab", "cost", "brd", "--op", "read", "--diff", &path, &path]);
+    assert!(said(&diff).contains("is of `iostack sim list`; --diff compares"), "{}", said(&diff));
 }
 
 #[test]

@@ -1,61 +1,77 @@
 //! Every answer that is kept in a file, in every form.
 
-use iostack_model::OutcomeFile;
-use iostack_model::answers::{Check, Iolat, MergeReport, Served, Sweep};
+use iostack_model::answers::{
+    Answer, Check, CostDiff, DevicePicture, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
+    labelled,
+};
+use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
 use iostack_stats::AbReport;
 
-use crate::Document;
 use crate::table::{self, Table};
+use crate::{CostDetail, Document};
 
 /// What a command found, and what a file of it gives again.
 pub trait Told {
-    /// The command.
+    /// The command: its kind.
     fn command(&self) -> &'static str;
     /// Every figure.
     fn json(&self) -> serde_json::Result<String>;
     /// For people.
     fn document(&self) -> Document;
-    /// A row a point.
-    fn table(&self) -> Table;
+    /// A row a point, of an answer that is made of points.
+    fn table(&self) -> Option<Table> {
+        None
+    }
     /// The outcomes, of which alone fio has forms.
     fn outcomes(&self) -> Option<&OutcomeFile> {
         None
     }
 }
 
-/// Command, how it is drawn, how it is a table.
+/// How it is drawn, how it is a table.
 macro_rules! told {
-    ($($answer:ty: $command:literal, $document:path, $table:path $(, $outcomes:ident)?;)+) => {
+    ($($answer:ty: $document:expr $(, $table:path $(, $outcomes:ident)?)?;)+) => {
         $(impl Told for $answer {
             fn command(&self) -> &'static str {
-                $command
+                Self::KIND
             }
 
             fn json(&self) -> serde_json::Result<String> {
-                serde_json::to_string(self)
+                serde_json::to_string(&labelled(self))
             }
 
             fn document(&self) -> Document {
                 $document(self)
             }
 
-            fn table(&self) -> Table {
-                $table(self)
+            $(fn table(&self) -> Option<Table> {
+                Some($table(self))
             }
 
             $(fn $outcomes(&self) -> Option<&OutcomeFile> {
                 Some(self)
-            })?
+            })?)?
         })+
     };
 }
 
 told! {
-    OutcomeFile: "run", crate::run, table::of_run, outcomes;
-    Check: "check", crate::check, table::of_check;
-    Iolat: "iolat", crate::iolat, table::of_iolat;
-    MergeReport: "merge", crate::merge, table::of_merge;
-    AbReport: "ab", crate::ab, table::of_ab;
-    Served: "serve", crate::served, table::of_served;
-    Sweep: "sim sweep", crate::sweep, table::of_sweep;
+    OutcomeFile: crate::run, table::of_run, outcomes;
+    Check: crate::check, table::of_check;
+    Iolat: crate::iolat, table::of_iolat;
+    MergeReport: crate::merge, table::of_merge;
+    AbReport: crate::ab, table::of_ab;
+    Served: crate::served, table::of_served;
+    Sweep: crate::sweep, table::of_sweep;
+    WhatIf: crate::what_if;
+    Repro: crate::repro;
+    IoCost: |cost: &IoCost| crate::iocost(std::slice::from_ref(cost), None, CostDetail::default());
+    CostDiff: |diff: &CostDiff| {
+        let sides = [diff.before.clone(), diff.after.clone()];
+        crate::iocost(&sides, Some(diff), CostDetail::default())
+    };
+    DevicePicture: crate::show;
+    Stages: |stages: &Stages| crate::attribution(Some(stages), None);
+    Layers: |layers: &Layers| crate::attribution(None, Some(layers));
+    Ladder: crate::ladder;
 }

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     };
     let check = check::answer(&args.asked(), &*target, &talk)?;
     talk.clear();
-    let json = serde_json::to_string(&check).context("an outcome is plain data")?;
+    let json = check.json().context("an outcome is plain data")?;
     let one: [(String, &dyn Told); 1] = [("check".to_owned(), &check)];
     talk::data(&args.forms.chosen().of(&one)?);
     let tables = args.forms.tables(&one, &talk);

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use iostack_model::{Machine, Outcome};
-use iostack_stats::Comparison;
+use iostack_model::answers::{Answer, Check, labelled_each};
+use iostack_model::{Machine, Outcome, OutcomeFile};
+use iostack_stats::{AbReport, Comparison};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::Ended;
-use crate::stored::{self, Stored};
+use crate::stored;
 use crate::written::OutputArg;
 
 /// Arguments of `iostack compare`.
@@ -44,14 +45,21 @@ pub(crate) struct Compared {
     comparison: Comparison,
 }
 
+iostack_model::kinds! {
+    Compared: "compare", unlabelled;
+}
+
 /// Reads an outcome file or a check.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Named> {
-    match stored::read(path)? {
-        Stored::Run(file) => {
+    let stored = stored::read(path)?;
+    match stored.kind.as_str() {
+        OutcomeFile::KIND => {
+            let file: OutcomeFile = stored.parse()?;
             let outcomes = file.outcomes.into_iter().map(|outcome| (outcome.job.name.clone(), outcome));
             Ok(Named { machine: file.machine, outcomes: outcomes.collect() })
         }
-        Stored::Check(check) => {
+        Check::KIND => {
+            let check: Check = stored.parse()?;
             let points = check.steps.into_iter().flat_map(|step| {
                 let id = step.id;
                 step.points.into_iter().map(move |point| {
@@ -60,14 +68,13 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Named> {
             });
             Ok(Named { machine: check.machine, outcomes: points.collect() })
         }
-        Stored::Ab(_) => bail!(
+        AbReport::KIND => bail!(
             "`{}` holds both sides already; `iostack report` shows it, with its verdict",
             path.display()
         ),
         other => bail!(
-            "`{}` is of `iostack {}`; compare outcomes of `iostack run --json` or `iostack check`",
-            path.display(),
-            other.told().command()
+            "`{}` is of `iostack {other}`; compare outcomes of `iostack run --json` or `iostack check`",
+            path.display()
         ),
     }
 }
@@ -95,7 +102,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Ended> {
     }
     let (a_name, b_name) = (args.a.display().to_string(), args.b.display().to_string());
     let text = if args.json {
-        serde_json::to_string(&pairs).context("a comparison is plain data")? + "\n"
+        serde_json::to_string(&labelled_each(&pairs)).context("a comparison is plain data")? + "\n"
     } else {
         let each = pairs.iter().map(|Compared { job, comparison }| {
             iostack_report::comparison(comparison, job, [&a_name, &b_name]).text()

@@ -9,6 +9,9 @@ use anyhow::bail;
 use iostack_host::save::{self, Output};
 use iostack_host::step::{self, CountedBy, PlaceCost, Question, Subject, UserCost};
 use iostack_model::Nanos;
+use iostack_model::answers::labelled;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::exit::Ended;
 use crate::talk::{Talk, data};
@@ -72,6 +75,17 @@ pub(crate) struct CostArgs {
     functions: usize,
 }
 
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Counted {
+    #[serde(flatten)]
+    cost: UserCost,
+}
+
+iostack_model::kinds! {
+    Counted: "cost", unlabelled;
+}
+
 /// Counts and prints.
 pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
     let subject = match (args.pid, args.command.is_empty()) {
@@ -102,7 +116,7 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
         },
     })?;
     if args.json {
-        data(&(serde_json::to_string_pretty(&answer)? + "\n"));
+        data(&(serde_json::to_string_pretty(&labelled(&Counted { cost: answer }))? + "\n"));
     } else {
         data(&format!("{}{}", if said.get() { "\n" } else { "" }, table(&answer, args.functions)));
     }

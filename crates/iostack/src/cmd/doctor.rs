@@ -1,6 +1,7 @@
 //! `iostack doctor`: what may be measured here, why not more, and what lifts it.
 
 use anyhow::Context;
+use iostack_model::answers::labelled;
 
 use crate::exit::Ended;
 use crate::written::OutputArg;
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Ended> {
     args.output.refuse()?;
     let ladder = iostack_attribute::ladder::probe();
     let text = if args.json {
-        serde_json::to_string(&ladder).context("a ladder is plain data")? + "\n"
+        serde_json::to_string(&labelled(&ladder)).context("a ladder is plain data")? + "\n"
     } else {
         iostack_report::ladder(&ladder).text()
     };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use iostack_host::save::Output;
 use iostack_model::{Bytes, Nanos};
+use iostack_report::Told as _;
 use iostack_study::iolat::{self, Asked};
 use iostack_target::Audience as _;
 use iostack_targets::lab::LabFlags;
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
             "the reference `{}` is not saved: half a run is no reference",
             path.display()
         );
-        let kept = serde_json::to_string(&iolat::to_save(&iolat)).context("a run is plain data")?;
+        let kept = iolat::to_save(&iolat).json().context("a run is plain data")?;
         written::beside("reference", path, &kept, &talk)
     });
     answer.and(reference)?;

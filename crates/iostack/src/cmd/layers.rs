@@ -6,6 +6,7 @@ use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::Subject;
 use iostack_host::save;
+use iostack_model::answers::labelled;
 use iostack_model::{BlockDevice, Layers, Storage};
 use iostack_target::Wanted;
 use iostack_targets::tracing;
@@ -34,7 +35,7 @@ pub(crate) struct LayersArgs {
 const PICTURES: Pictures<Layers> = Pictures {
     told: |layers| iostack_report::attribution(None, Some(layers)),
     live: |layers| format!("{}: {} samples\n", layers.subject, layers.samples),
-    json: |layers| serde_json::to_string(layers),
+    json: |layers| serde_json::to_string(&labelled(layers)),
 };
 
 /// Looks and prints.

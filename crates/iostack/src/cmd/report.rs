@@ -7,15 +7,15 @@ use iostack_host::save::{self, Output};
 use iostack_report::Told;
 
 use crate::exit::Ended;
-use crate::stored::{self, Stored};
+use crate::stored;
 use crate::talk::{Talk, data};
 use crate::written::{self, FormArgs, Format};
 
 /// Arguments of `iostack report`.
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {
-    /// JSON of run, check, iolat, merge, ab, serve or sim sweep. Tables of several files
-    /// are one, with a column `file`.
+    /// JSON that run, check, ab, sim sweep or most others printed. Tables of several
+    /// files are one, with a column `file`.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -51,10 +51,10 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Ended> {
         args.html.is_none() || args.files.len() == 1,
         "a page is of one result; name one file with --html"
     );
-    let stored: Vec<Stored> =
-        args.files.iter().map(|path| stored::read(path)).collect::<anyhow::Result<_>>()?;
+    let told: Vec<Box<dyn Told>> =
+        args.files.iter().map(|path| stored::read(path)?.told()).collect::<anyhow::Result<_>>()?;
     let names = args.files.iter().map(|path| path.display().to_string());
-    let answers: Vec<(String, &dyn Told)> = names.zip(stored.iter().map(Stored::told)).collect();
+    let answers: Vec<(String, &dyn Told)> = names.zip(told.iter().map(AsRef::as_ref)).collect();
     let talk = Talk::new(false);
     let told = if args.is_page_alone() {
         Ok(())

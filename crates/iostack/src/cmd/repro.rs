@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use iostack_host::save::{self, Output, Taken};
-use iostack_model::answers::Repro;
+use iostack_model::answers::{Repro, labelled};
 use iostack_validation::{Asked, Experiment, Ready};
 
 use crate::exit::Ended;
@@ -97,7 +97,7 @@ fn figures(args: &ReproArgs, experiments: &[Experiment]) -> Vec<PathBuf> {
 
 fn write(args: &ReproArgs, repro: &Repro, talk: &Talk) -> anyhow::Result<()> {
     let text = if args.json {
-        serde_json::to_string(repro).context("a reproduction is plain data")? + "\n"
+        serde_json::to_string(&labelled(repro)).context("a reproduction is plain data")? + "\n"
     } else if args.markdown {
         iostack_report::manual(repro).markdown()
     } else {

@@ -1,19 +1,20 @@
 //! `iostack schema [COMMAND]`: how is the JSON of a command laid out?
 
 use anyhow::{Context, ensure};
-use iostack_host::step::UserCost;
 use iostack_model::answers::{
-    Check, CostDiff, DeviceCard, DevicePicture, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
+    Answer, Check, CostDiff, DevicePicture, IoCost, Iolat, Labelled, MergeReport, Repro, Served, Sweep,
+    WhatIf,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, SCHEMA, Stages};
-use iostack_sim::sheet::card::Summary;
 use iostack_stats::AbReport;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::json;
 
 use crate::cmd::compare::Compared;
+use crate::cmd::cost::Counted;
 use crate::cmd::lab::test::Tried;
+use crate::cmd::sim::{check::Checked, list::Listed};
 use crate::exit::Ended;
 use crate::talk::data;
 
@@ -39,18 +40,18 @@ const SCHEMAS: &[Row] = &[
     ("serve", of::<Served>),
     ("sim sweep", of::<Sweep>),
     ("sim what-if", of::<WhatIf>),
-    ("sim what-if --all", of::<Vec<WhatIf>>),
+    ("sim what-if --all", each::<WhatIf>),
     ("sim show", of::<DevicePicture>),
-    ("sim check", of::<DeviceCard>),
-    ("sim list", of::<Vec<Summary>>),
+    ("sim check", of::<Checked>),
+    ("sim list", of::<Listed>),
     ("repro", of::<Repro>),
-    ("lab cost", of::<Vec<IoCost>>),
+    ("lab cost", each::<IoCost>),
     ("lab cost --diff", of::<CostDiff>),
-    ("lab test", of::<Vec<Tried>>),
+    ("lab test", each::<Tried>),
     ("stages --pid", of::<Stages>),
     ("layers --pid", of::<Layers>),
-    ("compare", of::<Vec<Compared>>),
-    ("cost", of::<UserCost>),
+    ("compare", each::<Compared>),
+    ("cost", of::<Counted>),
     ("doctor", of::<Ladder>),
 ];
 
@@ -58,8 +59,22 @@ const SCHEMAS: &[Row] = &[
 const LIKE: &[(&str, &str)] =
     &[("stages", "run"), ("layers", "run"), ("lab bench", "lab cost"), ("stages --device", "stages --pid")];
 
-fn of<Answer: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Answer>()
+fn of<A: Answer + JsonSchema>() -> Schema {
+    root::<Labelled<'_, A>>()
+}
+
+/// Several answers in one document.
+fn each<A: Answer + JsonSchema>() -> Schema {
+    root::<Vec<Labelled<'_, A>>>()
+}
+
+fn root<Printed: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Printed>()
+}
+
+/// There are answers of this kind.
+pub(crate) fn describes(kind: &str) -> bool {
+    SCHEMAS.iter().any(|(name, _)| *name == kind)
 }
 
 /// Prints one, or the names of all.

@@ -2,6 +2,7 @@
 
 use iostack_attribute::stages::Subject;
 use iostack_host::save;
+use iostack_model::answers::labelled;
 use iostack_model::{Stages, Storage};
 use iostack_target::Wanted;
 use iostack_targets::tracing;
@@ -26,7 +27,7 @@ pub(crate) struct StagesArgs {
 const PICTURES: Pictures<Stages> = Pictures {
     told: |stages| iostack_report::attribution(Some(stages), None),
     live: iostack_report::text::live_stages,
-    json: |stages| serde_json::to_string(stages),
+    json: |stages| serde_json::to_string(&labelled(stages)),
 };
 
 /// Looks and prints.

@@ -44,7 +44,6 @@ pub struct DeviceCard {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DevicePicture {
     /// Its parts and numbers.
-    #[serde(flatten)]
     pub card: DeviceCard,
     /// The key under which each member stands, in the order of [`DeviceCard::members`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -13,6 +13,7 @@ mod card;
 mod check;
 mod iocost;
 mod iolat;
+mod label;
 mod merge;
 mod named;
 mod repro;
@@ -38,6 +39,7 @@ pub use iolat::{
     Iolat, IolatComparison, IolatProfile, IolatRound, IolatTest, LayerChange, LayerCost, LayerMapping, Moved,
     PublishedRun, PublishedTable, PublishedTest, TestChange,
 };
+pub use label::{Answer, Labelled, labelled, labelled_each};
 pub use merge::{
     MergeAsk, MergeCell, MergeFit, MergePoint, MergeRatio, MergeReport, MergeRound, MergeTable, MergeVerdict,
 };

@@ -27,6 +27,8 @@ pub(crate) mod tests;
 pub(crate) use doubts::{Doubts, Marks};
 pub(crate) use table::{Bar, Cell, Column, Row, Table};
 
+use iostack_model::answers::{Answer, labelled};
+
 use crate::heat::HeatMap;
 use crate::html::plot::Plot;
 
@@ -195,7 +197,12 @@ impl Document {
     }
 
     /// What a page lets its reader keep: the report itself, as `--json` writes it.
-    pub(crate) fn data(&mut self, report: &impl serde::Serialize) {
+    pub(crate) fn data(&mut self, answer: &impl Answer) {
+        self.data_of_several(&labelled(answer));
+    }
+
+    /// The same of several answers.
+    pub(crate) fn data_of_several(&mut self, report: &impl serde::Serialize) {
         // Only strings have this letter, which could end a `<script>` element early.
         self.raw =
             serde_json::to_string(report).unwrap_or_else(|_| "null".to_owned()).replace('<', "\\u003c");

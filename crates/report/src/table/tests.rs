@@ -17,7 +17,7 @@ fn tables() -> Vec<(&'static str, Table)> {
         Box::new(fixture::ab()),
         Box::new(sweep()),
     ];
-    answers.iter().map(|answer| (answer.command(), answer.table())).collect()
+    answers.iter().filter_map(|answer| Some((answer.command(), answer.table()?))).collect()
 }
 
 /// A point that ran, and one that failed.

@@ -38,6 +38,10 @@ pub struct AbReport {
     pub interrupted: bool,
 }
 
+iostack_model::kinds! {
+    AbReport: "ab";
+}
+
 impl AbReport {
     /// The figures are of virtual time.
     pub fn is_simulated(&self) -> bool {

@@ -7,7 +7,7 @@ use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::devices::DEVICES;
 use iostack_model::Direction;
-use iostack_model::answers::{ClockPrices, IoCost};
+use iostack_model::answers::{ClockPrices, IoCost, labelled_each};
 use iostack_report::{CostDetail, iocost};
 use iostack_targets::Scheme;
 use iostack_targets::lab::LabFlags;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
     }
     let told = iocost(&costs, None, CostDetail::default());
     if args.json {
-        talk::data(&(serde_json::to_string(&costs).context("plain data")? + "\n"));
+        talk::data(&(serde_json::to_string(&labelled_each(&costs)).context("plain data")? + "\n"));
     } else {
         talk::data(&told.text());
     }

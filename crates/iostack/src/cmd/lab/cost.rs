@@ -9,7 +9,7 @@ use iostack_lab::cost::budget;
 use iostack_lab::cost::diff;
 use iostack_lab::host::folder;
 use iostack_model::Bytes;
-use iostack_model::answers::{ClockPrices, CostDiff, IoCost};
+use iostack_model::answers::{Answer, ClockPrices, CostDiff, IoCost, labelled, labelled_each};
 use iostack_report::{CostDetail, iocost};
 use iostack_targets::Scheme;
 use iostack_targets::lab::LabFlags;
@@ -18,6 +18,7 @@ use iostack_validation::count::spec::{self, Spec};
 
 use super::held::Budgets;
 use crate::exit::Ended;
+use crate::stored;
 use crate::talk::{self, Talk};
 use crate::written;
 
@@ -178,14 +179,14 @@ fn differ(args: &CostArgs, specs: &[Spec], sides: [&String; 2], talk: &Talk) -> 
 
 /// The one cost of a file of an earlier `--json`.
 fn stored_cost(path: &Path) -> anyhow::Result<IoCost> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let mut costs: Vec<IoCost> = iostack_targets::read_json(&text).with_context(|| {
-        format!("`{}` holds no costs; write it with iostack lab cost --json", path.display())
-    })?;
-    match (costs.pop(), costs.is_empty()) {
-        (Some(cost), true) => Ok(cost),
-        _ => bail!("`{}` holds several costs or none; --diff compares one with one", path.display()),
-    }
+    let stored = stored::read(path)?;
+    ensure!(
+        stored.kind == IoCost::KIND,
+        "`{}` is of `iostack {}`; --diff compares what `iostack lab cost --json` wrote",
+        path.display(),
+        stored.kind
+    );
+    stored.parse()
 }
 
 fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<Ended> {
@@ -215,8 +216,8 @@ fn assert_costs(args: &CostArgs, file: &Path, talk: &Talk) -> anyhow::Result<End
 fn write(args: &CostArgs, costs: &[IoCost], diff: Option<&CostDiff>, talk: &Talk) -> anyhow::Result<()> {
     let told = iocost(costs, diff, CostDetail { full: args.full, tree: args.tree });
     let out = match (args.json, diff, costs) {
-        (true, Some(diff), _) => serde_json::to_string(diff).context("plain data")? + "\n",
-        (true, None, costs) => serde_json::to_string(costs).context("plain data")? + "\n",
+        (true, Some(diff), _) => serde_json::to_string(&labelled(diff)).context("plain data")? + "\n",
+        (true, None, costs) => serde_json::to_string(&labelled_each(costs)).context("plain data")? + "\n",
         (false, ..) => told.text(),
     };
     talk::data(&out);

@@ -7,6 +7,7 @@ use iostack_lab::guest::{Findings, Message, Trial, TrialKind, Work};
 use iostack_lab::host::machine::Accelerator;
 use iostack_lab::{Lab, Request};
 use iostack_model::Bytes;
+use iostack_model::answers::labelled_each;
 use iostack_target::Audience as _;
 use iostack_targets::lab::LabFlags;
 use iostack_targets::merging;
@@ -134,6 +135,10 @@ pub(crate) struct Tried {
     findings: Findings,
 }
 
+iostack_model::kinds! {
+    Tried: "lab test", unlabelled;
+}
+
 /// Boots once and does the trials one after the other. Exit 1 when something is wrong.
 pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     let mut request = args.lab.request(&args.device, &args.set)?;
@@ -249,7 +254,7 @@ fn trial(args: &TestArgs, name: TrialName, device: &Device, called: &str) -> Opt
 
 fn write(args: &TestArgs, request: &Request, tried: &[Tried]) -> anyhow::Result<()> {
     if args.json {
-        talk::data(&(serde_json::to_string(tried)? + "\n"));
+        talk::data(&(serde_json::to_string(&labelled_each(tried))? + "\n"));
         return Ok(());
     }
     let how = if request.accelerator == Accelerator::Kvm { "" } else { "emulated " };

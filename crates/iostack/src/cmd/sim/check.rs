@@ -1,10 +1,13 @@
 //! `iostack sim check DEVICE`: does it reach what its file claims?
 
 use anyhow::Context;
+use iostack_model::answers::{DeviceCard, labelled};
 use iostack_sim::claims;
 use iostack_sim::run::RunOptions;
 use iostack_sim::sheet::card;
 use iostack_target::Audience as _;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Chosen;
 use crate::exit::Ended;
@@ -24,6 +27,17 @@ pub(crate) struct CheckArgs {
     json: bool,
     #[command(flatten)]
     output: OutputArg,
+}
+
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Checked {
+    /// The device, with what was found of each claim.
+    card: DeviceCard,
+}
+
+iostack_model::kinds! {
+    Checked: "sim check", unlabelled;
 }
 
 /// Runs each claim's job and prints what was found. Exit 1 when one does not hold.
@@ -49,12 +63,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
         }
     }
     talk.clear();
+    let hold = card.claims.iter().all(|claim| claim.holds == Some(true));
     let text = if args.json {
-        serde_json::to_string_pretty(&card).context("a card is plain data")? + "\n"
+        serde_json::to_string_pretty(&labelled(&Checked { card })).context("a card is plain data")? + "\n"
     } else {
         iostack_report::claims(&card).text()
     };
     args.output.answer(&text)?;
-    let hold = card.claims.iter().all(|claim| claim.holds == Some(true));
     Ok(if hold { Ended::Done } else { Ended::FoundProblem })
 }

@@ -1,7 +1,10 @@
 //! `iostack sim list`: which platforms and devices are built in?
 
 use anyhow::Context;
+use iostack_model::answers::labelled;
 use iostack_sim::sheet::card::{Summary, summaries};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::exit::Ended;
 use crate::talk::data;
@@ -29,6 +32,17 @@ pub(crate) struct ListArgs {
     json: bool,
 }
 
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Listed {
+    /// One for each line.
+    sheets: Vec<Summary>,
+}
+
+iostack_model::kinds! {
+    Listed: "sim list", unlabelled;
+}
+
 /// Prints one line for each, under headings: platforms, devices, parts.
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Ended> {
     let mut all = summaries();
@@ -45,7 +59,11 @@ pub(crate) fn run(args: &ListArgs) -> anyhow::Result<Ended> {
     }
     all.sort_by_key(group);
     if args.json {
-        data(&(serde_json::to_string_pretty(&all).context("names and titles are plain data")? + "\n"));
+        data(
+            &(serde_json::to_string_pretty(&labelled(&Listed { sheets: all }))
+                .context("names and titles are plain data")?
+                + "\n"),
+        );
         return Ok(Ended::Done);
     }
     let widest = all.iter().map(|each| each.name.chars().count()).max().unwrap_or(0);

@@ -1,8 +1,8 @@
 //! `iostack sim`: everything about simulated devices that is not a run.
 
-mod check;
+pub(crate) mod check;
 mod keys;
-mod list;
+pub(crate) mod list;
 mod show;
 mod sweep;
 mod what_if;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use iostack_host::save::{self, Output};
-use iostack_model::answers::DevicePicture;
+use iostack_model::answers::{DevicePicture, labelled};
 use iostack_sim::sheet::{Sheet, card};
 use iostack_study::what_if::OneRun;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<Ended> {
     save::refuse(Output::new("--html", args.html.as_ref()))?;
     let picture = picture(args, &sheet)?;
     if args.json {
-        data(&(serde_json::to_string_pretty(&picture).context("a card is plain data")? + "\n"));
+        data(&(serde_json::to_string_pretty(&labelled(&picture)).context("a card is plain data")? + "\n"));
     } else if let Some(path) = &args.html {
         save::new_file(path, &iostack_report::show(&picture).html())?;
         data(&format!("{}\n", path.display()));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use iostack_host::save::{self, Output};
-use iostack_model::answers::WhatIf;
+use iostack_model::answers::{WhatIf, labelled, labelled_each};
 use iostack_study::what_if::named::{self, Named};
 use iostack_study::what_if::{self, Asked};
 use iostack_target::Audience as _;
@@ -107,10 +107,10 @@ fn write(args: &WhatIfArgs, results: &[WhatIf], talk: &Talk) -> anyhow::Result<(
     match results {
         [one] if !args.all => {
             let told = || iostack_report::what_if(one);
-            let text = if args.json { json(serde_json::to_string(one))? } else { told().text() };
+            let text = if args.json { json(serde_json::to_string(&labelled(one)))? } else { told().text() };
             args.output.answer(&text).and(written::page(args.html.as_ref(), || told().html(), talk))
         }
-        all if args.json => args.output.answer(&json(serde_json::to_string(all))?),
+        all if args.json => args.output.answer(&json(serde_json::to_string(&labelled_each(all)))?),
         all => args.output.answer(&iostack_report::what_ifs_markdown(all)),
     }
 }

@@ -20,7 +20,7 @@ pub(crate) mod words;
 
 pub use budgets::budgets;
 
-use iostack_model::answers::{CostDiff, IoCost};
+use iostack_model::answers::{CostDiff, IoCost, labelled_each};
 
 use crate::document::{Block, Document, Section};
 use crate::html::colours::Colours;
@@ -63,7 +63,8 @@ pub fn iocost(costs: &[IoCost], diff: Option<&CostDiff>, detail: CostDetail) -> 
     let mut all = Document::new("iostack lab cost");
     (all.answers, all.unjudged) = ("ANSWER", true);
     // But for the calls, of which there may be thousands.
-    all.data(&every.iter().map(|cost| IoCost { tree: None, ..(*cost).clone() }).collect::<Vec<_>>());
+    let kept: Vec<_> = every.iter().map(|cost| IoCost { tree: None, ..(*cost).clone() }).collect();
+    all.data_of_several(&labelled_each(&kept));
     match (diff, costs) {
         (Some(diff), _) => {
             all.beside = vec![subject(&diff.after.case)];

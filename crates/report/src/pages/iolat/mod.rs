@@ -28,7 +28,9 @@ pub fn iolat(iolat: &Iolat) -> Document {
     all.of_all = of_all(&iolat.tests, &mut all.doubts);
     let everything = layers::everything(iolat);
     // But for the stacks, of which there may be thousands.
-    all.data(&everything.as_ref().map(|layers| Layers { stacks: Vec::new(), ..layers.clone() }));
+    if let Some(layers) = &everything {
+        all.data(&Layers { stacks: Vec::new(), ..layers.clone() });
+    }
     all.sections.push(tests(iolat, &mut all.doubts));
     all.sections.extend(iolat.comparison.as_ref().map(against::section));
     all.sections.extend(layers::sections(iolat, everything.as_ref()));
