@@ -15,9 +15,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iostack_model::{Bytes, Flow, Heat, IntervalFlow, Nanos, Steadiness, Steady};
 use iostack_stats::{Recorder, SERIES_MOST, halve_series};
+use iostack_workload::load::{NOT_STEADY, look_for_steadiness};
 
 use crate::meter::ThreadResult;
-use crate::steady;
 
 /// What a thread counts between two publications, of one direction.
 #[derive(Clone, Default)]
@@ -117,8 +117,7 @@ impl Board {
 
     /// What became of the goal.
     pub(crate) fn steady(&self) -> Option<Steady> {
-        let none = Steady { attained: false, percent: None, slope_percent: None, since: Nanos(0) };
-        self.goal.map(|_| self.lock().seen.unwrap_or(none))
+        self.goal.map(|_| self.lock().seen.unwrap_or(NOT_STEADY))
     }
 
     fn lock(&self) -> MutexGuard<'_, Box<State>> {
@@ -166,7 +165,7 @@ impl Board {
         let closed = state.closed.len();
         state.close_left_slices(self.slice);
         if let Some(goal) = self.goal.filter(|_| state.closed.len() > closed && !self.is_steady()) {
-            state.seen = steady::look(&goal, &state.closed, state.element(self.slice));
+            state.seen = look_for_steadiness(&goal, &state.closed, state.element(self.slice));
             self.steady.store(state.seen.is_some_and(|seen| seen.attained), Ordering::Relaxed);
         }
     }

@@ -4,10 +4,9 @@
 
 use iostack_host::clock::Clock;
 use iostack_model::{Data, Engine, Job, LogEntry, LogRequest, LogSpan, Nanos, Preferred, RangeSync};
-use iostack_workload::load::{Expected, Flush, Load, Proving, Step, is_accompanied};
+use iostack_workload::load::{Expected, Flush, Load, Proving, Step, Watchdog, is_accompanied};
 use iostack_workload::{Op, Rng, verify};
 
-use crate::demand::Watchdog;
 use crate::files::Files;
 use crate::meter::Meter;
 use crate::wake::Wake;
@@ -75,7 +74,7 @@ impl Extras {
         };
         Extras {
             wake: Wake::new(clock.ticks(LEAD_LEAST.0), clock.ticks(LEAD_MOST.0)),
-            watchdog: Watchdog::new(job, clock),
+            watchdog: Watchdog::new(job, |ns| clock.ticks(ns)),
             thread: logged_as,
             origin: 0,
             range: job.sync.range,
@@ -98,14 +97,12 @@ impl Extras {
     pub(crate) fn are_needed(job: &Job) -> bool {
         is_accompanied(job)
             || job.share.is_some()
-            || job.latency_goal.is_some()
             || job.mix.trim > 0
             || matches!(job.engine, Engine::Names(_))
             || job.sync.range.is_some()
             || job.host.preferred.is_some()
             || job.one_at_a_place
             || !job.host.flags.are_none() && job.engine == Engine::Libaio
-            || !job.demand.is_none()
             || job.recorded.is_some()
     }
 
@@ -183,10 +180,8 @@ impl Extras {
             return;
         }
         meter.mark(moments.end);
-        let broken = self
-            .watchdog
-            .as_mut()
-            .and_then(|watchdog| watchdog.broken(op, moments.start, moments.end, meter.clock));
+        let (times, nanos) = ((moments.start, moments.end), |ticks| meter.clock.nanos(ticks));
+        let broken = self.watchdog.as_mut().and_then(|watchdog| watchdog.broken(op, times, nanos));
         if let Some(what) = broken {
             meter.too_slow(op, what);
         }

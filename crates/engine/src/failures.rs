@@ -46,12 +46,8 @@ impl Failures {
 
     /// Notes that no depth was found in the time that there was.
     #[cold]
-    pub(crate) fn note_unfound(&mut self, depth: u32) {
-        let what = format!(
-            "latency_target: the search was at depth {depth} when the job ended; give it a longer runtime, more to do, or \
-             a shorter latency_window"
-        );
-        self.add(Direction::Read, libc::ETIMEDOUT, 0, what);
+    pub(crate) fn note_unfound(&mut self, message: String) {
+        self.add(Direction::Read, libc::ETIMEDOUT, 0, message);
     }
 
     /// Notes a flush that failed.

@@ -21,7 +21,6 @@
 mod back;
 mod backend;
 mod board;
-mod demand;
 mod error;
 mod evidence;
 mod extras;
@@ -38,7 +37,6 @@ mod probe;
 mod progress;
 mod stage;
 mod status;
-mod steady;
 mod sys;
 mod wake;
 mod watch;

@@ -14,7 +14,7 @@ use std::time::Duration;
 use iostack_host::clock::Clock;
 use iostack_host::counters::WorkerWatch;
 use iostack_model::{Nanos, Phase};
-use iostack_workload::load::Shares;
+use iostack_workload::load::{Before, Shares, group_numbers};
 
 use crate::gate::Gate;
 use crate::group::{Group, groups};
@@ -65,8 +65,10 @@ pub(crate) fn run<'a>(
             }
         }
         if failed.is_none() && gate.all_ready(total) {
-            let waiting = Waiting::of(works, &groups);
-            Coordinator { gate: &gate, observed: &watch, control, phase, waiting }.watch(&mut groups, total);
+            let jobs = || works.iter().map(|work| &work.job);
+            let (before, groups_of) = (Before::of(jobs()), group_numbers(jobs()));
+            Coordinator { gate: &gate, observed: &watch, control, phase, before, groups_of }
+                .watch(&mut groups, total);
         }
         gate.release();
         failed.map_or_else(|| join(handles), Err)
@@ -153,45 +155,14 @@ fn number_of(works: &[&Work], work: &Work) -> usize {
     works.iter().position(|other| std::ptr::eq(*other, work)).expect("groups are made of these works")
 }
 
-/// Jobs that are still to begin.
-struct Waiting {
-    /// Group and number of each, and those that it waits for.
-    jobs: Vec<(usize, usize, Vec<usize>)>,
-    /// Threads by number.
-    threads: Vec<usize>,
-}
-
-impl Waiting {
-    fn of(works: &[&Work], groups: &[Group<'_>]) -> Waiting {
-        let waits_for = |number: usize| {
-            let named =
-                |other: &usize| works[number].job.wait_for.as_deref() == Some(&*works[*other].job.name);
-            (0..number).filter(named).collect()
-        };
-        let of_group = |(index, group): (usize, &Group<'_>)| {
-            let numbers: Vec<usize> = group.works.iter().map(|work| number_of(works, work)).collect();
-            numbers.into_iter().map(move |number| (index, number))
-        };
-        let jobs = groups.iter().enumerate().flat_map(of_group);
-        let jobs = jobs.map(|(group, number)| (group, number, waits_for(number))).collect();
-        Waiting { jobs, threads: works.iter().map(|work| work.job.threads as usize).collect() }
-    }
-
-    /// Group and number of those that need not wait, with so many threads finished; of all, when the stage is over.
-    fn due(&mut self, finished: &[usize], over: bool) -> Vec<(usize, usize)> {
-        let threads = &self.threads;
-        let has_ended = |job: &usize| finished[*job] == threads[*job];
-        let due = self.jobs.extract_if(.., |(.., waits_for)| over || waits_for.iter().all(has_ended));
-        due.map(|(group, number, _)| (group, number)).collect()
-    }
-}
-
 struct Coordinator<'a> {
     gate: &'a Gate,
     observed: &'a Watch<'a>,
     control: &'a Control<'a>,
     phase: Phase,
-    waiting: Waiting,
+    /// Jobs that are still to begin, and the group of each.
+    before: Before,
+    groups_of: Vec<usize>,
 }
 
 impl Coordinator<'_> {
@@ -241,9 +212,9 @@ impl Coordinator<'_> {
     /// Lets the jobs go that need not wait, any more or at all.
     fn let_go(&mut self, groups: &mut [Group<'_>], watch: &mut WorkerWatch) {
         let ended = self.control.stop.load(Ordering::Relaxed) || self.observed.is_over();
-        let due = self.waiting.due(&self.gate.finished_by_job(), ended);
-        for &(index, _) in &due {
-            let group = &mut groups[index];
+        let due = self.before.due(&self.gate.finished_by_job(), ended);
+        for &job in &due {
+            let group = &mut groups[self.groups_of[job]];
             if group.begun.is_none() && group.origin.0 == 0 && !group.counted_before {
                 group.count_before(watch);
                 group.counted_before = true;
@@ -251,7 +222,8 @@ impl Coordinator<'_> {
         }
         // Together, so that none is ahead of the others.
         let now = Clock::calibrated().now();
-        for (index, job) in due {
+        for job in due {
+            let index = self.groups_of[job];
             groups[index].begun.get_or_insert(now);
             self.gate.begin(index, job, now);
         }

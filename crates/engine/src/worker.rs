@@ -351,7 +351,7 @@ fn schedule(assignment: &Assignment<'_>, station: &mut Station<'_>) -> u64 {
 fn depth_found(station: &mut Station<'_>, interrupted: bool) -> Option<DepthFound> {
     let search = station.load.search.as_ref()?;
     if search.is_uncounted() && !interrupted {
-        station.meter.failures.note_unfound(search.depth());
+        station.meter.failures.note_unfound(search.unfound());
     }
     search.result()
 }

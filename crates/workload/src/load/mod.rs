@@ -11,6 +11,8 @@
 //! No clock and no system call: moments come in, as ticks of whoever asks. Start reading at [`Load::next`].
 
 mod backlog;
+mod before;
+mod demand;
 mod depth;
 mod flushes;
 mod next;
@@ -18,9 +20,12 @@ mod proving;
 mod search;
 mod share;
 mod span;
+mod steady;
 mod together;
 
 pub use backlog::Expected;
+pub use before::Before;
+pub use demand::Watchdog;
 pub use depth::Depth;
 pub use flushes::Flush;
 pub use next::{Load, Next};
@@ -28,6 +33,7 @@ pub use proving::{Proving, is_read_by_pass, reads_back};
 pub use search::{Search, Step};
 pub use share::{Part, Shares};
 pub use span::{Span, ramp_of};
+pub use steady::{NOT_STEADY, look_for_steadiness};
 pub use together::{group_numbers, stages};
 
 use iostack_model::Job;
@@ -42,5 +48,7 @@ pub fn is_accompanied(job: &Job) -> bool {
         || job.verify.is_some()
         || job.sync.fsync_every > 0
         || job.sync.fdatasync_every > 0
+        || job.latency_goal.is_some()
+        || !job.demand.is_none()
         || job.logs.are_wanted()
 }

@@ -78,6 +78,15 @@ impl Search {
         !self.found && !self.goal.goes_on
     }
 
+    /// Why it came to nothing.
+    pub fn unfound(&self) -> String {
+        format!(
+            "latency_target: the search was at depth {} when the job ended; give it a longer runtime, more to do, or \
+             a shorter latency_window",
+            self.depth
+        )
+    }
+
     /// What it came to.
     pub fn result(&self) -> Option<DepthFound> {
         (!self.is_uncounted()).then_some(DepthFound { depth: self.depth, percent: self.percent })

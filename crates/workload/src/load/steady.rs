@@ -6,8 +6,12 @@
 
 use iostack_model::{IntervalFlow, Nanos, Steadiness, Steady, SteadyFigure, SteadyLimit};
 
+/// What is said where nobody has looked.
+pub const NOT_STEADY: Steady =
+    Steady { attained: false, percent: None, slope_percent: None, since: Nanos(0) };
+
 /// How steady the last elements of `series`, each `element` long, are; `None` before there are enough.
-pub(crate) fn look(goal: &Steadiness, series: &[IntervalFlow], element: Nanos) -> Option<Steady> {
+pub fn look_for_steadiness(goal: &Steadiness, series: &[IntervalFlow], element: Nanos) -> Option<Steady> {
     let count = (goal.window.0.div_ceil(element.0.max(1)) as usize).max(1);
     let first = series.len().checked_sub(count)?;
     let window = &series[first..];
@@ -79,7 +83,7 @@ mod tests {
     }
 
     fn of(goal: Steadiness, ios: &[u64]) -> Option<f64> {
-        look(&goal, &series(ios), Nanos::secs(1)).and_then(|seen| seen.percent)
+        look_for_steadiness(&goal, &series(ios), Nanos::secs(1)).and_then(|seen| seen.percent)
     }
 
     #[test]
@@ -111,7 +115,7 @@ mod tests {
     fn each_limit_holds_up_to_itself_and_snia_s_only_both_together() {
         let attained = |limit, ios: &[u64]| {
             let goal = Steadiness { limit, window: Nanos::secs(ios.len() as u64), ..GOAL };
-            look(&goal, &series(ios), Nanos::secs(1)).expect("there are enough")
+            look_for_steadiness(&goal, &series(ios), Nanos::secs(1)).expect("there are enough")
         };
         for limit in [SteadyLimit::Deviation(10.0), SteadyLimit::Slope(10.0)] {
             assert!(attained(limit, &[900, 1000, 1100]).attained, "{limit:?}");
@@ -130,7 +134,8 @@ mod tests {
             assert!((far.0 - percent).abs() < 1e-9 && (far.1 - slope).abs() < 1e-9, "{ios:?}: {far:?}");
             assert_eq!(seen.attained, holds, "{ios:?}");
         }
-        let later = look(&Steadiness { limit: snia, ..GOAL }, &series(&[5, 9, 9, 9]), Nanos::secs(1));
+        let later =
+            look_for_steadiness(&Steadiness { limit: snia, ..GOAL }, &series(&[5, 9, 9, 9]), Nanos::secs(1));
         assert_eq!(later.map(|seen| (seen.attained, seen.since)), Some((true, Nanos::secs(1))));
     }
 }

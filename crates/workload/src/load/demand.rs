@@ -1,11 +1,11 @@
 //! Does the storage keep to what the job demands of it?
 
-use iostack_host::clock::Clock;
 use iostack_model::{Direction, Job, Nanos};
-use iostack_workload::Op;
+
+use crate::Op;
 
 /// What is demanded of one thread's I/O, and what came of it since the last look. Times are ticks.
-pub(crate) struct Watchdog {
+pub struct Watchdog {
     demand: iostack_model::Demand,
     latency: u64,
     cycle: u64,
@@ -16,14 +16,14 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// `None` where nothing is demanded.
-    pub(crate) fn new(job: &Job, clock: &Clock) -> Option<Watchdog> {
+    pub fn new(job: &Job, ticks: impl Fn(u64) -> u64) -> Option<Watchdog> {
         let mut demand = job.demand;
         // A value holds for all directions that none was given for; those that do nothing keep no rate.
         for direction in Direction::ALL.into_iter().filter(|&direction| job.mix.of(direction) == 0) {
             (demand.bytes[direction as usize], demand.iops[direction as usize]) = (0, 0);
         }
-        let latency = if demand.latency.0 == 0 { u64::MAX } else { clock.ticks(demand.latency.0) };
-        let cycle = clock.ticks(demand.cycle.0.max(1));
+        let latency = if demand.latency.0 == 0 { u64::MAX } else { ticks(demand.latency.0) };
+        let cycle = ticks(demand.cycle.0.max(1));
         (!demand.is_none()).then_some(Watchdog {
             demand,
             latency,
@@ -35,15 +35,21 @@ impl Watchdog {
     }
 
     /// Rates count from here.
-    pub(crate) fn begin(&mut self, now: u64) {
+    pub fn begin(&mut self, now: u64) {
         (self.since, self.bytes, self.ios) = (now, [0; 3], [0; 3]);
     }
 
-    /// An I/O took from `start` to `end`: what it, or the rate since the last look, broke.
-    pub(crate) fn broken(&mut self, op: &Op, start: u64, end: u64, clock: &Clock) -> Option<String> {
+    /// An I/O took from `start` to `end`: what it, or the rate since the last look, broke. `nanos` is the inverse of the
+    /// `ticks` of [`Watchdog::new`].
+    pub fn broken(
+        &mut self,
+        op: &Op,
+        (start, end): (u64, u64),
+        nanos: impl Fn(u64) -> u64,
+    ) -> Option<String> {
         let took = end.saturating_sub(start);
         if took > self.latency {
-            let (took, most) = (Nanos(clock.nanos(took)), self.demand.latency);
+            let (took, most) = (Nanos(nanos(took)), self.demand.latency);
             return Some(format!("it took {took}, longer than max_latency={most}"));
         }
         let direction = usize::from(op.direction);
@@ -53,7 +59,7 @@ impl Watchdog {
         if span < self.cycle {
             return None;
         }
-        let seconds = clock.nanos(span) as f64 / 1e9;
+        let seconds = nanos(span) as f64 / 1e9;
         let broken = Direction::ALL.into_iter().find_map(|direction| self.too_slow(direction, seconds));
         self.begin(end);
         broken
@@ -83,43 +89,42 @@ mod tests {
 
     fn watchdog(demand: Demand) -> Watchdog {
         let job = Job { demand, mix: Mix::reads(50), ..Job::default() };
-        let mut watchdog = Watchdog::new(&job, Clock::calibrated()).expect("something is demanded");
+        let mut watchdog = Watchdog::new(&job, |ns| ns).expect("something is demanded");
         watchdog.begin(0);
         watchdog
     }
 
     #[test]
     fn an_io_may_take_as_long_as_is_allowed_and_no_tick_longer() {
-        let clock = Clock::calibrated();
         let mut watchdog = watchdog(Demand { latency: Nanos::millis(1), ..Demand::NONE });
-        let most = clock.ticks(1_000_000);
-        assert_eq!(watchdog.broken(&READ, 0, most, clock), None);
-        let said = watchdog.broken(&READ, 0, most + 1, clock).expect("too late");
+        let most = 1_000_000;
+        assert_eq!(watchdog.broken(&READ, (0, most), |ns| ns), None);
+        let said = watchdog.broken(&READ, (0, most + 1), |ns| ns).expect("too late");
         assert!(said.contains("max_latency=1 ms"), "{said}");
     }
 
     #[test]
     fn a_rate_is_judged_once_a_cycle_and_by_what_came_in_it() {
-        let clock = Clock::calibrated();
         let demand = Demand { iops: [10, 0, 0], cycle: Nanos::millis(100), ..Demand::NONE };
-        let cycle = clock.ticks(100_000_000) + 1;
+        let cycle = 100_000_000;
         let mut enough = watchdog(demand);
-        assert_eq!(enough.broken(&READ, 0, cycle, clock), None, "one in a tenth of a second");
-        assert_eq!(enough.broken(&READ, 0, cycle + 1, clock), None, "the next cycle has only begun");
+        assert_eq!(enough.broken(&READ, (0, cycle), |ns| ns), None, "one in a tenth of a second");
+        assert_eq!(enough.broken(&READ, (0, cycle + 1), |ns| ns), None, "the next cycle has only begun");
         let mut slow = watchdog(Demand { iops: [11, 0, 0], ..demand });
-        assert!(slow.broken(&READ, 0, cycle, clock).expect("too slow").contains("rate_iops_min=11"));
+        assert!(slow.broken(&READ, (0, cycle), |ns| ns).expect("too slow").contains("rate_iops_min=11"));
         let mut bytes = watchdog(Demand { iops: [0; 3], bytes: [0, 1, 0], ..demand });
-        assert!(bytes.broken(&READ, 0, cycle, clock).expect("no write at all").starts_with("writes moved 0"));
+        assert!(
+            bytes.broken(&READ, (0, cycle), |ns| ns).expect("no write at all").starts_with("writes moved 0")
+        );
     }
 
     #[test]
     fn a_direction_that_does_nothing_keeps_no_rate() {
         let demand = Demand { bytes: [1; 3], iops: [1; 3], ..Demand::NONE };
         let job = Job { demand, mix: Mix::READ, ..Job::default() };
-        let mut watchdog = Watchdog::new(&job, Clock::calibrated()).expect("reads have one");
+        let mut watchdog = Watchdog::new(&job, |ns| ns).expect("reads have one");
         watchdog.begin(0);
-        let clock = Clock::calibrated();
-        assert_eq!(watchdog.broken(&READ, 0, clock.ticks(1_000_000_001), clock), None);
+        assert_eq!(watchdog.broken(&READ, (0, 1_000_000_000), |ns| ns), None);
         assert!(
             Watchdog::new(
                 &Job {
@@ -127,7 +132,7 @@ mod tests {
                     demand: Demand { bytes: [0, 1, 1], ..Demand::NONE },
                     ..Job::default()
                 },
-                clock
+                |ns| ns
             )
             .is_none()
         );
@@ -135,6 +140,6 @@ mod tests {
 
     #[test]
     fn who_demands_nothing_is_not_watched() {
-        assert!(Watchdog::new(&Job::default(), Clock::calibrated()).is_none());
+        assert!(Watchdog::new(&Job::default(), |ns| ns).is_none());
     }
 }
