@@ -88,10 +88,11 @@ pub(super) struct Board {
 }
 
 impl Board {
-    /// `watched` when somebody asks for progress.
-    pub(super) fn new(slice: Nanos, watched: bool) -> Board {
+    /// `watched` when somebody asks for progress; slices may be `short` at first, where nobody judges them.
+    pub(super) fn new(slice: Nanos, watched: bool, short: bool) -> Board {
+        let first = if short { first_slice(slice) } else { slice };
         Board {
-            slice: first_slice(slice),
+            slice: first,
             short: Vec::new(),
             asked: slice,
             tallies: Box::default(),
@@ -100,7 +101,7 @@ impl Board {
             sync: Recorder::new(),
             open: Box::default(),
             closed: Vec::new(),
-            heat: Heat::of(first_slice(slice)),
+            heat: Heat::of(first),
             gauges: Vec::new(),
             recent: watched.then(Box::default),
             in_flight: 0,
@@ -262,6 +263,11 @@ impl Board {
         }
     }
 
+    /// The slices that have ended.
+    pub(super) fn series(&self) -> &[IntervalFlow] {
+        &self.closed
+    }
+
     /// Length of an element of the series, which grows with the time: see [`halve_series`].
     pub(super) fn slice(&self) -> Nanos {
         self.slice
@@ -361,7 +367,7 @@ mod tests {
 
     /// A board after so many slices, with an I/O of `n` us in the nth ms.
     fn after(slice: Nanos, ms: u64) -> (Board, Totals) {
-        let mut board = Board::new(slice, false);
+        let mut board = Board::new(slice, false, true);
         let mut due = board.slice().0;
         for n in 1..=ms {
             while due <= n * 1_000_000 {

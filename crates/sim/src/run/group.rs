@@ -1,9 +1,10 @@
 //! What is counted of jobs that are reported as one?
 
 use iostack_model::{
-    AppUse, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos, ResourceUse,
+    AppUse, DepthFound, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos,
+    ResourceUse, Steady,
 };
-use iostack_workload::load::{Span, ramp_of};
+use iostack_workload::load::{NOT_STEADY, Search, Span, look_for_steadiness, ramp_of};
 
 use super::board::Board;
 use super::load::Full;
@@ -13,6 +14,9 @@ use crate::engine::{Request, Time, World};
 /// The stop flag is looked at so often: with a completion of a drive that collects garbage in a tenth of a millisecond, a few
 /// times a second.
 const LOOK_EVERY: u64 = 1 << 12;
+
+/// ETIMEDOUT, as the engine says it.
+const TIMED_OUT: i32 = 110;
 
 /// The wait for the last answers is at most this part of a window.
 const DRAIN_SHARE: u64 = 10;
@@ -26,12 +30,18 @@ pub(super) struct Group<'a> {
     /// The series has started.
     pub(super) open: bool,
     /// No slice ends after it: what is still in flight then belongs to the last one.
-    pub(super) until: Time,
+    until: Time,
+    /// Jobs that are still to begin.
+    to_start: usize,
     pub(super) workers_left: usize,
     pub(super) requests: u64,
     /// I/Os submitted, by direction; only of a replay.
     pub(super) submitted: [u64; 3],
     pub(super) failures: Vec<Failure>,
+    /// The least depth that a thread found.
+    pub(super) depth_found: Option<DepthFound>,
+    /// What was seen of the goal, where its jobs have one.
+    pub(super) steady: Option<Steady>,
     pub(super) verified: u64,
     pub(super) log: Vec<LogEntry>,
     pub(super) log_spans: Vec<LogSpan>,
@@ -64,14 +74,17 @@ impl<'a> Group<'a> {
     pub(super) fn new(job: &Job, now: Time, watched: bool) -> Group<'a> {
         Group {
             jobs: Vec::new(),
-            board: Board::new(job.slice, watched),
+            board: Board::new(job.slice, watched, job.until_steady.is_none()),
             origin: Time::MAX,
             open: false,
             until: 0,
+            to_start: 0,
             workers_left: 0,
             requests: 0,
             submitted: [0; 3],
             failures: Vec::new(),
+            depth_found: None,
+            steady: job.until_steady.map(|_| NOT_STEADY),
             verified: 0,
             log: Vec::new(),
             log_spans: Vec::new(),
@@ -86,14 +99,35 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// A job that begins now.
     pub(super) fn add(&mut self, job: &'a Job, now: Time) {
-        let Span { border, until, .. } = Span::of(job, now, |ns| ns);
-        self.origin = self.origin.min(border);
-        self.until = self.until.max(until);
+        self.expects(job);
+        self.starts(job, now);
+    }
+
+    /// A job that is still to begin: until then it has no end.
+    pub(super) fn expects(&mut self, job: &'a Job) {
+        self.to_start += 1;
         self.workers_left += job.threads as usize;
         self.full.to_begin += job.threads as usize;
         self.ramped &= ramp_of(job).0 > 0 && job.runtime.is_some() && !job.sync.end_fsync;
+        self.ramped &= job.wait_for.is_none() && job.latency_goal.is_none();
         self.jobs.push(job);
+    }
+
+    /// A job of these begins.
+    pub(super) fn starts(&mut self, job: &Job, now: Time) {
+        let Span { border, until, .. } = Span::of(job, now, |ns| ns);
+        self.to_start -= 1;
+        if job.latency_goal.is_none_or(|goal| goal.goes_on) {
+            self.origin = self.origin.min(border);
+        }
+        self.until = self.until.max(until);
+    }
+
+    /// No slice ends after it.
+    pub(super) fn until(&self) -> Time {
+        if self.to_start > 0 { Time::MAX } else { self.until }
     }
 
     /// A thread, or the application, begins to measure.
@@ -119,7 +153,7 @@ impl<'a> Group<'a> {
     fn dries_first(&mut self, world: &World, begun: bool) {
         let now = world.now();
         self.full.ends(now, self.board.flight(now));
-        if self.ramped && begun && now >= self.until {
+        if self.ramped && begun && now >= self.until() {
             self.resources = Some(world.resources());
         }
     }
@@ -143,6 +177,25 @@ impl<'a> Group<'a> {
         job.logs.keep(entry, &mut self.log, &mut self.log_spans);
     }
 
+    /// Keeps the I/O of a thread, which was meant to start at `start`, for the logs of its job.
+    pub(super) fn note_io(&mut self, (job, thread): (&Job, u32), request: &Request, start: Time, now: Time) {
+        if !job.logs.are_wanted() {
+            return;
+        }
+        let entry = LogEntry {
+            time: Nanos(now - self.origin),
+            thread,
+            direction: Direction::ALL[request.kind as usize],
+            offset: request.offset,
+            length: request.length,
+            latency: Nanos(now - start),
+            submit: Nanos(0),
+            file: 0,
+            io_priority: 0,
+        };
+        self.note(job, &entry);
+    }
+
     /// All has been measured: what does the device show?
     pub(super) fn end(&mut self, world: &World, begun: bool, events_before: u64) {
         self.ended = Some(Ended {
@@ -159,20 +212,41 @@ impl<'a> Group<'a> {
         });
     }
 
+    /// A read brought what was not written.
     pub(super) fn fails(&mut self, offset_first: u64, message: String) {
-        if let Some(known) = self.failures.first_mut() {
+        self.fails_with(0, Direction::Read, offset_first, message);
+    }
+
+    /// The device did not do what the job demands.
+    pub(super) fn fails_demand(&mut self, direction: Direction, offset_first: u64, message: String) {
+        self.fails_with(TIMED_OUT, direction, offset_first, message);
+    }
+
+    fn fails_with(&mut self, errno: i32, direction: Direction, offset_first: u64, message: String) {
+        if let Some(known) = self.failures.iter_mut().find(|known| known.errno == errno) {
             known.count += 1;
         } else {
-            let direction = Direction::Read;
-            self.failures.push(Failure {
-                direction,
-                errno: 0,
-                count: 1,
-                offset_first,
-                message,
-                ignored: false,
-            });
+            self.failures.push(Failure { direction, errno, count: 1, offset_first, message, ignored: false });
         }
+    }
+
+    /// A thread that searched a depth has ended.
+    pub(super) fn finds(&mut self, search: &Search) {
+        match search.result() {
+            Some(found) if self.depth_found.is_none_or(|least| found.depth < least.depth) => {
+                self.depth_found = Some(found);
+            }
+            None if !self.interrupted => self.fails_demand(Direction::Read, 0, search.unfound()),
+            _ => {}
+        }
+    }
+
+    /// True when its rate has been steady for as long as its jobs ask.
+    pub(super) fn is_steady(&mut self) -> bool {
+        let goal = self.jobs.iter().find_map(|job| job.until_steady);
+        let seen = goal.and_then(|goal| look_for_steadiness(&goal, self.board.series(), self.board.slice()));
+        self.steady = seen.or(self.steady);
+        seen.is_some_and(|seen| seen.attained)
     }
 }
 

@@ -35,7 +35,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::sheet::Sheet;
 use iostack_model::answers::TimelineSpan;
-use iostack_model::{Job, Nanos, Outcome, Progress};
+use iostack_model::{Ends, Job, Nanos, Outcome, Progress};
 use iostack_workload::load::stages;
 
 use crate::engine::{Kind, World};
@@ -154,11 +154,12 @@ pub fn run_world(
     if let Some(job) = jobs.iter().find(|job| job.recorded.is_some()) {
         return Err(SimError::TraceAlone { job: job.name.clone() });
     }
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut over) = (Vec::new(), false);
     for (index, jobs) in stages(&jobs, |job| job).into_iter().enumerate() {
-        if index > 0 && options.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        if over || index > 0 && options.stop.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
+        over = jobs.iter().any(|job| job.ends == Ends::All);
         let groups = match jobs[..] {
             [job] if job.app.is_some() => vec![app::run(&mut bench, job)?],
             _ => Stage::new(&mut bench, &jobs)?.run()?,

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use std::sync::atomic::Ordering;
 
 use crate::sheet::Sheet;
-use iostack_model::{Caveat, Direction, Engine, Job, LogEntry, Mix, Nanos, Phase};
+use iostack_model::{Caveat, Engine, Job, LogEntry, Mix, Nanos, Phase};
 use iostack_workload::trace::{TraceError, TraceIo};
 
 use super::group::{Group, looks_every};
@@ -196,20 +196,7 @@ impl<'a> Replayer<'_, 'a, '_> {
             self.group.note(job, &LogEntry::flush(Nanos(now), 0, Nanos(now - submitted)));
         } else {
             self.group.board.count(request, submitted, now);
-            if job.logs.are_wanted() {
-                let entry = LogEntry {
-                    time: Nanos(now),
-                    thread: 0,
-                    direction: Direction::ALL[request.kind as usize],
-                    offset: request.offset,
-                    length: request.length,
-                    latency: Nanos(now - submitted),
-                    submit: Nanos(0),
-                    file: 0,
-                    io_priority: 0,
-                };
-                self.group.note(job, &entry);
-            }
+            self.group.note_io((job, 0), request, submitted, now);
         }
         sim.release(id);
         self.in_flight -= 1;

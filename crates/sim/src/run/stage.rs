@@ -9,12 +9,14 @@
 
 #[path = "stage_extras.rs"]
 mod extras;
+#[path = "stage_together.rs"]
+mod together;
 
 use std::sync::atomic::Ordering;
 
 use iostack_model::{Job, Nanos};
 use iostack_workload::Op;
-use iostack_workload::load::{Next, Span, group_numbers};
+use iostack_workload::load::{Before, Next, group_numbers};
 
 use super::group::{Group, looks_every, unserved};
 use super::proof::Proof;
@@ -56,6 +58,9 @@ pub(super) struct Stage<'b, 'a> {
     bench: &'b mut Bench<'a>,
     workers: Vec<Worker<'a>>,
     pub(super) groups: Vec<Group<'a>>,
+    /// Jobs that are still to begin, and finished workers of each job.
+    before: Before,
+    finished: Vec<usize>,
     /// Workers that are not done.
     running: usize,
     begun: bool,
@@ -82,6 +87,8 @@ impl<'b, 'a> Stage<'b, 'a> {
         let mut stage = Stage {
             workers: Vec::new(),
             groups: Vec::new(),
+            before: Before::of(jobs.iter().copied()),
+            finished: vec![0; jobs.len()],
             running: 0,
             begun: false,
             left: looks_every(bench.options),
@@ -95,14 +102,14 @@ impl<'b, 'a> Stage<'b, 'a> {
         };
         stage.bench.stages += 1;
         let proving = stage.bench.proof.is_some();
-        for (&job, group) in jobs.iter().zip(group_numbers(jobs.iter().copied())) {
+        for (number, (&job, group)) in jobs.iter().zip(group_numbers(jobs.iter().copied())).enumerate() {
             if group == stage.groups.len() {
                 stage.groups.push(Group::new(job, now, watched));
             }
             let before: u32 = stage.groups[group].jobs.iter().map(|job| job.threads).sum();
-            stage.groups[group].add(job, now);
+            stage.groups[group].expects(job);
             for thread in 0..job.threads {
-                let worker = Worker::new(job, thread, group, shape, (now, proving));
+                let worker = Worker::new(job, thread, (number, group), shape, proving);
                 let refuse =
                     |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
                 let mut worker = worker.map_err(refuse)?;
@@ -120,13 +127,7 @@ impl<'b, 'a> Stage<'b, 'a> {
     /// Runs it, to the last answer.
     pub(super) fn run(mut self) -> Result<Vec<Group<'a>>, SimError> {
         self.running = self.workers.len();
-        for index in 0..self.workers.len() {
-            let Span { begins, border, .. } = self.workers[index].span;
-            self.alarm(begins, START, index);
-            if border > begins {
-                self.alarm(border, BORDER, index);
-            }
-        }
+        self.let_go();
         self.go()?;
         let interrupted = self.groups.iter().any(|group| group.interrupted);
         if !interrupted && self.bench.proof.is_some() {
@@ -205,8 +206,15 @@ impl<'b, 'a> Stage<'b, 'a> {
         self.fill(index);
     }
 
-    /// Measuring starts for this worker; for the device with the first of all.
+    /// The ramp of this worker is over.
     fn begins(&mut self, index: usize) {
+        if self.workers[index].begin(self.bench.world.now()) {
+            self.counts(index);
+        }
+    }
+
+    /// Measuring starts for this worker; for the device with the first of all.
+    fn counts(&mut self, index: usize) {
         let now = self.bench.world.now();
         if !self.begun {
             self.begun = true;
@@ -214,9 +222,10 @@ impl<'b, 'a> Stage<'b, 'a> {
             self.bench.keep_spans();
         }
         let worker = &mut self.workers[index];
-        worker.begin(now);
+        worker.measuring = true;
         let group = &mut self.groups[worker.group];
         let at = worker.group;
+        group.origin = group.origin.min(worker.span.border);
         group.begins(now);
         if !group.open {
             group.open = true;
@@ -227,9 +236,8 @@ impl<'b, 'a> Stage<'b, 'a> {
     }
 
     fn next_slice(&mut self, group: usize, now: Time) {
-        let Group { board, until, .. } = &self.groups[group];
-        let end = now.saturating_add(board.slice().0);
-        if end < *until {
+        let end = now.saturating_add(self.groups[group].board.slice().0);
+        if end < self.groups[group].until() {
             self.slices_ahead += 1;
             self.alarm(end, SLICE, group);
         }
@@ -248,6 +256,9 @@ impl<'b, 'a> Stage<'b, 'a> {
         }
         let gauges = self.bench.world.gauges();
         self.groups[index].board.close_slice(gauges);
+        if self.groups[index].is_steady() {
+            self.end(|worker| worker.group == index);
+        }
         self.next_slice(index, now);
         Ok(())
     }
@@ -387,7 +398,7 @@ impl<'b, 'a> Stage<'b, 'a> {
     }
 
     /// The worker has measured; the group's end when it was the last.
-    fn done(&mut self, index: usize) {
+    fn measured(&mut self, index: usize) {
         let worker = &mut self.workers[index];
         worker.doing = Doing::Done;
         self.running -= 1;
@@ -397,6 +408,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         {
             group.late = group.late.max(Some(Nanos(late)));
         }
+        worker.load.search.iter().for_each(|search| group.finds(search));
         group.workers_left -= 1;
         if group.workers_left > 0 {
             return;

@@ -1,12 +1,14 @@
 //! What follows from a completion where a worker waits for batches, keeps logs, verifies or flushes?
 
 use iostack_model::{Direction, LogEntry, Nanos, Stage as Where};
-use iostack_workload::load::FAILURES_MAX;
+use iostack_workload::Op;
+use iostack_workload::load::{FAILURES_MAX, Step};
 
-use super::super::proof::wrong;
-use super::super::worker::Doing;
+use super::super::group::Group;
+use super::super::proof::{Proof, wrong};
+use super::super::worker::{Doing, Flight, Worker};
 use super::{SLOT_MASK, Stage};
-use crate::engine::{Kind, RequestId};
+use crate::engine::{Kind, Request, RequestId, Time};
 
 impl Stage<'_, '_> {
     /// One came back to a worker that does more than submit the next.
@@ -43,46 +45,38 @@ impl Stage<'_, '_> {
         let slot = request.user & SLOT_MASK;
         let flight = worker.flights[slot as usize];
         let direction = Direction::ALL[request.kind as usize];
-        if request.submitted >= worker.span.border {
+        let counts = request.submitted >= worker.span.border;
+        if counts {
             group.board.count(request, flight.start, now);
-            if worker.job.logs.are_wanted() {
-                let entry = LogEntry {
-                    time: Nanos(now - group.origin),
-                    thread: worker.logged_as,
-                    direction,
-                    offset: request.offset,
-                    length: request.length,
-                    latency: Nanos(now - flight.start),
-                    submit: Nanos(0),
-                    file: 0,
-                    io_priority: 0,
-                };
-                group.note(worker.job, &entry);
-            }
+            group.note_io((worker.job, worker.logged_as), request, flight.start, now);
         } else {
             group.board.leave(request, now);
         }
         if let Some(proof) = &mut self.bench.proof {
-            if direction != Direction::Read {
-                proof.written(request.offset, request.length);
-            } else if worker.proving.checks {
-                let after = proof.expects(request.offset, request.length);
-                match wrong(request.stamp, flight.expected, after, request.offset, now) {
-                    None => group.verified += 1,
-                    Some(message) => {
-                        worker.failures += 1;
-                        group.fails(request.offset, message);
-                        if worker.proving.fatal || worker.failures >= FAILURES_MAX {
-                            worker.load.until = now;
-                        }
-                    }
-                }
-            }
+            check(proof, worker, group, request, (flight, now));
         }
-        worker.load.completed(flight.start, now);
+        let op = Op { offset: request.offset, length: request.length, direction: direction as u8, file: 0 };
+        let broken = worker
+            .watchdog
+            .as_mut()
+            .filter(|_| counts)
+            .and_then(|watchdog| watchdog.broken(&op, (flight.start, now), |ns| ns));
+        if let Some(what) = broken {
+            group.fails_demand(direction, op.offset, what);
+            worker.load.until = now;
+        }
+        let step = worker.load.completed(flight.start, now);
         worker.in_flight -= 1;
         worker.slots.push(slot);
         sim.release(id);
+        match step {
+            Step::Search => {}
+            Step::Count => {
+                worker.span.border = now;
+                self.counts(index);
+            }
+            Step::End => worker.load.until = now,
+        }
     }
 
     /// A flush came back.
@@ -105,5 +99,31 @@ impl Stage<'_, '_> {
         } else {
             self.fill(index);
         }
+    }
+}
+
+/// Holds what came back against what was written.
+fn check(
+    proof: &mut Proof,
+    worker: &mut Worker<'_>,
+    group: &mut Group<'_>,
+    request: &Request,
+    (flight, now): (Flight, Time),
+) {
+    if request.kind != Kind::Read {
+        return proof.written(request.offset, request.length);
+    }
+    if !worker.proving.checks {
+        return;
+    }
+    let after = proof.expects(request.offset, request.length);
+    let Some(message) = wrong(request.stamp, flight.expected, after, request.offset, now) else {
+        group.verified += 1;
+        return;
+    };
+    worker.failures += 1;
+    group.fails(request.offset, message);
+    if worker.proving.fatal || worker.failures >= FAILURES_MAX {
+        worker.load.until = now;
     }
 }

@@ -5,7 +5,7 @@
 //! host itself costs nothing: no system call and no interrupt takes time.
 
 use iostack_model::Job;
-use iostack_workload::load::{Load, Next, Proving, Span, is_accompanied, reads_back};
+use iostack_workload::load::{Load, Next, Proving, Span, Watchdog, is_accompanied, reads_back};
 use iostack_workload::{Limits, Pacer, Plan, Region, Source, WorkloadError};
 
 use super::SimError;
@@ -39,6 +39,8 @@ pub(super) struct Flight {
 /// One thread of one job.
 pub(super) struct Worker<'a> {
     pub(super) job: &'a Job,
+    /// Of the stage's jobs.
+    pub(super) of_job: usize,
     /// Of the stage's groups.
     pub(super) group: usize,
     /// Its number among the threads of the job.
@@ -65,32 +67,32 @@ pub(super) struct Worker<'a> {
     pub(super) measuring: bool,
     pub(super) lateness: Trend,
     pub(super) proving: Proving,
+    pub(super) watchdog: Option<Watchdog>,
     pub(super) failures: u64,
     /// It will be woken then.
     pub(super) alarm: Time,
 }
 
 impl<'a> Worker<'a> {
-    /// Thread `thread` (from 0) of the job, from `now` on; `proving` when writes carry stamps.
+    /// Thread `thread` (from 0) of the job, which begins with [`Worker::may_begin`]; `proving` when writes carry stamps.
     pub(super) fn new(
         job: &'a Job,
         thread: u32,
-        group: usize,
+        (of_job, group): (usize, usize),
         shape: Shape,
-        (now, proving): (Time, bool),
+        proving: bool,
     ) -> Result<Worker<'a>, WorkloadError> {
         let region: Region = iostack_workload::region(job, shape.capacity, 1, thread)?;
         let plan = Plan::new(job, region, 1, thread)?;
-        let span = Span::of(job, now, |ns| ns);
         let block = job.block_sizes.largest().0.max(1);
         let planned = Limits::of(job).bytes_of(plan.pass_bytes(), block);
         let repeat = reads_back(job).then(|| plan.clone());
         let (source, pacer) = (Source::new(plan, Limits::of(job)), Pacer::new(job, thread, |ns| ns));
-        let mut load = Load::new(job, source, pacer, |ns| ns);
-        load.until = span.until;
+        let load = Load::new(job, source, pacer, |ns| ns);
         let depth = load.depth;
         Ok(Worker {
             job,
+            of_job,
             group,
             number: thread,
             logged_as: thread,
@@ -104,10 +106,11 @@ impl<'a> Worker<'a> {
             flights: vec![Flight::default(); depth.slots as usize],
             slots: (0..depth.slots).rev().collect(),
             least: 1,
-            span,
+            span: Span::in_stage(job),
             measuring: false,
             lateness: Trend::default(),
             proving: Proving::of(job),
+            watchdog: Watchdog::new(job, |ns| ns),
             failures: 0,
             alarm: Time::MAX,
         })
@@ -129,10 +132,22 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Measuring starts.
-    pub(super) fn begin(&mut self, now: Time) {
-        self.measuring = true;
+    /// It need not wait for other jobs, any more or at all.
+    pub(super) fn may_begin(&mut self, now: Time) {
+        self.span = Span::of(self.job, now, |ns| ns);
+        self.load.until = self.span.until;
+    }
+
+    /// The ramp is over; false where a depth is still to be found before anything counts.
+    pub(super) fn begin(&mut self, now: Time) -> bool {
         self.load.begin(now);
+        self.watchdog.iter_mut().for_each(|watchdog| watchdog.begin(now));
+        let Some(search) = &mut self.load.search else { return true };
+        search.begin(now);
+        if search.is_uncounted() {
+            self.span.border = Time::MAX;
+        }
+        !search.is_uncounted()
     }
 
     /// What it does now, having nothing else to do.

@@ -2,7 +2,7 @@
 //!
 //! `queueing`: closed forms and exact recursions. `laws`: what holds for every device. `determinism`: the same seed, the same
 //! bytes. `jobs`, `replays`: each option of a job, and recorded I/Os, on devices whose answer is known. `apps`: applications on
-//! platforms. `steady`: long runs, short runs, and the load in them.
+//! platforms. `steady`: long runs, short runs, and the load in them. `together`: jobs that look at each other.
 
 mod apps;
 mod determinism;
@@ -12,3 +12,4 @@ mod parts;
 mod queueing;
 mod replays;
 mod steady;
+mod together;
