@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use iostack_host::Held;
 use iostack_host::clock::Clock;
 use iostack_model::{Bytes, Carrier, DepthFound, Ends, Engine, Job, LogEntry, LogSpan, Mix, NameAct, Nanos};
-use iostack_workload::load::{Load, Part, Span, is_read_by_pass, reads_back};
+use iostack_workload::load::{Load, Part, Span, cpus_of_thread, is_read_by_pass, reads_back};
 use iostack_workload::{Limits, Pacer, Plan, Region, Source};
 
 use crate::back::{self, BackTally};
@@ -203,11 +203,7 @@ fn pin(job: &Job, thread: u32) -> Result<(), EngineError> {
     }
     let of_nodes = cpus_of_nodes(&job.host.numa.cpu_nodes)?;
     let Some(cpus) = job.cpus.as_ref().or(of_nodes.as_ref()) else { return Ok(()) };
-    let cpus = if job.cpus_split && !cpus.is_empty() {
-        vec![cpus[(job.thread_first + thread) as usize % cpus.len()]]
-    } else {
-        cpus.clone()
-    };
+    let cpus = cpus_of_thread(job, thread, cpus);
     sys::pin(&cpus).map_err(|source| EngineError::Pinning { cpus, source })
 }
 

@@ -5,7 +5,9 @@
 //! host itself costs nothing: no system call and no interrupt takes time.
 
 use iostack_model::Job;
-use iostack_workload::load::{Load, Next, Proving, Span, Watchdog, is_accompanied, reads_back};
+use iostack_workload::load::{
+    Load, Next, Proving, Span, Watchdog, cpus_of_thread, is_accompanied, reads_back,
+};
 use iostack_workload::{Limits, Pacer, Plan, Region, Source, WorkloadError};
 
 use super::SimError;
@@ -125,10 +127,7 @@ impl<'a> Worker<'a> {
             batch_submit: self.load.depth.submit,
             complete_min: self.load.depth.complete_min,
             number,
-            cpus: self.job.cpus.as_ref().map(|cpus| {
-                let own = self.number as usize % cpus.len();
-                if self.job.cpus_split { vec![cpus[own]] } else { cpus.clone() }
-            }),
+            cpus: self.job.cpus.as_ref().map(|cpus| cpus_of_thread(self.job, self.number, cpus)),
         }
     }
 

@@ -41,6 +41,14 @@ use iostack_model::Job;
 /// A thread stops after so many failures.
 pub const FAILURES_MAX: u64 = 1000;
 
+/// The CPUs of thread `thread` (from 0) of the job, of `cpus` that it has altogether.
+pub fn cpus_of_thread(job: &Job, thread: u32, cpus: &[u32]) -> Vec<u32> {
+    match cpus.len() {
+        count if job.cpus_split && count > 0 => vec![cpus[(job.thread_first + thread) as usize % count]],
+        _ => cpus.to_vec(),
+    }
+}
+
 /// True when more than reads, writes and trims, as many as the depth holds, is asked for.
 pub fn is_accompanied(job: &Job) -> bool {
     job.rate.is_some()
@@ -51,4 +59,18 @@ pub fn is_accompanied(job: &Job) -> bool {
         || job.latency_goal.is_some()
         || !job.demand.is_none()
         || job.logs.are_wanted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_take_turns_at_the_cpus_where_these_are_split() {
+        let job = Job { cpus_split: true, thread_first: 2, ..Job::default() };
+        let own = |thread| cpus_of_thread(&job, thread, &[4, 5, 6]);
+        assert_eq!([own(0), own(1), own(2)], [[6], [4], [5]]);
+        assert_eq!(cpus_of_thread(&job, 1, &[]), [0; 0]);
+        assert_eq!(cpus_of_thread(&Job { cpus_split: false, ..job }, 1, &[4, 5, 6]), [4, 5, 6]);
+    }
 }
