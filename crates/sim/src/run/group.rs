@@ -43,6 +43,8 @@ pub(super) struct Group<'a> {
     /// What was seen of the goal, where its jobs have one.
     pub(super) steady: Option<Steady>,
     pub(super) verified: u64,
+    /// Blocks that were read back between the writes.
+    pub(super) read_between: u64,
     pub(super) log: Vec<LogEntry>,
     pub(super) log_spans: Vec<LogSpan>,
     pub(super) interrupted: bool,
@@ -86,6 +88,7 @@ impl<'a> Group<'a> {
             depth_found: None,
             steady: job.until_steady.map(|_| NOT_STEADY),
             verified: 0,
+            read_between: 0,
             log: Vec::new(),
             log_spans: Vec::new(),
             interrupted: false,

@@ -103,6 +103,7 @@ pub(super) fn assemble(
         depth_achieved: if elapsed.0 == 0 { 0.0 } else { totals.flown as f64 / elapsed.0 as f64 },
         failures: group.failures,
         verified: group.verified,
+        read_between: group.read_between,
         depth_found: group.depth_found,
         steady: group.steady,
         interrupted: group.interrupted,

@@ -2,7 +2,7 @@
 
 use iostack_model::{Direction, LogEntry, Nanos, Stage as Where};
 use iostack_workload::Op;
-use iostack_workload::load::{FAILURES_MAX, Step};
+use iostack_workload::load::{Expected, FAILURES_MAX, Step};
 
 use super::super::group::Group;
 use super::super::proof::{Proof, wrong};
@@ -52,10 +52,10 @@ impl Stage<'_, '_> {
         } else {
             group.board.leave(request, now);
         }
-        if let Some(proof) = &mut self.bench.proof {
-            check(proof, worker, group, request, (flight, now));
-        }
         let op = Op { offset: request.offset, length: request.length, direction: direction as u8, file: 0 };
+        if let Some(proof) = &mut self.bench.proof {
+            check(proof, worker, group, (request, &op), (flight, now));
+        }
         let broken = worker
             .watchdog
             .as_mut()
@@ -107,17 +107,24 @@ fn check(
     proof: &mut Proof,
     worker: &mut Worker<'_>,
     group: &mut Group<'_>,
-    request: &Request,
+    (request, op): (&Request, &Op),
     (flight, now): (Flight, Time),
 ) {
+    let between = worker.load.note_written(op);
+    group.read_between += u64::from(between);
     if request.kind != Kind::Read {
         return proof.written(request.offset, request.length);
     }
-    if !worker.proving.checks {
+    if !worker.proving.checks && !between {
         return;
     }
     let after = proof.expects(request.offset, request.length);
-    let Some(message) = wrong(request.stamp, flight.expected, after, request.offset, now) else {
+    let wrong = match worker.load.expected(op) {
+        Expected::Written => wrong(request.stamp, flight.expected, after, request.offset, now),
+        Expected::Zeroes if request.stamp == 0 => None,
+        Expected::Zeroes => Some(format!("offset {}: trimmed, and is no zero, at {now} ns", request.offset)),
+    };
+    let Some(message) = wrong else {
         group.verified += 1;
         return;
     };

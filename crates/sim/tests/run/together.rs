@@ -1,7 +1,8 @@
 //! When does a job begin and end that looks at others, or at what the device does? On devices whose answer is known.
 
 use iostack_model::{
-    Demand, DepthFound, Ends, Engine, Job, LatencyGoal, Nanos, Outcome, Steadiness, SteadyFigure, SteadyLimit,
+    Access, Amount, Backlog, Bytes, Demand, DepthFound, Ends, Engine, Job, LatencyGoal, Mix, Nanos, Outcome,
+    Steadiness, SteadyFigure, SteadyLimit, Trims, Verify, VerifyMode,
 };
 use iostack_sim::engine::World;
 use iostack_sim::run::{About, RunOptions, run, run_world};
@@ -87,6 +88,31 @@ fn the_depth_that_keeps_a_latency_is_found_and_measured_for_a_window() {
     // The server is never idle, and what is in flight at the end counts.
     assert!((100_010..=100_011).contains(&goes_on.ios()), "{}", goes_on.ios());
     assert!(goes_on.depth_found.is_some_and(|found| [10, 11].contains(&found.depth)));
+}
+
+#[test]
+fn what_is_read_back_or_trimmed_between_the_writes_takes_turns_with_them() {
+    let ran = |queue_depth, backlog: Option<(u32, u32)>, trims: Option<bool>| {
+        let verify = Verify {
+            backlog: backlog.map(|(writes, reads)| Backlog { writes, reads }),
+            trims: trims.map(|read_zeroes| Trims { percent: 100, writes: 4, blocks: 3, read_zeroes }),
+            ..Verify::of(VerifyMode::WriteThenRead)
+        };
+        let size = Some(Amount::Bytes(Bytes::kib(4 * 9)));
+        let sequential = Job { engine: Engine::Libaio, access: Access::Sequential, size, ..Job::default() };
+        outcomes(&[Job { verify: Some(verify), mix: Mix::WRITE, queue_depth, ..sequential }]).remove(0)
+    };
+    // wwww0123wwww4567w, and the last is read when all has been measured.
+    let apart = ran(1, Some((4, 4)), None);
+    assert_eq!((apart.elapsed, apart.read_between, apart.verified), (Nanos::micros(170), 8, 9));
+    let together = ran(4, Some((4, 4)), None);
+    assert_eq!((together.elapsed, together.verified), (Nanos::micros(50), 9), "four at a time");
+    // wwww-0-1-2wwww-3-4-5w
+    for (read_zeroes, verified) in [(true, 9), (false, 3)] {
+        let trimmed = ran(1, None, Some(read_zeroes));
+        assert_eq!((trimmed.elapsed, trimmed.verified), (Nanos::micros(150), verified));
+        assert_eq!((trimmed.trim.latency.count, trimmed.failures.len()), (6, 0), "{:?}", trimmed.failures);
+    }
 }
 
 #[test]

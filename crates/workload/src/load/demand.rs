@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_rate_is_judged_once_a_cycle_and_by_what_came_in_it() {
         let demand = Demand { iops: [10, 0, 0], cycle: Nanos::millis(100), ..Demand::NONE };
-        let cycle = 100_000_000 + 1;
+        let cycle = 100_000_000;
         let mut enough = watchdog(demand);
         assert_eq!(enough.broken(&READ, (0, cycle), |ns| ns), None, "one in a tenth of a second");
         assert_eq!(enough.broken(&READ, (0, cycle + 1), |ns| ns), None, "the next cycle has only begun");
@@ -124,7 +124,7 @@ mod tests {
         let job = Job { demand, mix: Mix::READ, ..Job::default() };
         let mut watchdog = Watchdog::new(&job, |ns| ns).expect("reads have one");
         watchdog.begin(0);
-        assert_eq!(watchdog.broken(&READ, (0, 1_000_000_001), |ns| ns), None);
+        assert_eq!(watchdog.broken(&READ, (0, 1_000_000_000), |ns| ns), None);
         assert!(
             Watchdog::new(
                 &Job {
