@@ -449,6 +449,9 @@ const QUESTIONS: [Question; 7] = [
 /// Targets, and what each is asked elsewhere: where it takes minutes, `tests/lab` does.
 const ASKED_OF: [&str; 5] = ["FOLDER", "sim:x25e", "sim:nvme-server", "lab:brd", "lab:sim:x25e"];
 
+/// What is refused: the target, the question, and words of the reason. Everything else is answered.
+const REFUSED: [(&str, &str, &str); 1] = [("FOLDER", "sweep", "give the path of a device's file")];
+
 /// Each target answers each question, or refuses it in one sentence.
 fn asks(on: &str) {
     let room = Room::new(&format!("asks-{}", on.replace([':', '/'], "-")));
@@ -476,7 +479,11 @@ fn asks(on: &str) {
         }
     };
     for question in &QUESTIONS {
-        println!("{on:<16} {:<7} {}", question.name, answer(question));
+        let came = answer(question);
+        println!("{on:<16} {:<7} {came}", question.name);
+        let known = REFUSED.iter().find(|(target, name, _)| (*target, *name) == (on, question.name));
+        let expected = known.map_or("answers", |(.., words)| words);
+        assert!(came.contains(expected), "{on} {}: {came}", question.name);
     }
 }
 
