@@ -67,10 +67,10 @@ fn targets_that_are_not_there() {
     refused(&["check", "sim:zero"], &["sim:zero", "takes no time"]);
     refused(&["check", "sim:x25e", "--set", "flash.chips=0"], &["flash.chips"]);
     refused(&["iolat", "sim:nowhere"], &["nowhere"]);
-    refused(&["check", "lab:brd"], &["lab:brd", "iostack run"]);
+    refused(&["check", "lab:nvme"], &["`nvme` takes time of this machine", "lab:sim:x25e"]);
     refused(&["run", "--on", "lab:sata_ram"], &["`sata_ram`", "choose from brd"]);
     refused(&["merge", &missing], &[&missing]);
-    refused(&["merge", "lab:tmerge"], &["lab:tmerge", "iostack run", "--on lab:tmerge"]);
+    refused(&["merge", "lab:nvme"], &["`nvme` takes time of this machine", "lab:sim:x25e"]);
     refused(&["merge", "sim:nowhere"], &["nowhere"]);
     refused(&["run"], &["--on TARGET"]);
     refused(&["check", "/dev/null"], &["/dev/null"]);

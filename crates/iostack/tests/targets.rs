@@ -443,7 +443,7 @@ const QUESTIONS: [Question; 7] = [
     },
     Question { name: "sweep", command: "sim sweep ON --vary queue_depth=1,4 --io-count 97" },
     Question { name: "stages", command: "run --on ON --size 8m --io-count 97 --stages --unlink true" },
-    Question { name: "merge", command: "merge ON --quick --size 16m" },
+    Question { name: "merge", command: "merge ON --quick" },
 ];
 
 /// Targets, and what each is asked elsewhere: where it takes minutes, `tests/lab` does.
