@@ -57,7 +57,10 @@ use iostack_model::quoted;
 impl Document {
     /// When, on which machine, and the way of an I/O to each storage: a section of a page.
     fn inventory(&mut self, unix_ms: u64, machine: &Machine, on: &[(&Storage, &TargetName)]) {
-        self.origin.insert(0, date(unix_ms));
+        // The lab has a machine, and no date.
+        if unix_ms > 0 {
+            self.origin.insert(0, date(unix_ms));
+        }
         let rate = match machine.cpu.tsc_hz {
             0 => String::new(),
             hz => format!(" {:.2} GHz", hz as f64 / 1e9),
