@@ -2,11 +2,12 @@
 
 use iostack_model::{Access, Caveat, Engine, Nanos, Outcome, Storage};
 
-use crate::{Doubt, Evidence, Intent, PLAIN, Scope, Weight};
+use crate::{Doubt, Evidence, Intent, Limit, PLAIN, Scope, Weight};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "cache_below",
-    how: "a device that says it rotates answers half of random reads in less than a millisecond",
+    how: "a device that says it rotates answers half of random reads in less than {}",
+    limit: Some(Limit::Time(NO_HEADS)),
     scope: Scope::Machine,
     intended: Some(Intent::PageCache),
     weight: Weight::Wrong,

@@ -25,7 +25,7 @@ fn says(caveat: &Caveat) -> Option<String> {
 /// Share of all CPU time above which it matters in one run.
 const MOST: f64 = 0.10;
 /// The same over many runs, whose mean strays less.
-const MOST_OF_MANY: f64 = 0.05;
+const MOST_OF_MANY: f64 = MOST / 2.0;
 
 fn of_run(outcome: &Outcome, _: &Evidence) -> Option<Caveat> {
     let share = outcome.cpu.foreign;

@@ -7,7 +7,7 @@ use crate::{Doubt, Evidence, Limit, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "foreign_io",
-    how: "the device moved over {} more than we did",
+    how: "over {} of what the device moved was not ours",
     limit: Some(Limit::Share(SHARE_LEAST)),
     weight: Weight::Skewed,
     changes: "The device can do more than the figures say.",

@@ -2,11 +2,12 @@
 
 use iostack_model::{Caveat, Load, Outcome};
 
-use crate::{Doubt, Evidence, PLAIN, Weight, percent};
+use crate::{Doubt, Evidence, Limit, PLAIN, Weight, percent};
 
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "load_not_full",
-    how: "simulation: rate times latency is over 2 % away from the I/Os in flight while every thread submitted (Little's law)",
+    how: "simulation: rate times latency is over {} away from the I/Os in flight while every thread submitted (Little's law)",
+    limit: Some(Limit::Share(Load::RESIDUAL_MOST)),
     weight: Weight::Skewed,
     changes: "Rate and latency are not those of the load asked for.",
     remedy: "For rates of a steady load use --ramp and --runtime instead of a count, and run longer.",
