@@ -7,7 +7,7 @@ use crate::{Doubt, PLAIN, Scope, Weight};
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "lab",
     how: "always, on a device of the lab: which kernel, and what its clock counts",
-    scope: Scope::Machine,
+    scope: Scope::Target,
     weight: Weight::Partial,
     changes: "No hardware was measured.",
     remedy: "Compare it with other runs of the lab only; `iostack lab cost` counts instructions exactly.",

@@ -98,8 +98,12 @@ pub enum Scope {
     Rate,
     /// Of a percentile of this run.
     Percentile,
-    /// Of what all runs of a study share: the target, the machine, the neighbours. It is told once.
+    /// Of what all runs of a study share: the machine, the place, the neighbours. It is told once.
     Machine,
+    /// Of the target that answers: told once, as the first figure says it.
+    Target,
+    /// Of what the target leaves out: told once as the first figure says it, and by each figure that lacks something else.
+    Omission,
 }
 
 /// What a measurement may be made to show: then a doubt that says so is none.

@@ -7,7 +7,7 @@ use crate::{Doubt, PLAIN, Scope, Weight};
 pub(crate) const DOUBT: Doubt = Doubt {
     kind: "simulated",
     how: "always, on a simulated device: how many of its numbers have a source, were fitted, were assumed",
-    scope: Scope::Machine,
+    scope: Scope::Target,
     weight: Weight::Partial,
     changes: "No hardware was measured.",
     remedy: "`iostack sim show DEVICE` lists them; measure a real one where you can.",

@@ -264,16 +264,31 @@ pub(crate) fn has(change: impl FnOnce(&mut Outcome, &mut Evidence), wanted: fn(&
 }
 
 #[test]
-fn each_doubt_begins_at_its_threshold() {
-    // 10,000 reads of 4 KiB are 40,960,000 bytes; nine tenths of them 36,864,000.
-    let cached = |bytes: u64| {
+fn a_page_cache_is_doubted_below_nine_tenths_in_both_directions() {
+    // 10,000 I/Os of 4 KiB are 40,960,000 bytes; nine tenths of them 36,864,000.
+    let kept = |direction: usize, bytes: u64| {
         let change = |outcome: &mut Outcome, _: &mut Evidence| {
             outcome.job.direct = false;
-            outcome.device.as_mut().expect("quiet has one").bytes[0] = bytes;
+            let counts = &mut outcome.device.as_mut().expect("quiet has one").bytes;
+            *counts = [0; 3];
+            counts[direction] = bytes;
+            if direction == 1 {
+                std::mem::swap(&mut outcome.read, &mut outcome.write);
+            }
         };
-        has(change, |caveat| matches!(caveat, Caveat::CachedReads { .. }))
+        let wanted: fn(&Caveat) -> bool = match direction {
+            0 => |caveat| matches!(caveat, Caveat::CachedReads { .. }),
+            _ => |caveat| matches!(caveat, Caveat::BufferedWrites { .. }),
+        };
+        has(change, wanted)
     };
-    assert_eq!((cached(36_863_999), cached(36_864_000)), (true, false));
+    for direction in 0..2 {
+        assert_eq!((kept(direction, 36_863_999), kept(direction, 36_864_000)), (true, false));
+    }
+}
+
+#[test]
+fn each_doubt_begins_at_its_threshold() {
     // Others' share of all: 2,155,790 of 43,115,790 is just above 5 %.
     let foreign = |bytes: u64| {
         let change = |outcome: &mut Outcome, _: &mut Evidence| {
@@ -430,7 +445,10 @@ fn all() -> Vec<Caveat> {
 fn each_caveat_finds_its_row() {
     for caveat in all() {
         let json = serde_json::to_value(&caveat).expect("plain data");
-        assert_eq!(json["kind"], find(&caveat).0.kind);
+        let mut kinds: Vec<&str> =
+            DOUBTS.iter().filter(|doubt| (doubt.says)(&caveat).is_some()).map(|doubt| doubt.kind).collect();
+        kinds.dedup();
+        assert_eq!(json["kind"], kinds.join(", "), "one doubt says it");
         assert!(says(&caveat).ends_with('.'), "{}", says(&caveat));
     }
 }
@@ -453,6 +471,9 @@ fn each_caveat_is_a_row_under_the_name_that_json_has() {
     rows.dedup();
     variants.sort_unstable();
     assert_eq!(variants, rows);
+    let mut tried: Vec<&str> = all().iter().map(|caveat| find(caveat).0.kind).collect();
+    tried.sort_unstable();
+    assert_eq!(tried, rows, "`all` has each of them once");
 }
 
 #[test]
@@ -474,6 +495,10 @@ fn of_what_a_doubt_speaks_decides_who_tells_it() {
     assert_eq!(scope(&Caveat::Cliff { at, before: 2.0, after: 1.0 }), Scope::Rate);
     assert_eq!(scope(&Caveat::FewSamples { percentile: 99.0, samples: 1, needed: 2 }), Scope::Percentile);
     assert_eq!(scope(&Caveat::GeneratorBound { busy: 1.0 }), Scope::Run);
+    assert_eq!(scope(&Caveat::NotSimulated { what: String::new() }), Scope::Omission);
+    let of_the_target = all().into_iter().filter(|caveat| scope(caveat) == Scope::Target);
+    let of_the_target: Vec<&str> = of_the_target.map(|caveat| find(&caveat).0.kind).collect();
+    assert_eq!(of_the_target, ["simulated", "lab"]);
     let meant = all().into_iter().filter_map(|caveat| Some((find(&caveat).0.kind, intended(&caveat)?)));
     let meant: Vec<&str> =
         meant.filter(|(_, intent)| *intent == Intent::PageCache).map(|(kind, _)| kind).collect();

@@ -21,11 +21,11 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
         for outcome in step.points.iter_mut().map(|point| &mut point.outcome) {
             let long = outcome.elapsed >= LONG_ENOUGH;
             outcome.caveats.retain(|caveat| match iostack_doubt::scope(caveat) {
-                Scope::Machine => false,
+                Scope::Machine | Scope::Target => false,
                 Scope::Rate => long,
                 Scope::Percentile => wants_percentiles,
                 // Some that are of all figures are of single ones, too, such as a flush.
-                Scope::Run => !caveats.contains(caveat),
+                Scope::Run | Scope::Omission => !caveats.contains(caveat),
             });
         }
     }
@@ -37,9 +37,7 @@ pub(crate) fn lift(steps: &mut [Step], storage: &Storage, machine: &Machine, reg
 fn of_the_target(steps: &[Step]) -> Vec<Caveat> {
     let first = steps.iter().flat_map(|step| &step.points).next();
     let doubts = first.map_or(&[][..], |point| &point.outcome.caveats);
-    let whole = |doubt: &&Caveat| {
-        matches!(doubt, Caveat::Simulated { .. } | Caveat::NotSimulated { .. } | Caveat::Lab { .. })
-    };
+    let whole = |doubt: &&Caveat| matches!(iostack_doubt::scope(doubt), Scope::Target | Scope::Omission);
     doubts.iter().filter(whole).cloned().collect()
 }
 
