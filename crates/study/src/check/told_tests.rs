@@ -38,6 +38,20 @@ fn what_a_simulation_leaves_out_is_said_of_the_whole_or_of_the_figure_that_it_co
 }
 
 #[test]
+fn a_simulation_is_told_once_though_figures_rest_on_other_numbers_of_it() {
+    let mut check = quiet();
+    let rests_on = |assumed| Caveat::Simulated { device: "d".to_owned(), sourced: 1, fitted: 2, assumed };
+    for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+        point.outcome.caveats = vec![rests_on(3)];
+    }
+    each_point(&mut check, StepKind::Schedulers, |point| point.outcome.caveats = vec![rests_on(4)]);
+    let (storage, machine) = (check.storage.clone(), check.machine.clone());
+    let whole = doubts::lift(&mut check.steps, &storage, &machine, Bytes::gib(4));
+    assert!(whole.contains(&rests_on(3)) && !whole.contains(&rests_on(4)), "{whole:?}");
+    each_point(&mut check, StepKind::Schedulers, |point| assert_eq!(point.outcome.caveats, []));
+}
+
+#[test]
 fn the_same_reads_under_another_scheduler_are_not_the_same_job() {
     let drifts = |name: &str| {
         let mut check = quiet();
