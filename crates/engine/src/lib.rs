@@ -32,6 +32,7 @@ mod group;
 mod lay_out;
 mod meter;
 mod outcome;
+pub mod path;
 mod payload;
 mod probe;
 mod progress;

@@ -8,6 +8,7 @@
 //! - `queue`: what sends many requests by one call
 //! - `posix_aio`: requests that the C library's threads carry out
 //! - `map`: a mapping that survives a file that shrinks
+//! - `scope`: coroutines of the merge library
 //! - this file: the calls made once per thread or file
 
 #![expect(unsafe_code, reason = "system calls, shared rings and device buffers have no safe interface")]
@@ -23,6 +24,7 @@ pub(crate) mod memory;
 pub(crate) mod names;
 pub(crate) mod posix_aio;
 pub(crate) mod queue;
+pub(crate) mod scope;
 
 /// What the kernel accounts to one thread.
 #[derive(Clone, Copy, Debug, Default)]

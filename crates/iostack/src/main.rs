@@ -71,10 +71,7 @@ enum Command {
 
 fn main() -> std::process::ExitCode {
     if iostack_lab::guest::is_here() {
-        iostack_lab::guest::run(&|order, ready| match cmd::merge::far_side(order, ready) {
-            Some(done) => done,
-            None => iostack_targets::lab::run_job(order, ready),
-        });
+        iostack_lab::guest::run(&cmd::lab::far_side);
     }
     iostack_host::signals::fail_beyond_file_limit();
     let arguments = match Arguments::try_parse() {

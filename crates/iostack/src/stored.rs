@@ -10,7 +10,7 @@ use iostack_model::answers::{
 use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
 use iostack_report::Told;
 use iostack_stats::AbReport;
-use iostack_targets::read_json;
+use iostack_target::read_json;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;

@@ -11,11 +11,14 @@ pub mod counts;
 pub mod devices;
 mod disk;
 mod error;
+pub mod exec;
 pub mod guest;
 pub mod host;
+pub mod outside;
 mod raid;
 mod request;
 mod sys;
+pub mod targets;
 mod words;
 
 pub use error::LabError;

@@ -22,6 +22,7 @@ use crate::host::programs;
 use crate::host::qemu::Qemu;
 use crate::host::symbols::kallsyms;
 use crate::host::tool::Tool;
+use crate::outside::BroughtBy;
 use crate::words::{
     SCHEDULERS, append, capacity, check_options, disks, memory, options, parameters, scheduler_module,
     settings,
@@ -66,6 +67,8 @@ pub struct Request {
     pub khz: Option<u32>,
     /// The guest's memory beside a device that lies in it; `None`: what is usual.
     pub memory_mib: Option<u64>,
+    /// Who brings simulated drives.
+    pub brought_by: BroughtBy,
     /// Several disks are one.
     pub raid: Option<Raid>,
     /// Modules of the kernel that are loaded beside the driver's.
@@ -102,6 +105,7 @@ impl Default for Request {
             capacity_mib: None,
             khz: None,
             memory_mib: None,
+            brought_by: BroughtBy::default(),
             raid: None,
             modules: Vec::new(),
             programs: Vec::new(),

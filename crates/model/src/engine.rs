@@ -46,51 +46,103 @@ pub enum Engine {
     Names(NameAct),
 }
 
+/// What is known of an engine by its kind alone.
+struct Row {
+    /// With nothing registered or polled.
+    engine: Engine,
+    /// Its name: ours and fio's.
+    name: &'static str,
+    /// Further names that fio has for it.
+    also: &'static [&'static str],
+    /// One thread has at most one I/O in flight, whatever depth is asked.
+    synchronous: bool,
+    /// What is counted as bytes reaches a file or a device.
+    moves_data: bool,
+}
+
+const fn row(engine: Engine, name: &'static str, synchronous: bool, moves_data: bool) -> Row {
+    Row { engine, name, also: &[], synchronous, moves_data }
+}
+
+/// Every engine but those that act on names ([`NameAct`] names them).
+const ROWS: [Row; 9] = [
+    Row { also: &["sync"], ..row(Engine::Psync, "psync", true, true) },
+    Row { also: &["vsync", "pvsync"], ..row(Engine::Pvsync2 { hipri: false }, "pvsync2", true, true) },
+    row(Engine::Libaio, "libaio", false, true),
+    row(Engine::PosixAio, "posixaio", false, true),
+    row(Engine::IO_URING, "io_uring", false, true),
+    row(Engine::Mmap, "mmap", true, true),
+    row(Engine::Null, "null", false, false),
+    row(Engine::Fallocate, "falloc", true, false),
+    row(Engine::Truncate, "ftruncate", true, false),
+];
+
 impl Engine {
     /// `io_uring` with nothing registered or polled.
     pub const IO_URING: Engine =
         Engine::IoUring { fixed_buffers: false, registered_files: false, poll: false, submit_poll: false };
 
     /// True when one thread has at most one I/O in flight, whatever depth is asked.
-    pub const fn is_synchronous(self) -> bool {
-        !matches!(self, Engine::Libaio | Engine::PosixAio | Engine::IoUring { .. } | Engine::Null)
+    pub fn is_synchronous(self) -> bool {
+        self.row().is_none_or(|row| row.synchronous)
     }
 
     /// True when what is counted as bytes reaches a file or a device.
-    pub const fn moves_data(self) -> bool {
-        !matches!(self, Engine::Null | Engine::Fallocate | Engine::Truncate | Engine::Names(_))
+    pub fn moves_data(self) -> bool {
+        self.row().is_some_and(|row| row.moves_data)
     }
 
-    /// The engine of one of fio's names, with nothing registered or polled.
+    /// The engine of this name, with nothing registered or polled.
     pub fn named(name: &str) -> Option<Engine> {
-        let plain = [
-            Engine::Psync,
-            Engine::Pvsync2 { hipri: false },
-            Engine::Libaio,
-            Engine::PosixAio,
-            Engine::IO_URING,
-            Engine::Mmap,
-            Engine::Null,
-            Engine::Fallocate,
-            Engine::Truncate,
-        ];
-        let found = plain.into_iter().find(|engine| engine.name() == name);
+        let found = ROWS.iter().find(|row| row.name == name).map(|row| row.engine);
         found.or_else(|| NameAct::named(name).map(Engine::Names))
     }
 
-    /// fio's name of the engine.
-    pub const fn name(self) -> &'static str {
+    /// The engine that fio calls so, which has several names for some.
+    pub fn named_by_fio(name: &str) -> Option<Engine> {
+        let also = ROWS.iter().find(|row| row.also.contains(&name)).map(|row| row.engine);
+        also.or_else(|| Engine::named(name))
+    }
+
+    /// The name of the engine, which is fio's too.
+    pub fn name(self) -> &'static str {
         match self {
-            Engine::Psync => "psync",
-            Engine::Pvsync2 { .. } => "pvsync2",
-            Engine::Libaio => "libaio",
-            Engine::PosixAio => "posixaio",
-            Engine::IoUring { .. } => "io_uring",
-            Engine::Mmap => "mmap",
-            Engine::Null => "null",
-            Engine::Fallocate => "falloc",
-            Engine::Truncate => "ftruncate",
             Engine::Names(act) => act.name(),
+            other => other.row().map_or("", |row| row.name),
         }
+    }
+
+    /// Its row, whatever is registered or polled; none of what acts on names.
+    fn row(self) -> Option<&'static Row> {
+        ROWS.iter().find(|row| std::mem::discriminant(&row.engine) == std::mem::discriminant(&self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_is_that_of_its_engine_whatever_is_registered_or_polled() {
+        for row in &ROWS {
+            assert_eq!((Engine::named(row.name), row.engine.name()), (Some(row.engine), row.name));
+        }
+        let polled =
+            Engine::IoUring { fixed_buffers: true, registered_files: true, poll: true, submit_poll: true };
+        assert_eq!((polled.name(), Engine::Pvsync2 { hipri: true }.name()), ("io_uring", "pvsync2"));
+        assert_eq!((Engine::named_by_fio("vsync"), Engine::named("vsync")), (Engine::named("pvsync2"), None));
+        assert_eq!((Engine::named_by_fio("sync"), Engine::named_by_fio("no")), (Some(Engine::Psync), None));
+    }
+
+    #[test]
+    fn what_holds_a_depth_and_what_moves_data_is_said_of_each() {
+        let of = |asked: fn(Engine) -> bool| {
+            let names = ROWS.iter().filter(|row| asked(row.engine)).map(|row| row.name);
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(|engine| !engine.is_synchronous()), "libaio posixaio io_uring null");
+        assert_eq!(of(|engine| !engine.moves_data()), "null falloc ftruncate");
+        let act = Engine::Names(NameAct::named("filecreate").expect("fio's"));
+        assert!(act.is_synchronous() && !act.moves_data());
     }
 }

@@ -1,14 +1,10 @@
 //! What happened on the drive?
 
-use iostack_model::answers::{Served, ServedKind};
-use iostack_model::{Bins, Bytes, FlashUse, ResourceUse};
+use iostack_model::answers::{SERVED_KINDS as KINDS, Seen};
 use iostack_sim::engine::alike;
 use iostack_stats::Recorder;
 
 use crate::{Asked, Drive, Errno};
-
-/// Reads, writes, trims, flushes.
-const KINDS: usize = 4;
 
 /// So far, counted by the drive's thread.
 #[derive(Default)]
@@ -23,59 +19,19 @@ pub(crate) struct Tally {
     pub(crate) lost: u64,
 }
 
-/// So far.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// I/Os: reads, writes, trims, flushes.
-    pub ios: [u64; KINDS],
-    /// Bytes of them.
-    pub bytes: [u64; KINDS],
-    /// Latency that the model and the layers asked for, as the program was to see it.
-    pub asked: [Bins; KINDS],
-    /// How much later than asked answers left.
-    pub late: Bins,
-    /// Answered with an error.
-    pub failed: u64,
-    /// Never answered, as a layer wanted.
-    pub lost: u64,
-    /// What flash management did.
-    pub flash: Vec<FlashUse>,
-    /// Each kind of resource.
-    pub resources: Vec<ResourceUse>,
-}
-
-impl Seen {
-    /// With what happened on another drive beside it.
-    #[must_use]
-    pub fn with(mut self, other: Seen) -> Seen {
-        for place in 0..KINDS {
-            self.ios[place] += other.ios[place];
-            self.bytes[place] += other.bytes[place];
-            self.asked[place].merge(&other.asked[place]);
-        }
-        self.late.merge(&other.late);
-        self.failed += other.failed;
-        self.lost += other.lost;
-        self.flash.extend(other.flash);
-        self.resources.extend(other.resources);
-        Seen { resources: alike(self.resources), ..self }
+/// What happened on two drives beside each other.
+pub(crate) fn both(mut one: Seen, other: Seen) -> Seen {
+    for place in 0..KINDS {
+        one.ios[place] += other.ios[place];
+        one.bytes[place] += other.bytes[place];
+        one.asked[place].merge(&other.asked[place]);
     }
-
-    /// Into the answer.
-    pub fn put_into(self, served: &mut Served) {
-        let names = ["read", "write", "trim", "flush"];
-        let kinds = names.iter().zip(self.ios).zip(self.bytes).zip(self.asked);
-        served.served = kinds
-            .map(|(((name, ios), bytes), asked)| ServedKind {
-                name: (*name).to_owned(),
-                ios,
-                bytes: Bytes(bytes),
-                asked,
-            })
-            .collect();
-        (served.late, served.failed, served.lost) = (self.late, self.failed, self.lost);
-        (served.flash, served.resources) = (self.flash, self.resources);
-    }
+    one.late.merge(&other.late);
+    one.failed += other.failed;
+    one.lost += other.lost;
+    one.flash.extend(other.flash);
+    one.resources.extend(other.resources);
+    Seen { resources: alike(one.resources), ..one }
 }
 
 impl Tally {

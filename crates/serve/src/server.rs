@@ -21,10 +21,11 @@ use iostack_sim::engine::{Kind, Time};
 use crate::clock::Clock;
 use crate::later::{Act, Later};
 use crate::layers::{Layer, Verdict};
-use crate::seen::{Seen, Tally};
+use crate::seen::Tally;
 use crate::store::Store;
 use crate::volatile::{Cut, Promise};
 use crate::{Asked, Drive, Errno, Reply, sys};
+use iostack_model::answers::Seen;
 
 /// The end of a wait is spun, for sleeping ends late: so much at least, at most, and more by this share than the last ones did.
 const SPIN: Duration = Duration::from_micros(40);

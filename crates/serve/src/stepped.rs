@@ -10,11 +10,12 @@ use iostack_sim::engine::Time;
 
 use crate::clock::Clock;
 use crate::layers::Layer;
-use crate::seen::{Seen, Tally};
+use crate::seen::Tally;
 use crate::server::{Message, Worker, parts};
 use crate::store::Store;
 use crate::volatile::Cut;
 use crate::{Disk, Drive};
+use iostack_model::answers::Seen;
 
 /// The drive under a clock that somebody else moves, without a thread.
 pub struct Stepped {

@@ -22,6 +22,7 @@ pub mod ftl;
 mod host;
 pub mod run;
 pub mod sheet;
+pub mod targets;
 mod timeline;
 
 pub use build::build;

@@ -11,6 +11,7 @@
 use std::sync::atomic::AtomicBool;
 
 use iostack_model::Interval;
+use iostack_sim::targets::Simulations;
 use iostack_stats::{AbAnswer, AbReport, AbSide};
 use iostack_study::ab::{self, Asked, Primary};
 
@@ -93,7 +94,7 @@ fn compared(kind: &Kind, own: [&str; 2], (runtime, blocks): (&str, u32), seed: u
         blocks: Some(blocks),
         difference: "2%",
         figure: Some(kind.figure),
-        destroy_data: false,
+        targets: &Simulations,
     };
     let (report, failed) = ab::answer(&asked, &AtomicBool::new(false)).expect("a sound comparison");
     assert!(!failed);

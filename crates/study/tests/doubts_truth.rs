@@ -4,12 +4,11 @@
 //! What virtual time cannot bring about stands in [`NOT_HERE`] with the reason; tests beside each doubt's code bend outcomes for it.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 
-use iostack_target::Wanted;
-use iostack_targets::lab::LabFlags;
-use iostack_targets::{self as target, AllHeld, TargetFlags, gather};
+use iostack_sim::targets::Simulations;
+use iostack_target::{EXAMPLE, Targets as _, Wanted, changes};
+use iostack_workload::gather;
 
 /// A run: the device, its changed numbers, the job, all as words.
 type Run = [&'static str; 3];
@@ -160,8 +159,7 @@ fn ran([on, set, words]: Run, stop: bool) -> anyhow::Result<BTreeSet<String>> {
     };
     let options: Vec<_> = words.split_whitespace().map(pair).collect();
     let jobs = gather::gather(&[], &[], &options, false, 1).expect(words).jobs;
-    let flags = TargetFlags::of(&set, &LabFlags::default());
-    let target = target::study(Some(&OsString::from(on)), &flags, false, &AllHeld::default()).expect(on);
+    let target = Simulations.open(Some(on), &changes(&set, EXAMPLE).expect(on)).expect(on);
     let ran = target.run(&jobs, Wanted::default(), &AtomicBool::new(stop))?;
     let kind = |caveat| {
         let value = serde_json::to_value(caveat).expect("plain data");

@@ -10,11 +10,20 @@
 //! I/O. Who implements it begins with [`Target::describe`].
 
 mod audience;
+mod changes;
+mod merging;
+mod read_json;
 mod session;
 mod target;
+mod targets;
 
 pub use audience::Audience;
-pub use session::{About, How, Measured, On, Place, Session, Wishes};
+pub use changes::{EXAMPLE, changes};
+pub use merging::{MergeAsked, MergeFitRound, MergeFound, MergeHow, MergeMeasured, MergePlanned};
+pub use read_json::read_json;
+pub use session::{About, HostPart, How, Measured, On, Place, Session, Wishes};
 pub use target::{
-    Ability, AnyTarget, Description, Preparation, Prepared, RunClock, Target, Wanted, reseeded, unprepared,
+    Ability, AnyTarget, Beside, Description, NO_APPS, NO_STATUS, Number, Preparation, Prepared, RunClock,
+    Target, Wanted, reseeded, unprepared,
 };
+pub use targets::{Kind, Rating, Ratings, Targets};

@@ -1,10 +1,10 @@
 //! A place on a target, held while a study asks there again and again.
 
+use anyhow::bail;
 use iostack_model::{Bytes, Effort, Engine, Job, Ladder, Machine, Nanos, Outcome, Storage, TargetName};
-
 use serde::{Deserialize, Serialize};
 
-use crate::{Audience, RunClock, Wanted};
+use crate::{Audience, MergeAsked, MergeFound, RunClock, Wanted};
 
 /// What a study may touch, and how much of it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -27,8 +27,38 @@ pub trait Session {
     /// Runs one job there. An error is one line.
     fn run(&self, job: &Job, how: How, audience: &dyn Audience) -> Result<Measured, String>;
 
+    /// Measures how the merge library's policies do there.
+    fn merge(&self, _: &MergeAsked, _: &dyn Audience) -> anyhow::Result<MergeFound> {
+        bail!("`{}` takes no calls of the merge library", self.about().name)
+    }
+
+    /// One turn of a loop of the machine's own, in clocks of its time-stamp counter: with a part of the path, and without it; `None`:
+    /// another program had the CPU meanwhile.
+    fn turn(&self, _: HostPart) -> Result<Option<[f64; 2]>, String> {
+        Err("it is measured on real machines".to_owned())
+    }
+
     /// From now on only the first `region` is of use: so much of a scratch file could be written.
     fn keep(&mut self, _region: Bytes) {}
+}
+
+/// A part of the path that is measured without the storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostPart {
+    /// A system call that does nothing, and its return.
+    SystemCall,
+    /// A wake-up and a switch to the other thread.
+    Switch,
+}
+
+impl HostPart {
+    /// Calls, or round trips, of one turn.
+    pub const fn count(self) -> u32 {
+        match self {
+            HostPart::SystemCall => 2_000,
+            HostPart::Switch => 500,
+        }
+    }
 }
 
 /// What is known of a place that is held.

@@ -1,5 +1,7 @@
 //! What answers jobs?
 
+use std::path::PathBuf;
+
 use anyhow::bail;
 use iostack_model::{Job, Nanos, Outcome, OutcomeFile, Storage, TargetName};
 use serde::{Deserialize, Serialize};
@@ -17,10 +19,10 @@ pub trait Target {
     /// Runs the jobs, those after a stonewall when all before it have ended. What was prepared for them is undone.
     fn run(&self, jobs: &[Job], wanted: Wanted, audience: &dyn Audience) -> anyhow::Result<OutcomeFile>;
 
-    /// Writes what belongs beside the outcomes of the last run, such as a timeline. Asked when they are safe: what cannot be written
-    /// costs no outcome.
-    fn beside(&self, _: &dyn Audience) -> anyhow::Result<()> {
-        Ok(())
+    /// What belongs into a file beside the outcomes of the last run. Asked when they are safe: what cannot be written costs no
+    /// outcome.
+    fn beside(&self) -> Option<Beside> {
+        None
     }
 
     /// Makes ready what jobs need that run together, so that each run of them is only the run.
@@ -34,6 +36,16 @@ pub trait Target {
         wishes: &Wishes,
         audience: &dyn Audience,
     ) -> anyhow::Result<Box<dyn Session + 'a>>;
+}
+
+/// A new file beside the outcomes, such as a timeline.
+pub struct Beside {
+    /// Where it goes.
+    pub path: PathBuf,
+    /// What it holds.
+    pub text: String,
+    /// What is said when it is written.
+    pub said: String,
 }
 
 /// What [`Target::prepare`] gives.
@@ -63,6 +75,33 @@ pub struct Description {
     pub repeats: bool,
     /// What it cannot do, and why so or what helps, as the end of a sentence.
     pub cannot: Vec<(Ability, &'static str)>,
+    /// What it is called; empty where only its name says it.
+    pub title: String,
+    /// Numbers that it is made of, in the order of its sheet; none of what is not simulated.
+    pub numbers: Vec<Number>,
+}
+
+/// A number that a target is made of, and that a study may change.
+#[derive(Clone, Debug)]
+pub struct Number {
+    /// As in `--set KEY=VALUE`; a member's has the member's name before it, `raid0.member.flash.read`.
+    pub key: String,
+    /// As it is written in the sheet; empty when it is missing.
+    pub text: String,
+    /// In ns, bytes, or as a plain number; `None` where only the text can be compared.
+    pub value: Option<f64>,
+    /// The words that it may be; none where it is no word.
+    pub words: &'static [&'static str],
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+impl Number {
+    /// Whether the other has the same value, however it is written.
+    pub fn is_same(&self, other: &Number) -> bool {
+        let bits = |number: &Number| number.value.map(f64::to_bits);
+        self.text == other.text || bits(self).zip(bits(other)).is_some_and(|(own, other)| own == other)
+    }
 }
 
 /// The time that a run takes.
@@ -90,6 +129,24 @@ pub enum Ability {
 }
 
 impl Description {
+    /// Of a target of which only the clock is known: in its own time it repeats, and it can do all.
+    pub fn of(clock: RunClock) -> Description {
+        let repeats = clock == RunClock::Virtual;
+        Description {
+            name: None,
+            clock,
+            repeats,
+            cannot: Vec::new(),
+            title: String::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Its number of this key.
+    pub fn number(&self, key: &str) -> Option<&Number> {
+        self.numbers.iter().find(|number| number.key == key)
+    }
+
     /// Refuses what is asked and it cannot do.
     pub fn refuse(&self, jobs: &[Job], wanted: Wanted) -> anyhow::Result<()> {
         for &(ability, why) in &self.cannot {
@@ -125,6 +182,16 @@ impl Description {
         Ok(())
     }
 }
+
+/// Programs are simulated with the time they compute.
+pub const NO_APPS: (Ability, &str) = (
+    Ability::Applications,
+    "runs on simulated platforms only; add --on sim:PLATFORM (`iostack sim list` names them)",
+);
+
+/// A run in a world of its own is told once, at the end.
+pub const NO_STATUS: (Ability, &str) =
+    (Ability::Status, "--status-interval is for files and block devices, whose time is ours; leave it out");
 
 /// What is to be looked at from inside while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,7 +259,7 @@ mod tests {
     use iostack_model::{App, Tpcc};
 
     fn described(cannot: &[(Ability, &'static str)]) -> Description {
-        Description { name: None, clock: RunClock::Wall, repeats: false, cannot: cannot.to_vec() }
+        Description { cannot: cannot.to_vec(), ..Description::of(RunClock::Wall) }
     }
 
     #[test]

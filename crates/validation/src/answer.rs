@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use iostack_lab::Lab;
 use iostack_model::SCHEMA;
 use iostack_model::answers::{ClockPrices, IoCost, Repro, ReproDocument, Reproduced};
-use iostack_target::Audience;
+use iostack_target::{Audience, Targets};
 
 use super::asked::Asked;
 use super::counted::{self, Case};
@@ -52,9 +52,13 @@ impl<'a> Ready<'a> {
     pub fn run(&self, talk: &dyn Audience) -> anyhow::Result<Repro> {
         let experiments: Vec<&Experiment> = self.experiments.iter().collect();
         if self.counted {
-            return Ok(whole(in_lab(&experiments, &known(self.asked.costs)?, talk)?, &self.published, talk));
+            return Ok(whole(
+                in_lab(&experiments, &known(self.asked.costs)?, self.asked.targets, talk)?,
+                &self.published,
+                talk,
+            ));
         }
-        let reproduced = reproduce(&experiments, self.asked.at_once, talk);
+        let reproduced = reproduce(&experiments, (parallel(self.asked.at_once), self.asked.targets), talk);
         let platforms = basis::platforms(&experiments, &reproduced);
         let missing = self.asked.missing(&self.published);
         Ok(Repro { platforms, missing, ..whole(reproduced, &self.published, talk) })
@@ -86,7 +90,7 @@ fn known(files: &[PathBuf]) -> anyhow::Result<Vec<IoCost>> {
     for path in files {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        let stored: Vec<IoCost> = iostack_targets::read_json(&text).with_context(|| {
+        let stored: Vec<IoCost> = iostack_target::read_json(&text).with_context(|| {
             format!("`{}` holds no costs; write it with iostack lab cost --json", path.display())
         })?;
         costs.extend(stored);
@@ -98,6 +102,7 @@ fn known(files: &[PathBuf]) -> anyhow::Result<Vec<IoCost>> {
 fn in_lab(
     experiments: &[&Experiment],
     known: &[IoCost],
+    targets: &dyn Targets,
     talk: &dyn Audience,
 ) -> anyhow::Result<Vec<Reproduced>> {
     let costs: Vec<&Experiment> = experiments.iter().copied().filter(|one| !one.runs_jobs()).collect();
@@ -105,7 +110,7 @@ fn in_lab(
     let mut all = Vec::new();
     for one in experiments {
         if one.runs_jobs() {
-            all.push(worked::run(one, talk)?);
+            all.push(worked::run(one, targets, talk)?);
         } else {
             all.extend(costs.next());
         }
@@ -151,9 +156,13 @@ fn counted(
 }
 
 /// All runs of all experiments together, so that no CPU waits for the end of one of them.
-fn reproduce(experiments: &[&Experiment], asked: Option<usize>, talk: &dyn Audience) -> Vec<Reproduced> {
-    let planned: Vec<Vec<Planned>> =
-        experiments.iter().map(|one| one.curves.iter().flat_map(gather::plan).collect()).collect();
+fn reproduce(
+    experiments: &[&Experiment],
+    (parallel, targets): (usize, &dyn Targets),
+    talk: &dyn Audience,
+) -> Vec<Reproduced> {
+    let plan = |one: &&Experiment| one.curves.iter().flat_map(|curve| gather::plan(curve, targets)).collect();
+    let planned: Vec<Vec<Planned>> = experiments.iter().map(plan).collect();
     // The same run may be of several experiments; it is made once.
     let mut tasks: Vec<Task> = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -174,7 +183,7 @@ fn reproduce(experiments: &[&Experiment], asked: Option<usize>, talk: &dyn Audie
     let ordered: Vec<Task> = order.iter().map(|&index| tasks[index].clone()).collect();
     let names: Vec<String> = order.iter().map(|&index| names[index].clone()).collect();
     let mut given: Vec<Option<Given>> = tasks.iter().map(|_| None).collect();
-    for (one, &index) in watched(&ordered, &names, parallel(asked), talk).into_iter().zip(&order) {
+    for (one, &index) in watched(&ordered, &names, (parallel, targets), talk).into_iter().zip(&order) {
         given[index] = one;
     }
     let mut places = places.into_iter();

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use iostack_model::answers::ReproMissing;
+use iostack_target::Targets;
 
 use super::experiment::Experiment;
 use super::published::{Claim, Published};
 use super::{builtin, gather};
 
 /// What was asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// Experiments, documents, claims or files. None: all that are simulated.
     pub names: &'a [String],
@@ -22,6 +23,8 @@ pub struct Asked<'a> {
     pub costs: &'a [PathBuf],
     /// Runs simulated at once; `None`: one per CPU.
     pub at_once: Option<usize>,
+    /// What can be named.
+    pub targets: &'a dyn Targets,
 }
 
 impl Asked<'_> {
@@ -114,7 +117,14 @@ mod tests {
 
     fn ids(names: &[&str]) -> Vec<String> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let asked = Asked { names: &names, lab: false, list: false, costs: &[], at_once: None };
+        let asked = Asked {
+            names: &names,
+            lab: false,
+            list: false,
+            costs: &[],
+            at_once: None,
+            targets: &iostack_sim::targets::Simulations,
+        };
         let found = asked.experiments(&builtin::claims()).expect("they are there");
         found.into_iter().map(|one| one.id).collect()
     }
@@ -133,7 +143,15 @@ mod tests {
         let published = builtin::published();
         let missing = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            Asked { names: &names, lab: false, list: false, costs: &[], at_once: None }.missing(&published)
+            Asked {
+                names: &names,
+                lab: false,
+                list: false,
+                costs: &[],
+                at_once: None,
+                targets: &iostack_sim::targets::Simulations,
+            }
+            .missing(&published)
         };
         assert!(missing(&["raid-caps"]).is_empty());
         assert!(missing(&["cmu"]).iter().all(|one| one.claim.starts_with("cmu.")));

@@ -10,9 +10,11 @@
 
 use std::collections::BTreeMap;
 
+use iostack_lab::targets as lab;
 use iostack_model::answers::{ReproBasis, ReproFitted, ReproPlatform, Reproduced, judged_claims};
 use iostack_sim::sheet::{Sheet, Source};
-use iostack_targets as target;
+use iostack_sim::targets::Simulations;
+use iostack_target::Targets as _;
 
 use super::curve::Curve;
 use super::experiment::{Experiment, Verdict};
@@ -69,9 +71,9 @@ pub(crate) fn origins(curve: &Curve, at: Option<&str>) -> Vec<Origin> {
     let mut all = Vec::new();
     let mut load = |changes: &[(String, String)]| {
         // A drive of the lab's is the same drive; what the lab is told of its machine is no number of it.
-        let bare = curve.device.trim_start_matches("lab:").trim_start_matches("sim:");
-        let of_drive: Vec<_> =
-            changes.iter().filter(|(key, _)| target::lab::flag(key).is_none()).cloned().collect();
+        let bare = lab::device(&curve.device).unwrap_or(&curve.device);
+        let bare = Simulations.bare(bare);
+        let of_drive: Vec<_> = changes.iter().filter(|(key, _)| lab::flag(key).is_none()).cloned().collect();
         if let Ok(sheet) = Sheet::load(bare, &of_drive) {
             origins_of(&sheet, true, &mut all);
         }

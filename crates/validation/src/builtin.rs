@@ -99,6 +99,8 @@ pub(crate) fn job_file(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use iostack_sim::targets::Simulations;
+
     use super::*;
     use crate::gather;
 
@@ -109,7 +111,7 @@ mod tests {
             let path = format!("{FOLDER}/{id}.toml");
             let experiment =
                 Experiment::parse(id, text, &path, &claims).unwrap_or_else(|error| panic!("{error}"));
-            for point in experiment.curves.iter().flat_map(gather::plan) {
+            for point in experiment.curves.iter().flat_map(|curve| gather::plan(curve, &Simulations)) {
                 assert!(point.task.jobs.is_ok(), "{id}: {}: {:?}", point.command, point.task.jobs);
             }
         }

@@ -14,8 +14,8 @@
 
 use std::ops::Range;
 
+use iostack_lab::targets as lab;
 use iostack_model::answers::ReproBasis;
-use iostack_targets::{self as target, Scheme};
 
 use super::counted;
 use super::curve::Curve;
@@ -124,7 +124,7 @@ impl Experiment {
 
     /// True when it is made in the lab: that boots machines.
     pub fn is_counted(&self) -> bool {
-        self.curves.iter().any(|curve| target::scheme(&curve.device).0 == Scheme::Lab)
+        self.curves.iter().any(|curve| lab::device(&curve.device).is_some())
     }
 
     /// True when jobs run there, and nothing is counted.
@@ -179,7 +179,7 @@ fn counted(raw: &raw::Curve, cost: &str) -> Result<Curve, String> {
     };
     let curve = Curve {
         name: raw.name.clone(),
-        device: Scheme::Lab.word(""),
+        device: lab::PREFIX.to_owned(),
         cost: Some(cost.to_owned()),
         jobs: None,
         anew: false,

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use iostack_lab::targets::PREFIX;
 use iostack_model::Job;
 use iostack_model::answers::{
     ReproCurve, ReproLine, ReproPlot, ReproPoint, ReproPredicted, ReproVerdict, Reproduced,
 };
-use iostack_targets::gather;
-use iostack_targets::{self as target, Scheme};
+use iostack_target::Targets;
+use iostack_workload::gather;
 
 use super::curve::Curve;
 use super::experiment::{Experiment, Plot, Predicted, Subject, Verdict};
@@ -42,15 +43,15 @@ impl Planned {
 }
 
 /// The runs of a curve, in order.
-pub(crate) fn plan(curve: &Curve) -> Vec<Planned> {
+pub(crate) fn plan(curve: &Curve, targets: &dyn Targets) -> Vec<Planned> {
     match &curve.vary {
-        None => vec![point(curve, "")],
-        Some((_, values)) => values.iter().map(|value| point(curve, value)).collect(),
+        None => vec![point(curve, "", targets)],
+        Some((_, values)) => values.iter().map(|value| point(curve, value, targets)).collect(),
     }
 }
 
 /// The run at a value of what is varied; at an empty one when nothing is.
-fn point(curve: &Curve, at: &str) -> Planned {
+fn point(curve: &Curve, at: &str, targets: &dyn Targets) -> Planned {
     let (mut changes, mut options) = (curve.changes.clone(), curve.options.clone());
     for (key, value) in curve.varied_at(at) {
         let list = if is_parameter(&key) { &mut changes } else { &mut options };
@@ -61,7 +62,7 @@ fn point(curve: &Curve, at: &str) -> Planned {
     let file: Vec<PathBuf> = curve.jobs.iter().map(|name| Path::new(builtin::FOLDER).join(name)).collect();
     let parts =
         Parts { jobs: &file, sections: &[], device: &curve.device, changes: &changes, options: &options };
-    let command = command::of(&parts);
+    let command = command::of(&parts, targets);
     let jobs = jobs(curve, &options);
     let task = Task { device: curve.device.clone(), changes, jobs, steady: false };
     Planned { curve: curve.name.clone(), at: at.to_owned(), command, task, anew: curve.anew }
@@ -133,7 +134,7 @@ fn drawn(plot: &Plot, curves: &[ReproCurve]) -> ReproPlot {
             Over::Time => "time".to_owned(),
             Over::Varied | Over::Alone => curves[plot.curves[0]].varied.clone(),
         },
-        figure: plot.figure.label(target::scheme(&curves[plot.curves[0]].device) == (Scheme::Lab, "")),
+        figure: plot.figure.label(curves[plot.curves[0]].device == PREFIX),
         lines: chosen
             .map(|curve| ReproLine {
                 name: curve.name.clone(),

@@ -3,10 +3,10 @@
 //! A point is a job on a device of the lab, in virtual time. Points that differ in nothing but their jobs and in settings of the
 //! device (`sysfs.PATH`) are done in one boot. Start reading at [`run`].
 
+use iostack_lab::targets::{self as lab, LabFlags, Leg};
 use iostack_model::answers::Reproduced;
-use iostack_target::Audience;
-use iostack_targets::lab::{self, LabFlags, Leg};
-use iostack_targets::{self as target, Scheme};
+use iostack_serve::lab::BROUGHT;
+use iostack_target::{Audience, Targets};
 
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
@@ -32,8 +32,13 @@ struct Boot {
 }
 
 /// Boots as often as needed, and judges.
-pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Result<Reproduced> {
-    let planned: Vec<Planned> = experiment.curves.iter().flat_map(gather::plan).collect();
+pub(crate) fn run(
+    experiment: &Experiment,
+    targets: &dyn Targets,
+    talk: &dyn Audience,
+) -> anyhow::Result<Reproduced> {
+    let planned: Vec<Planned> =
+        experiment.curves.iter().flat_map(|curve| gather::plan(curve, targets)).collect();
     let mut given: Vec<Option<Given>> = planned.iter().map(|_| None).collect();
     let tasks: Vec<&Task> = planned.iter().map(|point| &point.task).collect();
     for (index, task) in tasks.iter().enumerate() {
@@ -43,13 +48,13 @@ pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Resul
     }
     let simulated: Vec<usize> = (0..tasks.len()).filter(|&index| !is_in_lab(tasks[index])).collect();
     let without_lab: Vec<Task> = simulated.iter().map(|&index| tasks[index].clone()).collect();
-    let ran = pool::run(&without_lab, parallel(None), talk.stop(), &mut |_, _| {});
+    let ran = pool::run(&without_lab, (parallel(None), targets), talk.stop(), &mut |_, _| {});
     for (index, one) in simulated.into_iter().zip(ran) {
         given[index] = one;
     }
     let alone: Vec<bool> = planned.iter().map(|point| point.anew).collect();
     for Boot { device, flags, set, legs, places, .. } in boots(&tasks, &alone) {
-        let files = lab::execute_legs(&device, &LabFlags::of(&flags)?, &set, legs, talk)?;
+        let files = lab::execute_legs(&device, &LabFlags::of(&flags)?, &set, legs, BROUGHT, talk)?;
         for (place, file) in places.into_iter().zip(files) {
             given[place] = Some(Ok(file.outcomes));
         }
@@ -59,7 +64,7 @@ pub(crate) fn run(experiment: &Experiment, talk: &dyn Audience) -> anyhow::Resul
 
 /// Others are simulated, to be beside those.
 fn is_in_lab(task: &Task) -> bool {
-    target::scheme(&task.device).0 == Scheme::Lab
+    lab::device(&task.device).is_some()
 }
 
 /// Which points boot together, in their order.

@@ -8,12 +8,13 @@
 //!
 //! A job is typed by people (fio job files, TOML, flags; one option table serves all three), checked by [`validate`],
 //! and turned into single I/Os by [`Plan`]. Everything here decides and nothing touches the world: includes and
-//! environment variables come in as closures. The same job and seed give the same I/Os on every machine.
+//! environment variables come in as closures; only [`gather`] and [`trace::Opened`] read files. The same job and seed give the same I/Os on every machine.
 //!
 //! Start reading at [`Plan`], then [`set_option`].
 
 mod buffer;
 mod fio;
+pub mod gather;
 pub mod load;
 mod op;
 mod options;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use iostack::targets::{Table, TargetFlags};
 use iostack_model::Nanos;
 use iostack_study::ab::{self, Asked, Primary, is_worse};
 use iostack_target::Audience as _;
@@ -58,7 +59,7 @@ pub(crate) struct AbArgs {
 }
 
 impl AbArgs {
-    fn asked(&self) -> Asked<'_> {
+    fn asked<'a>(&'a self, table: &'a Table) -> Asked<'a> {
         Asked {
             jobs: &self.jobs,
             sections: &self.section,
@@ -70,7 +71,7 @@ impl AbArgs {
             blocks: self.blocks,
             difference: &self.difference,
             figure: self.figure,
-            destroy_data: self.destroy_data,
+            targets: table,
         }
     }
 }
@@ -79,7 +80,8 @@ impl AbArgs {
 pub(crate) fn run(args: &AbArgs) -> anyhow::Result<Ended> {
     args.answer.refuse("ab", None)?;
     let talk = args.answer.talk();
-    let (report, failed) = ab::answer(&args.asked(), &talk)?;
+    let table = Table::new(TargetFlags::default(), args.destroy_data);
+    let (report, failed) = ab::answer(&args.asked(&table), &talk)?;
     talk.clear();
     args.answer.tell(&report, &talk)?;
     let worse = args.fail && is_worse(&report.rows);

@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use iostack::targets::{Table, TargetFlags};
 use iostack_host::save;
+use iostack_lab::targets::LabFlags;
 use iostack_model::answers::Check;
 use iostack_model::{Bytes, Effort};
 use iostack_report::Told;
-use iostack_study::check::{self, Asked};
+use iostack_study::check::{self, Asked, DataSheet};
 use iostack_target::Audience as _;
-use iostack_targets::lab::LabFlags;
-use iostack_targets::{self as target, AllHeld, TargetFlags};
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk};
@@ -63,10 +63,6 @@ pub(crate) struct CheckArgs {
 }
 
 impl CheckArgs {
-    fn asked(&self) -> Asked<'_> {
-        Asked { effort: self.effort(), size: self.size, seed: self.seed, against: self.against.as_deref() }
-    }
-
     fn effort(&self) -> Effort {
         match (self.quick, self.full) {
             (true, _) => Effort::Quick,
@@ -82,11 +78,11 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Ended> {
     args.forms.refuse_fio("check")?;
     save::refuse(args.forms.files())?;
     let directory = if args.no_files { None } else { Some(directory(args)?) };
-    let target = {
-        let flags = TargetFlags::of(&args.set, &args.lab);
-        target::study(Some(&args.target), &flags, args.destroy_data, &AllHeld::default())?
-    };
-    let check = check::answer(&args.asked(), &*target, &talk)?;
+    let table = Table::new(TargetFlags::of(&args.set, &args.lab), args.destroy_data);
+    let sheet = args.against.as_deref().map(|typed| DataSheet::read(typed, &table)).transpose()?;
+    let target = table.target(Some(&args.target))?;
+    let asked = Asked { effort: args.effort(), size: args.size, seed: args.seed, against: sheet.as_ref() };
+    let check = check::answer(&asked, &*target, &talk)?;
     talk.clear();
     let json = check.json().context("an outcome is plain data")?;
     let one: [(String, &dyn Told); 1] = [("check".to_owned(), &check)];

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::ensure;
+use iostack::targets::{Table, TargetFlags};
 use iostack_host::Growing;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
 use iostack_report::fio;
 use iostack_target::Wanted;
-use iostack_targets::{AllHeld, Options, TargetFlags, gather};
+use iostack_workload::gather;
 use iostack_workload::{Dialect, FioAsked, FioFormat, FioInstead, ParseContext};
 
 use crate::cmd::options;
@@ -139,10 +140,8 @@ fn load(mut jobs: Vec<Job>, asked: &FioAsked) -> anyhow::Result<Told> {
     for job in jobs.iter_mut().filter(|job| job.files.is_empty() && job.directory.is_none()) {
         job.directory = Some(".".into());
     }
-    let flags = TargetFlags::default();
-    let options =
-        Options { flags: &flags, destroy_data: asked.destroy_data, rules: None, held: AllHeld::default() };
-    let target = iostack_targets::open(asked.on.as_ref().map(AsRef::as_ref), &options)?;
+    let table = Table::new(TargetFlags::default(), asked.destroy_data);
+    let target = table.target(asked.on.as_ref().map(AsRef::as_ref))?;
     let ran = Ran::of(jobs, target, asked.destroy_data, wanted, &talk)?;
     let told = begun.load(Ordering::Relaxed);
     let text = report(&ran.file, asked, !told);

@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
+use iostack::targets::{Table, TargetFlags};
 use iostack_host::save::Output;
+use iostack_lab::targets::LabFlags;
 use iostack_model::{Bytes, Nanos};
 use iostack_report::Told as _;
 use iostack_study::iolat::{self, Asked};
 use iostack_target::Audience as _;
-use iostack_targets::lab::LabFlags;
-use iostack_targets::{self as target, AllHeld, TargetFlags};
 
 use crate::exit::Ended;
 use crate::written::{self, AnswerArgs};
@@ -62,10 +62,8 @@ pub(crate) struct IolatArgs {
 pub(crate) fn run(args: &IolatArgs) -> anyhow::Result<Ended> {
     args.answer.refuse("iolat", Output::new("--save-reference", args.save_reference.as_ref()))?;
     let talk = args.answer.talk();
-    let target = {
-        let flags = TargetFlags::of(&args.set, &args.lab);
-        target::study(Some(&args.target), &flags, args.destroy_data, &AllHeld::default())?
-    };
+    let table = Table::new(TargetFlags::of(&args.set, &args.lab), args.destroy_data);
+    let target = table.target(Some(&args.target))?;
     let iolat = iolat::answer(
         &Asked {
             runtime: args.runtime,

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use iostack_attribute::classify::Rules;
 use iostack_attribute::layers::Subject;
+use iostack_engine::path::tracing;
 use iostack_host::save;
 use iostack_model::answers::labelled;
 use iostack_model::{BlockDevice, Layers, Storage};
 use iostack_target::Wanted;
-use iostack_targets::tracing;
 
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};

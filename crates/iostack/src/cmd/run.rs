@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use iostack::ends;
+use iostack::targets::{Table, TargetFlags};
 use iostack_attribute::classify::Rules;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::{Job, OutcomeFile};
 use iostack_report::fio;
 use iostack_target::{AnyTarget, Audience as _, Wanted};
-use iostack_targets::{AllHeld, Options, TargetFlags};
-use iostack_targets::{ends, gather};
+use iostack_workload::gather;
 
 use crate::exit::Ended;
 use crate::flags::JobFlags;
@@ -78,9 +79,8 @@ pub(crate) fn load(args: &RunArgs, wanted: Wanted, rules: Option<&'static Rules>
         job.split_latency |= args.answer.is_fio();
     }
     save::refuse(outputs(args).chain(log_outputs(&fio::log_names(&jobs), args.destroy_data)))?;
-    let held = AllHeld::default();
-    let options = Options { flags: &args.target, destroy_data: args.destroy_data, rules, held };
-    let target = iostack_targets::open(args.on.as_deref(), &options)?;
+    let table = Table::new(args.target.clone(), args.destroy_data).with_rules(rules);
+    let target = table.target(args.on.as_deref())?;
     // What a file says is meant as it says it.
     for job in jobs.iter_mut().filter(|_| args.jobs.is_empty()) {
         if let Some(line) = ends::give(job, target.describe())? {
@@ -128,6 +128,14 @@ impl Ran {
         Ok(Ran { target, file, jobs, destroy_data })
     }
 
+    /// Writes what belongs beside the outcomes.
+    fn beside(&self, talk: &Talk) -> anyhow::Result<()> {
+        let Some(beside) = self.target.beside() else { return Ok(()) };
+        save::new_file(&beside.path, &beside.text)?;
+        talk.say(&beside.said);
+        Ok(())
+    }
+
     /// The answer was told, or not; writes what goes beside it. What cannot be written does not keep the rest from being
     /// so.
     pub(crate) fn end(
@@ -138,7 +146,7 @@ impl Ran {
     ) -> anyhow::Result<Ended> {
         let page = written::page(html, || iostack_report::run(&self.file).html(), talk);
         let logs = write_logs(self, talk);
-        answer.and(page).and(logs).and(self.target.beside(talk))?;
+        answer.and(page).and(logs).and(self.beside(talk))?;
         let mut failures = self.file.outcomes.iter().flat_map(|outcome| &outcome.failures);
         let failed = failures.any(|failure| !failure.ignored);
         Ok(if failed { Ended::FoundProblem } else { Ended::Done })

@@ -13,8 +13,7 @@ use iostack_serve::layers::{self, LAYERS};
 use iostack_serve::nbd::Place;
 use iostack_serve::{Door, Route, Wanted};
 use iostack_sim::sheet::Sheet;
-use iostack_target::Audience as _;
-use iostack_targets::simulated::{EXAMPLE, changes};
+use iostack_target::{Audience as _, EXAMPLE, changes};
 
 use crate::exit::Ended;
 use crate::talk::Talk;

@@ -1,11 +1,11 @@
 //! `iostack stages`: where the latency of an I/O goes, for a load of our own or for what runs already.
 
 use iostack_attribute::stages::Subject;
+use iostack_engine::path::tracing;
 use iostack_host::save;
 use iostack_model::answers::labelled;
 use iostack_model::{Stages, Storage};
 use iostack_target::Wanted;
-use iostack_targets::tracing;
 
 use crate::cmd::attach::{self, Pictures};
 use crate::cmd::run::{self, RunArgs};

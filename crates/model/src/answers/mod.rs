@@ -11,6 +11,7 @@
 mod against;
 mod card;
 mod check;
+mod figure;
 mod iocost;
 mod iolat;
 mod label;
@@ -31,6 +32,7 @@ pub use check::{
     Advice, Axis, AxisName, Cell, CellName, Check, Cost, DepthOne, Limit, PathCost, PathPart, Point,
     Saturation, Scratch, Series, Step, StepKind, Summary, Verdict,
 };
+pub use figure::Figure;
 pub use iocost::{
     BudgetVerdict, CallNode, ClockPrices, CostCase, CostChange, CostDiff, CostFunction, CostLayer, CostMode,
     IoCost, MmioUse,
@@ -48,7 +50,7 @@ pub use repro::{
     ReproPlatform, ReproPlot, ReproPoint, ReproPredicted, ReproTally, ReproVerdict, Reproduced,
     judged_claims,
 };
-pub use served::{Served, ServedCut, ServedKind};
+pub use served::{SERVED_KINDS, Seen, Served, ServedCut, ServedKind};
 pub use sweep::{Sweep, SweepAxis, SweepPoint};
 pub use timeline::TimelineSpan;
 pub use what_if::{WhatIf, WhatIfChange, WhatIfFigures, WhatIfNamed, WhatIfStep};

@@ -71,3 +71,45 @@ pub struct ServedCut {
     /// Atoms that were not flushed, and are what they were.
     pub lost: u64,
 }
+
+/// Kinds of I/Os of a served drive: reads, writes, trims, flushes.
+pub const SERVED_KINDS: usize = 4;
+
+/// What was asked of a served drive so far, before it stands in [`Served`].
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// I/Os: reads, writes, trims, flushes.
+    pub ios: [u64; SERVED_KINDS],
+    /// Bytes of them.
+    pub bytes: [u64; SERVED_KINDS],
+    /// Latency that the model and the layers asked for, as the program was to see it.
+    pub asked: [Bins; SERVED_KINDS],
+    /// How much later than asked answers left.
+    pub late: Bins,
+    /// Answered with an error.
+    pub failed: u64,
+    /// Never answered, as a layer wanted.
+    pub lost: u64,
+    /// What flash management did.
+    pub flash: Vec<FlashUse>,
+    /// Each kind of resource.
+    pub resources: Vec<ResourceUse>,
+}
+
+impl Seen {
+    /// Into the answer.
+    pub fn put_into(self, served: &mut Served) {
+        let names = ["read", "write", "trim", "flush"];
+        let kinds = names.iter().zip(self.ios).zip(self.bytes).zip(self.asked);
+        served.served = kinds
+            .map(|(((name, ios), bytes), asked)| ServedKind {
+                name: (*name).to_owned(),
+                ios,
+                bytes: Bytes(bytes),
+                asked,
+            })
+            .collect();
+        (served.late, served.failed, served.lost) = (self.late, self.failed, self.lost);
+        (served.flash, served.resources) = (self.flash, self.resources);
+    }
+}

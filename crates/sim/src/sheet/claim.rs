@@ -13,7 +13,8 @@
 //!
 //! `over = "read-one"` compares with the same figure of another claim: the value is then a ratio, like `80%`.
 
-use iostack_model::{Engine, Job, Outcome};
+use iostack_model::answers::Figure;
+use iostack_model::{Engine, Job};
 use iostack_workload::{native_options, set_option, suggest};
 
 use crate::sheet::document::{RawClaim, Reader, Typed};
@@ -40,23 +41,6 @@ pub struct Claim {
     pub source: String,
 }
 
-/// What is read off an outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
-    /// I/Os per second.
-    Iops,
-    /// Bytes per second.
-    Bandwidth,
-    /// Mean latency, ns.
-    LatencyMean,
-    /// Median latency, ns.
-    LatencyMedian,
-    /// 99th percentile of the latency, ns.
-    LatencyP99,
-    /// Bytes written to flash per byte the host wrote.
-    WriteAmplification,
-}
-
 /// What a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
@@ -73,50 +57,19 @@ pub enum Expected {
     AtMost(f64),
 }
 
-const FIGURES: [(&str, Figure); 6] = [
-    ("iops", Figure::Iops),
-    ("bandwidth", Figure::Bandwidth),
-    ("latency_mean", Figure::LatencyMean),
-    ("latency_median", Figure::LatencyMedian),
-    ("latency_p99", Figure::LatencyP99),
-    ("write_amplification", Figure::WriteAmplification),
-];
-
 /// I/Os of the longest claim, some minutes of this program.
 const IOS_MAX: u64 = 100_000_000;
 
 const FIELDS: [&str; 8] = ["what", "figure", "over", "value", "tolerance", "at_least", "at_most", "source"];
 
-impl Figure {
-    /// Its word in the file.
-    pub fn name(self) -> &'static str {
-        FIGURES.iter().find(|(_, figure)| *figure == self).map_or("", |(name, _)| name)
-    }
-
-    /// Reads it off; I/Os of all directions together.
-    pub fn of(self, outcome: &Outcome) -> f64 {
-        match self {
-            Figure::Iops => outcome.rate(),
-            Figure::Bandwidth => outcome.bandwidth(),
-            Figure::LatencyMean => outcome.latency().mean_ns(),
-            Figure::LatencyMedian => outcome.latency().quantile_ns(0.5).unwrap_or(0) as f64,
-            Figure::LatencyP99 => outcome.latency().quantile_ns(0.99).unwrap_or(0) as f64,
-            Figure::WriteAmplification => {
-                let flash = outcome.inside.as_ref().and_then(|inside| inside.flash.as_ref());
-                flash.map_or(0.0, |flash| flash.write_amplification)
-            }
+fn read(figure: Figure, text: &str) -> Result<f64, value::Unreadable> {
+    match figure {
+        Figure::Iops => value::per_second(text),
+        Figure::Bandwidth => value::rate(text),
+        Figure::LatencyMean | Figure::LatencyMedian | Figure::LatencyP99 => {
+            value::time(text).map(|time| time.0 as f64)
         }
-    }
-
-    fn read(self, text: &str) -> Result<f64, value::Unreadable> {
-        match self {
-            Figure::Iops => value::per_second(text),
-            Figure::Bandwidth => value::rate(text),
-            Figure::LatencyMean | Figure::LatencyMedian | Figure::LatencyP99 => {
-                value::time(text).map(|time| time.0 as f64)
-            }
-            Figure::WriteAmplification => value::number(text),
-        }
+        Figure::WriteAmplification => value::number(text),
     }
 }
 
@@ -201,13 +154,13 @@ fn job_of(raw: &RawClaim, reader: &mut Reader) -> Job {
 }
 
 fn figure_of(raw: &RawClaim, typed: Option<&Typed>, reader: &mut Reader) -> Option<Figure> {
-    let names: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = Figure::names().collect();
     let remedy = format!("write one of: {}", names.join(", "));
     let Some(typed) = typed else {
         reader.problem(raw.line, format!("the claim `{}` has no figure", raw.name), remedy);
         return None;
     };
-    let found = FIGURES.iter().find(|(name, _)| *name == typed.text).map(|(_, figure)| *figure);
+    let found = Figure::named(&typed.text);
     if found.is_none() {
         reader.problem(typed.line, format!("`figure = {}`: no such figure", typed.text), remedy);
     }
@@ -218,7 +171,7 @@ fn expected_of(raw: &RawClaim, figure: Figure, is_ratio: bool, reader: &mut Read
     let mut read = |name: &str| {
         let (_, typed) = raw.fields.iter().find(|(key, _)| key == name)?;
         let share = name == "tolerance" || is_ratio;
-        let value = if share { value::share(&typed.text) } else { figure.read(&typed.text) };
+        let value = if share { value::share(&typed.text) } else { read(figure, &typed.text) };
         match value {
             Ok(value) => Some(value),
             Err(wrong) => {

@@ -23,9 +23,10 @@ mod parse;
 mod source;
 mod value;
 
-pub use claim::{Claim, Expected, Figure};
+pub use claim::{Claim, Expected};
 pub use entries::{Entry, Tally};
 pub use error::{SheetError, SheetErrors};
+pub use iostack_model::answers::Figure;
 pub use kinds::{KINDS, PAGE_ORDERS, SCHEDULERS, SUBSYSTEMS};
 pub use loaded::Sheet;
 pub use parameter::{DeviceKind, Parameter, Unit};

@@ -6,9 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail, ensure};
 use iostack_model::{Machine, Nanos, SCHEMA};
 use iostack_stats::{AB_BLOCKS_LEAST, AbArm, AbBlock, AbDesign, AbReport};
-use iostack_target::{AnyTarget, Audience, RunClock};
-use iostack_targets::simulated::{EXAMPLE, changes};
-use iostack_targets::{AllHeld, ends};
+use iostack_target::{AnyTarget, Audience, EXAMPLE, RunClock, Targets, changes};
 
 use super::figures::{self, Primary};
 use super::ready::{self, Ready, since};
@@ -46,8 +44,8 @@ pub struct Asked<'a> {
     pub difference: &'a str,
     /// The figure that gives the answer, where it was given.
     pub figure: Option<Primary>,
-    /// What exists may be written over.
-    pub destroy_data: bool,
+    /// What can be named.
+    pub targets: &'a dyn Targets,
 }
 
 impl Asked<'_> {
@@ -101,7 +99,7 @@ fn percent(typed: &str) -> anyhow::Result<f64> {
 /// Runs the turns; and whether I/Os failed.
 pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbReport, bool)> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let machine = iostack_host::machine();
+    let (targets, machine) = (asked.targets, asked.targets.machine());
     let run = asked.run()?;
     let mut sides = sides::sides(
         &Typed {
@@ -114,19 +112,16 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbRepor
             cpus: machine.cpu.cores_online,
         },
         run,
+        targets,
     )?;
-    let held = AllHeld::default();
-    let open = |side| ready::open(side, asked.destroy_data, &held);
+    let open = |side: &Side| targets.open(side.on.as_deref(), &side.changes);
     let (a, b) = (open(&sides[0])?, open(&sides[1])?);
-    let said = if asked.jobs.is_empty() { sized(&mut sides, [&a, &b])? } else { None };
+    let said = if asked.jobs.is_empty() { sized(&mut sides, [&a, &b], targets)? } else { None };
     let simulated = a.describe().clock == RunClock::Virtual;
     let end = asked.end(simulated, run)?;
     let seed = asked.seed(a.describe().repeats, now.as_nanos() as u64)?;
     let mut design = design(asked, &sides, end, run, seed)?;
     let stop = talk.stop();
-    if !simulated {
-        iostack_targets::left::settings(&|line| talk.warn(line));
-    }
     let ready = [ready::ready(&sides[0], &a, talk)?, ready::ready(&sides[1], &b, talk)?];
     if let Some(line) = said {
         talk.say(&line);
@@ -159,11 +154,15 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<(AbRepor
 }
 
 /// Gives the jobs of both sides a size where flags name none and files are to be made, and says so once.
-fn sized(sides: &mut [Side; 2], targets: [&AnyTarget; 2]) -> anyhow::Result<Option<String>> {
+fn sized(
+    sides: &mut [Side; 2],
+    opened: [&AnyTarget; 2],
+    targets: &dyn Targets,
+) -> anyhow::Result<Option<String>> {
     let mut said = None;
-    for (side, target) in sides.iter_mut().zip(targets) {
+    for (side, target) in sides.iter_mut().zip(opened) {
         for job in &mut side.jobs {
-            said = ends::give(job, target.describe())?.or(said);
+            said = targets.give_end(job, target.describe())?.or(said);
         }
     }
     Ok(said)
@@ -238,8 +237,6 @@ fn notes(sides: &[Side; 2], blocks: &[AbBlock], design: &AbDesign) -> Vec<String
 
 #[cfg(test)]
 mod tests {
-    use iostack_model::Job;
-
     use super::*;
 
     #[test]
@@ -251,21 +248,5 @@ mod tests {
             let error = percent(typed).expect_err(typed).to_string();
             assert!(error.contains("percent above 0 up to 100"), "{typed}: {error}");
         }
-    }
-
-    #[test]
-    fn sides_in_a_directory_that_name_no_size_run_on_a_file_that_fits() {
-        let folder = std::env::temp_dir().join(format!("iostack-ab-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("ours");
-        let on = Some(folder.display().to_string());
-        let job = Job { runtime: Some(RUN), ..Job::default() };
-        let a = Side { name: "A".to_owned(), jobs: vec![job], on, changes: Vec::new() };
-        let mut sides = [a.clone(), a];
-        let held = AllHeld::default();
-        let targets = [0, 1].map(|side| ready::open(&sides[side], false, &held).expect("a directory"));
-        let said = sized(&mut sides, [&targets[0], &targets[1]]).expect("there is room");
-        std::fs::remove_dir_all(&folder).expect("ours");
-        assert!(said.is_some_and(|said| said.starts_with("no size was named: it runs on a file of ")));
-        assert!(sides.iter().all(|side| side.jobs[0].size.is_some() && side.jobs[0].runtime == Some(RUN)));
     }
 }

@@ -4,8 +4,6 @@ use std::sync::atomic::AtomicBool;
 
 use iostack_model::{Nanos, Outcome, Storage, TargetKind, TargetName};
 use iostack_target::{AnyTarget, Audience, Prepared, RunClock, Wanted};
-use iostack_targets::lab::LabFlags;
-use iostack_targets::{self as target, AllHeld, TargetFlags};
 
 use super::sides::Side;
 
@@ -13,13 +11,6 @@ use super::sides::Side;
 pub(crate) struct Ready<'a> {
     prepared: Box<dyn Prepared + 'a>,
     clock: RunClock,
-}
-
-/// What answers a side. `held` is shared by both: they may stand on one device.
-pub(crate) fn open(side: &Side, destroy_data: bool, held: &AllHeld) -> anyhow::Result<AnyTarget> {
-    let set: Vec<String> = side.changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let flags = TargetFlags::of(&set, &LabFlags::default());
-    target::study(side.on.as_deref().map(AsRef::as_ref), &flags, destroy_data, held)
 }
 
 /// Files laid out and held.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use iostack_model::{Job, LogRequest, Nanos, VerifyMode};
-use iostack_targets::gather;
-use iostack_targets::{self as target, Scheme};
+use iostack_target::Targets;
+use iostack_workload::gather;
 
 use crate::sweep::axis::is_parameter;
 use crate::sweep::plan::in_order;
@@ -44,24 +44,19 @@ pub(crate) struct Side {
 const SHARED: [&str; 3] = ["runtime", "seed", "time_based"];
 
 /// The two sides, whose runs take `run`.
-pub(crate) fn sides(typed: &Typed, run: Nanos) -> anyhow::Result<[Side; 2]> {
+pub(crate) fn sides(typed: &Typed, run: Nanos, targets: &dyn Targets) -> anyhow::Result<[Side; 2]> {
     ensure!(
         typed.files.len() <= 2,
         "{} job files were named; name one for both sides, or one for A and one for B",
         typed.files.len()
     );
-    let sides = [side(typed, 0, run)?, side(typed, 1, run)?];
-    let [a, b] =
-        sides.each_ref().map(|side| match target::scheme(side.on.as_deref().unwrap_or_default()).0 {
-            Scheme::Simulated => "simulated",
-            Scheme::Lab => "of the lab",
-            Scheme::Path => "real",
-        });
+    let sides = [side(typed, 0, run, targets)?, side(typed, 1, run, targets)?];
+    let [a, b] = sides.each_ref().map(|side| targets.kind(side.on.as_deref().unwrap_or_default()).name);
     ensure!(a == b, "A is {a} and B is {b}: their figures are not compared; name two targets of one kind");
     Ok(sides)
 }
 
-fn side(typed: &Typed, number: usize, run: Nanos) -> anyhow::Result<Side> {
+fn side(typed: &Typed, number: usize, run: Nanos, targets: &dyn Targets) -> anyhow::Result<Side> {
     let flag = ["--a", "--b"][number];
     let mut side =
         Side { name: String::new(), jobs: Vec::new(), on: typed.on.clone(), changes: typed.changes.clone() };
@@ -83,7 +78,7 @@ fn side(typed: &Typed, number: usize, run: Nanos) -> anyhow::Result<Side> {
     side.jobs = gather::gather(&files, &typed.sections, &options, false, typed.cpus)?.jobs;
     one_load(&side.jobs)?;
     side.jobs.iter_mut().for_each(|job| shorten(job, run));
-    check_target(&side, scheduler.as_deref())?;
+    check_target(&side, scheduler.as_deref(), targets)?;
     if scheduler.is_some() {
         side.jobs.iter_mut().for_each(|job| job.host.scheduler.clone_from(&scheduler));
     }
@@ -141,14 +136,14 @@ fn shorten(job: &mut Job, run: Nanos) {
     job.slice = Nanos((run.0 / 20).max(25_000_000));
 }
 
-fn check_target(side: &Side, scheduler: Option<&str>) -> anyhow::Result<()> {
-    let (scheme, _) = target::scheme(side.on.as_deref().unwrap_or_default());
-    if let Some((key, _)) = side.changes.first().filter(|_| scheme == Scheme::Path) {
+fn check_target(side: &Side, scheduler: Option<&str>, targets: &dyn Targets) -> anyhow::Result<()> {
+    let kind = targets.kind(side.on.as_deref().unwrap_or_default());
+    if let Some((key, _)) = side.changes.first().filter(|_| !kind.has_options) {
         bail!(
             "`{key}` is a number of a simulated device; name one with --on sim:DEVICE (`iostack sim list`)"
         );
     }
-    if let Some(scheduler) = scheduler.filter(|_| scheme == Scheme::Simulated) {
+    if let Some(scheduler) = scheduler.filter(|_| !kind.switches_schedulers) {
         bail!(
             "`scheduler={scheduler}` is for real devices; a platform's scheduler is a number of it (`iostack sim show`)"
         );
@@ -178,9 +173,54 @@ pub(crate) fn are_alike(sides: &[Side; 2]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use iostack_model::Machine;
+    use iostack_sim::targets::{SIMULATED, Simulations};
+    use iostack_target::{AnyTarget, Description, Kind, Ratings};
+
     use super::*;
 
     const RUN: Nanos = Nanos::millis(500);
+
+    /// What is real, simulated, or of the lab.
+    struct Both;
+
+    impl Targets for Both {
+        fn kind(&self, on: &str) -> Kind {
+            match on.split_once(':') {
+                Some(("sim", _)) => SIMULATED,
+                Some(("lab", _)) => Kind { name: "of the lab", switches_schedulers: true, ..SIMULATED },
+                _ => Kind { name: "real", has_options: false, switches_schedulers: true, ..SIMULATED },
+            }
+        }
+
+        fn word(&self, typed: &str) -> String {
+            Simulations.word(typed)
+        }
+
+        fn bare<'a>(&self, typed: &'a str) -> &'a str {
+            Simulations.bare(typed)
+        }
+
+        fn open(&self, on: Option<&str>, changes: &[(String, String)]) -> anyhow::Result<AnyTarget> {
+            Simulations.open(on, changes)
+        }
+
+        fn flag(&self, change: &(String, String)) -> [String; 2] {
+            Simulations.flag(change)
+        }
+
+        fn machine(&self) -> Machine {
+            Simulations.machine()
+        }
+
+        fn give_end(&self, job: &mut Job, target: &Description) -> anyhow::Result<Option<String>> {
+            Simulations.give_end(job, target)
+        }
+
+        fn ratings(&self, name: &str) -> anyhow::Result<Ratings> {
+            Simulations.ratings(name)
+        }
+    }
 
     fn typed(a: &[&str], b: &[&str]) -> Typed {
         let own = [a, b].map(|list| list.iter().map(|&text| text.to_owned()).collect());
@@ -188,13 +228,13 @@ mod tests {
     }
 
     fn refused(typed: &Typed) -> String {
-        sides(typed, RUN).expect_err("refused").to_string()
+        sides(typed, RUN, &Both).expect_err("refused").to_string()
     }
 
     #[test]
     fn a_setting_changes_its_side_and_nothing_else() {
         let [a, b] =
-            sides(&typed(&[], &["queue-depth=8", "engine=libaio", "on=/other"]), RUN).expect("sound");
+            sides(&typed(&[], &["queue-depth=8", "engine=libaio", "on=/other"]), RUN, &Both).expect("sound");
         assert_eq!((a.jobs[0].queue_depth, b.jobs[0].queue_depth), (1, 8));
         assert_eq!((a.on.as_deref(), b.on.as_deref()), (Some("/mnt"), Some("/other")));
         assert_eq!(
@@ -209,7 +249,7 @@ mod tests {
         let mut asked = typed(&["block_size=8k"], &[]);
         asked.options =
             vec![("block_size".to_owned(), "16k".to_owned()), ("runtime".to_owned(), "9s".to_owned())];
-        let [a, b] = sides(&asked, RUN).expect("sound");
+        let [a, b] = sides(&asked, RUN, &Both).expect("sound");
         let size = |side: &Side| side.jobs[0].block_sizes.largest().0;
         assert_eq!((size(&a), size(&b)), (8192, 16384));
         assert!([a, b].iter().all(|side| side.jobs[0].runtime == Some(RUN) && side.jobs[0].time_based));
@@ -219,9 +259,9 @@ mod tests {
     fn numbers_of_a_device_and_a_scheduler_find_their_place() {
         let mut asked = typed(&["flash.dies=4"], &[]);
         asked.on = Some("sim:tlc-1t".to_owned());
-        let [a, b] = sides(&asked, RUN).expect("sound");
+        let [a, b] = sides(&asked, RUN, &Both).expect("sound");
         assert_eq!((a.changes.len(), b.changes.len()), (1, 0));
-        let [a, _] = sides(&typed(&["scheduler=none"], &[]), RUN).expect("sound");
+        let [a, _] = sides(&typed(&["scheduler=none"], &[]), RUN, &Both).expect("sound");
         assert_eq!(a.jobs[0].host.scheduler.as_deref(), Some("none"));
     }
 

@@ -56,7 +56,7 @@ fn every_advised_run_names_its_target_and_is_understood() {
             let option =
                 |pair: &[&str]| (pair[0].trim_start_matches("--").replace('-', "_"), pair[1].to_owned());
             let options: Vec<(String, String)> = words.chunks_exact(2).map(option).collect();
-            let gathered = iostack_targets::gather::gather(&[], &[], &options, false, 2).expect(flags);
+            let gathered = iostack_workload::gather::gather(&[], &[], &options, false, 2).expect(flags);
             assert_eq!((gathered.jobs.len(), words.len() % 2), (1, 0), "{flags}");
             let batch = gathered.jobs[0].batch.submit;
             assert_eq!(batch, if wanted == "16 I/Os per" { 16 } else { batch }, "{flags}");

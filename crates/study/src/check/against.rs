@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use iostack_model::answers::{Against, AgainstFigure, Kept, Point, Step, StepKind};
+use iostack_model::answers::{Against, AgainstFigure, Figure, Kept, Point, Step, StepKind};
 use iostack_model::{Access, Bytes, Direction, Interval, Nanos, Outcome, Storage};
-use iostack_sim::sheet::{Figure, Sheet};
+use iostack_target::{Rating, Targets};
 
 use super::others;
 
@@ -36,7 +36,7 @@ struct Rated {
 
 /// A data sheet that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct DataSheet {
+pub struct DataSheet {
     name: String,
     /// What a drive of this sheet calls itself, where the sheet is of one product.
     product: Option<String>,
@@ -45,17 +45,16 @@ pub(crate) struct DataSheet {
 
 impl DataSheet {
     /// A sheet of the catalogue, the path of one, or figures as typed.
-    pub(crate) fn read(typed: &str) -> anyhow::Result<DataSheet> {
+    pub fn read(typed: &str, targets: &dyn Targets) -> anyhow::Result<DataSheet> {
         if typed.contains('=') && !Path::new(typed).exists() {
             let rated =
                 typed.split(',').map(|one| typed_figure(one.trim())).collect::<anyhow::Result<_>>()?;
             return Ok(DataSheet { name: format!("as typed: {typed}"), product: None, rated });
         }
-        let name = typed.strip_prefix("sim:").unwrap_or(typed);
-        let sheet = Sheet::load(name, &[]).with_context(|| {
+        let sheet = targets.ratings(typed).with_context(|| {
             format!("--against `{typed}`: name a device of `iostack sim list`, or {TYPED}")
         })?;
-        let rated: Vec<Rated> = sheet.claims.iter().filter_map(claimed).collect();
+        let rated: Vec<Rated> = sheet.figures.iter().filter_map(rated).collect();
         ensure!(
             !rated.is_empty(),
             "--against `{typed}`: its sheet rates neither a rate nor a latency of one kind of I/O; {TYPED}"
@@ -158,20 +157,20 @@ fn bandwidth(text: &str) -> Option<f64> {
     text.strip_suffix("/s")?.trim_end().parse::<Bytes>().ok().map(|bytes| bytes.0 as f64)
 }
 
-/// A claim of the catalogue, as far as a check can be held against it: one direction and one size, no ratio of two.
-fn claimed(claim: &iostack_sim::sheet::Claim) -> Option<Rated> {
-    let job = &claim.job;
+/// A figure of a sheet, as far as a check can be held against it: one direction and one size, no ratio of two.
+fn rated(rating: &Rating) -> Option<Rated> {
+    let job = &rating.job;
     let direction = one_direction(job.mix.read, job.mix.write)?;
-    let known = claim.over.is_none() && claim.figure != Figure::WriteAmplification;
-    let prepared = claim
+    let known = !rating.is_ratio && rating.figure != Figure::WriteAmplification;
+    let prepared = rating
         .set
         .iter()
         .map(|(key, value)| format!("rated with {key} = {value}; the check does not prepare the device"));
     known.then(|| Rated {
-        what: claim.what.clone(),
-        figure: claim.figure,
-        value: claim.expected.figure(),
-        source: claim.source.clone(),
+        what: rating.what.clone(),
+        figure: rating.figure,
+        value: rating.value,
+        source: rating.source.clone(),
         direction,
         random: job.access != Access::Sequential,
         size: one_size(job, direction),

@@ -3,6 +3,7 @@
 use super::*;
 use iostack_model::answers::{Axis, Series};
 use iostack_model::{Bins, BlockDevice, BlockSizes, Caveat, Engine, Job, Mix, Order};
+use iostack_sim::targets::Simulations;
 
 /// A point of random or sequential reads that made `rate` a second, give or take a hundredth.
 fn point(random: bool, size: Bytes, queue_depth: u32, rate: f64) -> Point {
@@ -37,7 +38,7 @@ fn verdict(typed: &str, points: Vec<Point>) -> AgainstFigure {
         points,
         elapsed: Nanos(0),
     };
-    let against = DataSheet::read(typed).expect("a sheet").beside(&[step], &Storage::default());
+    let against = DataSheet::read(typed, &Simulations).expect("a sheet").beside(&[step], &Storage::default());
     against.figures.into_iter().next().expect("it rates one")
 }
 
@@ -48,7 +49,7 @@ fn deep(rate: f64) -> Vec<Point> {
 #[test]
 fn a_rated_figure_is_kept_from_five_percent_below_it_at_the_rated_conditions_alone() {
     let sheet = || {
-        let mut sheet = DataSheet::read("970pro").expect("built in");
+        let mut sheet = DataSheet::read("970pro", &Simulations).expect("built in");
         sheet.rated.retain(|rated| rated.depth == Some(128));
         sheet
     };
@@ -83,7 +84,7 @@ fn what_is_missed_beside_others_is_unclear_and_what_is_kept_is_kept() {
         point.outcome.cpu.waiting = Nanos::millis(lacking);
         let foreign = Caveat::ForeignIo { device: "vda".into(), bytes: Bytes::gib(1), share: traffic };
         point.outcome.caveats.push(foreign);
-        let mut sheet = DataSheet::read("970pro").expect("built in");
+        let mut sheet = DataSheet::read("970pro", &Simulations).expect("built in");
         sheet.rated.retain(|rated| rated.depth == Some(128));
         let found = sheet.rated[0].beside(&[&point], &Storage::default());
         (found.verdict, found.notes.len())
@@ -104,7 +105,7 @@ fn a_drive_with_another_name_than_the_sheet_s_is_said_to_be_another() {
             ..BlockDevice::default()
         };
         let storage = Storage { devices: vec![drive], ..Storage::default() };
-        DataSheet::read(sheet).expect("a sheet").other_drive(&storage)
+        DataSheet::read(sheet, &Simulations).expect("a sheet").other_drive(&storage)
     };
     let said = note("970pro", None, "virtio_blk").expect("another");
     assert!(said.contains("vda calls itself `virtio_blk`, which says nothing of 970pro"), "{said}");
@@ -140,7 +141,7 @@ fn what_is_no_sheet_is_refused_with_what_can_be_typed() {
         ("no-such-drive", "name a device"),
         ("zero", "rates neither"),
     ] {
-        let error = format!("{:#}", DataSheet::read(typed).expect_err(typed));
+        let error = format!("{:#}", DataSheet::read(typed, &Simulations).expect_err(typed));
         assert!(error.contains(said) && error.contains("read_iops=500k"), "{typed}: {error}");
     }
 }

@@ -23,14 +23,13 @@ pub struct Asked<'a> {
     pub size: Option<Bytes>,
     /// Reproduces offsets and content.
     pub seed: u64,
-    /// A data sheet of the catalogue, or figures as typed.
-    pub against: Option<&'a str>,
+    /// What the drive is held against.
+    pub against: Option<&'a DataSheet>,
 }
 
 /// Explores, measures, sums up and judges.
 pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> anyhow::Result<Check> {
     let started = Instant::now();
-    let sheet = asked.against.map(DataSheet::read).transpose()?;
     let wishes = Wishes { effort: asked.effort, size: asked.size };
     let mut session = target.occupy(&wishes, talk)?;
     let is_virtual = session.about().place.clock == RunClock::Virtual;
@@ -64,7 +63,7 @@ pub fn answer(asked: &Asked<'_>, target: &dyn Target, talk: &dyn Audience) -> an
     let steps = measure::measure(&examiner, &plan);
     let path_costs = if is_virtual { Vec::new() } else { path_costs::measure(&examiner, for_paths) };
     let interrupted = talk.stop().load(Ordering::Relaxed);
-    let against = sheet.map(|sheet| sheet.beside(&steps, &session.about().storage));
+    let against = asked.against.map(|sheet| sheet.beside(&steps, &session.about().storage));
     let elapsed = if is_virtual { virtual_time(&steps) } else { examiner.elapsed() };
     let found = Found { started_unix_ms, elapsed, scratch, steps, path_costs, against, interrupted };
     Ok(judge(asked, &*session, found))

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use iostack_model::answers::Scratch;
-use iostack_model::{Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Verify};
-use iostack_target::{Audience, How, Session};
+use iostack_model::{Access, Amount, BlockSizes, Bytes, Engine, Job, Mix, Nanos, Outcome, Verify};
+use iostack_target::{Audience, How, RunClock, Session};
 
 /// Fills the scratch file, where there is one, and keeps to what could be filled within `limit`. With `verify` each sector
 /// says where it belongs.
@@ -20,8 +20,12 @@ pub(crate) fn fill(
     };
     talk.say(&format!("scratch file: {size} of random data, {reason}"));
     let before = Instant::now();
-    let filled = write(session, (size, limit), verify, talk)?;
-    let filled = Bytes(filled.0 & !((1 << 20) - 1));
+    let outcome = write(session, (size, limit), verify, talk)?;
+    let fill = match place.clock {
+        RunClock::Wall => Nanos(before.elapsed().as_nanos() as u64),
+        RunClock::Virtual => outcome.elapsed,
+    };
+    let filled = Bytes(outcome.bytes().0 & !((1 << 20) - 1));
     anyhow::ensure!(filled >= Bytes::mib(1), "interrupted before the scratch file held anything");
     let mut reason = reason;
     if filled < size {
@@ -29,17 +33,17 @@ pub(crate) fn fill(
         talk.say(&format!("the scratch file holds {filled}: the time for filling it was over"));
     }
     session.keep(filled);
-    Ok(Some(Scratch { size: filled, reason, fill: Nanos(before.elapsed().as_nanos() as u64) }))
+    Ok(Some(Scratch { size: filled, reason, fill }))
 }
 
-/// Fills the scratch file with incompressible data, front to back, for at most `limit`. Returns the bytes that were
-/// written: the region of the check.
+/// Fills the scratch file with incompressible data, front to back, for at most `limit`. The bytes that were written are the
+/// region of the check.
 fn write(
     session: &dyn Session,
     (size, limit): (Bytes, Option<Nanos>),
     verify: Option<Verify>,
     talk: &dyn Audience,
-) -> anyhow::Result<Bytes> {
+) -> anyhow::Result<Outcome> {
     let engine = if session.about().place.libaio { Engine::Libaio } else { Engine::Psync };
     let job = Job {
         name: "fill".to_owned(),
@@ -63,5 +67,5 @@ fn write(
             failure.message
         );
     }
-    Ok(outcome.bytes())
+    Ok(outcome)
 }

@@ -28,4 +28,5 @@ pub(crate) mod verdict;
 #[cfg(test)]
 mod tests;
 
+pub use against::DataSheet;
 pub use answer::{Asked, answer};

@@ -8,16 +8,13 @@
 //! All in clocks of the time-stamp counter. CPU time of a load is that of its thread, as the scheduler accounts it;
 //! interrupts and kernel threads beside it are seen by a profile only. Start reading at [`measure`].
 
-use iostack_host::clock::Clock;
-use iostack_host::path;
 use iostack_model::answers::{PathCost, PathPart};
 use iostack_model::{
     Access, Amount, BlockSizes, Bytes, Distribution, Effort, Engine, Interval, Job, Layers, Nanos, Order,
     Outcome,
 };
 use iostack_stats::{paired_difference, rate_interval};
-use iostack_target::{How, On};
-use iostack_targets::tracing::chain;
+use iostack_target::{HostPart, How, On};
 
 use super::measure::Examiner;
 use super::traced::Profiler;
@@ -136,7 +133,7 @@ pub(crate) fn measure(examiner: &Examiner<'_>, budget: Nanos) -> Vec<PathCost> {
             Found::nothing("", "interrupted before it was measured")
         } else if spent + needs > budget {
             Found::nothing("", format!("skipped: it takes {needs}, and all together have {budget} here"))
-        } else if Clock::calibrated().tsc_hz() == 0 {
+        } else if examiner.session.about().machine.cpu.tsc_hz == 0 {
             Found::nothing(
                 "",
                 "there is no time-stamp counter to trust here, so nothing can be told in clocks",
@@ -165,51 +162,46 @@ fn cost(part: &Part, found: Found) -> PathCost {
 
 /// Turns of the loops in user space.
 const LOOP_TURNS: usize = 40;
-const CALLS: u32 = 2_000;
 
-fn system_call(_: &mut Bench<'_, '_>) -> Found {
+fn system_call(bench: &mut Bench<'_, '_>) -> Found {
+    let calls = HostPart::SystemCall.count();
+    turns(bench, HostPart::SystemCall, &|made| {
+        format!("getppid {calls} times minus the same loop without it, {made} turns")
+    })
+}
+
+/// One round trip is two switches and twice the calls of handing a byte to oneself.
+fn switch(bench: &mut Bench<'_, '_>) -> Found {
+    let hands = HostPart::Switch.count();
+    turns(bench, HostPart::Switch, &|made| {
+        format!(
+            "half of: two threads on one CPU hand a byte through pipes and back, minus the same reads and writes in one \
+             thread; CPU time of {hands} rounds, {made} turns"
+        )
+    })
+}
+
+/// Turns of a loop of the machine's own; `how` says how it was measured, with so many turns.
+fn turns(bench: &Bench<'_, '_>, part: HostPart, how: &dyn Fn(usize) -> String) -> Found {
     let (mut with, mut without) = (Vec::new(), Vec::new());
     // A turn in which the thread lost its CPU is made again, as often as there are turns.
     for _ in 0..2 * LOOP_TURNS {
-        let (call, none) = (path::null_calls(CALLS), path::no_calls(CALLS));
-        if !call.disturbed && !none.disturbed {
-            with.push(call.ticks as f64 / f64::from(CALLS));
-            without.push(none.ticks as f64 / f64::from(CALLS));
+        match bench.examiner.session.turn(part) {
+            Ok(None) => {}
+            Ok(Some([own, none])) => {
+                with.push(own);
+                without.push(none);
+            }
+            Err(error) => return Found::nothing(how(with.len()), error),
         }
         if with.len() == LOOP_TURNS {
             break;
         }
     }
-    let how = format!("getppid {CALLS} times minus the same loop without it, {} turns", with.len());
     if with.len() < 3 {
-        return Found::nothing(how, "other programs took the CPU away in nearly every turn");
+        return Found::nothing(how(with.len()), "other programs took the CPU away in nearly every turn");
     }
-    Found::value(paired_difference(&with, &without), how)
-}
-
-const HANDS: u32 = 500;
-
-/// One round trip is two switches and twice the calls of handing a byte to oneself.
-fn switch(_: &mut Bench<'_, '_>) -> Found {
-    let per_ns = Clock::calibrated().tsc_hz() as f64 / 1e9;
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    let how = format!(
-        "half of: two threads on one CPU hand a byte through pipes and back, minus the same reads and writes in one \
-         thread; CPU time of {HANDS} rounds, {LOOP_TURNS} turns"
-    );
-    for _ in 0..LOOP_TURNS {
-        let turn = path::hand_to_another(HANDS).and_then(|other| Ok((other, path::hand_to_self(HANDS)?)));
-        match turn {
-            Ok((other, own)) => {
-                with.push(other as f64 * per_ns / f64::from(HANDS) / 2.0);
-                without.push(own as f64 * per_ns / f64::from(HANDS));
-            }
-            Err(error) => {
-                return Found::nothing(how, format!("the threads could not be set up: {}", chain(&error)));
-            }
-        }
-    }
-    Found::value(paired_difference(&with, &without), how)
+    Found::value(paired_difference(&with, &without), how(with.len()))
 }
 
 /// Turns of a load.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use iostack_target::Wishes;
-use iostack_targets::{self as target, AllHeld, TargetFlags};
+use iostack_engine::path::{PathOptions, PathTarget, named};
+use iostack_target::{Target as _, Wishes};
 
 use super::*;
 use crate::check::fill;
@@ -32,14 +32,18 @@ impl Drop for Folder {
 fn examined<T>(name: &str, test: impl FnOnce(&Examiner<'_>) -> T) -> T {
     let folder = Folder::new(name);
     let stop = AtomicBool::new(false);
-    let target =
-        target::study(Some(folder.0.as_os_str()), &TargetFlags::default(), false, &AllHeld::default());
-    let target = target.expect("the folder was just made");
+    let name = named(folder.0.as_os_str()).expect("the folder was just made");
+    let target = PathTarget::open(Some(name), &PathOptions::default());
     let wishes = Wishes { effort: Effort::Quick, size: Some(Bytes::mib(64)) };
     let mut session = target.occupy(&wishes, &stop).expect("64 MiB fit");
     let started = Instant::now();
     fill::fill(&mut *session, None, None, &stop).expect("a scratch file can be written");
     test(&Examiner { session: &*session, talk: &stop, started, deadline: None })
+}
+
+/// There is no time-stamp counter.
+fn without_clocks() -> bool {
+    iostack_host::clock::Clock::calibrated().tsc_hz() == 0
 }
 
 fn find<'a>(costs: &'a [PathCost], id: &PathPart) -> &'a PathCost {
@@ -48,7 +52,7 @@ fn find<'a>(costs: &'a [PathCost], id: &PathPart) -> &'a PathCost {
 
 #[test]
 fn a_switch_costs_more_than_a_system_call_and_both_have_intervals() {
-    if Clock::calibrated().tsc_hz() == 0 {
+    if without_clocks() {
         println!(
             "SKIPPED a_switch_costs_more_than_a_system_call_and_both_have_intervals: no time-stamp counter"
         );

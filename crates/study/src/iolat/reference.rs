@@ -50,7 +50,7 @@ pub(crate) fn load(name: &str) -> anyhow::Result<Reference> {
 }
 
 fn saved(text: &str) -> anyhow::Result<Reference> {
-    let run: Iolat = match iostack_targets::read_json(text) {
+    let run: Iolat = match iostack_target::read_json(text) {
         Ok(run) => run,
         Err(error) => {
             bail!("it is not a run of iolat ({error}); make one with `iostack iolat --save-reference FILE`")

@@ -1,81 +1,19 @@
 //! What does a command of b requests cost, and is it c + b x?
 
-use std::time::{Duration, Instant};
-
-use iostack_merge::Policy;
+use iostack_model::Interval;
 use iostack_model::answers::{BatchCost, MergeFit, MergePoint};
-use iostack_model::{Direction, Interval};
 use iostack_stats::rate_interval;
-use iostack_workload::Rng;
-
-use super::content::{Content, Room};
-use super::load::{Bench, send};
-use super::plan::{Plan, SIZES, shuffled};
+use iostack_target::MergeFitRound;
 
 /// A point may lie this far off the line.
 const RESIDUAL: f64 = 0.15;
 /// A request more may cost this many times as much in large commands as in small ones, or the other way round.
 const BEND: f64 = 1.5;
 
-/// One round: the median time of commands of each size, and how many there were.
-pub(crate) type FitRound = Vec<(u32, f64, u64)>;
-
-/// Times commands of each size in turns: one thread sends requests as one and waits for all.
-pub(crate) fn measure(bench: &Bench<'_>, plan: &Plan, tell: &dyn Fn(u32)) -> (Vec<FitRound>, Vec<String>) {
-    let mut rng = Rng::stream(bench.seed, 0xf17);
-    let slice = Duration::from_nanos(plan.fit_slice.0);
-    let (mut rounds, mut failures) = (Vec::new(), Vec::new());
-    for number in 0..plan.fit_rounds {
-        tell(number);
-        let mut round = FitRound::new();
-        for index in shuffled(SIZES.len(), &mut rng) {
-            if bench.stopped() {
-                return (rounds, failures);
-            }
-            match commands(bench, SIZES[index], slice, &mut rng) {
-                Ok(times) => round.push((SIZES[index], median(times.clone()), times.len() as u64)),
-                Err(failure) => failures.push(failure),
-            }
-        }
-        round.sort_by_key(|(size, ..)| *size);
-        rounds.push(round);
-        if !failures.is_empty() {
-            break;
-        }
-    }
-    (rounds, failures)
-}
-
-fn commands(bench: &Bench<'_>, size: u32, slice: Duration, rng: &mut Rng) -> Result<Vec<f64>, String> {
-    let mut room = Room::new(size as usize * bench.request);
-    let mut list: Vec<(u64, &mut [u8])> =
-        room.slice().chunks_exact_mut(bench.request).map(|block| (0, block)).collect();
-    let (started, mut times) = (Instant::now(), Vec::new());
-    let writes = bench.direction == Direction::Write;
-    while times.is_empty() || started.elapsed() < slice {
-        for (offset, block) in &mut list {
-            *offset = bench.content.next(bench.blocks, bench.request as u64, rng);
-            if writes { Content::stamp(block, *offset, bench.seed) } else { bench.content.forget(block) }
-        }
-        let began = Instant::now();
-        send(bench.file(Policy::Ring), writes, &mut list).map_err(|error| error.to_string())?;
-        times.push(began.elapsed().as_nanos() as f64);
-        if !writes {
-            list.iter().try_for_each(|(offset, block)| bench.content.check(block, *offset))?;
-        }
-    }
-    Ok(times)
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
 /// The line through the rounds; `None` where they do not give one.
-pub(crate) fn fit(rounds: &[FitRound], how: &str) -> Option<MergeFit> {
+pub(crate) fn fit(rounds: &[MergeFitRound], how: &str) -> Option<MergeFit> {
     let sizes: Vec<u32> = rounds.first()?.iter().map(|(size, ..)| *size).collect();
-    let whole: Vec<&FitRound> = rounds.iter().filter(|round| round.len() == sizes.len()).collect();
+    let whole: Vec<&MergeFitRound> = rounds.iter().filter(|round| round.len() == sizes.len()).collect();
     let points: Vec<MergePoint> = (0..sizes.len())
         .map(|index| MergePoint {
             requests: sizes[index],
@@ -91,7 +29,7 @@ pub(crate) fn fit(rounds: &[FitRound], how: &str) -> Option<MergeFit> {
     of_points(points, how).map(|fit| MergeFit { fixed, each, gain_max: over(BatchCost::gain_max), ..fit })
 }
 
-fn line(round: &FitRound) -> Option<BatchCost> {
+fn line(round: &MergeFitRound) -> Option<BatchCost> {
     BatchCost::fit(&round.iter().map(|&(size, ns, _)| (size, ns)).collect::<Vec<_>>())
 }
 
@@ -135,9 +73,10 @@ fn bend(points: &[MergePoint]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::SIZES;
     use super::*;
 
-    fn rounds(law: impl Fn(f64) -> f64) -> Vec<FitRound> {
+    fn rounds(law: impl Fn(f64) -> f64) -> Vec<MergeFitRound> {
         let round = |drift: f64| SIZES.iter().map(|&size| (size, law(f64::from(size)) * drift, 10)).collect();
         [0.98, 1.01, 1.0, 1.02, 0.99].map(round).to_vec()
     }

@@ -2,15 +2,16 @@
 
 use iostack_model::Bins;
 use iostack_model::answers::{MergeAsk, MergeCell, MergeRatio, MergeRound, MergeTable};
-use iostack_stats::{Recorder, rate_interval, samples_needed};
+use iostack_stats::{rate_interval, samples_needed};
+use iostack_target::{MergeAsked, MergeFound, MergeMeasured, MergePlanned};
 
-use super::measure::Rounds;
 use super::plan::{LOOP, PLAIN};
 
 /// The tables of what was measured; without rounds there is no cell, and without cells no table.
-pub(crate) fn tables(measured: &[Rounds]) -> Vec<MergeTable> {
+pub(crate) fn tables(asked: &MergeAsked, found: &MergeFound) -> Vec<MergeTable> {
+    let measured = asked.cells.iter().zip(&found.cells).filter(|(_, rounds)| !rounds.is_empty());
     let mut cells: Vec<(MergeAsk, MergeCell)> =
-        measured.iter().filter(|one| !one.rounds.is_empty()).map(|one| (one.cell.ask, cell(one))).collect();
+        measured.map(|(planned, rounds)| (planned.ask, cell(planned, rounds))).collect();
     // Coroutines are held against threads that do plain calls, which were measured once.
     if cells.iter().any(|(ask, _)| *ask == MergeAsk::Scope) {
         let plain = |(ask, cell): &&(MergeAsk, MergeCell)| *ask == MergeAsk::Calls && cell.policy == PLAIN;
@@ -26,23 +27,25 @@ pub(crate) fn tables(measured: &[Rounds]) -> Vec<MergeTable> {
     MergeAsk::ALL.map(table).into_iter().filter(|table| !table.cells.is_empty()).collect()
 }
 
-fn cell(one: &Rounds) -> MergeCell {
-    let rounds: Vec<MergeRound> = one.rounds.iter().map(|measured| measured.round).collect();
+fn cell(planned: &MergePlanned, measured: &[MergeMeasured]) -> MergeCell {
+    let rounds: Vec<MergeRound> = measured.iter().map(|measured| measured.round).collect();
     let over = |figure: fn(&MergeRound) -> f64| rate_interval(&rounds.iter().map(figure).collect::<Vec<_>>());
-    let mut latency = Recorder::new();
-    one.rounds.iter().for_each(|measured| latency.absorb(&measured.latency));
+    let mut latency = Bins::default();
+    for one in measured {
+        latency.merge(&one.latency);
+    }
     MergeCell {
-        policy: one.cell.policy.to_owned(),
-        column: one.cell.column,
-        threads: one.cell.threads,
+        policy: planned.policy.clone(),
+        column: planned.column,
+        threads: planned.threads,
         ios: rounds.iter().map(|round| round.ios).sum(),
         iops: over(MergeRound::iops),
         cpu_ns: over(MergeRound::cpu_ns),
         switches: over(MergeRound::switches_each),
-        latency: latency.bins(),
+        latency,
         against: None,
         share_of_peak: None,
-        failures: one.rounds.iter().flat_map(|measured| measured.failures.clone()).collect(),
+        failures: measured.iter().flat_map(|measured| measured.failures.clone()).collect(),
         rounds,
     }
 }
@@ -79,12 +82,14 @@ fn ratio(cell: &MergeCell, base: &MergeCell) -> MergeRatio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::load::Measured;
-    use crate::merge::plan::{How, Planned, SCOPE};
-    use iostack_merge::Policy;
-    use iostack_model::Nanos;
+    use crate::merge::plan::{Plan, SCOPE};
+    use iostack_model::{Direction, Effort, Nanos};
+    use iostack_stats::Recorder;
+    use iostack_target::MergeHow;
 
-    fn rounds(ask: MergeAsk, policy: &'static str, column: u32, ios: [u64; 4]) -> Rounds {
+    type Rounds = (MergePlanned, Vec<MergeMeasured>);
+
+    fn rounds(ask: MergeAsk, policy: &str, column: u32, ios: [u64; 4]) -> Rounds {
         let measured = |(number, ios): (usize, u64)| {
             let mut latency = Recorder::new();
             (0..ios).for_each(|_| latency.record(100_000 / ios));
@@ -95,11 +100,18 @@ mod tests {
                 cpu: Nanos::millis(50),
                 switches: ios * 2,
             };
-            Measured { round, latency, failures: Vec::new() }
+            MergeMeasured { round, latency: latency.bins(), failures: Vec::new() }
         };
-        let cell = Planned { ask, policy, how: How::Calls(Policy::Pread), column, threads: column };
+        let (policy, how) = (policy.to_owned(), MergeHow::Calls);
         let made = ios.into_iter().enumerate().filter(|(_, ios)| *ios > 0).map(measured);
-        Rounds { cell, rounds: made.collect() }
+        (MergePlanned { ask, policy, how, column, threads: column }, made.collect())
+    }
+
+    fn tables(measured: &[Rounds]) -> Vec<MergeTable> {
+        let (cells, found) = measured.iter().cloned().unzip();
+        let plan = Plan { cells, ..Plan::of(Effort::Quick) };
+        let found = MergeFound { cells: found, ..MergeFound::default() };
+        super::tables(&plan.asked(Direction::Read, 4096, true, 1), &found)
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Does temporal merging pay on this device?
 //!
 //! ```text
-//!   plan ──► measure: round after round over all cells ──► gather ──► tables ──► advice
-//!   pure      load: one cell   content: is it the right data?   pure                    pure
+//!   plan ──► a session's own measurement, round after round over all cells ──► gather ──► tables ──► advice
+//!   pure      (the library's policies are called there)                         pure                    pure
 //! ```
 //!
 //! A cell is one policy at one number of callers, or of requests in a group. All cells are measured in turns, in another order
@@ -10,14 +10,10 @@
 
 pub(crate) mod advice;
 mod answer;
-pub(crate) mod content;
 pub(crate) mod fit;
 pub(crate) mod gather;
-pub(crate) mod load;
-pub(crate) mod measure;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod simulated;
-mod sys;
 
 pub use answer::{Asked, answer};

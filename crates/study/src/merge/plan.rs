@@ -1,23 +1,14 @@
 //! Which cells are measured, how often, and for how long? Pure.
 
-use iostack_merge::Policy;
 use iostack_model::answers::MergeAsk;
-use iostack_model::{Effort, Nanos};
-use iostack_workload::Rng;
+use iostack_model::{Direction, Effort, Nanos};
+use iostack_target::{MergeAsked, MergeHow, MergePlanned};
 
-/// Every policy; the first is what programs do without merging.
-pub(crate) const POLICIES: [Policy; 7] = [
-    Policy::Pread,
-    Policy::Ring,
-    Policy::Stm,
-    Policy::Atm,
-    Policy::LeaderFollower,
-    Policy::Hybrid,
-    Policy::Auto,
-];
+/// Every policy of the library, by its name; the first is what programs do without merging.
+pub(crate) const POLICIES: [&str; 7] = ["pread", "ring", "stm", "atm", "leader-follower", "hybrid", "auto"];
 
 /// The base of single calls and of coroutines.
-pub(crate) const PLAIN: &str = POLICIES[0].name();
+pub(crate) const PLAIN: &str = POLICIES[0];
 /// The base of groups.
 pub(crate) const LOOP: &str = "one by one";
 /// A group as one batch.
@@ -31,34 +22,10 @@ pub(crate) const FEW: u32 = 2;
 /// Sizes of commands to fit c and x to.
 pub(crate) const SIZES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// How a cell asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// Each thread waits for one request at a time.
-    Calls(Policy),
-    /// Each thread does a group one call after the other.
-    Loop,
-    /// Each thread does a group as one batch.
-    Many,
-    /// Coroutines on few threads, each of which waits for one request at a time.
-    Scope,
-}
-
-/// One cell to be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Planned {
-    pub(crate) ask: MergeAsk,
-    pub(crate) policy: &'static str,
-    pub(crate) how: How,
-    /// Callers, or requests in a group.
-    pub(crate) column: u32,
-    pub(crate) threads: u32,
-}
-
 /// The whole measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
-    pub(crate) cells: Vec<Planned>,
+    pub(crate) cells: Vec<MergePlanned>,
     pub(crate) rounds: u32,
     /// Of one cell in one round.
     pub(crate) slice: Nanos,
@@ -71,7 +38,29 @@ pub(crate) struct Plan {
 /// What a cell takes beside its slice: threads begin and end, a ring is made, the last requests come back.
 const OVERHEAD: Nanos = Nanos::millis(8);
 
+fn planned(ask: MergeAsk, policy: &str, how: MergeHow, (column, threads): (u32, u32)) -> MergePlanned {
+    MergePlanned { ask, policy: policy.to_owned(), how, column, threads }
+}
+
 impl Plan {
+    /// What is asked of a place, in requests of so many bytes.
+    pub(crate) fn asked(&self, direction: Direction, request: u64, stamped: bool, seed: u64) -> MergeAsked {
+        MergeAsked {
+            cells: self.cells.clone(),
+            policies: POLICIES.map(str::to_owned).to_vec(),
+            rounds: self.rounds,
+            slice: self.slice,
+            overhead: OVERHEAD,
+            sizes: SIZES.to_vec(),
+            fit_rounds: self.fit_rounds,
+            fit_slice: self.fit_slice,
+            direction,
+            request,
+            stamped,
+            seed,
+        }
+    }
+
     /// What is measured with this effort.
     pub(crate) fn of(effort: Effort) -> Plan {
         let (callers, groups, rounds, slice, fit_rounds): (&[u32], &[u32], u32, Nanos, u32) = match effort {
@@ -81,21 +70,15 @@ impl Plan {
         };
         let mut cells = Vec::new();
         for &column in callers {
-            cells.extend(POLICIES.iter().map(|&policy| Planned {
-                ask: MergeAsk::Calls,
-                policy: policy.name(),
-                how: How::Calls(policy),
-                column,
-                threads: column,
-            }));
+            let one_by_one = |policy| planned(MergeAsk::Calls, policy, MergeHow::Calls, (column, column));
+            cells.extend(POLICIES.map(one_by_one));
         }
         for &column in groups {
-            let group = |policy, how| Planned { ask: MergeAsk::Groups, policy, how, column, threads: FEW };
-            cells.extend([group(LOOP, How::Loop), group(MANY, How::Many)]);
+            let group = |policy, how| planned(MergeAsk::Groups, policy, how, (column, FEW));
+            cells.extend([group(LOOP, MergeHow::Loop), group(MANY, MergeHow::Many)]);
         }
         for &column in callers {
-            let threads = FEW.min(column);
-            cells.push(Planned { ask: MergeAsk::Scope, policy: SCOPE, how: How::Scope, column, threads });
+            cells.push(planned(MergeAsk::Scope, SCOPE, MergeHow::Scope, (column, FEW.min(column))));
         }
         Plan { cells, rounds, slice, fit_rounds, fit_slice: Nanos::millis(20) }
     }
@@ -122,15 +105,6 @@ impl Plan {
     }
 }
 
-/// The numbers below `count` in an order that chance decides: no cell always follows the same.
-pub(crate) fn shuffled(count: usize, rng: &mut Rng) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        order.swap(last, rng.below(last as u64 + 1) as usize);
-    }
-    order
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,7 +112,7 @@ mod tests {
     #[test]
     fn every_policy_meets_every_number_of_callers_and_the_time_is_kept() {
         let plan = Plan::of(Effort::Default);
-        for policy in POLICIES.map(Policy::name) {
+        for policy in POLICIES {
             let columns: Vec<u32> =
                 plan.cells.iter().filter(|cell| cell.policy == policy).map(|cell| cell.column).collect();
             assert_eq!(columns, SIZES, "{policy}");
@@ -158,20 +132,11 @@ mod tests {
                     MergeAsk::Groups => (MergeAsk::Groups, LOOP),
                     MergeAsk::Calls | MergeAsk::Scope => (MergeAsk::Calls, PLAIN),
                 };
-                let is_base = |other: &&Planned| {
+                let is_base = |other: &&MergePlanned| {
                     other.ask == ask && other.policy == base && other.column == cell.column
                 };
                 assert_eq!(plan.cells.iter().filter(is_base).count(), 1, "{cell:?}");
             }
         }
-    }
-
-    #[test]
-    fn an_order_has_everything_once() {
-        let mut order = shuffled(50, &mut Rng::from_seed(3));
-        assert_ne!(order, (0..50).collect::<Vec<_>>());
-        order.sort_unstable();
-        assert_eq!(order, (0..50).collect::<Vec<_>>());
-        assert!(shuffled(0, &mut Rng::from_seed(1)).is_empty());
     }
 }

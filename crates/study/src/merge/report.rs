@@ -1,49 +1,37 @@
 //! From what was measured to the report: the fit, the tables, the verdicts, and why to doubt them. Pure.
 
 use iostack_doubt::{clock, cost_overlapped, io_limit, not_linear, punted, small_region, steal};
-use iostack_host::counters::CpuCount;
 use iostack_model::answers::{MergeAsk, MergeFit, MergeReport, MergeTable, Scratch};
-use iostack_model::{Bytes, Caveat, Direction, Effort, Nanos, SCHEMA};
-use iostack_target::Session as _;
-use iostack_targets::occupied::Occupied;
+use iostack_model::{Bytes, Caveat, Nanos, SCHEMA};
+use iostack_target::{About, MergeAsked, MergeFound, RunClock};
 
-use super::measure::Found;
+use super::answer::Asked;
 use super::plan::PLAIN;
 use super::{advice, fit, gather};
 
-/// What is known beside the figures.
-pub(crate) struct Facts {
-    pub(crate) occupied: Occupied,
-    pub(crate) scratch: Option<Scratch>,
-    pub(crate) effort: Effort,
-    pub(crate) seed: u64,
-    pub(crate) direction: Direction,
-    pub(crate) request: Bytes,
-    /// What carries batches.
-    pub(crate) backend: String,
-    /// What `auto` does in the end, and why.
-    pub(crate) auto: String,
-    /// All CPUs meanwhile.
-    pub(crate) cpu: CpuCount,
-    pub(crate) started_unix_ms: u64,
-    pub(crate) elapsed: Nanos,
-    pub(crate) interrupted: bool,
-}
-
-/// The report.
-pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
-    let fit = fit::fit(&found.fit, &how(&facts.backend));
-    let tables = gather::tables(&found.cells);
+/// The report; beside the figures, when it began, the scratch file, and the bytes of a request.
+pub(crate) fn assemble(
+    asked: &Asked<'_>,
+    about: &About,
+    (started_unix_ms, scratch, request): (u64, Option<Scratch>, Bytes),
+    merging: &MergeAsked,
+    found: &MergeFound,
+) -> MergeReport {
+    let fit = fit::fit(&found.fit, &how(&found.backend));
+    let tables = gather::tables(merging, found);
     let verdicts = advice::verdicts(&tables, false);
-    let mut caveats = of_figures(fit.as_ref(), &tables);
-    caveats.extend(of_the_place(&facts));
-    caveats.extend(of_workers(found, &facts));
-    if facts.interrupted {
-        caveats.push(Caveat::Interrupted { after: facts.elapsed, asked: None });
+    let mut caveats = found.caveats.clone();
+    caveats.extend(of_figures(fit.as_ref(), &tables));
+    caveats.extend(of_the_place(about, found));
+    caveats.extend(punted::of(found.workers.0, found.workers.1, found.busy));
+    let filled = scratch.as_ref().map_or(Nanos(0), |scratch| scratch.fill);
+    let elapsed = found.elapsed + filled;
+    if found.interrupted {
+        caveats.push(Caveat::Interrupted { after: elapsed, asked: None });
     }
-    let mut notes: Vec<String> = found.failures.iter().map(|what| format!("The fit: {what}.")).collect();
-    notes.push(format!("auto in the end: {}.", facts.auto));
-    if !facts.occupied.about().place.direct {
+    let mut notes: Vec<String> = found.fit_failures.iter().map(|what| format!("The fit: {what}.")).collect();
+    notes.push(format!("auto in the end: {}.", found.auto));
+    if !about.place.direct {
         notes.push(
             "There is no direct I/O here: the page cache answers, and the figures are of memory.".to_owned(),
         );
@@ -51,24 +39,24 @@ pub(crate) fn assemble(facts: Facts, found: &Found) -> MergeReport {
     MergeReport {
         schema: SCHEMA,
         iostack: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ms: facts.started_unix_ms,
-        elapsed: facts.elapsed,
-        effort: facts.effort,
-        seed: facts.seed,
-        direct: facts.occupied.about().place.direct,
-        target: facts.occupied.about().name.clone(),
-        changes: Vec::new(),
-        storage: facts.occupied.about().storage.clone(),
-        machine: facts.occupied.about().machine.clone(),
-        scratch: facts.scratch,
-        request: facts.request,
-        direction: facts.direction,
+        started_unix_ms,
+        elapsed,
+        effort: asked.effort,
+        seed: asked.seed,
+        direct: about.place.direct,
+        target: about.name.clone(),
+        changes: asked.changes.to_vec(),
+        storage: about.storage.clone(),
+        machine: about.machine.clone(),
+        scratch,
+        request,
+        direction: asked.direction,
         fit,
         tables,
         verdicts,
         caveats,
         notes,
-        interrupted: facts.interrupted,
+        interrupted: found.interrupted,
     }
 }
 
@@ -95,19 +83,17 @@ pub(crate) fn of_figures(fit: Option<&MergeFit>, tables: &[MergeTable]) -> Vec<C
     caveats
 }
 
-fn of_the_place(facts: &Facts) -> Vec<Caveat> {
-    let (machine, storage) = (&facts.occupied.about().machine, &facts.occupied.about().storage);
-    let found = [
+/// What the machine before the place says; in virtual time there is none.
+fn of_the_place(about: &About, found: &MergeFound) -> Vec<Caveat> {
+    if about.place.clock == RunClock::Virtual {
+        return Vec::new();
+    }
+    let (machine, storage) = (&about.machine, &about.storage);
+    let doubts = [
         io_limit::of(machine.virtualisation.io_limit.as_deref()),
-        steal::of(facts.cpu.steal_share()),
-        small_region::of(facts.occupied.about().place.region, machine, storage),
+        steal::of(found.steal_share),
+        small_region::of(about.place.region, machine, storage),
         clock::of(machine),
     ];
-    found.into_iter().flatten().collect()
-}
-
-/// Kernel workers took I/O from rings.
-fn of_workers(found: &Found, facts: &Facts) -> Option<Caveat> {
-    let workers = found.workers.total();
-    punted::of(workers.count, workers.cpu, facts.cpu.busy)
+    doubts.into_iter().flatten().collect()
 }

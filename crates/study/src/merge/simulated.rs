@@ -10,13 +10,12 @@ use iostack_model::answers::{
     MergeAsk, MergeCell, MergePoint, MergeReport, MergeRound, MergeTable, MergeVerdict,
 };
 use iostack_model::{
-    Access, BlockSizes, Bytes, Caveat, Direction, Effort, Engine, HostUse, Interval, Job, Machine, Mix,
-    Nanos, Outcome, SCHEMA, Storage, TargetKind, TargetName,
+    Access, BlockSizes, Bytes, Caveat, Direction, Engine, HostUse, Interval, Job, Machine, Mix, Nanos,
+    Outcome, SCHEMA, Storage,
 };
-use iostack_sim::run::{self, RunOptions};
-use iostack_sim::sheet::{SUBSYSTEMS, Sheet};
-use iostack_target::Audience;
+use iostack_target::{AnyTarget, Audience, Description, Target, Wanted};
 
+use super::answer::Asked;
 use super::plan::SIZES;
 use super::{advice, fit, gather, report};
 use crate::sweep::pool::{self, Given, Task};
@@ -34,20 +33,15 @@ const DRIVE: &str = "platform.drive";
 
 const HOW: &str = "one caller asks for 4 to 64 KiB at a time, through the platform as it stands";
 
-/// What is asked of the simulator.
-pub(crate) struct Asked<'a> {
-    /// Name of the platform.
-    pub(crate) name: &'a str,
-    pub(crate) changes: Vec<(String, String)>,
-    pub(crate) direction: Direction,
-    pub(crate) seed: u64,
-    pub(crate) effort: Effort,
-}
-
 /// Simulates all of it.
-pub(crate) fn simulate(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<MergeReport> {
-    let sheet = Sheet::load(asked.name, &asked.changes)?;
-    let words = if merges(&sheet) { SUBSYSTEMS } else { &[] };
+pub(crate) fn simulate(
+    asked: &Asked<'_>,
+    target: &dyn Target,
+    talk: &dyn Audience,
+) -> anyhow::Result<MergeReport> {
+    let sheet = target.describe();
+    let subsystem = sheet.number(KEY).filter(|_| merges(sheet));
+    let words = subsystem.map_or(&[][..], |number| number.words);
     let sizes: Vec<u32> = SIZES.into_iter().filter(|&size| size <= LARGEST).collect();
     let of_fit = sizes.iter().map(|&size| task(asked, None, 1, Bytes(REQUEST.0 * u64::from(size))));
     let cells: Vec<(&str, u32)> =
@@ -56,16 +50,16 @@ pub(crate) fn simulate(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result
     let tasks: Vec<Task> = of_fit.chain(of_cells).collect();
     talk.say(&format!("{} runs in virtual time, some seconds", tasks.len()));
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-    let given = pool::run(&tasks, parallel, talk.stop(), &mut |watched, _| {
+    let given = pool::run(&tasks, (parallel, asked.targets), talk.stop(), &mut |watched, _| {
         talk.live(&format!("{} of {} runs", watched.done, tasks.len()));
     });
     let outcomes: Vec<Option<Outcome>> = given.into_iter().map(outcome).collect::<anyhow::Result<_>>()?;
-    let peak = peak(&sheet, asked)?;
+    let peak = peak(sheet, asked, talk)?;
     let (of_fit, of_cells) = outcomes.split_at(sizes.len());
     let points =
         sizes.iter().zip(of_fit).filter_map(|(&requests, outcome)| Some(point(requests, outcome.as_ref()?)));
     let fit = fit::of_points(points.collect(), HOW);
-    let base = if merges(&sheet) { sheet.word(KEY)?.to_owned() } else { "async".to_owned() };
+    let base = subsystem.map_or("async", |number| &number.text).to_owned();
     let cells = cells
         .iter()
         .zip(of_cells)
@@ -73,7 +67,7 @@ pub(crate) fn simulate(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result
     let cells: Vec<MergeCell> = gather::held_against(&base, first(&base, cells.collect()));
     let tables: Vec<MergeTable> =
         if cells.is_empty() { Vec::new() } else { vec![MergeTable { ask: MergeAsk::Calls, base, cells }] };
-    let verdicts = if words.is_empty() { vec![no_command(&sheet)] } else { advice::verdicts(&tables, true) };
+    let verdicts = if words.is_empty() { vec![no_command(sheet)] } else { advice::verdicts(&tables, true) };
     let mut caveats = report::of_figures(fit.as_ref(), &tables);
     caveats.extend(doubts(outcomes.iter().flatten()));
     Ok(MergeReport {
@@ -83,8 +77,8 @@ pub(crate) fn simulate(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result
         elapsed: Nanos(0),
         effort: asked.effort,
         seed: asked.seed,
-        target: TargetName { kind: TargetKind::Sim, path: asked.name.into() },
-        changes: asked.changes.clone(),
+        target: sheet.name.clone().context("a simulated target has a name")?,
+        changes: asked.changes.to_vec(),
         machine: Machine::default(),
         storage: Storage::default(),
         scratch: None,
@@ -101,17 +95,17 @@ pub(crate) fn simulate(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result
 }
 
 /// A platform, not a drive alone.
-fn has_host(sheet: &Sheet) -> bool {
-    sheet.members().any(|(role, _)| role == DRIVE)
+fn has_host(sheet: &Description) -> bool {
+    sheet.number(DRIVE).is_some()
 }
 
 /// Its commands may carry several requests.
-fn merges(sheet: &Sheet) -> bool {
-    has_host(sheet)
-        && (sheet.has("platform.outstanding") || sheet.word(KEY).is_ok_and(|word| word != "async"))
+fn merges(sheet: &Description) -> bool {
+    let text = |key: &str| sheet.number(key).map_or("", |number| &number.text);
+    has_host(sheet) && (!matches!(text("platform.outstanding"), "" | "none") || text(KEY) != "async")
 }
 
-fn no_command(sheet: &Sheet) -> MergeVerdict {
+fn no_command(sheet: &Description) -> MergeVerdict {
     let why = if has_host(sheet) {
         "its driver has no command that takes several requests (platform.outstanding is not set), so no subsystem helps"
     } else {
@@ -121,7 +115,7 @@ fn no_command(sheet: &Sheet) -> MergeVerdict {
 }
 
 fn task(asked: &Asked<'_>, subsystem: Option<&str>, callers: u32, bytes: Bytes) -> Task {
-    let mut changes = asked.changes.clone();
+    let mut changes = asked.changes.to_vec();
     changes.extend(subsystem.map(|word| (KEY.to_owned(), word.to_owned())));
     let job = Job {
         name: subsystem.unwrap_or("command").to_owned(),
@@ -129,7 +123,7 @@ fn task(asked: &Asked<'_>, subsystem: Option<&str>, callers: u32, bytes: Bytes) 
         block_sizes: BlockSizes::all(bytes),
         ..job(asked)
     };
-    Task { device: asked.name.to_owned(), changes, jobs: Ok(vec![job]), steady: false }
+    Task { device: asked.on.to_owned(), changes, jobs: Ok(vec![job]), steady: false }
 }
 
 fn job(asked: &Asked<'_>) -> Job {
@@ -153,12 +147,26 @@ fn outcome(given: Option<Given>) -> anyhow::Result<Option<Outcome>> {
 }
 
 /// Requests per second of the drive alone, asked for 1 MiB after the other.
-fn peak(sheet: &Sheet, asked: &Asked<'_>) -> anyhow::Result<f64> {
-    let drive = sheet.members().find(|(role, _)| *role == DRIVE).map_or(sheet, |(_, drive)| drive);
+fn peak(sheet: &Description, asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<f64> {
     let large = Job { access: Access::Sequential, block_sizes: BlockSizes::all(Bytes::mib(1)), ..job(asked) };
-    let ran = run::run(drive, &[large], &RunOptions::seeded(asked.seed))?;
+    let ran = drive(sheet, asked)?.run(&[large], Wanted::default(), talk)?;
     let outcome = ran.outcomes.first().context("a job has an outcome")?;
     Ok(outcome.bandwidth() / REQUEST.0 as f64)
+}
+
+/// The drive of a platform, as the platform has it; a drive alone is itself.
+fn drive(sheet: &Description, asked: &Asked<'_>) -> anyhow::Result<AnyTarget> {
+    let Some(named) = sheet.number(DRIVE) else {
+        return asked.targets.open(Some(asked.on), asked.changes);
+    };
+    let word = asked.targets.word(&named.text);
+    let plain = asked.targets.open(Some(&word), &[])?;
+    let differs = sheet.numbers.iter().filter_map(|number| {
+        let key = number.key.strip_prefix(DRIVE)?.strip_prefix('.')?;
+        let same = plain.describe().number(key).is_some_and(|own| own.is_same(number));
+        (!same && !number.text.is_empty()).then(|| (key.to_owned(), number.text.clone()))
+    });
+    asked.targets.open(Some(&word), &differs.collect::<Vec<_>>())
 }
 
 fn point(requests: u32, outcome: &Outcome) -> MergePoint {

@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering;
 
 use iostack_model::SCHEMA;
 use iostack_model::answers::{Sweep, SweepAxis, SweepPoint};
-use iostack_target::Audience;
-use iostack_targets::simulated::{EXAMPLE, changes};
+use iostack_target::{Audience, EXAMPLE, Targets, changes};
 
 use super::command;
 use super::plan::{self, Base, Planned};
@@ -27,18 +26,21 @@ pub struct Asked<'a> {
     pub set: &'a [String],
     /// What is varied, each `KEY=VALUES`.
     pub vary: &'a [String],
+    /// What can be named.
+    pub targets: &'a dyn Targets,
 }
 
 /// A sweep whose points are known.
-pub struct Ready {
+pub struct Ready<'a> {
+    targets: &'a dyn Targets,
     device: String,
     axes: Vec<SweepAxis>,
     planned: Vec<Planned>,
 }
 
-impl Ready {
+impl<'a> Ready<'a> {
     /// Every combination.
-    pub fn of(asked: &Asked<'_>) -> anyhow::Result<Ready> {
+    pub fn of(asked: &Asked<'a>) -> anyhow::Result<Ready<'a>> {
         let changes = changes(asked.set, EXAMPLE)?;
         let base = Base {
             device: asked.device,
@@ -46,10 +48,11 @@ impl Ready {
             sections: asked.sections,
             changes: &changes,
             options: asked.options,
-            cpus: iostack_host::machine().cpu.cores_online,
+            cpus: asked.targets.machine().cpu.cores_online,
+            targets: asked.targets,
         };
         let (axes, planned) = plan::plan(&base, asked.vary)?;
-        Ok(Ready { device: asked.device.to_owned(), axes, planned })
+        Ok(Ready { targets: asked.targets, device: asked.device.to_owned(), axes, planned })
     }
 
     /// What runs each point alone.
@@ -59,17 +62,21 @@ impl Ready {
 
     /// Runs every point, so many at once; `None`: as many as there are CPUs.
     pub fn run(self, at_once: Option<usize>, talk: &dyn Audience) -> Sweep {
-        let (points, interrupted) = simulate(self.planned, at_once, talk);
+        let (points, interrupted) = simulate(self.planned, (parallel(at_once), self.targets), talk);
         let iostack = env!("CARGO_PKG_VERSION").to_owned();
         Sweep { schema: SCHEMA, iostack, device: self.device, axes: self.axes, points, interrupted }
     }
 }
 
 /// Every point with what it gave, and whether the sweep was cut short.
-fn simulate(planned: Vec<Planned>, asked: Option<usize>, talk: &dyn Audience) -> (Vec<SweepPoint>, bool) {
+fn simulate(
+    planned: Vec<Planned>,
+    (parallel, targets): (usize, &dyn Targets),
+    talk: &dyn Audience,
+) -> (Vec<SweepPoint>, bool) {
     let tasks: Vec<Task> = planned.iter().map(|point| point.task.clone()).collect();
     let names: Vec<String> = planned.iter().map(|point| settings(&point.settings)).collect();
-    let given = watched(&tasks, &names, parallel(asked), talk);
+    let given = watched(&tasks, &names, (parallel, targets), talk);
     let interrupted = talk.stop().load(Ordering::Relaxed);
     let points = planned.into_iter().zip(given).map(|(point, given)| {
         let (outcomes, error) = match given {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use iostack_model::Outcome;
 use iostack_model::quoted;
-use iostack_targets::{self as target, Scheme};
+use iostack_target::Targets;
 
 use super::pool::Task;
 use crate::what_if::steady;
@@ -28,22 +28,18 @@ pub struct Parts<'a> {
 }
 
 /// `iostack run --on sim:DEVICE ...`, or `--on lab:DEVICE`.
-pub fn of(parts: &Parts<'_>) -> String {
+pub fn of(parts: &Parts<'_>, targets: &dyn Targets) -> String {
     let mut words = vec!["iostack".to_owned(), "run".to_owned()];
     words.extend(parts.jobs.iter().map(|path| quoted(&path.display().to_string())));
     words.push("--on".to_owned());
-    let in_lab = target::scheme(parts.device).0 == Scheme::Lab;
-    words.push(quoted(&if in_lab { parts.device.to_owned() } else { Scheme::Simulated.word(parts.device) }));
+    words.push(quoted(&targets.word(parts.device)));
     for section in parts.sections {
         words.push("--section".to_owned());
         words.push(quoted(section));
     }
-    for (key, value) in parts.changes {
-        let (flag, value) = match target::lab::flag(key) {
-            Some(flag) => (flag, quoted(value)),
-            None => ("--set".to_owned(), quoted(&format!("{key}={value}"))),
-        };
-        words.extend([flag, value]);
+    for change in parts.changes {
+        let [flag, value] = targets.flag(change);
+        words.extend([flag, quoted(&value)]);
     }
     words.join(" ") + &flags(parts.options)
 }
@@ -70,13 +66,14 @@ mod tests {
     #[test]
     fn a_command_can_be_pasted_into_a_shell() {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        let command = of(&Parts {
+        let parts = Parts {
             jobs: &["my jobs.fio".into()],
             sections: &["it's".to_owned()],
             device: "tlc-1t",
             changes: &[pair("flash.over_provisioning", "28%")],
             options: &[pair("queue_depth", "4"), pair("name", "")],
-        });
+        };
+        let command = of(&parts, &iostack_sim::targets::Simulations);
         assert_eq!(
             command,
             "iostack run 'my jobs.fio' --on sim:tlc-1t --section 'it'\\''s' --set flash.over_provisioning=28% \

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
 use iostack_model::answers::SweepAxis;
-use iostack_sim::sheet::Sheet;
-use iostack_targets::{self as target, Scheme, gather};
+use iostack_target::Targets;
+use iostack_workload::gather;
 
 use super::axis::{self, is_parameter};
 use super::command::{self, Parts};
-use super::pool::{self, Task};
+use super::pool::Task;
 use crate::what_if::steady;
 
 /// What was asked for, before anything is varied.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Base<'a> {
     /// The device, or several with commas.
     pub device: &'a str,
@@ -27,6 +27,8 @@ pub struct Base<'a> {
     pub options: &'a [(String, String)],
     /// For `$ncpus` in job files.
     pub cpus: u32,
+    /// What can be named.
+    pub targets: &'a dyn Targets,
 }
 
 /// A point: its settings, the command that runs it alone, and the task.
@@ -44,7 +46,8 @@ pub struct Planned {
 /// cannot have is an error of those.
 pub fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>, Vec<Planned>)> {
     // Each may be named as elsewhere, `sim:NAME`; `lab:NAME` is what it says.
-    let names: Vec<&str> = base.device.split(',').map(|name| Scheme::Simulated.bare(name.trim())).collect();
+    let targets = base.targets;
+    let names: Vec<&str> = base.device.split(',').map(|name| targets.bare(name.trim())).collect();
     let device = names.join(",");
     let base = &Base { device: &device, ..*base };
     let axes = axis::axes(base.device, vary).map_err(anyhow::Error::msg)?;
@@ -52,10 +55,8 @@ pub fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>,
         Some(first) if first.key == SweepAxis::DEVICE => first.values.clone(),
         _ => vec![base.device.to_owned()],
     };
-    match &devices[..] {
-        [device] if in_the_lab(device) => drop(pool::in_the_lab(device, base.changes)?),
-        [device] => drop(Sheet::load(device, base.changes)?),
-        _ => {}
+    if let [device] = &devices[..] {
+        targets.open(Some(&targets.word(device)), base.changes)?;
     }
     check_keys(&axes, base, &devices)?;
     gather::gather(base.jobs, base.sections, &[], false, base.cpus)?;
@@ -66,19 +67,17 @@ pub fn plan(base: &Base<'_>, vary: &[String]) -> anyhow::Result<(Vec<SweepAxis>,
 
 /// A misspelt key would fail every point: it is said before any of them runs.
 fn check_keys(axes: &[SweepAxis], base: &Base<'_>, devices: &[String]) -> anyhow::Result<()> {
+    let targets = base.targets;
     let options = iostack_workload::native_options();
     for axis in axes.iter().filter(|axis| axis.key != SweepAxis::DEVICE) {
         if is_parameter(&axis.key) {
             for device in devices {
-                if in_the_lab(device) {
-                    // Its drivers' and drives' numbers are known where they are opened.
-                    continue;
-                }
-                let sheet =
-                    Sheet::load(device, base.changes).with_context(|| format!("device `{device}`"))?;
-                let mut keys = sheet.kind.parameters.iter().map(|parameter| parameter.key);
+                let word = targets.word(device);
+                let target =
+                    targets.open(Some(&word), base.changes).with_context(|| format!("device `{device}`"))?;
+                // Numbers of a driver are known where it is loaded.
                 ensure!(
-                    keys.any(|key| key == axis.key),
+                    !targets.kind(&word).has_numbers || target.describe().number(&axis.key).is_some(),
                     "`{}` is no number of `{device}`; `iostack sim show {device}` lists them",
                     axis.key
                 );
@@ -95,11 +94,8 @@ fn check_keys(axes: &[SweepAxis], base: &Base<'_>, devices: &[String]) -> anyhow
     Ok(())
 }
 
-fn in_the_lab(device: &str) -> bool {
-    target::scheme(device).0 == Scheme::Lab
-}
-
 fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Planned {
+    let targets = base.targets;
     let device = settings
         .iter()
         .find(|(key, _)| key == SweepAxis::DEVICE)
@@ -122,8 +118,9 @@ fn point(base: &Base<'_>, device: &str, settings: Vec<(String, String)>) -> Plan
         changes: &changes,
         options: &options,
     };
-    let command = command::of(&parts);
-    let steady = base.jobs.is_empty() && !steady::ends(&options) && !in_the_lab(&device);
+    let command = command::of(&parts, targets);
+    let steady =
+        base.jobs.is_empty() && !steady::ends(&options) && targets.kind(&targets.word(&device)).has_numbers;
     Planned { settings, command, task: Task { device, changes, jobs, steady } }
 }
 
@@ -136,9 +133,10 @@ pub fn in_order(options: &mut [(String, String)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iostack_sim::targets::Simulations;
 
     fn base<'a>(device: &'a str, options: &'a [(String, String)]) -> Base<'a> {
-        Base { device, jobs: &[], sections: &[], changes: &[], options, cpus: 2 }
+        Base { device, jobs: &[], sections: &[], changes: &[], options, cpus: 2, targets: &Simulations }
     }
 
     fn vary(texts: &[&str]) -> Vec<String> {

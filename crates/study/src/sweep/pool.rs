@@ -4,22 +4,15 @@
 //! the time it takes. A point that fails, or that trips over a mistake of ours, is an error of that point alone. Start
 //! reading at [`run`].
 
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError};
 
 use iostack_model::{Job, Nanos, Outcome, Progress};
-use iostack_sim::run::RunOptions;
-use iostack_sim::sheet::Sheet;
-use iostack_target::{AnyTarget, Wanted};
-use iostack_targets::lab::LabFlags;
-use iostack_targets::{self as target, AllHeld, Scheme, TargetFlags};
+use iostack_target::{Audience, Targets, Wanted};
 
 use crate::what_if::steady;
-
-/// Requests between two looks at the stop flag.
-const PROGRESS_EVERY: u64 = 1 << 18;
 
 /// One simulation to be run.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,13 +25,6 @@ pub struct Task {
     pub jobs: Result<Vec<Job>, String>,
     /// It is one job without an end, which is run in steady state.
     pub steady: bool,
-}
-
-impl Task {
-    /// Its device is one of the lab's, which has the whole of a processor.
-    pub fn is_in_the_lab(&self) -> bool {
-        target::scheme(&self.device).0 == Scheme::Lab
-    }
 }
 
 /// What a simulation gave.
@@ -64,7 +50,7 @@ enum Message {
 /// outcomes that say so.
 pub fn run(
     tasks: &[Task],
-    parallel: usize,
+    (parallel, targets): (usize, &dyn Targets),
     stop: &AtomicBool,
     watch: &mut dyn FnMut(&Watched, &[Option<Given>]),
 ) -> Vec<Option<Given>> {
@@ -77,7 +63,7 @@ pub fn run(
     std::thread::scope(|scope| {
         for _ in 0..parallel.clamp(1, tasks.len().max(1)) {
             let (sender, next) = (sender.clone(), &next);
-            scope.spawn(move || work(tasks, next, stop, &sender));
+            scope.spawn(move || work((tasks, targets), next, stop, &sender));
         }
         drop(sender);
         let mut done = 0;
@@ -102,56 +88,59 @@ pub fn run(
     given
 }
 
-fn work(tasks: &[Task], next: &AtomicUsize, stop: &AtomicBool, sender: &Sender<Message>) {
+fn work(
+    (tasks, targets): (&[Task], &dyn Targets),
+    next: &AtomicUsize,
+    stop: &AtomicBool,
+    sender: &Sender<Message>,
+) {
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some(task) = tasks.get(index) else { return };
         if stop.load(Ordering::Relaxed) {
             return;
         }
-        let counted = Counted { groups: groups(task), seen: RefCell::new((String::new(), 0)) };
-        // The receiver lives as long as there are senders.
-        let report = |progress: &Progress| {
-            let _ = sender.send(Message::Share(index, counted.share(progress)));
-        };
-        let caught = catch_unwind(AssertUnwindSafe(|| one(task, stop, &report)));
+        let heard = Heard { index, stop, counted: Counted::of(task), sender: sender.clone() };
+        let caught = catch_unwind(AssertUnwindSafe(|| one(task, targets, &heard)));
         let result = caught.unwrap_or_else(|panic| Err(mistake(&*panic)));
         let _ = sender.send(Message::Ended(index, Box::new(result)));
     }
 }
 
-fn one(task: &Task, stop: &AtomicBool, report: &dyn Fn(&Progress)) -> Given {
+fn one(task: &Task, targets: &dyn Targets, audience: &dyn Audience) -> Given {
     let jobs = task.jobs.as_ref().map_err(Clone::clone)?;
-    if task.is_in_the_lab() {
-        // A boot for each: what another run left on the device is none of its business.
-        let ran =
-            in_the_lab(&task.device, &task.changes).and_then(|lab| lab.run(jobs, Wanted::default(), stop));
-        return ran.map(|file| file.outcomes).map_err(|error| format!("{error:#}"));
-    }
-    let sheet = Sheet::load(&task.device, &task.changes).map_err(|error| error.to_string())?;
-    let options = RunOptions {
-        seed: jobs.first().map_or(1, |job| job.seed),
-        spans_max: 0,
-        stop,
-        progress: Some(report),
-        progress_every_requests: PROGRESS_EVERY,
+    let run = || {
+        let target = targets.open(Some(&targets.word(&task.device)), &task.changes)?;
+        if let ([job], true) = (&jobs[..], task.steady) {
+            return steady::settle(&*target, job, audience).map(|outcome| vec![outcome]);
+        }
+        Ok(target.run(jobs, Wanted::default(), audience)?.outcomes)
     };
-    if let ([job], true) = (&jobs[..], task.steady) {
-        return steady::settle(&sheet, job, &options)
-            .map(|outcome| vec![outcome])
-            .map_err(|error| error.to_string());
-    }
-    let ran = iostack_sim::run::run(&sheet, jobs, &options).map_err(|error| error.to_string())?;
-    Ok(ran.outcomes)
+    run().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
 
-/// The device of the lab, checked as far as can be without booting.
-pub(crate) fn in_the_lab(device: &str, changes: &[(String, String)]) -> anyhow::Result<AnyTarget> {
-    let (lab, set): (Vec<_>, Vec<_>) =
-        changes.iter().cloned().partition(|(key, _)| target::lab::flag(key).is_some());
-    let set: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let flags = TargetFlags::of(&set, &LabFlags::of(&lab)?);
-    target::study(Some(device.as_ref()), &flags, false, &AllHeld::default())
+/// Hears how far one task is, and tells it.
+struct Heard<'a> {
+    index: usize,
+    stop: &'a AtomicBool,
+    counted: Mutex<Counted>,
+    sender: Sender<Message>,
+}
+
+impl Audience for Heard<'_> {
+    fn stop(&self) -> &AtomicBool {
+        self.stop
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn progress(&self, progress: &Progress) {
+        let share = self.counted.lock().unwrap_or_else(PoisonError::into_inner).share(progress);
+        // The receiver lives as long as there are senders.
+        let _ = self.sender.send(Message::Share(self.index, share));
+    }
 }
 
 /// A panic is a mistake of ours, never the user's.
@@ -166,21 +155,22 @@ pub fn weight(task: &Task) -> f64 {
     task.jobs.as_deref().unwrap_or_default().iter().map(seconds).sum::<f64>().max(0.1)
 }
 
-fn groups(task: &Task) -> usize {
-    let jobs = task.jobs.as_deref().unwrap_or_default();
-    jobs.iter().skip(1).filter(|job| job.stonewall).count() + 1
-}
-
 /// The share done of jobs that run one after the other, each counting the same.
 struct Counted {
     groups: usize,
     /// Name of the group that runs, and groups before it.
-    seen: RefCell<(String, usize)>,
+    seen: (String, usize),
 }
 
 impl Counted {
-    fn share(&self, progress: &Progress) -> f64 {
-        let mut seen = self.seen.borrow_mut();
+    fn of(task: &Task) -> Mutex<Counted> {
+        let jobs = task.jobs.as_deref().unwrap_or_default();
+        let groups = jobs.iter().skip(1).filter(|job| job.stonewall).count() + 1;
+        Mutex::new(Counted { groups, seen: (String::new(), 0) })
+    }
+
+    fn share(&mut self, progress: &Progress) -> f64 {
+        let seen = &mut self.seen;
         if seen.0 != progress.job {
             seen.1 += usize::from(!seen.0.is_empty());
             seen.0.clone_from(&progress.job);
@@ -197,7 +187,7 @@ impl Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostack_model::Nanos;
+    use iostack_sim::targets::Simulations;
 
     fn task(device: &str, changes: &[(&str, &str)], io_count: u64) -> Task {
         let changes = changes.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
@@ -206,7 +196,7 @@ mod tests {
     }
 
     fn quiet(tasks: &[Task], parallel: usize) -> Vec<Option<Given>> {
-        run(tasks, parallel, &AtomicBool::new(false), &mut |_, _| ())
+        run(tasks, (parallel, &Simulations), &AtomicBool::new(false), &mut |_, _| ())
     }
 
     #[test]
@@ -240,19 +230,19 @@ mod tests {
     #[test]
     fn what_was_not_begun_when_it_was_stopped_is_none() {
         let tasks = [task("zero", &[], 10), task("zero", &[], 10)];
-        assert_eq!(run(&tasks, 1, &AtomicBool::new(true), &mut |_, _| ()), [None, None]);
+        assert_eq!(run(&tasks, (1, &Simulations), &AtomicBool::new(true), &mut |_, _| ()), [None, None]);
     }
 
     #[test]
     fn jobs_behind_a_stonewall_share_the_progress() {
-        let counted = Counted { groups: 2, seen: RefCell::new((String::new(), 0)) };
-        let at = |job: &str, done: f64| {
+        let mut counted = Counted { groups: 2, seen: (String::new(), 0) };
+        let mut at = |job: &str, done: f64| {
             counted.share(&Progress { job: job.to_owned(), done: Some(done), ..Progress::default() })
         };
         let shares = [at("fill", 0.5), at("fill", 1.0), at("run", 0.5), at("run", 2.0)];
         let percents = shares.map(|share| (share * 100.0).round() as u32);
         assert_eq!(percents, [25, 50, 75, 100]);
-        let timed = Counted { groups: 1, seen: RefCell::new((String::new(), 0)) };
+        let mut timed = Counted { groups: 1, seen: (String::new(), 0) };
         let progress = Progress { elapsed: Nanos(1), expected: Some(Nanos(4)), ..Progress::default() };
         assert!((timed.share(&progress) - 0.25).abs() < 1e-9);
     }

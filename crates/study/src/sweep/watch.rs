@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use iostack_model::{Nanos, Outcome};
-use iostack_target::Audience;
+use iostack_target::{Audience, Targets};
 
 use super::pool::{self, Given, Task, Watched};
 
@@ -13,12 +13,18 @@ pub fn parallel(asked: Option<usize>) -> usize {
 }
 
 /// Runs the tasks and tells how far they are, and when the whole will end.
-pub fn watched(tasks: &[Task], names: &[String], parallel: usize, talk: &dyn Audience) -> Vec<Option<Given>> {
+pub fn watched(
+    tasks: &[Task],
+    names: &[String],
+    (parallel, targets): (usize, &dyn Targets),
+    talk: &dyn Audience,
+) -> Vec<Option<Given>> {
     let started = Instant::now();
     let mut said = Instant::now();
     // Two emulators at once would only share the time.
-    let parallel = if tasks.iter().any(Task::is_in_the_lab) { 1 } else { parallel };
-    let given = pool::run(tasks, parallel, talk.stop(), &mut |watched, given| {
+    let is_alone = tasks.iter().any(|task| targets.kind(&targets.word(&task.device)).is_alone);
+    let parallel = if is_alone { 1 } else { parallel };
+    let given = pool::run(tasks, (parallel, targets), talk.stop(), &mut |watched, given| {
         let elapsed = started.elapsed();
         if let Some(index) = watched.ended
             && !talk.watches()

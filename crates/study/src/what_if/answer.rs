@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
 use iostack_model::answers::WhatIf;
-use iostack_target::Audience;
-use iostack_targets::Scheme;
-use iostack_targets::simulated::{EXAMPLE, changes};
+use iostack_target::{Audience, EXAMPLE, Targets, changes};
 
 use super::chain::{chain, sheets};
 use super::named::{self, Named};
@@ -34,6 +32,8 @@ pub struct Asked<'a> {
     pub named: Option<&'a str>,
     /// All improvements with a name.
     pub all: bool,
+    /// What can be named.
+    pub targets: &'a dyn Targets,
 }
 
 type Pairs = Vec<(String, String)>;
@@ -48,7 +48,7 @@ pub fn answer(asked: &Asked<'_>, talk: &dyn Audience) -> anyhow::Result<Vec<What
     } else {
         vec![one(asked, talk)?]
     };
-    Ok(run(chains, parallel(None), talk))
+    Ok(run(chains, (parallel(None), asked.targets), talk))
 }
 
 /// What was asked for: by name, or by changes.
@@ -95,15 +95,16 @@ fn ready(
     steps: &[Pairs],
     talk: &dyn Audience,
 ) -> anyhow::Result<Ready> {
-    let device = Scheme::Simulated.bare(platform);
+    let targets = asked.targets;
+    let device = targets.bare(platform);
     let mut base_changes = named.map(Named::base).unwrap_or_default();
     base_changes.extend(changes(asked.base, EXAMPLE)?);
-    let cpus = iostack_host::machine().cpu.cores_online;
+    let cpus = targets.machine().cpu.cores_online;
     let chain_of = |options: &[(String, String)]| {
         let (jobs, sections, changes) = (asked.jobs, asked.sections, &base_changes);
-        chain(&Base { device, jobs, sections, changes, options, cpus }, steps)
+        chain(&Base { device, jobs, sections, changes, options, cpus, targets }, steps)
     };
-    let sheets = sheets(device, &base_changes, steps)?;
+    let sheets = sheets(targets, device, &base_changes, steps)?;
     let card = named.map(Named::card);
     // Options alone leave the rest of the job as it is; a job of a file is what its file says.
     let has_job = !asked.jobs.is_empty() || options.iter().any(|(key, _)| key != "seed");
@@ -111,6 +112,7 @@ fn ready(
         return Ok(Ready::new(device, &sheets[0], card, chain_of(options)?));
     }
     chain_of(&fill::plain(&sheets, options))?;
-    let filled = fill::options(&sheets, options, talk.stop());
+    let first = targets.open(Some(&targets.word(device)), &base_changes)?;
+    let filled = fill::options(&*first, &sheets, options, talk.stop());
     Ok(Ready::new(device, &sheets[0], card, chain_of(&filled)?))
 }

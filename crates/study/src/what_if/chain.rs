@@ -1,11 +1,10 @@
 //! From changes to one run a step, each on top of those before it.
 
 use anyhow::{bail, ensure};
+use iostack_model::Job;
 use iostack_model::answers::WhatIfChange;
-use iostack_model::{Bytes, Job, Nanos};
-use iostack_sim::sheet::{Entry, Sheet, Unit};
-use iostack_targets::gather;
-use iostack_workload::suggest;
+use iostack_target::{Description, Targets};
+use iostack_workload::{gather, suggest};
 
 use crate::sweep::axis::is_parameter;
 use crate::sweep::command::{self, Parts};
@@ -38,13 +37,13 @@ pub(crate) fn chain(base: &Base<'_>, steps: &[Vec<(String, String)>]) -> anyhow:
 struct State {
     changes: Vec<(String, String)>,
     options: Vec<(String, String)>,
-    sheet: Sheet,
+    sheet: Description,
     jobs: Vec<Job>,
 }
 
 impl State {
     fn new(base: &Base<'_>) -> anyhow::Result<State> {
-        let sheet = Sheet::load(base.device, base.changes)?;
+        let sheet = described(base.targets, base.device, base.changes)?;
         let mut options = base.options.to_vec();
         in_order(&mut options);
         let jobs = jobs(base, &options)?;
@@ -66,20 +65,20 @@ impl State {
             list.push((key.clone(), value.clone()));
         }
         in_order(&mut self.options);
-        self.sheet = Sheet::load(base.device, &self.changes)?;
+        self.sheet = described(base.targets, base.device, &self.changes)?;
         let jobs = jobs(base, &self.options)?;
         let same_jobs = alike(&jobs, &self.jobs);
         self.jobs = jobs;
         let mut differs = !same_jobs;
         let changes = step.iter().map(|(key, value)| {
-            let (old, new) = (entry(&before, key), entry(&self.sheet, key));
-            differs |= old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| !equal(old, new));
+            let (old, new) = (before.number(key), self.sheet.number(key));
+            differs |= old.zip(new).is_some_and(|(old, new)| !old.is_same(new));
             let typed = old_options.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone());
             WhatIfChange {
                 key: key.clone(),
-                old: old.map(|entry| entry.text).or(typed).unwrap_or_default(),
+                old: old.map(|number| number.text.clone()).or(typed).unwrap_or_default(),
                 new: value.clone(),
-                meaning: new.map_or_else(|| option_meaning(key), |entry| entry.meaning.to_owned()),
+                meaning: new.map_or_else(|| option_meaning(key), |number| number.meaning.to_owned()),
             }
         });
         let changes: Vec<WhatIfChange> = changes.collect();
@@ -109,7 +108,7 @@ impl State {
             jobs: Ok(self.jobs.clone()),
             steady: base.jobs.is_empty() && !steady::ends(&self.options),
         };
-        Ok(Link { name, changes, command: command::of(&parts), task })
+        Ok(Link { name, changes, command: command::of(&parts, base.targets), task })
     }
 }
 
@@ -143,43 +142,35 @@ fn option_meaning(key: &str) -> String {
     known.iter().find(|option| option.name == key).map_or(String::new(), |option| option.meaning.to_owned())
 }
 
-/// A number of the target, or of a member: `raid0.member.flash.read` is the member's `flash.read`.
-pub(crate) fn entry(sheet: &Sheet, key: &str) -> Option<Entry> {
-    if let Some(own) = sheet.entries().into_iter().find(|entry| entry.key == key) {
-        return Some(own);
-    }
-    sheet.members().find_map(|(role, member)| entry(member, key.strip_prefix(role)?.strip_prefix('.')?))
+/// The target with these changes, to look at.
+fn described(
+    targets: &dyn Targets,
+    device: &str,
+    changes: &[(String, String)],
+) -> anyhow::Result<Description> {
+    let word = targets.word(device);
+    ensure!(
+        targets.kind(&word).has_numbers,
+        "`{device}` is not made of numbers that could be changed; name a simulated target (`iostack sim list`)"
+    );
+    Ok(targets.open(Some(&word), changes)?.describe().clone())
 }
 
-/// The same number, however it is written.
-fn equal(old: &Entry, new: &Entry) -> bool {
-    let same = |read: fn(&str) -> Option<f64>| {
-        read(&old.text).zip(read(&new.text)).is_some_and(|(old, new)| old.to_bits() == new.to_bits())
-    };
-    old.text == new.text
-        || match new.unit {
-            Unit::Time => same(|text| text.parse::<Nanos>().ok().map(|time| time.0 as f64)),
-            Unit::Bytes => same(|text| text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64)),
-            Unit::Count | Unit::Number => same(|text| text.parse().ok()),
-            Unit::Share => same(|text| text.strip_suffix('%')?.trim().parse().ok()),
-            Unit::Rate | Unit::PerSecond | Unit::Word(_) | Unit::Device(_) => false,
-        }
-}
-
-/// The sheet after every step, to look at before anything runs.
+/// The target after every step, to look at before anything runs.
 pub(crate) fn sheets(
+    targets: &dyn Targets,
     device: &str,
     changes: &[(String, String)],
     steps: &[Vec<(String, String)>],
-) -> anyhow::Result<Vec<Sheet>> {
+) -> anyhow::Result<Vec<Description>> {
     let mut all = changes.to_vec();
-    let mut sheets = vec![Sheet::load(device, &all)?];
+    let mut sheets = vec![described(targets, device, &all)?];
     for step in steps {
         for (key, value) in step.iter().filter(|(key, _)| is_parameter(key)) {
             all.retain(|(other, _)| other != key);
             all.push((key.clone(), value.clone()));
         }
-        sheets.push(Sheet::load(device, &all)?);
+        sheets.push(described(targets, device, &all)?);
     }
     Ok(sheets)
 }
@@ -188,11 +179,20 @@ pub(crate) fn sheets(
 mod tests {
     use super::*;
     use crate::what_if::typed;
+    use iostack_sim::targets::Simulations;
 
     fn try_chain(device: &str, steps: &[&str]) -> anyhow::Result<Vec<Link>> {
         let options =
             [("queue_depth".to_owned(), "4".to_owned()), ("engine".to_owned(), "libaio".to_owned())];
-        let base = Base { device, jobs: &[], sections: &[], changes: &[], options: &options, cpus: 2 };
+        let base = Base {
+            device,
+            jobs: &[],
+            sections: &[],
+            changes: &[],
+            options: &options,
+            cpus: 2,
+            targets: &Simulations,
+        };
         let steps: Vec<_> = steps.iter().map(|text| typed::changes("--step", text).expect("sound")).collect();
         chain(&base, &steps)
     }

@@ -21,8 +21,7 @@ use std::sync::atomic::Ordering;
 use chain::Link;
 use iostack_model::SCHEMA;
 use iostack_model::answers::{WhatIf, WhatIfFigures, WhatIfNamed, WhatIfStep};
-use iostack_sim::sheet::Sheet;
-use iostack_target::Audience;
+use iostack_target::{Audience, Description, Targets};
 
 use crate::sweep::command;
 use crate::sweep::pool::{Given, Task};
@@ -41,18 +40,27 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// Of a checked chain.
-    pub(crate) fn new(device: &str, sheet: &Sheet, named: Option<WhatIfNamed>, links: Vec<Link>) -> Ready {
+    pub(crate) fn new(
+        device: &str,
+        sheet: &Description,
+        named: Option<WhatIfNamed>,
+        links: Vec<Link>,
+    ) -> Ready {
         Ready { device: device.to_owned(), title: sheet.title.clone(), named, links }
     }
 }
 
 /// Runs every step of every chain, as many at once as asked.
-pub(crate) fn run(chains: Vec<Ready>, parallel: usize, talk: &dyn Audience) -> Vec<WhatIf> {
+pub(crate) fn run(
+    chains: Vec<Ready>,
+    (parallel, targets): (usize, &dyn Targets),
+    talk: &dyn Audience,
+) -> Vec<WhatIf> {
     let links = || chains.iter().flat_map(|chain| &chain.links);
     let tasks: Vec<Task> = links().map(|link| link.task.clone()).collect();
     let names: Vec<String> =
         chains.iter().flat_map(|chain| chain.links.iter().map(|link| of(chain, link))).collect();
-    let mut given = watched(&tasks, &names, parallel, talk).into_iter();
+    let mut given = watched(&tasks, &names, (parallel, targets), talk).into_iter();
     let interrupted = talk.stop().load(Ordering::Relaxed);
     let results = chains.into_iter().map(|chain| {
         let seed = chain.links.iter().find_map(|link| Some(link.task.jobs.as_ref().ok()?.first()?.seed));

@@ -95,6 +95,7 @@ mod tests {
     use crate::sweep::plan::Base;
     use crate::what_if::chain::{chain, sheets};
     use crate::what_if::fill;
+    use iostack_sim::targets::Simulations;
 
     #[test]
     fn every_improvement_can_be_tried_and_changes_something() {
@@ -102,8 +103,8 @@ mod tests {
         assert!(all.len() >= 9);
         for named in all {
             let (base, set) = (named.base(), [named.set()]);
-            let sheets =
-                sheets(&named.platform, &base, &set).unwrap_or_else(|error| panic!("{}: {error}", named.id));
+            let sheets = sheets(&Simulations, &named.platform, &base, &set)
+                .unwrap_or_else(|error| panic!("{}: {error}", named.id));
             let job = if named.job().is_empty() { fill::plain(&sheets, &[]) } else { named.job() };
             let base = Base {
                 device: &named.platform,
@@ -112,6 +113,7 @@ mod tests {
                 changes: &base,
                 options: &job,
                 cpus: 2,
+                targets: &Simulations,
             };
             let links = chain(&base, &set).unwrap_or_else(|error| panic!("{}: {error}", named.id));
             assert_eq!(links.len(), 2, "{}", named.id);

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use iostack_model::Outcome;
-use iostack_sim::sheet::Sheet;
-use iostack_target::Audience;
-use iostack_targets::gather;
+use iostack_target::{Audience, Targets};
+use iostack_workload::gather;
 
 use super::{fill, steady};
 use crate::sweep::command::{self, Parts};
@@ -23,23 +22,32 @@ pub struct OneRun<'a> {
     pub device: &'a str,
     /// Changes of it.
     pub changes: Vec<(String, String)>,
+    /// What can be named.
+    pub targets: &'a dyn Targets,
 }
 
 impl OneRun<'_> {
     /// What the last job gave, and the command that does the same alone.
-    pub fn run(self, sheet: &Sheet, audience: &dyn Audience) -> anyhow::Result<(Outcome, String)> {
-        let OneRun { files, options: given, device, changes } = self;
+    pub fn run(self, audience: &dyn Audience) -> anyhow::Result<(Outcome, String)> {
+        let OneRun { files, options: given, device, changes, targets } = self;
         let asked = !files.is_empty() || given.iter().any(|(key, _)| key != "seed");
-        let stop = audience.stop();
-        let options =
-            if asked { given.to_vec() } else { fill::options(std::slice::from_ref(sheet), given, stop) };
-        let jobs =
-            gather::gather(files, &[], &options, false, iostack_host::machine().cpu.cores_online)?.jobs;
-        let command =
-            command::of(&Parts { jobs: files, sections: &[], device, changes: &changes, options: &options });
+        let options = if asked {
+            given.to_vec()
+        } else {
+            let target = targets.open(Some(&targets.word(device)), &changes)?;
+            fill::options(&*target, &[target.describe().clone()], given, audience.stop())
+        };
+        let jobs = gather::gather(files, &[], &options, false, targets.machine().cpu.cores_online)?.jobs;
+        let command = command::of(
+            &Parts { jobs: files, sections: &[], device, changes: &changes, options: &options },
+            targets,
+        );
         let steady = files.is_empty() && !steady::ends(&options);
         let task = Task { device: device.to_owned(), changes, jobs: Ok(jobs), steady };
-        match watched(std::slice::from_ref(&task), &[device.to_owned()], 1, audience).pop().flatten() {
+        match watched(std::slice::from_ref(&task), &[device.to_owned()], (1, targets), audience)
+            .pop()
+            .flatten()
+        {
             Some(Ok(outcomes)) => {
                 let last = outcomes.into_iter().last().context("a job has an outcome")?;
                 let command = command::in_window(command, &task, Some(&last));

@@ -12,8 +12,7 @@
 //! is among its doubts. The window stands in the job as `ramp`, `runtime` and `slice`, so that it can be run alone.
 
 use iostack_model::{Job, Nanos, Outcome};
-use iostack_sim::run::{self, RunOptions, SimError};
-use iostack_sim::sheet::Sheet;
+use iostack_target::{Audience, Target, Wanted};
 
 /// Turns of the short run: I/Os for each place in the queues.
 const TURNS_SHORT: u64 = 16;
@@ -51,13 +50,13 @@ pub(crate) fn window(job: &Job) -> Vec<(String, String)> {
 }
 
 /// The job in a window in which its rate is steady, or in the longest that is tried.
-pub(crate) fn settle(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> Result<Outcome, SimError> {
-    let first = short_run(sheet, job, options)?;
+pub(crate) fn settle(target: &dyn Target, job: &Job, audience: &dyn Audience) -> anyhow::Result<Outcome> {
+    let first = short_run(target, job, audience)?;
     let Some(turn) = turn(&first, job) else { return Ok(first) };
     let in_flight = f64::from(job.in_flight()).max(1.0);
     let mut length = turn * TURNS.min((REQUESTS_FIRST / in_flight).max(TURNS_GLANCE));
     loop {
-        let outcome = one(sheet, &within(job, length / 4.0, length), options)?;
+        let outcome = one(target, &within(job, length / 4.0, length), audience)?;
         let requests = outcome.inside.as_ref().map_or(0, |inside| inside.requests);
         if is_steady(&outcome) || outcome.interrupted || requests > REQUESTS_MOST {
             return Ok(outcome);
@@ -67,15 +66,15 @@ pub(crate) fn settle(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> Resu
 }
 
 /// The job in a short window: enough to see what is full.
-pub(crate) fn glance(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> Result<Outcome, SimError> {
-    let first = short_run(sheet, job, options)?;
+pub(crate) fn glance(target: &dyn Target, job: &Job, audience: &dyn Audience) -> anyhow::Result<Outcome> {
+    let first = short_run(target, job, audience)?;
     let Some(turn) = turn(&first, job) else { return Ok(first) };
-    one(sheet, &within(job, turn * TURNS_GLANCE / 4.0, turn * TURNS_GLANCE), options)
+    one(target, &within(job, turn * TURNS_GLANCE / 4.0, turn * TURNS_GLANCE), audience)
 }
 
-fn short_run(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> Result<Outcome, SimError> {
+fn short_run(target: &dyn Target, job: &Job, audience: &dyn Audience) -> anyhow::Result<Outcome> {
     let count = TURNS_SHORT * u64::from(job.depth());
-    one(sheet, &Job { io_count: Some(count), ..job.clone() }, options)
+    one(target, &Job { io_count: Some(count), ..job.clone() }, audience)
 }
 
 /// The time of one turn, ns; `None` when no time passed, or the run was cut short.
@@ -96,8 +95,8 @@ fn within(job: &Job, ramp: f64, length: f64) -> Job {
     job
 }
 
-fn one(sheet: &Sheet, job: &Job, options: &RunOptions<'_>) -> Result<Outcome, SimError> {
-    let ran = run::run(sheet, std::slice::from_ref(job), options)?;
+fn one(target: &dyn Target, job: &Job, audience: &dyn Audience) -> anyhow::Result<Outcome> {
+    let ran = target.run(std::slice::from_ref(job), Wanted::default(), audience)?;
     Ok(ran.outcomes.into_iter().last().expect("one job has one outcome"))
 }
 
@@ -139,11 +138,17 @@ fn short(time: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    use iostack_targets::gather;
+    use iostack_workload::gather;
+
+    use iostack_sim::sheet::{Sheet, catalogue};
+    use iostack_sim::targets::Simulations;
+    use iostack_target::{AnyTarget, Targets as _};
 
     use super::*;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     fn pairs(options: &[(&str, &str)]) -> Vec<(String, String)> {
         options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -153,12 +158,12 @@ mod tests {
         gather::gather(&[], &[], options, false, 1).expect("sound").jobs.remove(0)
     }
 
-    fn sheet(name: &str, set: &[(&str, &str)]) -> Sheet {
-        Sheet::load(name, &pairs(set)).expect("built in")
+    fn target(name: &str, set: &[(&str, &str)]) -> AnyTarget {
+        Simulations.open(Some(name), &pairs(set)).expect("built in")
     }
 
     /// Rates of the settled job, and of the same one in a window so many times as long.
-    fn settled_and_longer(sheet: &Sheet, threads: u64, times: u64) -> (f64, f64) {
+    fn settled_and_longer(target: &dyn Target, threads: u64, times: u64) -> (f64, f64) {
         let threads = threads.to_string();
         let options = [
             ("pattern", "random"),
@@ -166,16 +171,16 @@ mod tests {
             ("queue_depth", "32"),
             ("threads", threads.as_str()),
         ];
-        let settled = settle(sheet, &gathered(&pairs(&options)), &RunOptions::seeded(1)).expect("runs");
+        let settled = settle(target, &gathered(&pairs(&options)), &NEVER).expect("runs");
         let runtime = settled.job.runtime.map(|runtime| Nanos(runtime.0 * times));
         let longer = Job { runtime, ..settled.job.clone() };
-        let longer = one(sheet, &longer, &RunOptions::seeded(1)).expect("runs");
+        let longer = one(target, &longer, &NEVER).expect("runs");
         (settled.rate(), longer.rate())
     }
 
     fn check(platform: &str, drives: u64, threads: u64, times: u64) {
-        let sheet = sheet(platform, &[("platform.drives", &drives.to_string())]);
-        let (settled, longer) = settled_and_longer(&sheet, threads, times);
+        let target = target(platform, &[("platform.drives", &drives.to_string())]);
+        let (settled, longer) = settled_and_longer(&*target, threads, times);
         assert!(
             (settled / longer - 1.0).abs() <= 0.01,
             "{platform}, {drives} drives, {threads} threads: {settled:.0}/s, and {longer:.0}/s in {times} times the time"
@@ -197,8 +202,8 @@ mod tests {
     fn on_every_platform_a_window_has_the_rate_of_one_twenty_times_as_long() {
         let mut points = Vec::new();
         for drives in [1, 2, 3, 5, 8, 11, 16] {
-            for platform in iostack_sim::sheet::catalogue::names() {
-                let sheet = sheet(platform, &[]);
+            for platform in catalogue::names() {
+                let sheet = Sheet::load(platform, &[]).expect("built in");
                 if sheet.kind.name == "platform" {
                     let cores = sheet.count("platform.cores").expect("it has cores");
                     let threads = [1, cores, cores + 1, 2 * cores, 4 * cores];
@@ -211,8 +216,8 @@ mod tests {
         let off = Mutex::new(Vec::new());
         let work = || {
             while let Some(&(platform, drives, threads)) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let sheet = sheet(platform, &[("platform.drives", &drives.to_string())]);
-                let (settled, longer) = settled_and_longer(&sheet, threads, 20);
+                let target = target(platform, &[("platform.drives", &drives.to_string())]);
+                let (settled, longer) = settled_and_longer(&*target, threads, 20);
                 let told = format!("{platform}, {drives} drives, {threads} threads: {:.4}", settled / longer);
                 println!("{told}");
                 if (settled / longer - 1.0).abs() > 0.01 {
@@ -231,9 +236,9 @@ mod tests {
     #[test]
     fn an_eleventh_drive_costs_a_server_of_ten_cores_nothing() {
         let rate = |drives: &str| {
-            let sheet = sheet("nvme-server", &[("platform.drives", drives)]);
-            let options = crate::what_if::fill::plain(std::slice::from_ref(&sheet), &[]);
-            settle(&sheet, &gathered(&options), &RunOptions::seeded(1)).expect("runs").rate()
+            let target = target("nvme-server", &[("platform.drives", drives)]);
+            let options = crate::what_if::fill::plain(&[target.describe().clone()], &[]);
+            settle(&*target, &gathered(&options), &NEVER).expect("runs").rate()
         };
         let (ten, eleven) = (rate("10"), rate("11"));
         assert!((eleven / ten - 1.0).abs() < 0.01, "{ten:.0}/s, {eleven:.0}/s");
@@ -241,19 +246,19 @@ mod tests {
 
     #[test]
     fn the_command_of_a_window_gives_the_same_bytes() {
-        let sheet = sheet("pentium-d", &[]);
+        let target = target("pentium-d", &[]);
         let mut options = pairs(&[("pattern", "random"), ("seed", "7")]);
-        let settled = settle(&sheet, &gathered(&options), &RunOptions::seeded(7)).expect("runs");
+        let settled = settle(&*target, &gathered(&options), &NEVER).expect("runs");
         options.extend(window(&settled.job));
-        let alone = one(&sheet, &gathered(&options), &RunOptions::seeded(7)).expect("runs");
+        let alone = one(&*target, &gathered(&options), &NEVER).expect("runs");
         assert_eq!(alone, settled);
     }
 
     /// A run of forty slices of a millisecond with so many I/Os each, and a load with this residual.
     fn run_of(ios: impl Fn(usize) -> u64, residual: f64) -> Outcome {
-        let sheet = sheet("zero", &[("zero.latency", "10us")]);
+        let target = target("zero", &[("zero.latency", "10us")]);
         let window = [("runtime", "40ms"), ("ramp", "10ms"), ("slice", "1ms"), ("time_based", "true")];
-        let mut outcome = one(&sheet, &gathered(&pairs(&window)), &RunOptions::seeded(1)).expect("runs");
+        let mut outcome = one(&*target, &gathered(&pairs(&window)), &NEVER).expect("runs");
         for (index, element) in outcome.series.iter_mut().enumerate() {
             element.ios = [ios(index), 0, 0];
         }
@@ -292,8 +297,7 @@ mod tests {
 
     #[test]
     fn a_device_without_latency_ends_by_its_count() {
-        let settled =
-            settle(&sheet("zero", &[("zero.latency", "0ns")]), &gathered(&[]), &RunOptions::seeded(1));
+        let settled = settle(&*target("zero", &[("zero.latency", "0ns")]), &gathered(&[]), &NEVER);
         assert_eq!(settled.expect("runs").ios(), TURNS_SHORT);
     }
 }

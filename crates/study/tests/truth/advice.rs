@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use iostack_model::Effort;
 use iostack_model::answers::{Advice, Series, StepKind};
 use iostack_target::Wanted;
-use iostack_targets::gather::gather;
+use iostack_workload::gather::gather;
 
 use crate::platforms::{TRUTHS, Truth, checked, drawn, each, opened};
 

@@ -6,10 +6,9 @@ use std::sync::{Mutex, OnceLock};
 
 use iostack_model::Effort;
 use iostack_model::answers::{Check, Limit};
+use iostack_sim::targets::Simulations;
 use iostack_study::check::{self, Asked};
-use iostack_target::AnyTarget;
-use iostack_targets::lab::LabFlags;
-use iostack_targets::{self as target, AllHeld, TargetFlags};
+use iostack_target::{AnyTarget, EXAMPLE, Targets as _, changes};
 use iostack_workload::Rng;
 
 /// A way to be limited.
@@ -213,8 +212,8 @@ pub(crate) fn drawn(truth: &Truth, draw: u64) -> Vec<String> {
 
 /// A simulated target with these numbers.
 pub(crate) fn opened(on: &str, set: &[String]) -> AnyTarget {
-    let flags = TargetFlags::of(set, &LabFlags::default());
-    target::study(Some(on.as_ref()), &flags, false, &AllHeld::default()).expect("a simulated target")
+    let set = changes(set, EXAMPLE).expect("changes");
+    Simulations.open(Some(on), &set).expect("a simulated target")
 }
 
 /// It, checked.

@@ -10,10 +10,10 @@ use anyhow::{Context, anyhow};
 use iostack_lab::cost::{Counted, tabulate};
 use iostack_lab::counts::Round;
 use iostack_lab::guest::{Message, Work};
+use iostack_lab::outside;
 use iostack_lab::{Booted, Lab, Request};
 use iostack_model::answers::{ClockPrices, IoCost};
 use iostack_target::Audience;
-use iostack_targets::outside;
 
 use names::GuestNames;
 use spec::Spec;

@@ -3,9 +3,10 @@
 use anyhow::{Context, bail};
 use iostack_lab::Request;
 use iostack_lab::guest::Measure;
+use iostack_lab::targets::LabFlags;
 use iostack_model::answers::{CostCase, IoCost};
 use iostack_model::{Bytes, Direction};
-use iostack_targets::lab::LabFlags;
+use iostack_serve::lab::BROUGHT;
 
 /// I/Os traced after those counted: enough to meet the modal one again.
 const TRACED: u32 = 200;
@@ -121,7 +122,7 @@ impl Spec {
             let typed = self.block_bytes;
             bail!("a block of {typed} bytes cannot be counted; choose a power of two from 512 to 64k");
         }
-        self.lab.request(&self.device, &self.set)
+        self.lab.request(&self.device, &self.set, BROUGHT)
     }
 
     /// What the guest does.

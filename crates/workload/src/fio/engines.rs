@@ -33,11 +33,7 @@ const OTHER_ENGINES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn set_ioengine(draft: &mut Draft, text: &str) -> Set {
-    draft.job.engine = match text {
-        "sync" => Engine::Psync,
-        "vsync" | "pvsync" => Engine::Pvsync2 { hipri: false },
-        name => Engine::named(name).map_or_else(|| refuse_engine(name), Ok)?,
-    };
+    draft.job.engine = Engine::named_by_fio(text).map_or_else(|| refuse_engine(text), Ok)?;
     Ok(())
 }
 

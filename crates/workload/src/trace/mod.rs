@@ -20,6 +20,7 @@ mod error;
 mod fio;
 mod msr;
 mod number;
+mod opened;
 mod parsed;
 mod parser;
 mod reader;
@@ -33,6 +34,7 @@ use iostack_model::{Bytes, Direction, Nanos};
 
 pub use binary::as_text;
 pub use error::TraceError;
+pub use opened::{OpenFifo, Opened};
 pub use reader::Trace;
 pub use recording::{FILE_SPAN, Recording, kept};
 pub use survey::{DiskSeen, Survey, survey};

@@ -6,11 +6,10 @@ use anyhow::{Context, bail};
 use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::devices::DEVICES;
+use iostack_lab::targets::{self as lab, LabFlags};
 use iostack_model::Direction;
 use iostack_model::answers::{ClockPrices, IoCost, labelled_each};
 use iostack_report::{CostDetail, iocost};
-use iostack_targets::Scheme;
-use iostack_targets::lab::LabFlags;
 use iostack_validation::count::Counter;
 use iostack_validation::count::spec::Spec;
 
@@ -75,7 +74,7 @@ fn specs(args: &BenchArgs) -> Vec<Spec> {
             for direction in [Direction::Read, Direction::Write] {
                 for ring in [false, true] {
                     let lab = LabFlags { kernel: Some(kernel.clone()), ..LabFlags::default() };
-                    let device = Scheme::Lab.bare(device).to_owned();
+                    let device = lab::device(device).unwrap_or(device).to_owned();
                     specs.push(Spec { device, lab, direction, ring, ..Spec::plain() });
                 }
             }

@@ -9,9 +9,9 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use iostack_lab::host::command::ended;
 use iostack_lab::host::machine::Scratch;
+use iostack_lab::targets::LabFlags;
 use iostack_lab::{Lab, LabError};
 use iostack_model::answers::{BudgetVerdict, ClockPrices};
-use iostack_targets::lab::LabFlags;
 use iostack_validation::count::Counter;
 
 use super::held::Budgets;

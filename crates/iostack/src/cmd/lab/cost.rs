@@ -8,11 +8,10 @@ use iostack_lab::Lab;
 use iostack_lab::cost::budget;
 use iostack_lab::cost::diff;
 use iostack_lab::host::folder;
+use iostack_lab::targets::{self as lab, LabFlags};
 use iostack_model::Bytes;
 use iostack_model::answers::{Answer, ClockPrices, CostDiff, IoCost, labelled, labelled_each};
 use iostack_report::{CostDetail, iocost};
-use iostack_targets::Scheme;
-use iostack_targets::lab::LabFlags;
 use iostack_validation::count::Counter;
 use iostack_validation::count::spec::{self, Spec};
 
@@ -121,7 +120,8 @@ pub(crate) fn run(args: &CostArgs) -> anyhow::Result<Ended> {
 fn specs(args: &CostArgs) -> anyhow::Result<Vec<Spec>> {
     let mut specs = Vec::new();
     for device in &args.device {
-        let (device, source) = folder::meant(Scheme::Lab.bare(device), args.lab.source.as_deref())?;
+        let (device, source) =
+            folder::meant(lab::device(device).unwrap_or(device), args.lab.source.as_deref())?;
         let lab = LabFlags { source, ..args.lab.clone() };
         for op in &args.op {
             for engine in &args.engine {

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::ensure;
+use iostack_lab::exec::{self, Cuts, Listener, Program};
 use iostack_lab::host::cache::Cache;
 use iostack_lab::host::programs;
+use iostack_lab::targets::LabFlags;
 use iostack_lab::{Lab, Raid, Request};
+use iostack_model::answers::Seen;
 use iostack_model::answers::Served;
 use iostack_model::{Bytes, Nanos};
-use iostack_serve::Seen;
+use iostack_serve::lab::BROUGHT;
 use iostack_target::Audience;
-use iostack_targets::exec::{self, Cuts, Listener, Program};
-use iostack_targets::lab::LabFlags;
-use iostack_targets::outside;
 
 use crate::exit::Ended;
 use crate::talk::{Talk, data};
@@ -80,18 +80,18 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Ended> {
         // It runs programs even when none is fetched: those of busybox.
         programs: if args.with.is_empty() { vec![SHELL.to_owned()] } else { args.with.clone() },
         files: args.copy.clone(),
-        ..args.lab.request(&args.on, &args.set)?
+        ..args.lab.request(&args.on, &args.set, BROUGHT)?
     };
     programs::check(&request.programs)?;
     ensure!(
-        outside::is_meant(&request) || !args.answer.is_wanted(),
+        request.is_simulated() || !args.answer.is_wanted(),
         "what a program asks is told of simulated drives alone; leave out --json and the like, or name one: --on sim:x25e"
     );
     for file in &args.copy {
         ensure!(file.is_file(), "`--copy {}` is no file", file.display());
     }
     ensure!(
-        args.power_cut.is_none() || outside::is_meant(&request),
+        args.power_cut.is_none() || request.is_simulated(),
         "`--power-cut` is of simulated drives; name one: --on sim:x25e"
     );
     ensure!(
@@ -144,7 +144,7 @@ impl ExecArgs {
 fn blank(request: &Request, seed: u64, capacity: Bytes) -> Served {
     let mut served = iostack_serve::untouched(&request.device, capacity, seed, iostack_host::machine());
     (served.route, served.place) = ("lab".to_owned(), "/dev/sim0".to_owned());
-    if outside::count(&request.device) > 1 {
+    if request.drives() > 1 {
         "/dev/sim0 and so on".clone_into(&mut served.place);
     }
     if let Some(Raid { level, .. }) = request.raid {

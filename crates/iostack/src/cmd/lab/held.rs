@@ -7,8 +7,8 @@ use iostack_attribute::classify::Rules;
 use iostack_lab::cost::budget::{self, Budget};
 use iostack_lab::devices::Device;
 use iostack_lab::host::folder;
+use iostack_lab::targets::LabFlags;
 use iostack_model::answers::{BudgetVerdict, IoCost};
-use iostack_targets::lab::LabFlags;
 use iostack_validation::count::spec::Spec;
 
 /// The budgets of a file.

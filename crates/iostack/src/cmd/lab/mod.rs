@@ -6,9 +6,15 @@ mod cost;
 mod exec;
 mod held;
 mod list;
+mod merging;
 mod shell;
 pub(crate) mod test;
 mod up;
+
+use iostack_engine::path::{PathOptions, PathTarget};
+use iostack_lab::guest::Ready;
+use iostack_lab::targets;
+use serde_json::Value;
 
 use crate::exit::Ended;
 
@@ -38,6 +44,16 @@ enum Command {
     Exec(exec::ExecArgs),
     /// Boot with a device and open a shell on it.
     Shell(shell::ShellArgs),
+}
+
+/// In the guest: does the order.
+pub(crate) fn far_side(order: &Value, ready: &Ready) -> Result<(), String> {
+    if merging::is_meant(order) {
+        return merging::run(ready);
+    }
+    // All there is in the guest was made for this.
+    let paths = PathOptions { destroy_data: true, ..PathOptions::default() };
+    targets::run_job(order, ready, &|name| Box::new(PathTarget::open(Some(name), &paths)))
 }
 
 /// Does what was asked.

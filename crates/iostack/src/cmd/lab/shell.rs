@@ -2,9 +2,10 @@
 
 use iostack_lab::guest::Work;
 use iostack_lab::host::machine::Accelerator;
+use iostack_lab::outside;
+use iostack_lab::targets::LabFlags;
 use iostack_lab::{Lab, Request};
-use iostack_targets::lab::LabFlags;
-use iostack_targets::outside;
+use iostack_serve::lab::BROUGHT;
 
 use crate::exit::Ended;
 use crate::talk::Talk;
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &ShellArgs) -> anyhow::Result<Ended> {
     let request = Request {
         accelerator: Accelerator::Emulated,
         processors: 2,
-        ..args.lab.request(&args.device, &args.set)?
+        ..args.lab.request(&args.device, &args.set, BROUGHT)?
     };
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
     outside::boot(&lab, &request, Work::Shell, &mut |_| {})?;

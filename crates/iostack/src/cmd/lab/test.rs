@@ -5,16 +5,17 @@ use clap::ValueEnum;
 use iostack_lab::devices::{Device, Store};
 use iostack_lab::guest::{Findings, Message, Trial, TrialKind, Work};
 use iostack_lab::host::machine::Accelerator;
+use iostack_lab::outside;
+use iostack_lab::targets::LabFlags;
 use iostack_lab::{Lab, Request};
 use iostack_model::Bytes;
 use iostack_model::answers::labelled_each;
+use iostack_serve::lab::BROUGHT;
 use iostack_target::Audience as _;
-use iostack_targets::lab::LabFlags;
-use iostack_targets::merging;
-use iostack_targets::outside;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::merging;
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
 
@@ -141,9 +142,9 @@ iostack_model::kinds! {
 
 /// Boots once and does the trials one after the other. Exit 1 when something is wrong.
 pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
-    let mut request = args.lab.request(&args.device, &args.set)?;
+    let mut request = args.lab.request(&args.device, &args.set, BROUGHT)?;
     ensure!(
-        request.raid.is_none() && outside::count(&request.device) == 1,
+        request.raid.is_none() && request.drives() == 1,
         "`lab test` tries one disk and its driver; name one drive, and leave out --raid"
     );
     request.accelerator = Accelerator::Emulated;
@@ -153,7 +154,7 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     let talk = Talk::new(args.quiet);
     let say = |text: &str| talk.say(text);
     let lab = Lab::open(&say, iostack_host::signals::stop_flag())?;
-    if outside::is_meant(&request) {
+    if request.is_simulated() {
         (request.accelerator, request.processors) = (Accelerator::Exact, 1);
     } else if !args.emulate && lab.has_kvm(&request) {
         request.accelerator = Accelerator::Kvm;

@@ -9,8 +9,8 @@ mod what_if;
 
 use anyhow::Context;
 use iostack_sim::sheet::{Sheet, catalogue};
-use iostack_targets::Scheme;
-use iostack_targets::simulated::{EXAMPLE, changes};
+use iostack_sim::targets::Simulations;
+use iostack_target::{EXAMPLE, Targets as _, changes};
 
 use crate::exit::Ended;
 
@@ -64,7 +64,7 @@ struct Chosen {
 impl Chosen {
     /// As behind `sim:`.
     fn name(&self) -> &str {
-        Scheme::Simulated.bare(&self.device)
+        Simulations.bare(&self.device)
     }
 
     fn changes(&self) -> anyhow::Result<Vec<(String, String)>> {
@@ -78,7 +78,7 @@ impl Chosen {
 
 /// The file of a device, built in or not.
 fn file_text(device: &str) -> anyhow::Result<String> {
-    let device = Scheme::Simulated.bare(device);
+    let device = Simulations.bare(device);
     match catalogue::text(device) {
         Some(text) => Ok(text.to_owned()),
         None => std::fs::read_to_string(device).with_context(|| format!("cannot read `{device}`")),

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
+use iostack::targets::Table;
 use iostack_host::save::{self, Output};
 use iostack_model::answers::{DevicePicture, labelled};
 use iostack_sim::sheet::{Sheet, card};
@@ -85,13 +86,15 @@ fn picture(args: &ShowArgs, sheet: &Sheet) -> anyhow::Result<DevicePicture> {
     );
     let (mut run, mut command) = (None, String::new());
     if is_platform && !args.no_run {
+        let table = Table::default();
         let asked = OneRun {
             files: args.job.as_slice(),
             options: &args.flags.options,
             device: args.chosen.name(),
             changes: args.chosen.changes()?,
+            targets: &table,
         };
-        let (outcome, alone) = asked.run(sheet, &Talk::new(true))?;
+        let (outcome, alone) = asked.run(&Talk::new(true))?;
         (run, command) = (Some(outcome), alone);
     }
     Ok(DevicePicture { card, roles, run, command })

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use iostack::targets::Table;
 use iostack_model::answers::SweepPoint;
 use iostack_study::sweep::{Asked, Ready};
 
@@ -44,7 +45,7 @@ pub(crate) struct SweepArgs {
 }
 
 impl SweepArgs {
-    fn asked(&self) -> Asked<'_> {
+    fn asked<'a>(&'a self, table: &'a Table) -> Asked<'a> {
         Asked {
             device: &self.device,
             jobs: &self.jobs,
@@ -52,6 +53,7 @@ impl SweepArgs {
             options: &self.flags.options,
             set: &self.set,
             vary: &self.vary,
+            targets: table,
         }
     }
 }
@@ -60,7 +62,8 @@ impl SweepArgs {
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<Ended> {
     args.answer.refuse("sim sweep", None)?;
     let talk = args.answer.talk();
-    let sweep = Ready::of(&args.asked())?;
+    let table = Table::default();
+    let sweep = Ready::of(&args.asked(&table))?;
     if args.dry_run {
         talk::data(&(sweep.commands().join("\n") + "\n"));
         return Ok(Ended::Done);

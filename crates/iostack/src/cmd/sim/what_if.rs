@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use iostack::targets::Table;
 use iostack_host::save::{self, Output};
 use iostack_model::answers::{WhatIf, labelled, labelled_each};
 use iostack_study::what_if::named::{self, Named};
@@ -62,7 +63,7 @@ pub(crate) struct WhatIfArgs {
 }
 
 impl WhatIfArgs {
-    fn asked(&self) -> Asked<'_> {
+    fn asked<'a>(&'a self, table: &'a Table) -> Asked<'a> {
         Asked {
             platform: self.platform.as_deref(),
             jobs: &self.jobs,
@@ -73,6 +74,7 @@ impl WhatIfArgs {
             base: &self.base,
             named: self.named.as_deref(),
             all: self.all,
+            targets: table,
         }
     }
 }
@@ -89,7 +91,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> anyhow::Result<Ended> {
         data("\nnext: iostack sim what-if --named interrupt-grouping\n");
         return Ok(Ended::Done);
     }
-    let results = what_if::answer(&args.asked(), &talk)?;
+    let results = what_if::answer(&args.asked(&Table::default()), &talk)?;
     talk.clear();
     write(args, &results, &talk)?;
     let whole = results.iter().all(WhatIf::is_whole);
