@@ -190,7 +190,7 @@ def end_all():
 
 def digest(answer, only=None):
     """The figures of what `check --json` or `run --json` says: points by name, and beside them stages, layers and settings."""
-    figures = {"points": {}, "stages": {}, "layers": {}, "shares": {}, "series": {}}
+    figures = {"points": {}, "stages": {}, "layers": {}, "shares": {}, "series": {}, "started": {}}
     figures |= {key: answer.get(key) for key in ("machine", "storage", "verdict", "interrupted", "seed")}
     figures["simulated"] = any(caveat["kind"] == "simulated" for caveat in answer.get("caveats", []))
     for step in answer.get("steps", []):
@@ -233,6 +233,7 @@ def _point(figures, name, outcome, closely):
 def _series(figures, name, outcome):
     """Rates of the whole slices, their scatter, and the slow slices' p99 as points of their own."""
     cells = outcome["series"]
+    figures["started"][name] = outcome["started_unix_ms"] / 1e3
     usual = sorted(cell["length"] for cell in cells)[len(cells) // 2] if cells else 0
     whole = [cell for cell in cells if cell["length"] >= 0.9 * usual]
     figures["series"][name] = [[cell["start"] / 1e9, cell["length"] / 1e9, sum(cell["ios"]), sum(cell["bytes"])] for cell in cells]
