@@ -24,6 +24,8 @@ SHARE = 0.1
 #: Degrees of freedom that each host lends to a scatter: 1 / 2.72 is the median absolute deviation's own, the rest is of the points
 #: beside it. With it, equal hosts of any kind of noise that `test_fleet_judge.py` draws stay below `FALSE_ALARMS`.
 LENT = 0.7
+#: Degrees of freedom of a host's own interval, where nothing else is there.
+OWN = 12
 
 
 def hardware(figures):
@@ -58,10 +60,9 @@ def groups(hosts):
     return dict(sorted(held.items(), key=lambda pair: (-len(pair[1]), pair[0])))
 
 
-def limit(hosts, points):
-    """How many scatters off is beyond chance: Student's t by its expansion about the normal quantile."""
-    freedom = LENT * hosts
-    z = statistics.NormalDist().inv_cdf(1 - FALSE_ALARMS / (2 * max(1, hosts * points)))
+def limit(tests, freedom):
+    """How many scatters off is beyond chance in so many tests: Student's t by its expansion about the normal quantile."""
+    z = statistics.NormalDist().inv_cdf(1 - FALSE_ALARMS / (2 * max(1, tests)))
     third = (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
     return z + (z**3 + z) / (4 * freedom) + third + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
 
@@ -73,7 +74,8 @@ def off(values, difference, reference=None):
     steps = {}
     for point, (_, scatter) in scatters.items():
         steps.setdefault(_step(point), []).append(scatter)
-    bound, found = limit(hosts, len(table)), {host: [] for host in values}
+    bound = limit(hosts * len(table), OWN if reference else LENT * hosts)
+    found = {host: [] for host in values}
     for point, column in table.items():
         middle, scatter = scatters[point]
         scatter = max(scatter, statistics.median(steps[_step(point)]), FLOOR if _is_ratio(point) else SHARE / 5)
@@ -233,15 +235,15 @@ def drift(now, before, difference=0.05):
         ratios = {host: _ratios(now[host]["points"], before[host]["points"]) for host in members}
         middles = _table(ratios, 1)
         whole = {point: _middle([row for row in column.values()]) for point, column in middles.items()}
-        single = off(ratios, difference) if len(members) >= EQUALS else {host: [] for host in members}
+        single = off(ratios, difference) if len(members) >= EQUALS else {}
         rows = {f"all {len(members)} of {name}" if len(members) > 1 else members[0]: off({"all": whole}, difference, 1.0)["all"], **single}
         for who, points in rows.items():
             if len(points) >= LEAST:
                 worst = max(points, key=lambda point: abs(point["score"]))
                 told.append({"host": who, "group": name, **worst, "off": len(points), "points": len(whole)})
     changed = []
-    for host in now:
-        mine, was = settings(now[host]), settings(before.get(host, now[host]))
+    for host in [host for host in now if before.get(host, {}).get("machine")]:  # a table holds no settings
+        mine, was = settings(now[host]), settings(before[host])
         changed += [[host, key, was.get(key), mine.get(key)] for key in sorted(mine.keys() | was.keys()) if mine.get(key) != was.get(key)]
     return {"findings": told, "settings": changed, "gone": sorted(before.keys() - now.keys()), "new": sorted(now.keys() - before.keys())}
 

@@ -136,7 +136,7 @@ def _together(told):
     shared = told.get("together")
     if not shared:
         return []
-    lines = ["", f"TOGETHER, begun within {shared['apart'] * 1e3:.0f} ms of each other (clocks known to {shared['unsure'] * 1e3:.0f} ms)"]
+    lines = ["", f"TOGETHER, begun within {shared['apart'] * 1e3:.0f} ms of each other (clocks known to {shared['unsure'] * 1e3:.1f} ms)"]
     for job, held in shared["jobs"].items():
         lines += _item("sum", f"{job}: {count(held['iops'])} IOPS ({count(held['low'])} to {count(held['high'])}), {held['bytes'] / 1e6:.1f} MB/s, "
                        f"{_many(held['hosts'], 'host')}")
