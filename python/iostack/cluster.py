@@ -292,11 +292,14 @@ def _send(function, executor, fresh, again, seen, flying):
 
 
 def _kept(path):
-    if path and os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            for line in file:
-                if line.endswith("\n"):  # an interrupted writer may leave half a line
-                    yield Row(**json.loads(line))
+    """Rows of an earlier sweep; half a line, as a killed writer leaves it, is cut off."""
+    if not path or not os.path.exists(path):
+        return []
+    with open(path, "r+b") as file:
+        lines = file.read().splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith(b"\n")]
+        file.truncate(sum(map(len, whole)))
+    return [Row(**json.loads(line)) for line in whole]
 
 
 def draws(point, count, seed, vary=None):
