@@ -221,7 +221,8 @@ class Ssh:
 
     def close(self):
         for process in list(self._running):
-            process.terminate()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -123,7 +123,7 @@ def _ask_all(args):
             offsets = ask.clocks(executor, where)
             told["notes"] += [[host, f"its clock is {offset:+.3f} s off ours (known to {unsure:.3f} s); the start is corrected by it"]
                               for host, (offset, unsure) in offsets.items() if abs(offset) - unsure > args.clock_limit]
-            ask.agree(orders, offsets)
+            start = ask.agree(orders, offsets)
         for host, answer, sent, received in ask.answers(executor, orders, where):
             told["hosts"][host] = answer
             told["notes"] += [[host, note] for note in _care(answer, sent, received)]
@@ -131,7 +131,6 @@ def _ask_all(args):
                 print(f"{len(told['hosts'])} of {len(hosts)}: {host} {answer['error'] or 'answered'}", file=sys.stderr)
         if offsets:
             done = {host: answer for host, answer in told["hosts"].items() if answer["figures"]}
-            start = next(iter(orders.values()))["start"] - next(iter(offsets.values()))[0]
             told["together"] = ask.sum_of(done, offsets, start) if done else None
     except KeyboardInterrupt:
         told["interrupted"] = True

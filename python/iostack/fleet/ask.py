@@ -39,7 +39,7 @@ def _dask(address):
     except ImportError:
         raise named.HostsError("--scheduler needs Dask; pip install distributed") from None
     try:
-        return cluster.Dask(distributed.Client(address, timeout=10))
+        return cluster.Dask(distributed.Client(address, timeout=5))
     except (OSError, ValueError) as error:
         raise named.HostsError(f"--scheduler {address}: cannot reach it: {error}") from None
 
@@ -79,25 +79,32 @@ def orders(args, hosts):
 
 
 def clocks(executor, where):
-    """Each worker's clock less ours, and how far that may be wrong (half of the fastest round trip), seconds."""
+    """Each worker's clock less ours, and how far that may be wrong (half of the fastest round trip), seconds. In `where`, who does not
+    say it becomes the reason."""
     best = {}
     for _ in range(_TRIPS):
-        for host, worker in where.items():
-            sent = time.time()
-            ticket = executor.submit(measure.clock, None, worker)
-            if not executor.ended([ticket], _PATIENCE):
-                raise named.HostsError(f"`{host}` does not say what time it is, after {_PATIENCE:g} s; leave it out")
-            theirs, back = executor.take(ticket), time.time()
-            known = best.get(host, (0.0, float("inf")))
-            best[host] = min(known, (theirs - (sent + back) / 2, (back - sent) / 2), key=lambda pair: pair[1])
-    return best
+        asked = {host: worker for host, worker in where.items() if not isinstance(worker, Exception)}
+        flying = {executor.submit(measure.clock, None, worker): (host, time.time()) for host, worker in asked.items()}
+        limit = time.time() + _PATIENCE
+        while flying and time.time() < limit:
+            for ticket in executor.ended(list(flying), 1.0):
+                back, (host, sent) = time.time(), flying.pop(ticket)
+                try:
+                    told = (executor.take(ticket) - (sent + back) / 2, (back - sent) / 2)
+                    best[host] = min(best.get(host, told), told, key=lambda pair: pair[1])
+                except Exception as error:  # whatever it is, this host cannot
+                    where[host] = error
+        for host, _ in flying.values():
+            where[host] = named.HostsError(f"it did not say what time it is in {_PATIENCE:g} s")
+    return {host: best[host] for host, worker in where.items() if not isinstance(worker, Exception)}
 
 
 def agree(orders_of, offsets):
-    """Puts one instant into all orders, each by its own worker's clock."""
+    """Puts one instant into all orders, each by its own worker's clock, and gives it by ours."""
     start = time.time() + _LEAD
-    for host, told in orders_of.items():
-        told["start"] = start + offsets[host][0]
+    for host, (offset, _) in offsets.items():
+        orders_of[host]["start"] = start + offset
+    return start
 
 
 def answers(executor, orders_of, where):
