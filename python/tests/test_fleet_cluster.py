@@ -15,7 +15,7 @@ import pytest
 from fleet_help import ROOT, program
 
 from iostack import cluster
-from iostack.fleet import measure
+from iostack.fleet import ask, measure
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from fleet_work import square  # noqa: E402
@@ -125,6 +125,20 @@ def test_killed_workers_lose_no_point_and_none_counts_twice(processes):
 def test_ten_killed_workers_lose_none_of_a_thousand_points(two, seed):
     rows = kill_while(two, [{"x": x, "sleep": 0.005} for x in range(1000)], 10, seed)
     assert xs(rows) == list(range(1000)) and not any(row.error for row in rows), f"seed {seed}"
+
+
+def test_killed_workers_lose_no_host_of_a_fleet(processes, monkeypatch):
+    monkeypatch.setenv("IOSTACK_PROGRAM", program())
+    names = [f"h{index}" for index in range(8)]
+    orders = {name: {"host": name, "command": "check", "on": "sim:laptop", "flags": ["--quick"], "timeout": 60} for name in names}
+    told, kills = [], 2
+    for host, answer, _, _ in ask.answers(processes.executor, orders, dict.fromkeys(names)):
+        assert answer["figures"], answer["error"]
+        told.append(host)
+        if kills and (pids := processes.pids()):
+            kills -= 1
+            os.kill(pids[0], signal.SIGKILL)
+    assert sorted(told) == names and not kills
 
 
 def test_an_interrupted_sweep_goes_on_where_it_was(processes, tmp_path):

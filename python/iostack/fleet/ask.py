@@ -108,38 +108,32 @@ def agree(orders_of, offsets):
 
 
 def answers(executor, orders_of, where):
-    """Yields (host, answer, sent, received) for every host, once, also of those that cannot. What only reads is asked again once
-    where a worker was lost."""
-    flying, again, limit = {}, set(), 0.0
-
-    def send(host):
-        nonlocal limit
-        flying[executor.submit(measure.measure, orders_of[host], where[host])] = (host, time.time())
-        limit = time.time() + len(orders_of) / max(1, executor.slots) * (orders_of[host]["timeout"] + _PATIENCE)
-
-    for host in orders_of:
+    """Yields (host, answer, sent, received) for every host, once, also of those that cannot. Whatever may run anywhere is asked again
+    where its worker was lost; a host whose own worker was lost is named."""
+    flying, anywhere, began = {}, [], time.time()
+    for host, told in orders_of.items():
         if isinstance(where[host], Exception):
-            yield host, _failed(host, where[host]), time.time(), time.time()
+            yield host, _failed(host, where[host]), began, began
+        elif where[host] is None:
+            anywhere.append(told)
         else:
-            send(host)
-    while flying:
-        if time.time() > limit:
-            for host, sent in flying.values():
-                yield host, _failed(host, "no answer came in time; its worker may hang, or be gone"), sent, time.time()
-            return
+            flying[executor.submit(measure.measure, told, where[host])] = host
+    for row in cluster.sweep(measure.measure, anywhere, executor):
+        host = row.point["host"]
+        yield host, row.result or _failed(host, row.error), began, time.time()
+    limit = time.time() + max((told["timeout"] for told in orders_of.values()), default=0.0) + _PATIENCE
+    while flying and time.time() < limit:
         for ticket in executor.ended(list(flying), 1.0):
-            host, sent = flying.pop(ticket)
+            host = flying.pop(ticket)
             try:
                 answer = executor.take(ticket)
             except cluster.WorkerLost as lost:
-                if orders_of[host]["command"] == "check" and not orders_of[host]["destroy"] and host not in again and where[host] is None:
-                    again.add(host)
-                    send(host)
-                    continue
                 answer = _failed(host, lost)
             except Exception as error:  # of the worker: it may lack the package, or have another version of it
                 answer = _failed(host, f"its worker cannot run `iostack.fleet.measure`: {type(error).__name__}: {error}")
-            yield host, answer, sent, time.time()
+            yield host, answer, began, time.time()
+    for host in flying.values():
+        yield host, _failed(host, "no answer came in time; its worker may hang, or be gone"), began, time.time()
 
 
 def _failed(host, error):
