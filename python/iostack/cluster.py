@@ -155,6 +155,8 @@ class Ray:
             return self._ray.get(ticket)
         except (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.NodeDiedError) as lost:
             raise WorkerLost(f"its worker ended: {type(lost).__name__}") from lost
+        except self._ray.exceptions.RayTaskError as failed:
+            raise failed.cause from failed
 
     def close(self):
         self._ray.shutdown()

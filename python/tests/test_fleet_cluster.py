@@ -189,5 +189,17 @@ def test_threads_are_workers_too():
     executor.close()
 
 
+@pytest.mark.slow
+def test_ray_gives_every_point_once_too():
+    ray = pytest.importorskip("ray", reason="pip install ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    executor = cluster.Ray()
+    rows = list(cluster.sweep(square, [{"x": x, "fail": x == 3, "kill": x == 5} for x in range(12)], executor))
+    executor.close()
+    errors = {row.point["x"]: row.error for row in rows if row.error}
+    assert xs(rows) == list(range(12)) and errors.keys() == {3, 5}
+    assert errors[3] == "ValueError: no square of 3" and "given up after 5 workers" in errors[5]
+
+
 def test_a_row_is_plain_data():
     assert json.loads(json.dumps(cluster.Row({"x": 1}, {"x": 1}, None)._asdict()))["point"] == {"x": 1}

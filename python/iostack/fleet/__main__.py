@@ -79,7 +79,7 @@ def _share(text):
 def main(words=None):
     """Does what was typed; gives the exit status."""
     args = _parser().parse_args(words)
-    for sign in (signal.SIGTERM, signal.SIGHUP):
+    for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sign, _interrupt)
     try:
         before = _before(args.against) if args.against else None
