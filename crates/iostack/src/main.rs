@@ -55,6 +55,8 @@ enum Command {
     Doctor(cmd::doctor::DoctorArgs),
     /// Which of two does better? Run in turns until it is sure.
     Ab(cmd::ab::AbArgs),
+    /// The same on many hosts: who differs from its equals, in what, and why?
+    Fleet(cmd::fleet::FleetArgs),
     /// Do two outcomes differ, by how much, how surely?
     Compare(cmd::compare::CompareArgs),
     /// Show a stored result again, in any form.
@@ -103,6 +105,7 @@ fn main() -> std::process::ExitCode {
         Command::Layers(args) => cmd::layers::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Ab(args) => cmd::ab::run(&args),
+        Command::Fleet(args) => cmd::fleet::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),

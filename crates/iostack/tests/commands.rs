@@ -41,6 +41,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("iostack repro", Flags),
     ("iostack doctor", Run),
     ("iostack fio ", Run),
+    ("iostack fleet ", Flags), // tried by python/tests/test_fleet_command.py
     ("iostack options", Run),
     ("iostack --version", Run),
     ("iostack manual", Flags), // into the reader's own folder

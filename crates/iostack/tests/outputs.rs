@@ -124,6 +124,7 @@ const STDOUT: &[&str] = &[
     "sim check optane-class",
     "sim check optane-class --json",
     "sim what-if --list",
+    "fleet --help", // the rest is Python, and tried there
     "fio --help",
     "fio --version",
     "fio --cmdhelp=bs",
