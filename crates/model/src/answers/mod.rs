@@ -11,6 +11,7 @@
 mod against;
 mod card;
 mod check;
+mod history;
 mod iocost;
 mod iolat;
 mod label;
@@ -30,6 +31,9 @@ pub use card::{Basis, DeviceCard, DeviceClaim, DeviceLevel, DeviceNumber, Device
 pub use check::{
     Advice, Axis, AxisName, Cell, CellName, Check, Cost, DepthOne, Limit, PathCost, PathPart, Point,
     Saturation, Scratch, Series, Step, StepKind, Summary, Verdict,
+};
+pub use history::{
+    History, HistoryCondition, HistoryFigure, HistoryRun, HistorySeries, HistoryStep, SeriesName,
 };
 pub use iocost::{
     BudgetVerdict, CallNode, ClockPrices, CostCase, CostChange, CostDiff, CostFunction, CostLayer, CostMode,
