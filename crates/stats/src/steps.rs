@@ -97,11 +97,11 @@ fn cuts(runs: &[Interval], all: usize) -> Vec<usize> {
         return Vec::new();
     }
     let logs: Vec<f64> = runs.iter().map(|run| run.mean.max(f64::MIN_POSITIVE).ln()).collect();
-    let scatter = Scatter::of(&logs, runs);
+    let scatter = Scatter::of(&logs);
     let count = all as f64;
     let fee =
         FEE * (count.ln() + FEE_BASE + FEE_SHORT / count) * scatter.deviation.powi(2) * scatter.lingering;
-    partition(&held(&logs, FAR * scatter.deviation), fee)
+    partition(&held(&logs, FAR * scatter.deviation), &weights(runs), fee)
 }
 
 /// How far a run lies from its level by chance.
@@ -112,8 +112,8 @@ struct Scatter {
 }
 
 impl Scatter {
-    /// From the differences between neighbours, of which a step is only one; and not below what the runs say themselves.
-    fn of(logs: &[f64], runs: &[Interval]) -> Scatter {
+    /// From the differences between neighbours, of which a step is only one.
+    fn of(logs: &[f64]) -> Scatter {
         let steps: Vec<f64> = logs.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let sizes: Vec<f64> = steps.iter().map(|step| step.abs()).collect();
         // 1.4826 makes the median of distances the deviation of a normal distribution; 0.7809 is the mean of one whose
@@ -128,13 +128,19 @@ impl Scatter {
         let seen = if squares > 0.0 { 1.0 + 2.0 * products / squares } else { MEMORY_USUAL };
         let weight = logs.len() as f64 / (logs.len() as f64 + MEMORY_WEIGHT);
         let memory = (weight * seen + (1.0 - weight) * MEMORY_USUAL).clamp(0.0, 0.8);
-        // A 95 % interval is 1.96 deviations to each side.
-        let within = median(&runs.iter().map(|run| run.relative() / 1.96).collect::<Vec<_>>());
         Scatter {
-            deviation: (of_steps / (2.0 * (1.0 - memory)).sqrt()).max(within).max(SCATTER_LEAST),
+            deviation: (of_steps / (2.0 * (1.0 - memory)).sqrt()).max(SCATTER_LEAST),
             lingering: (1.0 + memory) / (1.0 - memory),
         }
     }
+}
+
+/// How much each run counts: one whose own interval is wider than is usual knows its level less. How wide is usual is of
+/// no matter, since what a run does not know of itself is in the differences between runs.
+fn weights(runs: &[Interval]) -> Vec<f64> {
+    let widths: Vec<f64> = runs.iter().map(|run| run.relative()).collect();
+    let usual = median(&widths).max(SCATTER_LEAST);
+    widths.iter().map(|width| (usual / width.max(usual)).powi(2)).collect()
 }
 
 /// Each value, moved to within `far` of the median of its neighbours.
@@ -144,23 +150,24 @@ fn held(logs: &[f64], far: f64) -> Vec<f64> {
     (0..logs.len()).map(|at| logs[at].clamp(middle(at) - far, middle(at) + far)).collect()
 }
 
-/// The cheapest cut into levels of at least [`LEVEL_RUNS_LEAST`] values: squares from the means, and a fee a change.
-fn partition(values: &[f64], fee: f64) -> Vec<usize> {
+/// The cheapest cut into levels of at least [`LEVEL_RUNS_LEAST`] values: weighted squares from the means, and a fee a change.
+fn partition(values: &[f64], weights: &[f64], fee: f64) -> Vec<usize> {
     let count = values.len();
-    // Sums of the values before each place, from the first value on, which keeps them small.
-    let (mut sums, mut squares) = (vec![0.0; count + 1], vec![0.0; count + 1]);
-    for (at, value) in values.iter().enumerate() {
+    // Sums before each place: of the weights, of the values from the first on, which keeps them small, and of their squares.
+    let mut sums = vec![[0.0; 3]; count + 1];
+    for (at, (value, weight)) in values.iter().zip(weights).enumerate() {
         let value = value - values[0];
-        sums[at + 1] = sums[at] + value;
-        squares[at + 1] = squares[at] + value * value;
+        let parts = [*weight, weight * value, weight * value * value];
+        sums[at + 1] = std::array::from_fn(|part| sums[at][part] + parts[part]);
     }
     // best[end]: cost of the best cut of values[..end], and where its last level starts.
     let mut best = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-fee, 0);
     for end in LEVEL_RUNS_LEAST..=count {
         for start in 0..=end - LEVEL_RUNS_LEAST {
-            let sum: f64 = sums[end] - sums[start];
-            let left = squares[end] - squares[start] - sum * sum / (end - start) as f64;
+            let [weight, sum, squares]: [f64; 3] =
+                std::array::from_fn(|part| sums[end][part] - sums[start][part]);
+            let left = squares - sum * sum / weight;
             let cost = best[start].0 + fee + left;
             if cost < best[end].0 {
                 best[end] = (cost, start);
@@ -279,15 +286,15 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_do_not_know_their_own_rate_make_no_step_of_it() {
-        let wide = |relative: f64| -> Vec<Interval> {
-            let runs = runs(4, Kind::Normal, 40, 0.005, 20, 0.95);
-            let wide = |run: &Interval| {
-                let half = run.mean * relative;
-                Interval { low: run.mean - half, high: run.mean + half, samples: 10, ..*run }
-            };
-            runs.iter().map(wide).collect()
+    fn runs_that_know_their_rate_less_than_is_usual_count_less() {
+        let told = |of_first: f64, of_last: f64| {
+            let mut series = runs(4, Kind::Normal, 40, 0.01, 34, 0.95);
+            for (at, run) in series.iter_mut().enumerate() {
+                let half = run.mean * if at < 34 { of_first } else { of_last };
+                *run = Interval { low: run.mean - half, high: run.mean + half, samples: 10, ..*run };
+            }
+            level_steps(&series).len()
         };
-        assert_eq!((level_steps(&wide(0.01)).len(), level_steps(&wide(0.15)).len()), (1, 0));
+        assert_eq!((told(0.01, 0.01), told(0.3, 0.3), told(0.3, 0.0), told(0.01, 0.05)), (1, 1, 1, 0));
     }
 }
