@@ -1,9 +1,11 @@
 //! Which columns does a history have? A row a run.
 
+use iostack_model::TargetKind;
 use iostack_model::answers::{History, HistoryRun, HistorySeries};
 
 use super::Table;
 use super::columns::Columns;
+use super::outcomes::clock;
 
 /// Every run of every series, with the level that it belongs to.
 pub fn of_history(history: &History) -> Table {
@@ -16,6 +18,14 @@ pub fn of_history(history: &History) -> Table {
     columns.key("machine", "what the machine is called", |(series, ..)| Some(series.name.machine.clone()));
     columns.key("target", "what answered", |(series, ..)| Some(series.name.target.clone()));
     columns.key("job", "the job", |(series, ..)| Some(series.name.job.clone()));
+    columns.key("clock", "whose clock: measured here, simulated or emulated", |(series, ..)| {
+        let kind = match series.name.target.split(':').next() {
+            Some("sim") => TargetKind::Sim,
+            Some("lab") => TargetKind::Lab,
+            _ => TargetKind::File,
+        };
+        Some(clock(kind))
+    });
     columns.number_key("run", "number of the run in its series, from 1", |(_, at, _)| Some(*at as u64 + 1));
     columns.count("started_unix_ms", "its start, or when it was added", |(.., run)| Some(run.unix_ms));
     columns.note("iostack", "version that ran it", |(.., run)| Some(run.iostack.clone()));

@@ -56,8 +56,8 @@ pub(crate) struct HistoryArgs {
 
 #[derive(clap::Args)]
 struct PlaceArg {
-    /// The folder of the history [$IOSTACK_HISTORY, or iostack/history in
-    /// $XDG_DATA_HOME].
+    /// The folder of the history [`$IOSTACK_HISTORY`, or `iostack/history`
+    /// where this user's data is].
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
 }
@@ -169,9 +169,6 @@ fn add(args: &AddArgs) -> anyhow::Result<Ended> {
     let store = Store::find(args.place.store.as_ref())?;
     let (mut answers, mut outcomes, mut there, mut lost) = (0, 0, 0, 0);
     for file in &args.files {
-        if exit::is_interrupted() {
-            break;
-        }
         match read(file).and_then(|stored| store.add(&stored, machine)) {
             Ok(Some(count)) => (answers, outcomes) = (answers + 1, outcomes + count),
             Ok(None) => there += 1,
@@ -179,6 +176,10 @@ fn add(args: &AddArgs) -> anyhow::Result<Ended> {
                 lost += 1;
                 Talk::new(false).warn(&format!("{error:#}"));
             }
+        }
+        // Not before the first, so that a signal ends the wait for standard input at once.
+        if exit::is_interrupted() {
+            break;
         }
     }
     let folder = store.folder.display();

@@ -27,8 +27,8 @@ use crate::stored::{self, Stored};
 
 /// The layout of the lines of the index.
 const INDEX: &str = "index-1.ndjson";
-/// Letters of a content's name: 128 bits of it.
-const NAME_LETTERS: usize = 32;
+/// Bytes of a content's sum that are its name.
+const NAME_BYTES: usize = 16;
 /// Between two tries to get the lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -43,6 +43,9 @@ pub(super) struct Entry {
     answer: String,
     pub(super) outcomes: Vec<Noted>,
 }
+
+/// Entries by their answers, each with its place in the index.
+type Indexed = BTreeMap<String, (usize, Entry)>;
 
 /// What a store has.
 #[derive(Default)]
@@ -132,7 +135,7 @@ impl Store {
     }
 
     /// The whole lines of the index, and how many are damaged.
-    fn indexed(&self) -> anyhow::Result<(BTreeMap<String, (usize, Entry)>, usize)> {
+    fn indexed(&self) -> anyhow::Result<(Indexed, usize)> {
         let path = self.folder.join(INDEX);
         let text = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
@@ -270,7 +273,9 @@ fn entry(line: &[u8]) -> Option<Entry> {
 /// The name of an answer: what is in it.
 fn content_name(text: &str) -> String {
     let sum = Sha256::digest(text.as_bytes());
-    sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>()[..NAME_LETTERS].to_owned()
+    let mut first = [0; NAME_BYTES];
+    first.copy_from_slice(&sum[..NAME_BYTES]);
+    format!("{:032x}", u128::from_be_bytes(first))
 }
 
 /// When a file was written, milliseconds since 1970 UTC.
