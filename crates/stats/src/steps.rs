@@ -37,6 +37,9 @@ const MEMORY_WEIGHT: f64 = 100.0;
 const FAR: f64 = 2.5;
 const NEIGHBOURS: usize = 4;
 
+/// Variances of a run by which a shorter newest level must fit better to be believed in.
+const SURE: f64 = 4.0;
+
 /// A smaller change of level is of no use to anyone.
 const STEP_LEAST: f64 = 0.01;
 
@@ -101,7 +104,28 @@ fn cuts(runs: &[Interval], all: usize) -> Vec<usize> {
     let count = all as f64;
     let fee =
         FEE * (count.ln() + FEE_BASE + FEE_SHORT / count) * scatter.deviation.powi(2) * scatter.lingering;
-    partition(&held(&logs, FAR * scatter.deviation), &weights(runs), fee)
+    let (values, weights) = (held(&logs, FAR * scatter.deviation), weights(runs));
+    let mut cuts = partition(&values, &weights, fee);
+    let sure = SURE * scatter.deviation.powi(2);
+    if is_too_new(&values, &weights, &cuts, sure) {
+        cuts.pop();
+    }
+    cuts
+}
+
+/// The newest level would be a shorter one, if it could be: it borrows runs of the level before it.
+fn is_too_new(values: &[f64], weights: &[f64], cuts: &[usize], sure: f64) -> bool {
+    let Some((&last, before)) = cuts.split_last() else { return false };
+    let from = before.last().copied().unwrap_or(0);
+    let squares = |start: usize, end: usize| {
+        let each = || values[start..end].iter().zip(&weights[start..end]);
+        let mean = each().map(|(value, weight)| value * weight).sum::<f64>()
+            / weights[start..end].iter().sum::<f64>();
+        each().map(|(value, weight)| weight * (value - mean).powi(2)).sum::<f64>()
+    };
+    let parted = |at: usize| squares(from, at) + squares(at, values.len());
+    let shorter = values.len() - LEVEL_RUNS_LEAST + 1..values.len();
+    shorter.into_iter().any(|at| parted(at) + sure < parted(last))
 }
 
 /// How far a run lies from its level by chance.
@@ -243,7 +267,9 @@ mod tests {
         for kind in [Kind::Normal, Kind::Memory(0.2)] {
             assert!(found(kind, 0.01, 20, 5) >= 190, "{kind:?}: {} of 200", found(kind, 0.01, 20, 5));
         }
-        assert_eq!(found(Kind::Normal, 0.01, 20, 1), 0, "one bad run is no step");
+        assert_eq!(found(Kind::Normal, 0.01, 20, 2), 0, "two runs are no level");
+        let four = level_steps(&runs(1, Kind::Normal, 24, 0.0, 20, 0.95));
+        assert_eq!(four, [], "four runs are no level, and borrow none of the one before");
     }
 
     #[test]

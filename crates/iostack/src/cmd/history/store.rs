@@ -128,7 +128,7 @@ impl Store {
         let is_whole = content_name(&text) == content;
         ensure!(
             is_whole,
-            "`{}` is damaged: it is not what its name says; add the original again",
+            "`{}` is damaged: it is not what its name says; remove it, and add the original again",
             path.display()
         );
         found(&stored::of_text(text, path.display().to_string())?)
@@ -208,9 +208,8 @@ impl Store {
             lock.and_then(|_lock| if damaged + fresh > 0 { self.write(&kept.entries) } else { Ok(()) });
         let fate =
             written.err().map_or_else(String::new, |error| format!("; it could not be kept: {error:#}"));
-        kept.mended = (damaged + fresh > 0).then(|| {
-            format!("of the index, {damaged} lines were damaged; {fresh} answers were read again{fate}")
-        });
+        kept.mended = (damaged + fresh > 0)
+            .then(|| format!("the index had {damaged} damaged lines; {fresh} answers were read again{fate}"));
         Ok(kept)
     }
 

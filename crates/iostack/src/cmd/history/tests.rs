@@ -86,7 +86,7 @@ fn an_index_that_is_damaged_cut_or_gone_is_made_anew_from_the_answers() {
         let kept = store.read().expect("a store");
         let mut found = times(&kept);
         found.sort_unstable();
-        let said = format!("of the index, {lines} lines were damaged; {answers} answers were read again");
+        let said = format!("the index had {lines} damaged lines; {answers} answers were read again");
         assert_eq!((found, kept.mended), (vec![1, 2, 3, 4, 5, 6], Some(said)));
         assert_eq!(store.read().expect("a store").mended, None, "it was not kept");
     }
