@@ -114,8 +114,7 @@ impl Store {
         let names = self.names()?;
         if damaged == 0 && entries.len() == names.len() && names.iter().all(|name| entries.contains_key(name))
         {
-            let entries = entries.into_values().map(|(_, entry)| entry).collect();
-            return Ok(Kept { entries, ..Kept::default() });
+            return Ok(Kept { entries: in_order(entries), ..Kept::default() });
         }
         self.mended()
     }
@@ -179,33 +178,28 @@ impl Store {
         let lock = self.lock();
         let (mut entries, damaged) = self.indexed()?;
         let names = self.names()?;
+        let indexed = entries.len();
         entries.retain(|answer, _| names.contains(answer));
-        let mut all: Vec<(usize, Entry)> = Vec::new();
-        let mut lacking: Vec<(u64, &String)> = Vec::new();
-        for name in &names {
-            match entries.remove(name) {
-                Some(entry) => all.push(entry),
-                None => lacking.push((modified(&self.path(name)), name)),
-            }
-        }
+        let gone = indexed - entries.len();
+        let lacking = names.into_iter().filter(|name| !entries.contains_key(name));
+        let mut lacking: Vec<(u64, String)> =
+            lacking.map(|name| (modified(&self.path(&name)), name)).collect();
         lacking.sort_unstable();
-        all.sort_by_key(|(place, _)| *place);
-        let mut kept = Kept::default();
-        kept.entries.extend(all.into_iter().map(|(_, entry)| entry));
+        let mut kept = Kept { entries: in_order(entries), ..Kept::default() };
         let read = lacking.len();
         for (added, name) in lacking {
             let machine = name.split_once('/').map(|(machine, _)| machine);
-            match self.answer(name) {
+            match self.answer(&name) {
                 Ok(found) => {
-                    let outcomes = found.noted(name, machine, added);
-                    kept.entries.push(Entry { answer: name.clone(), outcomes });
+                    let outcomes = found.noted(&name, machine, added);
+                    kept.entries.push(Entry { answer: name, outcomes });
                 }
                 Err(error) => kept.problems.push(format!("{error:#}")),
             }
         }
         let fresh = read - kept.problems.len();
-        let written =
-            lock.and_then(|_lock| if damaged + fresh > 0 { self.write(&kept.entries) } else { Ok(()) });
+        let written = lock
+            .and_then(|_lock| if damaged + fresh + gone > 0 { self.write(&kept.entries) } else { Ok(()) });
         let fate =
             written.err().map_or_else(String::new, |error| format!("; it could not be kept: {error:#}"));
         kept.mended = (damaged + fresh > 0)
@@ -254,6 +248,13 @@ impl Store {
         let lines = entries.iter().map(line).collect::<anyhow::Result<String>>()?;
         save::replace(&self.folder.join(INDEX), &lines)
     }
+}
+
+/// As they stand in the index: one behind the other, as they came.
+fn in_order(entries: Indexed) -> Vec<Entry> {
+    let mut placed: Vec<(usize, Entry)> = entries.into_values().collect();
+    placed.sort_unstable_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, entry)| entry).collect()
 }
 
 /// Its checksum, then itself.
