@@ -59,6 +59,8 @@ enum Command {
     Fleet(cmd::fleet::FleetArgs),
     /// Do two outcomes differ, by how much, how surely?
     Compare(cmd::compare::CompareArgs),
+    /// Did a figure change over time, when, and what changed with it?
+    History(cmd::history::HistoryArgs),
     /// Show a stored result again, in any form.
     Report(cmd::report::ReportArgs),
     /// Count user instructions, system calls and switches per I/O of any program.
@@ -107,6 +109,7 @@ fn main() -> std::process::ExitCode {
         Command::Ab(args) => cmd::ab::run(&args),
         Command::Fleet(args) => cmd::fleet::run(&args),
         Command::Compare(args) => cmd::compare::run(&args),
+        Command::History(args) => cmd::history::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Cost(args) => cmd::cost::run(&args),
         Command::Schema(args) => cmd::schema::run(&args),

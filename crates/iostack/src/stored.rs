@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
+    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
 use iostack_report::Told;
@@ -25,6 +25,7 @@ const ROWS: &[Row] = &[
     row::<OutcomeFile>(),
     row::<Check>(),
     row::<Iolat>(),
+    row::<History>(),
     row::<MergeReport>(),
     row::<AbReport>(),
     row::<Served>(),
@@ -59,8 +60,8 @@ const BEFORE_KIND: &[(&str, &str)] = &[
 pub(crate) struct Stored {
     /// What it is; a schema of ours describes it.
     pub(crate) kind: String,
-    path: String,
-    text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// What an answer begins with.
@@ -80,9 +81,13 @@ fn known() -> u32 {
 
 /// Reads the one answer of a file, or of an array in it.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Stored> {
-    let mut text = std::fs::read_to_string(path)
+    let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the outcome `{}`", path.display()))?;
-    let path = path.display().to_string();
+    of_text(text, path.display().to_string())
+}
+
+/// The same of what stands in the file already.
+pub(crate) fn of_text(mut text: String, path: String) -> anyhow::Result<Stored> {
     if text.trim_start().starts_with('[') {
         let all: Vec<Value> = read_json(&text).with_context(|| none(&path))?;
         let [one] = &all[..] else {

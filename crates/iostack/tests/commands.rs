@@ -48,6 +48,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("iostack schema", Run),
     ("iostack serve", Flags), // a disk for whoever reads
     ("iostack sim ", Run),
+    ("iostack history", Flags), // of what its reader keeps
     ("iostack compare ", Run),
     ("iostack report ", Run),
     ("sim:", Run),

@@ -25,6 +25,7 @@ const IOLAT: &str = "iolat . --runtime 150ms --size 16m --direct-only --quiet";
 const CHECK: &str = "check . --quick --size 16m --quiet";
 const SERVE: &str = "serve sim:zero --listen 127.0.0.1:0 --runtime 1ms --quiet";
 const FIO: &str = "fio --name=a --size=40k --on=sim:zero --eta=never";
+const HISTORY: &str = "history --store kept --quiet";
 const EXPERIMENT: &str = "repro mine.toml --quiet";
 
 /// When a row is carried out.
@@ -84,6 +85,10 @@ const FILES: &[(&str, &str, How)] = &[
     (MERGE, "--html", How::Run),
     (MERGE, "--csv", How::Run),
     (MERGE, "--parquet", How::Run),
+    (HISTORY, "--output", How::Run),
+    (HISTORY, "--html", How::Run),
+    (HISTORY, "--csv", How::Run),
+    (HISTORY, "--parquet", How::Run),
     ("report outcome.json", "--html", How::Run),
     ("report outcome.json", "--output", How::Run),
     ("report outcome.json", "--csv", How::Run),
@@ -147,6 +152,9 @@ const STDOUT: &[&str] = &[
     "schema run",
     "compare outcome.json outcome.json",
     "compare outcome.json outcome.json --json",
+    "history add outcome.json --store kept",
+    HISTORY,
+    "history --store kept --json",
 ];
 
 impl Room {
@@ -156,6 +164,8 @@ impl Room {
         fs::write(room.0.join("mine.toml"), MINE).expect("a new file");
         let made = room.iostack(&format!("{RUN} --json --output outcome.json"), Stdio::piped());
         assert!(made.status.success(), "{}", talk(&made));
+        let kept = room.iostack("history add outcome.json --store kept", Stdio::piped());
+        assert!(kept.status.success(), "{}", talk(&kept));
         room
     }
 
@@ -383,6 +393,25 @@ fn a_file_that_a_full_disk_refuses_is_exit_2_with_its_name() {
             "SKIPPED a_file_that_a_full_disk_refuses_is_exit_2_with_its_name: no mounts in name spaces here"
         ),
     }
+}
+
+#[test]
+fn a_history_on_a_full_disk_is_exit_2_with_its_name_and_the_store_before_it_holds() {
+    let room = Room::furnished("outputs-history");
+    match on_full(&room, "options rw") {
+        Some(output) if output.status.success() => {
+            let lost =
+                on_full(&room, "history add outcome.json --store full/kept").expect("it was tried before");
+            let said = talk(&lost);
+            assert_eq!(lost.status.code(), Some(2), "{said}");
+            assert!(said.contains("`full/kept") && said.contains("No space left on device"), "{said}");
+        }
+        _ => println!(
+            "SKIPPED a_history_on_a_full_disk_is_exit_2_with_its_name_and_the_store_before_it_holds: no mounts in name spaces here"
+        ),
+    }
+    let told = room.iostack(HISTORY, Stdio::piped());
+    assert!(told.status.success(), "{}", talk(&told));
 }
 
 #[test]

@@ -30,6 +30,7 @@ fn main() -> std::io::Result<()> {
         ("published.html", iostack_report::iolat(&fixture::iolat_published()).html()),
         ("ab.html", iostack_report::ab(&fixture::ab()).html()),
         ("merge.html", iostack_report::merge(&fixture::merge()).html()),
+        ("history.html", iostack_report::history(&fixture::history()).html()),
         ("run.html", iostack_report::run(&fixture::outcome_file()).html()),
         ("simulated.html", iostack_report::run(&fixture::simulated_file()).html()),
     ];

@@ -3,7 +3,7 @@
 //!
 //! The word chooses the screen: `check` (default), `quick`, `interrupted`, `run`, `simulated`, `live`,
 //! `compare`, `stages`, `process`, `watch`, `layers`, `clocks`, `ladder`, `iocost`, `ahci`, `iocosts`,
-//! `costdiff`, `budgets`, `calltree`, `ab`, `merge`, `iolat`. `ascii` after it shows what a terminal
+//! `costdiff`, `budgets`, `calltree`, `ab`, `merge`, `iolat`, `history`, `steps`. `ascii` after it shows what a terminal
 //! without Unicode gets.
 
 use iostack_model::answers::IoCost;
@@ -33,6 +33,8 @@ fn main() {
         "calltree" => cost(&[fixture::iocost()], CostDetail { full: false, tree: true }),
         "ab" => iostack_report::ab(&fixture::ab()).text(),
         "merge" => iostack_report::merge(&fixture::merge()).text(),
+        "history" => iostack_report::history(&fixture::history()).text(),
+        "steps" => iostack_report::history(&fixture::history_of_one()).text(),
         "iolat" => iostack_report::iolat(&fixture::iolat()).text(),
         _ => iostack_report::check(&fixture::check()).text(),
     };

@@ -1,8 +1,8 @@
 //! Every answer that is kept in a file, in every form.
 
 use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
-    labelled,
+    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep,
+    WhatIf, labelled,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, Stages};
 use iostack_stats::AbReport;
@@ -59,6 +59,7 @@ told! {
     OutcomeFile: crate::run, table::of_run, outcomes;
     Check: crate::check, table::of_check;
     Iolat: crate::iolat, table::of_iolat;
+    History: crate::history, table::of_history;
     MergeReport: crate::merge, table::of_merge;
     AbReport: crate::ab, table::of_ab;
     Served: crate::served, table::of_served;

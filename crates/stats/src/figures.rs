@@ -57,6 +57,13 @@ pub(crate) fn figures(outcome: &Outcome, by_direction: bool) -> Vec<Figure> {
     figures
 }
 
+/// IOPS, median and 99th percentile of an outcome: what is followed from run to run. `None` where it has none.
+pub fn followed(outcome: &Outcome) -> [Option<Interval>; 3] {
+    let all = figures(outcome, false);
+    ["IOPS", "p50 latency", "p99 latency"]
+        .map(|name| all.iter().find(|figure| figure.name == name).map(|figure| figure.value))
+}
+
 fn figure(direction: &str, name: &str, unit: Unit, aim: Aim, value: Interval) -> Figure {
     let name = if direction.is_empty() { name.to_owned() } else { format!("{direction} {name}") };
     Figure { name, unit, aim, value }

@@ -32,6 +32,7 @@ mod row;
 mod sample;
 mod segment;
 mod series;
+mod steps;
 mod unit;
 mod wording;
 
@@ -44,6 +45,7 @@ pub use compare::{Comparison, compare, compare_figure, stands_out};
 pub use conditions::Difference;
 pub use difference::{difference, paired_difference};
 pub use doubts::{UNSTABLE, doubts_of_series};
+pub use figures::followed;
 pub use interval::{rate_interval, series_interval, whole};
 pub use judgement::Judgement;
 pub use knee::knee;
@@ -51,4 +53,5 @@ pub use quantile::{SAMPLES_BEYOND, quantile_interval, samples_needed, supported_
 pub use recorder::Recorder;
 pub use row::ComparisonRow;
 pub use series::{SERIES_MOST, halve_series};
+pub use steps::{LEVEL_RUNS_LEAST, LevelStep, level_steps};
 pub use unit::Unit;

@@ -8,6 +8,7 @@ pub(crate) mod cost;
 pub(crate) mod doctor;
 pub(crate) mod fio;
 pub(crate) mod fleet;
+pub(crate) mod history;
 pub(crate) mod iolat;
 pub(crate) mod lab;
 pub(crate) mod layers;

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, ensure};
 use iostack_model::answers::{
-    Answer, Check, CostDiff, DevicePicture, IoCost, Iolat, Labelled, MergeReport, Repro, Served, Sweep,
-    WhatIf,
+    Answer, Check, CostDiff, DevicePicture, History, IoCost, Iolat, Labelled, MergeReport, Repro, Served,
+    Sweep, WhatIf,
 };
 use iostack_model::{Ladder, Layers, OutcomeFile, SCHEMA, Stages};
 use iostack_stats::AbReport;
@@ -37,6 +37,7 @@ const SCHEMAS: &[Row] = &[
     ("iolat", of::<Iolat>),
     ("merge", of::<MergeReport>),
     ("ab", of::<AbReport>),
+    ("history", of::<History>),
     ("serve", of::<Served>),
     ("sim sweep", of::<Sweep>),
     ("sim what-if", of::<WhatIf>),

@@ -25,7 +25,7 @@ macro_rules! pages {
 }
 
 pages! {
-    ab attribution check compare devices iolat jobfile lab merge pages repro run simulate sweep what_if
+    ab attribution check compare devices history iolat jobfile lab merge pages repro run simulate sweep what_if
 }
 
 /// Longer than any command on a page may take on the slowest machine; a hang must not eat the night.

@@ -10,7 +10,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::{Check, CostDiff, DevicePicture, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf};
+use super::{
+    Check, CostDiff, DevicePicture, History, IoCost, Iolat, MergeReport, Repro, Served, Sweep, WhatIf,
+};
 use crate::{Ladder, Layers, OutcomeFile, Stages};
 
 /// What a command prints with `--json`.
@@ -82,6 +84,7 @@ kinds! {
     OutcomeFile: "run";
     Check: "check";
     Iolat: "iolat";
+    History: "history";
     MergeReport: "merge";
     Served: "serve";
     Sweep: "sim sweep";

@@ -12,6 +12,7 @@ mod against;
 mod card;
 mod check;
 mod figure;
+mod history;
 mod iocost;
 mod iolat;
 mod label;
@@ -33,6 +34,9 @@ pub use check::{
     Saturation, Scratch, Series, Step, StepKind, Summary, Verdict,
 };
 pub use figure::Figure;
+pub use history::{
+    History, HistoryCondition, HistoryFigure, HistoryRun, HistorySeries, HistoryStep, SeriesName,
+};
 pub use iocost::{
     BudgetVerdict, CallNode, ClockPrices, CostCase, CostChange, CostDiff, CostFunction, CostLayer, CostMode,
     IoCost, MmioUse,

@@ -12,6 +12,7 @@
 mod answers;
 mod columns;
 mod csv;
+mod history;
 mod openmetrics;
 mod outcomes;
 mod parquet;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use answers::{of_ab, of_check, of_iolat, of_merge, of_run};
 pub use csv::csv;
+pub use history::of_history;
 pub use openmetrics::openmetrics;
 pub use parquet::parquet;
 pub use quantity::numbers;
