@@ -32,8 +32,10 @@ def words(text: str) -> Words:
 class Outcome:
     """What came of one job on one target."""
 
-    def __init__(self, native: _native.Answer, index: int, json: Words) -> None:
+    def __init__(self, native: _native.Answer, index: int, label: str, json: Words) -> None:
         self._native, self._index, self.json = native, index, json
+        #: What tells it from the other outcomes of its answer: `depth: random read, 32`, `queue_depth=4`.
+        self.label = label
 
     def _table(self, name: str) -> list:
         return self._native.outcome_table(self._index, name)
@@ -116,9 +118,9 @@ class Answer:
     @property
     def outcomes(self) -> list[Outcome]:
         """The outcomes that it rests on."""
-        return [Outcome(self._native, index, each) for index, each in enumerate(self._rests_on())]
+        return [Outcome(self._native, index, *each) for index, each in enumerate(self._rests_on())]
 
-    def _rests_on(self) -> Iterator[Words]:
+    def _rests_on(self) -> Iterator[tuple[str, Words]]:
         return iter(())
 
     def _table(self) -> list:
@@ -177,8 +179,9 @@ class Answer:
 class Run(Answer):
     """What came of `iostack run`: an outcome for each report group. Where there is one, its fields are those of the run."""
 
-    def _rests_on(self) -> Iterator[Words]:
-        return iter(self.json.outcomes)
+    def _rests_on(self) -> Iterator[tuple[str, Words]]:
+        several = len(self.json.outcomes) > 1
+        return ((outcome.job.name if several else "", outcome) for outcome in self.json.outcomes)
 
     @property
     def outcome(self) -> Outcome:
@@ -218,8 +221,9 @@ class Run(Answer):
 class Check(Answer):
     """What came of `iostack check`: `verdict`, `summary`, `steps`; a row of its table is a point."""
 
-    def _rests_on(self) -> Iterator[Words]:
-        return (point.outcome for step in self.json.steps for point in step.points)
+    def _rests_on(self) -> Iterator[tuple[str, Words]]:
+        points = ((step, point) for step in self.json.steps for point in step.points)
+        return ((f"{step.id}: {point.series}, {point.label}", point.outcome) for step, point in points)
 
     def __repr__(self) -> str:
         return f"<Check of {self.json.target.kind}:{self.json.target.path}: {self.json.verdict.answer}>"
@@ -228,15 +232,16 @@ class Check(Answer):
 class Sweep(Answer):
     """What came of `iostack sim sweep`: `axes`, `points`; a row of its table is a point."""
 
-    def _rests_on(self) -> Iterator[Words]:
-        return (outcome for point in self.json.points for outcome in point.outcomes)
+    def _rests_on(self) -> Iterator[tuple[str, Words]]:
+        named = ((" ".join(f"{key}={value}" for key, value in point.settings), point) for point in self.json.points)
+        return ((name, outcome) for name, point in named for outcome in point.outcomes)
 
 
 class WhatIf(Answer):
     """What came of `iostack sim what-if`: `steps`, the first before any change; a row of its table is a step."""
 
-    def _rests_on(self) -> Iterator[Words]:
-        return (step.outcome for step in self.json.steps if step.outcome is not None)
+    def _rests_on(self) -> Iterator[tuple[str, Words]]:
+        return ((step.name, step.outcome) for step in self.json.steps if step.outcome is not None)
 
     def frame(self) -> Any:
         """A row for each step, with its figures."""

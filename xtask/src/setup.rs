@@ -54,10 +54,17 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// What must be able to read our output, from pip: what proves that it is there, and what it does.
-const READERS: [(&str, &str, &str); 2] = [
+const READERS: [(&str, &str, &str); 6] = [
     ("fio-plot", "bin/fio-plot", "drawing from our output"),
     ("duckdb", "lib/python3*/site-packages/duckdb", "reading our Parquet"),
+    ("pytest", "bin/pytest", TESTS),
+    ("pandas", "lib/python3*/site-packages/pandas", TESTS),
+    ("pyarrow", "lib/python3*/site-packages/pyarrow", TESTS),
+    ("matplotlib", "lib/python3*/site-packages/matplotlib", TESTS),
 ];
+
+const TESTS: &str = "testing the Python package";
+
 /// The virtual environment, from the root of the repository.
 pub(crate) const VENV: &str = "target/venv";
 

@@ -121,9 +121,9 @@ fn wait(
     let hear = || hears.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK_EVERY);
     loop {
         let told = match py.detach(hear) {
-            Ok((kind, text)) => listener.call1((kind, text)).map(drop),
-            Err(RecvTimeoutError::Timeout) => Ok(()),
             Err(RecvTimeoutError::Disconnected) => return Ok(stopped),
+            Ok((kind, text)) if stopped.is_none() => listener.call1((kind, text)).map(drop),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => Ok(()),
         };
         if let Err(raised) = told.and_then(|()| py.check_signals()) {
             if stop.swap(true, Ordering::Relaxed) {
