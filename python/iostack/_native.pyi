@@ -2,6 +2,8 @@
 
 from typing import Callable, Literal, Optional, Union
 
+from typing_extensions import TypeAlias
+
 version: str
 
 class Error(Exception):
@@ -12,7 +14,7 @@ class Interrupted(KeyboardInterrupt):
 
     partial: object
 
-Column = tuple[str, str, Literal["text", "count", "number"], Union[bytes, list[Optional[str]]]]
+Column: TypeAlias = tuple[str, str, Literal["text", "count", "number"], Union[bytes, list[Optional[str]]]]
 
 class Answer:
     @property

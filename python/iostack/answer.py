@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Mapping, Optional, Union
+from typing import Any, Optional, Union
 
 from . import _native, frames
 
@@ -126,11 +127,15 @@ class Answer:
     def _table(self) -> list:
         made = self._native.table()
         if made is None:
-            raise _native.Error(f"an answer of `iostack {self.kind}` has no table")
+            raise _native.Error(f"an answer of `iostack {self.kind}` has no table of columns; use frame()")
         return made
 
     def frame(self) -> Any:
         """A row a point, with the columns of `--format csv`."""
+        return self.points()
+
+    def points(self) -> Any:
+        """A row a point; of a run a row an outcome, whose `frame` has one a slice."""
         return frames.frame(self._table())
 
     def arrow(self) -> Any:
@@ -243,7 +248,7 @@ class WhatIf(Answer):
     def _rests_on(self) -> Iterator[tuple[str, Words]]:
         return ((step.name, step.outcome) for step in self.json.steps if step.outcome is not None)
 
-    def frame(self) -> Any:
+    def points(self) -> Any:
         """A row for each step, with its figures."""
         rows = [{"step": step.name, **(step.figures or {}), "error": step.error} for step in self.json.steps]
         return frames.needed("pandas", "pandas").DataFrame(rows)
@@ -285,7 +290,7 @@ def table(answers: Union[Iterable[Answer], Mapping[str, Answer]]) -> Any:
     named = answers.items() if isinstance(answers, Mapping) else ((one.path, one) for one in answers)
     each = []
     for number, (name, one) in enumerate(named):
-        rows = frames.frame(one._table()) if one._native.table() is not None else one.frame()
+        rows = one.points()
         rows.attrs = {}
         rows.insert(0, "file", str(number) if name is None else name)
         each.append(rows)

@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Iterable, Mapping, Optional, Union
+from collections.abc import Iterable, Mapping
+from typing import Any, Optional
 
 from . import _native
 from .answer import Ab, Answer, Check, Run, Sweep, WhatIf, answer
-from .job import Changes, Job, JobLike, TargetLike, changes, target
+from .job import Changes, Job, JobLike, TargetLike, changes, target, word
 from .progress import Listener, Progress
 
 _partial: Optional[Answer] = None
@@ -80,7 +81,7 @@ def sweep(
     device: TargetLike,
     job: JobLike = None,
     *,
-    vary: Mapping[str, Union[str, Iterable[Any]]],
+    vary: Mapping[str, Any],
     set: Changes = None,
     parallel: Optional[int] = None,
     progress: Progress = None,
@@ -90,7 +91,10 @@ def sweep(
 
     `vary={"queue_depth": "1..128*2"}`, or `vary={"queue_depth": [1, 8, 64]}`; of several, every combination.
     """
-    axes = {key: values if isinstance(values, str) else ",".join(map(str, values)) for key, values in vary.items()}
+    axes = {
+        key: ",".join(map(word, values)) if isinstance(values, (list, tuple, range)) else values
+        for key, values in vary.items()
+    }
     with Job.of(job, options).asked() as asked:
         asked.update(target(device, set), vary=changes(axes), parallel=parallel)
         return _ask("sim sweep", asked, progress)

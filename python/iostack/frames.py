@@ -22,9 +22,7 @@ def needed(module: str, extra: str) -> Any:
 
 def columns(made: list) -> dict[str, Any]:
     """Names and cells, without any package: a memoryview of numbers, a list of words."""
-    return {
-        name: cells if kind == "text" else memoryview(cells).cast(_CODES[kind]) for name, _, kind, cells in made
-    }
+    return {name: cells if kind == "text" else memoryview(cells).cast(_CODES[kind]) for name, _, kind, cells in made}
 
 
 def rows(made: list) -> list[dict[str, Any]]:

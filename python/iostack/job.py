@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Mapping, Optional, Union
+from typing import Any, Optional, Union
 
 #: A file of fio's or of ours, options by name, or a `Job`.
 JobLike = Union[None, str, "os.PathLike[str]", Mapping[str, Any], "Job"]
@@ -14,7 +15,8 @@ JobLike = Union[None, str, "os.PathLike[str]", Mapping[str, Any], "Job"]
 Changes = Union[None, Mapping[str, Any], Iterable[str]]
 
 
-def _word(value: Any) -> str:
+def word(value: Any) -> str:
+    """A value as the command line takes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
@@ -27,7 +29,7 @@ def changes(given: Changes) -> list[str]:
     if isinstance(given, str):
         return [given]
     if isinstance(given, Mapping):
-        return [f"{key}={_word(value)}" for key, value in given.items()]
+        return [f"{key}={word(value)}" for key, value in given.items()]
     return list(given)
 
 
@@ -77,16 +79,14 @@ class Job:
                 file = Path(folder, "job.toml")
                 file.write_text(self.toml)
                 files.append(str(file))
-            options = [(key, _word(value)) for key, value in self.options.items() if value is not None]
+            options = [(key, word(value)) for key, value in self.options.items() if value is not None]
             yield {"jobs": files, "sections": self.sections, "lenient": self.lenient, "options": options}
 
 
 class Target:
     """What answers: a path, `sim:PLATFORM` with changes of its numbers; and whether its data may be lost."""
 
-    def __init__(
-        self, on: Union[str, os.PathLike[str]], *, set: Changes = None, destroy_data: bool = False
-    ) -> None:
+    def __init__(self, on: Union[str, os.PathLike[str]], *, set: Changes = None, destroy_data: bool = False) -> None:
         self.on = os.fspath(on)
         self.set = changes(set)
         self.destroy_data = destroy_data

@@ -5,7 +5,8 @@ Every curve is named by what answered (`sim:tlc-1t`), so that a simulated figure
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Optional, Union
+from collections.abc import Iterable
+from typing import Any, Optional, Union
 
 from ._native import Error
 from .answer import Answer, Outcome, Sweep, WhatIf
@@ -121,7 +122,9 @@ def heat(outcome: Several, *, axes: Any = None) -> Any:
         raise Error("the outcome has no heat map: no I/O was counted")
     width, starts = rows["length_s"].iloc[0], sorted(rows["start_s"].unique())
     # In whole nanoseconds, so that a cell ends where the next begins, and what was not counted stays empty.
-    rows["low"], rows["end"] = ((rows[f"latency_{end}_s"] * 1e9).round() + more for end, more in [("low", 0), ("high", 1)])
+    rows["low"], rows["end"] = (
+        (rows[f"latency_{end}_s"] * 1e9).round() + more for end, more in [("low", 0), ("high", 1)]
+    )
     edges = sorted({*rows["low"], *rows["end"]})
     table = rows.pivot(index="low", columns="start_s", values="ios").reindex(index=edges[:-1], columns=starts)
     drawn = axes.pcolormesh([*starts, starts[-1] + width], [max(edge, 1) / 1e3 for edge in edges], table, norm="log")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Union
 
 #: None: shown where somebody looks; True and False: always and never; or `heard(kind, text)`, with `live`, `say` or `warn`.
 Progress = Union[None, bool, Callable[[str, str], object]]
@@ -78,6 +78,6 @@ class Listener:
     def __enter__(self) -> Listener:
         return self
 
-    def __exit__(self, *_: Optional[object]) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._shows:
             self._shows.end()

@@ -37,5 +37,10 @@ def what_if():
     """One change of a simulated machine, with the job that is asked of it."""
     import iostack
 
-    words = {"base": {"platform.drives": 12}, "set": {"platform.adapter": "nvme"}, "queue_depth": 32, "runtime": "100ms"}
+    words = {
+        "base": {"platform.drives": 12},
+        "set": {"platform.adapter": "nvme"},
+        "queue_depth": 32,
+        "runtime": "100ms",
+    }
     return iostack.what_if("x5570", threads=4, progress=False, **words)

@@ -123,7 +123,9 @@ def test_what_is_no_answer_is_refused_by_its_name(tmp_path):
     assert refused("{}").startswith("`x.json` is not an outcome of iostack; make one with `iostack run --json`")
     assert refused('{"schema":1,"kind":"lab cost"}').startswith("`x.json` is of `iostack lab cost`, which is not read")
     assert "schema" in refused('{"schema":99999,"kind":"run"}')
-    with pytest.raises(iostack.Error, match=r"cannot read the outcome `/nowhere`: No such file or directory \(os error 2\)"):
+    with pytest.raises(
+        iostack.Error, match=r"cannot read the outcome `/nowhere`: No such file or directory \(os error 2\)"
+    ):
         iostack.load("/nowhere")
 
 
@@ -138,4 +140,7 @@ def test_platforms_are_listed_with_numbers_and_their_sources():
 
 def test_every_field_of_the_json_is_a_plain_value(check):
     assert json.loads(json.dumps(check.json)) == check.json
-    assert all(cell is None or not (isinstance(cell, float) and math.isnan(cell)) for cell in check.outcomes[0].figures.values())
+    assert all(
+        cell is None or not (isinstance(cell, float) and math.isnan(cell))
+        for cell in check.outcomes[0].figures.values()
+    )

@@ -19,8 +19,13 @@ def refused(ask):
 
 
 def test_errors_have_the_words_of_the_command_line(tmp_path):
-    assert refused(lambda: iostack.run(on="sim:nope")).startswith("sim:nope: no device of this name; `iostack sim list`")
-    assert refused(lambda: iostack.run("nowhere.fio")) == "cannot read the job file `nowhere.fio`: No such file or directory (os error 2)"
+    assert refused(lambda: iostack.run(on="sim:nope")).startswith(
+        "sim:nope: no device of this name; `iostack sim list`"
+    )
+    assert (
+        refused(lambda: iostack.run("nowhere.fio"))
+        == "cannot read the job file `nowhere.fio`: No such file or directory (os error 2)"
+    )
     assert refused(lambda: iostack.run(on="sim:zero", queue_depht=3)).startswith("no option `queue_depht`")
     assert refused(lambda: iostack.run(on="sim:zero", layers=True)).startswith("a simulated device has no CPU clocks")
     assert refused(lambda: iostack.run(on=tmp_path, set={"a": 1})).startswith("`--set` is for simulated targets")

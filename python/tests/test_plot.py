@@ -59,7 +59,10 @@ def test_stages_and_layers_are_bars_that_add_up(outcome, what_if):
     mean = outcome.read.latency.sum_ns / outcome.read.latency.count
     assert max(ends) * 1e3 == pytest.approx(mean, rel=1e-3)
     axes = plot.layers(what_if)
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["sim:x5570 before", "sim:x5570 platform.adapter=nvme"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "sim:x5570 before",
+        "sim:x5570 platform.adapter=nvme",
+    ]
     with pytest.raises(iostack.Error, match="no outcome has layers"):
         plot.layers(outcome)
 

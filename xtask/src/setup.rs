@@ -89,7 +89,7 @@ pub(crate) fn all() -> Result<()> {
         }
     }
     for (package, proof, purpose) in READERS {
-        if let Err(error) = reader(&tree::root().join(VENV), package, proof) {
+        if let Err(error) = from_pip(&tree::root().join(VENV), package, proof) {
             println!("setup     no {package}: {purpose} will skip ({error:#})");
         }
     }
@@ -155,7 +155,7 @@ fn command(words: &[&str]) -> Command {
 }
 
 /// A package of pip's in an environment under `target/`, so that nothing else on the machine changes.
-fn reader(venv: &Path, package: &str, proof: &str) -> Result<()> {
+pub(crate) fn from_pip(venv: &Path, package: &str, proof: &str) -> Result<()> {
     if is_there(venv, proof) {
         return Ok(());
     }
