@@ -2,8 +2,6 @@
 
 from typing import Callable, Literal, Optional, Union
 
-from typing_extensions import TypeAlias
-
 version: str
 
 class Error(Exception):
@@ -14,7 +12,7 @@ class Interrupted(KeyboardInterrupt):
 
     partial: object
 
-Column: TypeAlias = tuple[str, str, Literal["text", "count", "number"], Union[bytes, list[Optional[str]]]]
+Column = tuple[str, str, Literal["text", "count", "number"], Union[bytes, list[Optional[str]]]]
 
 class Answer:
     @property

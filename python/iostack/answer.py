@@ -132,9 +132,9 @@ class Answer:
 
     def frame(self) -> Any:
         """A row a point, with the columns of `--format csv`."""
-        return self.points()
+        return self.table()
 
-    def points(self) -> Any:
+    def table(self) -> Any:
         """A row a point; of a run a row an outcome, whose `frame` has one a slice."""
         return frames.frame(self._table())
 
@@ -248,7 +248,7 @@ class WhatIf(Answer):
     def _rests_on(self) -> Iterator[tuple[str, Words]]:
         return ((step.name, step.outcome) for step in self.json.steps if step.outcome is not None)
 
-    def points(self) -> Any:
+    def table(self) -> Any:
         """A row for each step, with its figures."""
         rows = [{"step": step.name, **(step.figures or {}), "error": step.error} for step in self.json.steps]
         return frames.needed("pandas", "pandas").DataFrame(rows)
@@ -290,7 +290,7 @@ def table(answers: Union[Iterable[Answer], Mapping[str, Answer]]) -> Any:
     named = answers.items() if isinstance(answers, Mapping) else ((one.path, one) for one in answers)
     each = []
     for number, (name, one) in enumerate(named):
-        rows = one.points()
+        rows = one.table()
         rows.attrs = {}
         rows.insert(0, "file", str(number) if name is None else name)
         each.append(rows)
