@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from typing import Any, Callable, Union
 
 #: None: shown where somebody looks; True and False: always and never; or `heard(kind, text)`, with `live`, `say` or `warn`.
 Progress = Union[None, bool, Callable[[str, str], object]]
+
+
+#: A browser is slower than a simulation tells.
+_DRAWN_EVERY_S = 0.1
 
 
 class Doubt(UserWarning):
@@ -61,6 +66,7 @@ class Listener:
     def __init__(self, progress: Progress) -> None:
         self._heard = progress if callable(progress) else None
         self._shows = None if self._heard else _shows(progress)
+        self._drawn = 0.0
 
     @property
     def watches(self) -> bool:
@@ -72,8 +78,11 @@ class Listener:
             self._heard(kind, text)
         elif kind == "warn":
             warnings.warn(text, Doubt, stacklevel=4)
-        elif self._shows:
-            getattr(self._shows, kind)(text)
+        elif self._shows and kind == "say":
+            self._shows.say(text)
+        elif self._shows and time.monotonic() - self._drawn >= _DRAWN_EVERY_S:
+            self._drawn = time.monotonic()
+            self._shows.live(text)
 
     def __enter__(self) -> Listener:
         return self

@@ -139,3 +139,9 @@ def test_a_package_that_is_missing_is_named_with_its_remedy(monkeypatch, outcome
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert refused(outcome.frame) == "`pandas` is not installed; use pip install 'iostack[pandas]'"
     assert len(outcome.columns()["iops"]) == 20
+
+
+def test_a_line_of_progress_is_drawn_in_place_and_wiped(capsys):
+    iostack.sweep("zero", vary={"queue_depth": [1, 2]}, io_count=1000, progress=True)
+    drawn = capsys.readouterr().err
+    assert drawn.startswith("\r\x1b[K") and "points" in drawn and drawn.endswith("\r\x1b[K")

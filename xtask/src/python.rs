@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::package::notices;
 use crate::{process, setup, tree};
 
 /// Where wheels lie, from the root.
@@ -16,6 +17,9 @@ const WHEELS: &str = "target/python/wheels";
 
 /// Where one is tried.
 const FRESH: &str = "target/python/fresh";
+
+/// What goes with it: the licences of the crates that are linked. Git takes no notice of it.
+const NOTICES: &str = "python/iostack/third-party.txt";
 
 /// A wheel above this has taken something in that it should not.
 const BYTES_MAX: u64 = 15_000_000;
@@ -43,6 +47,9 @@ pub(crate) fn chore(arguments: &[String]) -> Result<bool> {
 fn build(root: &Path) -> Result<PathBuf> {
     let venv = root.join(setup::VENV);
     setup::from_pip(&venv, "maturin", "bin/maturin")?;
+    let told = process::text(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    let notices = notices::of(root, "iostack-py", told.trim())?;
+    fs::write(root.join(NOTICES), notices).with_context(|| format!("cannot write {NOTICES}"))?;
     let wheels = root.join(WHEELS);
     if wheels.exists() {
         fs::remove_dir_all(&wheels).with_context(|| format!("cannot empty {}", wheels.display()))?;
