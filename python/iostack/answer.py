@@ -177,8 +177,8 @@ class Answer:
     def _repr_markdown_(self) -> str:
         return self.markdown()
 
-    def __reduce__(self) -> Any:
-        return parse, (self._native.json(), self.path)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_json": None}
 
 
 class Run(Answer):
@@ -266,11 +266,6 @@ def answer(native: Any, path: Optional[str] = None) -> Any:
     return _KINDS[native.kind](native, path)
 
 
-def parse(text: str, path: Optional[str] = None) -> Any:
-    """Reads the JSON of an answer."""
-    return answer(_native.parse(text, path or "the text"), path)
-
-
 def load(path: Union[str, os.PathLike[str]]) -> Any:
     """Reads an answer from its file, as `iostack report` does."""
     name = os.fspath(path)
@@ -281,7 +276,7 @@ def load(path: Union[str, os.PathLike[str]]) -> Any:
         raise _native.Error(f"cannot read the outcome `{name}`: {why}") from error
     except UnicodeDecodeError as error:
         raise _native.Error(f"cannot read the outcome `{name}`: stream did not contain valid UTF-8") from error
-    return parse(text, name)
+    return answer(_native.parse(text, name), name)
 
 
 def table(answers: Union[Iterable[Answer], Mapping[str, Answer]]) -> Any:

@@ -7,13 +7,12 @@ from typing import Any, Optional
 
 from . import _native
 from .answer import Words, words
-from .ask import check, run, sweep, what_if
 from .frames import needed
 from .job import Changes, Target
 
 
 class Platform(Target):
-    """A simulated platform or device: its fields as `iostack sim list` has them, and what can be asked of it."""
+    """A simulated platform or device, with its fields as `iostack sim list` has them: a target of every question."""
 
     def __init__(self, about: Words, set: Changes = None) -> None:
         super().__init__(f"sim:{about.name}", set=set)
@@ -31,22 +30,6 @@ class Platform(Target):
     def numbers(self) -> Any:
         """A row for each number: key, value, meaning, basis, source."""
         return needed("pandas", "pandas").DataFrame(self.card.numbers)
-
-    def run(self, job: Any = None, **words_of_run: Any) -> Any:
-        """As `iostack.run` on it."""
-        return run(job, on=self, **words_of_run)
-
-    def check(self, **words_of_check: Any) -> Any:
-        """As `iostack.check` of it."""
-        return check(self, **words_of_check)
-
-    def sweep(self, job: Any = None, **words_of_sweep: Any) -> Any:
-        """As `iostack.sweep` over it."""
-        return sweep(self, job, **words_of_sweep)
-
-    def what_if(self, job: Any = None, **words_of_what_if: Any) -> Any:
-        """As `iostack.what_if` from it."""
-        return what_if(self, job, **words_of_what_if)
 
 
 def platforms(word: str = "") -> list[Platform]:

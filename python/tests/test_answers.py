@@ -108,6 +108,8 @@ def test_an_answer_comes_back_from_its_file_and_from_another_process(tmp_path, o
         assert again.json == loaded.json and loaded.text() == answer.text()
         with pytest.raises(iostack.Error, match="exists; name a new file"):
             answer.save(path)
+    assert pickle.loads(pickle.dumps(outcome.outcome)).frame().equals(outcome.frame())
+    assert str(pickle.loads(pickle.dumps(iostack.Error("why")))) == "why"
     outcome.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
 
@@ -135,7 +137,7 @@ def test_platforms_are_listed_with_numbers_and_their_sources():
     changed = iostack.platform("x5570", set={"platform.cores": 3})
     numbers = changed.numbers().set_index("key")
     assert numbers["value"]["platform.cores"] == "3" and numbers["basis"]["platform.cores"] == "changed"
-    assert changed.run(io_count=100).inside.host.cores == 3
+    assert iostack.run(on=changed, io_count=100).inside.host.cores == 3
 
 
 def test_every_field_of_the_json_is_a_plain_value(check):
