@@ -103,10 +103,14 @@ def percentiles(several: Several, *, axes: Any = None) -> Any:
     for outcome in outcomes:
         for direction, part in outcome.latencies().groupby("direction", sort=False):
             part = part[(1 - part["share"]) * part["ios"].sum() >= 10]
+            if part.empty:
+                continue
             times, tails = part["latency_s"] * 1e6, [1, *1 / (1 - part["share"])]
             axes.plot(tails, [*times[:1], *times][: len(tails)], label=f"{_label(outcome, outcomes)} {direction}")
             while max(tails) > 10**nines:
                 nines += 1
+    if not axes.lines:
+        raise Error("there are too few I/Os for any percentile; run longer")
     axes.set(xscale="log", yscale="log", xlabel="percentile", ylabel="latency (us)", xlim=(1, 10**nines))
     ticks = [2, *[10**power for power in range(1, nines + 1)]]
     axes.set_xticks(ticks, [f"{100 - 100 / tick:.10g}" for tick in ticks])

@@ -31,6 +31,7 @@ def test_errors_have_the_words_of_the_command_line(tmp_path):
     assert refused(lambda: iostack.run(on=tmp_path, set={"a": 1})).startswith("`--set` is for simulated targets")
     assert refused(lambda: iostack.check("sim:zero", quick=True, full=True)).startswith("`quick` and `full` exclude")
     assert refused(lambda: iostack.check("lab:brd")).startswith("`lab:brd` boots the program `iostack` itself")
+    assert refused(lambda: iostack.check("sim:zero", seed=-1)).startswith("seed: invalid value: integer `-1`")
     assert "on lab:brd --json" in refused(lambda: iostack.ab(a={"on": "sim:zero"}, b={"on": "lab:brd"}))
 
 

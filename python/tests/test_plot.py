@@ -45,6 +45,8 @@ def test_percentiles_end_where_ten_ios_lie_beyond(outcome):
     tail, latency = axes.lines[0].get_xydata()[-1]
     assert outcome.read.latency.count / tail >= 10
     assert latency * 1e3 <= outcome.read.latency.max_ns
+    with pytest.raises(iostack.Error, match="too few I/Os for any percentile"):
+        plot.percentiles(iostack.run(on="sim:zero", io_count=5))
 
 
 def test_a_heat_map_holds_every_io_and_leaves_gaps_empty(outcome):

@@ -69,11 +69,12 @@ const COMMANDS: [(&str, Does, Reads); 5] = [
     (AbReport::KIND, ab, |text| Ok(Box::new(read_json::<AbReport>(text)?))),
 ];
 
-/// What `command` does.
-pub(crate) fn work(command: &str, asked: Asked) -> anyhow::Result<Work> {
+/// What `command` does with the JSON of what is asked.
+pub(crate) fn work(command: &str, asked: &str) -> anyhow::Result<Work> {
     let Some((_, does, _)) = COMMANDS.iter().find(|(kind, ..)| *kind == command) else {
         bail!("`{command}` is no command of the package; there are {}", kinds())
     };
+    let asked = read_json(asked)?;
     refuse_lab(&asked)?;
     Ok(Box::new(move |teller| does(&asked, teller)))
 }

@@ -33,7 +33,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Does what a command does, as the JSON `asked` has it; `listener(kind, text)` hears what is said, with `watches` also how far it is.
 #[pyfunction]
 fn ask(command: &str, asked: &str, listener: &Bound<'_, PyAny>, watches: bool) -> PyResult<answer::Answer> {
-    let asked = serde_json::from_str(asked).map_err(|error| attend::Error::new_err(error.to_string()))?;
     let work = door::work(command, asked).map_err(attend::error)?;
     attend::attend(listener, watches, work)
 }
