@@ -160,11 +160,7 @@ class Answer:
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes its JSON, or its report where the name ends in `.html`, to a new file."""
-        try:
-            with open(path, "x", encoding="utf-8") as file:
-                file.write(self.html() if os.fspath(path).endswith(".html") else self._native.json() + "\n")
-        except FileExistsError:
-            raise _native.Error(f"`{os.fspath(path)}` exists; name a new file, or remove it") from None
+        self._native.save(path)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -106,10 +106,12 @@ def test_an_answer_comes_back_from_its_file_and_from_another_process(tmp_path, o
         assert type(loaded) is type(again) is type(answer) and loaded.path == str(path)
         pandas.testing.assert_frame_equal(loaded.frame(), answer.frame())
         assert again.json == loaded.json and loaded.text() == answer.text()
-        with pytest.raises(iostack.Error, match="exists; name a new file"):
+        with pytest.raises(iostack.Error, match="exists"):
             answer.save(path)
     assert pickle.loads(pickle.dumps(outcome.outcome)).frame().equals(outcome.frame())
     assert str(pickle.loads(pickle.dumps(iostack.Error("why")))) == "why"
+    with pytest.raises(iostack.Error, match="^cannot write `/dev/full`: No space left"):
+        outcome.save("/dev/full")
     outcome.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
 

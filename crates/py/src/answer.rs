@@ -1,12 +1,14 @@
 //! What does Python hold of an answer? Its JSON, its report, and its tables as columns of bytes.
 
+use std::path::PathBuf;
+
 use iostack_report::table::{Cells, Column, Table};
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::attend::Error;
-use crate::door::Kept;
+use crate::attend::{Error, error};
+use crate::door::{self, Kept};
 use crate::tables;
 
 /// An answer of iostack.
@@ -51,6 +53,12 @@ impl Answer {
     /// One page that needs no network.
     fn html(&self, py: Python<'_>) -> String {
         py.detach(|| self.kept.document().html())
+    }
+
+    /// Writes its JSON, or its page where the name ends in `.html`, to a new file.
+    #[expect(clippy::needless_pass_by_value, reason = "a path of Python's comes as a whole")]
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| door::save(&self.kept, &path)).map_err(error)
     }
 
     /// The table of the answer, a row a point; `None` of an answer without one.

@@ -1,6 +1,7 @@
 //! What does each command need of our own crates? Every call of them that Python can cause stands here.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use iostack_model::answers::{Answer as _, Check, DevicePicture, Sweep, WhatIf, labelled};
@@ -204,6 +205,13 @@ pub(crate) fn parse(text: &str, path: &str) -> anyhow::Result<Kept> {
         format!("`{path}` is of `iostack {kind}`, which is not read here; there are {}", kinds())
     })?;
     read(text).with_context(|| format!("`{path}` is not an outcome of `iostack {kind}`"))
+}
+
+/// Writes the JSON of an answer, or its page where the name ends in `.html`, to a new file.
+pub(crate) fn save(kept: &Kept, path: &Path) -> anyhow::Result<()> {
+    let page = path.extension().is_some_and(|end| end == "html");
+    let content = if page { kept.document().html() } else { kept.json()? + "\n" };
+    iostack_host::save::new_file(path, &content)
 }
 
 /// Every platform, device and part that is built in.
