@@ -21,6 +21,7 @@ mod mask;
 mod mutants;
 mod package;
 mod process;
+mod python;
 mod setup;
 mod spelling;
 mod test;
@@ -64,6 +65,11 @@ const CHORES: &[Entry] = &[
         "package",
         "static programs and Debian packages in target/package, all or those named: iostack, iostack-dkms, libiostack-merge-dev",
         package::chore,
+    ),
+    (
+        "python",
+        "the Python package: a wheel in target/python/wheels, tried in a fresh environment of python3 or the one named",
+        python::chore,
     ),
     ("bench", "measure, and append to bench/history.ndjson", bench::chore),
 ];

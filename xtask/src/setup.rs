@@ -54,10 +54,17 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// What must be able to read our output, from pip: what proves that it is there, and what it does.
-const READERS: [(&str, &str, &str); 2] = [
+const READERS: [(&str, &str, &str); 6] = [
     ("fio-plot", "bin/fio-plot", "drawing from our output"),
     ("duckdb", "lib/python3*/site-packages/duckdb", "reading our Parquet"),
+    ("pytest", "bin/pytest", TESTS),
+    ("pandas", "lib/python3*/site-packages/pandas", TESTS),
+    ("pyarrow", "lib/python3*/site-packages/pyarrow", TESTS),
+    ("matplotlib", "lib/python3*/site-packages/matplotlib", TESTS),
 ];
+
+const TESTS: &str = "testing the Python package";
+
 /// The virtual environment, from the root of the repository.
 pub(crate) const VENV: &str = "target/venv";
 
@@ -82,7 +89,7 @@ pub(crate) fn all() -> Result<()> {
         }
     }
     for (package, proof, purpose) in READERS {
-        if let Err(error) = reader(&tree::root().join(VENV), package, proof) {
+        if let Err(error) = from_pip(&tree::root().join(VENV), package, proof) {
             println!("setup     no {package}: {purpose} will skip ({error:#})");
         }
     }
@@ -148,7 +155,7 @@ fn command(words: &[&str]) -> Command {
 }
 
 /// A package of pip's in an environment under `target/`, so that nothing else on the machine changes.
-fn reader(venv: &Path, package: &str, proof: &str) -> Result<()> {
+pub(crate) fn from_pip(venv: &Path, package: &str, proof: &str) -> Result<()> {
     if is_there(venv, proof) {
         return Ok(());
     }

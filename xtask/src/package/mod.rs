@@ -13,7 +13,7 @@
 mod deb;
 mod drivers;
 mod library;
-mod notices;
+pub(crate) mod notices;
 mod program;
 #[cfg(test)]
 mod tests;

@@ -10,9 +10,11 @@ use serde_json::Value;
 
 use crate::process;
 
-/// What is in every static program of Rust's and in no list of cargo's.
+/// What is in every static program and in no list of cargo's.
+const STATIC: &str = "musl, the C library: MIT, Copyright (c) 2005-2020 Rich Felker and others.\n";
+
+/// What is in everything of Rust's, likewise.
 const ALWAYS: &str = "\
-musl, the C library: MIT, Copyright (c) 2005-2020 Rich Felker and others.
 Rust's standard library: MIT OR Apache-2.0, Copyright (c) The Rust Project Developers;
 its unwinder is LLVM's libunwind: Apache-2.0 WITH LLVM-exception.
 ";
@@ -21,7 +23,7 @@ its unwinder is LLVM's libunwind: Apache-2.0 WITH LLVM-exception.
 const FILES: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
 
 /// Crates that are linked into `package` for `triple`, with their licences and these in full.
-pub(super) fn of(root: &Path, package: &str, triple: &str) -> Result<String> {
+pub(crate) fn of(root: &Path, package: &str, triple: &str) -> Result<String> {
     let words = [
         "tree",
         "--package",
@@ -47,7 +49,8 @@ pub(super) fn of(root: &Path, package: &str, triple: &str) -> Result<String> {
     let metadata: Value =
         serde_json::from_str(&process::text(process::cargo().args(words).current_dir(root))?)
             .context("cargo metadata is not JSON")?;
-    let (mut list, mut texts) = (ALWAYS.to_owned(), BTreeMap::<String, Vec<String>>::new());
+    let libc = if triple.ends_with("musl") { STATIC } else { "" };
+    let (mut list, mut texts) = (format!("{libc}{ALWAYS}"), BTreeMap::<String, Vec<String>>::new());
     for crate_ in metadata["packages"].as_array().context("cargo metadata lists no packages")? {
         let text = |key: &str| crate_[key].as_str().unwrap_or_default();
         if crate_["source"].is_null() || !linked.contains(&(text("name"), text("version"))) {

@@ -1,0 +1,53 @@
+//! Does the package do in Python what its tests say? They run on the library that cargo built beside this program.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use iostack_testkit::{or_skip, tool};
+
+/// What the tests import, and the tutorial.
+const NEEDED: &str = "import matplotlib, pandas, pyarrow, pytest";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The Python that `cargo xtask setup` furnishes, or the system's, where it has all that is needed.
+fn python() -> Result<PathBuf, String> {
+    let own = root().join("target/venv/bin/python3");
+    let tried = [own, PathBuf::from("python3")]
+        .map(|python| tool(&python.to_string_lossy(), &["-c", NEEDED]).map(|_| python));
+    let [own, other] = tried;
+    own.or(other)
+}
+
+/// A folder with the package: its sources as they are, and the library.
+fn package() -> PathBuf {
+    let program = std::env::current_exe().expect("a running test has a program");
+    let built = program.parent().expect("it lies in a folder");
+    let folder = built.ancestors().nth(2).expect("target/PROFILE/deps").join("python");
+    let inside = folder.join("iostack");
+    let _ = fs::remove_dir_all(&inside);
+    fs::create_dir_all(&inside).expect("a folder below target/");
+    let sources = fs::read_dir(root().join("python/iostack")).expect("python/iostack is there");
+    for source in sources.map(|entry| entry.expect("read")) {
+        let from = source.path().canonicalize().expect("it is there");
+        symlink(from, inside.join(source.file_name())).expect("a link of our own");
+    }
+    symlink(built.join("lib_native.so"), inside.join("_native.abi3.so")).expect("a link of our own");
+    folder
+}
+
+#[test]
+fn the_tests_of_the_package_pass() {
+    let Some(python) = or_skip("the_tests_of_the_package_pass", python()) else { return };
+    let mut command = Command::new(python);
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"]).current_dir(root());
+    command.env("PYTHONPATH", package()).env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = command.output().expect("it ran a moment ago");
+    let said = String::from_utf8_lossy(&output.stdout);
+    print!("{said}");
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
