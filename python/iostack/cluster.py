@@ -84,7 +84,9 @@ def local(workers=None):
     """Worker processes on this machine."""
     slots = workers or os.cpu_count() or 1
     context = multiprocessing.get_context("spawn")
-    return Futures(lambda: futures.ProcessPoolExecutor(slots, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)), slots)
+    return Futures(
+        lambda: futures.ProcessPoolExecutor(slots, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)), slots
+    )
 
 
 class Dask:
@@ -197,7 +199,14 @@ class Ssh:
         words = [*self._command, "--", host, f"{self._python} -c {shlex.quote(_FAR_END)}"]
         try:
             with tempfile.TemporaryFile("w+") as errors:
-                process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+                process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                    start_new_session=True,
+                )
                 self._running.add(process)
                 try:
                     process.stdin.write(line + "\n")

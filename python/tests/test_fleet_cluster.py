@@ -42,7 +42,9 @@ class OfDask:
 
     def __init__(self):
         distributed = pytest.importorskip("distributed", reason="pip install distributed")
-        self.cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+        self.cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        )
         self.executor = cluster.Dask(distributed.Client(self.cluster))
 
     def pids(self):
@@ -130,7 +132,10 @@ def test_ten_killed_workers_lose_none_of_a_thousand_points(two, seed):
 def test_killed_workers_lose_no_host_of_a_fleet(processes, monkeypatch):
     monkeypatch.setenv("IOSTACK_PROGRAM", program())
     names = [f"h{index}" for index in range(8)]
-    orders = {name: {"host": name, "command": "check", "on": "sim:laptop", "flags": ["--quick"], "timeout": 60} for name in names}
+    orders = {
+        name: {"host": name, "command": "check", "on": "sim:laptop", "flags": ["--quick"], "timeout": 60}
+        for name in names
+    }
     told, kills = [], 2
     for host, answer, _, _ in ask.answers(processes.executor, orders, dict.fromkeys(names)):
         assert answer["figures"], answer["error"]
@@ -176,7 +181,9 @@ def test_simulations_run_on_workers_with_a_seed_each(processes, monkeypatch):
     assert not any(row.error for row in rows)
     told = cluster.spread(rows, "latency_ns")
     assert told["count"] == 12 and told["low"] < told["mean"] < told["high"] and told["deviation"] > 0
-    bad = list(cluster.sweep(measure.simulate, [{"on": "sim:tlc-1t", "set": {"flash.read": "soon"}}], processes.executor))
+    bad = list(
+        cluster.sweep(measure.simulate, [{"on": "sim:tlc-1t", "set": {"flash.read": "soon"}}], processes.executor)
+    )
     assert "flash.read=soon" in bad[0].error
 
 

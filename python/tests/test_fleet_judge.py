@@ -69,7 +69,9 @@ def test_a_setting_without_effect_names_nobody():
     assert judge.findings(with_one(change)) == []
 
 
-@pytest.mark.parametrize(("share", "word"), [("steal", "hypervisor"), ("foreign_io", "drive"), ("foreign_cpu", "other programs")])
+@pytest.mark.parametrize(
+    ("share", "word"), [("steal", "hypervisor"), ("foreign_io", "drive"), ("foreign_cpu", "other programs")]
+)
 def test_a_neighbour_that_was_seen_is_the_cause(share, word):
     def change(host):
         slow(host)
