@@ -146,6 +146,20 @@ def test_killed_workers_lose_no_host_of_a_fleet(processes, monkeypatch):
     assert sorted(told) == names and not kills
 
 
+@pytest.mark.slow
+def test_a_host_whose_own_worker_is_killed_is_named_and_the_others_answer(monkeypatch):
+    monkeypatch.setenv("IOSTACK_PROGRAM", program())
+    workers = OfDask()
+    places = workers.executor._client.run(os.getpid)
+    order = {"command": "check", "on": "sim:laptop", "flags": [], "timeout": 60}
+    orders = {name: {**order, "host": name} for name in ("h0", "h1")}
+    threading.Timer(0.3, os.kill, (list(places.values())[1], signal.SIGKILL)).start()
+    where = dict(zip(orders, places, strict=True))
+    told = {host: answer for host, answer, _, _ in ask.answers(workers.executor, orders, where)}
+    workers.close()
+    assert told["h0"]["figures"] and "is gone" in told["h1"]["error"]
+
+
 def test_an_interrupted_sweep_goes_on_where_it_was(processes, tmp_path):
     kept = tmp_path / "rows.ndjson"
     points = [{"x": x} for x in range(20)]

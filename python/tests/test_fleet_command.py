@@ -236,6 +236,23 @@ def test_a_common_start_gives_one_sum_and_a_series_of_each_host(tmp_path, job):
     )
 
 
+def test_a_worker_with_another_version_of_the_package_is_named():
+    for version, words in (
+        (measure.VERSION, []),
+        (measure.VERSION + 1, ["its worker has another version of the Python package"]),
+    ):
+        told = list(command._care({"measure": version, "figures": None}, 0.0, 0.0))
+        assert [note.split(":")[0] for note in told] == words
+
+
+@pytest.mark.parametrize(
+    ("began", "ended", "said"), [(98.9, 102, "behind"), (100, 103.1, "ahead"), (99.1, 102.9, None)]
+)
+def test_a_clock_is_named_when_it_is_surely_a_second_off(began, ended, said):
+    told = list(command._care({"began": began, "ended": ended, "figures": None}, 100.0, 102.0))
+    assert [said in note for note in told] == ([True] if said else [])
+
+
 def test_no_io_of_a_series_is_lost_when_slices_are_put_on_one_axis():
     cells = [[0.0, 0.1, 100, 0], [0.1, 0.1, 50, 0], [0.2, 0.07, 10, 0]]
     for shift in (0.0, 0.03, 0.25):

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-from . import ask, judge, report
+from . import ask, judge, measure, report
 from .hosts import HostsError
 
 #: A clock that is off by more makes times of hosts incomparable, seconds.
@@ -178,6 +178,8 @@ def _care(answer, sent, received):
         yield f"its clock is at least {sent - answer['began']:.1f} s behind ours"
     if answer.get("ended") and answer["ended"] > received + _CLOCK:
         yield f"its clock is at least {answer['ended'] - received:.1f} s ahead of ours"
+    if answer.get("measure", measure.VERSION) != measure.VERSION:
+        yield "its worker has another version of the Python package: install the same on all"
     if (answer.get("late") or 0.0) > 0.1:
         yield f"it began {answer['late']:.1f} s after the agreed instant"
     if answer["figures"] and answer["figures"]["interrupted"]:
