@@ -16,6 +16,8 @@ from .hosts import HostsError
 
 #: A clock that is off by more makes times of hosts incomparable, seconds.
 _CLOCK = 1.0
+#: A host that begins so much later than the first does not run together with it, seconds.
+_APART = 0.5
 
 
 def _positive(text):
@@ -159,6 +161,11 @@ def _ask_all(args):
         if offsets:
             done = {host: answer for host, answer in told["hosts"].items() if answer["figures"]}
             told["together"] = ask.sum_of(done, offsets, start) if done else None
+            begun = told["together"]["begun"] if done else {}
+            late = {host: when - min(begun.values()) for host, when in begun.items()}
+            told["notes"] += [
+                [host, f"it began {by:.1f} s after the first"] for host, by in late.items() if by > _APART
+            ]
     except KeyboardInterrupt:
         told["interrupted"] = True
         for host in hosts:

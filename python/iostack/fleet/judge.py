@@ -233,14 +233,14 @@ def _part(what, mine, others, bases, difference):
     best = None
     for base in sorted(bases & mine[what].keys()):
         rows = [figures[what][base] for figures in others if base in figures[what]]
-        if len(rows) < EQUALS - 1:
+        if len(rows) < EQUALS - 1 or not any(sum(row.values()) for row in rows):
             continue
         names = {name: None for row in [mine[what][base], *rows] for name in row}
         grown = {
             name: mine[what][base].get(name, 0.0) - statistics.median(row.get(name, 0.0) for row in rows)
             for name in names
         }
-        whole = statistics.median(sum(row.values()) for row in rows)
+        whole = statistics.median(sum(row.values()) for row in rows) or 1.0
         if best is None or abs(sum(grown.values())) / whole > abs(best[0]) / best[1]:
             best = (sum(grown.values()), whole, base, grown)
     if best is None or abs(best[0]) < difference * best[1]:
