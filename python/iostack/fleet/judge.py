@@ -231,7 +231,7 @@ def _cap(mine, others, difference):
 def _part(what, mine, others, bases, difference):
     """The stage or layer that holds most of the difference, at the point whose whole differs most."""
     best = None
-    for base in sorted(bases & mine[what].keys()):
+    for base in sorted(bases & mine[what].keys()) or sorted(mine[what]):
         rows = [figures[what][base] for figures in others if base in figures[what]]
         if len(rows) < EQUALS - 1 or not any(sum(row.values()) for row in rows):
             continue
