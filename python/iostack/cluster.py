@@ -84,7 +84,9 @@ def local(workers=None):
     """Worker processes on this machine."""
     slots = workers or os.cpu_count() or 1
     context = multiprocessing.get_context("spawn")
-    return Futures(lambda: futures.ProcessPoolExecutor(slots, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)), slots)
+    return Futures(
+        lambda: futures.ProcessPoolExecutor(slots, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)), slots
+    )
 
 
 class Dask:
@@ -106,15 +108,17 @@ class Dask:
     def ended(self, tickets, timeout=None):
         import distributed
 
-        try:
-            distributed.wait(tickets, timeout=timeout or 5, return_when="FIRST_COMPLETED")
-        except (TimeoutError, futures.CancelledError):
-            pass
-        there = {name for address, worker in self.workers().items() for name in (address, worker["name"])}
-        gone = [ticket for ticket in tickets if self._where[ticket.key] not in (None, *there) and not ticket.done()]
-        if not timeout and not gone and not any(ticket.done() for ticket in tickets):
-            return self.ended(tickets)
-        return gone + [ticket for ticket in tickets if ticket.done()]
+        while True:
+            try:
+                distributed.wait(tickets, timeout=timeout or 5, return_when="FIRST_COMPLETED")
+            except (TimeoutError, futures.CancelledError):
+                pass
+            ready = [ticket for ticket in tickets if ticket.done()]
+            if not ready and any(self._where[ticket.key] for ticket in tickets):
+                there = {name for address, worker in self.workers().items() for name in (address, worker["name"])}
+                ready = [ticket for ticket in tickets if self._where[ticket.key] not in (None, *there)]
+            if ready or timeout:
+                return ready
 
     def take(self, ticket):
         import distributed
@@ -197,7 +201,14 @@ class Ssh:
         words = [*self._command, "--", host, f"{self._python} -c {shlex.quote(_FAR_END)}"]
         try:
             with tempfile.TemporaryFile("w+") as errors:
-                process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+                process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                    start_new_session=True,
+                )
                 self._running.add(process)
                 try:
                     process.stdin.write(line + "\n")

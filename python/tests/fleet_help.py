@@ -48,8 +48,20 @@ def figures(points, **more):
     """Figures of a host as `measure.digest` gives them; a point is a value or a whole row."""
     rows = {point: row if isinstance(row, list) else [row, row, row, 100] for point, row in points.items()}
     storage = {"devices": [{"model": "Disk", "driver": "nvme", "size": 1e12, "write_cache": "", "queue": dict(QUEUE)}]}
-    told = {"points": rows, "stages": {}, "layers": {}, "shares": {}, "series": {}, "machine": MACHINE, "storage": storage}
-    return told | {"verdict": {"limit": "device", "answer": "The device."}, "simulated": False, "interrupted": False} | more
+    told = {
+        "points": rows,
+        "stages": {},
+        "layers": {},
+        "shares": {},
+        "series": {},
+        "machine": MACHINE,
+        "storage": storage,
+    }
+    return (
+        told
+        | {"verdict": {"limit": "device", "answer": "The device."}, "simulated": False, "interrupted": False}
+        | more
+    )
 
 
 def noisy(random, count, points=56, host=0.02, noise=0.006):
@@ -57,7 +69,10 @@ def noisy(random, count, points=56, host=0.02, noise=0.006):
     told = {}
     for index in range(count):
         factor = random.gauss(0, host)
-        rates = {f"step{point % 7}: {point}: IOPS": 1000 * 2.718281828 ** (factor + random.gauss(0, noise)) for point in range(points)}
+        rates = {
+            f"step{point % 7}: {point}: IOPS": 1000 * 2.718281828 ** (factor + random.gauss(0, noise))
+            for point in range(points)
+        }
         told[f"h{index:02}"] = figures(rates)
     return told
 

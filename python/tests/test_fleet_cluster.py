@@ -42,7 +42,9 @@ class OfDask:
 
     def __init__(self):
         distributed = pytest.importorskip("distributed", reason="pip install distributed")
-        self.cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+        self.cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        )
         self.executor = cluster.Dask(distributed.Client(self.cluster))
 
     def pids(self):
@@ -130,7 +132,10 @@ def test_ten_killed_workers_lose_none_of_a_thousand_points(two, seed):
 def test_killed_workers_lose_no_host_of_a_fleet(processes, monkeypatch):
     monkeypatch.setenv("IOSTACK_PROGRAM", program())
     names = [f"h{index}" for index in range(8)]
-    orders = {name: {"host": name, "command": "check", "on": "sim:laptop", "flags": ["--quick"], "timeout": 60} for name in names}
+    orders = {
+        name: {"host": name, "command": "check", "on": "sim:laptop", "flags": ["--quick"], "timeout": 60}
+        for name in names
+    }
     told, kills = [], 2
     for host, answer, _, _ in ask.answers(processes.executor, orders, dict.fromkeys(names)):
         assert answer["figures"], answer["error"]
@@ -139,6 +144,20 @@ def test_killed_workers_lose_no_host_of_a_fleet(processes, monkeypatch):
             kills -= 1
             os.kill(pids[0], signal.SIGKILL)
     assert sorted(told) == names and not kills
+
+
+@pytest.mark.slow
+def test_a_host_whose_own_worker_is_killed_is_named_and_the_others_answer(monkeypatch):
+    monkeypatch.setenv("IOSTACK_PROGRAM", program())
+    workers = OfDask()
+    places = workers.executor._client.run(os.getpid)
+    order = {"command": "check", "on": "sim:laptop", "flags": [], "timeout": 60}
+    orders = {name: {**order, "host": name} for name in ("h0", "h1")}
+    threading.Timer(0.3, os.kill, (list(places.values())[1], signal.SIGKILL)).start()
+    where = dict(zip(orders, places, strict=True))
+    told = {host: answer for host, answer, _, _ in ask.answers(workers.executor, orders, where)}
+    workers.close()
+    assert told["h0"]["figures"] and "is gone" in told["h1"]["error"]
 
 
 def test_an_interrupted_sweep_goes_on_where_it_was(processes, tmp_path):
@@ -176,7 +195,9 @@ def test_simulations_run_on_workers_with_a_seed_each(processes, monkeypatch):
     assert not any(row.error for row in rows)
     told = cluster.spread(rows, "latency_ns")
     assert told["count"] == 12 and told["low"] < told["mean"] < told["high"] and told["deviation"] > 0
-    bad = list(cluster.sweep(measure.simulate, [{"on": "sim:tlc-1t", "set": {"flash.read": "soon"}}], processes.executor))
+    bad = list(
+        cluster.sweep(measure.simulate, [{"on": "sim:tlc-1t", "set": {"flash.read": "soon"}}], processes.executor)
+    )
     assert "flash.read=soon" in bad[0].error
 
 

@@ -47,6 +47,18 @@ def test_a_host_whose_device_is_slow_is_named_with_that_stage():
     assert told["low"] < told["change"] < told["high"]
 
 
+def test_a_stage_is_named_also_where_only_other_points_are_off():
+    def change(host):
+        slow(host)
+        host["stages"]["places"]["device"] += 20_000
+
+    hosts = with_one(lambda host: None)
+    for host in hosts.values():
+        host["stages"] = {"places": host["stages"].pop("latency: read, read")}
+    change(hosts["h7"])
+    assert only(hosts)["cause"].endswith("at `places`")
+
+
 def test_a_host_that_is_faster_is_named_as_faster():
     assert not only(with_one(lambda host: slow(host, 1 / 1.25)))["worse"]
 
@@ -69,7 +81,9 @@ def test_a_setting_without_effect_names_nobody():
     assert judge.findings(with_one(change)) == []
 
 
-@pytest.mark.parametrize(("share", "word"), [("steal", "hypervisor"), ("foreign_io", "drive"), ("foreign_cpu", "other programs")])
+@pytest.mark.parametrize(
+    ("share", "word"), [("steal", "hypervisor"), ("foreign_io", "drive"), ("foreign_cpu", "other programs")]
+)
 def test_a_neighbour_that_was_seen_is_the_cause(share, word):
     def change(host):
         slow(host)

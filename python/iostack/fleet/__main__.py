@@ -11,43 +11,13 @@ import signal
 import sys
 import time
 
-from . import ask, judge, report
+from . import ask, judge, measure, report
 from .hosts import HostsError
 
 #: A clock that is off by more makes times of hosts incomparable, seconds.
 _CLOCK = 1.0
-
-
-def _parser():
-    parser = argparse.ArgumentParser("iostack fleet", description="The same on many hosts: who differs from its equals, in what, and why?")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="check | run")
-    check = commands.add_parser("check", help="`iostack check` on every host, and who differs")
-    run = commands.add_parser("run", help="one job on every host, and who differs")
-    run.add_argument("job", metavar="JOB", help="job file: fio's, or iostack's (.toml)")
-    for command in (check, run):
-        command.add_argument("hosts", nargs="*", metavar="HOST", help="names for ssh")
-        command.add_argument("--hosts", dest="hosts_file", metavar="FILE", help="hosts, one a line: name [on] [--set KEY=VALUE] [--beside JOBS.toml]")
-        command.add_argument("--scheduler", metavar="ADDRESS", help="workers of this Dask scheduler, such as tcp://head:8786")
-        command.add_argument("--local", type=_positive, metavar="N", help="worker processes on this machine, to try it out")
-        command.add_argument("--ssh", default="ssh -o BatchMode=yes -o ConnectTimeout=10", metavar="COMMAND", help="how to reach a host [%(default)s]")
-        command.add_argument("--program", metavar="PATH", help="iostack on the hosts [$IOSTACK_PROGRAM, or from PATH]")
-        command.add_argument("--on", metavar="TARGET", default=".", help="what is measured on each host [a folder of its own]")
-        command.add_argument("--size", help="size of the scratch file or region")
-        command.add_argument("--seed", type=int, default=1, help="reproduces offsets and content [1]")
-        command.add_argument("--timeout", type=_seconds, default=3600, metavar="SECONDS", help="longest wait for one host [3600]")
-        command.add_argument("--against", metavar="FILE", help="fleet.json or fleet.parquet of last time: what has changed?")
-        command.add_argument("--difference", type=_share, default=0.05, metavar="SHARE", help="smaller differences do not matter [5%%]")
-        command.add_argument("--destroy-data", action="store_true", help="allow writing over what exists, on workers whose environment permits it too")
-        command.add_argument("--output", metavar="DIR", help="new directory for fleet.html, fleet.json and fleet.parquet")
-        command.add_argument("--json", action="store_true", help="every figure on stdout")
-        command.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    effort = check.add_mutually_exclusive_group()
-    effort.add_argument("--quick", action="store_true", help="at most 20 s on each host")
-    effort.add_argument("--full", action="store_true", help="as long as the answers need")
-    check.add_argument("--watch", type=_seconds, default=1, metavar="SECONDS", help="then read one by one for so long, to see what others do; 0: not [1]")
-    run.add_argument("--together", action="store_true", help="begin on all hosts at one instant, and tell the sum")
-    run.add_argument("--clock-limit", type=_seconds, default=0.1, metavar="SECONDS", help="name clocks that are further off [0.1]")
-    return parser
+#: A host that begins so much later than the first does not run together with it, seconds.
+_APART = 0.5
 
 
 def _positive(text):
@@ -74,6 +44,50 @@ def _share(text):
     if not 0 <= value < 10 or math.isnan(value):
         raise argparse.ArgumentTypeError(f"`{text}` is no share, such as 5% or 0.05")
     return value
+
+
+#: Flags of both commands: name, what stands behind it, what reads it, its default, its help.
+_FLAGS = (
+    ("--hosts", "FILE", str, None, "hosts, one a line: name [on] [--set KEY=VALUE] [--beside JOBS.toml]"),
+    ("--scheduler", "ADDRESS", str, None, "workers of this Dask scheduler, such as tcp://head:8786"),
+    ("--local", "N", _positive, None, "worker processes on this machine, to try it out"),
+    ("--ssh", "COMMAND", str, "ssh -o BatchMode=yes -o ConnectTimeout=10", "how to reach a host [%(default)s]"),
+    ("--program", "PATH", str, None, "iostack on the hosts [$IOSTACK_PROGRAM, or from PATH]"),
+    ("--on", "TARGET", str, ".", "what is measured on each host [a folder of its own]"),
+    ("--size", "SIZE", str, None, "size of the scratch file or region"),
+    ("--seed", "N", int, 1, "reproduces offsets and content [1]"),
+    ("--timeout", "SECONDS", _seconds, 3600, "longest wait for one host [3600]"),
+    ("--against", "FILE", str, None, "fleet.json or fleet.parquet of last time: what has changed?"),
+    ("--difference", "SHARE", _share, 0.05, "smaller differences do not matter [5%%]"),
+    ("--output", "DIR", str, None, "new directory for fleet.html, fleet.json and fleet.parquet"),
+)
+_SWITCHES = (
+    ("--destroy-data", "allow writing over what exists, on workers whose environment permits it too"),
+    ("--json", "every figure on stdout"),
+    ("--quiet", "no progress on stderr"),
+)
+_OF_CHECK = (("--watch", "SECONDS", _seconds, 1, "then one reader for so long, to see what others do; 0: not [1]"),)
+_OF_RUN = (("--clock-limit", "SECONDS", _seconds, 0.1, "name clocks that are further off [0.1]"),)
+
+
+def _parser():
+    about = "The same on many hosts: who differs from its equals, in what, and why?"
+    parser = argparse.ArgumentParser("iostack fleet", description=about)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="check | run")
+    check = commands.add_parser("check", help="`iostack check` on every host, and who differs")
+    run = commands.add_parser("run", help="one job on every host, and who differs")
+    run.add_argument("job", metavar="JOB", help="job file: fio's, or iostack's (.toml)")
+    for command, more in ((check, _OF_CHECK), (run, _OF_RUN)):
+        command.add_argument("names", nargs="*", metavar="HOST", help="names for ssh")
+        for name, value, kind, default, text in _FLAGS + more:
+            command.add_argument(name, metavar=value, type=kind, default=default, help=text)
+        for name, text in _SWITCHES:
+            command.add_argument(name, action="store_true", help=text)
+    effort = check.add_mutually_exclusive_group()
+    effort.add_argument("--quick", action="store_true", help="at most 20 s on each host")
+    effort.add_argument("--full", action="store_true", help="as long as the answers need")
+    run.add_argument("--together", action="store_true", help="begin on all hosts at one instant, and tell the sum")
+    return parser
 
 
 def main(words=None):
@@ -115,14 +129,29 @@ def _before(path):
 def _ask_all(args):
     """Asks every host. An interruption ends the asking and keeps the answers that are there."""
     executor, hosts, where = ask.connect(args)
-    told = {"kind": "fleet", "schema": 1, "command": args.command, "when": time.strftime("%Y-%m-%d %H:%M:%S %z"), "interrupted": False}
-    told |= {"difference": args.difference, "false_alarms": judge.FALSE_ALARMS, "hosts": {}, "notes": [], "asked": len(hosts)}
+    told = {
+        "kind": "fleet",
+        "schema": 1,
+        "command": args.command,
+        "when": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "interrupted": False,
+    }
+    told |= {
+        "difference": args.difference,
+        "false_alarms": judge.FALSE_ALARMS,
+        "hosts": {},
+        "notes": [],
+        "asked": len(hosts),
+    }
     try:
         orders, offsets = ask.orders(args, hosts), None
         if getattr(args, "together", False):
             offsets = ask.clocks(executor, where)
-            told["notes"] += [[host, f"its clock is {offset:+.3f} s off ours (known to {unsure:.3f} s); the start is corrected by it"]
-                              for host, (offset, unsure) in offsets.items() if abs(offset) - unsure > args.clock_limit]
+            told["notes"] += [
+                [host, f"its clock is {offset:+.3f} s off ours (known to {unsure:.3f} s); the start is corrected by it"]
+                for host, (offset, unsure) in offsets.items()
+                if abs(offset) - unsure > args.clock_limit
+            ]
             start = ask.agree(orders, offsets)
         for host, answer, sent, received in ask.answers(executor, orders, where):
             told["hosts"][host] = answer
@@ -132,10 +161,18 @@ def _ask_all(args):
         if offsets:
             done = {host: answer for host, answer in told["hosts"].items() if answer["figures"]}
             told["together"] = ask.sum_of(done, offsets, start) if done else None
+            begun = told["together"]["begun"] if done else {}
+            late = {host: when - min(begun.values()) for host, when in begun.items()}
+            told["notes"] += [
+                [host, f"it began {by:.1f} s after the first"] for host, by in late.items() if by > _APART
+            ]
     except KeyboardInterrupt:
         told["interrupted"] = True
         for host in hosts:
-            told["hosts"].setdefault(host.name, {"host": host.name, "figures": None, "error": "not answered when it was interrupted", "program": None})
+            told["hosts"].setdefault(
+                host.name,
+                {"host": host.name, "figures": None, "error": "not answered when it was interrupted", "program": None},
+            )
     finally:
         executor.close()
     told["hosts"] = {host.name: told["hosts"][host.name] for host in hosts}
@@ -148,6 +185,8 @@ def _care(answer, sent, received):
         yield f"its clock is at least {sent - answer['began']:.1f} s behind ours"
     if answer.get("ended") and answer["ended"] > received + _CLOCK:
         yield f"its clock is at least {answer['ended'] - received:.1f} s ahead of ours"
+    if answer.get("measure", measure.VERSION) != measure.VERSION:
+        yield "its worker has another version of the Python package: install the same on all"
     if (answer.get("late") or 0.0) > 0.1:
         yield f"it began {answer['late']:.1f} s after the agreed instant"
     if answer["figures"] and answer["figures"]["interrupted"]:
@@ -159,9 +198,17 @@ def _judge(told, before, args):
     groups = judge.groups(figures)
     versions = [answer["program"] for answer in told["hosts"].values() if answer["program"]]
     usual = max(versions, key=versions.count, default=None)
-    notes = told["notes"] + [[host, f"it runs `{answer['program']}`, most run `{usual}`: what differs may be that alone"]
-                             for host, answer in told["hosts"].items() if answer["program"] not in (None, usual)]
-    judged = {"groups": groups, "notes": notes, "findings": judge.findings(figures, args.difference), "ranks": judge.ranks(figures)}
+    notes = told["notes"] + [
+        [host, f"it runs `{answer['program']}`, most run `{usual}`: what differs may be that alone"]
+        for host, answer in told["hosts"].items()
+        if answer["program"] not in (None, usual)
+    ]
+    judged = {
+        "groups": groups,
+        "notes": notes,
+        "findings": judge.findings(figures, args.difference),
+        "ranks": judge.ranks(figures),
+    }
     judged["off"] = {}
     for members in groups.values():
         judged["off"] |= judge.off({host: figures[host]["points"] for host in members}, args.difference)
@@ -169,7 +216,11 @@ def _judge(told, before, args):
     judged["drift"] = judge.drift(figures, before, args.difference) if before is not None else None
     named = judged["findings"][0]["host"] if judged["findings"] else None
     again = f"iostack fleet {args.command}"
-    judged["next"] = f"{again} .. --against {args.output}/fleet.json    # later: what has changed?" if args.output else f"{again} .. --output DIR    # a page and a table"
+    judged["next"] = (
+        f"{again} .. --against {args.output}/fleet.json    # later: what has changed?"
+        if args.output
+        else f"{again} .. --output DIR    # a page and a table"
+    )
     if named:
         judged["next"] = f"iostack check --full    # on {named}"
     return judged

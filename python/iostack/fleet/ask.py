@@ -29,7 +29,9 @@ def connect(args):
         count = len(hosts) if getattr(args, "together", False) else min(len(hosts), args.local or os.cpu_count() or 1)
         return cluster.local(count), hosts, {host.name: None for host in hosts}
     if any(simulated):
-        raise named.HostsError("simulated hosts and hosts by SSH are in one list; ask them apart, or give --scheduler or --local N")
+        raise named.HostsError(
+            "simulated hosts and hosts by SSH are in one list; ask them apart, or give --scheduler or --local N"
+        )
     return cluster.Ssh([host.name for host in hosts], args.ssh), hosts, {host.name: host.name for host in hosts}
 
 
@@ -130,7 +132,9 @@ def answers(executor, orders_of, where):
             except cluster.WorkerLost as lost:
                 answer = _failed(host, lost)
             except Exception as error:  # of the worker: it may lack the package, or have another version of it
-                answer = _failed(host, f"its worker cannot run `iostack.fleet.measure`: {type(error).__name__}: {error}")
+                answer = _failed(
+                    host, f"its worker cannot run `iostack.fleet.measure`: {type(error).__name__}: {error}"
+                )
             yield host, answer, began, time.time()
     for host in flying.values():
         yield host, _failed(host, "no answer came in time; its worker may hang, or be gone"), began, time.time()
@@ -154,8 +158,18 @@ def sum_of(hosts, offsets, start):
         longest = max(len(rates) for rates in each.values())
         rates = [figures["points"][f"{job}: IOPS"] for figures in held.values()]
         mean, half = sum(rate[0] for rate in rates), sum(((rate[2] - rate[1]) / 2) ** 2 for rate in rates) ** 0.5
-        spans = [(sum(cell[3] for cell in figures["series"][job]), max(cell[0] + cell[1] for cell in figures["series"][job])) for figures in held.values()]
-        jobs[job] = {"hosts": len(held), "iops": mean, "low": mean - half, "high": mean + half, "slice": width, "each": each}
+        spans = [
+            (sum(cell[3] for cell in figures["series"][job]), max(cell[0] + cell[1] for cell in figures["series"][job]))
+            for figures in held.values()
+        ]
+        jobs[job] = {
+            "hosts": len(held),
+            "iops": mean,
+            "low": mean - half,
+            "high": mean + half,
+            "slice": width,
+            "each": each,
+        }
         jobs[job] |= {"bytes": sum(size / span for size, span in spans)}
         jobs[job]["series"] = [sum(rates[at] for rates in each.values() if at < len(rates)) for at in range(longest)]
     unsure = max(offset[1] for offset in offsets.values())

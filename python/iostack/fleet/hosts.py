@@ -62,7 +62,9 @@ def unique(hosts):
     seen = set()
     for host in hosts:
         if host.name in seen:
-            raise HostsError(f"`{host.name}` is named twice; its figures would count twice: take one out, or call it otherwise")
+            raise HostsError(
+                f"`{host.name}` is named twice; its figures would count twice: take one out, or call it otherwise"
+            )
         seen.add(host.name)
     return hosts
 
@@ -79,19 +81,21 @@ def _checked(host):
 
 def gather(args, workers):
     """Hosts of the command line, of the hosts file, or else every distinct host of the scheduler's `workers` (address: what is told)."""
-    hosts = [_checked(Host(name)) for name in args.hosts]
-    if args.hosts_file:
+    hosts = [_checked(Host(name)) for name in args.names]
+    if args.hosts:
         try:
-            with open(args.hosts_file, encoding="utf-8") as file:
-                hosts += parse(file.read(), args.hosts_file)
+            with open(args.hosts, encoding="utf-8") as file:
+                hosts += parse(file.read(), args.hosts)
         except (OSError, UnicodeDecodeError) as error:
-            raise HostsError(f"cannot read `{args.hosts_file}`: {error}") from None
+            raise HostsError(f"cannot read `{args.hosts}`: {error}") from None
     if not hosts and workers:
         hosts = [Host(name) for name in sorted({worker["host"] for worker in workers.values()})]
     if not hosts and args.local:
         hosts = [Host(f"local-{index}") for index in range(args.local)]
     if not hosts:
-        raise HostsError("no host is named; write names, --hosts FILE, --scheduler ADDRESS, or --local N to try it out here")
+        raise HostsError(
+            "no host is named; write names, --hosts FILE, --scheduler ADDRESS, or --local N to try it out here"
+        )
     return unique(hosts)
 
 
@@ -103,4 +107,6 @@ def place(host, workers):
         return (named or there)[0]
     if host.is_simulated():
         return None
-    raise HostsError(f"no worker of the scheduler is on `{host.name}`; it has {', '.join(sorted({w['host'] for w in workers.values()}))}")
+    raise HostsError(
+        f"no worker of the scheduler is on `{host.name}`; it has {', '.join(sorted({w['host'] for w in workers.values()}))}"
+    )

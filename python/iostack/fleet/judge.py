@@ -32,17 +32,28 @@ def hardware(figures):
     """What makes hosts equal: processor, cores, memory and drives, and whether they are simulated."""
     machine, storage = figures.get("machine") or {}, figures.get("storage") or {}
     cpu, memory = machine.get("cpu", {}), machine.get("memory", {}).get("total", 0)
-    drives = [f"{drive['model'] or drive['driver']} {drive['size'] / 1e9:.0f} GB" for drive in storage.get("devices", [])]
-    name = f"{cpu.get('cores_usable', 0)} x {cpu.get('model') or '?'}" + (f", {memory / 2**30:.0f} GiB" if memory else "")
+    drives = [
+        f"{drive['model'] or drive['driver']} {drive['size'] / 1e9:.0f} GB" for drive in storage.get("devices", [])
+    ]
+    name = f"{cpu.get('cores_usable', 0)} x {cpu.get('model') or '?'}" + (
+        f", {memory / 2**30:.0f} GiB" if memory else ""
+    )
     simulated = ", simulated" if figures.get("simulated") else ""
-    return ", ".join([name, *(drive for drive in drives if drive[: len(cpu.get("model") or "-")] != cpu.get("model"))]) + simulated
+    return (
+        ", ".join([name, *(drive for drive in drives if drive[: len(cpu.get("model") or "-")] != cpu.get("model"))])
+        + simulated
+    )
 
 
 def settings(figures):
     """What an administrator may have set differently on equal hardware."""
     machine, storage = figures.get("machine") or {}, figures.get("storage") or {}
     kernel, system = machine.get("kernel", {}), storage.get("file_system") or {}
-    told = {"governor": machine.get("cpu", {}).get("governor"), "file system": system.get("kind"), "mounted": system.get("options")}
+    told = {
+        "governor": machine.get("cpu", {}).get("governor"),
+        "file system": system.get("kind"),
+        "mounted": system.get("options"),
+    }
     told |= {key: kernel.get(key) for key in ("release", "distribution", "clock_source", "io_uring_disabled")}
     told |= {f"mitigation {name}": value for name, value in kernel.get("mitigations", [])}
     told |= {key: value for key, value in machine.get("virtualisation", {}).items() if key != "io_limits"}
@@ -95,7 +106,16 @@ def _off(point, value, middle, distance, wide, score):
     change = [math.expm1(end) for end in ends] if _is_ratio(point) else ends
     worse = (distance < 0) == point.endswith("IOPS")
     low, change, high = change
-    return {"point": point, "value": value, "median": middle, "change": change, "low": low, "high": high, "score": score, "worse": worse}
+    return {
+        "point": point,
+        "value": value,
+        "median": middle,
+        "change": change,
+        "low": low,
+        "high": high,
+        "score": score,
+        "worse": worse,
+    }
 
 
 def _table(values, least):
@@ -138,10 +158,14 @@ def findings(hosts, difference=0.05):
             if len(points) >= LEAST:
                 worst = max(points, key=lambda point: abs(point["score"]))
                 causes = list(_causes(host, group, points, difference))
-                kind, cause = causes[0] if causes else ("unknown", "no stage, layer, cap, setting or neighbour explains it")
+                kind, cause = (
+                    causes[0] if causes else ("unknown", "no stage, layer, cap, setting or neighbour explains it")
+                )
                 counts = {"off": len(points), "points": len(group[host]["points"])}
                 also = [text for _, text in causes[1:]]
-                told.append({"host": host, "group": name, **worst, **counts, "kind": kind, "cause": cause, "also": also})
+                told.append(
+                    {"host": host, "group": name, **worst, **counts, "kind": kind, "cause": cause, "also": also}
+                )
     return sorted(told, key=lambda finding: -abs(finding["score"]))
 
 
@@ -150,8 +174,11 @@ def _causes(host, group, points, difference):
     mine = group[host]
     for key, value, usual in unlike(host, group):
         yield "setting", f"{key} is {value}, that of the others {usual}"
-    for share, text in (("foreign_io", "I/O on its drive that is not ours"), ("steal", "CPU time that the hypervisor took"),
-                        ("foreign_cpu", "CPU time of other programs")):
+    for share, text in (
+        ("foreign_io", "I/O on its drive that is not ours"),
+        ("steal", "CPU time that the hypervisor took"),
+        ("foreign_cpu", "CPU time of other programs"),
+    ):
         usual = statistics.median(figures["shares"].get(share, 0.0) for figures in others)
         if mine["shares"].get(share, 0.0) > usual + SHARE:
             yield "neighbour", f"a neighbour: {mine['shares'][share]:.0%} {text}, {usual:.0%} at the others"
@@ -160,7 +187,10 @@ def _causes(host, group, points, difference):
     for point in points:
         if point["point"].endswith("scatter") and point["worse"]:
             at = point["point"].split(":")[0]
-            yield "neighbour", f"a neighbour: the rate of `{at}` varies by {point['value']:.0%}, that of the others by {point['median']:.0%}"
+            yield (
+                "neighbour",
+                f"a neighbour: the rate of `{at}` varies by {point['value']:.0%}, that of the others by {point['median']:.0%}",
+            )
             break
     for what in ("stages", "layers"):
         if text := _part(what, mine, others, {point["point"].rsplit(":", 1)[0] for point in points}, difference):
@@ -183,7 +213,12 @@ def _cap(mine, others, difference):
     if verdict.get("limit") == "cap" and usual.count("cap") * 2 < len(usual):
         return verdict["answer"]
     rates = {point: row[0] for point, row in mine["points"].items() if point.endswith("IOPS")}
-    theirs = {point: statistics.median([figures["points"][point][0] for figures in others if point in figures["points"]] or [0.0]) for point in rates}
+    theirs = {
+        point: statistics.median(
+            [figures["points"][point][0] for figures in others if point in figures["points"]] or [0.0]
+        )
+        for point in rates
+    }
     if not rates:
         return None
     most = max(rates.values())
@@ -196,20 +231,25 @@ def _cap(mine, others, difference):
 def _part(what, mine, others, bases, difference):
     """The stage or layer that holds most of the difference, at the point whose whole differs most."""
     best = None
-    for base in sorted(bases & mine[what].keys()):
+    for base in sorted(bases & mine[what].keys()) or sorted(mine[what]):
         rows = [figures[what][base] for figures in others if base in figures[what]]
-        if len(rows) < EQUALS - 1:
+        if len(rows) < EQUALS - 1 or not any(sum(row.values()) for row in rows):
             continue
         names = {name: None for row in [mine[what][base], *rows] for name in row}
-        grown = {name: mine[what][base].get(name, 0.0) - statistics.median(row.get(name, 0.0) for row in rows) for name in names}
-        whole = statistics.median(sum(row.values()) for row in rows)
+        grown = {
+            name: mine[what][base].get(name, 0.0) - statistics.median(row.get(name, 0.0) for row in rows)
+            for name in names
+        }
+        whole = statistics.median(sum(row.values()) for row in rows) or 1.0
         if best is None or abs(sum(grown.values())) / whole > abs(best[0]) / best[1]:
             best = (sum(grown.values()), whole, base, grown)
     if best is None or abs(best[0]) < difference * best[1]:
         return None
     total, _, base, grown = best
     parts = sorted(grown.items(), key=lambda pair: -pair[1] * math.copysign(1, total))
-    told = [f"{name} {change / 1e3:+.1f} us" for name, change in parts[:2] if change / total >= 0.2] or [f"{parts[0][0]} {parts[0][1] / 1e3:+.1f} us"]
+    told = [f"{name} {change / 1e3:+.1f} us" for name, change in parts[:2] if change / total >= 0.2] or [
+        f"{parts[0][0]} {parts[0][1] / 1e3:+.1f} us"
+    ]
     return f"{what[:-1]} {', '.join(told)} of {total / 1e3:+.1f} us at `{base}`"
 
 
@@ -217,13 +257,17 @@ def ranks(hosts):
     """Each host's place among its equals: (host, group, speed against the median, most IOPS), the fastest of a group first."""
     told = []
     for name, members in groups(hosts).items():
-        rates = _table({host: {p: row for p, row in hosts[host]["points"].items() if p.endswith("IOPS")} for host in members}, 1)
+        rates = _table(
+            {host: {p: row for p, row in hosts[host]["points"].items() if p.endswith("IOPS")} for host in members}, 1
+        )
         middles = {point: statistics.median(row[0] for row in column.values()) for point, column in rates.items()}
         rows = []
         for host in members:
             logs = [math.log(column[host][0] / middles[point]) for point, column in rates.items() if host in column]
             most = max((column[host][0] for column in rates.values() if host in column), default=0.0)
-            rows.append({"host": host, "group": name, "speed": math.exp(statistics.fmean(logs)) if logs else None, "most": most})
+            rows.append(
+                {"host": host, "group": name, "speed": math.exp(statistics.fmean(logs)) if logs else None, "most": most}
+            )
         told += sorted(rows, key=lambda row: -(row["speed"] or 0.0))
     return told
 
@@ -236,7 +280,12 @@ def drift(now, before, difference=0.05):
         middles = _table(ratios, 1)
         whole = {point: _middle([row for row in column.values()]) for point, column in middles.items()}
         single = off(ratios, difference) if len(members) >= EQUALS else {}
-        rows = {f"all {len(members)} of {name}" if len(members) > 1 else members[0]: off({"all": whole}, difference, 1.0)["all"], **single}
+        rows = {
+            f"all {len(members)} of {name}" if len(members) > 1 else members[0]: off({"all": whole}, difference, 1.0)[
+                "all"
+            ],
+            **single,
+        }
         for who, points in rows.items():
             if len(points) >= LEAST:
                 worst = max(points, key=lambda point: abs(point["score"]))
@@ -244,8 +293,17 @@ def drift(now, before, difference=0.05):
     changed = []
     for host in [host for host in now if before.get(host, {}).get("machine")]:  # a table holds no settings
         mine, was = settings(now[host]), settings(before[host])
-        changed += [[host, key, was.get(key), mine.get(key)] for key in sorted(mine.keys() | was.keys()) if mine.get(key) != was.get(key)]
-    return {"findings": told, "settings": changed, "gone": sorted(before.keys() - now.keys()), "new": sorted(now.keys() - before.keys())}
+        changed += [
+            [host, key, was.get(key), mine.get(key)]
+            for key in sorted(mine.keys() | was.keys())
+            if mine.get(key) != was.get(key)
+        ]
+    return {
+        "findings": told,
+        "settings": changed,
+        "gone": sorted(before.keys() - now.keys()),
+        "new": sorted(now.keys() - before.keys()),
+    }
 
 
 def _ratios(now, before):

@@ -76,19 +76,36 @@ def simulate(point):
     flags = [word for key, value in point.get("job", {}).items() for word in (f"--{key}", str(value))]
     sets = [word for key, value in point.get("set", {}).items() for word in ("--set", f"{key}={value}")]
     program = shlex.split(os.environ.get("IOSTACK_PROGRAM") or "iostack")
-    words = [*program, "run", "--on", point["on"], *sets, *flags, "--seed", str(point.get("seed", 1)), "--json", "--quiet"]
+    words = [
+        *program,
+        "run",
+        "--on",
+        point["on"],
+        *sets,
+        *flags,
+        "--seed",
+        str(point.get("seed", 1)),
+        "--json",
+        "--quiet",
+    ]
     status, out, err = _run(words, None, 600)
     if status not in (0, 1) or not out:
         raise Refused(_last_line(err) or f"`iostack` ended with {status}")
     outcome = json.loads(out)["outcomes"][0]
     latency = [outcome[way]["latency"] for way in ("read", "write", "trim")]
     count = sum(way["count"] for way in latency)
-    return {"iops": outcome["iops"]["mean"], "latency_ns": sum(way["sum_ns"] for way in latency) / max(1, count), "ios": count}
+    return {
+        "iops": outcome["iops"]["mean"],
+        "latency_ns": sum(way["sum_ns"] for way in latency) / max(1, count),
+        "ios": count,
+    }
 
 
 def _permit(order):
     if order.get("destroy") and os.environ.get(PERMIT) != "yes":
-        raise Refused(f"this worker does not let data be destroyed; set {PERMIT}=yes in its environment, not only on the command")
+        raise Refused(
+            f"this worker does not let data be destroyed; set {PERMIT}=yes in its environment, not only on the command"
+        )
 
 
 def _figures(order, program, folder, answer):
@@ -102,7 +119,17 @@ def _figures(order, program, folder, answer):
         words = ["run", job, "--on", on, *common, *order.get("flags", []), "--json", "--quiet"]
         _wait(order.get("start"), answer)
         return digest(_json(answer, [*program, *words], folder, timeout))
-    words = ["check", on, *common, *order.get("flags", []), "--seed", str(order.get("seed", 1)), "--no-files", "--json", "--quiet"]
+    words = [
+        "check",
+        on,
+        *common,
+        *order.get("flags", []),
+        "--seed",
+        str(order.get("seed", 1)),
+        "--no-files",
+        "--json",
+        "--quiet",
+    ]
     figures = digest(_json(answer, [*program, *words], folder, timeout))
     if order.get("watch_ms"):
         watched = digest(_json(answer, [*program, *_watch(order, on, folder)], folder, timeout), "watch")
@@ -112,7 +139,11 @@ def _figures(order, program, folder, answer):
 
 
 def _watch(order, on, folder):
-    room = 'size = "256m"\nunlink = true' if not on.startswith(("sim:", "lab:")) and os.path.isdir(os.path.join(folder, on)) else ""
+    room = (
+        'size = "256m"\nunlink = true'
+        if not on.startswith(("sim:", "lab:")) and os.path.isdir(os.path.join(folder, on))
+        else ""
+    )
     text = WATCH.format(watch_ms=order["watch_ms"], slice_ms=max(1, order["watch_ms"] // 50), room=room)
     job = os.path.join(folder, "watch.toml")
     _write(job, text + (order.get("beside") or ""))
@@ -151,17 +182,27 @@ def _run(words, folder, timeout):
     """Status, output and errors of a program that dies with this worker and is ended after `timeout` seconds."""
     try:
         process = subprocess.Popen(
-            words, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True, preexec_fn=_die_with_parent,
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
         )
     except FileNotFoundError:
-        raise Refused(f"`{words[0]}` is not there; install iostack, or name it in IOSTACK_PROGRAM or with --program") from None
+        raise Refused(
+            f"`{words[0]}` is not there; install iostack, or name it in IOSTACK_PROGRAM or with --program"
+        ) from None
     _running.add(process)
     try:
         out, err = process.communicate(timeout=timeout)
         return process.returncode, out, err
     except subprocess.TimeoutExpired:
-        raise Refused(f"`iostack {words[1]}` was not done after {timeout:g} s and was ended; give --timeout SECONDS") from None
+        raise Refused(
+            f"`iostack {words[1]}` was not done after {timeout:g} s and was ended; give --timeout SECONDS"
+        ) from None
     finally:
         _end(process)
 
@@ -195,7 +236,9 @@ def digest(answer, only=None):
     figures["simulated"] = any(caveat["kind"] == "simulated" for caveat in answer.get("caveats", []))
     for step in answer.get("steps", []):
         for point in step["points"]:
-            _point(figures, f"{step['id']}: {point['series']}, {point['label']}", point["outcome"], step["id"] == "latency")
+            _point(
+                figures, f"{step['id']}: {point['series']}, {point['label']}", point["outcome"], step["id"] == "latency"
+            )
     for outcome in answer.get("outcomes", []):
         name = outcome["job"]["name"]
         figures["simulated"] |= outcome["target"]["kind"] == "sim"
@@ -218,7 +261,9 @@ def _point(figures, name, outcome, closely):
         figures["points"][f"{name}: mean"] = [mean, mean - error, mean + error, count]
     inside, stages = outcome.get("inside"), outcome.get("stages") or {}
     for way in (inside or {}).get("flows", []) + stages.get("ways", []):
-        figures["stages"].setdefault(name, {stage: held["sum_ns"] / max(1, held["count"]) for stage, held in way["stages"]})
+        figures["stages"].setdefault(
+            name, {stage: held["sum_ns"] / max(1, held["count"]) for stage, held in way["stages"]}
+        )
     if inside and inside.get("host"):
         host = inside["host"]
         figures["layers"][name] = {row["name"]: row["clocks"] / host["clock_hz"] * 1e9 for row in host["layers"]}
@@ -236,7 +281,9 @@ def _series(figures, name, outcome):
     figures["started"][name] = outcome["started_unix_ms"] / 1e3
     usual = sorted(cell["length"] for cell in cells)[len(cells) // 2] if cells else 0
     whole = [cell for cell in cells if cell["length"] >= 0.9 * usual]
-    figures["series"][name] = [[cell["start"] / 1e9, cell["length"] / 1e9, sum(cell["ios"]), sum(cell["bytes"])] for cell in cells]
+    figures["series"][name] = [
+        [cell["start"] / 1e9, cell["length"] / 1e9, sum(cell["ios"]), sum(cell["bytes"])] for cell in cells
+    ]
     if len(whole) < 5:
         return
     rates = [sum(cell["ios"]) / cell["length"] * 1e9 for cell in whole]

@@ -27,8 +27,11 @@ def text(told):
         few = "" if len(members) >= judge.EQUALS else f"; fewer than {judge.EQUALS} equals cannot say which is off"
         lines += _item("group", f"{_many(len(members), 'host')}: {name}{few}")
     percent = f"{told['difference']:.0%}"
-    lines += _item("judged", f"a host is named where {judge.LEAST} points or more are off by more than {percent} and by more than chance; "
-                   f"fewer than {judge.FALSE_ALARMS:.0%} of fleets of equal hosts have one that is")
+    lines += _item(
+        "judged",
+        f"a host is named where {judge.LEAST} points or more are off by more than {percent} and by more than chance; "
+        f"fewer than {judge.FALSE_ALARMS:.0%} of fleets of equal hosts have one that is",
+    )
     lines += _together(told) + _ranking(told) + _outliers(told) + _drift(told)
     for title, rows in (("LEFT OUT", told["left_out"]), ("TAKE CARE", told["notes"])):
         if rows:
@@ -92,22 +95,37 @@ def _ranking(told):
     group = None
     for index, row in enumerate(rows, 1):
         if SHOWN < index <= len(rows) - SHOWN and row["host"] not in named:
-            lines += [f"      .. {len(rows) - 2 * SHOWN} between, in the table and on the page"] if index == SHOWN + 1 else []
+            lines += (
+                [f"      .. {len(rows) - 2 * SHOWN} between, in the table and on the page"]
+                if index == SHOWN + 1
+                else []
+            )
             continue
         if group not in (None, row["group"]):
             lines.append("")
         group = row["group"]
         speed = f"{row['speed']:.1%}" if row["speed"] else "-"
         mark = " *" if row["host"] in named else ""
-        lines.append(f"{index:>4}  {row['host']:<{wide}}  {speed:>7}  {count(row['most']):>9}  {'█' * round(row['most'] / most * _BAR)}{mark}")
-    return [*lines, *textwrap.wrap("Speed: rates over those of the group's median, mean of all points." + (" * named below." if named else ""), 80)]
+        lines.append(
+            f"{index:>4}  {row['host']:<{wide}}  {speed:>7}  {count(row['most']):>9}  {'█' * round(row['most'] / most * _BAR)}{mark}"
+        )
+    return [
+        *lines,
+        *textwrap.wrap(
+            "Speed: rates over those of the group's median, mean of all points." + (" * named below." if named else ""),
+            80,
+        ),
+    ]
 
 
 def _outliers(told):
     lines = []
     for found in told["findings"]:
         direction = "slower" if found["worse"] else "faster"
-        lines += ["", *_item(found["host"], f"{direction}: {sides(found)}; {found['off']} of {found['points']} points are off")]
+        lines += [
+            "",
+            *_item(found["host"], f"{direction}: {sides(found)}; {found['off']} of {found['points']} points are off"),
+        ]
         lines += _item("  why", found["cause"])
         lines += [line for also in found["also"] for line in _item("  also", also)]
     if lines:
@@ -123,7 +141,10 @@ def _drift(told):
     lines = []
     for found in drift["findings"]:
         direction = "slower" if found["worse"] else "faster"
-        lines += _item(found["host"], f"{direction} than last time: {found['point']} {change(found)}; {found['off']} of {found['points']} points")
+        lines += _item(
+            found["host"],
+            f"{direction} than last time: {found['point']} {change(found)}; {found['off']} of {found['points']} points",
+        )
     for host, what, was, now in drift["settings"]:
         lines += _item(host, f"{what} was {was}, is {now}")
     for word, hosts in (("gone", drift["gone"]), ("new", drift["new"])):
@@ -136,10 +157,16 @@ def _together(told):
     shared = told.get("together")
     if not shared:
         return []
-    lines = ["", f"TOGETHER, begun within {shared['apart'] * 1e3:.0f} ms of each other (clocks known to {shared['unsure'] * 1e3:.1f} ms)"]
+    lines = [
+        "",
+        f"TOGETHER, begun within {shared['apart'] * 1e3:.0f} ms of each other (clocks known to {shared['unsure'] * 1e3:.1f} ms)",
+    ]
     for job, held in shared["jobs"].items():
-        lines += _item("sum", f"{job}: {count(held['iops'])} IOPS ({count(held['low'])} to {count(held['high'])}), {held['bytes'] / 1e6:.1f} MB/s, "
-                       f"{_many(held['hosts'], 'host')}")
+        lines += _item(
+            "sum",
+            f"{job}: {count(held['iops'])} IOPS ({count(held['low'])} to {count(held['high'])}), {held['bytes'] / 1e6:.1f} MB/s, "
+            f"{_many(held['hosts'], 'host')}",
+        )
         most = max(held["series"]) or 1.0
         bars = "".join("▁▂▃▄▅▆▇█"[min(7, int(rate / most * 8))] for rate in held["series"][:60])
         lines += _item("", f"{bars} {count(min(held['series']))} to {count(most)}, each {held['slice']:g} s")
@@ -154,7 +181,15 @@ def table(told):
         for host in members:
             for point, (value, low, high, samples) in told["hosts"][host]["figures"]["points"].items():
                 mark = marks.get((host, point))
-                row = {"host": host, "group": group, "point": point, "value": float(value), "low": float(low), "high": float(high), "count": samples}
+                row = {
+                    "host": host,
+                    "group": group,
+                    "point": point,
+                    "value": float(value),
+                    "low": float(low),
+                    "high": float(high),
+                    "count": samples,
+                }
                 rows.append(row | {"off": mark is not None, "change": mark["change"] if mark else None})
     return rows
 
@@ -218,11 +253,15 @@ def page(told):
     named = {finding["host"] for finding in told["findings"]}
     parts = [f"<h1>iostack fleet {told['command']}: {_many(len(told['hosts']), 'host')}, {len(named)} named</h1>"]
     simulated = " Simulated: no hardware was measured." if _simulated(told) else ""
-    parts.append(f"<p class=faint>{html.escape(told['when'])}. {html.escape('; '.join(told['groups']))}.{simulated}</p>")
+    parts.append(
+        f"<p class=faint>{html.escape(told['when'])}. {html.escape('; '.join(told['groups']))}.{simulated}</p>"
+    )
     for found in told["findings"]:
         also = "".join(f"<br><span class=faint>{html.escape(text)}</span>" for text in found["also"])
-        parts.append(f"<div class=card><b>{html.escape(found['host'])}</b> {'slower' if found['worse'] else 'faster'}: {html.escape(sides(found))}; "
-                     f"{found['off']} of {found['points']} points<br>{html.escape(found['cause'])}{also}</div>")
+        parts.append(
+            f"<div class=card><b>{html.escape(found['host'])}</b> {'slower' if found['worse'] else 'faster'}: {html.escape(sides(found))}; "
+            f"{found['off']} of {found['points']} points<br>{html.escape(found['cause'])}{also}</div>"
+        )
     if not told["findings"]:
         parts.append("<p>No host differs from its equals.</p>")
     for title, rows in (("Left out", told["left_out"]), ("Take care", told["notes"])):
@@ -244,19 +283,31 @@ def _ranks(told, named):
         mark = "off" if row["host"] in named else "bar"
         bar = f"<svg width=200 height=12><rect class={mark} width={row['most'] / most * 200:.0f} height=12 /></svg>"
         speed = f"{row['speed']:.1%}" if row["speed"] else "-"
-        rows.append(f"<tr><td class=n>{index}<td>{html.escape(row['host'])}<td class=n>{speed}<td class=n>{count(row['most'])}<td>{bar}")
-    return "<h2>Ranks</h2><table><tr><th><th>host<th>speed against the median<th>most IOPS<th>" + "".join(rows) + "</table>"
+        rows.append(
+            f"<tr><td class=n>{index}<td>{html.escape(row['host'])}<td class=n>{speed}<td class=n>{count(row['most'])}<td>{bar}"
+        )
+    return (
+        "<h2>Ranks</h2><table><tr><th><th>host<th>speed against the median<th>most IOPS<th>"
+        + "".join(rows)
+        + "</table>"
+    )
 
 
 def _strips(told, named):
     """For each group and point a line from the slowest to the fastest host, a dot each."""
-    parts = ["<h2>Every point</h2><p class=faint>A dot is a host; the scale is linear from 0; the bar is the median.</p>"]
+    parts = [
+        "<h2>Every point</h2><p class=faint>A dot is a host; the scale is linear from 0; the bar is the median.</p>"
+    ]
     for group, members in told["groups"].items():
         parts.append(f"<h3>{html.escape(group)}</h3>")
         off = {host: {point["point"] for point in told["off"].get(host, [])} for host in members}
         points = {point: None for host in members for point in told["hosts"][host]["figures"]["points"]}
         for point in points:
-            values = {host: told["hosts"][host]["figures"]["points"][point][0] for host in members if point in told["hosts"][host]["figures"]["points"]}
+            values = {
+                host: told["hosts"][host]["figures"]["points"][point][0]
+                for host in members
+                if point in told["hosts"][host]["figures"]["points"]
+            }
             parts.append(_strip(point, values, {host for host in values if point in off[host] and host in named}))
     return parts
 
@@ -267,7 +318,8 @@ def _strip(point, values, off):
     at = {host: 300 + value / most * 420 for host, value in values.items()}
     dots = "".join(
         f"<circle{' class=off' if host in off else ''} cx={at[host]:.1f} cy=9 r=4><title>{html.escape(host)}: {amount(point, values[host])}</title></circle>"
-        for host in sorted(values, key=lambda host: host in off))
+        for host in sorted(values, key=lambda host: host in off)
+    )
     names = "".join(f"<text x={at[host]:.1f} y=26 text-anchor=middle>{html.escape(host)}</text>" for host in off)
     line = f"<line x1=300 x2=720 y1=9 y2=9 stroke=#e2e8f0 /><rect class=bar x={300 + middle / most * 420 - 1:.1f} y=2 width=2 height=14 />"
     label = f"<text x=292 y=13 text-anchor=end>{html.escape(point)}</text><text x=730 y=13>{amount(point, most)}</text>"
@@ -282,9 +334,15 @@ def _curves(told):
         step = 760 / max(1, len(held["series"]) - 1)
         lines = []
         for name, rates in [*held["each"].items(), ("sum", held["series"])]:
-            points = " ".join(f"{20 + index * step:.1f},{190 - rate / most * 180:.1f}" for index, rate in enumerate(rates))
-            lines.append(f"<polyline{' class=sum' if name == 'sum' else ''} points='{points}'><title>{html.escape(name)}</title></polyline>")
+            points = " ".join(
+                f"{20 + index * step:.1f},{190 - rate / most * 180:.1f}" for index, rate in enumerate(rates)
+            )
+            lines.append(
+                f"<polyline{' class=sum' if name == 'sum' else ''} points='{points}'><title>{html.escape(name)}</title></polyline>"
+            )
         label = f"<text x=20 y=206>0 s</text><text x=780 y=206 text-anchor=end>{held['slice'] * len(held['series']):g} s</text>"
         title = f"{html.escape(job)} at once: {count(held['iops'])} IOPS, {held['bytes'] / 1e6:.1f} MB/s, {_many(held['hosts'], 'host')}"
-        parts.append(f"<h2>{title}</h2><svg width=800 height=212>{''.join(lines)}<text x=20 y=12>{count(most)}</text>{label}</svg>")
+        parts.append(
+            f"<h2>{title}</h2><svg width=800 height=212>{''.join(lines)}<text x=20 y=12>{count(most)}</text>{label}</svg>"
+        )
     return parts
