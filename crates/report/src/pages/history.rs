@@ -318,7 +318,7 @@ mod tests {
             "{text}"
         );
         let html = told.html();
-        assert_eq!(html.matches("<svg").count(), 3, "a plot a series");
+        assert_eq!(html.matches("<figure class=\"plot\"").count(), 3, "a plot a series");
         assert!(html.contains("kernel: 6.1.0-18-amd64 before, 6.12.1-1-amd64 after"));
     }
 
