@@ -178,7 +178,7 @@ class Answer:
 
 
 class Run(Answer):
-    """What came of `iostack run`: an outcome for each report group. Where there is one, its fields are those of the run."""
+    """What came of `iostack run`: an outcome for each report group. The fields of a lone one are those of the run."""
 
     def _rests_on(self) -> Iterator[tuple[str, Words]]:
         several = len(self.json.outcomes) > 1

@@ -1,4 +1,4 @@
-"""How do columns of the Rust half become a data frame? Each number is copied once, into bytes that frames then share."""
+"""How do columns of the Rust half become a data frame? Each number is copied once, into bytes that frames share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does it look? Each function draws one figure with matplotlib on the axes it is given, or on new ones, and returns them.
+"""How does it look? Each function draws with matplotlib on the axes it is given, or on new ones, and returns them.
 
 Every curve is named by what answered (`sim:tlc-1t`), so that a simulated figure is never taken for a measured one.
 """
@@ -157,7 +157,7 @@ def _stacked(axes: Any, rows: list[tuple[str, Any]], part: str, figure: str, uni
 
 
 def stages(several: Several, *, axes: Any = None) -> Any:
-    """Where the latency went: a bar for each way, of a simulation for each direction, whose parts add up to the mean."""
+    """Where the latency went: a bar for each way (simulated: each direction), whose parts add up to the mean."""
     axes, outcomes, rows = _axes(axes), _outcomes(several), []
     for outcome in outcomes:
         for way, part in outcome.stages().groupby("way", sort=False):

@@ -7,7 +7,7 @@ import time
 import warnings
 from typing import Any, Callable, Union
 
-#: None: shown where somebody looks; True and False: always and never; or `heard(kind, text)`, with `live`, `say` or `warn`.
+#: None: shown where somebody looks; True, False: always, never; or `heard(kind, text)`: `live`, `say` or `warn`.
 Progress = Union[None, bool, Callable[[str, str], object]]
 
 

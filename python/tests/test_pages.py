@@ -1,4 +1,4 @@
-"""Does every line of Python on the pages work, in order: the tutorial's cells, the examples of the page and of the README?"""
+"""Does every line of Python on the pages work, in order: in the tutorial, on its page, in the README?"""
 
 import json
 import pathlib
