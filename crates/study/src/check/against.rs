@@ -307,8 +307,8 @@ impl Rated {
 
 /// That others had the CPUs or the device meanwhile, so that what was missed was not missed by the device.
 fn spoiled(outcome: &Outcome, storage: &Storage) -> Option<String> {
-    if others::is_spoiled(storage, outcome) {
-        let lost = others::missed(storage, outcome) * 100.0;
+    if others::is_spoiled(storage, outcome, 1) {
+        let lost = others::missed(storage, outcome, 1) * 100.0;
         return Some(format!("others had the CPUs: this load lacked one for {lost:.0} % of its time"));
     }
     let (device, share) = others::traffic(std::iter::once(outcome))?;

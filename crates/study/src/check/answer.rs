@@ -13,6 +13,7 @@ use super::facts::Facts;
 use super::measure::{self, Examiner};
 use super::plan::{self, Time};
 use super::planned::PlannedStep;
+use super::scatter::Scatter;
 use super::{advice, doubts, fill, path_costs, summary, verdict};
 
 /// What is asked.
@@ -115,6 +116,7 @@ fn judge(asked: &Asked<'_>, session: &dyn Session, found: Found) -> Check {
         storage,
         cores: machine.cpu.cores_usable,
         caveats: &caveats,
+        scatter: Scatter::of(&steps),
     });
     Check {
         schema: SCHEMA,

@@ -6,8 +6,9 @@
 use iostack_model::answers::{Limit, Point, Saturation, StepKind};
 use iostack_model::{Caveat, Direction, IoLimit};
 
-use super::facts::{BUSY, Facts, Finding, best_way, busiest, is_read, thousands, ways};
+use super::facts::{BEYOND, BUSY, Facts, Finding, best_way, is_read, most_wanted, thousands, ways};
 use super::others;
+use super::scatter::MANY;
 
 /// Of a stated cap, so much is reached when the cap is what holds the rate; a load that stays below has another limit.
 const REACHED: f64 = 0.85;
@@ -19,6 +20,12 @@ const HALFWAY: f64 = 0.5;
 const SEVERAL: u32 = 4;
 /// Read, write and mixed maxima this close together are a cap on I/Os, not a property of flash.
 const CAP_SPREAD: f64 = 0.015;
+/// A run in which each place in flight is taken less often has its rate from how it began and ended.
+const TURNS: u64 = 10;
+/// Of what the same job is off by, so many times is what ends at one rate may differ by.
+const NEAR: f64 = 6.0;
+/// What ends no further apart may end at one rate beside somebody who takes now more of it and now less.
+const NEAR_LEAST: f64 = 0.1;
 /// Rates of other engines, after a fall, may differ by this: they are runs of a third of a second.
 const LEVEL_SPREAD: f64 = 0.04;
 /// Of what one read at a time would give, a rate at depth 8 and more that is no more than this is held back.
@@ -52,9 +59,9 @@ fn beside_others(facts: &Facts<'_>, limit: &IoLimit, cap: f64) -> Option<Finding
     let outcome = &best_way(facts)?.outcome;
     let alone =
         ways(facts).find(|way| way.outcome.job.in_flight() == 1)?.outcome.latency().quantile_ns(0.5)?;
-    let (rate, lost) = (outcome.iops.mean, others::missed(facts.storage, outcome));
+    let (rate, lost) = (outcome.iops.mean, others::missed(facts.storage, outcome, facts.cores));
     let halfway = (HALFWAY * cap..=cap).contains(&rate) && rate / (1.0 - lost) >= cap;
-    (others::is_spoiled(facts.storage, outcome) && halfway && 1e9 / alone as f64 >= cap).then(|| {
+    (others::is_spoiled(facts.storage, outcome, facts.cores) && halfway && 1e9 / alone as f64 >= cap).then(|| {
         let answer = format!(
             "A cap: {limit}, and {} IOPS were reached though others had the CPUs for {:.0} % of this load's time.",
             thousands(rate),
@@ -103,11 +110,41 @@ fn over_all(facts: &Facts<'_>) -> Option<f64> {
 
 /// Reads, writes and the mix all end at one rate, which no flash does.
 pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
+    let (rate, spread) = common_rate(facts)?;
+    (spread < CAP_SPREAD + facts.scatter.many).then(|| {
+        (
+            Limit::Cap,
+            format!(
+                "A cap of about {} I/Os per second, or one station that each of them passes, such as an adapter's processor: \
+                 reads, writes and the mix all end there.",
+                thousands(rate)
+            ),
+        )
+    })
+}
+
+/// They end so near to each other that one rate for all may lie behind it.
+pub(super) fn by_near_rates(facts: &Facts<'_>) -> Option<Finding> {
+    let (rate, spread) = common_rate(facts)?;
+    let scatter = facts.scatter.writes;
+    (spread < CAP_SPREAD + (NEAR * scatter).max(NEAR_LEAST)).then(|| {
+        let answer = format!(
+            "Unknown: reads, writes and the mix end within {:.1} % of {} IOPS, where the same job differs by {:.1} %: a cap, or the device.",
+            spread * 100.0,
+            thousands(rate),
+            scatter * 100.0
+        );
+        (Limit::Unknown, answer)
+    })
+}
+
+/// The highest rate of reads, writes and the mix, and how far the lowest is below it, where nothing but a cap explains that they agree.
+fn common_rate(facts: &Facts<'_>) -> Option<(f64, f64)> {
     let curves = &facts.summary.saturation;
     // Of whole runs: what is in flight at the borders of a short one is missing from its slices.
     let most = |curve: &Saturation| {
         let points = facts.points(StepKind::Depth).iter().filter(|point| point.series == curve.series);
-        points.map(|point| point.outcome.rate()).fold(0.0, f64::max)
+        points.filter(|point| has_turns(point)).map(|point| point.outcome.rate()).fold(0.0, f64::max)
     };
     let (low, high) =
         curves.iter().map(most).fold((f64::MAX, 0.0f64), |(low, high), rate| (low.min(rate), high.max(rate)));
@@ -116,17 +153,13 @@ pub(super) fn by_common_rate(facts: &Facts<'_>) -> Option<Finding> {
     // bytes as go at all, has its rate from that.
     let passed = best_way(facts).is_some_and(|way| way.outcome.iops.mean > high * EXCEEDED);
     let serial = facts.reads().is_some_and(|reads| reads.parallelism < SERIAL);
-    let held = saturated && !passed && !serial && busiest(facts) < BUSY && !moves_all_bytes(facts, high);
-    (held && (high - low) / high < CAP_SPREAD).then(|| {
-        (
-            Limit::Cap,
-            format!(
-                "A cap of about {} I/Os per second, or one station that each of them passes, such as an adapter's processor: \
-                 reads, writes and the mix all end there.",
-                thousands(high)
-            ),
-        )
-    })
+    let held = saturated && !passed && !serial && most_wanted(facts) < BUSY && !moves_all_bytes(facts, high);
+    held.then_some((high, (high - low) / high))
+}
+
+fn has_turns(point: &Point) -> bool {
+    let in_flight = point.outcome.job.in_flight();
+    in_flight >= MANY && point.outcome.ios() >= TURNS * u64::from(in_flight)
 }
 
 /// Whether so many small reads a second move nearly as many bytes as the largest requests do: to a cap on I/Os it is no
@@ -136,7 +169,7 @@ fn moves_all_bytes(facts: &Facts<'_>, rate: f64) -> bool {
     let reads = sized.filter(|point| !point.outcome.job.mix.destroys());
     let most = reads.map(|point| point.outcome.bandwidth()).fold(0.0, f64::max);
     let size = ways(facts).next().map_or(0, |point| point.outcome.job.block_sizes.largest().0);
-    rate * size as f64 > most * BY_BYTES
+    rate * size as f64 > most * (BY_BYTES - BEYOND * facts.scatter.many)
 }
 
 /// More reads in flight than one leave the rate where it is, below what one at a time would give by its own latency: no device does
@@ -145,7 +178,7 @@ pub(super) fn by_plateau(facts: &Facts<'_>) -> Option<Finding> {
     let reads = || facts.points(StepKind::Depth).iter().filter(|point| is_read(point));
     let one = reads().find(|point| point.outcome.job.in_flight() == 1)?.outcome.latency().quantile_ns(0.9)?;
     let rates: Vec<f64> = reads()
-        .filter(|point| point.outcome.job.in_flight() >= 8)
+        .filter(|point| point.outcome.job.in_flight() >= MANY)
         .map(|point| point.outcome.iops.mean)
         .collect();
     let (low, high) =
@@ -170,8 +203,10 @@ pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
         _ => None,
     })?;
     let spread = if high >= low * DEEP { LEVEL_SPREAD_DEEP } else { LEVEL_SPREAD };
-    let level = level_of_engines(facts, spread)?;
-    ((level / low - 1.0).abs() < spread).then(|| {
+    // Who is seen to come explains it as well.
+    let seen = others::traffic(facts.points(StepKind::Engines).iter().map(|point| &point.outcome));
+    let level = level_of_engines(facts, spread).filter(|_| seen.is_none())?;
+    ((level / low - 1.0).abs() < spread && alone_is_spared(facts)).then(|| {
         (
             Limit::Cap,
             format!(
@@ -181,6 +216,17 @@ pub(super) fn by_change(facts: &Facts<'_>) -> Option<Finding> {
             ),
         )
     })
+}
+
+/// One read at a time that gives this share of what it gave is as quick as it was.
+const SPARED: f64 = 0.9;
+
+/// Whether one read at a time is as quick as it was, though many are not: what came to the device meanwhile would hold it up, too.
+fn alone_is_spared(facts: &Facts<'_>) -> bool {
+    let alone = |id| facts.points(id).iter().filter(|point| point.outcome.job.in_flight() == 1);
+    let rate = |point: &Point| point.outcome.iops.mean;
+    let before = alone(StepKind::Latency).filter(|point| is_read(point)).map(rate).fold(0.0, f64::max);
+    alone(StepKind::Engines).map(rate).all(|rate| rate >= before * SPARED)
 }
 
 /// The one rate at which all engines end that keep the queue full, where there is one.

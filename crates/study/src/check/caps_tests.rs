@@ -90,7 +90,7 @@ fn common(read_us: u64, way: f64, busy: f64, bytes: f64) -> Limit {
         }
         let outcome = &mut point.outcome;
         outcome.elapsed = Nanos((outcome.ios() as f64 / outcome.iops.mean * 1e9) as u64);
-        outcome.cpu.busiest_thread = busy;
+        (outcome.cpu.busiest_thread, outcome.cpu.wanted) = (busy, busy);
     });
     each_point(&mut check, StepKind::Threads, |point| at_rate(point, way));
     judged(&check).limit
@@ -143,4 +143,49 @@ fn a_fall_to_one_rate_for_every_engine_is_a_token_bucket() {
     assert_ne!(bucket([9_000.0, 9_000.0, 9_000.0], true).limit, Limit::Cap, "the low rate was another");
     assert_eq!(fallen([4_000.0, 4_800.0, 4_999.0], 16_000.0).limit, Limit::Cap, "after a fall to a quarter");
     assert_ne!(fallen([4_000.0, 4_800.0, 5_001.0], 16_000.0).limit, Limit::Cap, "they differ by over 25 %");
+}
+
+/// Writes and the mix end this much below reads, all at 100 k; a read takes 30 us and no thread is busy.
+fn apart(below: f64) -> Limit {
+    let mut check = quiet();
+    each_point(&mut check, StepKind::Depth, |point| {
+        let most = if point.series == Series::RandomRead { 100_000.0 } else { 100_000.0 * (1.0 - below) };
+        at_rate(point, if point.outcome.job.in_flight() < 16 { 50_000.0 } else { most });
+        if point.outcome.job.in_flight() == 1 {
+            set_latency(point, 30_000);
+        }
+        let outcome = &mut point.outcome;
+        outcome.elapsed = Nanos((outcome.ios() as f64 / outcome.iops.mean * 1e9) as u64);
+        (outcome.cpu.busiest_thread, outcome.cpu.wanted) = (0.5, 0.5);
+    });
+    each_point(&mut check, StepKind::Threads, |point| at_rate(point, 100_000.0));
+    each_point(&mut check, StepKind::Engines, |point| at_rate(point, 100_000.0));
+    judged(&check).limit
+}
+
+#[test]
+fn what_ends_nearly_at_one_rate_may_be_a_cap_and_is_unknown() {
+    assert_eq!(apart(0.0149), Limit::Cap);
+    assert_eq!(apart(0.0151), Limit::Unknown);
+    assert_eq!(apart(0.1149), Limit::Unknown);
+    assert_eq!(apart(0.1151), Limit::Device);
+}
+
+#[test]
+fn a_fall_that_holds_up_a_read_alone_or_beside_seen_traffic_is_no_token_bucket() {
+    let bucket = |alone: f64, seen: bool| {
+        let mut check = quiet();
+        check.caveats.push(Caveat::Drift { low: 4_000.0, high: 15_900.0, runs: 3 });
+        each_point(&mut check, StepKind::Engines, |point| match point.outcome.job.queue_depth {
+            32 => at_rate(point, 4_000.0),
+            _ => point.outcome.iops.mean *= alone,
+        });
+        if seen {
+            let foreign = Caveat::ForeignIo { device: "vda".into(), bytes: Bytes::gib(1), share: 0.06 };
+            each_point(&mut check, StepKind::Engines, |point| point.outcome.caveats.push(foreign.clone()));
+        }
+        judged(&check).answer.contains("a token bucket")
+    };
+    assert!(bucket(0.91, false) && !bucket(0.89, false));
+    assert!(!bucket(0.91, true));
 }

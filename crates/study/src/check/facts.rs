@@ -1,8 +1,11 @@
 //! What do the rules of the verdict look at?
 
 use iostack_model::answers::{Limit, Point, Saturation, Series, Step, StepKind, Summary};
-use iostack_model::{Caveat, IoLimit, Storage};
+use iostack_model::{Caveat, IoLimit, Outcome, Storage};
 use iostack_target::Place;
+
+use super::others;
+use super::scatter::Scatter;
 
 /// A CPU this busy is the limit.
 pub(super) const BUSY: f64 = 0.9;
@@ -23,6 +26,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) cores: u32,
     /// Doubts of the whole check.
     pub(crate) caveats: &'a [Caveat],
+    /// What rates of the same job are off by.
+    pub(crate) scatter: Scatter,
 }
 
 impl<'a> Facts<'a> {
@@ -65,16 +70,33 @@ pub(super) fn best_way<'a>(facts: &Facts<'a>) -> Option<&'a Point> {
     ways(facts).max_by(|a, b| a.outcome.iops.mean.total_cmp(&b.outcome.iops.mean))
 }
 
+/// Of what rates may be off by, so many times is what two of them may differ by.
+pub(super) const BEYOND: f64 = 3.0;
+
 /// Rates over queue depth that differ by no more are one plateau.
 const LEVEL: f64 = 0.97;
 
-/// How busy the busiest thread was where the reads over queue depth end: at the most of them, or where they did nearly as
-/// much with more in flight.
+/// How busy the busiest thread was where the reads over queue depth end: at the most of them, where they did nearly as much,
+/// or with more in flight.
 pub(super) fn busiest(facts: &Facts<'_>) -> f64 {
-    let most = facts.best(StepKind::Depth, is_read).map_or(0.0, |point| point.outcome.iops.mean);
-    let level = |point: &&Point| is_read(point) && point.outcome.iops.mean >= most * LEVEL;
-    let ends = facts.points(StepKind::Depth).iter().filter(level);
-    ends.map(|point| point.outcome.cpu.busiest_thread).fold(0.0, f64::max)
+    at_the_end(facts).map(|outcome| outcome.cpu.busiest_thread).fold(0.0, f64::max)
+}
+
+/// The same with the time in which it was ready and others had the CPU.
+pub(super) fn most_wanted(facts: &Facts<'_>) -> f64 {
+    let wanted = |outcome: &Outcome| {
+        (outcome.cpu.busiest_thread + others::stolen(outcome, facts.cores)).max(outcome.cpu.wanted)
+    };
+    at_the_end(facts).map(wanted).fold(0.0, f64::max)
+}
+
+fn at_the_end<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Outcome> {
+    let best = facts.best(StepKind::Depth, is_read).map(|point| &point.outcome);
+    let (most, depth) = best.map_or((0.0, 0), |best| (best.iops.mean, best.job.in_flight()));
+    let least = most * (LEVEL - BEYOND * facts.scatter.many);
+    let reads =
+        facts.points(StepKind::Depth).iter().filter(|point| is_read(point)).map(|point| &point.outcome);
+    reads.filter(move |outcome| outcome.iops.mean >= least || outcome.job.in_flight() > depth)
 }
 
 /// Gain from one way to another in percent.
@@ -83,7 +105,7 @@ pub(super) fn gain_percent(before: &Point, after: &Point) -> f64 {
 }
 
 /// Smaller gains than this are noise on a shared machine.
-const WORTH_PERCENT: f64 = 8.0;
+pub(super) const WORTH_PERCENT: f64 = 8.0;
 
 /// The gain from one way to another, where it is clear: large enough, and the intervals support it.
 pub(super) fn clear_gain(before: &Point, after: &Point) -> Option<f64> {

@@ -77,6 +77,7 @@ mod tests {
 
     use super::*;
     use crate::check::planned::place_for_tests;
+    use crate::check::scatter::Scatter;
     use crate::check::summary;
 
     fn bins(ns: u64) -> Bins {
@@ -128,6 +129,7 @@ mod tests {
             storage: &check.storage,
             cores: 2,
             caveats: &check.caveats,
+            scatter: Scatter::of(&check.steps),
         };
         (by_waiting(&facts), evidence(&facts))
     }

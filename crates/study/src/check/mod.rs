@@ -20,6 +20,7 @@ pub(crate) mod others;
 pub(crate) mod path_costs;
 pub(crate) mod plan;
 pub(crate) mod planned;
+pub(crate) mod scatter;
 pub(crate) mod steps;
 pub(crate) mod summary;
 pub(crate) mod traced;

@@ -28,16 +28,23 @@ fn taken(outcome: &Outcome) -> f64 {
     outcome.cpu.foreign + outcome.cpu.steal
 }
 
+/// What the hypervisor took of the CPUs that this load used, of `cores` at most as many as it has threads.
+pub(super) fn stolen(outcome: &Outcome, cores: u32) -> f64 {
+    let used = outcome.job.threads.clamp(1, cores.max(1));
+    (outcome.cpu.steal * f64::from(cores.max(1)) / f64::from(used)).min(1.0)
+}
+
 /// The share of a point's time that was lost because others had the CPUs; 0 where nobody else took any.
-pub(super) fn missed(storage: &Storage, outcome: &Outcome) -> f64 {
-    if taken(outcome) < TAKEN {
+pub(super) fn missed(storage: &Storage, outcome: &Outcome, cores: u32) -> f64 {
+    let stolen = stolen(outcome, cores);
+    if outcome.cpu.foreign + stolen < TAKEN {
         return 0.0;
     }
     let ours = outcome.cpu.waiting_share(outcome.job.threads, outcome.elapsed);
     let by_threads = storage.devices.iter().any(|device| BY_THREADS.contains(&device.driver.as_str()));
     let kernel =
         if by_threads { outcome.cpu.waiting_kernel.0 as f64 / outcome.elapsed.0.max(1) as f64 } else { 0.0 };
-    let lacked = ours.max(kernel).max(outcome.cpu.steal);
+    let lacked = ours.max(kernel).max(stolen);
     // Where every CPU is busy, no more can be had than others let go.
     let used = outcome.cpu.machine_busy + outcome.cpu.steal;
     let most = if used >= BUSY { taken(outcome) / used } else { 0.99 };
@@ -45,8 +52,8 @@ pub(super) fn missed(storage: &Storage, outcome: &Outcome) -> f64 {
 }
 
 /// Whether too much of the point's time was lost for its figure to be this platform's own.
-pub(super) fn is_spoiled(storage: &Storage, outcome: &Outcome) -> bool {
-    missed(storage, outcome) > MISSED
+pub(super) fn is_spoiled(storage: &Storage, outcome: &Outcome, cores: u32) -> bool {
+    missed(storage, outcome, cores) > MISSED
 }
 
 /// Every CPU is busy, with this load's own work for the most part, and the load waited for twice as much as others
@@ -90,7 +97,7 @@ pub(super) fn by_others(facts: &Facts<'_>) -> Option<Finding> {
         .into_iter()
         .flatten()
         .filter(|point| !crowds_itself(facts, &point.outcome))
-        .map(|point| (missed(facts.storage, &point.outcome), point))
+        .map(|point| (missed(facts.storage, &point.outcome, facts.cores), point))
         .max_by(|a, b| a.0.total_cmp(&b.0))?;
     (lost > MISSED).then(|| {
         let outcome = &point.outcome;
@@ -167,7 +174,7 @@ pub(super) fn by_jumps(facts: &Facts<'_>) -> Option<Finding> {
 /// That a busy machine did not matter, where it did not.
 pub(super) fn evidence(facts: &Facts<'_>) -> Option<String> {
     let point = facts.best(StepKind::Depth, is_read)?;
-    let (taken, lost) = (taken(&point.outcome), missed(facts.storage, &point.outcome));
+    let (taken, lost) = (taken(&point.outcome), missed(facts.storage, &point.outcome, facts.cores));
     (taken >= TAKEN && lost <= MISSED).then(|| {
         format!(
             "Others took {:.0} % of the CPU time; this load lacked a CPU for {:.1} % of its own, too little to matter.",

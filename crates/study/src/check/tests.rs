@@ -9,12 +9,15 @@ use iostack_target::Place;
 
 use super::facts::Facts;
 use super::planned::place_for_tests;
+use super::scatter::Scatter;
 use super::{advice, doubts, summary, verdict};
 
 #[path = "caps_tests.rs"]
 mod caps;
 #[path = "advice_tests.rs"]
 mod commands;
+#[path = "scatter_tests.rs"]
+mod scatter;
 #[path = "told_tests.rs"]
 mod told;
 
@@ -32,6 +35,7 @@ fn judged_at(check: &Check, place: &Place) -> Verdict {
         storage: &check.storage,
         cores: check.machine.cpu.cores_usable,
         caveats: &check.caveats,
+        scatter: Scatter::of(&check.steps),
     })
 }
 
@@ -250,6 +254,49 @@ fn a_way_with_no_more_in_flight_that_does_more_makes_the_engine_the_limit() {
 }
 
 #[test]
+fn what_a_hypervisor_steals_is_lacked_by_the_few_cpus_that_the_load_uses() {
+    let limit_with = |steal: f64| {
+        let mut check = quiet();
+        for point in check.steps.iter_mut().flat_map(|step| &mut step.points) {
+            point.outcome.cpu.steal = steal;
+        }
+        judged(&check).limit
+    };
+    // Of eight CPUs one is used.
+    assert_eq!(limit_with(0.0124), Limit::Device);
+    assert_eq!(limit_with(0.0126), Limit::Unknown);
+}
+
+/// The rate rises with the depth to the last; one read alone takes 20 us, or `slow_ns` in two of ten cases, and the last rate is
+/// known to this share of it.
+fn rising(slow_ns: u64, known_to: f64) -> Limit {
+    let mut check = quiet();
+    each_point(&mut check, StepKind::Depth, |point| {
+        at_rate(point, 10_000.0 * point.x);
+        if point.series == Series::RandomRead && point.label == "128" {
+            point.outcome.iops.low = point.outcome.iops.mean * (1.0 - known_to);
+        }
+    });
+    for id in [StepKind::Threads, StepKind::Engines] {
+        each_point(&mut check, id, |point| at_rate(point, 1_000.0));
+    }
+    each_point(&mut check, StepKind::Latency, |point| {
+        let mut recorder = iostack_stats::Recorder::new();
+        (0..80).for_each(|_| recorder.record(20_000));
+        (0..20).for_each(|_| recorder.record(slow_ns));
+        point.outcome.read.latency = recorder.bins();
+    });
+    judged(&check).limit
+}
+
+#[test]
+fn a_rate_that_rises_to_the_last_depth_is_believed_where_one_read_waits_for_nobody_and_the_intervals_allow() {
+    assert_eq!(rising(39_000, 0.49), Limit::Generator);
+    assert_eq!(rising(41_500, 0.49), Limit::Unknown, "it may wait for others");
+    assert_eq!(rising(39_000, 0.51), Limit::Unknown, "the depth before may have given as much");
+}
+
+#[test]
 fn others_with_over_a_fifth_of_the_traffic_forbid_a_verdict() {
     let limit_with = |share| {
         let mut check = quiet();
@@ -403,8 +450,9 @@ fn one_busy_thread_that_more_threads_outdo_is_one_core() {
     let mut check = quiet();
     each_point(&mut check, StepKind::Depth, |point| point.outcome.cpu.busiest_thread = 0.99);
     each_point(&mut check, StepKind::Threads, |point| {
-        point.outcome.iops.mean *= 4.0;
-        point.outcome.job.threads = 8;
+        if point.outcome.job.threads > 1 {
+            point.outcome.iops.mean *= 4.0;
+        }
     });
     assert_eq!(judged(&check).limit, Limit::OneCore);
 }

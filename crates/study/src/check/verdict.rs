@@ -7,8 +7,10 @@
 use iostack_model::answers::{Limit, Point, Series, StepKind, Verdict};
 use iostack_model::{Nanos, Outcome, Queue};
 
-use super::facts::{BUSY, Facts, Finding, best_way, busiest, clear_gain, in_words, is_read, thousands};
-use super::{advice, caps, inside, others};
+use super::facts::{
+    BEYOND, BUSY, Facts, Finding, WORTH_PERCENT, best_way, busiest, clear_gain, in_words, is_read, thousands,
+};
+use super::{advice, caps, inside, others, scatter};
 
 /// Little's law from means is good to about this.
 const ALL_TAGS: f64 = 0.7;
@@ -23,7 +25,7 @@ const CLEARLY: f64 = 1.1;
 type Rule = fn(&Facts<'_>) -> Option<Finding>;
 
 /// In the order of certainty.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     caps::by_stated_cap,
     caps::by_common_rate,
     caps::by_plateau,
@@ -35,15 +37,23 @@ const RULES: [Rule; 15] = [
     others::by_jumps,
     by_all_cores,
     by_one_core,
+    caps::by_near_rates,
     by_engine,
     by_queue,
     inside::by_waiting,
     by_unsaturated,
 ];
 
+/// Rules that speak of a change, or of what a file says: that runs differ is no doubt of them.
+const OF_CHANGE: [Rule; 2] = [caps::by_stated_cap, caps::by_change];
+
 /// The verdict with evidence and advice.
 pub(crate) fn decide(facts: &Facts<'_>) -> Verdict {
-    let (limit, answer) = RULES.iter().find_map(|rule| rule(facts)).unwrap_or_else(|| by_device(facts));
+    let judge =
+        |facts: &Facts<'_>| RULES.iter().find_map(|rule| rule(facts)).unwrap_or_else(|| by_device(facts));
+    let found = judge(facts);
+    let of_change = OF_CHANGE.iter().any(|rule| rule(facts).as_ref() == Some(&found));
+    let (limit, answer) = if of_change { found } else { scatter::firm(facts, found, |facts| judge(facts).0) };
     Verdict { limit, answer, evidence: evidence(facts), advice: advice::advise(facts) }
 }
 
@@ -136,21 +146,37 @@ fn outdone<'a>(facts: &Facts<'a>) -> Option<(&'a Point, &'a Point)> {
     let deep = facts.best(StepKind::Depth, is_read)?;
     let better = best_way(facts)?;
     let leaner = better.outcome.job.in_flight() <= deep.outcome.job.in_flight();
-    (leaner && clear_gain(deep, better).is_some()).then_some((deep, better))
+    let beyond = BEYOND * facts.scatter.few * 100.0;
+    let gain = clear_gain(deep, better).filter(|_| leaner)?;
+    (gain >= beyond + WORTH_PERCENT).then_some((deep, better))
 }
 
 fn by_unsaturated(facts: &Facts<'_>) -> Option<Finding> {
-    let reads = facts.reads()?;
-    reads.depth.is_none().then(|| {
-        (
-            Limit::Generator,
-            format!(
-                "Nothing yet: throughput still rises at the largest depth asked ({} IOPS).",
-                thousands(reads.iops_max)
-            ),
-        )
-    })
+    let reads = facts.reads().filter(|reads| reads.depth.is_none())?;
+    let rises =
+        format!("throughput still rises at the largest depth asked ({} IOPS)", thousands(reads.iops_max));
+    let unknown = |why: String| Some((Limit::Unknown, format!("Unknown: {rises}, but {why}.")));
+    let mut curve = facts.points(StepKind::Depth).iter().filter(|point| is_read(point)).rev();
+    if let (Some(last), Some(before)) = (curve.next(), curve.next())
+        && last.outcome.iops.low <= before.outcome.iops.high
+    {
+        return unknown(format!("from depth {} on by no more than the intervals", before.label));
+    }
+    let alone = facts.points(StepKind::Latency).iter().find(|point| is_read(point));
+    let alone = alone.map(|point| point.outcome.latency());
+    let time = |share| alone.as_ref().and_then(|latency| latency.quantile_ns(share)).map(Nanos);
+    if let (Some(quick), Some(slow)) = (time(0.1), time(0.9))
+        && slow.0 > quick.0 * EVEN
+    {
+        return unknown(format!(
+            "one read alone takes {quick} to {slow}: it may wait for others, whose share falls as this load's rises"
+        ));
+    }
+    Some((Limit::Generator, format!("Nothing yet: {rises}.")))
 }
+
+/// Of one read at a time, the slower take at most so many times as long as the quicker; more is waiting.
+const EVEN: u64 = 2;
 
 /// Throughput grew in proportion until the tags ran out: as many I/Os are worked on at once as there are tags.
 fn by_queue(facts: &Facts<'_>) -> Option<Finding> {

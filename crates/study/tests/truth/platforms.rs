@@ -29,7 +29,7 @@ pub(crate) struct Truth {
 }
 
 /// From `low` to `high`, each as likely.
-fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
+pub(crate) fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
     low + rng.unit() * (high - low)
 }
 
