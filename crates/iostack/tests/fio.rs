@@ -43,16 +43,19 @@ const FILE_BYTES: usize = 256 << 20;
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
+#[ignore = "slow: up to 20 pairs of runs in turns with fio, which a busy machine cannot tell apart"]
 fn psync_at_depth_1_agrees_with_fio() {
     agree("psync", 1);
 }
 
 #[test]
+#[ignore = "slow: up to 20 pairs of runs in turns with fio, which a busy machine cannot tell apart"]
 fn libaio_at_depth_8_agrees_with_fio() {
     agree("libaio", 8);
 }
 
 #[test]
+#[ignore = "slow: up to 20 pairs of runs in turns with fio, which a busy machine cannot tell apart"]
 fn io_uring_at_depth_8_agrees_with_fio() {
     agree("io_uring", 8);
 }
