@@ -103,6 +103,21 @@ def test_a_rate_that_no_load_passes_is_a_cap():
     assert told["kind"] == "cap" and told["cause"].endswith("end at 11.0 k")
 
 
+def test_rates_that_are_low_but_rise_are_no_cap():
+    def change(host):
+        rates = zip((1, 2, 4, 8), (5_000, 6_000, 8_000, 11_000), strict=True)
+        host["points"] |= {f"depth: read, {depth}: IOPS": [rate, rate, rate, 9] for depth, rate in rates}
+
+    assert only(with_one(change))["kind"] == "unknown"
+
+
+def test_a_setting_of_which_there_is_no_usual_value_is_no_cause():
+    hosts = with_one(slow)
+    for index, host in enumerate(hosts.values()):
+        host["machine"] = host["machine"] | {"kernel": {"release": f"6.{index}"}}
+    assert only(hosts)["kind"] == "unknown"
+
+
 def test_a_scatter_that_the_others_lack_is_a_neighbour():
     def change(host):
         host["points"] |= {"watch: scatter": [0.4, 0.4, 0.4, 50], "watch: p99": [900_000, 900_000, 900_000, 50]}
