@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | right | in 95 of 100 |
 //! | `unknown` | in the rest |
-//! | another limit | never |
+//! | another limit | never; of the disturbed of the slow test in one of 100 |
 //!
 //! Of some truths there are few draws; then the seed of the reads alone tells one from another. All in virtual time: the same in
 //! every run. What disturbs a check, and how, stands in `disturbed.rs`.
