@@ -40,6 +40,7 @@ slice = "{slice_ms}ms"
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
 _running = set()
+_folders = set()
 
 
 class Refused(Exception):
@@ -58,6 +59,7 @@ def measure(order):
     folder = None
     try:
         folder = tempfile.mkdtemp(prefix="iostack-fleet-")
+        _folders.add(folder)
         program = shlex.split(order.get("program") or os.environ.get("IOSTACK_PROGRAM") or "iostack")
         answer["program"] = _run([*program, "--version"], folder, 30)[1].strip()
         _permit(order)
@@ -67,6 +69,7 @@ def measure(order):
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
+            _folders.discard(folder)
     answer["ended"] = clock()
     return answer
 
@@ -224,9 +227,11 @@ def _end(process):
 
 
 def end_all():
-    """Ends every program that this worker still runs: its caller is gone."""
+    """Ends every program that this worker still runs, and removes its folders: its caller is gone."""
     for process in list(_running):
         _end(process)
+    for folder in list(_folders):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def digest(answer, only=None):
