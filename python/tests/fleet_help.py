@@ -9,10 +9,12 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+import iostack
+from iostack.fleet import judge
 
-from iostack.fleet import judge  # noqa: E402
+ROOT = pathlib.Path(__file__).parents[2]
+#: Where the package lies that is tested: beside the sources there is no library.
+PACKAGE = pathlib.Path(iostack.__file__).parents[1]
 
 MACHINE = {"cpu": {"model": "Test", "cores_usable": 8}, "memory": {"total": 32 << 30}, "kernel": {"release": "6.1"}}
 QUEUE = {"scheduler": "none", "schedulers": ["none", "bfq"], "affinity": 1}
@@ -28,7 +30,7 @@ def program():
 
 def environment(**more):
     """The environment of a process that finds the package and the program."""
-    return {**os.environ, "PYTHONPATH": str(ROOT / "python"), "IOSTACK_PROGRAM": program(), **more}
+    return {**os.environ, "PYTHONPATH": str(PACKAGE), "IOSTACK_PROGRAM": program(), **more}
 
 
 def fleet(*words, **more):

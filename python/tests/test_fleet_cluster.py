@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from fleet_help import ROOT, program
+from fleet_help import PACKAGE, program
 
 from iostack import cluster
 from iostack.fleet import ask, measure
@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from fleet_work import square  # noqa: E402
 
 # Workers find the package and `fleet_work` there.
-os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "python"), str(pathlib.Path(__file__).parent)])
+os.environ["PYTHONPATH"] = os.pathsep.join([str(PACKAGE), str(pathlib.Path(__file__).parent)])
 
 
 class Processes:

@@ -54,13 +54,14 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// What must be able to read our output, from pip: what proves that it is there, and what it does.
-const READERS: [(&str, &str, &str); 6] = [
+const READERS: [(&str, &str, &str); 7] = [
     ("fio-plot", "bin/fio-plot", "drawing from our output"),
     ("duckdb", "lib/python3*/site-packages/duckdb", "reading our Parquet"),
     ("pytest", "bin/pytest", TESTS),
     ("pandas", "lib/python3*/site-packages/pandas", TESTS),
     ("pyarrow", "lib/python3*/site-packages/pyarrow", TESTS),
     ("matplotlib", "lib/python3*/site-packages/matplotlib", TESTS),
+    ("distributed", "lib/python3*/site-packages/distributed", TESTS),
 ];
 
 const TESTS: &str = "testing the Python package";

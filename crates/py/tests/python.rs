@@ -23,6 +23,12 @@ fn python() -> Result<PathBuf, String> {
     own.or(other)
 }
 
+/// The program that cargo built beside this one.
+fn program() -> PathBuf {
+    let own = std::env::current_exe().expect("a running test has a program");
+    own.ancestors().nth(2).expect("target/PROFILE/deps").join("iostack")
+}
+
 /// A folder with the package: its sources as they are, and the library.
 fn package() -> PathBuf {
     let program = std::env::current_exe().expect("a running test has a program");
@@ -42,10 +48,22 @@ fn package() -> PathBuf {
 
 #[test]
 fn the_tests_of_the_package_pass() {
-    let Some(python) = or_skip("the_tests_of_the_package_pass", python()) else { return };
-    let mut command = Command::new(python);
-    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "python/tests"]).current_dir(root());
-    command.env("PYTHONPATH", package()).env("PYTHONDONTWRITEBYTECODE", "1");
+    pass("the_tests_of_the_package_pass", "not slow");
+}
+
+#[test]
+#[ignore = "slow: minutes of worker processes that are killed, and of fleets"]
+fn the_slow_tests_of_the_package_pass() {
+    pass("the_slow_tests_of_the_package_pass", "slow");
+}
+
+/// The tests with these marks pass.
+fn pass(name: &str, marks: &str) {
+    let Some(python) = or_skip(name, python()) else { return };
+    let (package, mut command) = (package(), Command::new(python));
+    command.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-m", marks, "python/tests"]);
+    command.env("PYTHONPATH", &package).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(root());
+    command.env("IOSTACK_PROGRAM", program());
     let output = command.output().expect("it ran a moment ago");
     let said = String::from_utf8_lossy(&output.stdout);
     print!("{said}");

@@ -42,8 +42,8 @@ Report:
   --json                Every figure on stdout
   --quiet               No progress on stderr
 
-`iostack fleet check --help` tells more. It needs the Python package: pip
-install iostack. Exit 0: done; 1: a host differs, cannot, or needs care; 2: it
+`iostack fleet check --help` tells more. It needs the Python package
+(docs/install.md). Exit 0: done; 1: a host differs, cannot, or needs care; 2: it
 could not be done, or was interrupted.
 ";
 
@@ -67,10 +67,11 @@ pub(crate) struct FleetArgs {
 /// Becomes the Python program, whose exit status stands; comes back only where that cannot be.
 pub(crate) fn run(args: &FleetArgs) -> anyhow::Result<Ended> {
     let found = Command::new("python3").args(["-c", &format!("import {MODULE}")]).output();
-    let found = found.context("`iostack fleet` needs python3; install it, then `pip install iostack`")?;
+    let found = found.context("`iostack fleet` needs python3 and the package of iostack for it; install them as docs/install.md says")?;
     ensure!(
         found.status.success(),
-        "`iostack fleet` needs the package, which python3 does not find; `pip install iostack`, or name its folder in PYTHONPATH: {}",
+        "`iostack fleet` needs the package of iostack, which python3 does not find; pip install its wheel (docs/install.md), or name its \
+         folder in PYTHONPATH: {}",
         String::from_utf8_lossy(&found.stderr).lines().last().unwrap_or("it says nothing")
     );
     let mut python = Command::new("python3");
