@@ -1,6 +1,7 @@
 """Does `iostack fleet` name who is off, keep what it has, and end with the right status? The program for real, hosts simulated or faked."""
 
 import csv
+import importlib.util
 import json
 import os
 import random
@@ -270,6 +271,7 @@ def test_bad_words_say_what_is_wrong_and_end_with_two(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "mixed").write_text("a sim:laptop\nb\n")
     (tmp_path / "no.json").write_text("{}")
+    unreached = "cannot reach it" if importlib.util.find_spec("distributed") else "--scheduler needs Dask"
     for words, said in [
         (["check"], "no host is named"),
         (["check", "--local", "0"], "no number from 1 to 1000"),
@@ -278,7 +280,7 @@ def test_bad_words_say_what_is_wrong_and_end_with_two(tmp_path):
         (["check", "--hosts", REHEARSAL, "--output", tmp_path / "there"], "does not exist yet"),
         (["check", "--hosts", REHEARSAL, "--against", tmp_path / "no.json"], "is no report of `iostack fleet`"),
         (["check", "--hosts", REHEARSAL, "--difference", "much"], "is no share"),
-        (["check", "--hosts", REHEARSAL, "--scheduler", "tcp://127.0.0.1:1"], "cannot reach it"),
+        (["check", "--hosts", REHEARSAL, "--scheduler", "tcp://127.0.0.1:1"], unreached),
         (["run", tmp_path / "absent.toml", "--local", "1"], "cannot read"),
         (["run", REHEARSAL, "--local", "1", "--quiet"], "fleet"),
     ]:
