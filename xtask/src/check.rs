@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::chore::Finished;
 use crate::tree::Tree;
-use crate::{clippy, deny, format, licences, spelling, tidy};
+use crate::{clippy, deny, format, house, licences, spelling, tidy};
 
 /// A chore that only looks.
 type Look = fn(&Tree) -> Result<Finished>;
@@ -13,6 +13,7 @@ type Look = fn(&Tree) -> Result<Finished>;
 const LOOKS: &[(&str, Look)] = &[
     ("tidy", tidy::look),
     ("format", format::look),
+    ("house", house::look),
     ("spelling", spelling::look),
     ("licences", licences::look),
     ("deny", deny::look),

@@ -16,6 +16,7 @@ mod docs;
 mod finding;
 mod format;
 mod fuzz;
+mod house;
 mod licences;
 mod mask;
 mod mutants;
@@ -41,6 +42,11 @@ const CHORES: &[Entry] = &[
     ("tidy", "lengths, dead files, stray marks, dependencies without a reason", |_| check::one("tidy")),
     ("licences", "may we ship every dependency?", |_| check::one("licences")),
     ("deny", "cargo deny over all dependencies, where it is installed", |_| check::one("deny")),
+    (
+        "house",
+        "lines, crates, arrows, circles, names: what grew is refused; --lower stores what fell",
+        house::chore,
+    ),
     ("spelling", "codespell over code and docs", |_| check::one("spelling")),
     ("clippy", "clippy over all targets, warnings refused", |_| check::one("clippy")),
     ("setup", "install what the tests can use and this machine lacks", setup::chore),

@@ -10,7 +10,7 @@
 mod cargo;
 mod changed;
 mod lanes;
-mod programs;
+pub(crate) mod programs;
 mod tally;
 mod watched;
 

@@ -106,10 +106,10 @@ fn program(line: &str) -> Option<Program> {
 }
 
 /// Seconds that each binary took when all ran last.
-pub(super) type Times = BTreeMap<String, f64>;
+pub(crate) type Times = BTreeMap<String, f64>;
 
 /// Those of the last whole run; none in a fresh clone.
-pub(super) fn times(root: &Path) -> Times {
+pub(crate) fn times(root: &Path) -> Times {
     let text = std::fs::read_to_string(root.join(TIMES)).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 //! One file per family of rules; a rule is a pure function from the tree to findings, and the families are listed in
 //! `RULES`. Length of functions, `unwrap` and `todo!` are clippy's business (root `Cargo.toml`, `clippy.toml`).
 
-mod arrows;
+pub(crate) mod arrows;
 mod dependencies;
 mod length;
 mod reach;
