@@ -22,7 +22,7 @@ help:
 
 # Exit 1 means that the verdict is bad news, which is an answer; 2 and above mean that there is none.
 run: toolchain
-	@cargo run --release --package iostack -- check $(TARGET) $(ARGS) || test $$? -eq 1
+	@cargo run --profile first --package iostack -- check $(TARGET) $(ARGS) || test $$? -eq 1
 
 test: toolchain
 	@cargo xtask test
