@@ -12,6 +12,11 @@
 //!
 //! Start reading at [`engine`], then at `devices/zero.rs`, the smallest part.
 
+/// Examples of the README, which must run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod adapter;
 pub mod apps;
 mod build;

@@ -13,6 +13,11 @@
 //! Start reading at [`Recorder`] for the hot path, at [`rate_interval`] for the uncertainty, at [`shape`] for the
 //! doubts, at [`compare`] for the use of all three, at [`AbTest`] for two that ran in turns.
 
+/// Examples of the README, which must run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod ab;
 mod change;
 mod compare;

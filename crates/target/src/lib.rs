@@ -9,6 +9,11 @@
 //! What measures implements [`Target`]; what thinks knows only this crate. A target is asked once a run, never once an
 //! I/O. Who implements it begins with [`Target::describe`].
 
+/// Examples of the README, which must run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod audience;
 mod changes;
 mod merging;

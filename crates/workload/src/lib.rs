@@ -12,6 +12,11 @@
 //!
 //! Start reading at [`Plan`], then [`set_option`].
 
+/// Examples of the README, which must run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod buffer;
 mod fio;
 pub mod gather;
