@@ -70,8 +70,9 @@ fn all(root: &Path, slow: bool) -> Result<Tally> {
         Err(error) => return Ok(Tally { failed: vec![format!("{error:#}")], ..Tally::default() }),
     };
     let before = programs::times(root);
-    let with_examples = [&programs[..], &[programs::Program::examples(root)]].concat();
-    let (mut sum, times) = lanes::run(&with_examples, &[], &before)?;
+    let parts = programs.iter().cloned().flat_map(programs::Program::parts);
+    let parts: Vec<programs::Program> = parts.chain([programs::Program::examples(root)]).collect();
+    let (mut sum, times) = lanes::run(&parts, &[], &before)?;
     programs::keep(root, &times);
     let is_slow = |skip: &&Skip| skip.why.starts_with("slow");
     let names: Vec<String> = sum.skipped.iter().filter(is_slow).map(|skip| skip.name.clone()).collect();

@@ -18,7 +18,12 @@ pub(super) struct Program {
     /// The crate's folder, in which its tests run.
     pub(super) folder: PathBuf,
     file: PathBuf,
+    /// Words that say which of its tests; none: all.
+    only: Vec<&'static str>,
 }
+
+/// Tests that boot machines, one after the other, of a program whose others need not wait for them.
+const APART: (&str, &str) = ("iostack all", "lab::");
 
 /// The examples in docs, which cargo builds and runs by itself.
 const EXAMPLES: &str = "examples";
@@ -26,7 +31,20 @@ const EXAMPLES: &str = "examples";
 impl Program {
     /// The examples of all crates, as if they were one binary.
     pub(super) fn examples(root: &Path) -> Program {
-        Program { name: EXAMPLES.to_owned(), folder: root.to_owned(), file: PathBuf::new() }
+        Program { name: EXAMPLES.to_owned(), folder: root.to_owned(), file: PathBuf::new(), only: Vec::new() }
+    }
+
+    /// The program as those that may run beside each other.
+    pub(super) fn parts(self) -> Vec<Program> {
+        let (whole, apart) = APART;
+        if self.name != whole {
+            return vec![self];
+        }
+        let name = format!("{whole} {apart}");
+        vec![
+            Program { name, only: vec![apart], ..self.clone() },
+            Program { only: vec!["--skip", apart], ..self },
+        ]
     }
 
     /// Runs its tests: all but the slow ones, or these slow ones alone.
@@ -42,7 +60,9 @@ impl Program {
         if alone {
             command.arg("--test-threads=1");
         }
-        if !slow.is_empty() {
+        if slow.is_empty() {
+            command.args(&self.only);
+        } else {
             command.args(["--ignored", "--exact"]).args(slow);
         }
         command
@@ -50,7 +70,7 @@ impl Program {
 
     #[cfg(test)]
     pub(super) fn named(name: &str) -> Program {
-        Program { name: name.to_owned(), folder: PathBuf::new(), file: PathBuf::new() }
+        Program { name: name.to_owned(), folder: PathBuf::new(), file: PathBuf::new(), only: Vec::new() }
     }
 }
 
@@ -102,7 +122,7 @@ fn program(line: &str) -> Option<Program> {
     };
     let is_unit = said["target"]["kind"].as_array()?.iter().any(|kind| kind == "lib" || kind == "bin");
     let name = if is_unit { package } else { format!("{package} {}", said["target"]["name"].as_str()?) };
-    Some(Program { name, folder, file })
+    Some(Program { name, folder, file, only: Vec::new() })
 }
 
 /// Seconds that each binary took when all ran last.
