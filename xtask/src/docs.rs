@@ -1,17 +1,24 @@
 //! The manual as a book: the shelves of docs/README.md become its table of contents.
 //!
 //!   docs/*.md ──► target/book/src ──► mdbook ──► target/book/html/index.html
-//!   docs/README.md ──► SUMMARY.md ──┘
+//!   docs/README.md ──► SUMMARY.md ──┤
+//!   what iostack prints of keys and experiments, of which docs/ has a summary ──┘
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::process;
 
 const BOOK: &str = "target/book";
+
+/// Pages that stand whole in the book alone, and what prints them. Digests of the prints are kept in docs/digests.txt.
+const PRINTED: [(&str, &[&str]); 2] = [
+    ("sheets.md", &["sim", "keys", "--markdown"]),
+    ("repro.md", &["repro", "--markdown", "--quiet", "--svg", "target/book/src/images/repro"]),
+];
 
 /// Where mdbook is put when there is none.
 const TOOLS: &str = "target/tools";
@@ -33,6 +40,9 @@ pub(crate) fn chore(_: &[String]) -> Result<bool> {
     }
     let source = book.join("src");
     copy(Path::new("docs"), &source)?;
+    for (page, words) in PRINTED {
+        print(&source.join(page), words)?;
+    }
     let shelves = fs::read_to_string("docs/README.md").context("docs/README.md")?;
     fs::write(source.join("SUMMARY.md"), summary(&shelves)).context("SUMMARY.md")?;
     fs::write(book.join("book.toml"), SETTINGS).context("book.toml")?;
@@ -40,6 +50,23 @@ pub(crate) fn chore(_: &[String]) -> Result<bool> {
     ensure!(made.success(), "mdbook could not make the book");
     println!("docs      {BOOK}/html/index.html");
     Ok(true)
+}
+
+/// Writes what the program prints over a page, or below its head where the print has none of its own.
+fn print(page: &Path, words: &[&str]) -> Result<()> {
+    println!("docs      {}: iostack {}", page.display(), words.join(" "));
+    let run = ["run", "--quiet", "--profile", "first", "--package", "iostack", "--"];
+    let output = process::cargo().args(run).args(words).stderr(Stdio::inherit()).output().context("cargo")?;
+    // 1: a published figure does not come out, and the page says so.
+    let Some(0 | 1) = output.status.code() else { bail!("iostack {} failed; see above", words.join(" ")) };
+    let printed = String::from_utf8(output.stdout).context("what iostack prints")?;
+    let has_head = printed.starts_with("# ");
+    let head = if has_head {
+        String::new()
+    } else {
+        fs::read_to_string(page).with_context(|| page.display().to_string())? + "\n"
+    };
+    fs::write(page, head + &printed).with_context(|| page.display().to_string())
 }
 
 /// Chapters in the order of the shelves: `## Guides: solve that` is a part, `| [ab](ab.md) | .. |` a page of it.
