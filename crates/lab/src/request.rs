@@ -9,6 +9,7 @@ use crate::counts::{self, Round};
 use crate::devices::{Device, Store};
 use crate::disk::Disk;
 use crate::guest::{Find, MODULES, Message, PLAN, Place, Plan, Work};
+use crate::host::bootable::bootable;
 use crate::host::build;
 use crate::host::cache::Cache;
 use crate::host::filesystem::FileSystem;
@@ -302,7 +303,7 @@ impl<'a> Lab<'a> {
         let out = scratch.path("counts");
         let memory_mib = memory(request, device, capacity_mib, image.bytes())?;
         let boot = Boot {
-            kernel: &kernel,
+            kernel: bootable(&self.cache, &kernel)?,
             image: image.finish(),
             append: append(request, drives.is_some(), &plan.work),
             devices: disk.words(),

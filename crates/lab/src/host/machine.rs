@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use super::bootable::Bootable;
 use super::command::last_lines;
-use super::kernel::Kernel;
 use super::mailbox::{Drives, Mailbox, Memory, Served};
 use super::packages::Say;
 use super::patience::{Patience, WALL_TIMES};
@@ -64,8 +64,8 @@ pub enum Accelerator {
 
 /// What boots.
 pub struct Boot<'a> {
-    /// The kernel.
-    pub kernel: &'a Kernel,
+    /// Kernel that boots.
+    pub kernel: Bootable,
     /// Its files, from [`super::image::Image::finish`].
     pub image: Vec<u8>,
     /// Words for the kernel's command line.
@@ -379,6 +379,10 @@ fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&Ends>)
     put(&["-machine", if outside.is_some_and(|ends| ends.few_clocks) { FEW_CLOCKS } else { "q35,hpet=off" }]);
     put(&["-m", &boot.memory_mib.to_string(), "-smp", &boot.processors.to_string()]);
     put(&["-kernel", &boot.kernel.image.to_string_lossy(), "-initrd", &initrd.to_string_lossy()]);
+    if let Some((file, address)) = &boot.kernel.memory {
+        let file = file.to_string_lossy().replace(',', ",,");
+        put(&["-device", &format!("loader,file={file},addr={address:#x},force-raw=on")]);
+    }
     put(&["-append", &boot.append]);
     put(&["-display", "none", "-nodefaults", "-no-user-config", "-no-reboot"]);
     if boot.interactive {

@@ -1,5 +1,6 @@
 //! The near side of the machine: packages, kernels, images, the emulator.
 
+pub mod bootable;
 pub mod build;
 pub mod cache;
 pub mod command;
