@@ -93,7 +93,7 @@ struct Parts<'a> {
     address: u64,
 }
 
-/// Takes a bzImage apart (`Documentation/arch/x86/boot.rst`: setup_sects, payload_offset, payload_length); `None` where that is not
+/// Takes a bzImage apart (`Documentation/arch/x86/boot.rst`: `setup_sects`, `payload_offset`, `payload_length`); `None` where that is not
 /// known to work.
 fn parts(image: &[u8]) -> Option<Parts<'_>> {
     let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
