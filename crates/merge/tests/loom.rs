@@ -1,6 +1,6 @@
 //! Is anybody left behind in the combining queue, whatever the order of the threads' steps?
 //!
-//! The same source as the library's, on loom's lock and on a model of the futex: every order of steps with a few preemptions.
+//! A process of its own: loom's lock and threads stand where others' tests would have the real ones. The same source as the library's, on loom's lock and on a model of the futex: every order of steps with a few preemptions.
 
 #[path = "../src/policy/lineup.rs"]
 mod lineup;
@@ -15,7 +15,7 @@ mod sync {
     use loom::sync::Condvar;
     use loom::sync::atomic::{AtomicU32, Ordering};
 
-    /// As the kernel's: comparing and falling asleep is one step, a wake-up takes all whose bits are meant.
+    /// Model of the kernel's: comparing and falling asleep is one step, a wake-up takes all whose bits are meant.
     #[derive(Debug)]
     pub(crate) struct Futex {
         word: AtomicU32,

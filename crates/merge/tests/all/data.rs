@@ -1,13 +1,11 @@
 //! Does each buffer get its own block, by every backend under every policy?
 
-#[path = "sys/scope.rs"]
-mod coroutines;
-mod pattern;
-
 use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, Options, Policy, Simulated};
 use iostack_testkit::{Loop, folder, or_skip};
-use pattern::{PAGE, Page, fill, is_right, new_file};
+
+use crate::pattern::{PAGE, Page, fill, is_right, new_file};
+use crate::sys;
 
 /// Pages of a file under test.
 const PAGES: usize = 128;
@@ -251,7 +249,7 @@ fn groups_of_coroutines_share_batches() {
     let file = Options { count: true, ..Options::default() }.simulated(&device);
     write_all(&file, 9);
     let before = file.stats().expect("they were asked for");
-    coroutines::scope(1, |scope| {
+    sys::scope(1, |scope| {
         for thread in 0..8 {
             let file = &file;
             scope.spawn(move || read_all(file, 9, thread));

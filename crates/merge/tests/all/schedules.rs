@@ -2,17 +2,16 @@
 //!
 //! The pure parts of the policies, driven by one thread through random schedules. A seed that fails is kept by proptest.
 
-#[path = "../src/policy/lineup.rs"]
+#[path = "../../src/policy/lineup.rs"]
 #[expect(dead_code, reason = "whom to wake by bits is for threads, which are not here")]
 mod lineup;
-#[path = "../src/policy/plug.rs"]
+#[path = "../../src/policy/plug.rs"]
 mod plug;
 
 use lineup::{Lineup, Load};
 use plug::{Next, Plug};
 use proptest::prelude::*;
 
-/// What happens next.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A caller that has no request brings one.
@@ -130,7 +129,6 @@ impl World {
     }
 }
 
-/// What happens to a plug.
 #[derive(Clone, Copy, Debug)]
 enum Plugged {
     Reads,
@@ -161,7 +159,7 @@ struct Desk {
     carried: u64,
     count: usize,
     batch_max: usize,
-    /// For what the worker sleeps; none while it is awake.
+    /// Act for which the worker sleeps; none while it is awake.
     sleeps: Option<Next>,
 }
 
