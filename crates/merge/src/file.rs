@@ -38,7 +38,7 @@ struct Shared {
     device: Arc<dyn Device>,
     carry: Arc<dyn Carry>,
     counts: Option<Arc<Counts>>,
-    /// For futures.
+    /// Sender for futures.
     gather: OnceLock<Gather>,
 }
 
@@ -61,7 +61,7 @@ impl File {
             device = Arc::new(counted);
         }
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let carry = Arc::from(policy::of(options, &device, id));
+        let carry = Arc::from(policy::carrier(options, &device));
         let shared = Shared {
             id,
             born: generation(),
@@ -125,12 +125,12 @@ impl File {
         self.shared.id
     }
 
-    /// What sends for futures that no executor of ours polls.
+    /// Sender for futures that no executor of ours polls.
     pub(crate) fn gather(&self) -> &Gather {
         self.shared.gather.get_or_init(Gather::new)
     }
 
-    /// Whether a call by itself is a plain one.
+    /// True when a call by itself is a plain one.
     fn is_plain(&self) -> bool {
         self.shared.policy == Policy::Pread || self.shared.born != generation()
     }
@@ -193,7 +193,7 @@ impl File {
         self.shared.device.len()
     }
 
-    /// Whether there is nothing to read.
+    /// True when there is nothing to read.
     pub fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -208,23 +208,24 @@ impl File {
         self.shared.device.sync(true)
     }
 
-    /// Who carries a single blocking call.
+    /// Carrier of a single blocking call.
     pub fn policy(&self) -> Policy {
         self.shared.policy
     }
 
-    /// Which way single calls take at present, and why: [`Policy::Auto`] changes it.
+    /// Way that single calls take at present, and why: [`Policy::Auto`] changes it.
     pub fn advice(&self) -> Advice {
         let chosen = || Advice { policy: self.policy(), why: "it was chosen".to_owned() };
         self.shared.carry.advice().unwrap_or_else(chosen)
     }
 
-    /// What carries batches, after [`crate::Backend::Best`] was decided: `io_uring`, `libaio`, `pread`, `tmerge` or `simulated`.
+    /// Name of what carries batches, after [`crate::Backend::Best`] was decided: `io_uring`, `libaio`, `pread`, `tmerge`
+    /// or `simulated`.
     pub fn backend(&self) -> &'static str {
         self.shared.device.name()
     }
 
-    /// What was sent so far, with [`Options::count`].
+    /// Counts of what was sent so far, with [`Options::count`].
     pub fn stats(&self) -> Option<Stats> {
         self.shared.counts.as_deref().map(Counts::stats)
     }

@@ -40,7 +40,7 @@ enum State<B> {
     Over,
 }
 
-/// What is to be done with a buffer, from its byte `skip` on.
+/// Operation on a buffer, from its byte `skip` on.
 struct Errand {
     file: File,
     op: Op,
@@ -48,11 +48,11 @@ struct Errand {
     offset: u64,
 }
 
-/// Of what the `block_on` of a thread brings on, and nobody else.
+/// Mark of a request that the `block_on` of a thread brings on, and nobody else.
 struct Home {
-    /// Where that thread's [`LOCAL`] is.
+    /// Address of that thread's [`LOCAL`].
     local: usize,
-    /// To begin anew elsewhere, before it is sent.
+    /// Operation to begin anew elsewhere, before it is sent.
     errand: Errand,
 }
 
@@ -151,11 +151,11 @@ async fn all<B: StableBuffer>(file: File, op: Op, mut buffer: B, offset: u64) ->
     (Ok(()), buffer)
 }
 
-/// What a poll says on another thread, of what the first may be kept from bringing on.
+/// Panic text of a poll on another thread, of what the first may be kept from bringing on.
 const ELSEWHERE: &str = "a read or write that `block_on` has sent on one thread was polled on another before it was through: \
                          await it on the first";
 
-/// What is on its way, or why not, and the buffer.
+/// Request on its way; or why not, and the buffer.
 type Begun<B> = Result<(Owned<B>, Option<Home>), (io::Error, B)>;
 
 impl Errand {
@@ -189,7 +189,7 @@ impl Home {
     }
 }
 
-/// Where the [`LOCAL`] is that will send it, if it is one's.
+/// Sends a request; gives the address of the [`LOCAL`] that will, if one does.
 fn send(file: &File, request: Revocable) -> Option<usize> {
     let (device, file_id) = (file.device(), file.id());
     if scope::is_inside() {
@@ -218,7 +218,7 @@ pub(crate) fn by_itself(device: &dyn Device, request: Request) {
 }
 
 thread_local! {
-    /// Of the `block_on` that runs here.
+    /// State of the `block_on` that runs here.
     static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
 }
 
@@ -226,10 +226,10 @@ fn address(local: &RefCell<Option<Local>>) -> usize {
     std::ptr::from_ref(local).addr()
 }
 
-/// What a `block_on` has polled.
+/// Requests that a `block_on` has polled.
 #[derive(Default)]
 struct Local {
-    /// Until it waits: another thread may take them back.
+    /// Requests that wait to be sent: another thread may take them back.
     unsent: Vec<(File, Revocable)>,
     lanes: Lanes,
 }

@@ -19,7 +19,7 @@ const GAIN_TAKEN: f64 = 1.15;
 const GAIN_KEPT: f64 = 1.08;
 /// Processor time for each call, in parts of the plain calls', that it may take at most.
 const CPU_MAX: f64 = 1.03;
-/// With so much gain a part of it may be paid for by processor time.
+/// Gain of which a part may be paid for by processor time.
 const GAIN_LARGE: f64 = 1.3;
 const CPU_SHARE: f64 = 1.0 / 3.0;
 /// Times a trial's length before the next.
@@ -45,7 +45,7 @@ const PAUSE_NS: u64 = 10_000_000;
 /// Callers at a time, on average, below which nothing meets.
 const CALLERS_MIN: f64 = 1.3;
 
-/// What calls do at present.
+/// Way that calls take at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Plain calls, some of which are timed.
@@ -58,7 +58,7 @@ pub(crate) enum Step {
     Kept,
 }
 
-/// Why so.
+/// Reason of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reason {
     Unknown,
@@ -67,7 +67,7 @@ pub(crate) enum Reason {
     Tried { gain: f64, cpu: f64, callers: f64 },
 }
 
-/// What was counted, at a moment.
+/// Counts at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mark {
     pub(crate) now_ns: u64,
@@ -80,10 +80,10 @@ pub(crate) struct Mark {
 #[derive(Clone, Debug, Default)]
 struct Trial {
     began_ns: u64,
-    /// Where the epoch's way was taken, and where its count begins.
+    /// Moment at which the epoch's way was taken, and at which its count begins.
     changed: Mark,
     counts: Option<Mark>,
-    /// Of each epoch: calls for each ns.
+    /// Calls for each ns, of each epoch.
     rates: Vec<f64>,
     /// Processor time and calls of either way.
     cpu_ns: [u64; 2],
@@ -95,7 +95,7 @@ struct Trial {
 struct Picture {
     began_ns: u64,
     last_ns: u64,
-    /// Whose sample was the first, and whether there was another's.
+    /// Thread of the first sample; true when there was another's.
     thread: usize,
     is_shared: bool,
     samples: u32,
@@ -110,7 +110,7 @@ pub(crate) struct Decision {
     reason: Reason,
     picture: Picture,
     trial: Trial,
-    /// Whether the trial is of a way that is taken already.
+    /// True when the trial is of a way that is taken already.
     renewed: bool,
     next_trial_ns: u64,
     early_trial_ns: u64,
@@ -145,7 +145,8 @@ impl Decision {
         self.reason
     }
 
-    /// In rest: a call of a thread took `latency_ns`; it was in calls for about `busy_ns` since the one that was timed before.
+    /// Takes a sample in rest: a call of a thread took `latency_ns`; it was in calls for about `busy_ns` since the one
+    /// that was timed before.
     pub(crate) fn sample(&mut self, mark: Mark, thread: usize, latency_ns: u64, busy_ns: u64) -> Step {
         if self.step != Step::Rest {
             return self.step;
@@ -167,7 +168,7 @@ impl Decision {
         self.step
     }
 
-    /// Whether it is worth a trial.
+    /// Begins a trial if it is worth one.
     fn look(&mut self, picture: Picture, mark: Mark) {
         let callers = picture.busy_ns / (mark.now_ns - picture.began_ns).max(1) as f64;
         if callers < CALLERS_MIN || !picture.is_shared {
@@ -186,7 +187,7 @@ impl Decision {
         self.step = Step::Plain;
     }
 
-    /// On trial, or kept: so much was counted by now, with at most `callers` at a time since the last look.
+    /// Takes what was counted by now, on trial or kept, with at most `callers` at a time since the last look.
     pub(crate) fn counted(&mut self, mark: Mark, callers: u32) -> Step {
         match self.step {
             Step::Rest => {}
@@ -241,7 +242,7 @@ impl Decision {
         self.judge(mark);
     }
 
-    /// After each epoch: goes on with the other way, or ends the trial.
+    /// Goes on with the other way after an epoch, or ends the trial.
     fn judge(&mut self, mark: Mark) {
         let epochs = self.trial.rates.len();
         if epochs % 2 == 1 {

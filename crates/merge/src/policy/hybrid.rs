@@ -43,9 +43,10 @@ impl Carry for Hybrid {
 struct Adaptive {
     made: Instant,
     costs: Costs,
-    /// After a batch of one, whose caller was awake all the time, and after larger ones, whose callers wake first.
+    /// Returns of callers after a batch of one, whose caller was awake all the time, and after larger ones, whose callers
+    /// wake first.
     returns: [Returns; 2],
-    /// Which of them is meant now.
+    /// Index of the returns that are meant now.
     together: usize,
     stay: Stay,
     width: Width,
@@ -74,7 +75,7 @@ impl Adaptive {
         }
     }
 
-    /// What it saves to have all `callers` in one batch, ns.
+    /// Time saved by having all `callers` in one batch, ns.
     ///
     /// If none were held back, batches of one, the winner who is back first, and of all would alternate: 2 c for n + 1 requests. All
     /// in one is c for n, after the device was idle for r; that is less while r < c (n - 1) / (n + 1).

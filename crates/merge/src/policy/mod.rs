@@ -75,16 +75,16 @@ pub(crate) trait Carry: Send + Sync {
         None
     }
 
-    /// Which way it takes at present, where it chooses.
+    /// Way that it takes at present, where it chooses.
     fn advice(&self) -> Option<Advice> {
         None
     }
 }
 
-/// Which way single calls take at present, and why.
+/// Way that single calls take at present, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// The way.
+    /// Way that is taken.
     pub policy: Policy,
     /// A clause that goes on after "because".
     pub why: String,
@@ -111,20 +111,15 @@ pub(crate) fn write(carry: &dyn Carry, device: &dyn Device, buffer: &[u8], offse
     }
 }
 
-/// The way of a file's policy.
-pub(crate) fn of(options: &Options, device: &Arc<dyn Device>, file_id: u64) -> Box<dyn Carry> {
-    if options.policy == Policy::Auto {
-        let merging = Options { policy: auto::MERGING, ..options.clone() };
-        return Box::new(auto::Auto::new(one(&merging, device, file_id)));
-    }
-    one(options, device, file_id)
-}
-
-/// A way that does not change.
-fn one(options: &Options, device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
+/// Carrier of the single calls of a file's policy.
+pub(crate) fn carrier(options: &Options, device: &Arc<dyn Device>) -> Box<dyn Carry> {
     let batch_max = options.batch_max.min(device.batch_max());
     match options.policy {
-        Policy::Auto | Policy::Pread => Box::new(Alone),
+        Policy::Auto => {
+            let merging = Options { policy: auto::MERGING, ..options.clone() };
+            Box::new(auto::Auto::new(carrier(&merging, device)))
+        }
+        Policy::Pread => Box::new(Alone),
         Policy::Atm => Box::new(atm::Atm::new(options, device, batch_max)),
         Policy::Ring => Box::new(ring::Ring),
         Policy::Hybrid => Box::new(hybrid::Hybrid::new(batch_max)),

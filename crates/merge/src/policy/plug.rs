@@ -11,12 +11,12 @@ use super::lineup::Load;
 /// Requests that wait for company.
 #[derive(Debug)]
 pub(crate) struct Plug<T> {
-    /// Which of them are reads is noted beside.
+    /// Requests, each with a note whether it is a read.
     waiting: VecDeque<(T, bool)>,
     reads: usize,
     /// Ticket of the oldest that waits, or of the next to come.
     first: u64,
-    /// When the oldest came.
+    /// Moment at which the oldest came.
     since_ns: u64,
     /// Reads that their own threads carry.
     direct: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Plug<T> {
     unplug_ns: u64,
 }
 
-/// What the worker does.
+/// Next act of the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Takes what is there.
@@ -76,7 +76,7 @@ impl<T> Plug<T> {
         self.first + self.waiting.len() as u64 - 1
     }
 
-    /// What the worker, which carries nothing, is to do.
+    /// Next act of the worker, which carries nothing.
     pub(crate) fn next(&self, now_ns: u64) -> Next {
         let until = self.since_ns.saturating_add(self.unplug_ns);
         if self.waiting.is_empty() {
@@ -88,7 +88,7 @@ impl<T> Plug<T> {
         Next::At(until)
     }
 
-    /// Whether the worker must hear of this at once: it sleeps without a time, or longer than it may.
+    /// True when the worker must hear of this at once: it sleeps without a time, or longer than it may.
     pub(crate) fn calls(&self, now_ns: u64) -> bool {
         !self.carrying && (self.waiting.len() == 1 || self.next(now_ns) == Next::Go)
     }

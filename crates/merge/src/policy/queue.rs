@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::lineup::{Lineup, Load, bit};
 use super::sync::{Futex, Mutex, MutexGuard, pause};
 
-/// What a queue asks and tells under its lock. The default is synchronous temporal merge: nothing is held back.
+/// Rule that a queue asks and tells under its lock. The default is synchronous temporal merge: nothing is held back.
 pub(crate) trait Rule {
     /// The time that it is told with the rest, ns.
     fn now(&self) -> u64 {
@@ -28,7 +28,7 @@ pub(crate) trait Rule {
     /// A request came.
     fn came(&mut self, _now: u64) {}
 
-    /// How much longer a winner holds its batch back, which could go, with so many requests of at most `room`.
+    /// Time that a winner still holds its batch back, which could go, with so many requests of at most `room`.
     fn hold(&mut self, _now: u64, _waiting: usize, _room: usize) -> Option<Duration> {
         None
     }
@@ -48,7 +48,7 @@ pub(crate) struct AtOnce;
 
 impl Rule for AtOnce {}
 
-/// Where the requests of one file meet.
+/// Meeting place of the requests of one file.
 #[derive(Debug)]
 pub(crate) struct Queue<T, R> {
     state: Mutex<State<T, R>>,
@@ -189,7 +189,7 @@ impl<T, R: Rule> Drop for Lead<'_, T, R> {
 #[derive(Debug)]
 pub(crate) struct Batch<'a, T, R: Rule> {
     queue: &'a Queue<T, R>,
-    /// What is to be carried.
+    /// Requests to carry.
     pub(crate) load: Load<T>,
     bits: u32,
     size: usize,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use iostack_batch::BatchCost;
 
-use super::{Carry, of, read};
+use super::{Carry, carrier, read};
 use crate::sys::{Device, Finished, Lane, Request};
 use crate::{Options, Policy, Simulated};
 
@@ -109,7 +109,7 @@ fn faulty(policy: Policy, fault: Fault) -> (Arc<dyn Device>, Box<dyn Carry>, Arc
     let device: Arc<dyn Device> =
         Arc::new(Faulty { device, fault, lanes: AtomicU32::new(0), faults: faults.clone() });
     let options = Options { policy, unplug: Duration::from_micros(50), ..Options::default() };
-    let carry = of(&options, &device, 0);
+    let carry = carrier(&options, &device);
     (device, carry, faults)
 }
 

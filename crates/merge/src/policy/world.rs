@@ -8,7 +8,6 @@ use std::collections::BinaryHeap;
 use super::lineup::{Lineup, Load};
 use super::queue::Rule;
 
-/// What answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Machine {
     /// One command at a time, each c + b x ns.
@@ -34,7 +33,6 @@ enum Event {
     Looks,
 }
 
-/// What came of it.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) ns: u64,
@@ -53,7 +51,7 @@ pub(super) struct World<R> {
     events: BinaryHeap<Reverse<(u64, Event)>>,
     tickets: Vec<u64>,
     batches: Vec<(u64, Vec<usize>)>,
-    /// Who leads, since when.
+    /// Leader, and since when.
     leader: Option<(usize, u64)>,
     free_at: u64,
     seed: u64,

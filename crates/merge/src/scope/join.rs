@@ -38,11 +38,6 @@ impl<T> JoinHandle<'_, T> {
     pub fn join(self) -> std::thread::Result<T> {
         wait_for(|waker| self.packet.poll(waker))
     }
-
-    /// Whether [`JoinHandle::join`] would return at once.
-    pub fn is_finished(&self) -> bool {
-        self.packet.lock().result.is_some()
-    }
 }
 
 struct Packet<T> {

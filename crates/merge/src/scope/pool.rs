@@ -44,7 +44,7 @@ impl Start for Pool {
     }
 }
 
-/// What others leave for an executor.
+/// Inbox in which others leave work for an executor.
 #[derive(Default)]
 pub(crate) struct Inbox {
     state: Mutex<State>,

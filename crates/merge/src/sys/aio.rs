@@ -43,7 +43,7 @@ impl Device for Aio {
         self.calls.write(buffer, offset)
     }
 
-    /// Where no more contexts can be had, plain calls.
+    /// Gives a lane of plain calls where no more contexts can be had.
     fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
         let calls = Pread::new(self.file.clone());
         match take() {
@@ -86,7 +86,6 @@ struct Context {
     kernel: iostack_ring::Context,
     generation: u64,
     slots: Slots,
-    /// What the kernel has not taken yet.
     queued: Vec<ControlBlock>,
 }
 

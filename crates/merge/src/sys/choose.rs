@@ -53,8 +53,8 @@ fn is_direct(file: &File) -> io::Result<bool> {
     if flags < 0 { Err(io::Error::last_os_error()) } else { Ok(flags & libc::O_DIRECT != 0) }
 }
 
-/// Whether the file answers "would block" itself: `io_uring` punts all requests of others to its workers. Asked with a read far
-/// behind the end, which moves nothing: `EOPNOTSUPP` comes before any look at the offset (`kiocb_set_rw_flags`).
+/// True when the file answers "would block" itself: `io_uring` punts all requests of others to its workers. Asked with a
+/// read far behind the end, which moves nothing: `EOPNOTSUPP` comes before any look at the offset (`kiocb_set_rw_flags`).
 fn takes_nowait(file: &File) -> bool {
     let mut byte = [0_u8; 512];
     let vector = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: byte.len() };

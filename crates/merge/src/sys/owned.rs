@@ -32,10 +32,10 @@ const CANCELLED: u32 = 3;
 /// What `address` returns must stay valid for reads and writes of `length` initialised bytes until the value is used in another
 /// way or dropped, also if the value is moved.
 pub unsafe trait StableBuffer: Send + 'static {
-    /// Where they begin.
+    /// Address of the first.
     fn address(&mut self) -> *mut u8;
 
-    /// How many there are.
+    /// Number of bytes.
     fn length(&self) -> usize;
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Revocable {
 }
 
 impl Revocable {
-    /// To be sent now; `None` if it was taken back.
+    /// Claims the request for sending; `None` if it was taken back.
     pub(crate) fn claim(self) -> Option<Request> {
         let state = &self.request.slot().state;
         let claimed = state.compare_exchange(OPEN, CLAIMED, Ordering::Acquire, Ordering::Relaxed);
@@ -131,7 +131,7 @@ impl<B: StableBuffer> Owned<B> {
         (Owned { shared }, Revocable { request })
     }
 
-    /// What the request came to, and the buffer; else the waker is called once when it is done.
+    /// Result of the request, and the buffer; else the waker is called once when it is done.
     pub(crate) fn poll(&mut self, waker: &Waker) -> Poll<(io::Result<usize>, B)> {
         let mut place = self.shared.waker();
         if !self.shared.slot.is_done() {
@@ -143,7 +143,6 @@ impl<B: StableBuffer> Owned<B> {
         Poll::Ready((self.shared.slot.result(), buffer))
     }
 
-    /// Whether [`Owned::poll`] would be ready.
     pub(crate) fn is_done(&self) -> bool {
         self.shared.slot.is_done()
     }
@@ -225,7 +224,7 @@ mod tests {
         Owned::lend(Op::Read, Tells(vec![0; 8].into(), Arc::clone(freed)), 2, place)
     }
 
-    /// As a kernel would, after its caller has gone on.
+    /// Fills a request's memory as a kernel would, after its caller has gone on.
     fn fill(request: Request) {
         let byte = u8::try_from(request.length()).expect("8 at most");
         // SAFETY: the request's memory is the holder's until it is completed.

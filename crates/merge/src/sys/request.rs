@@ -20,7 +20,6 @@ use std::time::Duration;
 
 use crate::place::Place;
 
-/// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     Read,
@@ -30,7 +29,7 @@ pub(crate) enum Op {
 pub(super) const OPEN: u32 = 0;
 pub(super) const DONE: u32 = 1;
 
-/// What owner and carrier of a request share. While the request is out, only atomic fields change.
+/// State that owner and carrier of a request share. While the request is out, only atomic fields change.
 #[derive(Debug)]
 pub(super) struct Slot {
     op: Op,
@@ -42,7 +41,7 @@ pub(super) struct Slot {
     /// Bytes, or a negative error; read after `DONE`.
     result: AtomicI32,
     pub(super) state: AtomicU32,
-    /// Of a request that owns its buffer: makes it `DONE`, and frees what nobody wants any more.
+    /// Function for a request that owns its buffer: makes it `DONE`, and frees what nobody wants any more.
     pub(super) completed: Option<unsafe fn(NonNull<Slot>)>,
 }
 
@@ -56,7 +55,7 @@ pub(crate) struct Request {
 // it points to is the request's alone until then.
 unsafe impl Send for Request {}
 
-/// What the owner sees of its request.
+/// Owner's side of a request.
 #[derive(Debug)]
 pub(crate) struct Pending<'a> {
     slot: NonNull<Slot>,
@@ -64,7 +63,7 @@ pub(crate) struct Pending<'a> {
 }
 
 impl Request {
-    /// Of a slot that lives until the request is completed.
+    /// Makes the request of a slot that lives until it is completed.
     pub(super) fn of(slot: NonNull<Slot>) -> Request {
         Request { slot }
     }
@@ -82,7 +81,7 @@ impl Request {
         self.slot().offset
     }
 
-    /// Where the data go to or come from. Of a write it is only to be read.
+    /// Memory that data go to or come from. That of a write is only to be read.
     pub(crate) fn address(&self) -> *mut u8 {
         self.slot().address
     }
@@ -91,7 +90,6 @@ impl Request {
         self.slot().length
     }
 
-    /// What the carrier noted with it.
     pub(crate) fn tag(&self) -> u64 {
         self.slot().tag.load(Ordering::Relaxed)
     }
@@ -280,7 +278,7 @@ impl<'a> Loans<'a> {
         unsafe { self.place(index).as_ref() }
     }
 
-    /// Which can never be lent, and why not; the first caller gets them.
+    /// Requests that can never be lent, and why not; the first caller gets them.
     pub(crate) fn take_refused(&mut self) -> Vec<(usize, io::Error)> {
         std::mem::take(&mut self.refused)
     }
@@ -302,7 +300,7 @@ impl<'a> Loans<'a> {
         Request { slot: NonNull::new(slot).expect("a place in an allocation") }
     }
 
-    /// Whether a request that was lent is through.
+    /// True when a request that was lent is through.
     pub(crate) fn is_back(&self, index: usize) -> bool {
         self.loan(index).slot.is_done()
     }
@@ -351,7 +349,7 @@ impl Drop for Loans<'_> {
     }
 }
 
-/// As the kernel does (`MAX_RW_COUNT`): more than this is a short read or write.
+/// Most bytes of a request; more is a short read or write, as in the kernel (`MAX_RW_COUNT`).
 const LENGTH_MAX: usize = 0x7fff_f000;
 
 /// The only way to a request.

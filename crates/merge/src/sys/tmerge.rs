@@ -19,7 +19,7 @@ const ENTRIES_MAX: usize = 256;
 /// `TMERGE_LENGTH_MAX`: bytes of one entry.
 const LENGTH_MAX: usize = 0x10_0000;
 
-/// `struct tmerge_entry`.
+/// Request of a command, `struct tmerge_entry`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
@@ -33,7 +33,7 @@ struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 32);
 
-/// `struct tmerge_command`.
+/// Command of the driver, `struct tmerge_command`.
 #[repr(C)]
 #[derive(Debug, Default)]
 struct Command {

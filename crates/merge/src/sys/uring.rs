@@ -51,7 +51,7 @@ impl Device for Uring {
         self.calls.write(buffer, offset)
     }
 
-    /// Where no more rings can be had (descriptors, memory), plain calls.
+    /// Gives a lane of plain calls where no more rings can be had (descriptors, memory).
     fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
         let depth = depth.clamp(1, ENTRIES as usize);
         match take() {
@@ -91,7 +91,6 @@ struct Ring {
     kernel: iostack_ring::Ring,
     generation: u64,
     slots: Slots,
-    /// What the kernel has not taken yet.
     queued: u32,
 }
 
@@ -130,7 +129,7 @@ impl Ring {
         Ok(())
     }
 
-    /// What has completed; how many.
+    /// Takes what has completed; gives how many.
     fn reap(&mut self, finished: &mut Vec<Finished>) -> usize {
         let before = finished.len();
         let Ring { kernel, slots, .. } = self;
@@ -249,7 +248,7 @@ impl Lane for UringLane {
     }
 }
 
-/// How often a kernel without memory is asked before plain calls do its work.
+/// Number of times that a kernel without memory is asked before plain calls do its work.
 const REFUSALS_MAX: u32 = 64;
 
 impl Drop for UringLane {
