@@ -7,18 +7,18 @@ use crate::guest::Find;
 use crate::host::folder;
 use crate::host::modules::normal;
 
-/// Where a device's bytes are.
+/// Place of a device's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// In the driver's memory; this parameter of it gives the size, in units of this many bytes.
+    /// Memory of the driver; this parameter of it gives the size, in units of this many bytes.
     Driver(&'static str, u64),
     /// Behind a device of the emulator.
     Emulator,
     /// Nowhere: what is written is forgotten.
     Nowhere,
-    /// At the other end of a mailbox, outside of the machine.
+    /// Simulated drive outside of the machine, at the other end of a mailbox.
     Outside,
-    /// Where only the driver knows.
+    /// Place that only the driver knows.
     Unknown,
 }
 
@@ -27,7 +27,7 @@ pub enum Store {
 pub struct Device {
     /// Its name after `lab:`.
     pub name: &'static str,
-    /// What it is, for people.
+    /// Description for people.
     pub about: &'static str,
     /// Modules of the kernel to load, before its own.
     pub modules: &'static [&'static str],
@@ -44,11 +44,11 @@ pub struct Device {
     found: &'static str,
     /// True when it has a request queue, and so a scheduler.
     pub queue: bool,
-    /// Where its bytes are.
+    /// Place of its bytes.
     pub store: Store,
 }
 
-/// Without a name in the world a SAS adapter does not see it.
+/// Disk behind an adapter. A SAS adapter sees it only with a name in the world.
 const SCSI_DISK: &[&str] = &["-device", "scsi-hd,bus=adapter.0,drive=disk,wwn=0x5000c500105ac001"];
 
 impl Device {
@@ -57,9 +57,11 @@ impl Device {
         if name.starts_with(SIMULATED) {
             return Ok(&SIM_DISK);
         }
-        DEVICES.iter().find(|device| device.name == name).ok_or_else(|| LabError::UnknownDevice {
-            typed: name.to_owned(),
-            known: DEVICES.iter().map(|device| device.name).collect::<Vec<_>>().join(", "),
+        DEVICES.iter().find(|device| device.name == name).ok_or_else(|| {
+            let known = DEVICES.iter().map(|device| device.name).collect::<Vec<_>>().join(", ");
+            LabError::Lacks(format!(
+                "`{name}` is no device of the lab; choose from {known}; a folder with a driver's source has a slash: ./{name}"
+            ))
         })
     }
 
@@ -76,7 +78,7 @@ impl Device {
         normal(if self.driver.is_empty() { name } else { self.driver })
     }
 
-    /// How the guest finds it.
+    /// Rule by which the guest finds it.
     pub fn find(&self) -> Find {
         if self.store == Store::Unknown {
             Find::New(Vec::new())
@@ -85,11 +87,6 @@ impl Device {
         } else {
             Find::Name(self.found.to_owned())
         }
-    }
-
-    /// True when register accesses say something: a device of the emulator.
-    pub fn has_registers(&self) -> bool {
-        self.store == Store::Emulator
     }
 
     const fn memory(name: &'static str, about: &'static str, found: &'static str) -> Device {
@@ -125,7 +122,7 @@ impl Device {
     }
 }
 
-/// How the name of a simulated drive begins; the drive follows.
+/// Beginning of the name of a simulated drive; the drive follows.
 pub const SIMULATED: &str = "sim:";
 
 /// Whatever drive is simulated, its driver is this.
@@ -135,7 +132,7 @@ static SIM_DISK: Device = Device {
     ..Device::memory("sim_disk", "a simulated drive, in the machine's own time", "sim0")
 };
 
-/// What a driver makes that is none of the lab's: its name is that of its module.
+/// Device of a driver that is none of the lab's: its name is that of the module.
 const ANYONES: Device =
     Device { store: Store::Unknown, ..Device::memory("", "what a driver in a folder makes", "") };
 

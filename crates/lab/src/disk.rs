@@ -20,11 +20,11 @@ pub(crate) struct Disk<'a> {
     pub(crate) capacity_mib: u64,
     /// A file of the boot's own.
     pub(crate) file: PathBuf,
-    /// What is written must be read again.
+    /// True when data that are written must be read again.
     pub(crate) holds: bool,
     /// It is several disks that the guest makes one.
     pub(crate) is_raid: bool,
-    /// What is on it stays.
+    /// True when its content stays from the boot before.
     pub(crate) keeps: bool,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 
-/// How several disks are one.
+/// Way in which several disks are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raid {
     /// 0, 1, 5, 6 or 10.
@@ -71,7 +71,7 @@ impl Raid {
         if self.level == 1 { 0 } else { self.chunk_kib << 10 }
     }
 
-    /// As the kernel numbers how it is laid out.
+    /// Number of the kernel's for the layout.
     pub(crate) fn layout(self) -> u32 {
         match self.level {
             // Left-symmetric, mdadm's.

@@ -38,17 +38,17 @@ pub struct Request {
     pub options: Vec<(String, String)>,
     /// Changes of the numbers of a simulated drive.
     pub drive: Vec<(String, String)>,
-    /// What lies over each simulated drive, from the top down, in the words of `iostack serve`.
+    /// Layers over each simulated drive, from the top down, in the words of `iostack serve`.
     pub layers: Vec<String>,
     /// Commands that each simulated drive takes at once; `None`: what is usual.
     pub drive_depth: Option<u32>,
-    /// What is on the simulated drives stays, file system and all.
+    /// True when the content of the simulated drives stays, file system and all.
     pub keeps: bool,
     /// A series such as `6.1`, or a folder.
     pub kernel: String,
     /// A file system between.
     pub file_system: Option<String>,
-    /// I/O scheduler.
+    /// Name of the I/O scheduler.
     pub scheduler: String,
     /// The others can be chosen while it runs.
     pub other_schedulers: bool,
@@ -67,7 +67,7 @@ pub struct Request {
     pub khz: Option<u32>,
     /// The guest's memory beside a device that lies in it; `None`: what is usual.
     pub memory_mib: Option<u64>,
-    /// Who brings simulated drives.
+    /// Provider of simulated drives.
     pub brought_by: BroughtBy,
     /// Several disks are one.
     pub raid: Option<Raid>,
@@ -77,11 +77,11 @@ pub struct Request {
     pub programs: Vec<String>,
     /// Files of the user's that the guest has, where programs start.
     pub files: Vec<PathBuf>,
-    /// How the processor is had.
+    /// Source of the processors.
     pub accelerator: Accelerator,
-    /// Processors.
+    /// Number of processors.
     pub processors: u32,
-    /// How long the guest may be silent; see [`Boot::limit`].
+    /// Longest silence of the guest; see [`Boot::limit`].
     pub limit: Duration,
 }
 
@@ -118,7 +118,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// What is between the kernel's file system and the simulated drives, each with the flag that asks for it.
+    /// Layers between the kernel's file system and the simulated drives, each with the flag that asks for it.
     pub fn between(&self) -> Vec<(String, String)> {
         let pair = |name: &str, value: String| (name.to_owned(), value);
         let raid = self.raid.map(|raid| pair("--raid", raid.to_string()));
@@ -130,22 +130,22 @@ impl Request {
 
 /// The lab, ready to boot.
 pub struct Lab<'a> {
-    /// What was fetched and built.
+    /// Cache of what was fetched and built.
     pub cache: Cache,
-    /// The emulator.
+    /// Emulator that boots the machines.
     pub qemu: Qemu,
     say: Say<'a>,
     stop: &'a AtomicBool,
 }
 
-/// What a boot gave.
+/// Outcome of a boot.
 #[derive(Debug, Default)]
 pub struct Booted {
     /// Release of the kernel.
     pub release: String,
     /// Modules that were built from a folder or from our own source.
     pub built: Vec<String>,
-    /// What the plugin counted, one round a measure.
+    /// Counts of the plugin, one round a measure.
     pub rounds: Vec<Round>,
     /// Time-stamp differences of each measure's counted I/Os.
     pub ticks: Vec<Vec<u64>>,
@@ -158,7 +158,6 @@ pub struct Booted {
 }
 
 impl Booted {
-    /// What is known before anything is heard.
     fn of(kernel: &Kernel, modules: &[Loaded]) -> Booted {
         let built = modules.iter().filter(|module| module.is_built);
         Booted {
@@ -178,7 +177,6 @@ struct Loaded {
     is_built: bool,
 }
 
-/// What a guest said, for later.
 #[derive(Default)]
 struct Heard {
     booted: Booted,
@@ -198,7 +196,7 @@ impl Heard {
         }
     }
 
-    /// With what the plugin wrote to `out`, and the names of all addresses.
+    /// Adds what the plugin wrote to `out`, and the names of all addresses.
     fn counted(self, modules: &[(String, Vec<u8>)], out: &Path) -> Result<Booted, LabError> {
         let kallsyms = kallsyms(&self.symbols.unwrap_or_default(), modules, &self.sections)?;
         Ok(Booted { kallsyms, rounds: counts::read(out)?, ..self.booted })
@@ -212,7 +210,11 @@ impl<'a> Lab<'a> {
     /// Finds the emulator, fetching it where it is not installed.
     pub fn open(say: Say<'a>, stop: &'a AtomicBool) -> Result<Lab<'a>, LabError> {
         if !cfg!(target_arch = "x86_64") {
-            return Err(LabError::Architecture(std::env::consts::ARCH));
+            return Err(LabError::Lacks(format!(
+                "the lab emulates an x86-64 machine and runs this program in it, and this is a program for {}; use the \
+                 x86-64 build on an x86-64 machine",
+                std::env::consts::ARCH
+            )));
         }
         let cache = Cache::open()?;
         let qemu = Qemu::choose(&cache, say)?;
@@ -394,7 +396,7 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// What the guest is to do.
+/// Plan of the guest.
 fn plan(
     request: &Request,
     modules: &[Loaded],
@@ -433,7 +435,7 @@ fn keep(path: &Path, text: &str) -> Result<(), LabError> {
     fs::rename(&partial, path).map_err(LabError::file("rename to", path))
 }
 
-/// What was found out since the host booted.
+/// Result that was noted since the host booted.
 fn told_before(text: &str, boot_id: &str) -> Option<bool> {
     let (id, works) = text.trim().split_once(' ')?;
     (id == boot_id.trim()).then(|| works.parse().ok())?

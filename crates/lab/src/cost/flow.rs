@@ -14,7 +14,7 @@ const RECOGNISED_BY: usize = 32;
 /// Bytes of the longest instruction.
 const INSTRUCTION_MAX: u64 = 15;
 
-/// A call.
+/// Call of a function, with all that it called.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) function: FunctionId,

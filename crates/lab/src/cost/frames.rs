@@ -68,7 +68,7 @@ pub(super) struct Frame {
     pub(super) resume: Option<u64>,
 }
 
-/// What a segment does to the stack.
+/// Effect of a segment on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     /// Goes on in the frame of this place, what is above it has ended.
@@ -100,7 +100,7 @@ impl Frames {
         Frames { stack: Vec::new(), rooted, outward: 0 }
     }
 
-    /// What the next segment of this task does.
+    /// Decides the effect of this task's next segment.
     pub(super) fn decide(&self, segment: &Segment, atlas: &Atlas) -> Move {
         let depth = self.stack.len();
         let Some(top) = self.stack.last() else { return Move::Call(0) };
@@ -165,7 +165,7 @@ impl Frames {
         self.stack.truncate(below);
     }
 
-    /// How many of these returns, the innermost first, this waiting task would make; `None` when one is not its.
+    /// Number of these returns, the innermost first, that this waiting task would make; `None` when one is not its.
     pub(super) fn matches(&self, returns: &[Segment]) -> Option<usize> {
         let mut below = self.stack.len();
         for (matched, segment) in returns.iter().enumerate() {

@@ -18,13 +18,12 @@ use crate::guest::{self, KernelLog, Message, Ready};
 use crate::host::programs::HOME;
 use iostack_target::read_json;
 
-/// Where programs are.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// How far it is is told this often, of the machine's own time.
+/// Time between two messages of progress, by the machine's own clock.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// What stands for the place of the disk in a command.
+/// Word of a command that the place of the disk replaces.
 const PLACE: &str = "{}";
 
 /// Files that are to be brought back, and what was said before a power cut.
@@ -71,7 +70,7 @@ fn watched(words: &[String], place: &Path, cuts: u32) -> Result<Ended, String> {
     Ok(Ended { why: why(ended.code, &log.messages()), ..ended })
 }
 
-/// Until it has ended, and with it all that it left running.
+/// Waits until the child has ended, and with it all that it left running.
 fn watch(mut child: Child, name: &str) -> Result<Ended, String> {
     let started = Instant::now();
     let streams = [

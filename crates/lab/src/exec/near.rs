@@ -116,7 +116,7 @@ fn boot(
     broken.map_or(Ok(()), Err)
 }
 
-/// What the far side says.
+/// Messages of the far side so far.
 struct Heard<'a> {
     listener: &'a mut dyn Listener,
     results: Option<&'a Path>,

@@ -8,7 +8,7 @@ use super::near_side::{failed, tell};
 use super::{Message, PLAN, Plan, Ready, Work, device, measure, trial, watch};
 use crate::sys::guest as sys;
 
-/// What the caller makes of a job: told what to run and where, it tells its outcome with [`tell`].
+/// Carrier of a job: told what to run and where, it tells its outcome with [`tell`].
 pub type RunJob<'a> = &'a dyn Fn(&serde_json::Value, &Ready) -> Result<(), String>;
 
 /// True in the lab's machine, in its first process.
@@ -89,7 +89,7 @@ fn symbols() -> Result<String, String> {
     Ok(functions.collect::<Vec<_>>().join("\n"))
 }
 
-/// Where each loaded module's sections are.
+/// Addresses of each loaded module's sections.
 fn sections() -> Vec<(String, Vec<(String, u64)>)> {
     let mut modules = Vec::new();
     for entry in fs::read_dir("/sys/module").into_iter().flatten().flatten() {
@@ -101,7 +101,7 @@ fn sections() -> Vec<(String, Vec<(String, u64)>)> {
     modules
 }
 
-/// Where the sections of the module with this folder below `/sys/module` are.
+/// Addresses of the sections of the module with this folder below `/sys/module`.
 pub(super) fn sections_of(module: &Path) -> Vec<(String, u64)> {
     let mut found = Vec::new();
     for section in fs::read_dir(module.join("sections")).into_iter().flatten().flatten() {

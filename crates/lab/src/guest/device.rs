@@ -134,7 +134,7 @@ fn meant(find: &Find) -> Vec<String> {
     }
 }
 
-/// Why none was found.
+/// Error text when no disk was found.
 fn missing(find: &Find) -> String {
     let what = match (meant(find).first(), find) {
         (Some(disk), _) => format!("the disk {disk} has size 0: its driver did not set a capacity"),

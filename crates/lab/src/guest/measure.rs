@@ -18,7 +18,7 @@ use crate::sys::guest as sys;
 /// I/Os before the first that counts: caches of the allocators fill.
 const WARM: u32 = 64;
 
-/// What direct I/O wants of a buffer's address.
+/// Alignment of a buffer's address for direct I/O, bytes.
 pub(super) const ALIGNMENT: usize = 4096;
 
 /// Does the measure; the time-stamp differences of its counted I/Os.
@@ -65,7 +65,6 @@ pub(super) fn count(measure: &Measure, ready: &Ready) -> Result<Vec<u64>, String
     Ok(ticks)
 }
 
-/// How an I/O is asked.
 struct Way<'a> {
     file: RawFd,
     write: bool,

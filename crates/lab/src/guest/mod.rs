@@ -30,11 +30,11 @@ pub use log::KernelLog;
 pub use near_side::{next_order, tell};
 pub use trial::{Findings, Trial, TrialKind};
 
-/// Where the plan is in the guest.
+/// Path of the plan in the guest.
 pub const PLAN: &str = "/lab/plan.json";
-/// Where the modules are, one file each.
+/// Folder of the modules, one file each.
 pub const MODULES: &str = "/lab/modules";
-/// Where the content of a fresh file system is; see [`Place::image`].
+/// File with the content of a fresh file system; see [`Place::image`].
 pub const FILE_SYSTEM: &str = "/lab/filesystem";
 
 /// Everything that the guest is to do.
@@ -42,7 +42,7 @@ pub const FILE_SYSTEM: &str = "/lab/filesystem";
 pub struct Plan {
     /// Modules in the order of loading, with their parameters.
     pub modules: Vec<(String, String)>,
-    /// The device.
+    /// Rule by which the device is found.
     pub find: Find,
     /// All disks that are set up, where there is more than the one to find.
     pub disks: Vec<String>,
@@ -57,14 +57,14 @@ pub struct Plan {
     /// Seconds of the guest's clock after which a request that is still open is given up; `None`: the emulated devices take
     /// time of the host, and that clock says nothing of them.
     pub gives_up_s: Option<u64>,
-    /// What then.
+    /// Work to do with the device.
     pub work: Work,
 }
 
-/// How the device is told from others.
+/// Rule by which the device is told from others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Find {
-    /// By its name, such as `nullb0`.
+    /// Disk of this name, such as `nullb0`.
     Name(String),
     /// A SCSI disk whose model contains this.
     Model(String),
@@ -82,10 +82,10 @@ pub struct Place {
     pub image: bool,
 }
 
-/// What to do.
+/// Work of the guest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Work {
-    /// Count I/Os.
+    /// I/Os are counted.
     Cost(Vec<Measure>),
     /// Run a job: whatever the caller of [`run`] makes of it.
     Job(serde_json::Value),
@@ -123,26 +123,26 @@ pub enum Message {
         /// Its kernel's release.
         release: String,
     },
-    /// What it does now.
+    /// Step that begins now.
     Step {
-        /// In words.
+        /// Step in words.
         text: String,
     },
     /// Something has not moved for long: what comes of it, and when.
     Waits {
-        /// In words.
+        /// Sentence for people.
         text: String,
     },
     /// Time-stamp differences of the counted I/Os of a measure, in order.
     Ticks {
-        /// Which measure, from 0.
+        /// Number of the measure, from 0.
         measure: u32,
-        /// Differences.
+        /// Differences of the time-stamp counter, one an I/O.
         ticks: Vec<u64>,
     },
-    /// Where modules were loaded: name, then section and address.
+    /// Addresses of loaded modules: name, then section and address.
     Sections {
-        /// Of each module.
+        /// Name and sections of each module.
         modules: Vec<(String, Vec<(String, u64)>)>,
     },
     /// The kernel's own functions, as lines of `/proc/kallsyms`.
@@ -152,14 +152,14 @@ pub enum Message {
     },
     /// Text of `/proc/iomem`.
     Iomem {
-        /// As the guest's first process sees it.
+        /// Text as the guest's first process sees it.
         text: String,
     },
     /// Progress of a job, or its outcome: the caller's own words.
     Value {
-        /// What it is.
+        /// Name of the value.
         name: String,
-        /// The value.
+        /// Value by that name.
         value: serde_json::Value,
     },
     /// Lines of the kernel's log that are no chatter.
@@ -171,17 +171,17 @@ pub enum Message {
     Done,
     /// It could not be done.
     Failed {
-        /// Why.
+        /// Reason of the failure.
         text: String,
     },
 }
 
-/// Where the guest's I/O goes.
+/// Device or file that takes the guest's I/O.
 #[derive(Clone, Debug)]
 pub struct Ready {
     /// The device's name, such as `sda`; empty without one.
     pub disk: String,
-    /// What to open: the device, or a file on the file system.
+    /// Path to open: the device, or a file on the file system.
     pub path: PathBuf,
     /// The folder where the file system is mounted.
     pub folder: Option<PathBuf>,

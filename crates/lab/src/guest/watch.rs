@@ -21,7 +21,7 @@ const SHOWN: usize = 12;
 /// Frames of a stack that are shown.
 const FRAMES: usize = 8;
 
-/// What a look finds: in words that stay the same while it does not move, and what is shown below them.
+/// Findings of a look: words that stay the same while it does not move, and what is shown below them.
 type Found = Vec<(String, String)>;
 
 /// Looks from now on, and ends the machine when something has not moved for so many seconds.
@@ -52,12 +52,10 @@ pub(super) fn start(gives_up_s: Option<u64>) {
     });
 }
 
-/// When each that is found now was found first.
 fn kept(before: &BTreeMap<String, Instant>, found: &Found, now: Instant) -> BTreeMap<String, Instant> {
     found.iter().map(|(name, _)| (name.clone(), before.get(name).copied().unwrap_or(now))).collect()
 }
 
-/// In words, what has not moved, the oldest first.
 fn report(since: &BTreeMap<String, Instant>, found: &Found, now: Instant) -> String {
     let mut stuck: Vec<(u64, &str, &str)> = found
         .iter()
@@ -103,7 +101,7 @@ fn waiting(task: &Path) -> Option<(String, String)> {
     Some((name, stack.join("\n")))
 }
 
-/// What the block layer has open, and how many tags are taken, by queue of each disk.
+/// Open requests, and how many tags are taken, by queue of each disk.
 fn requests(disks: &Path) -> Found {
     let mut found = Vec::new();
     for disk in fs::read_dir(disks).into_iter().flatten().flatten() {

@@ -12,7 +12,7 @@ use crate::LabError;
 
 /// A file system that the lab can put on a device.
 pub struct FileSystem {
-    /// As `mount` and people call it.
+    /// Name, as `mount` and people call it.
     pub name: &'static str,
     program: &'static str,
     package: &'static str,
@@ -54,11 +54,11 @@ pub const FILE_SYSTEMS: [FileSystem; 6] = [
     },
 ];
 
-/// What its program would draw by lot or ask the clock: the same in every boot, so that what is done on it is.
+/// Identity that its program would draw by lot: the same in every boot, so that what is done on it is.
 const UUID: &str = "10a57ac0-10a5-4ac0-8ac0-10a57ac010a5";
 const HASH_SEED: &str = "hash_seed=10a57ac0-10a5-4ac0-8ac0-10a57ac010a5";
 const XFS_UUID: &str = "uuid=10a57ac0-10a5-4ac0-8ac0-10a57ac010a5";
-/// When the guest's clock begins.
+/// Moment at which the guest's clock begins.
 const TIME: &str = "1577836800";
 
 /// Zeroes are left out of an image by pieces of this size.
@@ -104,7 +104,7 @@ impl FileSystem {
     }
 }
 
-/// What the guest writes to its device: pairs of offset and length, each followed by the bytes.
+/// Content for the guest's device: pairs of offset and length, each followed by the bytes.
 pub fn pieces(file: &Path) -> Result<Vec<u8>, LabError> {
     let input = File::open(file).map_err(LabError::file("open", file))?;
     let read = |source| LabError::file("read", file)(source);

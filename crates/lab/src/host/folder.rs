@@ -25,7 +25,7 @@ const MOST_TEXT: usize = 1 << 18;
 const MOST_VARIABLES: usize = 100;
 const MOST_VALUE: usize = 4096;
 
-/// How the names end of what a build leaves beside the sources.
+/// Endings of the files that a build leaves beside the sources.
 const BUILT: [&str; 8] = [".o", ".ko", ".mod", ".mod.c", ".a", ".cmd", ".symvers", ".order"];
 
 /// An error of the user's, about this folder.
@@ -134,7 +134,7 @@ pub(super) fn read(folder: &Path) -> Result<Sources, LabError> {
     Ok(sources)
 }
 
-/// What the kernel's build reads in a folder: Kbuild, and only without one Makefile.
+/// File that the kernel's build reads in a folder: Kbuild, and only without one Makefile.
 fn makefile(sources: &Sources, below: &str) -> Option<String> {
     let named = |name: &str| {
         let (_, content) = sources.iter().find(|(path, _)| *path == format!("{below}{name}"))?;
@@ -143,7 +143,7 @@ fn makefile(sources: &Sources, below: &str) -> Option<String> {
     named("Kbuild").or_else(|| named("Makefile"))
 }
 
-/// What the lines like `obj-m := NAME.o` say.
+/// Modules of the lines like `obj-m := NAME.o`.
 #[derive(Default)]
 struct Declared {
     /// There is one, or one of a configuration: `obj-$(CONFIG_NAME) += NAME.o`.
@@ -213,7 +213,7 @@ pub(super) fn built(folder: &Path) -> Vec<(String, PathBuf)> {
 /// Lines of a failed build that are shown.
 const LINES_SHOWN: usize = 6;
 
-/// Why a build failed, of all it said: the compiler's first errors, without the path of the folder it was done in.
+/// First errors of the compiler in all that a failed build said, without the path of the folder it was done in.
 pub(super) fn first_errors(said: &str, folder: &Path) -> String {
     let lines = |marks: &[&str]| -> Vec<&str> {
         let telling = said.lines().filter(|line| marks.iter().any(|mark| line.contains(mark)));

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use super::command::last_lines;
+use super::command::{last_lines, not_started};
 use super::kernel::Kernel;
 use super::mailbox::{Drives, Mailbox, Memory, Served};
 use super::packages::Say;
@@ -28,7 +28,7 @@ use crate::sys::host::{dies_with_us, keeps, memory_file, on_one_processor};
 /// Lines of the guest's log that an error shows.
 const LOG_LINES: usize = 15;
 
-/// How the kernel announces that it gives up.
+/// Words by which the kernel announces that it gives up.
 const CAUSES: [&str; 8] = [
     "Initramfs unpacking failed",
     "Out of memory:",
@@ -43,7 +43,7 @@ const CAUSES: [&str; 8] = [
 /// Those of them that more memory would help.
 const MEMORY_CAUSES: usize = 3;
 
-/// What the emulated processor can do. Without byte-wise `rep movsb`: each of its 4,096 turns would count as an instruction
+/// Model of the emulated processor. Without byte-wise `rep movsb`: each of its 4,096 turns would count as an instruction
 /// where a page is copied, 4,096 against the 512 of `rep movsq`, and a copy would outweigh the layers.
 const PROCESSOR: &str = "max,-erms,-fsrm";
 
@@ -51,7 +51,7 @@ const PROCESSOR: &str = "max,-erms,-fsrm";
 /// to compare it with.
 const FEW_CLOCKS: &str = "microvm,pit=off,pic=off,rtc=on,isa-serial=on,x-option-roms=off";
 
-/// How the processor is had.
+/// Source of the machine's processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     /// One emulated processor; an instruction is a nanosecond of every clock of the guest. Exact.
@@ -62,9 +62,9 @@ pub enum Accelerator {
     Kvm,
 }
 
-/// What boots.
+/// Machine to boot, and what it is given.
 pub struct Boot<'a> {
-    /// The kernel.
+    /// Kernel that boots.
     pub kernel: &'a Kernel,
     /// Its files, from [`super::image::Image::finish`].
     pub image: Vec<u8>,
@@ -74,11 +74,11 @@ pub struct Boot<'a> {
     pub devices: Vec<String>,
     /// Memory in MiB.
     pub memory_mib: u32,
-    /// Processors.
+    /// Number of processors.
     pub processors: u32,
-    /// How they are had.
+    /// Source of the processors.
     pub accelerator: Accelerator,
-    /// The plugin.
+    /// Plugin of the emulator.
     pub plugin: Option<&'a Path>,
     /// The file to which it writes what it counts.
     pub counts: Option<PathBuf>,
@@ -90,7 +90,7 @@ pub struct Boot<'a> {
     pub say: Say<'a>,
 }
 
-/// How the folders of runs begin; the process follows.
+/// Beginning of the names of folders of runs; the process follows.
 const SCRATCH: &str = "iostack-lab-";
 
 /// Files of one run, removed with it.
@@ -181,7 +181,7 @@ pub fn run(
     })
 }
 
-/// What the emulator has of the drives' end.
+/// Descriptors of the drives' end for the emulator.
 struct Ends {
     memory: fs::File,
     door: UnixStream,
@@ -265,13 +265,8 @@ fn start(
         // before its caller goes on, every time; on two, whoever is quicker decides whether the caller sleeps first.
         on_one_processor(&mut command);
     }
-    let spawned = command.spawn().map_err(|source| LabError::Command {
-        act: "start the emulator".to_owned(),
-        command: command.get_program().to_string_lossy().into_owned(),
-        said: source.to_string(),
-        remedy: "",
-    });
-    Ok(Running(spawned?))
+    let spawned = command.spawn();
+    Ok(Running(spawned.map_err(|source| not_started(&command, "start the emulator", &source))?))
 }
 
 fn status_text(status: Option<std::process::ExitStatus>) -> String {
@@ -356,7 +351,7 @@ fn listen(
     }
 }
 
-/// What is said before a silent guest is ended.
+/// Warning before a silent guest is ended.
 fn silence(silent: Duration, limit: Duration) -> String {
     format!(
         "the guest has been silent for {} s; it is ended after {} s of its own, or {} s by the clock (--time-limit)",

@@ -45,7 +45,7 @@ impl Modules {
         self.files.contains_key(&name) || self.builtin.contains(&name)
     }
 
-    /// With these, name and file, which take the place of the kernel's own.
+    /// Puts these, name and file, in the place of the kernel's own.
     pub fn with(mut self, built: &[(String, PathBuf)]) -> Result<Modules, LabError> {
         if let Some((name, _)) = built.iter().find(|(name, _)| self.builtin.contains(name)) {
             return Err(LabError::Asked(format!(
@@ -81,7 +81,10 @@ impl Modules {
 
     fn read(&self, name: &str) -> Result<Vec<u8>, LabError> {
         let Some(path) = self.files.get(name) else {
-            return Err(LabError::NoModule { module: name.to_owned(), release: self.release.clone() });
+            return Err(LabError::Lacks(format!(
+                "kernel {} has no module `{name}`; choose another --kernel or another device",
+                self.release
+            )));
         };
         let bytes = fs::read(path).map_err(LabError::file("read", path))?;
         match path.extension().and_then(|ending| ending.to_str()) {
@@ -112,7 +115,7 @@ fn gather(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// What a module says it needs: `depends=a,b`.
+/// Names of the modules that a module needs: `depends=a,b`.
 fn needs(module: &[u8]) -> Vec<String> {
     let names = told(module, "depends=").pop().unwrap_or_default();
     names.split(',').filter(|name| !name.is_empty()).map(normal).collect()

@@ -20,7 +20,13 @@ const STICKY: u32 = 0o1000;
 /// The private folder at this path, made if need be; its path without links.
 pub(super) fn folder(path: &Path) -> Result<PathBuf, LabError> {
     let path = &std::path::absolute(path).map_err(LabError::file("find", path))?;
-    let refused = |why| LabError::NotPrivate { path: path.clone(), why };
+    let refused = |why: String| {
+        LabError::Lacks(format!(
+            "`{}` is not private ({why}), and what lies there is executed; name a folder of your own in IOSTACK_CACHE, or \
+             remove what others may have written and close it to them (chmod 700)",
+            path.display()
+        ))
+    };
     if fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
         return Err(refused("it is a link".to_owned()));
     }
@@ -75,7 +81,8 @@ fn seen(path: &Path) -> Result<Vec<Seen>, LabError> {
     path.ancestors().map(look).collect()
 }
 
-/// Who we are, and who could do anything anyway: root, and who owns the folder of all (in a container not always root).
+/// This process's user, and who could do anything anyway: root, and who owns the folder of all (in a container not always
+/// root).
 struct Us {
     user: u32,
     group: u32,
@@ -88,7 +95,7 @@ impl Us {
         Us { user, group, root: fs::metadata("/").map_or(0, |data| data.uid()) }
     }
 
-    /// Why a folder, the first of these, the others above it, is not private.
+    /// Reason why a folder, the first of these, the others above it, is not private.
     fn doubt(&self, folders: &[Seen]) -> Option<String> {
         let (folder, above) = folders.split_first()?;
         if folder.user != self.user {
@@ -100,7 +107,7 @@ impl Us {
         above.iter().find_map(|folder| self.doubt_above(folder))
     }
 
-    /// Why a folder could be taken away and another put in its place.
+    /// Reason why a folder could be taken away and another put in its place.
     fn doubt_above(&self, folder: &Seen) -> Option<String> {
         let path = folder.path.display();
         if ![self.user, 0, self.root].contains(&folder.user) {

@@ -15,8 +15,8 @@ use crate::{CHUNK_KIB, MEMORY_LEAST_MIB, Raid, Request, SCHEDULERS, SYSFS};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
-/// How fast the processor before a simulated drive is taken to be: one of 2008 that runs the kernel, when the drives of the
-/// documents were sold (2.5 GHz, an instruction a clock).
+/// Speed of the processor before a simulated drive: one of 2008 that runs the kernel, when the drives of the documents
+/// were sold (2.5 GHz, an instruction a clock).
 const SIMULATED_GHZ: f64 = 2.5;
 
 /// Largest memory that tests cover.
@@ -89,7 +89,7 @@ pub fn flag(key: &str) -> Option<String> {
 }
 
 impl LabFlags {
-    /// From keys of an experiment, `lab.file_system`, and their values.
+    /// Parses keys of an experiment, `lab.file_system`, and their values.
     pub fn of(pairs: &[(String, String)]) -> anyhow::Result<LabFlags> {
         let words = pairs.iter().filter_map(|(key, value)| Some([flag(key)?, value.clone()])).flatten();
         let command = LabFlags::augment_args(clap::Command::new("lab").no_binary_name(true));

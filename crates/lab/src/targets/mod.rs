@@ -22,10 +22,10 @@ use crate::{Lab, Request, exec};
 pub use flags::{LabFlags, flag};
 use place::LabPlace;
 
-/// How the word of a device of the lab begins.
+/// Beginning of the word of a device of the lab.
 pub const PREFIX: &str = "lab:";
 
-/// What studies must know of devices of the lab.
+/// Properties of devices of the lab that studies must know.
 pub const OF_THE_LAB: Kind = Kind {
     name: "of the lab",
     has_numbers: false,
@@ -39,10 +39,10 @@ pub fn device(word: &str) -> Option<&str> {
     word.strip_prefix(PREFIX)
 }
 
-/// What the guest's kernel is given to come to rest. It idles meanwhile, which takes the emulator no time.
+/// Time for the guest's kernel to come to rest. It idles meanwhile, which takes the emulator no time.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// Of the driver of simulated drives: written to when a measurement begins.
+/// Parameter of the driver of simulated drives that is written to when a measurement begins.
 const BEGIN: &str = "/sys/module/sim_disk/parameters/begin";
 
 /// A boot that goes many legs may take so long.
@@ -139,7 +139,7 @@ impl Target for LabTarget {
     }
 }
 
-/// What travels to the far side.
+/// Order that travels to the far side.
 #[derive(Serialize, Deserialize)]
 struct Order {
     legs: Vec<Leg>,
@@ -149,9 +149,9 @@ struct Order {
 /// Jobs, after these settings of the device: path below `/sys/block/DISK`, value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
-    /// What is set before, each a name and its value.
+    /// Settings to make first, each a path and its value.
     pub settings: Vec<(String, String)>,
-    /// What is run then.
+    /// Jobs to run then.
     pub jobs: Vec<Job>,
 }
 
@@ -224,7 +224,7 @@ pub(crate) fn as_target(outcome: &mut Outcome, request: &Request, release: &str)
     outcome.caveats.insert(0, caveat(request, release));
 }
 
-/// That figures are of the lab, and of which clock.
+/// Caveat that figures are of the lab, and of which clock.
 pub fn caveat(request: &Request, release: &str) -> Caveat {
     let clock = match (request.accelerator, request.khz) {
         (Accelerator::Exact, Some(khz)) => format!(
@@ -274,7 +274,7 @@ pub fn run_job(
     Ok(())
 }
 
-/// What came before, such as the file system and what a kernel still does after its boot, is not of what comes now.
+/// Waits until what came before is over, such as the file system's making and what a kernel still does after its boot.
 pub(crate) fn settle() -> Result<(), String> {
     if !Path::new(BEGIN).exists() {
         return Ok(());

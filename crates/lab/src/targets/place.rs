@@ -31,7 +31,7 @@ use crate::host::machine::Accelerator;
 use crate::outside::{Asked, Outside, SEED, Wish, machine_takes};
 use crate::{Lab, Request};
 
-/// How the order for a place is told from others.
+/// Key that tells the order for a place from others.
 const HELD: &str = "held";
 
 /// So often it is looked whether all is to end.
@@ -40,7 +40,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Four ticks of the guest's kernel.
 const SHORTEST: Nanos = Nanos::millis(16);
 
-/// What the guest is to do with the place that it holds.
+/// Order to a guest that holds a place.
 #[derive(Serialize, Deserialize)]
 enum Next {
     Run(Box<Job>, How),
@@ -48,7 +48,7 @@ enum Next {
     Keep(Bytes),
 }
 
-/// What a boot tells who waits.
+/// Message of a boot to who waits.
 enum Heard {
     Said(String),
     /// A value of the guest's: its name, and what it is.
@@ -114,9 +114,7 @@ impl LabPlace {
 
 /// One job in turns with another's, with a draw of its own each time.
 pub(super) struct Turns {
-    /// Where.
     pub(super) place: LabPlace,
-    /// What.
     pub(super) job: Job,
 }
 
@@ -141,7 +139,7 @@ impl Prepared for Turns {
     }
 }
 
-/// How a command out here names the place.
+/// Names the place as a command out here does.
 fn as_called(place: &mut Place, name: &TargetName, words: &[(&str, String)]) {
     let with = |left_out: &str| {
         let words = words.iter().filter(|(flag, _)| *flag != left_out);
@@ -263,7 +261,6 @@ impl Guest {
 }
 
 impl Drop for Guest {
-    /// Without orders the guest ends by itself.
     fn drop(&mut self) {
         self.asks = None;
         if let Some(boots) = self.boots.take() {

@@ -190,11 +190,9 @@ fn scheduling() -> Kernel {
     Kernel(names.into_iter().map(|name| (name, None)).collect())
 }
 
-/// From `schedule` to the switch.
 const LEAVE: [(&str, u64, u64); 4] =
     [("schedule", 0, 1), ("__schedule", 0, 2), ("__switch_to_asm", 0, 1), ("__switch_to", 0, 3)];
 
-/// From the switch to the caller of `schedule`.
 const RESUME: [(&str, u64, u64); 4] =
     [("__schedule", 8, 1), ("finish_task_switch", 0, 4), ("__schedule", 12, 1), ("schedule", 4, 1)];
 

@@ -13,7 +13,7 @@ use crate::guest::boot::sections_of;
 use crate::guest::near_side::failed;
 use crate::host::symbols::functions;
 
-/// Where the kernel tells of slabs; each that was asked for on its command line has a folder.
+/// Folder in which the kernel tells of slabs; each that was asked for on its command line has a folder.
 const SLABS: &str = "/sys/kernel/debug/slab";
 
 /// Bytes behind which an address is not of the function before it.
@@ -22,7 +22,7 @@ const FUNCTION_MOST: u64 = 64 << 10;
 /// Bytes by what took them: kind of memory, function of the driver.
 pub(super) type Kept = BTreeMap<String, u64>;
 
-/// Where the functions of the driver were, each time that it was loaded.
+/// Addresses of the driver's functions, each time that it was loaded.
 #[derive(Default)]
 pub(super) struct Places(BTreeMap<u64, String>);
 
@@ -48,7 +48,7 @@ impl Places {
     }
 }
 
-/// What is kept; `None` where the kernel does not say it. Only while the driver is unloaded.
+/// Bytes that the driver keeps; `None` where the kernel does not say it. Only while the driver is unloaded.
 pub(super) fn kept(places: &Places) -> Option<Kept> {
     let mut kept = Kept::new();
     for slab in fs::read_dir(SLABS).ok()?.flatten() {
@@ -87,8 +87,8 @@ fn of_vmalloc(text: &str, places: &Places) -> Vec<(String, u64)> {
     text.lines().filter_map(area).collect()
 }
 
-/// What grew from the first look to the second and again to the third: memory that is taken with each load. What the
-/// kernel keeps once, for the next time, does not.
+/// Memory that is taken with each load: it grew from the first look to the second and again to the third. What the kernel
+/// keeps once, for the next time, does not.
 pub(super) fn growing(looks: &[Kept; 3]) -> Kept {
     let of = |look: &Kept, name: &str| look.get(name).copied().unwrap_or(0);
     let [first, second, third] = looks;

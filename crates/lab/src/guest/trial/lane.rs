@@ -4,13 +4,15 @@
 //! a sector that lands elsewhere is seen, one that was lost, and one that is half old.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use super::super::Ready;
+use super::super::measure::ALIGNMENT;
 use super::super::near_side::failed;
+use super::super::region::number;
 use super::asked::{Findings, Trial};
 use crate::sys::guest as sys;
 
@@ -23,13 +25,9 @@ const ANYTHING: u32 = u32::MAX;
 /// The unit of all addresses.
 const SECTOR_BYTES: usize = 512;
 
-/// What direct I/O wants of a buffer's address.
-const ALIGNMENT: usize = 4096;
-
 /// The device, open for direct I/O.
 pub(super) struct Device {
     file: File,
-    /// Its size.
     pub(super) sectors: u64,
     /// Sectors of its smallest I/O.
     unit: u64,
@@ -41,11 +39,7 @@ impl Device {
     pub(super) fn open(ready: &Ready) -> Result<Device, String> {
         let path = &ready.path;
         let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(path);
-        let number = |name: &str| -> Result<u64, String> {
-            let path = format!("/sys/block/{}/{name}", ready.disk);
-            let text = fs::read_to_string(&path).map_err(failed("read", &path))?;
-            text.trim().parse().map_err(|_| format!("`{path}` holds no number: {text}"))
-        };
+        let number = |name: &str| number(&ready.disk, name);
         let discards = number("queue/discard_max_bytes")? > 0;
         Ok(Device {
             file: file.map_err(failed("open", path))?,
@@ -60,13 +54,12 @@ impl Device {
     }
 }
 
-/// Of a larger device the first 256 MiB are tried: every sector of it is written and read.
+/// Sectors that are tried: of a larger device the first 256 MiB, since every sector is written and read.
 const SECTORS_MOST: u64 = (256 << 20) / SECTOR_BYTES as u64;
 
 /// The thread's part, and what it must hold.
 pub(super) struct Lane<'a> {
     device: &'a Device,
-    /// Which of them.
     pub(super) number: u64,
     lanes: u64,
     chunks: u64,
@@ -205,7 +198,7 @@ impl<'a> Lane<'a> {
         self.memory = memory;
     }
 
-    /// Whether it succeeded; counts it, and says what is wrong with how it ended.
+    /// Counts an I/O that has ended, and says what is wrong with it; true when it succeeded.
     fn ended(&mut self, act: Act, sectors: &Range<u64>, told: &io::Result<usize>, length: usize) -> bool {
         let name = match act {
             Act::Read => "a read",
@@ -284,7 +277,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// What the sector holds when it was written in this generation.
+    /// Writes the content of a sector of this generation into `bytes`.
     fn content(&self, sector: u64, generation: u32, bytes: &mut [u8]) {
         if generation == 0 {
             bytes.fill(0);
@@ -307,7 +300,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// Where a sector first differs from what it must hold, as a byte of the disk.
+/// Tells the first difference of a sector from what it must hold, as a byte of the disk.
 fn first_wrong(sector: u64, expected: &[u8], bytes: &[u8]) -> String {
     let mut wrong = expected.iter().zip(bytes).enumerate().filter(|(_, (must, holds))| must != holds);
     let Some((at, (must, holds))) = wrong.next() else { return String::new() };
@@ -318,7 +311,7 @@ fn first_wrong(sector: u64, expected: &[u8], bytes: &[u8]) -> String {
     )
 }
 
-/// What a sector says that it is.
+/// Describes a sector by what it holds.
 fn named(bytes: &[u8]) -> String {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
     if bytes.iter().all(|&byte| byte == bytes[0]) {
@@ -355,7 +348,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("iostack-lane-{name}-{}", std::process::id()));
         let file = File::options().create(true).truncate(true).read(true).write(true).open(&path);
         let file = file.expect("a new file");
-        fs::remove_file(&path).expect("it is open");
+        std::fs::remove_file(&path).expect("it is open");
         file.set_len(16 * CHUNK * 512).expect("room for 4 MiB");
         Device { file, sectors: 16 * CHUNK, unit: 1, discard_unit: 0 }
     }

@@ -50,7 +50,7 @@ pub(super) fn run(trials: &[Trial], plan: &Plan, ready: &Ready) -> Result<(), St
     Ok(())
 }
 
-/// What no error of a disk explains.
+/// True for a line of the log that no error of a disk explains.
 fn is_defect(line: &str) -> bool {
     const DEFECTS: [&str; 12] = [
         "WARNING:",

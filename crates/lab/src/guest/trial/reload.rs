@@ -71,7 +71,7 @@ pub(super) fn reload(trial: &Trial, plan: &Plan, promise: &Promise) -> Result<Fi
     Ok(findings)
 }
 
-/// What the driver keeps when nothing waits any more that is given back later.
+/// Bytes that the driver keeps when nothing waits any more that is given back later.
 fn settled(places: &Places) -> Option<Kept> {
     let begun = Instant::now();
     let mut last = kept(places)?;

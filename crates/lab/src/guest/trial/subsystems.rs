@@ -10,7 +10,7 @@ use super::lane::{Device, Lane};
 use crate::guest::Ready;
 use crate::guest::near_side::failed;
 
-/// How long a subsystem serves: a few hundred I/Os.
+/// Time that a subsystem serves: a few hundred I/Os.
 const TURN: Duration = Duration::from_millis(20);
 
 /// Random mixed I/O, while the subsystems take turns.
