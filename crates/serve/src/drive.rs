@@ -30,7 +30,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// As the sheet describes it; `seed` decides whatever chance does in it.
+    /// Builds the drive of a sheet; `seed` decides whatever chance does in it.
     pub fn open(sheet: &Sheet, seed: u64) -> Result<Drive, SheetError> {
         let mut world = World::new();
         let root = iostack_sim::build(sheet, &mut world, seed)?;
@@ -99,7 +99,7 @@ impl Drive {
         Some((tag, self.world.now()))
     }
 
-    /// When something happens next.
+    /// Moment at which something happens next.
     pub fn due(&mut self) -> Option<Time> {
         self.world.due()
     }
@@ -122,7 +122,8 @@ impl Drive {
     }
 }
 
-/// What the medium writes whole: flash puts a unit of its mapping elsewhere and then maps it; a disk writes sectors.
+/// Bytes that the medium writes whole: flash puts a unit of its mapping elsewhere and then maps it; a disk writes
+/// sectors.
 fn atom_of(sheet: &Sheet) -> Result<Bytes, SheetError> {
     match sheet.kind.name {
         "flash" => sheet.bytes("flash.mapping"),

@@ -6,7 +6,7 @@ use iostack_sim::engine::Time;
 
 use crate::Errno;
 
-/// What a layer does later, by its moment and in order.
+/// Acts of layers to come, by their moment and in order.
 #[derive(Default)]
 pub(crate) struct Later {
     pub(crate) acts: BTreeMap<(Time, u64), (u32, Result<Act, Errno>)>,

@@ -19,7 +19,7 @@ pub(crate) struct Tally {
     pub(crate) lost: u64,
 }
 
-/// What happened on two drives beside each other.
+/// Sum of what happened on two drives beside each other.
 pub(crate) fn both(mut one: Seen, other: Seen) -> Seen {
     for place in 0..KINDS {
         one.ios[place] += other.ios[place];

@@ -31,13 +31,13 @@ use iostack_model::answers::Seen;
 const SPIN: Duration = Duration::from_micros(40);
 const SPIN_MOST: Duration = Duration::from_micros(400);
 const SPIN_MORE: f64 = 1.25;
-/// What is kept of it from one sleep to the next.
+/// Share of it that is kept from one sleep to the next.
 const SPIN_KEPT: f64 = 0.99;
 
 /// Later than this a moment is no longer waited for in one sleep.
 const NAP: Duration = Duration::from_hours(1);
 
-/// What a request takes while the route is measured.
+/// Time that a request takes while the route is measured.
 pub(crate) const PROBE: Nanos = Nanos::micros(200);
 
 /// A request, and what the layers said of it.
@@ -56,13 +56,13 @@ pub(crate) enum Message {
     End,
 }
 
-/// How answers are timed.
+/// Timing of answers.
 #[derive(Debug, Default)]
 pub(crate) struct Timing {
     lead_ns: AtomicU64,
     /// Each request is answered after [`PROBE`], past layers and drive: the route is being measured.
     probing: AtomicBool,
-    /// When the model answered what is being replied to.
+    /// Moment at which the model answered what is being replied to.
     pub(crate) answered: AtomicU64,
 }
 
@@ -87,14 +87,14 @@ pub struct Disk {
     block: u64,
 }
 
-/// The thread.
+/// Thread that answers for a drive.
 pub struct Server {
     disk: Disk,
     thread: JoinHandle<Result<(), String>>,
 }
 
 impl Server {
-    /// Starts it.
+    /// Starts the thread.
     pub fn start(drive: Drive, store: Store, layers: Vec<Box<dyn Layer>>) -> io::Result<Server> {
         let clock = Clock::start(drive.world().now());
         let (disk, mut worker, messages) = parts(drive, store, layers, clock);
@@ -102,7 +102,7 @@ impl Server {
         Ok(Server { disk, thread })
     }
 
-    /// For a route.
+    /// Handle of the drive for a route.
     pub fn disk(&self) -> Disk {
         self.disk.clone()
     }
@@ -153,7 +153,7 @@ impl Disk {
         &self.store
     }
 
-    /// Bytes.
+    /// Capacity, bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -168,12 +168,12 @@ impl Disk {
         self.timing.lead_ns.store(ns, Ordering::Relaxed);
     }
 
-    /// Until it is told otherwise, each request is answered after [`PROBE`], as if there were no drive.
+    /// Turns probing on or off: each request is answered after [`PROBE`], as if there were no drive.
     pub fn probe(&self, probing: bool) {
         self.timing.probing.store(probing, Ordering::Relaxed);
     }
 
-    /// What happened so far; `None` when the server has ended.
+    /// Counts so far; `None` when the server has ended.
     pub fn look(&self) -> Option<Seen> {
         let (tell, told) = channel();
         self.inbox.send(Message::Look(tell)).ok()?;
@@ -242,7 +242,7 @@ impl Disk {
         self.change(asked, reply, || self.store.flush());
     }
 
-    /// What a layer fails changes nothing. What the store promises is so before `reply` is told.
+    /// Changes the store, unless a layer fails the request. The store's promise is kept before `reply` is told.
     fn change(&self, asked: Asked, reply: Reply, change: impl FnOnce() -> Result<Option<Promise>, Errno>) {
         let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
         let mut promise = None;
@@ -264,7 +264,7 @@ impl Disk {
         self.send(asked, ask, reply);
     }
 
-    /// When it came, and what the layers say of it.
+    /// Moment at which a request came, and the verdict of the layers.
     fn pass(&self, asked: Asked, power: bool) -> Result<(Time, Verdict), Errno> {
         let at = self.clock.now();
         if !power {
@@ -308,7 +308,7 @@ impl Disk {
 struct Waiting {
     at: Time,
     asked: Asked,
-    /// What of it is at the drive.
+    /// Pieces of it that are at the drive.
     pieces: u32,
     reply: Reply,
 }
@@ -322,7 +322,7 @@ pub(crate) struct Worker {
     waiting: Vec<Option<Waiting>>,
     free: Vec<u32>,
     pub(crate) tally: Tally,
-    /// Of a wait, this much is spun.
+    /// Part of a wait that is spun.
     spin: Duration,
     /// Pieces of before a power cut come back still; tags below are of then.
     dark: Option<u32>,
@@ -370,7 +370,7 @@ impl Worker {
         }
     }
 
-    /// When something is due next.
+    /// Moment at which something is due next.
     pub(crate) fn due(&mut self) -> Option<Time> {
         [self.drive.due(), self.later.due()].into_iter().flatten().min()
     }

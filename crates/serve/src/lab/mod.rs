@@ -69,7 +69,7 @@ fn sheet(name: &str, changes: &[(String, String)]) -> anyhow::Result<Sheet> {
     Ok(sheet)
 }
 
-/// What watchers see is so old at most, of the machine's own time.
+/// Age of what watchers see, at most, ns of the machine's own time.
 const LOOK_EVERY: u64 = 10_000_000;
 
 /// One of them.
@@ -100,26 +100,26 @@ impl One {
 
 /// The drives behind the guest's disks.
 struct Simulation {
-    /// As in `sim:NAME`.
+    /// Names as in `sim:NAME`.
     names: String,
-    /// Of the first drive; a machine with other disks has none here.
+    /// Sheet of the first drive; a machine with other disks has none here.
     first: Option<Sheet>,
     seed: u64,
     drives: Vec<One>,
     tell: Sender<Through>,
     told: Receiver<Through>,
-    /// When the program of this boot began.
+    /// Moment at which the program of this boot began.
     begins: u64,
-    /// When they were asked last.
+    /// Moment at which they were asked last.
     now: u64,
-    /// What was counted before this boot, ns.
+    /// Time that was counted before this boot, ns.
     before: u64,
     cut: Option<PlannedCut>,
     was_cut: Option<ServedCut>,
     live: Live,
     /// It is looked at again then.
     look_due: u64,
-    /// What the guest and others ask for, where somebody holds it.
+    /// Questions of the guest and others, where somebody holds it.
     asked: Option<Receiver<Asked>>,
 }
 
@@ -127,9 +127,9 @@ struct Simulation {
 struct PlannedCut {
     /// So long after the program began.
     after: u64,
-    /// What is lost.
+    /// Seed that decides what is lost.
     seed: u64,
-    /// When that is; `None` until the program begins.
+    /// Moment of the cut; `None` until the program begins.
     at: Option<u64>,
 }
 
@@ -159,7 +159,7 @@ impl Simulation {
         })
     }
 
-    /// How long they count.
+    /// Time that the drives have counted by now, ns.
     fn counted(&self, now: u64) -> u64 {
         // After a cut the boot counts, too.
         let first = if self.before == 0 { self.begins } else { 0 };
@@ -321,7 +321,7 @@ impl Drives for Simulation {
 mod tests {
     use super::*;
 
-    /// Whether a sector that the guest wrote is there after a power cut.
+    /// True when a sector that the guest wrote is there after a power cut.
     fn is_kept(through: bool, seed: u64) -> bool {
         let request = Boots { device: "sim:x25e".to_owned(), ..Boots::default() };
         let mut drives =

@@ -17,7 +17,7 @@ struct Cache {
     hit: u64,
     /// Block to when it was used.
     used: HashMap<u64, u64>,
-    /// And back.
+    /// Block by the turn in which it was used.
     order: BTreeMap<u64, u64>,
     turn: u64,
 }

@@ -7,7 +7,7 @@ use super::rule::Rule;
 use super::{Layer, Verdict};
 use crate::{Asked, Errno};
 
-/// What block devices tell programs of.
+/// Errors of block devices that programs are told of.
 const ERRORS: [(&str, i32); 5] = [
     ("EIO", libc::EIO),
     ("ENOSPC", libc::ENOSPC),

@@ -23,10 +23,10 @@ use crate::{Asked, Errno};
 
 pub use parse::{Stack, check, each, parse};
 
-/// What a layer says of a request.
+/// Verdict of a layer on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// To the layer below, after so long, ns.
+    /// It goes to the layer below, after so long, ns.
     Down(u64),
     /// It is through after so long, ns; nobody below hears of it.
     Through(u64),
@@ -49,11 +49,11 @@ pub trait Layer: Send {
 
 /// A kind of layer.
 pub struct LayerKind {
-    /// As it is typed.
+    /// Name as it is typed.
     pub name: &'static str,
-    /// An example.
+    /// Example of its words.
     pub example: &'static str,
-    /// What it does.
+    /// Description of its effect.
     pub does: &'static str,
     /// Reads its arguments.
     make: fn(&parse::Arguments<'_>) -> Result<Box<dyn Layer>, String>,

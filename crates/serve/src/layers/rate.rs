@@ -14,7 +14,7 @@ struct Rate {
     io: f64,
     /// Time of a byte, ns.
     byte: f64,
-    /// When the next may go.
+    /// Moment at which the next may go, ns.
     free: f64,
 }
 

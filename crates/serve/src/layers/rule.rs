@@ -18,7 +18,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Of the arguments from `first` on.
+    /// Reads the arguments from `first` on.
     pub(super) fn read(arguments: &Arguments<'_>, first: usize) -> Result<Rule, String> {
         let mut rule = Rule { range: 0..u64::MAX, kind: None, share: 1.0, random: Rng::from_seed(SEED) };
         for typed in arguments.each.iter().skip(first) {

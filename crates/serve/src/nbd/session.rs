@@ -21,7 +21,7 @@ pub(super) const MOST: u32 = 32 << 20;
 /// A client that has not agreed by then leaves.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
-/// What a request without data counts as in flight.
+/// Bytes that a request without data counts as in flight.
 const LEAST: usize = 256;
 
 /// A request as it came.
@@ -47,7 +47,7 @@ impl Request {
         })
     }
 
-    /// What it counts as in flight.
+    /// Bytes that it counts as in flight.
     fn bytes(&self) -> usize {
         match self.kind {
             // A longer one is refused, without data.
@@ -65,12 +65,12 @@ struct Answers {
 }
 
 impl Answers {
-    /// To anything but a read.
+    /// Answers a request that is no read.
     fn tell(&self, request: &Request, answer: Result<(), Errno>) {
         self.out.send(simple(request.cookie, answer, &[]), request.bytes());
     }
 
-    /// To a read.
+    /// Answers a read.
     fn data(&self, request: &Request, answer: Result<Vec<u8>, Errno>) {
         let bytes = match (answer, self.structured) {
             (Ok(data), false) => simple(request.cookie, Ok(()), &data),
@@ -141,7 +141,7 @@ pub(super) fn serve(
     ended
 }
 
-/// Until the client says that it leaves.
+/// Serves requests until the client says that it leaves.
 fn requests(from: &mut impl Read, answers: &Answers, export: &Export, disk: &Disk) -> io::Result<()> {
     loop {
         let request = Request::read(from)?;
@@ -164,7 +164,7 @@ fn requests(from: &mut impl Read, answers: &Answers, export: &Export, disk: &Dis
     }
 }
 
-/// Why it cannot be done.
+/// Reason why it cannot be done.
 fn refuse(request: &Request, export: &Export) -> Option<Errno> {
     let known = match request.kind {
         // Of all commands FUA is taken, though it says nothing of some: so the specification wants it.

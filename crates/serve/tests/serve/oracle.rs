@@ -43,7 +43,7 @@ impl Op {
     }
 }
 
-/// Which request, by its place, and whether it went well.
+/// Request by its place, and true when it went well.
 pub(crate) type Answer = (usize, bool);
 
 /// A way to a disk whose power is cut.
@@ -53,20 +53,20 @@ pub(crate) trait Way {
     fn go_on(&mut self, random: &mut Rng) -> Vec<Answer>;
     /// The power is cut and comes back; what was answered until then.
     fn cut(&mut self, seed: u64) -> Vec<Answer>;
-    /// All sectors.
+    /// Content of all sectors.
     fn content(&mut self) -> Vec<u8>;
 }
 
-/// How often a cut did what it may do.
+/// Number of times that a cut did what it may do.
 pub(crate) type Tally = BTreeMap<&'static str, u64>;
 
 struct Model {
     atom: usize,
     ops: Vec<Op>,
     clock: u64,
-    /// What each sector was after the last cut.
+    /// Version of each sector after the last cut.
     base: Vec<u64>,
-    /// What was asked of it since.
+    /// Requests to each sector since.
     asked: Vec<Vec<usize>>,
 }
 
@@ -102,7 +102,7 @@ impl Model {
         }
     }
 
-    /// What a sector holds after this request.
+    /// Version of a sector after this request.
     fn version(&self, id: usize) -> u64 {
         if self.ops[id].what == What::Write { id as u64 + 1 } else { 0 }
     }
@@ -244,7 +244,7 @@ pub(crate) fn seeds(all: std::ops::Range<u64>) -> std::ops::Range<u64> {
     }
 }
 
-/// What may be was.
+/// Asserts that everything that may happen at a cut did.
 pub(crate) fn assert_all(tally: &Tally) {
     if std::env::var("IOSTACK_ORACLE_SEED").is_err() {
         assert!(tally.len() == 8 && tally.values().all(|count| *count > 0), "{tally:?}");

@@ -31,7 +31,6 @@ fn ask(disk: &Disk, op: &Op, data: &[u8], reply: Reply) {
     }
 }
 
-/// For requests: who tells, and who hears.
 struct Ear(Sender<Answer>, Receiver<Answer>);
 
 impl Ear {
@@ -46,7 +45,7 @@ impl Ear {
     }
 }
 
-/// Under a clock that the test moves, as the lab does.
+/// Drive under a clock that the test moves, as the lab does.
 struct Told {
     stepped: Stepped,
     now: u64,
@@ -112,7 +111,7 @@ fn in_virtual_time_a_cut_leaves_what_it_must_and_nothing_that_it_may_not() {
     }
 }
 
-/// In this process, at the wall's time.
+/// Drive in this process, at the wall's time.
 struct Live {
     server: Server,
     ear: Ear,
@@ -162,7 +161,7 @@ fn in_real_time_a_cut_leaves_what_it_must_and_nothing_that_it_may_not() {
 struct Wire {
     export: Export,
     clients: [Client; 2],
-    /// Whose, and the sectors.
+    /// Client, request and sectors of each that waits.
     waiting: Vec<(usize, usize, Op)>,
     turn: usize,
     early: Vec<Answer>,
