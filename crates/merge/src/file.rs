@@ -26,10 +26,10 @@ use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};
 /// forks must not be private memory that the child also writes: `open(2)`, notes on `O_DIRECT`.)
 #[derive(Clone)]
 pub struct File {
-    shared: Arc<Shared>,
+    shared: Arc<SharedFile>,
 }
 
-struct Shared {
+struct SharedFile {
     /// Differs between all files of a process.
     id: u64,
     /// The process whose threads the policy knows.
@@ -42,7 +42,7 @@ struct Shared {
     gather: OnceLock<Gather>,
 }
 
-impl Drop for Shared {
+impl Drop for SharedFile {
     fn drop(&mut self) {
         if self.born != generation() {
             // The threads that its end would wait for have stayed with the parent.
@@ -62,7 +62,7 @@ impl File {
         }
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let carry = Arc::from(policy::carrier(options, &device));
-        let shared = Shared {
+        let shared = SharedFile {
             id,
             born: generation(),
             policy: options.policy,
@@ -81,7 +81,7 @@ impl File {
 
     /// Reads at an offset: bytes that came, fewer than asked at the end of the file, none of an empty buffer.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let Shared { device, carry, .. } = &*self.shared;
+        let SharedFile { device, carry, .. } = &*self.shared;
         if !scope::is_inside() {
             if self.is_plain() {
                 return device.read(buffer, offset);
@@ -100,7 +100,7 @@ impl File {
 
     /// Writes at an offset: bytes that were taken.
     pub fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<usize> {
-        let Shared { device, carry, .. } = &*self.shared;
+        let SharedFile { device, carry, .. } = &*self.shared;
         if !scope::is_inside() {
             if self.is_plain() {
                 return device.write(buffer, offset);
@@ -233,7 +233,7 @@ impl File {
 
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { id, policy, device, .. } = &*self.shared;
+        let SharedFile { id, policy, device, .. } = &*self.shared;
         let (policy, backend) = (policy.name(), device.name());
         f.debug_struct("File")
             .field("id", id)

@@ -47,7 +47,6 @@ mod plug;
 mod queue;
 mod ring;
 mod send;
-mod stm;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -57,6 +56,8 @@ mod world;
 use std::io;
 use std::sync::Arc;
 
+use self::hybrid::Adaptive;
+use self::queue::{AtOnce, BatchRule, Queue};
 use crate::sys::{Device, Pending, Request, call, lend_read, lend_write};
 use crate::{Options, Policy};
 
@@ -122,9 +123,20 @@ pub(crate) fn carrier(options: &Options, device: &Arc<dyn Device>) -> Box<dyn Ca
         Policy::Pread => Box::new(Alone),
         Policy::Atm => Box::new(atm::Atm::new(options, device, batch_max)),
         Policy::Ring => Box::new(ring::Ring),
-        Policy::Hybrid => Box::new(hybrid::Hybrid::new(batch_max)),
+        Policy::Hybrid => Box::new(Queue::new(1, batch_max, Adaptive::new())),
         Policy::LeaderFollower => Box::new(leader::LeaderFollower::new(batch_max)),
-        Policy::Stm => Box::new(stm::Stm::new(batch_max)),
+        Policy::Stm => Box::new(Queue::new(1, batch_max, AtOnce)),
+    }
+}
+
+/// Synchronous temporal merge (*Achieving Peak Device Throughput for Random IO Workload*, 2012), by [`AtOnce`]: while one caller's
+/// batch is on the device, others queue and sleep; the next winner takes all of them. A batch is as large as what came during the
+/// one before. With [`Adaptive`] the winner may wait for more.
+impl<R: BatchRule + Send> Carry for Queue<Request, R> {
+    fn carry(&self, device: &dyn Device, request: Request, pending: &Pending<'_>) {
+        if let Some(mut batch) = self.join(request, || pending.is_done()) {
+            send::send(device, &mut batch.load);
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Plug<T> {
 
 /// Next act of the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum WorkerAct {
     /// Takes what is there.
     Go,
     /// Looks again at this time, ns, or when something came.
@@ -77,20 +77,20 @@ impl<T> Plug<T> {
     }
 
     /// Next act of the worker, which carries nothing.
-    pub(crate) fn next(&self, now_ns: u64) -> Next {
+    pub(crate) fn next(&self, now_ns: u64) -> WorkerAct {
         let until = self.since_ns.saturating_add(self.unplug_ns);
         if self.waiting.is_empty() {
-            return Next::Idle;
+            return WorkerAct::Idle;
         }
         if self.waiting.len() >= self.count || now_ns >= until || (self.reads > 0 && self.direct == 0) {
-            return Next::Go;
+            return WorkerAct::Go;
         }
-        Next::At(until)
+        WorkerAct::At(until)
     }
 
     /// True when the worker must hear of this at once: it sleeps without a time, or longer than it may.
     pub(crate) fn calls(&self, now_ns: u64) -> bool {
-        !self.carrying && (self.waiting.len() == 1 || self.next(now_ns) == Next::Go)
+        !self.carrying && (self.waiting.len() == 1 || self.next(now_ns) == WorkerAct::Go)
     }
 
     /// The worker takes the oldest, at most so many. Those that stay have waited since then.

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::place::Place;
+use crate::place::FileRange;
 use crate::{BackendError, File, ManyError, Options, Policy};
 
 const ABI: u32 = 2;
@@ -157,7 +157,7 @@ unsafe fn place<'a, T>(pointer: *mut T) -> Result<&'a mut T, Refusal> {
 }
 
 fn is_in_range(length: usize, offset: u64) -> bool {
-    isize::try_from(length).is_ok() && Place::new(offset, length).is_ok()
+    isize::try_from(length).is_ok() && FileRange::new(offset, length).is_ok()
 }
 
 /// Memory to read into; a null pointer will do for no bytes.

@@ -6,9 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::sync::Arc;
 
-use super::aio::Aio;
 use super::tmerge::Tmerge;
-use super::uring::Uring;
 use super::{Device, Pread};
 use crate::{Backend, BackendError};
 
@@ -16,8 +14,8 @@ use crate::{Backend, BackendError};
 pub(crate) fn device(backend: Backend, file: Arc<File>) -> io::Result<Arc<dyn Device>> {
     Ok(match backend {
         Backend::Best => best(file)?,
-        Backend::IoUring => Arc::new(Uring::new(file).map_err(no_io_uring)?),
-        Backend::Libaio => Arc::new(Aio::new(file).map_err(no_libaio)?),
+        Backend::IoUring => Arc::new(Pread::with_uring(file).map_err(no_io_uring)?),
+        Backend::Libaio => Arc::new(Pread::with_libaio(file).map_err(no_libaio)?),
         Backend::Pread => Arc::new(Pread::new(file)),
         Backend::Tmerge => {
             if !is_direct(&file)? {
@@ -37,11 +35,11 @@ fn best(file: Arc<File>) -> io::Result<Arc<dyn Device>> {
     }
     let direct = is_direct(&file)?;
     if takes_nowait(&file)
-        && let Ok(uring) = Uring::new(file.clone())
+        && let Ok(uring) = Pread::with_uring(file.clone())
     {
         return Ok(Arc::new(uring));
     }
-    match Aio::new(file.clone()) {
+    match Pread::with_libaio(file.clone()) {
         Ok(aio) if direct => Ok(Arc::new(aio)),
         _ => Ok(Arc::new(Pread::new(file))),
     }

@@ -18,7 +18,7 @@ use std::task::{Poll, Waker};
 
 use super::request::{DONE, OPEN, Op, Request, Slot, slot};
 use crate::Buffer;
-use crate::place::Place;
+use crate::place::FileRange;
 
 /// Its memory is with the kernel, or with who carries it.
 const CLAIMED: u32 = 2;
@@ -74,18 +74,18 @@ unsafe impl StableBuffer for Buffer {
 
 /// The slot comes first: a pointer to it is one to all of this.
 #[repr(C)]
-struct Shared<B> {
+struct OwnedSlot<B> {
     slot: Slot,
     waker: Mutex<Option<Waker>>,
     buffer: UnsafeCell<Option<B>>,
 }
 
 // SAFETY: the buffer is touched by whom the slot's state names: the request until DONE, then the one `Owned`.
-unsafe impl<B: Send> Send for Shared<B> {}
+unsafe impl<B: Send> Send for OwnedSlot<B> {}
 // SAFETY: as above; the waker has its lock, the slot's other fields are atomic or do not change.
-unsafe impl<B: Send> Sync for Shared<B> {}
+unsafe impl<B: Send> Sync for OwnedSlot<B> {}
 
-impl<B> Shared<B> {
+impl<B> OwnedSlot<B> {
     fn waker(&self) -> MutexGuard<'_, Option<Waker>> {
         self.waker.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,7 +93,7 @@ impl<B> Shared<B> {
 
 /// The future's side of a request that owns its buffer.
 pub(crate) struct Owned<B> {
-    shared: Arc<Shared<B>>,
+    shared: Arc<OwnedSlot<B>>,
 }
 
 /// A request that can still be taken back.
@@ -112,9 +112,9 @@ impl Revocable {
 
 impl<B: StableBuffer> Owned<B> {
     /// Gives the buffer, from its byte `skip` on, to a new request for that place.
-    pub(crate) fn lend(op: Op, buffer: B, skip: usize, place: Place) -> (Owned<B>, Revocable) {
-        let mut shared = Arc::new(Shared {
-            slot: slot(op, null_mut(), Place::NONE),
+    pub(crate) fn lend(op: Op, buffer: B, skip: usize, place: FileRange) -> (Owned<B>, Revocable) {
+        let mut shared = Arc::new(OwnedSlot {
+            slot: slot(op, null_mut(), FileRange::NONE),
             waker: Mutex::new(None),
             buffer: UnsafeCell::new(Some(buffer)),
         });
@@ -127,7 +127,7 @@ impl<B: StableBuffer> Owned<B> {
         new.slot = slot(op, address.wrapping_add(skip), place);
         new.slot.completed = Some(completed::<B>);
         let theirs = Arc::into_raw(Arc::clone(&shared)).cast_mut().cast::<Slot>();
-        let request = Request::of(NonNull::new(theirs).expect("an Arc has an address"));
+        let request = Request::from_slot(NonNull::new(theirs).expect("an Arc has an address"));
         (Owned { shared }, Revocable { request })
     }
 
@@ -170,9 +170,9 @@ impl<B: StableBuffer> Owned<B> {
 ///
 /// # Safety
 ///
-/// The slot is the first field of a `Shared<B>` in an Arc, of which the request has a share that ends here.
+/// The slot is the first field of a `OwnedSlot<B>` in an Arc, of which the request has a share that ends here.
 unsafe fn completed<B>(slot: NonNull<Slot>) {
-    let place = slot.as_ptr().cast::<Shared<B>>().cast_const();
+    let place = slot.as_ptr().cast::<OwnedSlot<B>>().cast_const();
     // SAFETY: `lend` has made it by `into_raw` for this request, which is completed once.
     let shared = unsafe { Arc::from_raw(place) };
     let waker = {
@@ -211,16 +211,16 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Counts(AtomicUsize);
+    struct CountingWaker(AtomicUsize);
 
-    impl Wake for Counts {
+    impl Wake for CountingWaker {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     fn lend(freed: &Arc<AtomicUsize>) -> (Owned<Tells>, Revocable) {
-        let place = Place::new(0, 6).expect("the kernel can name it");
+        let place = FileRange::new(0, 6).expect("the kernel can name it");
         Owned::lend(Op::Read, Tells(vec![0; 8].into(), Arc::clone(freed)), 2, place)
     }
 
@@ -237,7 +237,7 @@ mod tests {
     fn the_buffer_comes_back_filled_from_another_thread() {
         let freed = Arc::default();
         let (mut owned, request) = lend(&freed);
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(CountingWaker::default());
         let waker = Waker::from(Arc::clone(&counts));
         assert!(owned.poll(&waker).is_pending());
         let request = request.claim().expect("nobody took it back");

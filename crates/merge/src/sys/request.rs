@@ -18,7 +18,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::place::Place;
+use crate::place::FileRange;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
@@ -64,7 +64,7 @@ pub(crate) struct Pending<'a> {
 
 impl Request {
     /// Makes the request of a slot that lives until it is completed.
-    pub(super) fn of(slot: NonNull<Slot>) -> Request {
+    pub(super) fn from_slot(slot: NonNull<Slot>) -> Request {
         Request { slot }
     }
 
@@ -188,7 +188,7 @@ pub(crate) fn lend_read(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Read, buffer.as_mut_ptr(), Place::new(offset, buffer.len())?), carry)
+    lend(slot(Op::Read, buffer.as_mut_ptr(), FileRange::new(offset, buffer.len())?), carry)
 }
 
 /// Lends an address that need not be memory, to a read that fails.
@@ -199,7 +199,7 @@ pub(super) fn lend_raw_read(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Read, address, Place::new(offset, length)?), carry)
+    lend(slot(Op::Read, address, FileRange::new(offset, length)?), carry)
 }
 
 /// Lends memory to a write that `carry` takes on its way; returns when the write is completed: bytes that were taken.
@@ -208,7 +208,7 @@ pub(crate) fn lend_write(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Write, buffer.as_ptr().cast_mut(), Place::new(offset, buffer.len())?), carry)
+    lend(slot(Op::Write, buffer.as_ptr().cast_mut(), FileRange::new(offset, buffer.len())?), carry)
 }
 
 /// Memory that is lent piece by piece to the requests of a group; dropping it waits for all that are out.
@@ -248,10 +248,10 @@ impl<'a> Loans<'a> {
             .enumerate()
             .map(|(index, (op, address, rest, offset))| {
                 // An empty buffer is full wherever it lies.
-                let wanted = if rest > 0 { Place::new(offset, rest) } else { Ok(Place::NONE) };
+                let wanted = if rest > 0 { FileRange::new(offset, rest) } else { Ok(FileRange::NONE) };
                 let place = wanted.unwrap_or_else(|error| {
                     refused.push((index, error));
-                    Place::NONE
+                    FileRange::NONE
                 });
                 let slot = slot(op, address, place);
                 slot.state.store(DONE, Ordering::Relaxed);
@@ -353,7 +353,7 @@ impl Drop for Loans<'_> {
 const LENGTH_MAX: usize = 0x7fff_f000;
 
 /// The only way to a request.
-pub(super) fn slot(op: Op, address: *mut u8, place: Place) -> Slot {
+pub(super) fn slot(op: Op, address: *mut u8, place: FileRange) -> Slot {
     Slot {
         op,
         address,

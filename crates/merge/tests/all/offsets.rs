@@ -16,9 +16,9 @@ const SEED: u64 = 15;
 const MAX: u64 = i64::MAX as u64;
 
 /// A way in that reads or writes so many bytes at an offset.
-type Way = fn(&File, bool, u64, usize) -> io::Result<()>;
+type FileWay = fn(&File, bool, u64, usize) -> io::Result<()>;
 
-const WAYS: [(&str, Way); 7] = [
+const WAYS: [(&str, FileWay); 7] = [
     ("single", single),
     ("exact", exact),
     ("group", group),

@@ -317,8 +317,8 @@ fn a_wait_in_the_initialiser_of_a_thread_local_breaks_the_contract_of_scope() {
 
 #[test]
 fn what_a_coroutine_owned_is_dropped_before_the_scope_returns() {
-    struct Counts<'a>(&'a AtomicUsize);
-    impl Drop for Counts<'_> {
+    struct CountsDrops<'a>(&'a AtomicUsize);
+    impl Drop for CountsDrops<'_> {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -326,7 +326,7 @@ fn what_a_coroutine_owned_is_dropped_before_the_scope_returns() {
     let dropped = AtomicUsize::new(0);
     scope(2, |s| {
         for _ in 0..100 {
-            let owned = Counts(&dropped);
+            let owned = CountsDrops(&dropped);
             // The result is dropped as well, which nobody asks for.
             s.spawn(move || owned);
         }
