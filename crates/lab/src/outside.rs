@@ -62,7 +62,7 @@ impl Live {
 }
 
 /// Question to the drives' end while the guest stands still.
-pub enum Asked {
+pub enum HeldQuestion {
     /// Next order to the guest.
     Order(Vec<u8>),
     /// Figures of the inside since this job began, if they are known, and what is wrong with this machine.
@@ -77,7 +77,7 @@ pub struct Wish {
     /// A power cut may lose what was not flushed.
     pub volatile: bool,
     /// The machine is told one order after another; then there is something to bring even where no drive is named.
-    pub asked: Option<Receiver<Asked>>,
+    pub asked: Option<Receiver<HeldQuestion>>,
 }
 
 /// Provider of simulated drives.
@@ -146,7 +146,7 @@ pub fn boot(
     hear: &mut dyn FnMut(&Message),
 ) -> anyhow::Result<Booted> {
     let mut outside = request.bring(Wish { seed: SEED, ..Wish::default() })?;
-    let booted = lab.boot_with(request, work, machine_takes(outside.as_mut()), hear)?;
+    let booted = lab.boot(request, work, machine_takes(outside.as_mut()), hear)?;
     outside.map_or(Ok(()), Outside::end)?;
     Ok(booted)
 }

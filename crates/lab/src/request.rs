@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::counts::{self, Round};
 use crate::devices::{Device, Store};
 use crate::disk::Disk;
-use crate::guest::{Find, MODULES, Message, PLAN, Place, Plan, Work};
+use crate::guest::{Find, MODULES, Message, MountPlan, PLAN, Plan, Work};
 use crate::host::build;
 use crate::host::cache::Cache;
 use crate::host::filesystem::FileSystem;
@@ -158,7 +158,7 @@ pub struct Booted {
 }
 
 impl Booted {
-    fn of(kernel: &Kernel, modules: &[Loaded]) -> Booted {
+    fn begun(kernel: &Kernel, modules: &[Loaded]) -> Booted {
         let built = modules.iter().filter(|module| module.is_built);
         Booted {
             release: kernel.release.clone(),
@@ -178,20 +178,20 @@ struct Loaded {
 }
 
 #[derive(Default)]
-struct Heard {
+struct BootHeard {
     booted: Booted,
     sections: Vec<(String, Vec<(String, u64)>)>,
     symbols: Option<String>,
 }
 
-impl Heard {
+impl BootHeard {
     fn take(&mut self, message: &Message) {
         match message {
-            Message::Ticks { ticks, .. } => self.booted.ticks.push(ticks.clone()),
-            Message::Iomem { text } => self.booted.iomem.clone_from(text),
-            Message::Complaints { lines } => self.booted.complaints.clone_from(lines),
-            Message::Sections { modules } => self.sections.clone_from(modules),
-            Message::Symbols { text } => self.symbols = Some(text.clone()),
+            Message::Ticks(ticks) => self.booted.ticks.push(ticks.clone()),
+            Message::Iomem(text) => self.booted.iomem.clone_from(text),
+            Message::Complaints(lines) => self.booted.complaints.clone_from(lines),
+            Message::Sections(modules) => self.sections.clone_from(modules),
+            Message::Symbols(text) => self.symbols = Some(text.clone()),
             _ => {}
         }
     }
@@ -252,25 +252,15 @@ impl<'a> Lab<'a> {
             limit: KVM_PATIENCE,
             ..Request::default()
         };
-        let works = self.boot(&trial, Work::Nothing, &mut |_| {}).is_ok();
+        let works = self.boot(&trial, Work::Nothing, None, &mut |_| {}).is_ok();
         (self.say)(if works { "it does" } else { "it does not; the guest is emulated" });
         // Without the note the next run tries again.
         let _ = fs::write(&file, format!("{} {works}\n", boot_id.trim()));
         works
     }
 
-    /// Boots and does the work; `hear` gets each message.
+    /// Boots and does the work, with the drives of a simulated device; `hear` gets each message.
     pub fn boot(
-        &self,
-        request: &Request,
-        work: Work,
-        hear: &mut dyn FnMut(&Message),
-    ) -> Result<Booted, LabError> {
-        self.boot_with(request, work, None, hear)
-    }
-
-    /// The same with simulated drives, where the request's device is one.
-    pub fn boot_with(
         &self,
         request: &Request,
         work: Work,
@@ -278,14 +268,14 @@ impl<'a> Lab<'a> {
         hear: &mut dyn FnMut(&Message),
     ) -> Result<Booted, LabError> {
         let shapes = drives.as_deref().map(Drives::shapes).unwrap_or_default();
-        let device = Device::of(&request.device, request.source.as_deref())?;
+        let device = Device::with_source(&request.device, request.source.as_deref())?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
         let mut image = Image::with_this_program(&self.cache)?;
         let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
         self.add_programs(request, interactive, &mut image)?;
         let capacity_mib = capacity(request, &shapes)?;
-        let disk = Disk::of(request, device, capacity_mib, scratch.path("disk"), !counts)?;
+        let disk = Disk::for_boot(request, device, capacity_mib, scratch.path("disk"), !counts)?;
         let first = drives.as_mut().filter(|_| !shapes.is_empty());
         let first = first.map(|drives| &mut **drives as &mut dyn Drives);
         let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
@@ -317,8 +307,11 @@ impl<'a> Lab<'a> {
             interactive,
             say: self.say,
         };
-        let mut heard =
-            Heard { symbols: known_symbols, booted: Booted::of(&kernel, &modules), ..Heard::default() };
+        let mut heard = BootHeard {
+            symbols: known_symbols,
+            booted: Booted::begun(&kernel, &modules),
+            ..BootHeard::default()
+        };
         machine::run(&self.qemu, &boot, &scratch, self.stop, drives, &mut |message| {
             heard.take(message);
             hear(message);
@@ -366,7 +359,7 @@ impl<'a> Lab<'a> {
         } else {
             Vec::new()
         };
-        let known = Modules::of(kernel).with(&built)?;
+        let known = Modules::of_kernel(kernel).with(&built)?;
         // Asked for by name at run time, where a program would load it: here there is none.
         let mut wanted = vec!["crc32c_generic", "crc32c_intel", "crct10dif_generic"];
         let others = if request.other_schedulers { &SCHEDULERS[..] } else { &[] };
@@ -375,11 +368,11 @@ impl<'a> Lab<'a> {
         // If it is a SCSI host: no module depends on the driver of its disks.
         wanted.extend((device.store == Store::Unknown).then_some("sd_mod"));
         wanted.retain(|name| known.has(name));
-        wanted.extend(device.modules);
+        wanted.extend(device.modules.iter().map(String::as_str));
         wanted.extend(request.raid.map(Raid::module));
         wanted.extend(request.modules.iter().map(String::as_str));
         if let Some(name) = &request.file_system {
-            wanted.extend(FileSystem::named(name)?.modules);
+            wanted.extend(FileSystem::named(name)?.modules.iter().map(String::as_str));
         }
         wanted.push(&driver);
         let mut loaded = Vec::new();
@@ -400,13 +393,13 @@ impl<'a> Lab<'a> {
 fn plan(
     request: &Request,
     modules: &[Loaded],
-    place: Option<Place>,
+    place: Option<MountPlan>,
     (symbols, shapes): (bool, &[DiskShape]),
     work: Work,
 ) -> Result<Plan, LabError> {
-    let device = Device::of(&request.device, request.source.as_deref())?;
+    let device = Device::with_source(&request.device, request.source.as_deref())?;
     let modules = modules.iter().map(|one| (one.name.clone(), one.parameters.clone())).collect();
-    let find = request.disk.clone().map_or_else(|| device.find(), Find::Name);
+    let find = request.disk.clone().map_or_else(|| device.find.clone(), Find::Name);
     let raid = request.raid;
     // Emulated adapters take time of the host, which in exact time passes as none or as much.
     let is_dependable = request.accelerator != Accelerator::Exact || !shapes.is_empty();

@@ -72,10 +72,10 @@ pub(crate) fn options(request: &Request, device: &Device, capacity_mib: u64, sha
         all.retain(|(other, _)| other != name);
         all.push((name.to_owned(), value.to_owned()));
     };
-    for (name, value) in device.options {
+    for (name, value) in &device.options {
         put(name, value);
     }
-    if let Store::Driver(parameter, unit) = device.store {
+    if let Store::Driver(parameter, unit) = &device.store {
         put(parameter, &((capacity_mib << 20) / unit).to_string());
     }
     for (name, value) in request.options.iter().filter(|(name, _)| !name.starts_with(SYSFS)) {

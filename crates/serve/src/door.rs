@@ -126,7 +126,7 @@ impl Door {
             served: untouched(&wanted.typed, capacity, wanted.seed, machine),
         };
         door.served.notes = notes;
-        let way = Way { route: wanted.route, mount: wanted.mount, listen: wanted.listen };
+        let way = RouteWish { route: wanted.route, mount: wanted.mount, listen: wanted.listen };
         door.choose(&way, &wanted.stack.device, block, tell)?;
         door.started = Instant::now();
         Ok(door)
@@ -134,7 +134,7 @@ impl Door {
 
     fn choose(
         &mut self,
-        way: &Way,
+        way: &RouteWish,
         name: &str,
         block: u32,
         tell: impl Fn(&str) + Send + Sync + Clone + 'static,
@@ -152,7 +152,7 @@ impl Door {
         self.by_nbd(way, name, tell)
     }
 
-    fn by_fuse(&mut self, way: &Way, block: u32, tell: &dyn Fn(&str)) -> anyhow::Result<()> {
+    fn by_fuse(&mut self, way: &RouteWish, block: u32, tell: &dyn Fn(&str)) -> anyhow::Result<()> {
         if let Some(why) = fuse::missing() {
             bail!("this machine has no FUSE ({why}); `--as nbd` needs none");
         }
@@ -188,7 +188,7 @@ impl Door {
 
     fn by_nbd(
         &mut self,
-        way: &Way,
+        way: &RouteWish,
         name: &str,
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> anyhow::Result<()> {
@@ -255,7 +255,7 @@ impl Door {
     }
 }
 
-struct Way {
+struct RouteWish {
     route: Route,
     mount: Option<PathBuf>,
     listen: Option<Place>,

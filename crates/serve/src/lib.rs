@@ -28,7 +28,7 @@ mod volatile;
 
 pub use door::{Door, Route, Wanted, untouched};
 pub use drive::Drive;
-pub use request::{Asked, Errno, Reply};
+pub use request::{DiskRequest, Errno, Reply};
 pub use server::{Disk, Server};
 pub use stepped::Stepped;
 pub use store::Store;

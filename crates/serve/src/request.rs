@@ -4,7 +4,7 @@ use iostack_sim::engine::Kind;
 
 /// Request to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct DiskRequest {
     /// Read, write, trim or flush.
     pub kind: Kind,
     /// First byte of the range.
@@ -13,7 +13,7 @@ pub struct Asked {
     pub length: u64,
 }
 
-impl Asked {
+impl DiskRequest {
     /// First byte behind it.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)

@@ -10,8 +10,8 @@ use iostack_sim::engine::Time;
 
 use crate::clock::Clock;
 use crate::layers::Layer;
-use crate::seen::Tally;
-use crate::server::{Message, Worker, parts};
+use crate::seen::DriveTally;
+use crate::server::{DriveMessage, Worker, parts};
 use crate::store::Store;
 use crate::volatile::Cut;
 use crate::{Disk, Drive};
@@ -21,7 +21,7 @@ use iostack_model::answers::Seen;
 pub struct Stepped {
     disk: Disk,
     worker: Worker,
-    messages: Receiver<Message>,
+    messages: Receiver<DriveMessage>,
     /// Moment of the drive at which its clock began.
     start: Time,
 }
@@ -74,7 +74,7 @@ impl Stepped {
     /// Takes what was asked.
     fn arrive(&mut self) {
         while let Ok(message) = self.messages.try_recv() {
-            if let Message::Ask(ask) = message {
+            if let DriveMessage::Ask(ask) = message {
                 self.worker.arrive(ask);
             }
         }
@@ -82,7 +82,7 @@ impl Stepped {
 
     /// Begins to count anew; [`Stepped::pass`] has been called for this moment.
     pub fn begin(&mut self) {
-        self.worker.tally = Tally::default();
+        self.worker.tally = DriveTally::default();
         self.worker.drive.begin(self.worker.clock.now());
     }
 

@@ -22,7 +22,7 @@ use crate::sys;
 /// Smallest unit that is safe or not, bytes: no disk offers a smaller one.
 pub const SECTOR: u64 = 512;
 
-/// Sectors that are kept together, bytes: a bit of a [`Kept`] each.
+/// Sectors that are kept together, bytes: a bit of a [`KeptBlock`] each.
 const BLOCK: u64 = 8 * SECTOR;
 
 /// Effect of power cuts, in atoms of the drive.
@@ -36,14 +36,14 @@ pub struct Cut {
 
 /// Former content of some sectors of a block.
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptBlock {
     /// Sectors that are kept, one bit each.
     sectors: u8,
     /// All of the block; empty where all of it is zeros.
     content: Vec<u8>,
 }
 
-impl Kept {
+impl KeptBlock {
     /// Keeps these sectors of a block, too.
     fn put(&mut self, sectors: u8, content: &[u8]) {
         for range in runs(sectors) {
@@ -75,7 +75,7 @@ impl Kept {
 }
 
 /// Former content by number of the block.
-type Layer = BTreeMap<u64, Kept>;
+type Layer = BTreeMap<u64, KeptBlock>;
 
 /// Promise that a write, or all that was before a flush, is safe when it is answered.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl Volatile {
             return true;
         };
         for (_, layer) in self.ended.iter_mut().take_while(|(number, _)| *number <= promise.layer) {
-            let left = |(&block, kept): (&u64, &mut Kept)| {
+            let left = |(&block, kept): (&u64, &mut KeptBlock)| {
                 kept.sectors &= !sectors(block, offset, length);
                 (kept.sectors == 0).then_some(block)
             };

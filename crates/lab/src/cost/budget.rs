@@ -100,14 +100,14 @@ fn tolerance() -> u64 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct BudgetFile {
     #[serde(default)]
     cost: Vec<Budget>,
 }
 
 /// Reads a file of budgets.
 pub fn parse(text: &str) -> anyhow::Result<Vec<Budget>> {
-    let File { cost } = toml::from_str(text)
+    let BudgetFile { cost } = toml::from_str(text)
         .context("the file of costs cannot be read; `iostack lab cost --write` writes one that can")?;
     ensure!(!cost.is_empty(), "the file of costs has no [[cost]]; `iostack lab cost --write` writes one");
     let mut names = HashSet::new();
@@ -266,7 +266,7 @@ pub fn write(costs: &[IoCost], driver_only: bool) -> String {
         let layers = if driver_only { BTreeMap::new() } else { whole.layers.clone() };
         Budget { instructions: counted(&whole, cost), layers, ..whole }
     };
-    let file = File { cost: costs.iter().map(budget).collect() };
+    let file = BudgetFile { cost: costs.iter().map(budget).collect() };
     let text = toml::to_string(&file).expect("strings and numbers are TOML");
     format!("# Written by `iostack lab cost --write`; held to by `iostack lab cost --assert`.\n\n{text}")
 }

@@ -14,37 +14,10 @@ const DEPTH_MAX: usize = 192;
 const OUTWARD_MAX: usize = 48;
 
 /// Functions that only lead to another: what they jump to is called by their caller.
-const TRAMPOLINES: &[&str] = &[
-    "__x86_indirect_",
-    "__x86_return_thunk",
-    "__SCT__",
-    "srso_",
-    "retbleed_",
-    "its_",
-    "zen_untrain",
-    "entry_untrain",
-];
+const TRAMPOLINES: &str = include_str!("trampolines.txt");
 
 /// Labels in assembly, which are symbols, and are reached by jumps into their middle.
-const LABELS: &[&str] = &[
-    "entry_",
-    "asm_",
-    "common_interrupt_return",
-    "swapgs_restore",
-    "restore_",
-    "retint_",
-    "syscall_return",
-    "error_",
-    "paranoid_",
-    "native_iret",
-    "native_irq_return",
-    "nmi_",
-    "call_on_irq_stack",
-    "rep_",
-    "copy_user",
-    "bad_get_user",
-    "bad_put_user",
-];
+const LABELS: &str = include_str!("labels.txt");
 
 /// A run of instructions within one function.
 #[derive(Clone, Copy, Debug)]
@@ -182,8 +155,8 @@ impl Frames {
     }
 }
 
-fn begins_with(name: &str, beginnings: &[&str]) -> bool {
-    beginnings.iter().any(|beginning| name.starts_with(beginning))
+fn begins_with(name: &str, beginnings: &str) -> bool {
+    beginnings.lines().any(|beginning| name.starts_with(beginning))
 }
 
 /// Is this function reached inside by jumps, not by returns only?

@@ -31,7 +31,7 @@ pub struct CountsError {
 
 /// Reads what the plugin wrote; refuses a text that is not the plugin's, is cut off, or contradicts itself.
 pub fn parse(text: &str) -> Result<Vec<Round>, CountsError> {
-    let mut parser = Parser { line: 0, rounds: Vec::new(), open: None };
+    let mut parser = CountsParser { line: 0, rounds: Vec::new(), open: None };
     for line in text.lines() {
         parser.line += 1;
         parser.take(line).map_err(|problem| CountsError { line: parser.line, problem })?;
@@ -45,13 +45,13 @@ pub fn parse(text: &str) -> Result<Vec<Round>, CountsError> {
     Err(CountsError { line: parser.line, problem })
 }
 
-struct Parser {
+struct CountsParser {
     line: usize,
     rounds: Vec<Round>,
     open: Option<Round>,
 }
 
-impl Parser {
+impl CountsParser {
     fn take(&mut self, line: &str) -> Result<(), String> {
         if self.line == 1 {
             return match line {

@@ -44,9 +44,9 @@ pub struct Cuts {
 }
 
 /// Outcome of a program.
-pub struct Ran {
+pub struct ProgramRun {
     /// End of the program, or of the last check.
-    pub ended: Ended,
+    pub ended: ProgramEnd,
     /// Time that the drives counted: of the run, and with power cuts from its first beginning to the end.
     pub elapsed: Nanos,
     /// The drives, where they are simulated.
@@ -59,7 +59,7 @@ pub struct Ran {
 
 /// End of a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct ProgramEnd {
     /// Its exit code, or 128 and the signal that ended it.
     pub code: i32,
     /// Time that it ran, by the machine's clock.
@@ -82,7 +82,7 @@ pub trait Listener {
 
 /// Order to the far side.
 #[derive(Default, Serialize, Deserialize)]
-struct Order {
+struct ExecOrder {
     /// The command; none when only the check is to be done.
     exec: Vec<String>,
     /// Command of a shell to run first.
@@ -105,7 +105,7 @@ struct Piece {
 }
 
 impl Piece {
-    fn of(path: String, bytes: &[u8]) -> Piece {
+    fn encode(path: String, bytes: &[u8]) -> Piece {
         Piece { path, bytes: bytes.iter().map(|&byte| char::from(byte)).collect() }
     }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn every_byte_of_a_file_comes_back() {
         let all: Vec<u8> = (0..=255).collect();
-        let text = serde_json::to_string(&Piece::of("a/b".to_owned(), &all)).expect("plain data");
+        let text = serde_json::to_string(&Piece::encode("a/b".to_owned(), &all)).expect("plain data");
         let piece: Piece = serde_json::from_str(&text).expect("as it was written");
         assert_eq!((piece.bytes(), &piece.path[..]), (Some(all), "a/b"));
         assert_eq!(Piece { path: String::new(), bytes: "\u{100}".to_owned() }.bytes(), None);

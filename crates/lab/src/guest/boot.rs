@@ -26,7 +26,7 @@ pub fn run(job: RunJob<'_>) -> ! {
     });
     match ended {
         Ok(()) => tell(&Message::Done),
-        Err(text) => tell(&Message::Failed { text }),
+        Err(text) => tell(&Message::Failed(text)),
     }
     sys::power_off();
     std::process::exit(0)
@@ -41,7 +41,7 @@ fn prepare() -> Result<Plan, String> {
         let _ = sys::mount(kind, Path::new(at), kind, "");
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
-    tell(&Message::Hello { release });
+    tell(&Message::Hello(release));
     let text = fs::read_to_string(PLAN).map_err(failed("read", PLAN))?;
     let plan: Plan =
         serde_json::from_str(&text).map_err(|error| format!("the plan cannot be read: {error}"))?;
@@ -55,16 +55,15 @@ fn prepare() -> Result<Plan, String> {
 fn work(plan: &Plan, ready: &Ready, job: RunJob<'_>) -> Result<(), String> {
     match &plan.work {
         Work::Cost(measures) => {
-            for (number, one) in measures.iter().enumerate() {
-                tell(&Message::Step { text: "counting".to_owned() });
-                let ticks = measure::count(one, ready)?;
-                tell(&Message::Ticks { measure: number as u32, ticks });
+            for one in measures {
+                tell(&Message::Step("counting".to_owned()));
+                tell(&Message::Ticks(measure::count(one, ready)?));
             }
-            tell(&Message::Sections { modules: sections() });
+            tell(&Message::Sections(sections()));
             if plan.symbols {
-                tell(&Message::Symbols { text: symbols()? });
+                tell(&Message::Symbols(symbols()?));
             }
-            tell(&Message::Iomem { text: fs::read_to_string("/proc/iomem").unwrap_or_default() });
+            tell(&Message::Iomem(fs::read_to_string("/proc/iomem").unwrap_or_default()));
         }
         Work::Job(value) => job(value, ready)?,
         Work::Shell => shell(&format!("The device is {}", ready.path.display()))?,
@@ -74,7 +73,7 @@ fn work(plan: &Plan, ready: &Ready, job: RunJob<'_>) -> Result<(), String> {
     if let Some(folder) = &ready.folder {
         sys::unmount(folder).map_err(failed("unmount", folder))?;
     }
-    tell(&Message::Complaints { lines: KernelLog::whole().complaints() });
+    tell(&Message::Complaints(KernelLog::whole().complaints()));
     Ok(())
 }
 

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::Raid;
 
 pub use boot::{RunJob, is_here, run};
-pub use furnish::{end_others, furnish};
+pub(crate) use furnish::furnish;
 pub use log::KernelLog;
 pub use near_side::{next_order, tell};
 pub use trial::{Findings, Trial, TrialKind};
@@ -34,7 +34,7 @@ pub use trial::{Findings, Trial, TrialKind};
 pub const PLAN: &str = "/lab/plan.json";
 /// Folder of the modules, one file each.
 pub const MODULES: &str = "/lab/modules";
-/// File with the content of a fresh file system; see [`Place::image`].
+/// File with the content of a fresh file system; see [`MountPlan::image`].
 pub const FILE_SYSTEM: &str = "/lab/filesystem";
 
 /// Everything that the guest is to do.
@@ -51,7 +51,7 @@ pub struct Plan {
     /// Files to write a value to; `{disk}` stands for the name of each disk.
     pub settings: Vec<(String, String)>,
     /// A file system between.
-    pub place: Option<Place>,
+    pub place: Option<MountPlan>,
     /// The kernel's own functions are asked for.
     pub symbols: bool,
     /// Seconds of the guest's clock after which a request that is still open is given up; `None`: the emulated devices take
@@ -74,7 +74,7 @@ pub enum Find {
 
 /// A file system on the device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Place {
+pub struct MountPlan {
     /// Its name for `mount`.
     pub kind: String,
     /// True when [`FILE_SYSTEM`] has to be written to the device first: pairs of offset and length (both 8 bytes, little
@@ -116,45 +116,22 @@ pub struct Measure {
 
 /// A line of the guest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", content = "content", rename_all = "snake_case")]
 pub enum Message {
-    /// The guest is up.
-    Hello {
-        /// Its kernel's release.
-        release: String,
-    },
-    /// Step that begins now.
-    Step {
-        /// Step in words.
-        text: String,
-    },
+    /// The guest is up, with this release of the kernel.
+    Hello(String),
+    /// Step that begins now, in words.
+    Step(String),
     /// Something has not moved for long: what comes of it, and when.
-    Waits {
-        /// Sentence for people.
-        text: String,
-    },
+    Waits(String),
     /// Time-stamp differences of the counted I/Os of a measure, in order.
-    Ticks {
-        /// Number of the measure, from 0.
-        measure: u32,
-        /// Differences of the time-stamp counter, one an I/O.
-        ticks: Vec<u64>,
-    },
-    /// Addresses of loaded modules: name, then section and address.
-    Sections {
-        /// Name and sections of each module.
-        modules: Vec<(String, Vec<(String, u64)>)>,
-    },
-    /// The kernel's own functions, as lines of `/proc/kallsyms`.
-    Symbols {
-        /// Ascending by address.
-        text: String,
-    },
-    /// Text of `/proc/iomem`.
-    Iomem {
-        /// Text as the guest's first process sees it.
-        text: String,
-    },
+    Ticks(Vec<u64>),
+    /// Name and sections of each loaded module, with their addresses.
+    Sections(Vec<(String, Vec<(String, u64)>)>),
+    /// The kernel's own functions, as lines of `/proc/kallsyms`, ascending by address.
+    Symbols(String),
+    /// Text of `/proc/iomem`, as the guest's first process sees it.
+    Iomem(String),
     /// Progress of a job, or its outcome: the caller's own words.
     Value {
         /// Name of the value.
@@ -162,18 +139,12 @@ pub enum Message {
         /// Value by that name.
         value: serde_json::Value,
     },
-    /// Lines of the kernel's log that are no chatter.
-    Complaints {
-        /// Warnings and worse.
-        lines: Vec<String>,
-    },
+    /// Warnings and worse of the kernel's log that are no chatter.
+    Complaints(Vec<String>),
     /// All that was asked for is done.
     Done,
-    /// It could not be done.
-    Failed {
-        /// Reason of the failure.
-        text: String,
-    },
+    /// It could not be done, for this reason.
+    Failed(String),
 }
 
 /// Device or file that takes the guest's I/O.

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::modules::normal;
 use crate::LabError;
-use crate::devices::DEVICES;
-use crate::devices::SIMULATED;
+use crate::devices::{self, SIMULATED};
 
 /// Files of a folder with sources: path below it, content.
 pub(super) type Sources = Vec<(String, Vec<u8>)>;
@@ -65,8 +64,8 @@ pub fn meant(word: &str, source: Option<&Path>) -> Result<(String, Option<PathBu
 
 /// The device of the lab that this module drives, or else its own name.
 fn device_of(module: &str) -> String {
-    let known = DEVICES.iter().find(|device| normal(device.driver) == module);
-    known.map_or_else(|| module.to_owned(), |device| device.name.to_owned())
+    let known = devices::all().iter().find(|device| device.module(&device.name) == module);
+    known.map_or(module, |device| &device.name).to_owned()
 }
 
 /// Refuses a folder that does not build this module.

@@ -25,20 +25,7 @@ pub struct Kernel {
 const KERNEL_MIB: u64 = 600;
 
 /// Drivers that no device of the lab needs: two thirds of a kernel package.
-const WITHOUT: [&str; 12] = [
-    "*/kernel/sound",
-    "*/kernel/net",
-    "*/drivers/gpu",
-    "*/drivers/net",
-    "*/drivers/media",
-    "*/drivers/infiniband",
-    "*/drivers/staging",
-    "*/drivers/iio",
-    "*/drivers/usb",
-    "*/drivers/hid",
-    "*/drivers/input",
-    "*/share/doc",
-];
+const WITHOUT: &str = include_str!("unneeded.txt");
 
 impl Kernel {
     /// The kernel that was asked for: a series such as `6.1`, fetched when it is not there yet, or a folder.
@@ -80,7 +67,7 @@ impl Kernel {
         let missing = packages.missing_for(&headers).unwrap_or_default();
         wanted.extend(missing.into_iter().filter(|name| name.starts_with("libelf")));
         let place = cache.place(&format!("kernel/{release}"), KERNEL_MIB, |folder| {
-            packages.unpack(&wanted, folder, &WITHOUT, say)
+            packages.unpack(&wanted, folder, &WITHOUT.lines().collect::<Vec<_>>(), say)
         })?;
         Kernel::unpacked(&place, release)
     }

@@ -169,7 +169,8 @@ pub fn run(
     let mailbox = Mailbox::new(Memory::new(file, bytes), drives);
     std::thread::scope(|scope| {
         let answers = scope.spawn(|| mailbox.serve(ours));
-        let ran = run_alone(qemu, boot, scratch, stop, Some(Ends { memory, door: theirs, few_clocks }), hear);
+        let ran =
+            run_alone(qemu, boot, scratch, stop, Some(DriveEnds { memory, door: theirs, few_clocks }), hear);
         // The emulator has ended, and with it the last that could ring.
         match (ran, answers.join()) {
             (Err(LabError::Guest { .. }), Ok(Ok(Served::UntilCut))) => Ok(()),
@@ -182,7 +183,7 @@ pub fn run(
 }
 
 /// Descriptors of the drives' end for the emulator.
-struct Ends {
+struct DriveEnds {
     memory: fs::File,
     door: UnixStream,
     /// The machine has the [`FEW_CLOCKS`] that simulated drives go by.
@@ -194,7 +195,7 @@ fn run_alone(
     boot: &Boot<'_>,
     scratch: &Scratch,
     stop: &AtomicBool,
-    outside: Option<Ends>,
+    outside: Option<DriveEnds>,
     hear: &mut dyn FnMut(&Message),
 ) -> Result<(), LabError> {
     let (log, errors) = (scratch.path("console"), scratch.path("emulator"));
@@ -216,12 +217,12 @@ fn run_alone(
     };
     match ended {
         Ok(()) => Ok(()),
-        Err(Ended::Interrupted) => Err(LabError::Interrupted),
+        Err(RunEnd::Interrupted) => Err(LabError::Interrupted),
         Err(ended) => {
             let said = told(&errors);
             let what = match ended {
-                Ended::Failed(text) => format!("the guest failed: {text}"),
-                Ended::Limit => format!(
+                RunEnd::Failed(text) => format!("the guest failed: {text}"),
+                RunEnd::Limit => format!(
                     "the guest did not go on for {} s of its own, or {} s by the clock, and was ended; give it more with \
                      --time-limit",
                     boot.limit.as_secs(),
@@ -242,7 +243,7 @@ fn start(
     qemu: &Qemu,
     boot: &Boot<'_>,
     scratch: &Scratch,
-    outside: Option<&Ends>,
+    outside: Option<&DriveEnds>,
     (log, errors): (&Path, &Path),
 ) -> Result<Running, LabError> {
     let initrd = scratch.path("initrd");
@@ -303,7 +304,7 @@ fn plain(log: &str) -> String {
     out
 }
 
-enum Ended {
+enum RunEnd {
     Early,
     Failed(String),
     Limit,
@@ -316,7 +317,7 @@ fn listen(
     stop: &AtomicBool,
     (say, limit): (Say<'_>, Duration),
     hear: &mut dyn FnMut(&Message),
-) -> Result<(), Ended> {
+) -> Result<(), RunEnd> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -333,8 +334,8 @@ fn listen(
         warned = patience.silent() > limit / 3;
         match receiver.recv_timeout(Duration::from_millis(100)) {
             Ok(line) => match serde_json::from_str::<Message>(&line) {
-                Ok(Message::Failed { text }) => return Err(Ended::Failed(text)),
-                Ok(Message::Waits { text }) => say(&text),
+                Ok(Message::Failed(text)) => return Err(RunEnd::Failed(text)),
+                Ok(Message::Waits(text)) => say(&text),
                 Ok(message) => {
                     done |= matches!(message, Message::Done);
                     patience.restart();
@@ -343,9 +344,11 @@ fn listen(
                 // The firmware writes to the same port before the kernel runs.
                 Err(_) => {}
             },
-            Err(RecvTimeoutError::Disconnected) => return if done { Ok(()) } else { Err(Ended::Early) },
-            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Err(Ended::Interrupted),
-            Err(RecvTimeoutError::Timeout) if patience.is_over() => return Err(Ended::Limit),
+            Err(RecvTimeoutError::Disconnected) => return if done { Ok(()) } else { Err(RunEnd::Early) },
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                return Err(RunEnd::Interrupted);
+            }
+            Err(RecvTimeoutError::Timeout) if patience.is_over() => return Err(RunEnd::Limit),
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
@@ -361,7 +364,7 @@ fn silence(silent: Duration, limit: Duration) -> String {
     )
 }
 
-fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&Ends>) -> Vec<String> {
+fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&DriveEnds>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut put = |list: &[&str]| words.extend(list.iter().map(|word| (*word).to_owned()));
     match boot.accelerator {

@@ -70,7 +70,7 @@ pub enum Operation {
 
 /// A request of the guest's.
 #[derive(Debug)]
-pub struct Request {
+pub struct DriveRequest {
     /// Number of the disk, from 0.
     pub disk: u32,
     /// Its name until it is through, of this disk.
@@ -113,7 +113,7 @@ pub trait Drives: Send {
     fn begin(&mut self, now: u64);
 
     /// A request has come.
-    fn ask(&mut self, now: u64, request: Request);
+    fn ask(&mut self, now: u64, request: DriveRequest);
 
     /// All that is through by now.
     fn through(&mut self, now: u64, into: &mut VecDeque<Through>);
@@ -180,14 +180,14 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// A place of a request's data: physical address, bytes.
-type Places = Vec<(u64, u64)>;
+type DataPlaces = Vec<(u64, u64)>;
 
 /// Answers doorbells until the emulator ends.
 pub(crate) struct Mailbox<'a> {
     memory: Memory,
     drives: &'a mut dyn Drives,
     /// Places for the data of reads.
-    reads: HashMap<(u32, u32), Places>,
+    reads: HashMap<(u32, u32), DataPlaces>,
     through: VecDeque<Through>,
     disks: usize,
 }
@@ -260,7 +260,7 @@ impl<'a> Mailbox<'a> {
         };
         let (disk, tag, places) = ((head[0] >> 32) as u32, head[1] as u32, (head[1] >> 32) as usize);
         let (listed, rest) = rest.split_at_checked(places * 2).ok_or_else(broken)?;
-        let places: Places = listed.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        let places: DataPlaces = listed.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
         let sum = places.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
         let with_data = matches!(operation, Operation::Read | Operation::Write);
         if disk as usize >= self.disks || with_data && (sum != head[3] || sum > LENGTH_MOST) {
@@ -279,7 +279,7 @@ impl<'a> Mailbox<'a> {
             self.reads.insert((disk, tag), places);
         }
         let (through, offset, length) = (head[0] >> 16 & 0xFFFF != 0, head[2], head[3]);
-        self.drives.ask(now, Request { disk, tag, operation, through, offset, length, data });
+        self.drives.ask(now, DriveRequest { disk, tag, operation, through, offset, length, data });
         Ok(rest)
     }
 
@@ -342,7 +342,7 @@ mod tests {
     /// Remembers what it is asked, and is through with it when it is told.
     #[derive(Default)]
     struct Recorded {
-        asked: Vec<(u64, Request)>,
+        asked: Vec<(u64, DriveRequest)>,
         ready: Vec<Through>,
         began: Vec<u64>,
         late: Vec<u64>,
@@ -362,7 +362,7 @@ mod tests {
             self.began.push(now);
         }
 
-        fn ask(&mut self, now: u64, request: Request) {
+        fn ask(&mut self, now: u64, request: DriveRequest) {
             self.asked.push((now, request));
         }
 

@@ -31,7 +31,7 @@ pub struct Module {
 
 impl Modules {
     /// Looks which there are.
-    pub fn of(kernel: &Kernel) -> Modules {
+    pub fn of_kernel(kernel: &Kernel) -> Modules {
         let mut files = BTreeMap::new();
         gather(&kernel.modules, &mut files);
         let builtin = fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();

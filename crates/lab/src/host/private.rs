@@ -65,7 +65,7 @@ pub(super) fn is_ours(path: &Path) -> bool {
 
 /// A folder as it was found.
 #[derive(Clone, Debug)]
-struct Seen {
+struct FolderSeen {
     path: PathBuf,
     user: u32,
     group: u32,
@@ -73,10 +73,10 @@ struct Seen {
 }
 
 /// The folder and all above it.
-fn seen(path: &Path) -> Result<Vec<Seen>, LabError> {
+fn seen(path: &Path) -> Result<Vec<FolderSeen>, LabError> {
     let look = |folder: &Path| {
         let data = fs::symlink_metadata(folder).map_err(LabError::file("look at", folder))?;
-        Ok(Seen { path: folder.to_owned(), user: data.uid(), group: data.gid(), mode: data.mode() })
+        Ok(FolderSeen { path: folder.to_owned(), user: data.uid(), group: data.gid(), mode: data.mode() })
     };
     path.ancestors().map(look).collect()
 }
@@ -96,7 +96,7 @@ impl Us {
     }
 
     /// Reason why a folder, the first of these, the others above it, is not private.
-    fn doubt(&self, folders: &[Seen]) -> Option<String> {
+    fn doubt(&self, folders: &[FolderSeen]) -> Option<String> {
         let (folder, above) = folders.split_first()?;
         if folder.user != self.user {
             return Some(format!("it belongs to user {}", folder.user));
@@ -108,7 +108,7 @@ impl Us {
     }
 
     /// Reason why a folder could be taken away and another put in its place.
-    fn doubt_above(&self, folder: &Seen) -> Option<String> {
+    fn doubt_above(&self, folder: &FolderSeen) -> Option<String> {
         let path = folder.path.display();
         if ![self.user, 0, self.root].contains(&folder.user) {
             return Some(format!("`{path}` belongs to user {}", folder.user));
@@ -128,7 +128,7 @@ mod tests {
 
     /// A folder below another, each with owner, group and mode.
     fn doubt(us: &Us, folders: [(u32, u32, u32); 2]) -> Option<String> {
-        let seen = |(user, group, mode)| Seen { path: "/place".into(), user, group, mode };
+        let seen = |(user, group, mode)| FolderSeen { path: "/place".into(), user, group, mode };
         us.doubt(&folders.map(seen))
     }
 

@@ -90,7 +90,7 @@ pub fn flag(key: &str) -> Option<String> {
 
 impl LabFlags {
     /// Parses keys of an experiment, `lab.file_system`, and their values.
-    pub fn of(pairs: &[(String, String)]) -> anyhow::Result<LabFlags> {
+    pub fn from_pairs(pairs: &[(String, String)]) -> anyhow::Result<LabFlags> {
         let words = pairs.iter().filter_map(|(key, value)| Some([flag(key)?, value.clone()])).flatten();
         let command = LabFlags::augment_args(clap::Command::new("lab").no_binary_name(true));
         Ok(LabFlags::from_arg_matches(&command.try_get_matches_from(words)?)?)
@@ -132,7 +132,7 @@ impl LabFlags {
     pub fn request(&self, device: &str, set: &[String], brought_by: BroughtBy) -> anyhow::Result<Request> {
         let (device, source) =
             folder::meant(super::device(device).unwrap_or(device), self.source.as_deref())?;
-        let known = Device::of(&device, source.as_deref())?;
+        let known = Device::with_source(&device, source.as_deref())?;
         let simulated = device.starts_with(SIMULATED);
         self.check(&device, known, simulated)?;
         let example = if simulated { EXAMPLE } else { "copy=0" };
@@ -167,9 +167,7 @@ impl LabFlags {
         request.check_drives()?;
         Ok(request)
     }
-}
 
-impl LabFlags {
     fn scheduler_name(&self) -> &str {
         self.scheduler.as_deref().unwrap_or("none")
     }
@@ -220,7 +218,7 @@ impl LabFlags {
         let Some(level) = self.raid else { return Ok(None) };
         ensure!(simulated, "`--raid` is of simulated drives; name them with commas: --on sim:x25e,x25e");
         let chunk_kib = self.chunk_kib.unwrap_or(CHUNK_KIB);
-        Ok(Some(Raid::of(level, chunk_kib, drives_of(device))?))
+        Ok(Some(Raid::checked(level, chunk_kib, drives_of(device))?))
     }
 
     fn khz(&self, simulated: bool) -> anyhow::Result<Option<u32>> {

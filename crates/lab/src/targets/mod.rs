@@ -74,9 +74,7 @@ impl LabTarget {
         let words = typed.flat_map(|(flag, values)| values.into_iter().map(move |value| (flag, value)));
         Ok(LabTarget { description, request, words: words.collect() })
     }
-}
 
-impl LabTarget {
     fn place(&self, wishes: &Wishes, audience: &dyn Audience) -> anyhow::Result<LabPlace> {
         let name = self.description.name.as_ref().context("a device of the lab has a name")?;
         LabPlace::new(name, &self.request, &self.words, wishes, audience)
@@ -104,7 +102,7 @@ impl Target for LabTarget {
         let seed = jobs.first().map_or(1, |job| job.seed);
         let mut drive = request.bring(Wish { seed, ..Wish::default() })?;
         let legs = vec![Leg { settings: Vec::new(), jobs: jobs.to_vec() }];
-        let order = serde_json::to_value(Order { legs, wanted })?;
+        let order = serde_json::to_value(LegsOrder { legs, wanted })?;
         let mut files = travel(&lab, &request, order, drive.as_mut(), audience)?;
         let mut file = files.pop().context("the guest ended without an outcome")?;
         if let Some(drive) = drive {
@@ -141,7 +139,7 @@ impl Target for LabTarget {
 
 /// Order that travels to the far side.
 #[derive(Serialize, Deserialize)]
-struct Order {
+struct LegsOrder {
     legs: Vec<Leg>,
     wanted: Wanted,
 }
@@ -171,7 +169,7 @@ pub fn execute_legs(
     let say = |text: &str| audience.say(text);
     let lab = Lab::open(&say, audience.stop())?;
     let count = legs.len();
-    let order = serde_json::to_value(Order { legs, wanted: Wanted::default() })?;
+    let order = serde_json::to_value(LegsOrder { legs, wanted: Wanted::default() })?;
     let files = travel(&lab, &request, order, drive.as_mut(), audience)?;
     drive.map_or(Ok(()), Outside::end)?;
     ensure!(files.len() == count, "the guest went {} legs of {count}", files.len());
@@ -188,8 +186,8 @@ fn travel(
 ) -> anyhow::Result<Vec<OutcomeFile>> {
     let mut given = Vec::new();
     let drives = machine_takes(drive.as_deref_mut());
-    let gone = lab.boot_with(request, Work::Job(order), drives, &mut |message| match message {
-        Message::Hello { release } => audience.say(&format!("Linux {release} is up")),
+    let gone = lab.boot(request, Work::Job(order), drives, &mut |message| match message {
+        Message::Hello(release) => audience.say(&format!("Linux {release} is up")),
         Message::Value { name, value } if name == "progress" => {
             // A rate of nothing in no time is no number, and no line.
             if let Ok(progress) = Progress::deserialize(value) {
@@ -259,7 +257,7 @@ pub fn run_job(
     if place::is_meant(order) {
         return place::run(order, &*target);
     }
-    let order: Order = read_json(&order.to_string()).map_err(|error| error.to_string())?;
+    let order: LegsOrder = read_json(&order.to_string()).map_err(|error| error.to_string())?;
     for Leg { settings, jobs } in order.legs {
         for (path, text) in settings {
             let path = format!("/sys/block/{}/{path}", ready.disk);

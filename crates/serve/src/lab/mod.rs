@@ -11,10 +11,10 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use anyhow::{bail, ensure};
-use iostack_lab::Request as Boots;
+use iostack_lab::Request;
 use iostack_lab::devices::SIMULATED;
-use iostack_lab::host::mailbox::{DISKS_MOST, DiskShape, Drives, Operation, Request, Through};
-use iostack_lab::outside::{Asked, Brings, BroughtBy, COMMA, Live, Outside, Wish};
+use iostack_lab::host::mailbox::{DISKS_MOST, DiskShape, DriveRequest, Drives, Operation, Through};
+use iostack_lab::outside::{Brings, BroughtBy, COMMA, HeldQuestion, Live, Outside, Wish};
 use iostack_model::answers::{Seen, ServedCut};
 use iostack_model::{Bytes, Inside, Nanos, Outcome};
 use iostack_sim::run::inside_of;
@@ -29,12 +29,12 @@ pub const BROUGHT: BroughtBy = BroughtBy(Some(&Simulated));
 struct Simulated;
 
 impl Brings for Simulated {
-    fn check(&self, request: &Boots) -> anyhow::Result<()> {
+    fn check(&self, request: &Request) -> anyhow::Result<()> {
         layers::check(&request.layers).map_err(anyhow::Error::msg)?;
         sheets(request).map(drop)
     }
 
-    fn open(&self, request: &Boots, wish: Wish) -> anyhow::Result<Option<Box<dyn Outside>>> {
+    fn open(&self, request: &Request, wish: Wish) -> anyhow::Result<Option<Box<dyn Outside>>> {
         let is_asked = wish.asked.is_some();
         let drives = Simulation::open(request, wish)?;
         Ok((is_asked || drives.first.is_some()).then(|| -> Box<dyn Outside> { Box::new(drives) }))
@@ -42,7 +42,7 @@ impl Brings for Simulated {
 }
 
 /// The simulated drives that the request names, as it changes them; `sim:` may stand before each.
-fn sheets(request: &Boots) -> anyhow::Result<Vec<Sheet>> {
+fn sheets(request: &Request) -> anyhow::Result<Vec<Sheet>> {
     if !request.is_simulated() {
         return Ok(Vec::new());
     }
@@ -120,7 +120,7 @@ struct Simulation {
     /// It is looked at again then.
     look_due: u64,
     /// Questions of the guest and others, where somebody holds it.
-    asked: Option<Receiver<Asked>>,
+    asked: Option<Receiver<HeldQuestion>>,
 }
 
 /// A power cut that is to come.
@@ -134,7 +134,7 @@ struct PlannedCut {
 }
 
 impl Simulation {
-    fn open(request: &Boots, wish: Wish) -> anyhow::Result<Simulation> {
+    fn open(request: &Request, wish: Wish) -> anyhow::Result<Simulation> {
         let Wish { seed, volatile, asked } = wish;
         let sheets = sheets(request)?;
         let open = |(number, sheet)| One::open(sheet, seed.wrapping_add(number), &request.layers, volatile);
@@ -253,8 +253,8 @@ impl Drives for Simulation {
         }
     }
 
-    fn ask(&mut self, now: u64, request: Request) {
-        let Request { disk, tag, offset, length, through, .. } = request;
+    fn ask(&mut self, now: u64, request: DriveRequest) {
+        let DriveRequest { disk, tag, offset, length, through, .. } = request;
         let stepped = &mut self.drives[disk as usize].stepped;
         stepped.set(now);
         let (tell, at) = (self.tell.clone(), stepped.answered());
@@ -295,9 +295,11 @@ impl Drives for Simulation {
     fn order(&mut self) -> Vec<u8> {
         loop {
             match self.asked.as_ref().and_then(|asked| asked.recv().ok()) {
-                Some(Asked::Order(order)) => return order,
+                Some(HeldQuestion::Order(order)) => return order,
                 // Who does not wait any more does not hear.
-                Some(Asked::Inside(outcome, tell)) => drop(tell.send((self.inside(&outcome), self.full()))),
+                Some(HeldQuestion::Inside(outcome, tell)) => {
+                    drop(tell.send((self.inside(&outcome), self.full())));
+                }
                 None => return Vec::new(),
             }
         }
@@ -323,12 +325,19 @@ mod tests {
 
     /// True when a sector that the guest wrote is there after a power cut.
     fn is_kept(through: bool, seed: u64) -> bool {
-        let request = Boots { device: "sim:x25e".to_owned(), ..Boots::default() };
+        let request = Request { device: "sim:x25e".to_owned(), ..Request::default() };
         let mut drives =
             BROUGHT.0.expect("we do").open(&request, Wish { seed: 1, volatile: true, asked: None });
         let drives = drives.as_mut().expect("a sheet").as_mut().expect("it names one");
-        let ask =
-            |operation, data| Request { disk: 0, tag: 1, operation, through, offset: 512, length: 512, data };
+        let ask = |operation, data| DriveRequest {
+            disk: 0,
+            tag: 1,
+            operation,
+            through,
+            offset: 512,
+            length: 512,
+            data,
+        };
         let mut told = VecDeque::new();
         drives.cut_after(Some((2_000_000, seed)));
         drives.begin(0);

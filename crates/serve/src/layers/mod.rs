@@ -19,7 +19,7 @@ mod stall;
 
 use iostack_sim::engine::Time;
 
-use crate::{Asked, Errno};
+use crate::{DiskRequest, Errno};
 
 pub use parse::{Stack, check, each, parse};
 
@@ -39,7 +39,7 @@ pub enum Verdict {
 /// Something that requests pass on their way down.
 pub trait Layer: Send {
     /// A request has come, at this moment of the drive's clock.
-    fn pass(&mut self, asked: &Asked, now: Time) -> Verdict;
+    fn pass(&mut self, asked: &DiskRequest, now: Time) -> Verdict;
 
     /// The server ends: what is kept goes out. Gives why it could not.
     fn end(&mut self) -> Result<(), String> {

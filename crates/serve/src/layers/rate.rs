@@ -5,7 +5,7 @@ use iostack_sim::engine::{Kind, Time};
 
 use super::parse::Arguments;
 use super::{Layer, Verdict};
-use crate::Asked;
+use crate::DiskRequest;
 
 const SECOND: f64 = 1e9;
 
@@ -31,7 +31,7 @@ pub(super) fn make(arguments: &Arguments<'_>) -> Result<Box<dyn Layer>, String> 
 }
 
 impl Layer for Rate {
-    fn pass(&mut self, asked: &Asked, now: Time) -> Verdict {
+    fn pass(&mut self, asked: &DiskRequest, now: Time) -> Verdict {
         if asked.kind == Kind::Flush {
             return Verdict::Down(0);
         }

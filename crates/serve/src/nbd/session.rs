@@ -25,7 +25,7 @@ const HANDSHAKE: Duration = Duration::from_secs(30);
 const LEAST: usize = 256;
 
 /// A request as it came.
-struct Request {
+struct NbdRequest {
     flags: u16,
     kind: u16,
     cookie: u64,
@@ -33,12 +33,12 @@ struct Request {
     length: u32,
 }
 
-impl Request {
-    fn read(from: &mut impl Read) -> io::Result<Request> {
+impl NbdRequest {
+    fn read(from: &mut impl Read) -> io::Result<NbdRequest> {
         if read_u32(from)? != REQUEST_MAGIC {
             return Err(io::Error::other("a request has no magic number"));
         }
-        Ok(Request {
+        Ok(NbdRequest {
             flags: read_u16(from)?,
             kind: read_u16(from)?,
             cookie: read_u64(from)?,
@@ -66,12 +66,12 @@ struct Answers {
 
 impl Answers {
     /// Answers a request that is no read.
-    fn tell(&self, request: &Request, answer: Result<(), Errno>) {
+    fn tell(&self, request: &NbdRequest, answer: Result<(), Errno>) {
         self.out.send(simple(request.cookie, answer, &[]), request.bytes());
     }
 
     /// Answers a read.
-    fn data(&self, request: &Request, answer: Result<Vec<u8>, Errno>) {
+    fn data(&self, request: &NbdRequest, answer: Result<Vec<u8>, Errno>) {
         let bytes = match (answer, self.structured) {
             (Ok(data), false) => simple(request.cookie, Ok(()), &data),
             (Err(errno), false) => simple(request.cookie, Err(errno), &[]),
@@ -144,7 +144,7 @@ pub(super) fn serve(
 /// Serves requests until the client says that it leaves.
 fn requests(from: &mut impl Read, answers: &Answers, export: &Export, disk: &Disk) -> io::Result<()> {
     loop {
-        let request = Request::read(from)?;
+        let request = NbdRequest::read(from)?;
         if request.kind == command::DISCONNECT {
             return Ok(());
         }
@@ -165,7 +165,7 @@ fn requests(from: &mut impl Read, answers: &Answers, export: &Export, disk: &Dis
 }
 
 /// Reason why it cannot be done.
-fn refuse(request: &Request, export: &Export) -> Option<Errno> {
+fn refuse(request: &NbdRequest, export: &Export) -> Option<Errno> {
     let known = match request.kind {
         // Of all commands FUA is taken, though it says nothing of some: so the specification wants it.
         command::READ | command::FLUSH | command::WRITE | command::TRIM => FUA,
@@ -187,7 +187,7 @@ fn refuse(request: &Request, export: &Export) -> Option<Errno> {
     (range && !whole).then_some(Errno(libc::EINVAL))
 }
 
-fn carry_out(request: Request, data: &[u8], answers: &Answers, disk: &Disk) {
+fn carry_out(request: NbdRequest, data: &[u8], answers: &Answers, disk: &Disk) {
     let (offset, length, through) = (request.offset, request.length, request.flags & FUA != 0);
     let (kind, no_hole) = (request.kind, request.flags & NO_HOLE != 0);
     let answers = answers.clone();

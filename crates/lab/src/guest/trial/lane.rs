@@ -26,7 +26,7 @@ const ANYTHING: u32 = u32::MAX;
 const SECTOR_BYTES: usize = 512;
 
 /// The device, open for direct I/O.
-pub(super) struct Device {
+pub(super) struct TrialDisk {
     file: File,
     pub(super) sectors: u64,
     /// Sectors of its smallest I/O.
@@ -35,13 +35,13 @@ pub(super) struct Device {
     discard_unit: u64,
 }
 
-impl Device {
-    pub(super) fn open(ready: &Ready) -> Result<Device, String> {
+impl TrialDisk {
+    pub(super) fn open(ready: &Ready) -> Result<TrialDisk, String> {
         let path = &ready.path;
         let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(path);
         let number = |name: &str| number(&ready.disk, name);
         let discards = number("queue/discard_max_bytes")? > 0;
-        Ok(Device {
+        Ok(TrialDisk {
             file: file.map_err(failed("open", path))?,
             sectors: number("size")?.min(SECTORS_MOST),
             unit: number("queue/logical_block_size")? / SECTOR_BYTES as u64,
@@ -59,7 +59,7 @@ const SECTORS_MOST: u64 = (256 << 20) / SECTOR_BYTES as u64;
 
 /// The thread's part, and what it must hold.
 pub(super) struct Lane<'a> {
-    device: &'a Device,
+    device: &'a TrialDisk,
     pub(super) number: u64,
     lanes: u64,
     chunks: u64,
@@ -81,7 +81,7 @@ pub(super) struct Lane<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Act {
+enum LaneAct {
     Read,
     Write,
     Discard,
@@ -89,7 +89,7 @@ enum Act {
 
 impl<'a> Lane<'a> {
     /// `place`: this lane's number, up to how many there are.
-    pub(super) fn new(device: &'a Device, place: Range<u64>, trial: &Trial) -> Lane<'a> {
+    pub(super) fn new(device: &'a TrialDisk, place: Range<u64>, trial: &Trial) -> Lane<'a> {
         let all = device.sectors / CHUNK;
         let chunks = all / place.end + u64::from(place.start < all % place.end);
         Lane {
@@ -118,24 +118,24 @@ impl<'a> Lane<'a> {
 
     /// Writes all of it once.
     pub(super) fn fill(&mut self) {
-        (0..self.chunks).for_each(|chunk| self.act(Act::Write, &self.whole(chunk)));
+        (0..self.chunks).for_each(|chunk| self.act(LaneAct::Write, &self.whole(chunk)));
     }
 
     /// Reads all of it once.
     pub(super) fn check_all(&mut self) {
-        (0..self.chunks).for_each(|chunk| self.act(Act::Read, &self.whole(chunk)));
+        (0..self.chunks).for_each(|chunk| self.act(LaneAct::Read, &self.whole(chunk)));
     }
 
     /// One random I/O.
     pub(super) fn step(&mut self) {
         let act = match self.below(16) {
-            0..8 => Act::Read,
+            0..8 => LaneAct::Read,
             // The kernel waits 30 s for a discard that is lost, whatever the device's timeout.
-            15 if self.device.discard_unit > 0 && !self.errors_happen => Act::Discard,
-            _ => Act::Write,
+            15 if self.device.discard_unit > 0 && !self.errors_happen => LaneAct::Discard,
+            _ => LaneAct::Write,
         };
         let unit =
-            if act == Act::Discard { self.device.discard_unit } else { self.device.unit }.clamp(1, CHUNK);
+            if act == LaneAct::Discard { self.device.discard_unit } else { self.device.unit }.clamp(1, CHUNK);
         let units = CHUNK / unit;
         // Small ones are as frequent as large ones.
         let most = 1 << self.below(9);
@@ -145,7 +145,7 @@ impl<'a> Lane<'a> {
         let mut first = self.below(units - count + 1);
         // Bad sectors of this lane are touched rather often.
         let bad = self.bad.clone().filter(|bad| bad.start / CHUNK % self.lanes == self.number);
-        if let Some(bad) = bad.filter(|_| act != Act::Discard && self.below(2) == 0) {
+        if let Some(bad) = bad.filter(|_| act != LaneAct::Discard && self.below(2) == 0) {
             start = bad.start / CHUNK * CHUNK;
             let touched = bad.start - start + self.below(bad.end - bad.start);
             first = (touched / unit).saturating_sub(self.below(count)).min(units - count);
@@ -158,55 +158,55 @@ impl<'a> Lane<'a> {
         first..first + CHUNK
     }
 
-    fn act(&mut self, act: Act, sectors: &Range<u64>) {
-        let generation = if act == Act::Write { self.next } else { self.discarded };
-        self.next += u32::from(act == Act::Write);
+    fn act(&mut self, act: LaneAct, sectors: &Range<u64>) {
+        let generation = if act == LaneAct::Write { self.next } else { self.discarded };
+        self.next += u32::from(act == LaneAct::Write);
         let mut memory = std::mem::take(&mut self.memory);
         let first = memory.as_ptr().align_offset(ALIGNMENT);
         let length = (sectors.end - sectors.start) as usize * SECTOR_BYTES;
         let buffer = &mut memory[first..first + length];
         let offset = sectors.start * SECTOR_BYTES as u64;
         let told = match act {
-            Act::Read => {
+            LaneAct::Read => {
                 // What is not read must not look as if it were.
                 buffer.fill(0xEE);
                 self.findings.reads += 1;
                 self.device.file.read_at(buffer, offset)
             }
-            Act::Write => {
+            LaneAct::Write => {
                 for (sector, bytes) in sectors.clone().zip(buffer.chunks_exact_mut(SECTOR_BYTES)) {
                     self.content(sector, generation, bytes);
                 }
                 self.findings.writes += 1;
                 self.device.file.write_at(buffer, offset)
             }
-            Act::Discard => {
+            LaneAct::Discard => {
                 self.findings.discards += 1;
                 sys::discard(&self.device.file, offset, length as u64).map(|()| length)
             }
         };
         let done = self.ended(act, sectors, &told, length);
         match act {
-            Act::Read if done => {
+            LaneAct::Read if done => {
                 for (sector, bytes) in sectors.clone().zip(buffer.chunks_exact(SECTOR_BYTES)) {
                     self.check(sector, bytes);
                 }
             }
-            Act::Read => {}
+            LaneAct::Read => {}
             _ => sectors.clone().for_each(|sector| self.remember(sector, generation, done)),
         }
         self.memory = memory;
     }
 
     /// Counts an I/O that has ended, and says what is wrong with it; true when it succeeded.
-    fn ended(&mut self, act: Act, sectors: &Range<u64>, told: &io::Result<usize>, length: usize) -> bool {
+    fn ended(&mut self, act: LaneAct, sectors: &Range<u64>, told: &io::Result<usize>, length: usize) -> bool {
         let name = match act {
-            Act::Read => "a read",
-            Act::Write => "a write",
-            Act::Discard => "a discard",
+            LaneAct::Read => "a read",
+            LaneAct::Write => "a write",
+            LaneAct::Discard => "a discard",
         };
         let what = format!("{name} of sectors {} to {}", sectors.start, sectors.end - 1);
-        let bad = act != Act::Discard && self.bad.as_ref().is_some_and(|bad| overlap(bad, sectors));
+        let bad = act != LaneAct::Discard && self.bad.as_ref().is_some_and(|bad| overlap(bad, sectors));
         match told {
             Ok(moved) if *moved != length => {
                 self.findings.errors += 1;
@@ -344,13 +344,13 @@ mod tests {
     }
 
     /// Sixteen chunks that forget nothing, and two lanes on them.
-    fn device(name: &str) -> Device {
+    fn device(name: &str) -> TrialDisk {
         let path = std::env::temp_dir().join(format!("iostack-lane-{name}-{}", std::process::id()));
         let file = File::options().create(true).truncate(true).read(true).write(true).open(&path);
         let file = file.expect("a new file");
         std::fs::remove_file(&path).expect("it is open");
         file.set_len(16 * CHUNK * 512).expect("room for 4 MiB");
-        Device { file, sectors: 16 * CHUNK, unit: 1, discard_unit: 0 }
+        TrialDisk { file, sectors: 16 * CHUNK, unit: 1, discard_unit: 0 }
     }
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
             lane.remember(5, discarded, true);
             lane.check_all();
             assert_eq!(lane.findings.wrong_sectors, wrong, "{zeroes}");
-            lane.act(Act::Write, &(5..6));
+            lane.act(LaneAct::Write, &(5..6));
             lane.device.file.write_all_at(&[1; 512], 5 * 512).expect("room");
             lane.check_all();
             assert_eq!(lane.findings.wrong_sectors, wrong + 1, "a write ends that it may be anything");
@@ -432,11 +432,11 @@ mod tests {
         let device = device("bad");
         let mut lane = Lane::new(&device, 0..1, &trial(true));
         lane.bad = Some(10..12);
-        lane.act(Act::Read, &(8..11));
+        lane.act(LaneAct::Read, &(8..11));
         assert_eq!(lane.findings.wrong, ["a read of sectors 8 to 10 touches bad sectors and did not fail"]);
-        lane.act(Act::Read, &(12..13));
+        lane.act(LaneAct::Read, &(12..13));
         assert_eq!(lane.findings.wrong.len(), 1);
-        assert!(!lane.ended(Act::Write, &(11..12), &Err(io::Error::from_raw_os_error(libc::EIO)), 512));
+        assert!(!lane.ended(LaneAct::Write, &(11..12), &Err(io::Error::from_raw_os_error(libc::EIO)), 512));
         assert_eq!((lane.findings.refused, lane.findings.errors), (1, 0));
     }
 }

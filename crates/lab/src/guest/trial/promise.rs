@@ -28,7 +28,7 @@ pub(super) enum Promise {
 
 impl Promise {
     /// Asks the disk, and tries some blocks of it.
-    pub(super) fn of(ready: &Ready) -> Result<Promise, String> {
+    pub(super) fn of_disk(ready: &Ready) -> Result<Promise, String> {
         if number(&ready.disk, "ro")? != 0 {
             return Ok(Promise::No("the disk is read-only, and only what was written can be checked"));
         }
