@@ -1,6 +1,6 @@
 //! The lab's devices: which drivers and which parts of the emulator make each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -110,6 +110,42 @@ impl Device {
 /// Beginning of the name of a simulated drive; the drive follows.
 pub const SIMULATED: &str = "sim:";
 
+/// The device and the source that a word means: a name, or a folder, which has a slash, with the source of one driver.
+pub fn meant(word: &str, source: Option<&Path>) -> Result<(String, Option<PathBuf>), LabError> {
+    // The sheet of a simulated drive may be a file.
+    let named = word.starts_with(SIMULATED) || !word.contains('/') && !matches!(word, "." | "..");
+    if named {
+        return Ok((word.to_owned(), source.map(Path::to_owned)));
+    }
+    if let Some(source) = source {
+        return Err(LabError::Asked(format!(
+            "`{word}` is the folder of a driver, and --source names another, `{}`; leave out one",
+            source.display()
+        )));
+    }
+    let source = Path::new(word);
+    let mut devices = folder::modules(source)?.into_iter().map(|module| device_of(&module));
+    match (devices.next(), devices.next()) {
+        (Some(only), None) => Ok((only, Some(source.to_owned()))),
+        (None, _) => Err(LabError::Asked(format!(
+            "only make can tell which modules `{word}` builds; name the driver: MODULE --source {word}"
+        ))),
+        (Some(first), Some(second)) => {
+            let all: Vec<String> = [first.clone(), second].into_iter().chain(devices).collect();
+            Err(LabError::Asked(format!(
+                "`{word}` builds several modules, {}; name the driver: {first} --source {word}",
+                all.join(", ")
+            )))
+        }
+    }
+}
+
+/// The device of the lab that this module drives, or else its own name.
+fn device_of(module: &str) -> String {
+    let known = all().iter().find(|device| device.module(&device.name) == module);
+    known.map_or(module, |device| &device.name).to_owned()
+}
+
 /// Words for the emulator that attach the disk of `device`: behind an adapter, a SCSI disk of its own.
 pub(crate) fn attachment(device: &Device) -> Vec<String> {
     let mut words = device.emulator.clone();
@@ -139,5 +175,21 @@ mod tests {
             error.starts_with("`sata_ram` is no device of the lab; choose from brd, null_blk"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn our_own_folders_mean_our_own_devices() {
+        let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
+        let word = |below: &str| kernel.join(below).display().to_string();
+        let (device, source) = meant(&word("ata_ram"), None).expect("our own source");
+        assert_eq!((device.as_str(), source), ("ata_ram", Some(kernel.join("ata_ram"))));
+        let several = meant(&word("."), None).expect_err("a folder of folders").to_string();
+        assert!(several.contains("builds several modules") && several.contains("scsi_ram"), "{several}");
+        assert_eq!(meant("brd", None).expect("a name"), ("brd".to_owned(), None));
+        let twice = meant("./x", Some(Path::new("y"))).expect_err("two folders").to_string();
+        assert!(twice.contains("leave out one"), "{twice}");
+        assert_eq!(device_of("megaraid_sas"), "megasas");
+        let other = folder::require(&kernel.join("tmerge"), "brd").expect_err("another").to_string();
+        assert!(other.ends_with("is the source of tmerge, and not of brd"), "{other}");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::count::{Counted, Counts};
 use crate::gather::Gather;
 use crate::policy::{self, Carry};
-use crate::sys::{Device, end_or, generation, lend_read, lend_write};
+use crate::sys::{Device, Pending, Request, end_or, generation, lend_read, lend_write};
 use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};
 
 /// A file, block device or simulated device that is read and written at offsets, from any number of threads.
@@ -91,11 +91,7 @@ impl File {
             }
             return policy::read(&**carry, &**device, buffer, offset);
         }
-        lend_read(buffer, offset, |request, pending| {
-            if let Err(request) = scope::carry(&**device, self.shared.id, request, pending) {
-                carry.carry(&**device, request, pending);
-            }
-        })
+        lend_read(buffer, offset, |request, pending| self.carry_inside(request, pending))
     }
 
     /// Writes at an offset: bytes that were taken.
@@ -110,11 +106,15 @@ impl File {
             }
             return policy::write(&**carry, &**device, buffer, offset);
         }
-        lend_write(buffer, offset, |request, pending| {
-            if let Err(request) = scope::carry(&**device, self.shared.id, request, pending) {
-                carry.carry(&**device, request, pending);
-            }
-        })
+        lend_write(buffer, offset, |request, pending| self.carry_inside(request, pending))
+    }
+
+    /// Carries a request of a coroutine.
+    fn carry_inside(&self, request: Request, pending: &Pending<'_>) {
+        let SharedFile { id, device, carry, .. } = &*self.shared;
+        if let Err(request) = scope::carry(&**device, *id, request, pending) {
+            carry.carry(&**device, request, pending);
+        }
     }
 
     pub(crate) fn device(&self) -> &Arc<dyn Device> {

@@ -14,6 +14,7 @@ mod md;
 mod measure;
 mod near_side;
 mod region;
+mod sections;
 mod trial;
 mod watch;
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use lzma_rust2::XzReader;
 use object::{Object, ObjectSection};
 
+use super::folder::files_below;
 use super::kernel::Kernel;
 use crate::LabError;
 
@@ -32,8 +33,9 @@ pub struct Module {
 impl Modules {
     /// Looks which there are.
     pub fn of_kernel(kernel: &Kernel) -> Modules {
-        let mut files = BTreeMap::new();
-        gather(&kernel.modules, &mut files);
+        let files = files_below(&kernel.modules).into_iter();
+        let files = files.filter(|path| path.to_string_lossy().contains(".ko"));
+        let files = files.map(|path| (name_of(&path), path)).collect();
         let builtin = fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();
         let builtin = builtin.lines().map(|line| name_of(Path::new(line))).collect();
         Modules { release: kernel.release.clone(), files, builtin }
@@ -103,18 +105,6 @@ impl Modules {
     }
 }
 
-fn gather(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        // A link leads to the tree it was built from.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            gather(&path, files);
-        } else if path.to_string_lossy().contains(".ko") {
-            files.insert(name_of(&path), path);
-        }
-    }
-}
-
 /// Names of the modules that a module needs: `depends=a,b`.
 fn needs(module: &[u8]) -> Vec<String> {
     let names = told(module, "depends=").pop().unwrap_or_default();
@@ -144,7 +134,7 @@ pub(crate) fn normal(name: &str) -> String {
     name.replace('-', "_")
 }
 
-fn name_of(file: &Path) -> String {
+pub(super) fn name_of(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     normal(name.split(".ko").next().unwrap_or_default())
 }

@@ -7,9 +7,8 @@ use anyhow::{bail, ensure};
 use clap::{Args, FromArgMatches};
 use iostack_target::{EXAMPLE, changes};
 
-use crate::devices::{Device, SIMULATED, Store};
+use crate::devices::{self, Device, SIMULATED, Store};
 use crate::host::filesystem::FileSystem;
-use crate::host::folder;
 use crate::outside::{BroughtBy, drives_of};
 use crate::{CHUNK_KIB, MEMORY_LEAST_MIB, Raid, Request, SCHEDULERS, SYSFS};
 
@@ -131,7 +130,7 @@ impl LabFlags {
     /// `brought_by`: who has the simulated drives.
     pub fn request(&self, device: &str, set: &[String], brought_by: BroughtBy) -> anyhow::Result<Request> {
         let (device, source) =
-            folder::meant(super::device(device).unwrap_or(device), self.source.as_deref())?;
+            devices::meant(super::device(device).unwrap_or(device), self.source.as_deref())?;
         let known = Device::with_source(&device, source.as_deref())?;
         let simulated = device.starts_with(SIMULATED);
         self.check(&device, known, simulated)?;

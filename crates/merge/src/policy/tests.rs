@@ -62,10 +62,6 @@ impl Device for Faulty {
     fn len(&self) -> io::Result<u64> {
         self.device.len()
     }
-
-    fn sync(&self, data_only: bool) -> io::Result<()> {
-        self.device.sync(data_only)
-    }
 }
 
 struct FaultyLane {

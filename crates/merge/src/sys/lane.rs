@@ -27,8 +27,10 @@ pub(crate) trait Device: Send + Sync {
     /// Bytes that can be read.
     fn len(&self) -> io::Result<u64>;
 
-    /// Makes what was written last, or its data only.
-    fn sync(&self, data_only: bool) -> io::Result<()>;
+    /// Gets what was written onto its medium, or its data only. Memory has none.
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// One thread's way to a device. Dropping it waits for what is in flight.

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Device, Finished, Loans, Pread, device, generation, lend_raw_read};
+use super::{Device, Finished, Loans, Pread, device, lend_raw_read};
 use crate::{Backend, Options};
 
 /// A file of 8 blocks, of which each byte is its block's number.
@@ -242,21 +242,4 @@ fn a_file_that_is_open_without_blocking_is_read_as_pread_does() {
         assert_eq!(status, 0);
         assert_eq!(read_three(&uring, || ()).map(|block| block[9]), [6; 3]);
     }
-}
-
-#[test]
-fn a_child_is_another_process() {
-    let parent = generation();
-    // SAFETY: the child only reads a word and leaves.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        let code = i32::from(generation() == parent);
-        // SAFETY: nothing of the test program's is to run in the child.
-        unsafe { libc::_exit(code) };
-    }
-    let mut status = 0;
-    // SAFETY: the kernel writes one word, of a child that is ours.
-    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
-    assert_eq!((waited, status), (child, 0));
-    assert_eq!(generation(), parent);
 }

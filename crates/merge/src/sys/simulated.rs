@@ -22,7 +22,6 @@ pub struct Simulated {
 struct SimulatedMemory {
     memory: Mutex<Vec<u8>>,
     cost: BatchCost,
-    batch_max: usize,
     /// Offsets from .. to answer `EIO`.
     broken: std::ops::Range<u64>,
     free_at: Mutex<Option<Instant>>,
@@ -39,7 +38,6 @@ impl Simulated {
         let shared = SimulatedMemory {
             memory: Mutex::new(vec![0; capacity]),
             cost,
-            batch_max: 256,
             broken,
             free_at: Mutex::new(None),
         };
@@ -109,7 +107,7 @@ impl Device for Simulated {
     }
 
     fn batch_max(&self) -> usize {
-        self.shared.batch_max
+        256
     }
 
     fn name(&self) -> &'static str {
@@ -118,10 +116,6 @@ impl Device for Simulated {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.memory().len() as u64)
-    }
-
-    fn sync(&self, _data_only: bool) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::guest::MODULES;
-use crate::guest::boot::sections_of;
 use crate::guest::near_side::failed;
+use crate::guest::sections::sections_of;
 use crate::host::symbols::functions;
 
 /// Folder in which the kernel tells of slabs; each that was asked for on its command line has a folder.
