@@ -157,7 +157,7 @@ impl Table {
         let mut table = self.clone();
         table.flags.sim.set.extend(set.iter().map(|(key, value)| format!("{key}={value}")));
         if !lab.is_empty() {
-            table.flags.lab = LabFlags::of(&lab)?;
+            table.flags.lab = LabFlags::from_pairs(&lab)?;
         }
         Ok(table)
     }

@@ -1,245 +1,158 @@
 //! The lab's devices: which drivers and which parts of the emulator make each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use crate::LabError;
 use crate::guest::Find;
 use crate::host::folder;
 use crate::host::modules::normal;
 
-/// Where a device's bytes are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Place of a device's bytes.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 pub enum Store {
-    /// In the driver's memory; this parameter of it gives the size, in units of this many bytes.
-    Driver(&'static str, u64),
+    /// Memory of the driver; this parameter of it gives the size, in units of this many bytes.
+    Driver(String, u64),
     /// Behind a device of the emulator.
     Emulator,
     /// Nowhere: what is written is forgotten.
     Nowhere,
-    /// At the other end of a mailbox, outside of the machine.
+    /// Simulated drive outside of the machine, at the other end of a mailbox.
     Outside,
-    /// Where only the driver knows.
+    /// Place that only the driver knows.
     Unknown,
 }
 
 /// A device of the lab.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Device {
     /// Its name after `lab:`.
-    pub name: &'static str,
-    /// What it is, for people.
-    pub about: &'static str,
+    pub name: String,
+    /// Description for people.
+    pub about: String,
     /// Modules of the kernel to load, before its own.
-    pub modules: &'static [&'static str],
-    /// The module that takes options: the last to load.
-    pub driver: &'static str,
+    #[serde(default)]
+    pub modules: Vec<String>,
+    /// Module that takes options, the last to load; empty where it is called like the device.
+    #[serde(default)]
+    driver: String,
     /// True when the driver is one of ours, built for the kernel.
+    #[serde(default)]
     pub own: bool,
     /// Options that it has unless others are given.
-    pub options: &'static [(&'static str, &'static str)],
+    #[serde(default)]
+    pub options: Vec<(String, String)>,
     /// Words for the emulator; the disk behind them is called `disk`.
-    pub emulator: &'static [&'static str],
-    /// True when it is a SCSI disk found by this model, else its name.
-    model: bool,
-    found: &'static str,
+    #[serde(default)]
+    emulator: Vec<String>,
+    /// Rule by which the guest finds it.
+    pub find: Find,
     /// True when it has a request queue, and so a scheduler.
+    #[serde(default = "yes")]
     pub queue: bool,
-    /// Where its bytes are.
+    /// Place of its bytes.
     pub store: Store,
 }
 
-/// Without a name in the world a SAS adapter does not see it.
-const SCSI_DISK: &[&str] = &["-device", "scsi-hd,bus=adapter.0,drive=disk,wwn=0x5000c500105ac001"];
+fn yes() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+struct Catalogue {
+    device: Vec<Device>,
+    simulated: Device,
+    anyones: Device,
+}
+
+static CATALOGUE: LazyLock<Catalogue> =
+    LazyLock::new(|| toml::from_str(include_str!("devices.toml")).expect("a test has read it"));
+
+/// All devices, but for simulated drives, of which there is no end.
+pub fn all() -> &'static [Device] {
+    &CATALOGUE.device
+}
+
+/// Disk behind an adapter. A SAS adapter sees it only with a name in the world.
+const SCSI_DISK: [&str; 2] = ["-device", "scsi-hd,bus=adapter.0,drive=disk,wwn=0x5000c500105ac001"];
 
 impl Device {
     /// The device of that name.
     pub fn named(name: &str) -> Result<&'static Device, LabError> {
         if name.starts_with(SIMULATED) {
-            return Ok(&SIM_DISK);
+            return Ok(&CATALOGUE.simulated);
         }
-        DEVICES.iter().find(|device| device.name == name).ok_or_else(|| LabError::UnknownDevice {
-            typed: name.to_owned(),
-            known: DEVICES.iter().map(|device| device.name).collect::<Vec<_>>().join(", "),
+        all().iter().find(|device| device.name == name).ok_or_else(|| {
+            let known = all().iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ");
+            LabError::Lacks(format!(
+                "`{name}` is no device of the lab; choose from {known}; a folder with a driver's source has a slash: ./{name}"
+            ))
         })
     }
 
     /// The device of that name, or else what the driver of that name in the folder makes.
-    pub fn of(name: &str, source: Option<&Path>) -> Result<&'static Device, LabError> {
+    pub fn with_source(name: &str, source: Option<&Path>) -> Result<&'static Device, LabError> {
         let found = Device::named(name);
         let Some(folder) = source else { return found };
-        let device = found.unwrap_or(&ANYONES);
+        let device = found.unwrap_or(&CATALOGUE.anyones);
         folder::require(folder, &device.module(name)).map(|()| device)
     }
 
     /// The module that drives it, where it was asked for by this name.
     pub fn module(&self, name: &str) -> String {
-        normal(if self.driver.is_empty() { name } else { self.driver })
+        normal(if self.driver.is_empty() { name } else { &self.driver })
     }
+}
 
-    /// How the guest finds it.
-    pub fn find(&self) -> Find {
-        if self.store == Store::Unknown {
-            Find::New(Vec::new())
-        } else if self.model {
-            Find::Model(self.found.to_owned())
-        } else {
-            Find::Name(self.found.to_owned())
-        }
+/// Beginning of the name of a simulated drive; the drive follows.
+pub const SIMULATED: &str = "sim:";
+
+/// The device and the source that a word means: a name, or a folder, which has a slash, with the source of one driver.
+pub fn meant(word: &str, source: Option<&Path>) -> Result<(String, Option<PathBuf>), LabError> {
+    // The sheet of a simulated drive may be a file.
+    let named = word.starts_with(SIMULATED) || !word.contains('/') && !matches!(word, "." | "..");
+    if named {
+        return Ok((word.to_owned(), source.map(Path::to_owned)));
     }
-
-    /// True when register accesses say something: a device of the emulator.
-    pub fn has_registers(&self) -> bool {
-        self.store == Store::Emulator
+    if let Some(source) = source {
+        return Err(LabError::Asked(format!(
+            "`{word}` is the folder of a driver, and --source names another, `{}`; leave out one",
+            source.display()
+        )));
     }
-
-    const fn memory(name: &'static str, about: &'static str, found: &'static str) -> Device {
-        Device {
-            name,
-            about,
-            modules: &[],
-            driver: name,
-            own: false,
-            options: &[],
-            emulator: &[],
-            model: false,
-            found,
-            queue: true,
-            store: Store::Nowhere,
-        }
-    }
-
-    const fn adapter(
-        name: &'static str,
-        about: &'static str,
-        driver: &'static str,
-        emulator: &'static [&'static str],
-    ) -> Device {
-        Device {
-            modules: &["sd_mod"],
-            driver,
-            emulator,
-            model: true,
-            store: Store::Emulator,
-            ..Device::memory(name, about, "QEMU HARDDISK")
+    let source = Path::new(word);
+    let mut devices = folder::modules(source)?.into_iter().map(|module| device_of(&module));
+    match (devices.next(), devices.next()) {
+        (Some(only), None) => Ok((only, Some(source.to_owned()))),
+        (None, _) => Err(LabError::Asked(format!(
+            "only make can tell which modules `{word}` builds; name the driver: MODULE --source {word}"
+        ))),
+        (Some(first), Some(second)) => {
+            let all: Vec<String> = [first.clone(), second].into_iter().chain(devices).collect();
+            Err(LabError::Asked(format!(
+                "`{word}` builds several modules, {}; name the driver: {first} --source {word}",
+                all.join(", ")
+            )))
         }
     }
 }
 
-/// How the name of a simulated drive begins; the drive follows.
-pub const SIMULATED: &str = "sim:";
-
-/// Whatever drive is simulated, its driver is this.
-static SIM_DISK: Device = Device {
-    own: true,
-    store: Store::Outside,
-    ..Device::memory("sim_disk", "a simulated drive, in the machine's own time", "sim0")
-};
-
-/// What a driver makes that is none of the lab's: its name is that of its module.
-const ANYONES: Device =
-    Device { store: Store::Unknown, ..Device::memory("", "what a driver in a folder makes", "") };
-
-/// All of them, but for simulated drives, of which there is no end.
-pub const DEVICES: [Device; 13] = [
-    Device {
-        queue: false,
-        options: &[("rd_nr", "1")],
-        store: Store::Driver("rd_size", 1 << 10),
-        ..Device::memory("brd", "RAM disk: the block layer and a copy", "ram0")
-    },
-    Device {
-        options: &[("nr_devices", "1"), ("gb", "1")],
-        ..Device::memory("null_blk", "the request layer alone: reports success, moves nothing", "nullb0")
-    },
-    Device {
-        modules: &["sd_mod"],
-        options: &[("delay", "0")],
-        model: true,
-        store: Store::Driver("dev_size_mb", 1 << 20),
-        ..Device::memory("scsi_debug", "the kernel's own SCSI disk for tests, in RAM", "scsi_debug")
-    },
-    Device {
-        modules: &["sd_mod"],
-        own: true,
-        model: true,
-        store: Store::Driver("capacity_mib", 1 << 20),
-        ..Device::memory("scsi_ram", "SCSI disk in RAM, served by a thread as hardware would", "scsi_ram")
-    },
-    Device {
-        modules: &["sd_mod", "libata"],
-        own: true,
-        model: true,
-        store: Store::Driver("capacity_mib", 1 << 20),
-        ..Device::memory("ata_ram", "SATA disk in RAM, served by a thread as hardware would", "ata_ram")
-    },
-    Device {
-        own: true,
-        // Its disk takes bios; newer kernels have no file for a scheduler there.
-        queue: false,
-        store: Store::Driver("capacity_mib", 1 << 20),
-        ..Device::memory(
-            "tmerge",
-            "DRAM-SSD whose commands may hold several discontiguous requests",
-            "tmerge0",
-        )
-    },
-    Device {
-        modules: &[],
-        model: false,
-        found: "nvme0n1",
-        ..Device::adapter(
-            "nvme",
-            "NVMe: queue pairs, doorbells",
-            "nvme",
-            &["-device", "nvme,serial=iostack,drive=disk"],
-        )
-    },
-    Device::adapter(
-        "ahci",
-        "SATA by AHCI, native command queueing",
-        "ahci",
-        &["-device", "ide-hd,bus=ide.0,drive=disk"],
-    ),
-    Device::adapter(
-        "mptsas1068",
-        "message-based SAS adapter",
-        "mptsas",
-        &["-device", "mptsas1068,id=adapter"],
-    ),
-    Device::adapter("megasas", "RAID adapter", "megaraid_sas", &["-device", "megasas-gen2,id=adapter"]),
-    Device::adapter(
-        "lsi53c895a",
-        "parallel SCSI adapter with its own script processor",
-        "sym53c8xx",
-        &["-device", "lsi53c895a,id=adapter"],
-    ),
-    Device {
-        modules: &["virtio_pci"],
-        model: false,
-        found: "vda",
-        ..Device::adapter(
-            "virtio-blk",
-            "the hypervisor's disk",
-            "virtio_blk",
-            &["-device", "virtio-blk-pci,drive=disk"],
-        )
-    },
-    Device {
-        modules: &["virtio_pci", "sd_mod"],
-        ..Device::adapter(
-            "virtio-scsi",
-            "the hypervisor's SCSI adapter",
-            "virtio_scsi",
-            &["-device", "virtio-scsi-pci,id=adapter"],
-        )
-    },
-];
+/// The device of the lab that this module drives, or else its own name.
+fn device_of(module: &str) -> String {
+    let known = all().iter().find(|device| device.module(&device.name) == module);
+    known.map_or(module, |device| &device.name).to_owned()
+}
 
 /// Words for the emulator that attach the disk of `device`: behind an adapter, a SCSI disk of its own.
-pub fn attachment(device: &Device) -> Vec<String> {
-    let adapter = device.emulator.iter().any(|word| word.ends_with("id=adapter"));
-    let words = device.emulator.iter().chain(if adapter { SCSI_DISK } else { &[] });
-    words.map(|word| (*word).to_owned()).collect()
+pub(crate) fn attachment(device: &Device) -> Vec<String> {
+    let mut words = device.emulator.clone();
+    if words.iter().any(|word| word.ends_with("id=adapter")) {
+        words.extend(SCSI_DISK.map(str::to_owned));
+    }
+    words
 }
 
 #[cfg(test)]
@@ -248,8 +161,8 @@ mod tests {
 
     #[test]
     fn every_device_has_its_own_name_and_a_disk_if_the_emulator_holds_it() {
-        for (number, device) in DEVICES.iter().enumerate() {
-            assert!(DEVICES[..number].iter().all(|other| other.name != device.name), "{}", device.name);
+        for (number, device) in all().iter().enumerate() {
+            assert!(all()[..number].iter().all(|other| other.name != device.name), "{}", device.name);
             let attached = attachment(device).join(" ").contains("drive=disk");
             assert_eq!(attached, device.store == Store::Emulator, "{}", device.name);
         }
@@ -262,5 +175,21 @@ mod tests {
             error.starts_with("`sata_ram` is no device of the lab; choose from brd, null_blk"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn our_own_folders_mean_our_own_devices() {
+        let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
+        let word = |below: &str| kernel.join(below).display().to_string();
+        let (device, source) = meant(&word("ata_ram"), None).expect("our own source");
+        assert_eq!((device.as_str(), source), ("ata_ram", Some(kernel.join("ata_ram"))));
+        let several = meant(&word("."), None).expect_err("a folder of folders").to_string();
+        assert!(several.contains("builds several modules") && several.contains("scsi_ram"), "{several}");
+        assert_eq!(meant("brd", None).expect("a name"), ("brd".to_owned(), None));
+        let twice = meant("./x", Some(Path::new("y"))).expect_err("two folders").to_string();
+        assert!(twice.contains("leave out one"), "{twice}");
+        assert_eq!(device_of("megaraid_sas"), "megasas");
+        let other = folder::require(&kernel.join("tmerge"), "brd").expect_err("another").to_string();
+        assert!(other.ends_with("is the source of tmerge, and not of brd"), "{other}");
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use crate::devices::{Device, Store, attachment};
-use crate::guest::{FILE_SYSTEM, Place};
+use crate::guest::{FILE_SYSTEM, MountPlan};
 use crate::host::cache::Cache;
 use crate::host::filesystem::{FileSystem, pieces};
 use crate::host::image::Image;
@@ -20,16 +20,16 @@ pub(crate) struct Disk<'a> {
     pub(crate) capacity_mib: u64,
     /// A file of the boot's own.
     pub(crate) file: PathBuf,
-    /// What is written must be read again.
+    /// True when data that are written must be read again.
     pub(crate) holds: bool,
     /// It is several disks that the guest makes one.
     pub(crate) is_raid: bool,
-    /// What is on it stays.
+    /// True when its content stays from the boot before.
     pub(crate) keeps: bool,
 }
 
 impl<'a> Disk<'a> {
-    pub(crate) fn of(
+    pub(crate) fn for_boot(
         request: &Request,
         device: &'a Device,
         capacity_mib: u64,
@@ -48,7 +48,7 @@ impl<'a> Disk<'a> {
         image: &mut Image,
         drives: Option<&mut dyn Drives>,
         say: Say<'_>,
-    ) -> Result<Option<Place>, LabError> {
+    ) -> Result<Option<MountPlan>, LabError> {
         if self.made.is_some() && self.device.store == Store::Nowhere {
             return Err(LabError::Asked(format!(
                 "{} forgets what is written, so that no file system can be on it; use brd",
@@ -56,7 +56,7 @@ impl<'a> Disk<'a> {
             )));
         }
         if let (true, Some(made)) = (self.keeps, self.made) {
-            return Ok(Some(Place { kind: made.name.to_owned(), image: false }));
+            return Ok(Some(MountPlan { kind: made.name.clone(), image: false }));
         }
         if let Some(made) = self.made {
             made.make(cache, &self.file, self.capacity_mib, say)?;
@@ -71,7 +71,7 @@ impl<'a> Disk<'a> {
         if let (Some(drives), Some(_), false) = (drives, self.made, in_driver) {
             drives.hold(&self.file).map_err(LabError::file("read", &self.file))?;
         }
-        Ok(self.made.map(|made| Place { kind: made.name.to_owned(), image: in_driver }))
+        Ok(self.made.map(|made| MountPlan { kind: made.name.clone(), image: in_driver }))
     }
 
     /// Words for the emulator.

@@ -12,7 +12,7 @@ use crate::guest::{Message, Work};
 use crate::host::mailbox::Drives;
 use crate::{Booted, Lab, Request};
 
-/// Between the names of several drives.
+/// Character between the names of several drives.
 pub const COMMA: char = ',';
 
 /// Simulated drives behind the guest's disks.
@@ -20,37 +20,37 @@ pub trait Outside: Drives {
     /// The program of this boot was over so long after it began, ns; gives how long was counted in all.
     fn over(&mut self, elapsed: u64) -> u64;
 
-    /// In the boot to come the power is to be cut so long after the program began, and then is lost what this seed says.
+    /// Plans a power cut for the boot to come: time after the program began, and the seed that says what is lost.
     fn cut_after(&mut self, plan: Option<(u64, u64)>);
 
     /// The cut of the last boot, if it came.
     fn was_cut(&mut self) -> Option<ServedCut>;
 
-    /// For whoever watches meanwhile.
+    /// Snapshots for whoever watches meanwhile.
     fn live(&self) -> Live;
 
-    /// What was asked of all since they began to count.
+    /// Counts of all drives since they began to count.
     fn seen(&self) -> Seen;
 
-    /// What is wrong with this machine, if writes failed for it.
+    /// Reason why writes failed for lack of memory of this machine, if they did.
     fn full(&self) -> Option<&'static str>;
 
     /// Bytes of all.
     fn capacity(&self) -> Bytes;
 
-    /// What happened inside since the job began; nothing where no drive is simulated.
+    /// Figures of the inside since the job began; `None` where no drive is simulated.
     fn inside(&self, outcome: &Outcome) -> Option<Inside>;
 
     /// No more is asked of them. An error says what a layer lost.
     fn end(self: Box<Self>) -> anyhow::Result<()>;
 }
 
-/// What was asked lately, for whoever watches meanwhile.
+/// Snapshots of the drives' counts, shared with whoever watches.
 #[derive(Clone, Default)]
 pub struct Live(Arc<Mutex<Option<Seen>>>);
 
 impl Live {
-    /// So far.
+    /// Latest snapshot; `None` before the first.
     pub fn look(&self) -> Option<Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -61,15 +61,15 @@ impl Live {
     }
 }
 
-/// What is asked while the guest stands still.
-pub enum Asked {
-    /// What the guest is to do next.
+/// Question to the drives' end while the guest stands still.
+pub enum HeldQuestion {
+    /// Next order to the guest.
     Order(Vec<u8>),
-    /// What happened inside since this job began, if it is known, and what is wrong with this machine.
+    /// Figures of the inside since this job began, if they are known, and what is wrong with this machine.
     Inside(Box<Outcome>, Sender<(Option<Inside>, Option<&'static str>)>),
 }
 
-/// How drives are brought.
+/// Conditions under which drives are brought.
 #[derive(Default)]
 pub struct Wish {
     /// Decides whatever chance does in them.
@@ -77,10 +77,10 @@ pub struct Wish {
     /// A power cut may lose what was not flushed.
     pub volatile: bool,
     /// The machine is told one order after another; then there is something to bring even where no drive is named.
-    pub asked: Option<Receiver<Asked>>,
+    pub asked: Option<Receiver<HeldQuestion>>,
 }
 
-/// Who brings simulated drives.
+/// Provider of simulated drives.
 pub trait Brings: Sync {
     /// Refuses names and numbers that no drive has.
     fn check(&self, request: &Request) -> anyhow::Result<()>;
@@ -89,7 +89,7 @@ pub trait Brings: Sync {
     fn open(&self, request: &Request, wish: Wish) -> anyhow::Result<Option<Box<dyn Outside>>>;
 }
 
-/// Who brings the simulated drives of a request; `None`: nobody, and there are none.
+/// Provider of a request's simulated drives; `None` where there are none.
 #[derive(Clone, Copy, Default)]
 pub struct BroughtBy(pub Option<&'static dyn Brings>);
 
@@ -109,12 +109,12 @@ impl PartialEq for BroughtBy {
 impl Eq for BroughtBy {}
 
 impl Request {
-    /// Whether it is for simulated drives.
+    /// True when it names simulated drives.
     pub fn is_simulated(&self) -> bool {
         self.device.starts_with(SIMULATED)
     }
 
-    /// How many drives the device is, `sim:a,b`.
+    /// Number of drives that the device is, `sim:a,b`.
     pub fn drives(&self) -> usize {
         drives_of(&self.device)
     }
@@ -130,7 +130,7 @@ impl Request {
     }
 }
 
-/// How many drives the device is, `sim:a,b`.
+/// Number of drives that the device is, `sim:a,b`.
 pub(crate) fn drives_of(device: &str) -> usize {
     if device.starts_with(SIMULATED) { device.split(COMMA).count() } else { 1 }
 }
@@ -146,12 +146,11 @@ pub fn boot(
     hear: &mut dyn FnMut(&Message),
 ) -> anyhow::Result<Booted> {
     let mut outside = request.bring(Wish { seed: SEED, ..Wish::default() })?;
-    let booted = lab.boot_with(request, work, machine_takes(outside.as_mut()), hear)?;
+    let booted = lab.boot(request, work, machine_takes(outside.as_mut()), hear)?;
     outside.map_or(Ok(()), Outside::end)?;
     Ok(booted)
 }
 
-/// As the machine takes it.
 pub(crate) fn machine_takes(outside: Option<&mut Box<dyn Outside>>) -> Option<&mut dyn Drives> {
     outside.map(|outside| &mut **outside as &mut dyn Drives)
 }

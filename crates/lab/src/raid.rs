@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 
-/// How several disks are one.
+/// Way in which several disks are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raid {
     /// 0, 1, 5, 6 or 10.
@@ -27,7 +27,7 @@ const CHUNKS_KIB: std::ops::RangeInclusive<u32> = 4..=65536;
 
 impl Raid {
     /// Refused where there is none such over so many disks.
-    pub fn of(level: u32, chunk_kib: u32, disks: usize) -> Result<Raid, LabError> {
+    pub fn checked(level: u32, chunk_kib: u32, disks: usize) -> Result<Raid, LabError> {
         let Some((_, least, _)) = LEVELS.iter().find(|(known, ..)| *known == level) else {
             return Err(LabError::Asked(format!("`--raid {level}` is no level; choose from 0, 1, 5, 6, 10")));
         };
@@ -71,7 +71,7 @@ impl Raid {
         if self.level == 1 { 0 } else { self.chunk_kib << 10 }
     }
 
-    /// As the kernel numbers how it is laid out.
+    /// Number of the kernel's for the layout.
     pub(crate) fn layout(self) -> u32 {
         match self.level {
             // Left-symmetric, mdadm's.
@@ -115,7 +115,7 @@ mod tests {
             (0, 3, 2, "`--chunk-kib 3` is no chunk"),
             (0, 24, 2, "`--chunk-kib 24` is no chunk"),
         ] {
-            let error = Raid::of(level, chunk, disks).expect_err(why).to_string();
+            let error = Raid::checked(level, chunk, disks).expect_err(why).to_string();
             assert!(error.starts_with(why), "{error}");
         }
         let words = |level| Raid { level, chunk_kib: CHUNK_KIB }.to_string();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::counts::{self, Round};
 use crate::devices::{Device, Store};
 use crate::disk::Disk;
-use crate::guest::{Find, MODULES, Message, PLAN, Place, Plan, Work};
+use crate::guest::{Find, MODULES, Message, MountPlan, PLAN, Plan, Work};
 use crate::host::bootable::bootable;
 use crate::host::build;
 use crate::host::cache::Cache;
@@ -39,17 +39,17 @@ pub struct Request {
     pub options: Vec<(String, String)>,
     /// Changes of the numbers of a simulated drive.
     pub drive: Vec<(String, String)>,
-    /// What lies over each simulated drive, from the top down, in the words of `iostack serve`.
+    /// Layers over each simulated drive, from the top down, in the words of `iostack serve`.
     pub layers: Vec<String>,
     /// Commands that each simulated drive takes at once; `None`: what is usual.
     pub drive_depth: Option<u32>,
-    /// What is on the simulated drives stays, file system and all.
+    /// True when the content of the simulated drives stays, file system and all.
     pub keeps: bool,
     /// A series such as `6.1`, or a folder.
     pub kernel: String,
     /// A file system between.
     pub file_system: Option<String>,
-    /// I/O scheduler.
+    /// Name of the I/O scheduler.
     pub scheduler: String,
     /// The others can be chosen while it runs.
     pub other_schedulers: bool,
@@ -68,7 +68,7 @@ pub struct Request {
     pub khz: Option<u32>,
     /// The guest's memory beside a device that lies in it; `None`: what is usual.
     pub memory_mib: Option<u64>,
-    /// Who brings simulated drives.
+    /// Provider of simulated drives.
     pub brought_by: BroughtBy,
     /// Several disks are one.
     pub raid: Option<Raid>,
@@ -78,11 +78,11 @@ pub struct Request {
     pub programs: Vec<String>,
     /// Files of the user's that the guest has, where programs start.
     pub files: Vec<PathBuf>,
-    /// How the processor is had.
+    /// Source of the processors.
     pub accelerator: Accelerator,
-    /// Processors.
+    /// Number of processors.
     pub processors: u32,
-    /// How long the guest may be silent; see [`Boot::limit`].
+    /// Longest silence of the guest; see [`Boot::limit`].
     pub limit: Duration,
 }
 
@@ -119,7 +119,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// What is between the kernel's file system and the simulated drives, each with the flag that asks for it.
+    /// Layers between the kernel's file system and the simulated drives, each with the flag that asks for it.
     pub fn between(&self) -> Vec<(String, String)> {
         let pair = |name: &str, value: String| (name.to_owned(), value);
         let raid = self.raid.map(|raid| pair("--raid", raid.to_string()));
@@ -131,22 +131,22 @@ impl Request {
 
 /// The lab, ready to boot.
 pub struct Lab<'a> {
-    /// What was fetched and built.
+    /// Cache of what was fetched and built.
     pub cache: Cache,
-    /// The emulator.
+    /// Emulator that boots the machines.
     pub qemu: Qemu,
     say: Say<'a>,
     stop: &'a AtomicBool,
 }
 
-/// What a boot gave.
+/// Outcome of a boot.
 #[derive(Debug, Default)]
 pub struct Booted {
     /// Release of the kernel.
     pub release: String,
     /// Modules that were built from a folder or from our own source.
     pub built: Vec<String>,
-    /// What the plugin counted, one round a measure.
+    /// Counts of the plugin, one round a measure.
     pub rounds: Vec<Round>,
     /// Time-stamp differences of each measure's counted I/Os.
     pub ticks: Vec<Vec<u64>>,
@@ -159,8 +159,7 @@ pub struct Booted {
 }
 
 impl Booted {
-    /// What is known before anything is heard.
-    fn of(kernel: &Kernel, modules: &[Loaded]) -> Booted {
+    fn begun(kernel: &Kernel, modules: &[Loaded]) -> Booted {
         let built = modules.iter().filter(|module| module.is_built);
         Booted {
             release: kernel.release.clone(),
@@ -179,27 +178,26 @@ struct Loaded {
     is_built: bool,
 }
 
-/// What a guest said, for later.
 #[derive(Default)]
-struct Heard {
+struct BootHeard {
     booted: Booted,
     sections: Vec<(String, Vec<(String, u64)>)>,
     symbols: Option<String>,
 }
 
-impl Heard {
+impl BootHeard {
     fn take(&mut self, message: &Message) {
         match message {
-            Message::Ticks { ticks, .. } => self.booted.ticks.push(ticks.clone()),
-            Message::Iomem { text } => self.booted.iomem.clone_from(text),
-            Message::Complaints { lines } => self.booted.complaints.clone_from(lines),
-            Message::Sections { modules } => self.sections.clone_from(modules),
-            Message::Symbols { text } => self.symbols = Some(text.clone()),
+            Message::Ticks(ticks) => self.booted.ticks.push(ticks.clone()),
+            Message::Iomem(text) => self.booted.iomem.clone_from(text),
+            Message::Complaints(lines) => self.booted.complaints.clone_from(lines),
+            Message::Sections(modules) => self.sections.clone_from(modules),
+            Message::Symbols(text) => self.symbols = Some(text.clone()),
             _ => {}
         }
     }
 
-    /// With what the plugin wrote to `out`, and the names of all addresses.
+    /// Adds what the plugin wrote to `out`, and the names of all addresses.
     fn counted(self, modules: &[(String, Vec<u8>)], out: &Path) -> Result<Booted, LabError> {
         let kallsyms = kallsyms(&self.symbols.unwrap_or_default(), modules, &self.sections)?;
         Ok(Booted { kallsyms, rounds: counts::read(out)?, ..self.booted })
@@ -213,7 +211,11 @@ impl<'a> Lab<'a> {
     /// Finds the emulator, fetching it where it is not installed.
     pub fn open(say: Say<'a>, stop: &'a AtomicBool) -> Result<Lab<'a>, LabError> {
         if !cfg!(target_arch = "x86_64") {
-            return Err(LabError::Architecture(std::env::consts::ARCH));
+            return Err(LabError::Lacks(format!(
+                "the lab emulates an x86-64 machine and runs this program in it, and this is a program for {}; use the \
+                 x86-64 build on an x86-64 machine",
+                std::env::consts::ARCH
+            )));
         }
         let cache = Cache::open()?;
         let qemu = Qemu::choose(&cache, say)?;
@@ -251,25 +253,15 @@ impl<'a> Lab<'a> {
             limit: KVM_PATIENCE,
             ..Request::default()
         };
-        let works = self.boot(&trial, Work::Nothing, &mut |_| {}).is_ok();
+        let works = self.boot(&trial, Work::Nothing, None, &mut |_| {}).is_ok();
         (self.say)(if works { "it does" } else { "it does not; the guest is emulated" });
         // Without the note the next run tries again.
         let _ = fs::write(&file, format!("{} {works}\n", boot_id.trim()));
         works
     }
 
-    /// Boots and does the work; `hear` gets each message.
+    /// Boots and does the work, with the drives of a simulated device; `hear` gets each message.
     pub fn boot(
-        &self,
-        request: &Request,
-        work: Work,
-        hear: &mut dyn FnMut(&Message),
-    ) -> Result<Booted, LabError> {
-        self.boot_with(request, work, None, hear)
-    }
-
-    /// The same with simulated drives, where the request's device is one.
-    pub fn boot_with(
         &self,
         request: &Request,
         work: Work,
@@ -277,14 +269,14 @@ impl<'a> Lab<'a> {
         hear: &mut dyn FnMut(&Message),
     ) -> Result<Booted, LabError> {
         let shapes = drives.as_deref().map(Drives::shapes).unwrap_or_default();
-        let device = Device::of(&request.device, request.source.as_deref())?;
+        let device = Device::with_source(&request.device, request.source.as_deref())?;
         let kernel = Kernel::choose(&self.cache, &request.kernel, self.say)?;
         let scratch = Scratch::new()?;
         let mut image = Image::with_this_program(&self.cache)?;
         let (counts, interactive) = (matches!(work, Work::Cost(_)), matches!(work, Work::Shell));
         self.add_programs(request, interactive, &mut image)?;
         let capacity_mib = capacity(request, &shapes)?;
-        let disk = Disk::of(request, device, capacity_mib, scratch.path("disk"), !counts)?;
+        let disk = Disk::for_boot(request, device, capacity_mib, scratch.path("disk"), !counts)?;
         let first = drives.as_mut().filter(|_| !shapes.is_empty());
         let first = first.map(|drives| &mut **drives as &mut dyn Drives);
         let place = disk.prepare(&self.cache, &mut image, first, self.say)?;
@@ -316,8 +308,11 @@ impl<'a> Lab<'a> {
             interactive,
             say: self.say,
         };
-        let mut heard =
-            Heard { symbols: known_symbols, booted: Booted::of(&kernel, &modules), ..Heard::default() };
+        let mut heard = BootHeard {
+            symbols: known_symbols,
+            booted: Booted::begun(&kernel, &modules),
+            ..BootHeard::default()
+        };
         machine::run(&self.qemu, &boot, &scratch, self.stop, drives, &mut |message| {
             heard.take(message);
             hear(message);
@@ -365,7 +360,7 @@ impl<'a> Lab<'a> {
         } else {
             Vec::new()
         };
-        let known = Modules::of(kernel).with(&built)?;
+        let known = Modules::of_kernel(kernel).with(&built)?;
         // Asked for by name at run time, where a program would load it: here there is none.
         let mut wanted = vec!["crc32c_generic", "crc32c_intel", "crct10dif_generic"];
         let others = if request.other_schedulers { &SCHEDULERS[..] } else { &[] };
@@ -374,11 +369,11 @@ impl<'a> Lab<'a> {
         // If it is a SCSI host: no module depends on the driver of its disks.
         wanted.extend((device.store == Store::Unknown).then_some("sd_mod"));
         wanted.retain(|name| known.has(name));
-        wanted.extend(device.modules);
+        wanted.extend(device.modules.iter().map(String::as_str));
         wanted.extend(request.raid.map(Raid::module));
         wanted.extend(request.modules.iter().map(String::as_str));
         if let Some(name) = &request.file_system {
-            wanted.extend(FileSystem::named(name)?.modules);
+            wanted.extend(FileSystem::named(name)?.modules.iter().map(String::as_str));
         }
         wanted.push(&driver);
         let mut loaded = Vec::new();
@@ -395,17 +390,17 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// What the guest is to do.
+/// Plan of the guest.
 fn plan(
     request: &Request,
     modules: &[Loaded],
-    place: Option<Place>,
+    place: Option<MountPlan>,
     (symbols, shapes): (bool, &[DiskShape]),
     work: Work,
 ) -> Result<Plan, LabError> {
-    let device = Device::of(&request.device, request.source.as_deref())?;
+    let device = Device::with_source(&request.device, request.source.as_deref())?;
     let modules = modules.iter().map(|one| (one.name.clone(), one.parameters.clone())).collect();
-    let find = request.disk.clone().map_or_else(|| device.find(), Find::Name);
+    let find = request.disk.clone().map_or_else(|| device.find.clone(), Find::Name);
     let raid = request.raid;
     // Emulated adapters take time of the host, which in exact time passes as none or as much.
     let is_dependable = request.accelerator != Accelerator::Exact || !shapes.is_empty();
@@ -434,7 +429,7 @@ fn keep(path: &Path, text: &str) -> Result<(), LabError> {
     fs::rename(&partial, path).map_err(LabError::file("rename to", path))
 }
 
-/// What was found out since the host booted.
+/// Result that was noted since the host booted.
 fn told_before(text: &str, boot_id: &str) -> Option<bool> {
     let (id, works) = text.trim().split_once(' ')?;
     (id == boot_id.trim()).then(|| works.parse().ok())?

@@ -19,7 +19,7 @@ pub const MEMORY_LEAST_MIB: u64 = 320;
 /// MiB more for a driver that does not say how much it takes. The host gives them when they are touched.
 const ANYONES_MIB: u64 = 1024;
 
-/// How an option begins that is no parameter of the driver's but a file of the device's, below `/sys/block/DISK`.
+/// Beginning of an option that is no parameter of the driver's but a file of the device's, below `/sys/block/DISK`.
 pub const SYSFS: &str = "sysfs.";
 
 /// Words for every kernel: where it talks, that an oops ends it, and that addresses are those of its `System.map`.
@@ -72,10 +72,10 @@ pub(crate) fn options(request: &Request, device: &Device, capacity_mib: u64, sha
         all.retain(|(other, _)| other != name);
         all.push((name.to_owned(), value.to_owned()));
     };
-    for (name, value) in device.options {
+    for (name, value) in &device.options {
         put(name, value);
     }
-    if let Store::Driver(parameter, unit) = device.store {
+    if let Store::Driver(parameter, unit) = &device.store {
         put(parameter, &((capacity_mib << 20) / unit).to_string());
     }
     for (name, value) in request.options.iter().filter(|(name, _)| !name.starts_with(SYSFS)) {
@@ -106,7 +106,7 @@ pub(crate) fn disks(shapes: &[DiskShape]) -> Vec<String> {
     (0..shapes.len()).map(|number| format!("sim{number}")).collect()
 }
 
-/// What a module of the kernel is loaded with that would ask somebody otherwise.
+/// Parameters of a kernel's module that would ask somebody otherwise.
 pub(crate) fn parameters(module: &str) -> &'static str {
     match module {
         // Which of two ways to lay out disks of different sizes: today's.
@@ -145,7 +145,7 @@ pub(crate) fn scheduler_module(scheduler: &str) -> Option<&str> {
     }
 }
 
-/// For the kernel's command line.
+/// Words for the kernel's command line.
 pub(crate) fn append(request: &Request, outside: bool, work: &Work) -> String {
     let reloads =
         matches!(work, Work::Trial(trials) if trials.iter().any(|one| one.kind == TrialKind::Reload));

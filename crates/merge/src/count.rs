@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::sys::{Device, Finished, Lane, Request};
 
-/// What was sent to a device.
+/// Counts of what was sent to a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Reads and writes; the rest of a short one is another.

@@ -23,13 +23,13 @@ impl From<ManyError> for io::Error {
 #[derive(Debug, thiserror::Error)]
 #[error("{backend} does not work here: {why}; {remedy}, or take the backend `best`")]
 pub struct BackendError {
-    /// What was asked for.
+    /// Backend that was asked for.
     pub backend: crate::Backend,
-    /// What is missing.
+    /// Clause that says what is missing.
     pub why: &'static str,
-    /// What would help.
+    /// Clause that says what would help.
     pub remedy: &'static str,
-    /// What the kernel said.
+    /// Error of the kernel.
     #[source]
     pub source: io::Error,
 }
@@ -44,9 +44,9 @@ impl From<BackendError> for io::Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is no {what}; choose one of {}", known.join(", "))]
 pub struct UnknownName {
-    /// What was to be named: `policy` or `backend`.
+    /// Kind of thing that was to be named: `policy` or `backend`.
     pub what: &'static str,
-    /// What was given.
+    /// Name that was given.
     pub given: String,
     /// The names there are.
     pub known: Vec<&'static str>,

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::count::{Counted, Counts};
 use crate::gather::Gather;
 use crate::policy::{self, Carry};
-use crate::sys::{Device, end_or, generation, lend_read, lend_write};
+use crate::sys::{Device, Pending, Request, end_or, generation, lend_read, lend_write};
 use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};
 
 /// A file, block device or simulated device that is read and written at offsets, from any number of threads.
@@ -26,10 +26,10 @@ use crate::{Advice, ManyError, Options, Policy, Stats, many, scope};
 /// forks must not be private memory that the child also writes: `open(2)`, notes on `O_DIRECT`.)
 #[derive(Clone)]
 pub struct File {
-    shared: Arc<Shared>,
+    shared: Arc<SharedFile>,
 }
 
-struct Shared {
+struct SharedFile {
     /// Differs between all files of a process.
     id: u64,
     /// The process whose threads the policy knows.
@@ -38,11 +38,11 @@ struct Shared {
     device: Arc<dyn Device>,
     carry: Arc<dyn Carry>,
     counts: Option<Arc<Counts>>,
-    /// For futures.
+    /// Sender for futures.
     gather: OnceLock<Gather>,
 }
 
-impl Drop for Shared {
+impl Drop for SharedFile {
     fn drop(&mut self) {
         if self.born != generation() {
             // The threads that its end would wait for have stayed with the parent.
@@ -61,8 +61,8 @@ impl File {
             device = Arc::new(counted);
         }
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let carry = Arc::from(policy::of(options, &device, id));
-        let shared = Shared {
+        let carry = Arc::from(policy::carrier(options, &device));
+        let shared = SharedFile {
             id,
             born: generation(),
             policy: options.policy,
@@ -81,7 +81,7 @@ impl File {
 
     /// Reads at an offset: bytes that came, fewer than asked at the end of the file, none of an empty buffer.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let Shared { device, carry, .. } = &*self.shared;
+        let SharedFile { device, carry, .. } = &*self.shared;
         if !scope::is_inside() {
             if self.is_plain() {
                 return device.read(buffer, offset);
@@ -91,16 +91,12 @@ impl File {
             }
             return policy::read(&**carry, &**device, buffer, offset);
         }
-        lend_read(buffer, offset, |request, pending| {
-            if let Err(request) = scope::carry(&**device, self.shared.id, request, pending) {
-                carry.carry(&**device, request, pending);
-            }
-        })
+        lend_read(buffer, offset, |request, pending| self.carry_inside(request, pending))
     }
 
     /// Writes at an offset: bytes that were taken.
     pub fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<usize> {
-        let Shared { device, carry, .. } = &*self.shared;
+        let SharedFile { device, carry, .. } = &*self.shared;
         if !scope::is_inside() {
             if self.is_plain() {
                 return device.write(buffer, offset);
@@ -110,11 +106,15 @@ impl File {
             }
             return policy::write(&**carry, &**device, buffer, offset);
         }
-        lend_write(buffer, offset, |request, pending| {
-            if let Err(request) = scope::carry(&**device, self.shared.id, request, pending) {
-                carry.carry(&**device, request, pending);
-            }
-        })
+        lend_write(buffer, offset, |request, pending| self.carry_inside(request, pending))
+    }
+
+    /// Carries a request of a coroutine.
+    fn carry_inside(&self, request: Request, pending: &Pending<'_>) {
+        let SharedFile { id, device, carry, .. } = &*self.shared;
+        if let Err(request) = scope::carry(&**device, *id, request, pending) {
+            carry.carry(&**device, request, pending);
+        }
     }
 
     pub(crate) fn device(&self) -> &Arc<dyn Device> {
@@ -125,12 +125,12 @@ impl File {
         self.shared.id
     }
 
-    /// What sends for futures that no executor of ours polls.
+    /// Sender for futures that no executor of ours polls.
     pub(crate) fn gather(&self) -> &Gather {
         self.shared.gather.get_or_init(Gather::new)
     }
 
-    /// Whether a call by itself is a plain one.
+    /// True when a call by itself is a plain one.
     fn is_plain(&self) -> bool {
         self.shared.policy == Policy::Pread || self.shared.born != generation()
     }
@@ -193,7 +193,7 @@ impl File {
         self.shared.device.len()
     }
 
-    /// Whether there is nothing to read.
+    /// True when there is nothing to read.
     pub fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -208,23 +208,24 @@ impl File {
         self.shared.device.sync(true)
     }
 
-    /// Who carries a single blocking call.
+    /// Carrier of a single blocking call.
     pub fn policy(&self) -> Policy {
         self.shared.policy
     }
 
-    /// Which way single calls take at present, and why: [`Policy::Auto`] changes it.
+    /// Way that single calls take at present, and why: [`Policy::Auto`] changes it.
     pub fn advice(&self) -> Advice {
         let chosen = || Advice { policy: self.policy(), why: "it was chosen".to_owned() };
         self.shared.carry.advice().unwrap_or_else(chosen)
     }
 
-    /// What carries batches, after [`crate::Backend::Best`] was decided: `io_uring`, `libaio`, `pread`, `tmerge` or `simulated`.
+    /// Name of what carries batches, after [`crate::Backend::Best`] was decided: `io_uring`, `libaio`, `pread`, `tmerge`
+    /// or `simulated`.
     pub fn backend(&self) -> &'static str {
         self.shared.device.name()
     }
 
-    /// What was sent so far, with [`Options::count`].
+    /// Counts of what was sent so far, with [`Options::count`].
     pub fn stats(&self) -> Option<Stats> {
         self.shared.counts.as_deref().map(Counts::stats)
     }
@@ -232,7 +233,7 @@ impl File {
 
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { id, policy, device, .. } = &*self.shared;
+        let SharedFile { id, policy, device, .. } = &*self.shared;
         let (policy, backend) = (policy.name(), device.name());
         f.debug_struct("File")
             .field("id", id)

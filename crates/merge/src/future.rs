@@ -17,7 +17,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
 use crate::File;
-use crate::place::Place;
+use crate::place::FileRange;
 use crate::scope::{self, Lanes};
 use crate::sys::{Device, Finished, Op, Owned, Request, Revocable, StableBuffer, call};
 
@@ -31,16 +31,16 @@ use crate::sys::{Device, Finished, Op, Owned, Request, Revocable, StableBuffer, 
 /// panics: if the first thread did not come back, because it waits for the other, both would wait for ever.
 #[must_use = "it is sent when it is polled"]
 pub struct Transfer<B: StableBuffer> {
-    state: State<B>,
+    state: TransferState<B>,
 }
 
-enum State<B> {
+enum TransferState<B> {
     Fresh { errand: Errand, buffer: B },
     Sent(Owned<B>, Option<Home>),
     Over,
 }
 
-/// What is to be done with a buffer, from its byte `skip` on.
+/// Operation on a buffer, from its byte `skip` on.
 struct Errand {
     file: File,
     op: Op,
@@ -48,11 +48,11 @@ struct Errand {
     offset: u64,
 }
 
-/// Of what the `block_on` of a thread brings on, and nobody else.
+/// Mark of a request that the `block_on` of a thread brings on, and nobody else.
 struct Home {
-    /// Where that thread's [`LOCAL`] is.
+    /// Address of that thread's [`LOCAL`].
     local: usize,
-    /// To begin anew elsewhere, before it is sent.
+    /// Operation to begin anew elsewhere, before it is sent.
     errand: Errand,
 }
 
@@ -71,11 +71,11 @@ impl<B: StableBuffer> Transfer<B> {
     /// If it was polled until it was ready.
     pub fn cancel(self) -> Result<B, Transfer<B>> {
         match self.state {
-            State::Fresh { buffer, .. } => Ok(buffer),
-            State::Sent(owned, home) => {
-                owned.cancel().map_err(|owned| Transfer { state: State::Sent(owned, home) })
+            TransferState::Fresh { buffer, .. } => Ok(buffer),
+            TransferState::Sent(owned, home) => {
+                owned.cancel().map_err(|owned| Transfer { state: TransferState::Sent(owned, home) })
             }
-            State::Over => panic!("it is through"),
+            TransferState::Over => panic!("it is through"),
         }
     }
 }
@@ -84,11 +84,11 @@ impl<B: StableBuffer> Future for Transfer<B> {
     type Output = (io::Result<usize>, B);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let sent = match std::mem::replace(&mut self.state, State::Over) {
-            State::Fresh { errand, buffer } => errand.begin(buffer),
-            State::Sent(owned, Some(home)) if !home.is_here() => home.leave(owned),
-            State::Sent(owned, home) => Ok((owned, home)),
-            State::Over => panic!("a future is not polled after it was ready"),
+        let sent = match std::mem::replace(&mut self.state, TransferState::Over) {
+            TransferState::Fresh { errand, buffer } => errand.begin(buffer),
+            TransferState::Sent(owned, Some(home)) if !home.is_here() => home.leave(owned),
+            TransferState::Sent(owned, home) => Ok((owned, home)),
+            TransferState::Over => panic!("a future is not polled after it was ready"),
         };
         let (mut owned, home) = match sent {
             Ok(sent) => sent,
@@ -96,7 +96,7 @@ impl<B: StableBuffer> Future for Transfer<B> {
         };
         let result = owned.poll(context.waker());
         if result.is_pending() {
-            self.state = State::Sent(owned, home);
+            self.state = TransferState::Sent(owned, home);
         }
         result
     }
@@ -132,7 +132,9 @@ impl File {
     }
 
     fn transfer<B: StableBuffer>(&self, op: Op, buffer: B, skip: usize, offset: u64) -> Transfer<B> {
-        Transfer { state: State::Fresh { errand: Errand { file: self.clone(), op, skip, offset }, buffer } }
+        Transfer {
+            state: TransferState::Fresh { errand: Errand { file: self.clone(), op, skip, offset }, buffer },
+        }
     }
 }
 
@@ -151,17 +153,17 @@ async fn all<B: StableBuffer>(file: File, op: Op, mut buffer: B, offset: u64) ->
     (Ok(()), buffer)
 }
 
-/// What a poll says on another thread, of what the first may be kept from bringing on.
+/// Panic text of a poll on another thread, of what the first may be kept from bringing on.
 const ELSEWHERE: &str = "a read or write that `block_on` has sent on one thread was polled on another before it was through: \
                          await it on the first";
 
-/// What is on its way, or why not, and the buffer.
+/// Request on its way; or why not, and the buffer.
 type Begun<B> = Result<(Owned<B>, Option<Home>), (io::Error, B)>;
 
 impl Errand {
     /// Sends it; gives the buffer back where the file has no such place.
     fn begin<B: StableBuffer>(self, buffer: B) -> Begun<B> {
-        match Place::new(self.offset, buffer.length() - self.skip) {
+        match FileRange::new(self.offset, buffer.length() - self.skip) {
             Ok(place) => {
                 let (owned, request) = Owned::lend(self.op, buffer, self.skip, place);
                 let local = send(&self.file, request);
@@ -189,7 +191,7 @@ impl Home {
     }
 }
 
-/// Where the [`LOCAL`] is that will send it, if it is one's.
+/// Sends a request; gives the address of the [`LOCAL`] that will, if one does.
 fn send(file: &File, request: Revocable) -> Option<usize> {
     let (device, file_id) = (file.device(), file.id());
     if scope::is_inside() {
@@ -218,7 +220,7 @@ pub(crate) fn by_itself(device: &dyn Device, request: Request) {
 }
 
 thread_local! {
-    /// Of the `block_on` that runs here.
+    /// State of the `block_on` that runs here.
     static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
 }
 
@@ -226,10 +228,10 @@ fn address(local: &RefCell<Option<Local>>) -> usize {
     std::ptr::from_ref(local).addr()
 }
 
-/// What a `block_on` has polled.
+/// Requests that a `block_on` has polled.
 #[derive(Default)]
 struct Local {
-    /// Until it waits: another thread may take them back.
+    /// Requests that wait to be sent: another thread may take them back.
     unsent: Vec<(File, Revocable)>,
     lanes: Lanes,
 }

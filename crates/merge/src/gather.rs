@@ -16,12 +16,12 @@ pub(crate) struct Gather {
 
 #[derive(Default)]
 struct Gathered {
-    queue: Mutex<Queue>,
+    queue: Mutex<WaitingTransfers>,
     bell: Condvar,
 }
 
 #[derive(Default)]
-struct Queue {
+struct WaitingTransfers {
     waiting: VecDeque<Revocable>,
     closed: bool,
     /// The process that the thread is in.
@@ -31,7 +31,7 @@ struct Queue {
 }
 
 impl Gathered {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, WaitingTransfers> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -52,7 +52,7 @@ impl Gathered {
     }
 
     fn run(&self, device: &dyn Device) {
-        let _ends = Ends(self);
+        let _ends = GivesBack(self);
         let mut lanes = Lanes::default();
         let mut finished = Vec::new();
         loop {
@@ -76,9 +76,9 @@ impl Gathered {
 }
 
 /// A thread that a panicking waker unwinds gives back what waits (`ECANCELED`); the next operation starts another.
-struct Ends<'a>(&'a Gathered);
+struct GivesBack<'a>(&'a Gathered);
 
-impl Drop for Ends<'_> {
+impl Drop for GivesBack<'_> {
     fn drop(&mut self) {
         let waiting = {
             let mut queue = self.0.lock();

@@ -80,10 +80,6 @@ impl Device for Mock {
     fn len(&self) -> io::Result<u64> {
         Ok(256)
     }
-
-    fn sync(&self, _data_only: bool) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 struct MockLane {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::sys::{self, Simulated};
 use crate::{File, UnknownName};
 
-/// Who carries a single blocking call?
+/// Carrier of a single blocking call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// Plain calls, until what is measured on the way says that another way is better on this device.
@@ -43,21 +43,13 @@ impl Policy {
         Policy::Hybrid,
     ];
 
-    /// As it is written in flags, job files and reports: `auto`, `pread`, `ring`, `stm`, `atm`, `leader-follower`, `hybrid`.
+    /// Name as in flags, job files and reports: `auto`, `pread`, `ring`, `stm`, `atm`, `leader-follower`, `hybrid`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Policy::Auto => "auto",
-            Policy::Pread => "pread",
-            Policy::Ring => "ring",
-            Policy::Stm => "stm",
-            Policy::Atm => "atm",
-            Policy::LeaderFollower => "leader-follower",
-            Policy::Hybrid => "hybrid",
-        }
+        ["auto", "pread", "ring", "stm", "atm", "leader-follower", "hybrid"][self as usize]
     }
 }
 
-/// Which interface of the kernel carries batches?
+/// Interface of the kernel that carries batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Backend {
     /// The best that works here: `io_uring` where the file can be read without a worker thread of the kernel's, else libaio
@@ -80,15 +72,9 @@ impl Backend {
     pub const ALL: [Backend; 5] =
         [Backend::Best, Backend::IoUring, Backend::Libaio, Backend::Pread, Backend::Tmerge];
 
-    /// As it is written in flags and reports: `best`, `io_uring`, `libaio`, `pread`, `tmerge`.
+    /// Name as in flags and reports: `best`, `io_uring`, `libaio`, `pread`, `tmerge`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Backend::Best => "best",
-            Backend::IoUring => "io_uring",
-            Backend::Libaio => "libaio",
-            Backend::Pread => "pread",
-            Backend::Tmerge => "tmerge",
-        }
+        ["best", "io_uring", "libaio", "pread", "tmerge"][self as usize]
     }
 }
 
@@ -135,12 +121,12 @@ impl fmt::Display for Backend {
     }
 }
 
-/// How a file is opened.
+/// Options of a file to open.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Who carries a single blocking call.
+    /// Carrier of a single blocking call.
     pub policy: Policy,
-    /// What carries batches.
+    /// Carrier of batches.
     pub backend: Backend,
     /// Also for writing.
     pub write: bool,

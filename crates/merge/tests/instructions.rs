@@ -1,6 +1,6 @@
 //! What a read costs inside the library, in instructions: these repeat where times do not, so they may be a gate.
 //!
-//! The device is a simulated one that takes no time. Where valgrind is missing, the tests skip aloud.
+//! A process of its own: valgrind counts the whole program. The device is a simulated one that takes no time. Where valgrind is missing, the tests skip aloud.
 
 #[path = "../examples/merge_speed/work.rs"]
 mod work;

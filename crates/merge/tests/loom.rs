@@ -1,6 +1,6 @@
 //! Is anybody left behind in the combining queue, whatever the order of the threads' steps?
 //!
-//! The same source as the library's, on loom's lock and on a model of the futex: every order of steps with a few preemptions.
+//! A process of its own: loom's lock and threads stand where others' tests would have the real ones. The same source as the library's, on loom's lock and on a model of the futex: every order of steps with a few preemptions.
 
 #[path = "../src/policy/lineup.rs"]
 mod lineup;
@@ -15,7 +15,7 @@ mod sync {
     use loom::sync::Condvar;
     use loom::sync::atomic::{AtomicU32, Ordering};
 
-    /// As the kernel's: comparing and falling asleep is one step, a wake-up takes all whose bits are meant.
+    /// Model of the kernel's: comparing and falling asleep is one step, a wake-up takes all whose bits are meant.
     #[derive(Debug)]
     pub(crate) struct Futex {
         word: AtomicU32,
@@ -62,7 +62,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-use queue::{AtOnce, Queue, Rule};
+use queue::{AtOnce, BatchRule, Queue};
 
 /// A request: it is completed once, or given up once.
 struct Item(Arc<AtomicU32>);
@@ -86,7 +86,7 @@ fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 }
 
 /// A caller's request goes through the queue as with `Stm`.
-fn call<R: Rule>(queue: &Queue<Item, R>) {
+fn call<R: BatchRule>(queue: &Queue<Item, R>) {
     let state = Arc::new(AtomicU32::new(0));
     let done = || state.load(Ordering::Acquire) == 1;
     if let Some(mut batch) = queue.join(Item(state.clone()), done) {
@@ -113,7 +113,7 @@ fn follow(queue: &Queue<Item, AtOnce>) {
     assert!(done(), "returned before its request was completed");
 }
 
-fn run<R: Rule + Send + 'static>(callers: usize, queue: Queue<Item, R>, call: fn(&Queue<Item, R>)) {
+fn run<R: BatchRule + Send + 'static>(callers: usize, queue: Queue<Item, R>, call: fn(&Queue<Item, R>)) {
     let queue = Arc::new(queue);
     let others: Vec<_> = (1..callers)
         .map(|_| {
@@ -150,7 +150,7 @@ fn nobody_is_left_behind_by_a_leader() {
 /// Holds the first batch back for a while.
 struct Once(bool);
 
-impl Rule for Once {
+impl BatchRule for Once {
     fn hold(&mut self, _now: u64, _waiting: usize, _room: usize) -> Option<Duration> {
         std::mem::take(&mut self.0).then_some(Duration::from_nanos(1))
     }

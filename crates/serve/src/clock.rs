@@ -16,7 +16,7 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    /// Of the wall: it is `at` now.
+    /// Clock of the wall: it is `at` now.
     pub(crate) fn start(at: Time) -> Clock {
         Clock::Wall { start: Instant::now(), at }
     }
@@ -42,12 +42,12 @@ impl Clock {
         }
     }
 
-    /// How late an answer of then leaves that goes out so much earlier than it is due. Of a clock that stands nobody knows yet.
+    /// Lateness of an answer that was due `at` and goes out earlier by `lead`. Of a clock that stands nobody knows yet.
     pub(crate) fn late(&self, at: Time, lead: u64) -> Option<u64> {
         matches!(self, Clock::Wall { .. }).then(|| (self.now() + lead).saturating_sub(at))
     }
 
-    /// How long until then; nothing when it is past.
+    /// Time until then; nothing when it is past.
     pub(crate) fn until(&self, moment: Time) -> Duration {
         Duration::from_nanos(moment.saturating_sub(self.now()))
     }

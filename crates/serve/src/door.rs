@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use anyhow::{Context, bail, ensure};
 use iostack_model::answers::{Served, ServedCut};
 use iostack_model::{Bins, Bytes, Machine, Nanos, SCHEMA};
 use iostack_sim::sheet::Sheet;
@@ -24,12 +25,12 @@ use crate::fuse::{self, Fuse};
 use crate::layers::Stack;
 use crate::nbd::{Nbd, Place};
 use crate::server::PROBE;
-use crate::{Disk, Drive, ServeError, Server, Store, sys};
+use crate::{Disk, Drive, Server, Store, sys};
 
 /// The power is gone for so long at least, so that programs see it.
 const DARK: Duration = Duration::from_millis(100);
 
-/// How programs come to the drive.
+/// Route of programs to the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Route {
     /// The best there is.
@@ -41,27 +42,27 @@ pub enum Route {
     Nbd,
 }
 
-/// What is wanted.
+/// Drive to serve, and how.
 pub struct Wanted {
-    /// As typed.
+    /// Layers and drive as typed.
     pub typed: String,
-    /// The drive.
+    /// Sheet of the drive.
     pub sheet: Sheet,
     /// The layers over it.
     pub stack: Stack,
     /// Decides whatever chance does in the drive.
     pub seed: u64,
-    /// Where the data are; in memory when absent.
+    /// File for the data; in memory when absent.
     pub store: Option<PathBuf>,
     /// The store may be any file.
     pub destroy_data: bool,
     /// Power will be cut.
     pub volatile: bool,
-    /// By which route.
+    /// Route that programs take.
     pub route: Route,
-    /// Where the file is.
+    /// Directory of the file.
     pub mount: Option<PathBuf>,
-    /// Where NBD is.
+    /// Place of the network disk.
     pub listen: Option<Place>,
     /// Ends it before it is served.
     pub stop: &'static AtomicBool,
@@ -73,10 +74,9 @@ pub struct Door {
     disk: Disk,
     fuse: Option<Fuse>,
     nbd: Option<Nbd>,
-    /// Where programs find it.
+    /// Path or URL at which programs find it.
     pub path: String,
     started: Instant,
-    /// When the power went.
     dark_since: Option<Instant>,
     served: Served,
 }
@@ -105,13 +105,15 @@ impl Door {
         if !held.is_empty() {
             let bytes = Bytes(held.iter().map(|(_, length)| length).sum());
             if !drive.fill(&held, || wanted.stop.load(Ordering::Relaxed)) {
-                return Err(ServeError::Stopped { bytes }.into());
+                bail!(
+                    "stopped while the drive was given the {bytes} that the store holds; nothing was served"
+                );
             }
             notes
                 .push(format!("{bytes} that the store held were written to the drive before it was served."));
         }
         let block = drive.shape().block.0 as u32;
-        let server = Server::start(drive, store, wanted.stack.layers).map_err(ServeError::Thread)?;
+        let server = Server::start(drive, store, wanted.stack.layers).context("cannot start a thread")?;
         let disk = server.disk();
         let mut door = Door {
             disk: disk.clone(),
@@ -124,7 +126,7 @@ impl Door {
             served: untouched(&wanted.typed, capacity, wanted.seed, machine),
         };
         door.served.notes = notes;
-        let way = Way { route: wanted.route, mount: wanted.mount, listen: wanted.listen };
+        let way = RouteWish { route: wanted.route, mount: wanted.mount, listen: wanted.listen };
         door.choose(&way, &wanted.stack.device, block, tell)?;
         door.started = Instant::now();
         Ok(door)
@@ -132,28 +134,27 @@ impl Door {
 
     fn choose(
         &mut self,
-        way: &Way,
+        way: &RouteWish,
         name: &str,
         block: u32,
         tell: impl Fn(&str) + Send + Sync + Clone + 'static,
-    ) -> Result<(), ServeError> {
+    ) -> anyhow::Result<()> {
         let nbd = way.route == Route::Nbd || way.listen.is_some() && way.route == Route::Best;
         if !nbd {
             match self.by_fuse(way, block, &tell) {
                 Ok(()) => return Ok(()),
                 Err(error) if way.route == Route::Fuse || way.mount.is_some() => return Err(error),
                 Err(error) => {
-                    let words = anyhow::Error::from(error);
-                    self.served.notes.push(format!("No FUSE here ({words:#}), so it is a network disk."));
+                    self.served.notes.push(format!("No FUSE here ({error:#}), so it is a network disk."));
                 }
             }
         }
         self.by_nbd(way, name, tell)
     }
 
-    fn by_fuse(&mut self, way: &Way, block: u32, tell: &dyn Fn(&str)) -> Result<(), ServeError> {
+    fn by_fuse(&mut self, way: &RouteWish, block: u32, tell: &dyn Fn(&str)) -> anyhow::Result<()> {
         if let Some(why) = fuse::missing() {
-            return Err(ServeError::Missing { route: "FUSE", why });
+            bail!("this machine has no FUSE ({why}); `--as nbd` needs none");
         }
         let directory = match &way.mount {
             Some(directory) => directory.clone(),
@@ -166,8 +167,7 @@ impl Door {
                 (self.served.route, self.path) = ("fuse and loop".to_owned(), device.display().to_string());
             }
             Err(error) => {
-                let words = anyhow::Error::from(error);
-                self.served.notes.push(format!("It is a file and no block device: {words:#}."));
+                self.served.notes.push(format!("It is a file and no block device: {error:#}."));
             }
         }
         self.served.place.clone_from(&self.path);
@@ -188,10 +188,10 @@ impl Door {
 
     fn by_nbd(
         &mut self,
-        way: &Way,
+        way: &RouteWish,
         name: &str,
         tell: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Result<(), ServeError> {
+    ) -> anyhow::Result<()> {
         let place = match &way.listen {
             Some(place) => place.clone(),
             None => Place::Unix(own_place(".sock")?),
@@ -208,7 +208,7 @@ impl Door {
         self.fuse.as_ref().is_some_and(Fuse::is_mounted)
     }
 
-    /// So far.
+    /// Answer so far.
     pub fn so_far(&self) -> Served {
         let mut served = self.served.clone();
         served.elapsed = Nanos(self.started.elapsed().as_nanos() as u64);
@@ -255,13 +255,13 @@ impl Door {
     }
 }
 
-struct Way {
+struct RouteWish {
     route: Route,
     mount: Option<PathBuf>,
     listen: Option<Place>,
 }
 
-/// Of a drive that nothing was asked of yet.
+/// Answer of a drive that nothing was asked of yet.
 pub fn untouched(typed: &str, capacity: Bytes, seed: u64, machine: Machine) -> Served {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Served {
@@ -288,18 +288,20 @@ pub fn untouched(typed: &str, capacity: Bytes, seed: u64, machine: Machine) -> S
 }
 
 /// A name of this process's own in a directory of this user's own.
-fn own_place(ending: &str) -> Result<PathBuf, ServeError> {
+fn own_place(ending: &str) -> anyhow::Result<PathBuf> {
     let (user, _) = sys::user();
     let directory = match (user, env::var_os("XDG_RUNTIME_DIR")) {
         (0, _) => PathBuf::from("/run/iostack"),
         (_, Some(directory)) => PathBuf::from(directory).join("iostack"),
         (user, None) => env::temp_dir().join(format!("iostack-{user}")),
     };
-    let refused = |source| ServeError::Mount { place: directory.clone(), source };
-    DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(refused)?;
-    let about = fs::symlink_metadata(&directory).map_err(refused)?;
-    if !about.is_dir() || about.uid() != user {
-        return Err(refused(io::Error::other("it is another user's; name a place with --mount or --listen")));
-    }
+    let refused = || format!("cannot mount on `{}`", directory.display());
+    DirBuilder::new().recursive(true).mode(0o700).create(&directory).with_context(refused)?;
+    let about = fs::symlink_metadata(&directory).with_context(refused)?;
+    ensure!(
+        about.is_dir() && about.uid() == user,
+        "{}: it is another user's; name a place with --mount or --listen",
+        refused()
+    );
     Ok(directory.join(format!("disk-{}{ending}", std::process::id())))
 }

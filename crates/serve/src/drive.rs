@@ -9,7 +9,7 @@ use iostack_model::Bytes;
 use iostack_sim::engine::{Kind, Shape, Time, World};
 use iostack_sim::sheet::{Sheet, SheetError};
 
-use crate::Asked;
+use crate::DiskRequest;
 use crate::volatile::SECTOR;
 
 /// Longest piece that is submitted as one: a trim may be of the whole drive.
@@ -30,7 +30,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// As the sheet describes it; `seed` decides whatever chance does in it.
+    /// Builds the drive of a sheet; `seed` decides whatever chance does in it.
     pub fn open(sheet: &Sheet, seed: u64) -> Result<Drive, SheetError> {
         let mut world = World::new();
         let root = iostack_sim::build(sheet, &mut world, seed)?;
@@ -60,7 +60,7 @@ impl Drive {
                     return false;
                 }
                 let length = FILL.min(offset + length - from);
-                self.submit(0, &Asked { kind: Kind::Write, offset: from, length }, 0);
+                self.submit(0, &DiskRequest { kind: Kind::Write, offset: from, length }, 0);
                 while self.world.sim.under_way() > FILL_DEPTH && self.next_by(Time::MAX).is_some() {}
             }
         }
@@ -71,7 +71,7 @@ impl Drive {
 
     /// Submits it at `moment`, or at once if the simulation is beyond that. Gives when that was, and the number of pieces that
     /// will be through, each with this tag. What does not fill its blocks is rounded outwards, as a kernel would read and write them.
-    pub fn submit(&mut self, moment: Time, asked: &Asked, tag: u32) -> (Time, u32) {
+    pub fn submit(&mut self, moment: Time, asked: &DiskRequest, tag: u32) -> (Time, u32) {
         self.world.pass(moment);
         if asked.kind == Kind::Flush {
             let id = self.world.sim.submit(Kind::Flush, 0, 0);
@@ -99,7 +99,7 @@ impl Drive {
         Some((tag, self.world.now()))
     }
 
-    /// When something happens next.
+    /// Moment at which something happens next.
     pub fn due(&mut self) -> Option<Time> {
         self.world.due()
     }
@@ -122,7 +122,8 @@ impl Drive {
     }
 }
 
-/// What the medium writes whole: flash puts a unit of its mapping elsewhere and then maps it; a disk writes sectors.
+/// Bytes that the medium writes whole: flash puts a unit of its mapping elsewhere and then maps it; a disk writes
+/// sectors.
 fn atom_of(sheet: &Sheet) -> Result<Bytes, SheetError> {
     match sheet.kind.name {
         "flash" => sheet.bytes("flash.mapping"),

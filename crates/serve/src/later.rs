@@ -6,15 +6,15 @@ use iostack_sim::engine::Time;
 
 use crate::Errno;
 
-/// What a layer does later, by its moment and in order.
+/// Acts of layers to come, by their moment and in order.
 #[derive(Default)]
 pub(crate) struct Later {
-    pub(crate) acts: BTreeMap<(Time, u64), (u32, Result<Act, Errno>)>,
+    pub(crate) acts: BTreeMap<(Time, u64), (u32, Result<LateAct, Errno>)>,
     count: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum LateAct {
     Submit,
     Answer,
     /// The same, and not counted.
@@ -22,7 +22,7 @@ pub(crate) enum Act {
 }
 
 impl Later {
-    pub(crate) fn add(&mut self, at: Time, tag: u32, act: Result<Act, Errno>) {
+    pub(crate) fn add(&mut self, at: Time, tag: u32, act: Result<LateAct, Errno>) {
         self.count += 1;
         self.acts.insert((at, self.count), (tag, act));
     }

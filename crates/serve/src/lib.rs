@@ -13,7 +13,6 @@
 mod clock;
 mod door;
 mod drive;
-mod error;
 pub mod fuse;
 pub mod lab;
 mod later;
@@ -29,8 +28,7 @@ mod volatile;
 
 pub use door::{Door, Route, Wanted, untouched};
 pub use drive::Drive;
-pub use error::ServeError;
-pub use request::{Asked, Errno, Reply};
+pub use request::{DiskRequest, Errno, Reply};
 pub use server::{Disk, Server};
 pub use stepped::Stepped;
 pub use store::Store;

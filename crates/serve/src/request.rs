@@ -2,24 +2,24 @@
 
 use iostack_sim::engine::Kind;
 
-/// What is asked.
+/// Request to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct DiskRequest {
     /// Read, write, trim or flush.
     pub kind: Kind,
-    /// First byte.
+    /// First byte of the range.
     pub offset: u64,
     /// Bytes; 0 of a flush.
     pub length: u64,
 }
 
-impl Asked {
+impl DiskRequest {
     /// First byte behind it.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)
     }
 
-    /// As [`iostack_model::Direction`] counts; a flush is the fourth.
+    /// Place of its kind in counts, as [`iostack_model::Direction`] counts; a flush is the fourth.
     pub(crate) fn place(&self) -> usize {
         match self.kind {
             Kind::Read => 0,
@@ -30,7 +30,7 @@ impl Asked {
     }
 }
 
-/// Why a request failed, as the kernel numbers it.
+/// Error of a request, as the kernel numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 

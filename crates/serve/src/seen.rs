@@ -1,17 +1,17 @@
 //! What happened on the drive?
 
-use iostack_model::answers::{SERVED_KINDS as KINDS, Seen};
+use iostack_model::answers::{SERVED_KINDS, Seen};
 use iostack_sim::engine::alike;
 use iostack_stats::Recorder;
 
-use crate::{Asked, Drive, Errno};
+use crate::{DiskRequest, Drive, Errno};
 
 /// So far, counted by the drive's thread.
 #[derive(Default)]
-pub(crate) struct Tally {
-    ios: [u64; KINDS],
-    bytes: [u64; KINDS],
-    asked: [Recorder; KINDS],
+pub(crate) struct DriveTally {
+    ios: [u64; SERVED_KINDS],
+    bytes: [u64; SERVED_KINDS],
+    asked: [Recorder; SERVED_KINDS],
     late: Recorder,
     /// Answered with an error.
     pub(crate) failed: u64,
@@ -19,9 +19,9 @@ pub(crate) struct Tally {
     pub(crate) lost: u64,
 }
 
-/// What happened on two drives beside each other.
+/// Sum of what happened on two drives beside each other.
 pub(crate) fn both(mut one: Seen, other: Seen) -> Seen {
-    for place in 0..KINDS {
+    for place in 0..SERVED_KINDS {
         one.ios[place] += other.ios[place];
         one.bytes[place] += other.bytes[place];
         one.asked[place].merge(&other.asked[place]);
@@ -34,9 +34,15 @@ pub(crate) fn both(mut one: Seen, other: Seen) -> Seen {
     Seen { resources: alike(one.resources), ..one }
 }
 
-impl Tally {
+impl DriveTally {
     /// `late`: where that is known when it is answered.
-    pub(crate) fn count(&mut self, asked: &Asked, took: u64, late: Option<u64>, answer: Result<(), Errno>) {
+    pub(crate) fn count(
+        &mut self,
+        asked: &DiskRequest,
+        took: u64,
+        late: Option<u64>,
+        answer: Result<(), Errno>,
+    ) {
         if answer.is_err() {
             self.failed += 1;
             return;

@@ -19,36 +19,36 @@ use iostack_model::Nanos;
 use iostack_sim::engine::{Kind, Time};
 
 use crate::clock::Clock;
-use crate::later::{Act, Later};
+use crate::later::{LateAct, Later};
 use crate::layers::{Layer, Verdict};
-use crate::seen::Tally;
+use crate::seen::DriveTally;
 use crate::store::Store;
 use crate::volatile::{Cut, Promise};
-use crate::{Asked, Drive, Errno, Reply, sys};
+use crate::{DiskRequest, Drive, Errno, Reply, sys};
 use iostack_model::answers::Seen;
 
 /// The end of a wait is spun, for sleeping ends late: so much at least, at most, and more by this share than the last ones did.
 const SPIN: Duration = Duration::from_micros(40);
 const SPIN_MOST: Duration = Duration::from_micros(400);
 const SPIN_MORE: f64 = 1.25;
-/// What is kept of it from one sleep to the next.
+/// Share of it that is kept from one sleep to the next.
 const SPIN_KEPT: f64 = 0.99;
 
 /// Later than this a moment is no longer waited for in one sleep.
 const NAP: Duration = Duration::from_hours(1);
 
-/// What a request takes while the route is measured.
+/// Time that a request takes while the route is measured.
 pub(crate) const PROBE: Nanos = Nanos::micros(200);
 
 /// A request, and what the layers said of it.
 pub(crate) struct Ask {
     at: Time,
-    asked: Asked,
+    asked: DiskRequest,
     verdict: Verdict,
     reply: Reply,
 }
 
-pub(crate) enum Message {
+pub(crate) enum DriveMessage {
     Ask(Ask),
     Look(Sender<Seen>),
     /// The power is gone: what is under way is never done.
@@ -56,13 +56,13 @@ pub(crate) enum Message {
     End,
 }
 
-/// How answers are timed.
+/// Timing of answers.
 #[derive(Debug, Default)]
 pub(crate) struct Timing {
     lead_ns: AtomicU64,
     /// Each request is answered after [`PROBE`], past layers and drive: the route is being measured.
     probing: AtomicBool,
-    /// When the model answered what is being replied to.
+    /// Moment at which the model answered what is being replied to.
     pub(crate) answered: AtomicU64,
 }
 
@@ -76,7 +76,7 @@ impl Timing {
 /// The drive, for routes. Clones are of one drive.
 #[derive(Clone)]
 pub struct Disk {
-    inbox: Sender<Message>,
+    inbox: Sender<DriveMessage>,
     clock: Clock,
     store: Arc<Store>,
     layers: Arc<Mutex<Vec<Box<dyn Layer>>>>,
@@ -87,14 +87,14 @@ pub struct Disk {
     block: u64,
 }
 
-/// The thread.
+/// Thread that answers for a drive.
 pub struct Server {
     disk: Disk,
     thread: JoinHandle<Result<(), String>>,
 }
 
 impl Server {
-    /// Starts it.
+    /// Starts the thread.
     pub fn start(drive: Drive, store: Store, layers: Vec<Box<dyn Layer>>) -> io::Result<Server> {
         let clock = Clock::start(drive.world().now());
         let (disk, mut worker, messages) = parts(drive, store, layers, clock);
@@ -102,14 +102,14 @@ impl Server {
         Ok(Server { disk, thread })
     }
 
-    /// For a route.
+    /// Handle of the drive for a route.
     pub fn disk(&self) -> Disk {
         self.disk.clone()
     }
 
     /// Ends it; what is under way fails. Gives why a layer lost something.
     pub fn end(self) -> Result<(), String> {
-        let _it_may_have_ended = self.disk.inbox.send(Message::End);
+        let _it_may_have_ended = self.disk.inbox.send(DriveMessage::End);
         self.thread.join().unwrap_or_else(|_| Err("the drive's thread died; this is a bug".to_owned()))
     }
 }
@@ -119,7 +119,7 @@ pub(crate) fn parts(
     mut store: Store,
     layers: Vec<Box<dyn Layer>>,
     clock: Clock,
-) -> (Disk, Worker, Receiver<Message>) {
+) -> (Disk, Worker, Receiver<DriveMessage>) {
     let (inbox, messages) = channel();
     let shape = drive.shape();
     store.tears(drive.atom());
@@ -141,7 +141,7 @@ pub(crate) fn parts(
         later: Later::default(),
         waiting: Vec::new(),
         free: Vec::new(),
-        tally: Tally::default(),
+        tally: DriveTally::default(),
         spin: SPIN,
         dark: None,
     };
@@ -153,7 +153,7 @@ impl Disk {
         &self.store
     }
 
-    /// Bytes.
+    /// Capacity, bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -168,15 +168,15 @@ impl Disk {
         self.timing.lead_ns.store(ns, Ordering::Relaxed);
     }
 
-    /// Until it is told otherwise, each request is answered after [`PROBE`], as if there were no drive.
+    /// Turns probing on or off: each request is answered after [`PROBE`], as if there were no drive.
     pub fn probe(&self, probing: bool) {
         self.timing.probing.store(probing, Ordering::Relaxed);
     }
 
-    /// What happened so far; `None` when the server has ended.
+    /// Counts so far; `None` when the server has ended.
     pub fn look(&self) -> Option<Seen> {
         let (tell, told) = channel();
-        self.inbox.send(Message::Look(tell)).ok()?;
+        self.inbox.send(DriveMessage::Look(tell)).ok()?;
         told.recv().ok()
     }
 
@@ -189,7 +189,7 @@ impl Disk {
             self.store.cut(seed)?
         };
         let (tell, told) = channel();
-        if self.inbox.send(Message::Cut(tell)).is_ok() {
+        if self.inbox.send(DriveMessage::Cut(tell)).is_ok() {
             let _it_has_ended = told.recv();
         }
         Ok(cut)
@@ -207,7 +207,7 @@ impl Disk {
         mut into: Vec<u8>,
         reply: impl FnOnce(Result<Vec<u8>, Errno>) + Send + 'static,
     ) {
-        let asked = Asked { kind: Kind::Read, offset, length: into.len() as u64 };
+        let asked = DiskRequest { kind: Kind::Read, offset, length: into.len() as u64 };
         let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
         let ask = self.pass(asked, *power).and_then(|ask| match ask.1 {
             Verdict::Fails(..) => Ok(ask),
@@ -218,32 +218,37 @@ impl Disk {
 
     /// Writes; with `through` it is safe when it is answered.
     pub fn write(&self, offset: u64, data: &[u8], through: bool, reply: Reply) {
-        let asked = Asked { kind: Kind::Write, offset, length: data.len() as u64 };
+        let asked = DiskRequest { kind: Kind::Write, offset, length: data.len() as u64 };
         self.change(asked, reply, || self.store.write(offset, data, through));
     }
 
     /// The range may be forgotten; it reads as zeros.
     pub fn trim(&self, offset: u64, length: u64, through: bool, reply: Reply) {
-        self.zero(Asked { kind: Kind::Trim, offset, length }, through, reply);
+        self.zero(DiskRequest { kind: Kind::Trim, offset, length }, through, reply);
     }
 
     /// The range is written with zeros.
     pub fn write_zeros(&self, offset: u64, length: u64, through: bool, reply: Reply) {
-        self.zero(Asked { kind: Kind::Write, offset, length }, through, reply);
+        self.zero(DiskRequest { kind: Kind::Write, offset, length }, through, reply);
     }
 
-    fn zero(&self, asked: Asked, through: bool, reply: Reply) {
+    fn zero(&self, asked: DiskRequest, through: bool, reply: Reply) {
         self.change(asked, reply, || self.store.punch(asked.offset, asked.length, through));
     }
 
     /// All that was answered is safe.
     pub fn flush(&self, reply: Reply) {
-        let asked = Asked { kind: Kind::Flush, offset: 0, length: 0 };
+        let asked = DiskRequest { kind: Kind::Flush, offset: 0, length: 0 };
         self.change(asked, reply, || self.store.flush());
     }
 
-    /// What a layer fails changes nothing. What the store promises is so before `reply` is told.
-    fn change(&self, asked: Asked, reply: Reply, change: impl FnOnce() -> Result<Option<Promise>, Errno>) {
+    /// Changes the store, unless a layer fails the request. The store's promise is kept before `reply` is told.
+    fn change(
+        &self,
+        asked: DiskRequest,
+        reply: Reply,
+        change: impl FnOnce() -> Result<Option<Promise>, Errno>,
+    ) {
         let power = self.power.read().unwrap_or_else(PoisonError::into_inner);
         let mut promise = None;
         let ask = self.pass(asked, *power).and_then(|ask| {
@@ -264,8 +269,8 @@ impl Disk {
         self.send(asked, ask, reply);
     }
 
-    /// When it came, and what the layers say of it.
-    fn pass(&self, asked: Asked, power: bool) -> Result<(Time, Verdict), Errno> {
+    /// Moment at which a request came, and the verdict of the layers.
+    fn pass(&self, asked: DiskRequest, power: bool) -> Result<(Time, Verdict), Errno> {
         let at = self.clock.now();
         if !power {
             return Err(Errno(libc::EIO));
@@ -290,14 +295,14 @@ impl Disk {
         Ok((at, Verdict::Down(later)))
     }
 
-    fn send(&self, asked: Asked, ask: Result<(Time, Verdict), Errno>, reply: Reply) {
+    fn send(&self, asked: DiskRequest, ask: Result<(Time, Verdict), Errno>, reply: Reply) {
         let (at, verdict) = match ask {
             Ok(ask) => ask,
             Err(errno) => return reply(Err(errno)),
         };
-        let message = Message::Ask(Ask { at, asked, verdict, reply });
+        let message = DriveMessage::Ask(Ask { at, asked, verdict, reply });
         if let Err(unsent) = self.inbox.send(message)
-            && let Message::Ask(ask) = unsent.0
+            && let DriveMessage::Ask(ask) = unsent.0
         {
             (ask.reply)(Err(Errno(libc::ESHUTDOWN)));
         }
@@ -307,8 +312,8 @@ impl Disk {
 /// A request that is not answered yet.
 struct Waiting {
     at: Time,
-    asked: Asked,
-    /// What of it is at the drive.
+    asked: DiskRequest,
+    /// Pieces of it that are at the drive.
     pieces: u32,
     reply: Reply,
 }
@@ -321,32 +326,32 @@ pub(crate) struct Worker {
     later: Later,
     waiting: Vec<Option<Waiting>>,
     free: Vec<u32>,
-    pub(crate) tally: Tally,
-    /// Of a wait, this much is spun.
+    pub(crate) tally: DriveTally,
+    /// Part of a wait that is spun.
     spin: Duration,
     /// Pieces of before a power cut come back still; tags below are of then.
     dark: Option<u32>,
 }
 
 impl Worker {
-    fn serve(&mut self, messages: &Receiver<Message>) -> Result<(), String> {
+    fn serve(&mut self, messages: &Receiver<DriveMessage>) -> Result<(), String> {
         sys::wake_promptly();
         loop {
             self.go_on(self.clock.now() + self.timing.lead());
             match self.wait(messages) {
-                Ok(Message::Ask(ask)) => self.arrive(ask),
-                Ok(Message::Look(tell)) => {
+                Ok(DriveMessage::Ask(ask)) => self.arrive(ask),
+                Ok(DriveMessage::Look(tell)) => {
                     // What was busy was so until now, and not until something happened last.
                     self.drive.pass(self.clock.now());
                     let seen = self.tally.seen(&self.drive);
                     let _nobody_waits = tell.send(seen);
                 }
-                Ok(Message::Cut(done)) => {
+                Ok(DriveMessage::Cut(done)) => {
                     self.cut();
                     let _nobody_waits = done.send(());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return self.end(),
+                Ok(DriveMessage::End) | Err(RecvTimeoutError::Disconnected) => return self.end(),
             }
         }
     }
@@ -370,13 +375,13 @@ impl Worker {
         }
     }
 
-    /// When something is due next.
+    /// Moment at which something is due next.
     pub(crate) fn due(&mut self) -> Option<Time> {
         [self.drive.due(), self.later.due()].into_iter().flatten().min()
     }
 
     /// The next message, or nothing when something is due.
-    fn wait(&mut self, messages: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
+    fn wait(&mut self, messages: &Receiver<DriveMessage>) -> Result<DriveMessage, RecvTimeoutError> {
         let Some(due) = self.due() else { return messages.recv().map_err(RecvTimeoutError::from) };
         let due = due.saturating_sub(self.timing.lead());
         loop {
@@ -414,22 +419,22 @@ impl Worker {
         });
         self.waiting[tag as usize] = Some(Waiting { at, asked, pieces: 0, reply });
         if self.timing.probing.load(Ordering::Relaxed) {
-            return self.later.add(at + PROBE.0, tag, Ok(Act::Probe));
+            return self.later.add(at + PROBE.0, tag, Ok(LateAct::Probe));
         }
         match verdict {
-            Verdict::Down(0) => self.act(tag, Ok(Act::Submit), at),
-            Verdict::Down(time) => self.later.add(at.saturating_add(time), tag, Ok(Act::Submit)),
-            Verdict::Through(time) => self.later.add(at.saturating_add(time), tag, Ok(Act::Answer)),
+            Verdict::Down(0) => self.act(tag, Ok(LateAct::Submit), at),
+            Verdict::Down(time) => self.later.add(at.saturating_add(time), tag, Ok(LateAct::Submit)),
+            Verdict::Through(time) => self.later.add(at.saturating_add(time), tag, Ok(LateAct::Answer)),
             Verdict::Fails(errno, time) => self.later.add(at.saturating_add(time), tag, Err(errno)),
             // Its place stays taken: the program waits for ever, as for a drive that lost it.
             Verdict::Lost => self.tally.lost += 1,
         }
     }
 
-    fn act(&mut self, tag: u32, act: Result<Act, Errno>, at: Time) {
+    fn act(&mut self, tag: u32, act: Result<LateAct, Errno>, at: Time) {
         let Some(waiting) = &mut self.waiting[tag as usize] else { return };
         match act {
-            Ok(Act::Submit) => {
+            Ok(LateAct::Submit) => {
                 let (moment, pieces) = self.drive.submit(at, &waiting.asked, tag);
                 // What the simulation was ahead is not the model's latency.
                 waiting.at += moment - at;
@@ -438,13 +443,13 @@ impl Worker {
                     self.answer(tag, moment, Ok(()));
                 }
             }
-            Ok(Act::Probe) => {
+            Ok(LateAct::Probe) => {
                 self.free.push(tag);
                 if let Some(waiting) = self.waiting[tag as usize].take() {
                     (waiting.reply)(Ok(()));
                 }
             }
-            Ok(Act::Answer) => self.answer(tag, at, Ok(())),
+            Ok(LateAct::Answer) => self.answer(tag, at, Ok(())),
             Err(errno) => self.answer(tag, at, Err(errno)),
         }
     }

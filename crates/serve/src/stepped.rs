@@ -10,8 +10,8 @@ use iostack_sim::engine::Time;
 
 use crate::clock::Clock;
 use crate::layers::Layer;
-use crate::seen::Tally;
-use crate::server::{Message, Worker, parts};
+use crate::seen::DriveTally;
+use crate::server::{DriveMessage, Worker, parts};
 use crate::store::Store;
 use crate::volatile::Cut;
 use crate::{Disk, Drive};
@@ -21,8 +21,8 @@ use iostack_model::answers::Seen;
 pub struct Stepped {
     disk: Disk,
     worker: Worker,
-    messages: Receiver<Message>,
-    /// When its clock began.
+    messages: Receiver<DriveMessage>,
+    /// Moment of the drive at which its clock began.
     start: Time,
 }
 
@@ -43,12 +43,12 @@ impl Stepped {
         Ok(())
     }
 
-    /// To ask of it. What was asked is begun by the next [`Stepped::pass`].
+    /// Handle of the drive. A request is begun by the next [`Stepped::pass`].
     pub fn disk(&self) -> &Disk {
         &self.disk
     }
 
-    /// For a reply: when the model answered what it is told of.
+    /// Clock for a reply: the moment at which the model answered what it is told of.
     pub fn answered(&self) -> impl Fn() -> Time + Send + use<> {
         let (timing, start) = (Arc::clone(&self.worker.timing), self.start);
         move || timing.answered.load(Ordering::Relaxed).saturating_sub(start)
@@ -74,15 +74,15 @@ impl Stepped {
     /// Takes what was asked.
     fn arrive(&mut self) {
         while let Ok(message) = self.messages.try_recv() {
-            if let Message::Ask(ask) = message {
+            if let DriveMessage::Ask(ask) = message {
                 self.worker.arrive(ask);
             }
         }
     }
 
-    /// What happens from here on is counted, and nothing before; [`Stepped::pass`] has been called for this moment.
+    /// Begins to count anew; [`Stepped::pass`] has been called for this moment.
     pub fn begin(&mut self) {
-        self.worker.tally = Tally::default();
+        self.worker.tally = DriveTally::default();
         self.worker.drive.begin(self.worker.clock.now());
     }
 
@@ -93,12 +93,12 @@ impl Stepped {
         self.worker.drive.pass(self.start + now);
     }
 
-    /// What happened since it began.
+    /// Counts since it began.
     pub fn seen(&self) -> Seen {
         self.worker.tally.seen(&self.worker.drive)
     }
 
-    /// Why writes failed, when this machine had no memory left for the data.
+    /// Reason why writes failed, when this machine had no memory left for the data.
     pub fn full(&self) -> Option<&'static str> {
         self.disk.store().full()
     }

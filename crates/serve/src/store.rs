@@ -10,23 +10,24 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use anyhow::{Context, ensure};
 use iostack_host::{Held, permit_store};
 use iostack_model::Bytes;
 
+use crate::Errno;
 use crate::sys;
 use crate::volatile::{Cut, Promise, SECTOR, Volatile};
-use crate::{Errno, ServeError};
 
 /// Bytes that are copied at once.
 const PIECE: usize = 1 << 20;
 
-/// What the drive holds.
+/// Data of a drive.
 #[derive(Debug)]
 pub struct Store {
     file: File,
     /// It is in a file: a flush is one of the file too.
     lasts: bool,
-    /// What a power cut may lose; `None` when there will be none.
+    /// Data that a power cut may lose; `None` when there will be none.
     volatile: Option<Mutex<Volatile>>,
     /// Bytes that a power cut leaves whole.
     atom: u64,
@@ -40,7 +41,7 @@ const LOOK_EVERY: u64 = 32 << 20;
 const LEFT: u64 = 512 << 20;
 
 impl Store {
-    fn of(file: File, lasts: bool) -> Store {
+    fn new(file: File, lasts: bool) -> Store {
         Store {
             file,
             lasts,
@@ -51,7 +52,7 @@ impl Store {
         }
     }
 
-    /// Why writes failed, when the machine had no memory left for the data.
+    /// Reason why writes failed, when the machine had no memory left for the data.
     pub fn full(&self) -> Option<&'static str> {
         self.is_full.load(Ordering::Relaxed).then_some(
             "this machine had no memory left for the simulated drive's data: writes failed (ENOSPC); write less",
@@ -71,32 +72,40 @@ impl Store {
         Ok(())
     }
 
-    /// In memory, gone at the end.
-    pub fn memory(capacity: Bytes) -> Result<Store, ServeError> {
-        let file = sys::memory_file(c"iostack-serve").map_err(ServeError::Memory)?;
-        file.set_len(capacity.0).map_err(ServeError::Memory)?;
-        Ok(Store::of(file, false))
+    /// Makes a store in memory, gone at the end.
+    pub fn memory(capacity: Bytes) -> anyhow::Result<Store> {
+        let file =
+            sys::memory_file(c"iostack-serve").and_then(|file| file.set_len(capacity.0).map(|()| file));
+        let file = file.context("there is no memory for the data; keep them in a file with --store FILE")?;
+        Ok(Store::new(file, false))
     }
 
-    /// In this file: made, or one that an earlier run made, or any with `destroy_data`. It is ours alone while it is open.
-    pub fn file(path: &Path, capacity: Bytes, destroy_data: bool) -> Result<Store, ServeError> {
-        let refused = |source| ServeError::Store { path: path.to_owned(), source };
+    /// Opens a store in this file: made, or one that an earlier run made, or any with `destroy_data`. It is ours alone
+    /// while it is open.
+    pub fn file(path: &Path, capacity: Bytes, destroy_data: bool) -> anyhow::Result<Store> {
+        let refused = || format!("cannot keep the data in `{}`", path.display());
         let held = match Held::find(path)? {
             Some(held) => held,
             None => Held::make(path)?,
         };
-        if held.kind() != iostack_model::TargetKind::File {
-            return Err(ServeError::NoFile { path: path.to_owned() });
-        }
+        ensure!(
+            held.kind() == iostack_model::TargetKind::File,
+            "`{}` is no file; name a file to make, or one that an earlier `iostack serve` made",
+            path.display()
+        );
         let file = permit_store(&held, destroy_data)?;
-        let length = file.metadata().map_err(refused)?.len();
+        let length = file.metadata().with_context(refused)?.len();
         if length == 0 {
-            file.set_len(capacity.0).map_err(refused)?;
-        } else if length != capacity.0 {
-            return Err(ServeError::Size { path: path.to_owned(), length: Bytes(length), capacity });
+            file.set_len(capacity.0).with_context(refused)?;
         }
+        ensure!(
+            [0, capacity.0].contains(&length),
+            "`{}` has {} and the drive has {capacity}; it is of another drive: name another file",
+            path.display(),
+            Bytes(length)
+        );
         let _where_marks_can_be_kept = held.keep();
-        Ok(Store::of(file, true))
+        Ok(Store::new(file, true))
     }
 
     /// Power will be cut: what is written is not safe before a flush.
@@ -189,7 +198,7 @@ impl Store {
         iostack_host::stretches(&self.file)
     }
 
-    /// What is in a file gets onto its medium.
+    /// Gets the content of a file onto its medium.
     fn sync(&self) -> Result<(), Errno> {
         if !self.lasts {
             return Ok(());
@@ -210,7 +219,7 @@ fn memory_left() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Of an error of the store, for the program: a full disk is one.
+/// Error of the store as a program sees it: a full disk is one.
 fn errno(error: &io::Error) -> Errno {
     Errno(error.raw_os_error().unwrap_or(libc::EIO))
 }

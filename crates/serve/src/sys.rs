@@ -188,17 +188,13 @@ impl Loop {
         }
         Err(io::Error::from_raw_os_error(libc::EBUSY))
     }
-}
 
-impl Loop {
     /// Somebody has it to himself: a file system is mounted on it.
     pub(crate) fn is_mounted(&self) -> bool {
         let alone = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&self.path);
         alone.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
     }
-}
 
-impl Loop {
     /// The kernel forgets what it has read of it: `BLKFLSBUF`.
     pub(crate) fn forget(&self) -> io::Result<()> {
         // SAFETY: the command takes no argument.
@@ -220,7 +216,7 @@ pub(crate) fn unmount(path: &CStr) -> io::Result<()> {
     check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::MNT_FORCE) })
 }
 
-/// Who we are: user and group.
+/// User and group of this process.
 pub(crate) fn user() -> (u32, u32) {
     // SAFETY: it cannot fail and touches no memory.
     let user = unsafe { libc::geteuid() };

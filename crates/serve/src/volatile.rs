@@ -22,10 +22,10 @@ use crate::sys;
 /// Smallest unit that is safe or not, bytes: no disk offers a smaller one.
 pub const SECTOR: u64 = 512;
 
-/// Sectors that are kept together, bytes: a bit of a [`Kept`] each.
+/// Sectors that are kept together, bytes: a bit of a [`KeptBlock`] each.
 const BLOCK: u64 = 8 * SECTOR;
 
-/// What power cuts did, in atoms of the drive.
+/// Effect of power cuts, in atoms of the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Atoms that were not flushed and are there all the same.
@@ -34,16 +34,16 @@ pub struct Cut {
     pub lost: u64,
 }
 
-/// What sectors of a block held.
+/// Former content of some sectors of a block.
 #[derive(Debug, Default)]
-struct Kept {
-    /// Which sectors, one bit each.
+struct KeptBlock {
+    /// Sectors that are kept, one bit each.
     sectors: u8,
     /// All of the block; empty where all of it is zeros.
     content: Vec<u8>,
 }
 
-impl Kept {
+impl KeptBlock {
     /// Keeps these sectors of a block, too.
     fn put(&mut self, sectors: u8, content: &[u8]) {
         for range in runs(sectors) {
@@ -74,17 +74,17 @@ impl Kept {
     }
 }
 
-/// By block.
-type Layer = BTreeMap<u64, Kept>;
+/// Former content by number of the block.
+type Layer = BTreeMap<u64, KeptBlock>;
 
-/// What is to be safe when it is answered: a write, or all that was before a flush.
+/// Promise that a write, or all that was before a flush, is safe when it is answered.
 #[derive(Debug)]
 pub struct Promise {
     /// Cuts before it.
     cuts: u64,
     /// The layer that it ended.
     layer: u64,
-    /// Of a write.
+    /// Range of a write; `None` of a flush.
     range: Option<(u64, u64)>,
 }
 
@@ -138,7 +138,7 @@ impl Volatile {
             return true;
         };
         for (_, layer) in self.ended.iter_mut().take_while(|(number, _)| *number <= promise.layer) {
-            let left = |(&block, kept): (&u64, &mut Kept)| {
+            let left = |(&block, kept): (&u64, &mut KeptBlock)| {
                 kept.sectors &= !sectors(block, offset, length);
                 (kept.sectors == 0).then_some(block)
             };
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// What sectors 0 and 1 may be after a cut, by chance.
+    /// Possible contents of sectors 0 and 1 after a cut.
     fn left(done: impl Fn(&mut Two)) -> BTreeSet<(u8, u8)> {
         let after = |seed| {
             let (mut two, mut bytes) = (Two::new(), [0; 1024]);

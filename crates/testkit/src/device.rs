@@ -16,7 +16,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Over a file; why not, where none is to be had.
+    /// Makes a loop device over a file; an error says why none is to be had.
     pub fn over(file: &Path) -> Result<Loop, String> {
         Loop::with(file, &[])
     }
@@ -86,7 +86,7 @@ pub struct Mounted<D: Deref<Target = Path>> {
 }
 
 impl<D: Deref<Target = Path>> Mounted<D> {
-    /// Of a kind that `mkfs` knows; why not, where that cannot be.
+    /// Mounts a file system of a kind that `mkfs` knows; an error says why that cannot be.
     pub fn new(kind: &str, device: D, place: Folder) -> Result<Mounted<D>, String> {
         let force = if kind == "ext4" { "-F" } else { "-f" };
         tool(&format!("mkfs.{kind}"), &["-q".as_ref(), force.as_ref(), device.as_os_str()])?;
@@ -95,7 +95,7 @@ impl<D: Deref<Target = Path>> Mounted<D> {
         Ok(Mounted { place, device })
     }
 
-    /// What it is on.
+    /// Device that it is on.
     pub fn device(&self) -> &Path {
         &self.device
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// What is wrong, each with its place; nothing when it holds.
+/// Faults of the value, each with its place; nothing when it holds.
 pub fn faults(schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     Reader { root: schema }.check(schema, value, "", &mut found);
@@ -161,7 +161,7 @@ fn is(value: &Value, name: &str) -> bool {
     }
 }
 
-/// What is too little or too much; of a value of another type it says nothing.
+/// Fault of a value that is too little or too much; of a value of another type it says nothing.
 fn bound(word: &str, rule: &Value, value: &Value) -> Option<String> {
     let (end, size, items) = (rule.as_f64()?, value.as_f64(), value.as_array().map(|all| all.len() as f64));
     match word {

@@ -14,7 +14,7 @@ pub fn tool<T: AsRef<OsStr>>(name: &str, arguments: &[T]) -> Result<String, Stri
     }
 }
 
-/// What a test asked for; `None`, said aloud, where it is not to be had.
+/// Gives what a test asked for; `None`, said aloud, where it is not to be had.
 pub fn or_skip<T>(test: &str, asked: Result<T, String>) -> Option<T> {
     asked.inspect_err(|why| println!("SKIPPED {test}: {why}")).ok()
 }

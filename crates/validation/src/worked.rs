@@ -54,7 +54,7 @@ pub(crate) fn run(
     }
     let alone: Vec<bool> = planned.iter().map(|point| point.anew).collect();
     for Boot { device, flags, set, legs, places, .. } in boots(&tasks, &alone) {
-        let files = lab::execute_legs(&device, &LabFlags::of(&flags)?, &set, legs, BROUGHT, talk)?;
+        let files = lab::execute_legs(&device, &LabFlags::from_pairs(&flags)?, &set, legs, BROUGHT, talk)?;
         for (place, file) in places.into_iter().zip(files) {
             given[place] = Some(Ok(file.outcomes));
         }
@@ -126,7 +126,7 @@ mod tests {
             [&[0, 2][..], &[1], &[3], &[4]]
         );
         assert_eq!(boots[0].set, ["fixed_ns=7"]);
-        let flags = LabFlags::of(&boots[2].flags).expect("they are flags");
+        let flags = LabFlags::from_pairs(&boots[2].flags).expect("they are flags");
         assert_eq!(
             (flags.file_system.as_deref(), &boots[2].set[..]),
             (Some("ext4"), &["fixed_ns=7".to_owned()][..])

@@ -20,7 +20,7 @@ impl FunctionId {
     pub(super) const TASK: FunctionId = FunctionId(2);
 }
 
-/// What is known of a function.
+/// Name and address of a function.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) name: String,

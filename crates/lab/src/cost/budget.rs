@@ -22,6 +22,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use anyhow::{Context, bail, ensure};
 use iostack_model::Direction;
 use iostack_model::answers::{BudgetVerdict, CostCase, CostChange, IoCost};
 use serde::{Deserialize, Serialize};
@@ -29,42 +30,13 @@ use serde::{Deserialize, Serialize};
 /// The tag allocator's random hint takes a step of 8 instructions.
 const TOLERANCE: u64 = 8;
 
-/// Why a file of budgets cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum BudgetError {
-    /// Not TOML, a key that does not exist, or one that is missing.
-    #[error("the file of costs cannot be read; `iostack lab cost --write` writes one that can")]
-    Syntax(#[source] Box<toml::de::Error>),
-    /// Nothing to hold anything to.
-    #[error("the file of costs has no [[cost]]; `iostack lab cost --write` writes one")]
-    Empty,
-    /// Two entries of one name.
-    #[error("[[cost]] `{name}` is there twice; give each entry a name of its own")]
-    Twice {
-        /// Its name.
-        name: String,
-    },
-    /// A figure that cannot be.
-    #[error("[[cost]] `{name}`: `{key}` is {value}; {remedy}")]
-    Figure {
-        /// The entry's name.
-        name: String,
-        /// The key.
-        key: String,
-        /// What it says.
-        value: String,
-        /// What to write.
-        remedy: &'static str,
-    },
-}
-
 /// A budget: a case, and what it may cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// Name of the entry.
     pub name: String,
-    /// As in [`CostCase`].
+    /// Device of the case, as in [`CostCase`].
     pub device: String,
     /// Read or write.
     pub direction: Direction,
@@ -82,7 +54,7 @@ pub struct Budget {
     /// True through the page cache.
     #[serde(default)]
     pub buffered: bool,
-    /// I/O scheduler.
+    /// Name of the I/O scheduler.
     #[serde(default = "none")]
     pub scheduler: String,
     /// True with the processor's mitigations.
@@ -128,49 +100,42 @@ fn tolerance() -> u64 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct BudgetFile {
     #[serde(default)]
     cost: Vec<Budget>,
 }
 
 /// Reads a file of budgets.
-pub fn parse(text: &str) -> Result<Vec<Budget>, BudgetError> {
-    let File { cost } = toml::from_str(text).map_err(|error| BudgetError::Syntax(Box::new(error)))?;
-    if cost.is_empty() {
-        return Err(BudgetError::Empty);
-    }
+pub fn parse(text: &str) -> anyhow::Result<Vec<Budget>> {
+    let BudgetFile { cost } = toml::from_str(text)
+        .context("the file of costs cannot be read; `iostack lab cost --write` writes one that can")?;
+    ensure!(!cost.is_empty(), "the file of costs has no [[cost]]; `iostack lab cost --write` writes one");
     let mut names = HashSet::new();
     for budget in &cost {
-        if !names.insert(&budget.name) {
-            return Err(BudgetError::Twice { name: budget.name.clone() });
+        let name = &budget.name;
+        ensure!(names.insert(name), "[[cost]] `{name}` is there twice; give each entry a name of its own");
+        if let Some(wrong) = wrong_figure(budget) {
+            bail!("[[cost]] `{name}`: {wrong}");
         }
-        check_figures(budget)?;
     }
     Ok(cost)
 }
 
-fn check_figures(budget: &Budget) -> Result<(), BudgetError> {
-    let refuse = |key: &str, value: String, remedy| {
-        Err(BudgetError::Figure { name: budget.name.clone(), key: key.to_owned(), value, remedy })
-    };
-    if budget.instructions == 0 {
-        return refuse("instructions", "0".to_owned(), "write what `iostack lab cost` counted");
-    }
-    if budget.direction == Direction::Trim {
-        return refuse("direction", "trim".to_owned(), "write `read` or `write`");
-    }
-    if !["psync", "io_uring"].contains(&budget.engine.as_str()) {
-        return refuse("engine", format!("`{}`", budget.engine), "write `psync` or `io_uring`");
-    }
+fn wrong_figure(budget: &Budget) -> Option<String> {
     let layers: u64 = budget.layers.values().sum();
-    if layers > budget.instructions {
-        return refuse(
-            "layers",
-            format!("{layers} together"),
-            "that is more than `instructions`; write what `iostack lab cost` counted",
-        );
+    if budget.instructions == 0 {
+        Some("`instructions` is 0; write what `iostack lab cost` counted".to_owned())
+    } else if budget.direction == Direction::Trim {
+        Some("`direction` is trim; write `read` or `write`".to_owned())
+    } else if !["psync", "io_uring"].contains(&budget.engine.as_str()) {
+        Some(format!("`engine` is `{}`; write `psync` or `io_uring`", budget.engine))
+    } else {
+        (layers > budget.instructions).then(|| {
+            format!(
+                "`layers` is {layers} together; that is more than `instructions`; write what `iostack lab cost` counted"
+            )
+        })
     }
-    Ok(())
 }
 
 /// Does this cost belong to that budget's case?
@@ -301,7 +266,7 @@ pub fn write(costs: &[IoCost], driver_only: bool) -> String {
         let layers = if driver_only { BTreeMap::new() } else { whole.layers.clone() };
         Budget { instructions: counted(&whole, cost), layers, ..whole }
     };
-    let file = File { cost: costs.iter().map(budget).collect() };
+    let file = BudgetFile { cost: costs.iter().map(budget).collect() };
     let text = toml::to_string(&file).expect("strings and numbers are TOML");
     format!("# Written by `iostack lab cost --write`; held to by `iostack lab cost --assert`.\n\n{text}")
 }

@@ -29,7 +29,7 @@ struct Sums {
     rows: BTreeMap<(FunctionId, String), (u64, u64)>,
 }
 
-/// By the exact stack of each instruction.
+/// Charges each instruction to the layer of the exact stack it ran on.
 pub(super) fn by_stack(flow: &Flow, functions: &[Known], names: &mut dyn Names) -> Charged {
     let mut walk = Walk { flow, functions, names, sums: Sums::default(), stack: Vec::new() };
     let tree = walk.node(0);
@@ -37,7 +37,7 @@ pub(super) fn by_stack(flow: &Flow, functions: &[Known], names: &mut dyn Names) 
     sums.charged(functions, names, Some(tree))
 }
 
-/// By function alone, for an I/O that was not traced: `counts` are instructions by function.
+/// Charges by function alone, for an I/O that was not traced: `counts` are instructions by function.
 pub(super) fn by_function(
     counts: &BTreeMap<FunctionId, u64>,
     functions: &[Known],

@@ -51,7 +51,7 @@ fn changes(before: Vec<((String, String), u64)>, after: Vec<((String, String), u
     changed
 }
 
-/// What differs between two cases, in words.
+/// Sentences that tell the differences between two cases.
 fn varied(before: &CostCase, after: &CostCase) -> Vec<String> {
     let list = |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join(" ") };
     let yes = |flag: bool| if flag { "yes" } else { "no" }.to_owned();

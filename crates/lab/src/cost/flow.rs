@@ -14,7 +14,7 @@ const RECOGNISED_BY: usize = 32;
 /// Bytes of the longest instruction.
 const INSTRUCTION_MAX: u64 = 15;
 
-/// A call.
+/// Call of a function, with all that it called.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) function: FunctionId,
@@ -25,7 +25,7 @@ pub(super) struct Node {
 }
 
 /// A task: its frames, and the node that holds it.
-struct Task {
+struct TracedTask {
     frames: Frames,
     holder: usize,
 }
@@ -33,14 +33,14 @@ struct Task {
 /// Every call of a trace; the root is node 0, user space.
 pub(super) struct Flow {
     pub(super) nodes: Vec<Node>,
-    tasks: Vec<Task>,
+    tasks: Vec<TracedTask>,
     current: usize,
 }
 
 /// Follows a trace.
 pub(super) fn follow(segments: &[Segment], atlas: &Atlas) -> Flow {
     let root = Frame { function: FunctionId::USER, node: 0, resume: None };
-    let first = Task { frames: Frames::rooted(root), holder: 0 };
+    let first = TracedTask { frames: Frames::rooted(root), holder: 0 };
     let mut flow = Flow { nodes: vec![Node::new(FunctionId::USER, true)], tasks: vec![first], current: 0 };
     for (index, segment) in segments.iter().enumerate() {
         let decided = flow.tasks[flow.current].frames.decide(segment, atlas);
@@ -90,7 +90,7 @@ impl Flow {
         self.tasks[self.current].frames.suspend(atlas);
         let fresh = upcoming[0].at_start;
         let returns = if fresh { Vec::new() } else { returns(upcoming, atlas) };
-        let known = |(index, task): (usize, &Task)| {
+        let known = |(index, task): (usize, &TracedTask)| {
             let matched = task.frames.matches(&returns)?;
             (index != self.current && matched > 0).then_some((matched, index))
         };
@@ -110,7 +110,7 @@ impl Flow {
         self.nodes.push(Node::new(FunctionId::TASK, true));
         let holder = self.nodes.len() - 1;
         self.nodes[0].calls.push(holder);
-        self.tasks.push(Task { frames: Frames::unseen(rooted), holder });
+        self.tasks.push(TracedTask { frames: Frames::unseen(rooted), holder });
         self.tasks.len() - 1
     }
 }

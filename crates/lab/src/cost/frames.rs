@@ -14,37 +14,10 @@ const DEPTH_MAX: usize = 192;
 const OUTWARD_MAX: usize = 48;
 
 /// Functions that only lead to another: what they jump to is called by their caller.
-const TRAMPOLINES: &[&str] = &[
-    "__x86_indirect_",
-    "__x86_return_thunk",
-    "__SCT__",
-    "srso_",
-    "retbleed_",
-    "its_",
-    "zen_untrain",
-    "entry_untrain",
-];
+const TRAMPOLINES: &str = include_str!("trampolines.txt");
 
 /// Labels in assembly, which are symbols, and are reached by jumps into their middle.
-const LABELS: &[&str] = &[
-    "entry_",
-    "asm_",
-    "common_interrupt_return",
-    "swapgs_restore",
-    "restore_",
-    "retint_",
-    "syscall_return",
-    "error_",
-    "paranoid_",
-    "native_iret",
-    "native_irq_return",
-    "nmi_",
-    "call_on_irq_stack",
-    "rep_",
-    "copy_user",
-    "bad_get_user",
-    "bad_put_user",
-];
+const LABELS: &str = include_str!("labels.txt");
 
 /// A run of instructions within one function.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +41,7 @@ pub(super) struct Frame {
     pub(super) resume: Option<u64>,
 }
 
-/// What a segment does to the stack.
+/// Effect of a segment on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     /// Goes on in the frame of this place, what is above it has ended.
@@ -100,7 +73,7 @@ impl Frames {
         Frames { stack: Vec::new(), rooted, outward: 0 }
     }
 
-    /// What the next segment of this task does.
+    /// Decides the effect of this task's next segment.
     pub(super) fn decide(&self, segment: &Segment, atlas: &Atlas) -> Move {
         let depth = self.stack.len();
         let Some(top) = self.stack.last() else { return Move::Call(0) };
@@ -165,7 +138,7 @@ impl Frames {
         self.stack.truncate(below);
     }
 
-    /// How many of these returns, the innermost first, this waiting task would make; `None` when one is not its.
+    /// Number of these returns, the innermost first, that this waiting task would make; `None` when one is not its.
     pub(super) fn matches(&self, returns: &[Segment]) -> Option<usize> {
         let mut below = self.stack.len();
         for (matched, segment) in returns.iter().enumerate() {
@@ -182,8 +155,8 @@ impl Frames {
     }
 }
 
-fn begins_with(name: &str, beginnings: &[&str]) -> bool {
-    beginnings.iter().any(|beginning| name.starts_with(beginning))
+fn begins_with(name: &str, beginnings: &str) -> bool {
+    beginnings.lines().any(|beginning| name.starts_with(beginning))
 }
 
 /// Is this function reached inside by jumps, not by returns only?

@@ -22,12 +22,12 @@ mod tabulate;
 mod tests;
 
 pub use diff::diff;
-pub use tabulate::{Counted, TabulateError, tabulate};
+pub use tabulate::{Counted, tabulate};
 
 /// A function of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function<'a> {
-    /// Symbol.
+    /// Symbol of the function.
     pub name: &'a str,
     /// Module, `None` for the kernel itself.
     pub module: Option<&'a str>,
@@ -35,7 +35,7 @@ pub struct Function<'a> {
     pub start: u64,
 }
 
-/// What addresses of the guest mean.
+/// Meaning of the guest's addresses: functions and layers.
 pub trait Names {
     /// The function that holds an address.
     fn function(&self, pc: u64) -> Option<Function<'_>>;

@@ -29,7 +29,7 @@ pub(super) fn scattered(common: u64, all: u64) -> Option<String> {
     })
 }
 
-/// How many of the modal I/Os ran the very same instructions?
+/// Tells that not all of the modal I/Os ran the very same instructions.
 pub(super) fn identical<'a>(ios: impl Iterator<Item = &'a Io>, modal: &Modal<'_>) -> Option<String> {
     let (mut same, mut identical) = (0_u64, 0_u64);
     for io in ios.filter(|io| io.instructions == modal.instructions) {
@@ -44,7 +44,7 @@ pub(super) fn identical<'a>(ios: impl Iterator<Item = &'a Io>, modal: &Modal<'_>
     })
 }
 
-/// How the next commonest modes differ from the first.
+/// Tells the differences of the next commonest modes from the first.
 pub(super) fn modes(
     rounds: &[Round],
     modes: &[CostMode],
@@ -109,7 +109,7 @@ fn told(mode: &CostMode, usual: u64, changes: &[(&str, i64)]) -> String {
     format!("{head}{}: {}{rest}.", reason(changes), named.join(", "))
 }
 
-/// What the functions that differ betray.
+/// Reason of a mode, by the functions that differ.
 fn reason(changes: &[(&str, i64)]) -> &'static str {
     let by = |wanted: &str| changes.iter().find(|(name, _)| *name == wanted).map_or(0, |&(_, by)| by);
     let helps_tags = |name: &str| ["sbitmap", "_find_", "_raw_spin_"].iter().any(|part| name.contains(part));

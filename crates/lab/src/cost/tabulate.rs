@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Context, bail};
 use iostack_model::SCHEMA;
-use iostack_model::answers::{ClockPrices, CostCase, IoCost, MmioUse};
+use iostack_model::answers::{ClockPrices, CostCase, CostMode, IoCost, MmioUse};
 
 use super::Names;
 use super::atlas::{Atlas, FunctionId, Known};
@@ -18,17 +19,18 @@ use crate::counts::{Event, Io, Round, Trace};
 /// Layer of a processor that waits; its clock goes on without instructions.
 const IDLE: &str = "idle";
 
-/// How the emulator's regions of the processor's own interrupt controller begin.
+/// Beginning of the emulator's names for the processor's own interrupt controller.
 const OWN_CONTROLLER: &str = "apic";
 
-/// What was counted, and what is known of it.
+/// Counts of the boots of one case, and all that is known of them.
 #[derive(Clone, Debug)]
 pub struct Counted<'a> {
     /// One of each boot, or several of one.
     pub rounds: &'a [Round],
-    /// What the guest did.
+    /// Case that was counted.
     pub case: CostCase,
-    /// What the same pairs took by the guest's time-stamp counter, in the order of the rounds; empty when it was not read.
+    /// Differences of the guest's time-stamp counter for the same pairs, in the order of the rounds; empty when it was
+    /// not read.
     pub ticks: &'a [u64],
     /// The guest's `/proc/iomem`; empty when it is not known.
     pub iomem: &'a str,
@@ -38,38 +40,19 @@ pub struct Counted<'a> {
     pub how: String,
 }
 
-/// Why there is no cost.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum TabulateError {
-    /// The plugin saw no marks.
-    #[error("no I/O was counted: the guest ran no pair of marks; look for its own error above")]
-    Nothing,
-    /// The commonest count is not one of the stored vectors.
-    #[error(
-        "{ios} of {all} I/Os took {instructions} instructions, more than any other count, but by so many ways that \
-         none is among the stored ones; count more I/Os, or leave out what runs beside them"
-    )]
-    Scattered {
-        /// Instructions of the commonest count.
-        instructions: u64,
-        /// I/Os that had it.
-        ios: u64,
-        /// All I/Os.
-        all: u64,
-    },
-}
-
-/// From counts to the cost of the modal I/O.
-pub fn tabulate(counted: Counted<'_>, names: &mut dyn Names) -> Result<IoCost, TabulateError> {
+/// Tabulates the cost of the modal I/O.
+pub fn tabulate(counted: Counted<'_>, names: &mut dyn Names) -> anyhow::Result<IoCost> {
     let ios = || counted.rounds.iter().flat_map(|round| &round.ios);
     let all = ios().count() as u64;
     let modes = modal::modes(ios());
-    let Some(first) = modes.first() else { return Err(TabulateError::Nothing) };
-    let (instructions, common) = (first.instructions, first.ios);
-    let modal = modal::find(counted.rounds, instructions).ok_or(TabulateError::Scattered {
-        instructions,
-        ios: common,
-        all,
+    let Some(&CostMode { instructions, ios: common }) = modes.first() else {
+        bail!("no I/O was counted: the guest ran no pair of marks; look for its own error above");
+    };
+    let modal = modal::find(counted.rounds, instructions).with_context(|| {
+        format!(
+            "{common} of {all} I/Os took {instructions} instructions, more than any other count, but by so many ways that \
+             none is among the stored ones; count more I/Os, or leave out what runs beside them"
+        )
     })?;
     let mut told = Vec::new();
     let Split { charged, mmio } = split(&modal, counted.iomem, names, &mut told);
@@ -104,7 +87,6 @@ pub fn tabulate(counted: Counted<'_>, names: &mut dyn Names) -> Result<IoCost, T
     })
 }
 
-/// Where the instructions of the modal I/O went.
 struct Split {
     charged: Charged,
     mmio: Option<Vec<MmioUse>>,
@@ -193,7 +175,7 @@ fn registers_used(trace: &Trace, atlas: &mut Atlas<'_>, iomem: &str) -> Vec<Mmio
     uses
 }
 
-/// What the commonest I/O took by the guest's counter beyond its instructions.
+/// Ticks of the guest's counter that the commonest I/O took beyond its instructions.
 fn excess(ios: &[Io], ticks: &[u64], instructions: u64) -> Option<i64> {
     let modal = |io: &&(&Io, &u64)| io.0.instructions == instructions;
     let pairs: Vec<(&Io, &u64)> =

@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 use iostack_model::Direction;
 use iostack_model::answers::{ClockPrices, CostCase, IoCost};
 
-use super::{Counted, Function, Names, TabulateError, diff, tabulate};
+use super::{Counted, Function, Names, diff, tabulate};
 use crate::counts::{Event, Io, Round, Trace, Vector};
 
-/// Where the functions of a [`Kernel`] begin; each has this much room.
+/// Address of the first function of a [`TestKernel`]; each has this much room.
 pub(super) const BASE: u64 = 0xffff_ffff_8100_0000;
 pub(super) const ROOM: u64 = 0x1000;
 
 /// Functions in a row. The layer is the name's part before the first `_`; `any` takes the caller's.
-pub(super) struct Kernel(pub(super) Vec<(&'static str, Option<&'static str>)>);
+pub(super) struct TestKernel(pub(super) Vec<(&'static str, Option<&'static str>)>);
 
-impl Kernel {
+impl TestKernel {
     pub(super) fn pc(&self, name: &str) -> u64 {
         let index = self.0.iter().position(|(known, _)| *known == name).expect("a function of this kernel");
         BASE + index as u64 * ROOM
     }
 }
 
-impl Names for Kernel {
+impl Names for TestKernel {
     fn function(&self, pc: u64) -> Option<Function<'_>> {
         let index = pc.checked_sub(BASE)? / ROOM;
         let &(name, module) = self.0.get(index as usize)?;
@@ -46,7 +46,7 @@ impl Names for Kernel {
 }
 
 /// The steps of an I/O: function, offset into it, instructions of four bytes each.
-pub(super) fn trace(kernel: &Kernel, steps: &[(&str, u64, u64)]) -> (Vector, Trace) {
+pub(super) fn trace(kernel: &TestKernel, steps: &[(&str, u64, u64)]) -> (Vector, Trace) {
     let pc = |name: &str| if name == "user" { 0x40_0000 } else { kernel.pc(name) };
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     let mut events = Vec::new();
@@ -90,8 +90,8 @@ pub(super) fn counted(rounds: &[Round]) -> Counted<'_> {
     }
 }
 
-fn kernel() -> Kernel {
-    Kernel(vec![
+fn kernel() -> TestKernel {
+    TestKernel(vec![
         ("syscall_entry", None),
         ("block_submit", None),
         ("driver_queue", Some("scsi_ram")),
@@ -118,7 +118,7 @@ const STEPS: &[(&str, u64, u64)] = &[
     ("user", 12, 2),
 ];
 
-fn round(kernel: &Kernel, traced: bool) -> Round {
+fn round(kernel: &TestKernel, traced: bool) -> Round {
     let (vector, trace) = trace(kernel, STEPS);
     let io = Io { instructions: trace.instructions, hash: vector.hash };
     Round { ios: vec![io; 9], vectors: vec![vector], traces: if traced { vec![trace] } else { Vec::new() } }
@@ -252,7 +252,7 @@ fn the_guests_counter_is_compared_where_the_processor_did_not_idle() {
     let with = Counted { ticks: &ticks, ..counted(&rounds) };
     assert_eq!(tabulate(with, &mut kernel).expect("modal").tsc_excess, Some(6));
     assert_eq!(tabulate(counted(&rounds), &mut kernel).expect("modal").tsc_excess, None);
-    let mut idle = Kernel(vec![("idle_loop", None)]);
+    let mut idle = TestKernel(vec![("idle_loop", None)]);
     let (vector, trace) = trace(&idle, &[("user", 0, 1), ("idle_loop", 0, 5)]);
     let io = Io { instructions: 6, hash: vector.hash };
     let rounds = [Round { ios: vec![io], vectors: vec![vector], traces: vec![trace] }];
@@ -263,7 +263,8 @@ fn the_guests_counter_is_compared_where_the_processor_did_not_idle() {
 #[test]
 fn no_pairs_and_no_stored_vector_are_refused() {
     let mut kernel = kernel();
-    assert_eq!(tabulate(counted(&[]), &mut kernel).expect_err("nothing"), TabulateError::Nothing);
+    let said = tabulate(counted(&[]), &mut kernel).expect_err("nothing").to_string();
+    assert!(said.starts_with("no I/O was counted"), "{said}");
     let rounds = [Round { ios: vec![Io { instructions: 7, hash: 1 }], ..Round::default() }];
     let said = tabulate(counted(&rounds), &mut kernel).expect_err("no vector").to_string();
     assert!(said.contains("1 of 1 I/Os took 7"), "{said}");

@@ -39,10 +39,10 @@ pub struct Io {
     pub hash: u64,
 }
 
-/// How often each instruction ran.
+/// Number of times that each instruction ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vector {
-    /// Its hash.
+    /// Hash of the vector.
     pub hash: u64,
     /// Pairs that had it.
     pub ios: u64,
@@ -57,7 +57,7 @@ pub struct Trace {
     pub hash: u64,
     /// Instructions strictly between the marks.
     pub instructions: u64,
-    /// What happened, in order.
+    /// Steps, in order.
     pub events: Vec<Event>,
 }
 
@@ -79,7 +79,7 @@ pub enum Event {
         pc: u64,
         /// Physical address of the register.
         address: u64,
-        /// Bytes.
+        /// Length of the access, bytes.
         size: u32,
         /// The emulator's name of the region; `-` unknown.
         region: String,

@@ -19,93 +19,44 @@ use super::{Event, Io, Round, Trace, Vector};
 use std::collections::BTreeMap;
 use std::num::ParseIntError;
 
-/// Why the plugin's output cannot be used.
+/// Line of the plugin's output that cannot be used, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CountsError {
-    /// A line that is not the plugin's, or contradicts another one.
-    #[error("line {line}: {problem}")]
-    Line {
-        /// Its number, from 1.
-        line: usize,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The end is missing.
-    #[error(
-        "line {line} is the last one, and {missing}; did the guest stop before its DUMP, or is the disk full?"
-    )]
-    Truncated {
-        /// The number of the last line.
-        line: usize,
-        /// What should have followed.
-        missing: String,
-    },
-    /// A bug of the plugin, which it reports itself.
-    #[error(
-        "line {line}: the plugin's trace and its counters disagree at {pc} by {by}; this is a bug of the plugin"
-    )]
-    Disagrees {
-        /// The number of the line.
-        line: usize,
-        /// The instruction.
-        pc: String,
-        /// Counter minus trace.
-        by: String,
-    },
+#[error("line {line}: {problem}")]
+pub struct CountsError {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// Clause that says what is wrong.
+    pub problem: String,
 }
 
-/// Reads what the plugin wrote.
-///
-/// # Errors
-///
-/// If the text is not the plugin's, is cut off, or contradicts itself.
+/// Reads what the plugin wrote; refuses a text that is not the plugin's, is cut off, or contradicts itself.
 pub fn parse(text: &str) -> Result<Vec<Round>, CountsError> {
-    let mut parser = Parser { line: 0, rounds: Vec::new(), open: None };
+    let mut parser = CountsParser { line: 0, rounds: Vec::new(), open: None };
     for line in text.lines() {
         parser.line += 1;
-        parser.take(line).map_err(|problem| parser.wrong(problem))?;
+        parser.take(line).map_err(|problem| CountsError { line: parser.line, problem })?;
     }
-    if parser.line == 0 {
-        return Err(CountsError::Truncated { line: 0, missing: "even its first line is missing".to_owned() });
-    }
-    if parser.open.is_some() {
-        let missing = format!("`end {}` is missing", parser.rounds.len());
-        return Err(CountsError::Truncated { line: parser.line, missing });
-    }
-    Ok(parser.rounds)
+    let missing = match (parser.line, &parser.open) {
+        (0, _) => "even the first line is missing".to_owned(),
+        (_, Some(_)) => format!("it is the last one, and `end {}` is missing", parser.rounds.len()),
+        (_, None) => return Ok(parser.rounds),
+    };
+    let problem = format!("{missing}; did the guest stop before its DUMP, or is the disk full?");
+    Err(CountsError { line: parser.line, problem })
 }
 
-/// What is wrong with a line, before its number is known.
-enum Problem {
-    Says(String),
-    Disagrees { pc: String, by: String },
-}
-
-impl From<String> for Problem {
-    fn from(text: String) -> Self {
-        Problem::Says(text)
-    }
-}
-
-struct Parser {
+struct CountsParser {
     line: usize,
     rounds: Vec<Round>,
     open: Option<Round>,
 }
 
-impl Parser {
-    fn wrong(&self, problem: Problem) -> CountsError {
-        match problem {
-            Problem::Says(problem) => CountsError::Line { line: self.line, problem },
-            Problem::Disagrees { pc, by } => CountsError::Disagrees { line: self.line, pc, by },
-        }
-    }
-
-    fn take(&mut self, line: &str) -> Result<(), Problem> {
+impl CountsParser {
+    fn take(&mut self, line: &str) -> Result<(), String> {
         if self.line == 1 {
             return match line {
                 "iostack-plugin 1" => Ok(()),
-                _ => Err(format!("`{}` is not `iostack-plugin 1`", shortened(line)).into()),
+                _ => Err(format!("`{}` is not `iostack-plugin 1`", shortened(line))),
             };
         }
         let mut words = Words { line, rest: line };
@@ -114,7 +65,7 @@ impl Parser {
             return self.start(&mut words);
         }
         let Some(round) = self.open.as_mut() else {
-            return Err(format!("`{}` is outside of a round", shortened(line)).into());
+            return Err(format!("`{}` is outside of a round", shortened(line)));
         };
         match record {
             "io" => round.ios.push(io(round.ios.len(), &mut words)?),
@@ -124,25 +75,28 @@ impl Parser {
             "tb" => event(round, block(&mut words)?)?,
             "mmio" => event(round, mmio(&mut words)?)?,
             "differs" => {
-                let pc = words.next("an address")?.to_owned();
-                return Err(Problem::Disagrees { pc, by: words.next("a difference")?.to_owned() });
+                return Err(format!(
+                    "the plugin's trace and its counters disagree at {} by {}; this is a bug of the plugin",
+                    words.next("an address")?,
+                    words.next("a difference")?
+                ));
             }
             "end" => return self.finish(&mut words),
-            other => return Err(format!("`{}` is no record of the plugin", shortened(other)).into()),
+            other => return Err(format!("`{}` is no record of the plugin", shortened(other))),
         }
         words.finished()
     }
 
-    fn start(&mut self, words: &mut Words<'_>) -> Result<(), Problem> {
+    fn start(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         if self.open.is_some() {
-            return Err(format!("a round starts before `end {}`", self.rounds.len()).into());
+            return Err(format!("a round starts before `end {}`", self.rounds.len()));
         }
         self.numbered(words)?;
         self.open = Some(Round::default());
         Ok(())
     }
 
-    fn finish(&mut self, words: &mut Words<'_>) -> Result<(), Problem> {
+    fn finish(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         self.numbered(words)?;
         if let Some(round) = self.open.take() {
             check(&round)?;
@@ -152,11 +106,11 @@ impl Parser {
     }
 
     /// The number of the round, which must be the next one.
-    fn numbered(&self, words: &mut Words<'_>) -> Result<(), Problem> {
+    fn numbered(&self, words: &mut Words<'_>) -> Result<(), String> {
         let expected = self.rounds.len() as u64;
         let number = words.number("the number of the round")?;
         if number != expected {
-            return Err(format!("round {number} where round {expected} was expected").into());
+            return Err(format!("round {number} where round {expected} was expected"));
         }
         words.finished()
     }
@@ -169,25 +123,25 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn next(&mut self, what: &str) -> Result<&'a str, Problem> {
+    fn next(&mut self, what: &str) -> Result<&'a str, String> {
         let (word, rest) = self.rest.split_once(' ').unwrap_or((self.rest, ""));
         if word.is_empty() {
-            return Err(format!("`{}` lacks {what}", shortened(self.line)).into());
+            return Err(format!("`{}` lacks {what}", shortened(self.line)));
         }
         self.rest = rest;
         Ok(word)
     }
 
-    fn number(&mut self, what: &str) -> Result<u64, Problem> {
+    fn number(&mut self, what: &str) -> Result<u64, String> {
         let word = self.next(what)?;
-        number(word).map_err(|_| format!("`{}` is not {what}", shortened(word)).into())
+        number(word).map_err(|_| format!("`{}` is not {what}", shortened(word)))
     }
 
-    fn finished(&self) -> Result<(), Problem> {
+    fn finished(&self) -> Result<(), String> {
         if self.rest.is_empty() {
             return Ok(());
         }
-        Err(format!("`{}` is too much", shortened(self.rest)).into())
+        Err(format!("`{}` is too much", shortened(self.rest)))
     }
 }
 
@@ -198,53 +152,52 @@ fn number(word: &str) -> Result<u64, ParseIntError> {
     }
 }
 
-/// What of a line, however long, a message can show.
 fn shortened(text: &str) -> String {
     text.chars().take(60).flat_map(char::escape_debug).collect()
 }
 
-fn io(expected: usize, words: &mut Words<'_>) -> Result<Io, Problem> {
+fn io(expected: usize, words: &mut Words<'_>) -> Result<Io, String> {
     let number = words.number("the number of the pair")?;
     if number != expected as u64 {
-        return Err(format!("pair {number} where pair {expected} was expected").into());
+        return Err(format!("pair {number} where pair {expected} was expected"));
     }
     Ok(Io { instructions: words.number("a number of instructions")?, hash: words.number("a hash")? })
 }
 
-fn vector(words: &mut Words<'_>) -> Result<Vector, Problem> {
+fn vector(words: &mut Words<'_>) -> Result<Vector, String> {
     Ok(Vector { hash: words.number("a hash")?, ios: words.number("a number of pairs")?, counts: Vec::new() })
 }
 
-fn count(round: &mut Round, words: &mut Words<'_>) -> Result<(), Problem> {
+fn count(round: &mut Round, words: &mut Words<'_>) -> Result<(), String> {
     let (pc, times) = (words.number("an address")?, words.number("a count")?);
     let Some(vector) = round.vectors.last_mut() else {
-        return Err("a `pc` without a `vector` before it".to_owned().into());
+        return Err("a `pc` without a `vector` before it".to_owned());
     };
     if vector.counts.last().is_some_and(|(before, _)| *before >= pc) {
-        return Err(format!("{pc:#x} is not above the address before it").into());
+        return Err(format!("{pc:#x} is not above the address before it"));
     }
     vector.counts.push((pc, times));
     Ok(())
 }
 
-fn trace(words: &mut Words<'_>) -> Result<Trace, Problem> {
+fn trace(words: &mut Words<'_>) -> Result<Trace, String> {
     words.number("the number of the pair")?;
     let instructions = words.number("a number of instructions")?;
     Ok(Trace { hash: words.number("a hash")?, instructions, events: Vec::new() })
 }
 
-fn block(words: &mut Words<'_>) -> Result<Event, Problem> {
+fn block(words: &mut Words<'_>) -> Result<Event, String> {
     Ok(Event::Block {
         pc: words.number("an address")?,
         instructions: words.number("a number of instructions")?,
     })
 }
 
-fn mmio(words: &mut Words<'_>) -> Result<Event, Problem> {
+fn mmio(words: &mut Words<'_>) -> Result<Event, String> {
     let write = match words.next("`r` or `w`")? {
         "r" => false,
         "w" => true,
-        other => return Err(format!("`{}` is neither `r` nor `w`", shortened(other)).into()),
+        other => return Err(format!("`{}` is neither `r` nor `w`", shortened(other))),
     };
     let pc = words.number("an address")?;
     let address = words.number("the address of a register")?;
@@ -256,9 +209,9 @@ fn mmio(words: &mut Words<'_>) -> Result<Event, Problem> {
     Ok(Event::Mmio { write, pc, address, size, region: region.to_owned() })
 }
 
-fn event(round: &mut Round, event: Event) -> Result<(), Problem> {
+fn event(round: &mut Round, event: Event) -> Result<(), String> {
     let Some(trace) = round.traces.last_mut() else {
-        return Err("a step without a `trace` before it".to_owned().into());
+        return Err("a step without a `trace` before it".to_owned());
     };
     trace.events.push(event);
     Ok(())

@@ -13,18 +13,18 @@ use iostack_model::Nanos;
 use serde_json::{Value, json};
 
 use super::why::why;
-use super::{Ended, Order, Piece};
-use crate::guest::{self, KernelLog, Message, Ready};
+use super::{ExecOrder, Piece, ProgramEnd};
+use crate::guest::{self, KernelLog, Ready};
 use crate::host::programs::HOME;
+use crate::targets::value;
 use iostack_target::read_json;
 
-/// Where programs are.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// How far it is is told this often, of the machine's own time.
+/// Time between two messages of progress, by the machine's own clock.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// What stands for the place of the disk in a command.
+/// Word of a command that the place of the disk replaces.
 const PLACE: &str = "{}";
 
 /// Files that are to be brought back, and what was said before a power cut.
@@ -41,11 +41,11 @@ pub(crate) fn is_meant(order: &Value) -> bool {
 
 /// Does what is ordered.
 pub(crate) fn run(order: &Value, ready: &Ready) -> Result<(), String> {
-    let order: Order = read_json(&order.to_string()).map_err(|error| error.to_string())?;
+    let order: ExecOrder = read_json(&order.to_string()).map_err(|error| error.to_string())?;
     let place = ready.folder.as_deref().unwrap_or(&ready.path);
     guest::furnish()?;
     fs::create_dir_all(RESULTS).map_err(|error| format!("cannot make `{RESULTS}`: {error}"))?;
-    let mut ended = Ended::default();
+    let mut ended = ProgramEnd::default();
     if let Some(check) = &order.check {
         let said: String = order.said.iter().flat_map(|line| [line, "\n"]).collect();
         fs::write(SAID, said).map_err(|error| format!("cannot write `{SAID}`: {error}"))?;
@@ -65,14 +65,14 @@ pub(crate) fn run(order: &Value, ready: &Ready) -> Result<(), String> {
 }
 
 /// Starts it, and hears from the kernel why it failed when it did.
-fn watched(words: &[String], place: &Path, cuts: u32) -> Result<Ended, String> {
+fn watched(words: &[String], place: &Path, cuts: u32) -> Result<ProgramEnd, String> {
     let mut log = KernelLog::from_now();
     let ended = watch(command(words, place, cuts)?, &words[0])?;
-    Ok(Ended { why: why(ended.code, &log.messages()), ..ended })
+    Ok(ProgramEnd { why: why(ended.code, &log.messages()), ..ended })
 }
 
-/// Until it has ended, and with it all that it left running.
-fn watch(mut child: Child, name: &str) -> Result<Ended, String> {
+/// Waits until the child has ended, and with it all that it left running.
+fn watch(mut child: Child, name: &str) -> Result<ProgramEnd, String> {
     let started = Instant::now();
     let streams = [
         child.stdout.take().map(|stream| relay(stream, "out")),
@@ -90,12 +90,12 @@ fn watch(mut child: Child, name: &str) -> Result<Ended, String> {
     let _it_has_sent = waits.join();
     let status = status.map_err(|error| format!("cannot wait for `{name}`: {error}"))?;
     // What it left running would hold its output open, and the file system.
-    guest::end_others();
+    crate::sys::guest::kill_others();
     for stream in streams.into_iter().flatten() {
         let _it_cannot_panic = stream.join();
     }
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-    Ok(Ended { code, elapsed: Nanos(elapsed.as_nanos() as u64), why: None })
+    Ok(ProgramEnd { code, elapsed: Nanos(elapsed.as_nanos() as u64), why: None })
 }
 
 fn command(words: &[String], place: &Path, cuts: u32) -> Result<Child, String> {
@@ -155,10 +155,6 @@ fn send_file(from: &Path, path: &str) -> std::io::Result<()> {
             return Ok(());
         }
         first = false;
-        value("file", json!(Piece::of(path.to_owned(), &piece)));
+        value("file", json!(Piece::encode(path.to_owned(), &piece)));
     }
-}
-
-fn value(name: &str, value: Value) {
-    guest::tell(&Message::Value { name: name.to_owned(), value });
 }

@@ -21,33 +21,33 @@ pub use near::execute;
 
 use crate::outside::Outside;
 
-/// What is to be run.
+/// Program to run in the machine.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// Power cuts while it runs.
     pub cuts: Option<Cuts>,
-    /// Where the files go that it leaves to be brought back: a folder that is new or empty.
+    /// Folder, new or empty, for the files that it leaves to be brought back.
     pub results: Option<PathBuf>,
 }
 
 /// Power cuts: after each the machine boots anew, and the program starts again.
 #[derive(Clone, Debug)]
 pub struct Cuts {
-    /// How many.
+    /// Number of power cuts.
     pub count: u32,
     /// Each comes so long after the program began: at least, and at most.
     pub between: (Nanos, Nanos),
-    /// For a shell, after each: does it hold what it must?
+    /// Command for a shell that checks, after each cut, that the disk holds what it must.
     pub check: Option<String>,
 }
 
-/// What came of it.
-pub struct Ran {
-    /// How the program ended, or the last check.
-    pub ended: Ended,
-    /// How long the drives counted: as long as it ran, and with power cuts from its first beginning to the end.
+/// Outcome of a program.
+pub struct ProgramRun {
+    /// End of the program, or of the last check.
+    pub ended: ProgramEnd,
+    /// Time that the drives counted: of the run, and with power cuts from its first beginning to the end.
     pub elapsed: Nanos,
     /// The drives, where they are simulated.
     pub drive: Option<Box<dyn Outside>>,
@@ -57,18 +57,18 @@ pub struct Ran {
     pub failed: Option<u32>,
 }
 
-/// How a program ended.
+/// End of a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct ProgramEnd {
     /// Its exit code, or 128 and the signal that ended it.
     pub code: i32,
-    /// How long it ran, by the machine's clock.
+    /// Time that it ran, by the machine's clock.
     pub elapsed: Nanos,
-    /// Why it failed, where the kernel knows: it ran out of memory, or a signal ended it.
+    /// Reason of a failure, where the kernel knows: it ran out of memory, or a signal ended it.
     pub why: Option<String>,
 }
 
-/// Who hears what a program does.
+/// Receiver of what a program does.
 pub trait Listener {
     /// A line of its standard output, or of its standard error.
     fn line(&mut self, text: &str, error: bool);
@@ -80,14 +80,14 @@ pub trait Listener {
     fn says(&mut self, text: &str);
 }
 
-/// What the far side is to do.
+/// Order to the far side.
 #[derive(Default, Serialize, Deserialize)]
-struct Order {
+struct ExecOrder {
     /// The command; none when only the check is to be done.
     exec: Vec<String>,
-    /// For a shell, before it.
+    /// Command of a shell to run first.
     check: Option<String>,
-    /// What the command had said when the power was cut.
+    /// Lines that the command had written when the power was cut.
     said: Vec<String>,
     /// Power cuts so far.
     cuts: u32,
@@ -105,7 +105,7 @@ struct Piece {
 }
 
 impl Piece {
-    fn of(path: String, bytes: &[u8]) -> Piece {
+    fn encode(path: String, bytes: &[u8]) -> Piece {
         Piece { path, bytes: bytes.iter().map(|&byte| char::from(byte)).collect() }
     }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn every_byte_of_a_file_comes_back() {
         let all: Vec<u8> = (0..=255).collect();
-        let text = serde_json::to_string(&Piece::of("a/b".to_owned(), &all)).expect("plain data");
+        let text = serde_json::to_string(&Piece::encode("a/b".to_owned(), &all)).expect("plain data");
         let piece: Piece = serde_json::from_str(&text).expect("as it was written");
         assert_eq!((piece.bytes(), &piece.path[..]), (Some(all), "a/b"));
         assert_eq!(Piece { path: String::new(), bytes: "\u{100}".to_owned() }.bytes(), None);

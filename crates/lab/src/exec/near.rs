@@ -10,7 +10,7 @@ use iostack_model::answers::ServedCut;
 use iostack_workload::Rng;
 use serde_json::Value;
 
-use super::{Cuts, Ended, Listener, Order, Piece, Program, Ran};
+use super::{Cuts, ExecOrder, Listener, Piece, Program, ProgramEnd, ProgramRun};
 use crate::guest::{Message, Work};
 use crate::outside::{Live, Outside, Wish, machine_takes};
 use crate::{Lab, Request};
@@ -23,9 +23,9 @@ pub fn execute(
     seed: u64,
     program: &Program,
     listener: &mut dyn Listener,
-) -> anyhow::Result<Ran> {
+) -> anyhow::Result<ProgramRun> {
     let mut drive = request.bring(Wish { seed, volatile: program.cuts.is_some(), asked: None })?;
-    let mut heard = Heard::new(program.results.as_deref(), listener)?;
+    let mut heard = ExecHeard::new(program.results.as_deref(), listener)?;
     let went = if let (Some(plan), Some(drive)) = (&program.cuts, &mut drive) {
         through_cuts(lab, request, seed, (program, plan), drive, &mut heard)
     } else {
@@ -39,7 +39,7 @@ pub fn execute(
     let ended = heard.ended.ok_or_else(|| anyhow!("the guest did not say how the program ended"))?;
     let counted = drive.as_mut().map(|drive| Nanos(drive.over(ended.elapsed.0)));
     let elapsed = counted.unwrap_or(ended.elapsed);
-    Ok(Ran { ended, elapsed, drive, cuts, failed })
+    Ok(ProgramRun { ended, elapsed, drive, cuts, failed })
 }
 
 /// The cuts that were, and after which the check failed.
@@ -51,7 +51,7 @@ fn through_cuts(
     seed: u64,
     (program, plan): (&Program, &Cuts),
     drive: &mut Box<dyn Outside>,
-    heard: &mut Heard<'_>,
+    heard: &mut ExecHeard<'_>,
 ) -> anyhow::Result<Cut> {
     let mut random = Rng::from_seed(seed);
     let (mut request, mut cuts) = (request.clone(), Vec::new());
@@ -94,15 +94,15 @@ const COMPLAINTS_MOST: usize = 10;
 fn boot(
     lab: &Lab<'_>,
     request: &Request,
-    order: &Order,
+    order: &ExecOrder,
     drive: Option<&mut Box<dyn Outside>>,
-    heard: &mut Heard<'_>,
+    heard: &mut ExecHeard<'_>,
 ) -> anyhow::Result<()> {
     let live = drive.as_ref().map(|drive| drive.live());
     (heard.ended, heard.checked) = (None, None);
     let mut broken = None;
     let order = serde_json::to_value(order)?;
-    let booted = lab.boot_with(request, Work::Job(order), machine_takes(drive), &mut |message| {
+    let booted = lab.boot(request, Work::Job(order), machine_takes(drive), &mut |message| {
         if let Err(error) = heard.message(message, || live.as_ref().and_then(Live::look)) {
             broken.get_or_insert(error);
         }
@@ -116,28 +116,28 @@ fn boot(
     broken.map_or(Ok(()), Err)
 }
 
-/// What the far side says.
-struct Heard<'a> {
+/// Messages of the far side so far.
+struct ExecHeard<'a> {
     listener: &'a mut dyn Listener,
     results: Option<&'a Path>,
-    ended: Option<Ended>,
+    ended: Option<ProgramEnd>,
     checked: Option<i32>,
     said: Vec<String>,
 }
 
-impl<'a> Heard<'a> {
-    fn new(results: Option<&'a Path>, listener: &'a mut dyn Listener) -> anyhow::Result<Heard<'a>> {
+impl<'a> ExecHeard<'a> {
+    fn new(results: Option<&'a Path>, listener: &'a mut dyn Listener) -> anyhow::Result<ExecHeard<'a>> {
         if let Some(folder) = results {
             let named = || format!("`--results {}`", folder.display());
             fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", named()))?;
             let mut entries = fs::read_dir(folder).with_context(|| format!("{} cannot be read", named()))?;
             ensure!(entries.next().is_none(), "{} is not empty; name a new folder", named());
         }
-        Ok(Heard { listener, results, ended: None, checked: None, said: Vec::new() })
+        Ok(ExecHeard { listener, results, ended: None, checked: None, said: Vec::new() })
     }
 
-    fn order(&mut self, command: &[String], check: Option<&str>, cuts: u32) -> Order {
-        Order {
+    fn order(&mut self, command: &[String], check: Option<&str>, cuts: u32) -> ExecOrder {
+        ExecOrder {
             exec: command.to_vec(),
             check: check.map(str::to_owned),
             said: std::mem::take(&mut self.said),
@@ -152,7 +152,7 @@ impl<'a> Heard<'a> {
         seen: impl FnOnce() -> Option<iostack_model::answers::Seen>,
     ) -> anyhow::Result<()> {
         let Message::Value { name, value } = message else {
-            if let Message::Hello { release } = message {
+            if let Message::Hello(release) = message {
                 self.listener.says(&format!("Linux {release} is up"));
             }
             return Ok(());
@@ -170,7 +170,7 @@ impl<'a> Heard<'a> {
                 self.checked = code.as_i64().map(|code| code as i32);
                 self.said.clear();
             }
-            ("ended", value) => self.ended = read_json::<Ended>(&value.to_string()).ok(),
+            ("ended", value) => self.ended = read_json::<ProgramEnd>(&value.to_string()).ok(),
             ("file", value) => self.keep(value)?,
             _ => {}
         }

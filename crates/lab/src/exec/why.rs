@@ -13,7 +13,7 @@ const SIGNALS: [(i32, &str); 9] = [
     (31, "SIGSYS"),
 ];
 
-/// What the kernel said meanwhile that explains the exit code, or the signal behind it.
+/// Explains an exit code by what the kernel said meanwhile, or by the signal behind it.
 pub(super) fn why(code: i32, messages: &[String]) -> Option<String> {
     if code == 0 {
         return None;
@@ -24,7 +24,7 @@ pub(super) fn why(code: i32, messages: &[String]) -> Option<String> {
     first(out_of_memory).or_else(|| first(fault)).or_else(signal)
 }
 
-/// Of `Out of memory: Killed process 83 (mariadbd) total-vm:..`, also of a control group alone.
+/// Explains `Out of memory: Killed process 83 (mariadbd) total-vm:..`, also of a control group alone.
 fn out_of_memory(message: &str) -> Option<String> {
     let (head, rest) = message.split_once("ut of memory: Killed process ")?;
     let name = rest.split_once('(')?.1.split_once(')')?.0;
@@ -34,7 +34,7 @@ fn out_of_memory(message: &str) -> Option<String> {
     })
 }
 
-/// Of `postgres[85]: segfault at 0 ip ..`, and of `traps: postgres[85] general protection fault ip:..`.
+/// Explains `postgres[85]: segfault at 0 ip ..`, and `traps: postgres[85] general protection fault ip:..`.
 fn fault(message: &str) -> Option<String> {
     let text = message.strip_prefix("traps: ").unwrap_or(message);
     let (name, rest) = text.split_once('[')?;

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::log::KernelLog;
 use super::near_side::{failed, tell};
+use super::sections::{sections, symbols};
 use super::{Message, PLAN, Plan, Ready, Work, device, measure, trial, watch};
 use crate::sys::guest as sys;
 
-/// What the caller makes of a job: told what to run and where, it tells its outcome with [`tell`].
+/// Carrier of a job: told what to run and where, it tells its outcome with [`tell`].
 pub type RunJob<'a> = &'a dyn Fn(&serde_json::Value, &Ready) -> Result<(), String>;
 
 /// True in the lab's machine, in its first process.
@@ -26,7 +27,7 @@ pub fn run(job: RunJob<'_>) -> ! {
     });
     match ended {
         Ok(()) => tell(&Message::Done),
-        Err(text) => tell(&Message::Failed { text }),
+        Err(text) => tell(&Message::Failed(text)),
     }
     sys::power_off();
     std::process::exit(0)
@@ -41,7 +42,7 @@ fn prepare() -> Result<Plan, String> {
         let _ = sys::mount(kind, Path::new(at), kind, "");
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
-    tell(&Message::Hello { release });
+    tell(&Message::Hello(release));
     let text = fs::read_to_string(PLAN).map_err(failed("read", PLAN))?;
     let plan: Plan =
         serde_json::from_str(&text).map_err(|error| format!("the plan cannot be read: {error}"))?;
@@ -55,16 +56,15 @@ fn prepare() -> Result<Plan, String> {
 fn work(plan: &Plan, ready: &Ready, job: RunJob<'_>) -> Result<(), String> {
     match &plan.work {
         Work::Cost(measures) => {
-            for (number, one) in measures.iter().enumerate() {
-                tell(&Message::Step { text: "counting".to_owned() });
-                let ticks = measure::count(one, ready)?;
-                tell(&Message::Ticks { measure: number as u32, ticks });
+            for one in measures {
+                tell(&Message::Step("counting".to_owned()));
+                tell(&Message::Ticks(measure::count(one, ready)?));
             }
-            tell(&Message::Sections { modules: sections() });
+            tell(&Message::Sections(sections()));
             if plan.symbols {
-                tell(&Message::Symbols { text: symbols()? });
+                tell(&Message::Symbols(symbols()?));
             }
-            tell(&Message::Iomem { text: fs::read_to_string("/proc/iomem").unwrap_or_default() });
+            tell(&Message::Iomem(fs::read_to_string("/proc/iomem").unwrap_or_default()));
         }
         Work::Job(value) => job(value, ready)?,
         Work::Shell => shell(&format!("The device is {}", ready.path.display()))?,
@@ -74,43 +74,8 @@ fn work(plan: &Plan, ready: &Ready, job: RunJob<'_>) -> Result<(), String> {
     if let Some(folder) = &ready.folder {
         sys::unmount(folder).map_err(failed("unmount", folder))?;
     }
-    tell(&Message::Complaints { lines: KernelLog::whole().complaints() });
+    tell(&Message::Complaints(KernelLog::whole().complaints()));
     Ok(())
-}
-
-/// The kernel's own functions; modules' have their module behind them.
-fn symbols() -> Result<String, String> {
-    let path = "/proc/kallsyms";
-    let all = fs::read_to_string(path).map_err(failed("read", path))?;
-    let functions = all.lines().filter(|line| {
-        let kind = line.split(' ').nth(1);
-        matches!(kind, Some("t" | "T" | "w" | "W")) && !line.ends_with(']')
-    });
-    Ok(functions.collect::<Vec<_>>().join("\n"))
-}
-
-/// Where each loaded module's sections are.
-fn sections() -> Vec<(String, Vec<(String, u64)>)> {
-    let mut modules = Vec::new();
-    for entry in fs::read_dir("/sys/module").into_iter().flatten().flatten() {
-        let found = sections_of(&entry.path());
-        if !found.is_empty() {
-            modules.push((entry.file_name().to_string_lossy().into_owned(), found));
-        }
-    }
-    modules
-}
-
-/// Where the sections of the module with this folder below `/sys/module` are.
-pub(super) fn sections_of(module: &Path) -> Vec<(String, u64)> {
-    let mut found = Vec::new();
-    for section in fs::read_dir(module.join("sections")).into_iter().flatten().flatten() {
-        let text = fs::read_to_string(section.path()).unwrap_or_default();
-        if let Ok(address) = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16) {
-            found.push((section.file_name().to_string_lossy().into_owned(), address));
-        }
-    }
-    found
 }
 
 /// A shell on the console, after a line about what there is.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::near_side::failed;
 use super::region::number;
-use super::{FILE_SYSTEM, Find, MODULES, Place, Plan, Ready, md};
+use super::{FILE_SYSTEM, Find, MODULES, MountPlan, Plan, Ready, md};
 use crate::sys::guest as sys;
 
 /// Looks for a device that has not appeared yet; after the last it will not.
@@ -134,7 +134,7 @@ fn meant(find: &Find) -> Vec<String> {
     }
 }
 
-/// Why none was found.
+/// Error text when no disk was found.
 fn missing(find: &Find) -> String {
     let what = match (meant(find).first(), find) {
         (Some(disk), _) => format!("the disk {disk} has size 0: its driver did not set a capacity"),
@@ -161,7 +161,7 @@ fn names(folder: &str) -> Vec<String> {
 }
 
 /// Writes the file system's first content.
-fn make(place: &Place, device: &Path) -> Result<(), String> {
+fn make(place: &MountPlan, device: &Path) -> Result<(), String> {
     if !place.image {
         return Ok(());
     }

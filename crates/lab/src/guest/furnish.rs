@@ -16,7 +16,7 @@ const USERS: &str = "root:x:0:0:root:/root:/bin/sh\nmysql:x:100:100::/nonexisten
 const GROUPS: &str = "root:x:0:\nmysql:x:100:\npostgres:x:101:\nnogroup:x:65534:\n";
 
 /// Mounts, a loopback, users, and the small programs that every machine has where the packages bring none.
-pub fn furnish() -> Result<(), String> {
+pub(crate) fn furnish() -> Result<(), String> {
     for (kind, at) in [("devpts", "/dev/pts"), ("tmpfs", "/dev/shm"), ("tmpfs", "/run")] {
         fs::create_dir_all(at).map_err(failed("make", at))?;
         sys::mount(kind, Path::new(at), kind, "").map_err(failed("mount", at))?;
@@ -43,11 +43,6 @@ pub fn furnish() -> Result<(), String> {
     // It leaves what is there.
     shell(&["--install", "-s", "/bin"])?;
     shell(&["ifconfig", "lo", "127.0.0.1", "up"])
-}
-
-/// Kills every process but this one.
-pub fn end_others() {
-    sys::kill_others();
 }
 
 fn shell(arguments: &[&str]) -> Result<(), String> {

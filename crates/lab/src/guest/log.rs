@@ -10,19 +10,19 @@ use super::device::complaint;
 pub struct KernelLog(Option<File>);
 
 impl KernelLog {
-    /// From its first record on.
+    /// Opens the log at its first record.
     pub(super) fn whole() -> KernelLog {
         KernelLog(File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg").ok())
     }
 
-    /// From the next record on.
+    /// Opens the log behind its last record.
     pub fn from_now() -> KernelLog {
         let mut log = KernelLog::whole();
         let is_there = log.0.as_mut().is_some_and(|file| file.seek(SeekFrom::End(0)).is_ok());
         KernelLog(log.0.filter(|_| is_there))
     }
 
-    /// What came since the last call, without level and time.
+    /// Messages since the last call, without level and time.
     pub fn messages(&mut self) -> Vec<String> {
         let message = |record: String| record.split_once(';').map(|(_, text)| text.to_owned());
         self.records().unwrap_or_default().into_iter().filter_map(message).collect()

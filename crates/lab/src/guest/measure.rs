@@ -18,7 +18,7 @@ use crate::sys::guest as sys;
 /// I/Os before the first that counts: caches of the allocators fill.
 const WARM: u32 = 64;
 
-/// What direct I/O wants of a buffer's address.
+/// Alignment of a buffer's address for direct I/O, bytes.
 pub(super) const ALIGNMENT: usize = 4096;
 
 /// Does the measure; the time-stamp differences of its counted I/Os.
@@ -46,7 +46,7 @@ pub(super) fn count(measure: &Measure, ready: &Ready) -> Result<Vec<u64>, String
     let buffer = &mut memory[first..first + measure.block_bytes as usize];
     let ring = measure.ring.then(|| IoUring::new(4)).transpose();
     let ring = ring.map_err(|source| format!("the guest's kernel gives no io_uring: {source}"))?;
-    let mut way = Way { file: file.as_raw_fd(), write, buffer, ring };
+    let mut way = MeasuredFile { file: file.as_raw_fd(), write, buffer, ring };
     // An odd step visits each of 2^n blocks once.
     let offset = |number: u32| (u64::from(number) * 1547 + 13) % blocks * measure.block_bytes;
     let mut ticks = Vec::with_capacity(measure.ios as usize);
@@ -65,8 +65,7 @@ pub(super) fn count(measure: &Measure, ready: &Ready) -> Result<Vec<u64>, String
     Ok(ticks)
 }
 
-/// How an I/O is asked.
-struct Way<'a> {
+struct MeasuredFile<'a> {
     file: RawFd,
     write: bool,
     buffer: &'a mut [u8],
@@ -75,7 +74,7 @@ struct Way<'a> {
 
 /// One I/O between marks; its time-stamp difference.
 #[inline(never)]
-fn one(way: &mut Way<'_>, offset: u64) -> Result<u64, String> {
+fn one(way: &mut MeasuredFile<'_>, offset: u64) -> Result<u64, String> {
     sys::mark_begin();
     let begun = sys::ticks();
     let told = match &mut way.ring {

@@ -14,6 +14,7 @@ mod md;
 mod measure;
 mod near_side;
 mod region;
+mod sections;
 mod trial;
 mod watch;
 
@@ -25,16 +26,16 @@ use serde::{Deserialize, Serialize};
 use crate::Raid;
 
 pub use boot::{RunJob, is_here, run};
-pub use furnish::{end_others, furnish};
+pub(crate) use furnish::furnish;
 pub use log::KernelLog;
 pub use near_side::{next_order, tell};
 pub use trial::{Findings, Trial, TrialKind};
 
-/// Where the plan is in the guest.
+/// Path of the plan in the guest.
 pub const PLAN: &str = "/lab/plan.json";
-/// Where the modules are, one file each.
+/// Folder of the modules, one file each.
 pub const MODULES: &str = "/lab/modules";
-/// Where the content of a fresh file system is; see [`Place::image`].
+/// File with the content of a fresh file system; see [`MountPlan::image`].
 pub const FILE_SYSTEM: &str = "/lab/filesystem";
 
 /// Everything that the guest is to do.
@@ -42,7 +43,7 @@ pub const FILE_SYSTEM: &str = "/lab/filesystem";
 pub struct Plan {
     /// Modules in the order of loading, with their parameters.
     pub modules: Vec<(String, String)>,
-    /// The device.
+    /// Rule by which the device is found.
     pub find: Find,
     /// All disks that are set up, where there is more than the one to find.
     pub disks: Vec<String>,
@@ -51,20 +52,20 @@ pub struct Plan {
     /// Files to write a value to; `{disk}` stands for the name of each disk.
     pub settings: Vec<(String, String)>,
     /// A file system between.
-    pub place: Option<Place>,
+    pub place: Option<MountPlan>,
     /// The kernel's own functions are asked for.
     pub symbols: bool,
     /// Seconds of the guest's clock after which a request that is still open is given up; `None`: the emulated devices take
     /// time of the host, and that clock says nothing of them.
     pub gives_up_s: Option<u64>,
-    /// What then.
+    /// Work to do with the device.
     pub work: Work,
 }
 
-/// How the device is told from others.
+/// Rule by which the device is told from others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Find {
-    /// By its name, such as `nullb0`.
+    /// Disk of this name, such as `nullb0`.
     Name(String),
     /// A SCSI disk whose model contains this.
     Model(String),
@@ -74,7 +75,7 @@ pub enum Find {
 
 /// A file system on the device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Place {
+pub struct MountPlan {
     /// Its name for `mount`.
     pub kind: String,
     /// True when [`FILE_SYSTEM`] has to be written to the device first: pairs of offset and length (both 8 bytes, little
@@ -82,10 +83,10 @@ pub struct Place {
     pub image: bool,
 }
 
-/// What to do.
+/// Work of the guest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Work {
-    /// Count I/Os.
+    /// I/Os are counted.
     Cost(Vec<Measure>),
     /// Run a job: whatever the caller of [`run`] makes of it.
     Job(serde_json::Value),
@@ -116,72 +117,43 @@ pub struct Measure {
 
 /// A line of the guest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", content = "content", rename_all = "snake_case")]
 pub enum Message {
-    /// The guest is up.
-    Hello {
-        /// Its kernel's release.
-        release: String,
-    },
-    /// What it does now.
-    Step {
-        /// In words.
-        text: String,
-    },
+    /// The guest is up, with this release of the kernel.
+    Hello(String),
+    /// Step that begins now, in words.
+    Step(String),
     /// Something has not moved for long: what comes of it, and when.
-    Waits {
-        /// In words.
-        text: String,
-    },
+    Waits(String),
     /// Time-stamp differences of the counted I/Os of a measure, in order.
-    Ticks {
-        /// Which measure, from 0.
-        measure: u32,
-        /// Differences.
-        ticks: Vec<u64>,
-    },
-    /// Where modules were loaded: name, then section and address.
-    Sections {
-        /// Of each module.
-        modules: Vec<(String, Vec<(String, u64)>)>,
-    },
-    /// The kernel's own functions, as lines of `/proc/kallsyms`.
-    Symbols {
-        /// Ascending by address.
-        text: String,
-    },
-    /// Text of `/proc/iomem`.
-    Iomem {
-        /// As the guest's first process sees it.
-        text: String,
-    },
+    Ticks(Vec<u64>),
+    /// Name and sections of each loaded module, with their addresses.
+    Sections(Vec<(String, Vec<(String, u64)>)>),
+    /// The kernel's own functions, as lines of `/proc/kallsyms`, ascending by address.
+    Symbols(String),
+    /// Text of `/proc/iomem`, as the guest's first process sees it.
+    Iomem(String),
     /// Progress of a job, or its outcome: the caller's own words.
     Value {
-        /// What it is.
+        /// Name of the value.
         name: String,
-        /// The value.
+        /// Value by that name.
         value: serde_json::Value,
     },
-    /// Lines of the kernel's log that are no chatter.
-    Complaints {
-        /// Warnings and worse.
-        lines: Vec<String>,
-    },
+    /// Warnings and worse of the kernel's log that are no chatter.
+    Complaints(Vec<String>),
     /// All that was asked for is done.
     Done,
-    /// It could not be done.
-    Failed {
-        /// Why.
-        text: String,
-    },
+    /// It could not be done, for this reason.
+    Failed(String),
 }
 
-/// Where the guest's I/O goes.
+/// Device or file that takes the guest's I/O.
 #[derive(Clone, Debug)]
 pub struct Ready {
     /// The device's name, such as `sda`; empty without one.
     pub disk: String,
-    /// What to open: the device, or a file on the file system.
+    /// Path to open: the device, or a file on the file system.
     pub path: PathBuf,
     /// The folder where the file system is mounted.
     pub folder: Option<PathBuf>,

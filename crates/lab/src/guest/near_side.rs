@@ -21,8 +21,8 @@ pub fn tell(message: &Message) {
     sys::write_port(&line).expect("the port to the near side opens");
 }
 
-/// What to do next, as [`Drives::order`](crate::host::mailbox::Drives::order) says it; `None` when that is all. No time passes
-/// here meanwhile.
+/// Fetches the next order, as [`Drives::order`](crate::host::mailbox::Drives::order) says it; `None` when that is all. No
+/// time passes here meanwhile.
 pub fn next_order() -> Result<Option<String>, String> {
     let path = "/dev/mem";
     let memory = File::open(path).map_err(failed("open", path))?;
@@ -35,7 +35,7 @@ pub fn next_order() -> Result<Option<String>, String> {
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// For `map_err`: what was tried on what.
+/// Closure for `map_err` that names act and file.
 pub(super) fn failed(act: &str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> String {
     let text = format!("cannot {act} `{}`", path.as_ref().display());
     move |source| format!("{text}: {source}")

@@ -19,7 +19,7 @@ const REGION_BYTES: u64 = 16 << 20;
 /// Bytes that are written at once.
 const PIECE: usize = 1 << 20;
 
-/// What a disk says of itself, in its file of that name below `/sys/block/DISK`.
+/// Attribute of a disk, from the file of that name below `/sys/block/DISK`.
 pub(super) fn attribute(disk: &str, name: &str) -> Result<String, String> {
     let path = format!("/sys/block/{disk}/{name}");
     Ok(fs::read_to_string(&path).map_err(failed("read", &path))?.trim().to_owned())

@@ -21,8 +21,8 @@ const SHOWN: usize = 12;
 /// Frames of a stack that are shown.
 const FRAMES: usize = 8;
 
-/// What a look finds: in words that stay the same while it does not move, and what is shown below them.
-type Found = Vec<(String, String)>;
+/// Findings of a look: words that stay the same while it does not move, and what is shown below them.
+type Stuck = Vec<(String, String)>;
 
 /// Looks from now on, and ends the machine when something has not moved for so many seconds.
 pub(super) fn start(gives_up_s: Option<u64>) {
@@ -37,7 +37,7 @@ pub(super) fn start(gives_up_s: Option<u64>) {
                 continue;
             };
             if oldest >= limit {
-                tell(&Message::Failed { text: report(&since, &found, now) });
+                tell(&Message::Failed(report(&since, &found, now)));
                 sys::power_off();
             } else if !said {
                 let (waited, limit) = (oldest.as_secs(), limit.as_secs());
@@ -45,20 +45,18 @@ pub(super) fn start(gives_up_s: Option<u64>) {
                     "something has not moved for {waited} s of the machine's own time; after {limit} s it is given up \
                      (--time-limit)"
                 );
-                tell(&Message::Waits { text });
+                tell(&Message::Waits(text));
                 said = true;
             }
         }
     });
 }
 
-/// When each that is found now was found first.
-fn kept(before: &BTreeMap<String, Instant>, found: &Found, now: Instant) -> BTreeMap<String, Instant> {
+fn kept(before: &BTreeMap<String, Instant>, found: &Stuck, now: Instant) -> BTreeMap<String, Instant> {
     found.iter().map(|(name, _)| (name.clone(), before.get(name).copied().unwrap_or(now))).collect()
 }
 
-/// In words, what has not moved, the oldest first.
-fn report(since: &BTreeMap<String, Instant>, found: &Found, now: Instant) -> String {
+fn report(since: &BTreeMap<String, Instant>, found: &Stuck, now: Instant) -> String {
     let mut stuck: Vec<(u64, &str, &str)> = found
         .iter()
         .map(|(name, below)| ((now - since[name]).as_secs(), name.as_str(), below.as_str()))
@@ -77,7 +75,7 @@ fn report(since: &BTreeMap<String, Instant>, found: &Found, now: Instant) -> Str
     text
 }
 
-fn look() -> Found {
+fn look() -> Stuck {
     let mut found = requests(Path::new("/sys/kernel/debug/block"));
     // Not the links to the process that looks.
     let is_number = |one: &fs::DirEntry| one.file_name().to_string_lossy().parse::<u32>().is_ok();
@@ -103,8 +101,8 @@ fn waiting(task: &Path) -> Option<(String, String)> {
     Some((name, stack.join("\n")))
 }
 
-/// What the block layer has open, and how many tags are taken, by queue of each disk.
-fn requests(disks: &Path) -> Found {
+/// Open requests, and how many tags are taken, by queue of each disk.
+fn requests(disks: &Path) -> Stuck {
     let mut found = Vec::new();
     for disk in fs::read_dir(disks).into_iter().flatten().flatten() {
         for queue in fs::read_dir(disk.path()).into_iter().flatten().flatten() {
@@ -151,7 +149,7 @@ mod tests {
     fn what_two_looks_find_alike_has_its_age_and_what_moved_has_none() {
         let start = Instant::now();
         let later = start + Duration::from_secs(40);
-        let found = |names: &[&str]| -> Found {
+        let found = |names: &[&str]| -> Stuck {
             names.iter().map(|name| ((*name).to_owned(), "stack of it".to_owned())).collect()
         };
         let first = kept(&BTreeMap::new(), &found(&["a", "b"]), start);

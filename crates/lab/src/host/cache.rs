@@ -13,7 +13,7 @@ use crate::sys::host::{effective_ids, free_bytes};
 
 const PARTIAL: &str = ".partial-";
 
-/// The folder.
+/// Folder of the lab's cache.
 #[derive(Debug)]
 pub struct Cache {
     root: PathBuf,
@@ -45,7 +45,7 @@ impl Cache {
         Ok(Cache { root: private::folder(root)? })
     }
 
-    /// Where it is.
+    /// Path of the cache.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -86,7 +86,7 @@ impl Cache {
         filled.map(|()| path)
     }
 
-    /// What a killed process left half done. Only under the lock.
+    /// Removes the leftovers of a killed process. Only under the lock.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(PARTIAL) {
@@ -107,7 +107,11 @@ impl Cache {
         let free_mib =
             free_bytes(&self.root).map_err(LabError::file("find the free space of", &self.root))? >> 20;
         if free_mib < needed_mib {
-            return Err(LabError::Space { path: self.root.clone(), free_mib, needed_mib });
+            return Err(LabError::Lacks(format!(
+                "`{}` has {free_mib} MiB free, and the lab needs {needed_mib} MiB there; make room, or name another folder \
+                 in IOSTACK_CACHE",
+                self.root.display()
+            )));
         }
         Ok(())
     }

@@ -8,15 +8,12 @@ use crate::LabError;
 /// Lines of a failed program that are shown.
 const LINES_SHOWN: usize = 12;
 
-/// Runs a program to its end; what it wrote to stdout. `act` completes "cannot ...".
-pub fn output(command: &mut Command, act: &str, remedy: &'static str) -> Result<String, LabError> {
-    ended(command, act)?.map_err(|all| {
-        let said = last_lines(&all, LINES_SHOWN);
-        LabError::Command { act: act.to_owned(), command: typed(command), said, remedy }
-    })
+/// Runs a program to its end; gives what it wrote to stdout. `act` completes "cannot ...".
+pub fn output(command: &mut Command, act: &str, remedy: &str) -> Result<String, LabError> {
+    ended(command, act)?.map_err(|all| failed(command, act, &last_lines(&all, LINES_SHOWN), remedy))
 }
 
-/// The same; when the program fails, everything that it wrote.
+/// Runs a program to its end; gives what it wrote to stdout, or everything that it wrote when it failed.
 pub fn ended(command: &mut Command, act: &str) -> Result<Result<String, String>, LabError> {
     let Output { status, stdout, stderr } =
         command.stdin(Stdio::null()).output().map_err(|source| not_started(command, act, &source))?;
@@ -27,13 +24,24 @@ pub fn ended(command: &mut Command, act: &str) -> Result<Result<String, String>,
     Ok(Err(format!("{text}{}", String::from_utf8_lossy(&stderr))))
 }
 
-fn not_started(command: &Command, act: &str, source: &io::Error) -> LabError {
-    let program = command.get_program().to_string_lossy().into_owned();
+fn failed(command: &Command, act: &str, said: &str, remedy: &str) -> LabError {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let typed = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    let said = if said.is_empty() { String::new() } else { format!(":\n{said}") };
+    LabError::Lacks(format!("cannot {act}: `{typed}` failed{said}{remedy}"))
+}
+
+/// Error for a program that is not there, and what to do.
+pub(super) fn missing(act: &str, program: &str, remedy: &str) -> LabError {
+    LabError::Lacks(format!("cannot {act}: `{program}` is not installed here; {remedy}"))
+}
+
+pub(super) fn not_started(command: &Command, act: &str, source: &io::Error) -> LabError {
+    let program = command.get_program().to_string_lossy();
     if source.kind() == io::ErrorKind::NotFound {
-        let remedy = remedy(&program);
-        return LabError::Program { act: act.to_owned(), program, remedy };
+        return missing(act, &program, remedy(&program));
     }
-    LabError::Command { act: act.to_owned(), command: typed(command), said: source.to_string(), remedy: "" }
+    failed(command, act, &source.to_string(), "")
 }
 
 fn remedy(program: &str) -> &'static str {
@@ -45,11 +53,6 @@ fn remedy(program: &str) -> &'static str {
         "make" | "cc" => "on Debian: apt install make gcc",
         _ => "install it and try again",
     }
-}
-
-fn typed(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
 /// The last `count` lines of a text.

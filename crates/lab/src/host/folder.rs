@@ -6,10 +6,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::modules::normal;
+use super::modules::{name_of, normal};
 use crate::LabError;
-use crate::devices::DEVICES;
-use crate::devices::SIMULATED;
 
 /// Files of a folder with sources: path below it, content.
 pub(super) type Sources = Vec<(String, Vec<u8>)>;
@@ -25,48 +23,12 @@ const MOST_TEXT: usize = 1 << 18;
 const MOST_VARIABLES: usize = 100;
 const MOST_VALUE: usize = 4096;
 
-/// How the names end of what a build leaves beside the sources.
+/// Endings of the files that a build leaves beside the sources.
 const BUILT: [&str; 8] = [".o", ".ko", ".mod", ".mod.c", ".a", ".cmd", ".symvers", ".order"];
 
 /// An error of the user's, about this folder.
 fn no_driver(folder: &Path, why: &str) -> LabError {
     LabError::Asked(format!("`{}` is no folder of a driver: {why}", folder.display()))
-}
-
-/// The device and the source that a word means: a name, or a folder, which has a slash, with the source of one driver.
-pub fn meant(word: &str, source: Option<&Path>) -> Result<(String, Option<PathBuf>), LabError> {
-    // The sheet of a simulated drive may be a file.
-    let named = word.starts_with(SIMULATED) || !word.contains('/') && !matches!(word, "." | "..");
-    if named {
-        return Ok((word.to_owned(), source.map(Path::to_owned)));
-    }
-    if let Some(source) = source {
-        return Err(LabError::Asked(format!(
-            "`{word}` is the folder of a driver, and --source names another, `{}`; leave out one",
-            source.display()
-        )));
-    }
-    let folder = Path::new(word);
-    let mut devices = modules(folder)?.into_iter().map(|module| device_of(&module));
-    match (devices.next(), devices.next()) {
-        (Some(only), None) => Ok((only, Some(folder.to_owned()))),
-        (None, _) => Err(LabError::Asked(format!(
-            "only make can tell which modules `{word}` builds; name the driver: MODULE --source {word}"
-        ))),
-        (Some(first), Some(second)) => {
-            let all: Vec<String> = [first.clone(), second].into_iter().chain(devices).collect();
-            Err(LabError::Asked(format!(
-                "`{word}` builds several modules, {}; name the driver: {first} --source {word}",
-                all.join(", ")
-            )))
-        }
-    }
-}
-
-/// The device of the lab that this module drives, or else its own name.
-fn device_of(module: &str) -> String {
-    let known = DEVICES.iter().find(|device| normal(device.driver) == module);
-    known.map_or_else(|| module.to_owned(), |device| device.name.to_owned())
 }
 
 /// Refuses a folder that does not build this module.
@@ -134,7 +96,7 @@ pub(super) fn read(folder: &Path) -> Result<Sources, LabError> {
     Ok(sources)
 }
 
-/// What the kernel's build reads in a folder: Kbuild, and only without one Makefile.
+/// File that the kernel's build reads in a folder: Kbuild, and only without one Makefile.
 fn makefile(sources: &Sources, below: &str) -> Option<String> {
     let named = |name: &str| {
         let (_, content) = sources.iter().find(|(path, _)| *path == format!("{below}{name}"))?;
@@ -143,7 +105,7 @@ fn makefile(sources: &Sources, below: &str) -> Option<String> {
     named("Kbuild").or_else(|| named("Makefile"))
 }
 
-/// What the lines like `obj-m := NAME.o` say.
+/// Modules of the lines like `obj-m := NAME.o`.
 #[derive(Default)]
 struct Declared {
     /// There is one, or one of a configuration: `obj-$(CONFIG_NAME) += NAME.o`.
@@ -192,28 +154,31 @@ impl Declared {
     }
 }
 
-/// The modules that a build left: by the names that the kernel gives them.
+/// Modules that a build left, by the names that the kernel gives them.
 pub(super) fn built(folder: &Path) -> Vec<(String, PathBuf)> {
-    let mut found = Vec::new();
-    let mut left = vec![folder.to_owned()];
-    while let Some(here) = left.pop() {
-        for entry in fs::read_dir(&here).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                left.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "ko") {
-                found.push((normal(&path.file_stem().unwrap_or_default().to_string_lossy()), path));
-            }
-        }
-    }
+    let files = files_below(folder).into_iter();
+    let modules = files.filter(|path| path.extension().is_some_and(|ending| ending == "ko"));
+    let mut found: Vec<(String, PathBuf)> = modules.map(|path| (name_of(&path), path)).collect();
     found.sort();
     found
+}
+
+/// All files below a folder. A link to a folder is one: it may lead to the tree it was built from, or in a circle.
+pub(super) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let (mut files, mut left) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(here) = left.pop() {
+        for entry in fs::read_dir(&here).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder { &mut left } else { &mut files }.push(entry.path());
+        }
+    }
+    files
 }
 
 /// Lines of a failed build that are shown.
 const LINES_SHOWN: usize = 6;
 
-/// Why a build failed, of all it said: the compiler's first errors, without the path of the folder it was done in.
+/// First errors of the compiler in all that a failed build said, without the path of the folder it was done in.
 pub(super) fn first_errors(said: &str, folder: &Path) -> String {
     let lines = |marks: &[&str]| -> Vec<&str> {
         let telling = said.lines().filter(|line| marks.iter().any(|mark| line.contains(mark)));
@@ -264,22 +229,6 @@ mod tests {
         assert_eq!(declared(&[("Kbuild", &text)]), (true, vec!["x".repeat(16)]));
         let circle = [("Kbuild", "obj-m := a/ a/ x.o"), ("a/Kbuild", "obj-m := y.o")];
         assert_eq!(declared(&circle), (true, vec!["y".to_owned(), "x".to_owned()]));
-    }
-
-    #[test]
-    fn our_own_folders_mean_our_own_devices() {
-        let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
-        let word = |below: &str| kernel.join(below).display().to_string();
-        let (device, source) = meant(&word("ata_ram"), None).expect("our own source");
-        assert_eq!((device.as_str(), source), ("ata_ram", Some(kernel.join("ata_ram"))));
-        let several = meant(&word("."), None).expect_err("a folder of folders").to_string();
-        assert!(several.contains("builds several modules") && several.contains("scsi_ram"), "{several}");
-        assert_eq!(meant("brd", None).expect("a name"), ("brd".to_owned(), None));
-        let twice = meant("./x", Some(Path::new("y"))).expect_err("two folders").to_string();
-        assert!(twice.contains("leave out one"), "{twice}");
-        assert_eq!(device_of("megaraid_sas"), "megasas");
-        let other = require(&kernel.join("tmerge"), "brd").expect_err("another").to_string();
-        assert!(other.ends_with("is the source of tmerge, and not of brd"), "{other}");
     }
 
     #[test]

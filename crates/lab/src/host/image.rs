@@ -156,7 +156,7 @@ fn libraries(maps: &str, program: &Path) -> BTreeSet<PathBuf> {
     paths.filter(|path| path != program && path.is_file()).collect()
 }
 
-/// Where programs expect the loader; it is mapped under its real name, often another.
+/// Path at which programs expect the loader; it is mapped under its real name, often another.
 fn loader_link() -> Option<PathBuf> {
     let path = PathBuf::from("/lib64/ld-linux-x86-64.so.2");
     path.is_file().then_some(path)

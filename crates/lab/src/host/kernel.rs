@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::cache::Cache;
-use super::packages::{Packages, Say};
+use super::packages::{Packages, Say, no_package};
 use crate::LabError;
 
 /// A kernel with what belongs to it.
@@ -25,20 +25,7 @@ pub struct Kernel {
 const KERNEL_MIB: u64 = 600;
 
 /// Drivers that no device of the lab needs: two thirds of a kernel package.
-const WITHOUT: [&str; 12] = [
-    "*/kernel/sound",
-    "*/kernel/net",
-    "*/drivers/gpu",
-    "*/drivers/net",
-    "*/drivers/media",
-    "*/drivers/infiniband",
-    "*/drivers/staging",
-    "*/drivers/iio",
-    "*/drivers/usb",
-    "*/drivers/hid",
-    "*/drivers/input",
-    "*/share/doc",
-];
+const WITHOUT: &str = include_str!("unneeded.txt");
 
 impl Kernel {
     /// The kernel that was asked for: a series such as `6.1`, fetched when it is not there yet, or a folder.
@@ -60,9 +47,8 @@ impl Kernel {
         let prefix = format!("linux-image-{series}.");
         let (_, names) = Packages::find(cache, &prefix, say)?;
         let releases = names.iter().filter_map(|name| plain_release(name));
-        let release = releases.max_by_key(|release| numbers(release)).ok_or_else(|| LabError::Package {
-            wanted: format!("{prefix}*-amd64"),
-            remedy: "name another series, or a folder, with --kernel",
+        let release = releases.max_by_key(|release| numbers(release)).ok_or_else(|| {
+            no_package(&format!("{prefix}*-amd64"), "name another series, or a folder, with --kernel")
         })?;
         Kernel::packaged(cache, release, say)
     }
@@ -81,7 +67,7 @@ impl Kernel {
         let missing = packages.missing_for(&headers).unwrap_or_default();
         wanted.extend(missing.into_iter().filter(|name| name.starts_with("libelf")));
         let place = cache.place(&format!("kernel/{release}"), KERNEL_MIB, |folder| {
-            packages.unpack(&wanted, folder, &WITHOUT, say)
+            packages.unpack(&wanted, folder, &WITHOUT.lines().collect::<Vec<_>>(), say)
         })?;
         Kernel::unpacked(&place, release)
     }
@@ -101,7 +87,7 @@ impl Kernel {
     /// A folder of the user's: either laid out as packages are (`boot/`, `lib/modules/`), or a tree in which a kernel
     /// was built and its modules installed with `INSTALL_MOD_PATH=.`.
     fn folder(root: &Path) -> Result<Kernel, LabError> {
-        let lacks = |missing: &str| LabError::NoKernel { path: root.to_owned(), missing: missing.to_owned() };
+        let lacks = |missing: &str| no_kernel(root, missing);
         let root = &root.canonicalize().map_err(|_| lacks("the folder does not exist"))?;
         if let Ok(release) = fs::read_to_string(root.join("include/config/kernel.release")) {
             let release = release.trim().to_owned();
@@ -134,18 +120,21 @@ impl Kernel {
 
     fn checked(self, root: &Path) -> Result<Kernel, LabError> {
         if !self.image.is_file() {
-            let missing = format!("`{}` is missing", self.image.display());
-            return Err(LabError::NoKernel { path: root.to_owned(), missing });
+            return Err(no_kernel(root, &format!("`{}` is missing", self.image.display())));
         }
         if !self.modules.is_dir() {
             let missing = format!(
                 "`{}` is missing; run `make modules_install INSTALL_MOD_PATH=.` there",
                 self.modules.display()
             );
-            return Err(LabError::NoKernel { path: root.to_owned(), missing });
+            return Err(no_kernel(root, &missing));
         }
         Ok(self)
     }
+}
+
+fn no_kernel(folder: &Path, missing: &str) -> LabError {
+    LabError::Lacks(format!("`{}` holds no kernel that the lab could boot: {missing}", folder.display()))
 }
 
 /// `6.1`: two numbers and a dot.

@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use super::bootable::Bootable;
-use super::command::last_lines;
+use super::command::{last_lines, not_started};
 use super::mailbox::{Drives, Mailbox, Memory, Served};
 use super::packages::Say;
 use super::patience::{Patience, WALL_TIMES};
@@ -28,7 +28,7 @@ use crate::sys::host::{dies_with_us, keeps, memory_file, on_one_processor};
 /// Lines of the guest's log that an error shows.
 const LOG_LINES: usize = 15;
 
-/// How the kernel announces that it gives up.
+/// Words by which the kernel announces that it gives up.
 const CAUSES: [&str; 8] = [
     "Initramfs unpacking failed",
     "Out of memory:",
@@ -43,7 +43,7 @@ const CAUSES: [&str; 8] = [
 /// Those of them that more memory would help.
 const MEMORY_CAUSES: usize = 3;
 
-/// What the emulated processor can do. Without byte-wise `rep movsb`: each of its 4,096 turns would count as an instruction
+/// Model of the emulated processor. Without byte-wise `rep movsb`: each of its 4,096 turns would count as an instruction
 /// where a page is copied, 4,096 against the 512 of `rep movsq`, and a copy would outweigh the layers.
 const PROCESSOR: &str = "max,-erms,-fsrm";
 
@@ -51,7 +51,7 @@ const PROCESSOR: &str = "max,-erms,-fsrm";
 /// to compare it with.
 const FEW_CLOCKS: &str = "microvm,pit=off,pic=off,rtc=on,isa-serial=on,x-option-roms=off";
 
-/// How the processor is had.
+/// Source of the machine's processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     /// One emulated processor; an instruction is a nanosecond of every clock of the guest. Exact.
@@ -62,7 +62,7 @@ pub enum Accelerator {
     Kvm,
 }
 
-/// What boots.
+/// Machine to boot, and what it is given.
 pub struct Boot<'a> {
     /// Kernel that boots.
     pub kernel: Bootable,
@@ -74,11 +74,11 @@ pub struct Boot<'a> {
     pub devices: Vec<String>,
     /// Memory in MiB.
     pub memory_mib: u32,
-    /// Processors.
+    /// Number of processors.
     pub processors: u32,
-    /// How they are had.
+    /// Source of the processors.
     pub accelerator: Accelerator,
-    /// The plugin.
+    /// Plugin of the emulator.
     pub plugin: Option<&'a Path>,
     /// The file to which it writes what it counts.
     pub counts: Option<PathBuf>,
@@ -90,7 +90,7 @@ pub struct Boot<'a> {
     pub say: Say<'a>,
 }
 
-/// How the folders of runs begin; the process follows.
+/// Beginning of the names of folders of runs; the process follows.
 const SCRATCH: &str = "iostack-lab-";
 
 /// Files of one run, removed with it.
@@ -169,7 +169,8 @@ pub fn run(
     let mailbox = Mailbox::new(Memory::new(file, bytes), drives);
     std::thread::scope(|scope| {
         let answers = scope.spawn(|| mailbox.serve(ours));
-        let ran = run_alone(qemu, boot, scratch, stop, Some(Ends { memory, door: theirs, few_clocks }), hear);
+        let ran =
+            run_alone(qemu, boot, scratch, stop, Some(DriveEnds { memory, door: theirs, few_clocks }), hear);
         // The emulator has ended, and with it the last that could ring.
         match (ran, answers.join()) {
             (Err(LabError::Guest { .. }), Ok(Ok(Served::UntilCut))) => Ok(()),
@@ -181,8 +182,8 @@ pub fn run(
     })
 }
 
-/// What the emulator has of the drives' end.
-struct Ends {
+/// Descriptors of the drives' end for the emulator.
+struct DriveEnds {
     memory: fs::File,
     door: UnixStream,
     /// The machine has the [`FEW_CLOCKS`] that simulated drives go by.
@@ -194,7 +195,7 @@ fn run_alone(
     boot: &Boot<'_>,
     scratch: &Scratch,
     stop: &AtomicBool,
-    outside: Option<Ends>,
+    outside: Option<DriveEnds>,
     hear: &mut dyn FnMut(&Message),
 ) -> Result<(), LabError> {
     let (log, errors) = (scratch.path("console"), scratch.path("emulator"));
@@ -216,12 +217,12 @@ fn run_alone(
     };
     match ended {
         Ok(()) => Ok(()),
-        Err(Ended::Interrupted) => Err(LabError::Interrupted),
+        Err(RunEnd::Interrupted) => Err(LabError::Interrupted),
         Err(ended) => {
             let said = told(&errors);
             let what = match ended {
-                Ended::Failed(text) => format!("the guest failed: {text}"),
-                Ended::Limit => format!(
+                RunEnd::Failed(text) => format!("the guest failed: {text}"),
+                RunEnd::Limit => format!(
                     "the guest did not go on for {} s of its own, or {} s by the clock, and was ended; give it more with \
                      --time-limit",
                     boot.limit.as_secs(),
@@ -242,7 +243,7 @@ fn start(
     qemu: &Qemu,
     boot: &Boot<'_>,
     scratch: &Scratch,
-    outside: Option<&Ends>,
+    outside: Option<&DriveEnds>,
     (log, errors): (&Path, &Path),
 ) -> Result<Running, LabError> {
     let initrd = scratch.path("initrd");
@@ -265,13 +266,8 @@ fn start(
         // before its caller goes on, every time; on two, whoever is quicker decides whether the caller sleeps first.
         on_one_processor(&mut command);
     }
-    let spawned = command.spawn().map_err(|source| LabError::Command {
-        act: "start the emulator".to_owned(),
-        command: command.get_program().to_string_lossy().into_owned(),
-        said: source.to_string(),
-        remedy: "",
-    });
-    Ok(Running(spawned?))
+    let spawned = command.spawn();
+    Ok(Running(spawned.map_err(|source| not_started(&command, "start the emulator", &source))?))
 }
 
 fn status_text(status: Option<std::process::ExitStatus>) -> String {
@@ -308,7 +304,7 @@ fn plain(log: &str) -> String {
     out
 }
 
-enum Ended {
+enum RunEnd {
     Early,
     Failed(String),
     Limit,
@@ -321,7 +317,7 @@ fn listen(
     stop: &AtomicBool,
     (say, limit): (Say<'_>, Duration),
     hear: &mut dyn FnMut(&Message),
-) -> Result<(), Ended> {
+) -> Result<(), RunEnd> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -338,8 +334,8 @@ fn listen(
         warned = patience.silent() > limit / 3;
         match receiver.recv_timeout(Duration::from_millis(100)) {
             Ok(line) => match serde_json::from_str::<Message>(&line) {
-                Ok(Message::Failed { text }) => return Err(Ended::Failed(text)),
-                Ok(Message::Waits { text }) => say(&text),
+                Ok(Message::Failed(text)) => return Err(RunEnd::Failed(text)),
+                Ok(Message::Waits(text)) => say(&text),
                 Ok(message) => {
                     done |= matches!(message, Message::Done);
                     patience.restart();
@@ -348,15 +344,17 @@ fn listen(
                 // The firmware writes to the same port before the kernel runs.
                 Err(_) => {}
             },
-            Err(RecvTimeoutError::Disconnected) => return if done { Ok(()) } else { Err(Ended::Early) },
-            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return Err(Ended::Interrupted),
-            Err(RecvTimeoutError::Timeout) if patience.is_over() => return Err(Ended::Limit),
+            Err(RecvTimeoutError::Disconnected) => return if done { Ok(()) } else { Err(RunEnd::Early) },
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                return Err(RunEnd::Interrupted);
+            }
+            Err(RecvTimeoutError::Timeout) if patience.is_over() => return Err(RunEnd::Limit),
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }
 
-/// What is said before a silent guest is ended.
+/// Warning before a silent guest is ended.
 fn silence(silent: Duration, limit: Duration) -> String {
     format!(
         "the guest has been silent for {} s; it is ended after {} s of its own, or {} s by the clock (--time-limit)",
@@ -366,7 +364,7 @@ fn silence(silent: Duration, limit: Duration) -> String {
     )
 }
 
-fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&Ends>) -> Vec<String> {
+fn arguments(boot: &Boot<'_>, initrd: &Path, log: &Path, outside: Option<&DriveEnds>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut put = |list: &[&str]| words.extend(list.iter().map(|word| (*word).to_owned()));
     match boot.accelerator {

@@ -18,7 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Where the mailbox is in the guest's memory: above the kernel, below what it is told of its files.
+/// Address of the mailbox in the guest's memory: above the kernel, below what it is told of its files.
 pub(crate) const ADDRESS: u64 = 0x0C00_0000;
 /// Bytes of it.
 pub(crate) const BYTES: u64 = 65536;
@@ -31,7 +31,6 @@ const ASKS_FOR_ORDER: u8 = 1;
 
 const ANSWERED: u64 = 0x786f_426c_6961_4d20;
 const COMPLETIONS_MOST: usize = 256;
-/// Where its parts begin.
 const REPLY: u64 = 16;
 const COMPLETIONS: u64 = 40;
 const REQUESTS: u64 = COMPLETIONS + COMPLETIONS_MOST as u64 * 8;
@@ -46,7 +45,7 @@ pub const DISKS_MOST: usize = 8;
 /// A disk of the guest's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskShape {
-    /// Bytes.
+    /// Capacity, bytes.
     pub capacity: u64,
     /// Bytes of its logical block.
     pub block: u32,
@@ -54,7 +53,7 @@ pub struct DiskShape {
     pub rotates: bool,
 }
 
-/// What is asked.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Data come back.
@@ -65,55 +64,56 @@ pub enum Operation {
     Trim,
     /// The range is zeros.
     Zero,
-    /// What was written before is safe.
+    /// Earlier writes become safe.
     Flush,
 }
 
 /// A request of the guest's.
 #[derive(Debug)]
-pub struct Request {
-    /// Which disk, from 0.
+pub struct DriveRequest {
+    /// Number of the disk, from 0.
     pub disk: u32,
     /// Its name until it is through, of this disk.
     pub tag: u32,
-    /// What.
+    /// Operation that is asked for.
     pub operation: Operation,
     /// It is safe when it is through (FUA).
     pub through: bool,
-    /// First byte.
+    /// First byte of the range.
     pub offset: u64,
-    /// Bytes.
+    /// Length of the range, bytes.
     pub length: u64,
-    /// Of a write.
+    /// Data of a write.
     pub data: Vec<u8>,
 }
 
 /// A request that is through.
 #[derive(Debug)]
 pub struct Through {
-    /// Which disk.
+    /// Disk of the request.
     pub disk: u32,
-    /// Its name.
+    /// Tag of the request.
     pub tag: u32,
-    /// When it was through.
+    /// Moment at which it was through.
     pub at: u64,
-    /// Of a read, what was read; an error number otherwise.
+    /// Data of a read, nothing of others; or an error number.
     pub answer: Result<Vec<u8>, i32>,
 }
 
-/// Who answers, also where there is not one drive. Moments are the guest's, ns since it booted; none passes while one of these runs.
+/// Drives that answer, also where there is not one. Moments are the guest's, ns since it booted; none passes while one of
+/// these runs.
 pub trait Drives: Send {
-    /// Each disk.
+    /// Shape of each disk.
     fn shapes(&self) -> Vec<DiskShape>;
 
-    /// Before the guest starts: the first disk holds what this file does.
+    /// Fills the first disk from this file, before the guest starts.
     fn hold(&mut self, image: &Path) -> io::Result<()>;
 
     /// A measurement begins.
     fn begin(&mut self, now: u64);
 
     /// A request has come.
-    fn ask(&mut self, now: u64, request: Request);
+    fn ask(&mut self, now: u64, request: DriveRequest);
 
     /// All that is through by now.
     fn through(&mut self, now: u64, into: &mut VecDeque<Through>);
@@ -121,19 +121,18 @@ pub trait Drives: Send {
     /// The driver heard of one of this disk that went well, so much after it was through.
     fn heard(&mut self, disk: u32, late: u64);
 
-    /// When something is due next.
+    /// Moment at which something is due next.
     fn due(&mut self) -> Option<u64>;
 
     /// The power is gone by `now`, and with it the machine.
     fn is_cut(&mut self, now: u64) -> io::Result<bool>;
 
-    /// What the guest is to do next, waited for; nothing when it is to end.
+    /// Waits for the guest's next order; empty when it is to end.
     fn order(&mut self) -> Vec<u8> {
         Vec::new()
     }
 }
 
-/// How long somebody rang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
     ToTheEnd,
@@ -143,12 +142,12 @@ pub(crate) enum Served {
 /// The guest's memory, as the emulator maps it.
 pub(crate) struct Memory {
     file: File,
-    /// What lies below the hole under 4 GiB.
+    /// Bytes below the hole under 4 GiB.
     low: u64,
 }
 
-/// What the emulator's `microvm` leaves below 4 GiB, at most (`microvm_memory_init` of QEMU's hw/i386/microvm.c; tried with
-/// 3,300 and 5,000 MiB).
+/// Most bytes that the emulator's `microvm` puts below 4 GiB (`microvm_memory_init` of QEMU's hw/i386/microvm.c; tried
+/// with 3,300 and 5,000 MiB).
 const LOW_MOST: u64 = 3 << 30;
 const HIGH: u64 = 1 << 32;
 
@@ -181,14 +180,14 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// A place of a request's data: physical address, bytes.
-type Places = Vec<(u64, u64)>;
+type DataPlaces = Vec<(u64, u64)>;
 
 /// Answers doorbells until the emulator ends.
 pub(crate) struct Mailbox<'a> {
     memory: Memory,
     drives: &'a mut dyn Drives,
-    /// Where the data of reads go.
-    reads: HashMap<(u32, u32), Places>,
+    /// Places for the data of reads.
+    reads: HashMap<(u32, u32), DataPlaces>,
     through: VecDeque<Through>,
     disks: usize,
 }
@@ -261,7 +260,7 @@ impl<'a> Mailbox<'a> {
         };
         let (disk, tag, places) = ((head[0] >> 32) as u32, head[1] as u32, (head[1] >> 32) as usize);
         let (listed, rest) = rest.split_at_checked(places * 2).ok_or_else(broken)?;
-        let places: Places = listed.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        let places: DataPlaces = listed.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
         let sum = places.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
         let with_data = matches!(operation, Operation::Read | Operation::Write);
         if disk as usize >= self.disks || with_data && (sum != head[3] || sum > LENGTH_MOST) {
@@ -280,7 +279,7 @@ impl<'a> Mailbox<'a> {
             self.reads.insert((disk, tag), places);
         }
         let (through, offset, length) = (head[0] >> 16 & 0xFFFF != 0, head[2], head[3]);
-        self.drives.ask(now, Request { disk, tag, operation, through, offset, length, data });
+        self.drives.ask(now, DriveRequest { disk, tag, operation, through, offset, length, data });
         Ok(rest)
     }
 
@@ -321,7 +320,7 @@ pub(crate) fn reserved() -> String {
     format!(" memmap={:#x}${ADDRESS:#x}", BYTES + ORDER_BYTES)
 }
 
-/// What the driver is loaded with.
+/// Parameters of the driver.
 pub(crate) fn options(shapes: &[DiskShape], depth: Option<u32>) -> String {
     let list = |of: &dyn Fn(&DiskShape) -> u64| {
         shapes.iter().map(|shape| of(shape).to_string()).collect::<Vec<_>>().join(",")
@@ -343,7 +342,7 @@ mod tests {
     /// Remembers what it is asked, and is through with it when it is told.
     #[derive(Default)]
     struct Recorded {
-        asked: Vec<(u64, Request)>,
+        asked: Vec<(u64, DriveRequest)>,
         ready: Vec<Through>,
         began: Vec<u64>,
         late: Vec<u64>,
@@ -363,7 +362,7 @@ mod tests {
             self.began.push(now);
         }
 
-        fn ask(&mut self, now: u64, request: Request) {
+        fn ask(&mut self, now: u64, request: DriveRequest) {
             self.asked.push((now, request));
         }
 
@@ -391,7 +390,7 @@ mod tests {
         Memory::new(file, 256 << 20)
     }
 
-    /// As the driver writes it: now, whether it takes what is through, and requests of u64.
+    /// Writes to the mailbox as the driver does: now, whether it takes what is through, and requests of u64.
     fn put(memory: &Memory, now: u64, takes: bool, requests: &[u64]) {
         let head = [now, u64::from(takes) | (requests.len() as u64) << 32].map(u64::to_le_bytes).concat();
         memory.write(ADDRESS, &head).expect("it is there");

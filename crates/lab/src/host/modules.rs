@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use lzma_rust2::XzReader;
 use object::{Object, ObjectSection};
 
+use super::folder::files_below;
 use super::kernel::Kernel;
 use crate::LabError;
 
@@ -31,9 +32,10 @@ pub struct Module {
 
 impl Modules {
     /// Looks which there are.
-    pub fn of(kernel: &Kernel) -> Modules {
-        let mut files = BTreeMap::new();
-        gather(&kernel.modules, &mut files);
+    pub fn of_kernel(kernel: &Kernel) -> Modules {
+        let files = files_below(&kernel.modules).into_iter();
+        let files = files.filter(|path| path.to_string_lossy().contains(".ko"));
+        let files = files.map(|path| (name_of(&path), path)).collect();
         let builtin = fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();
         let builtin = builtin.lines().map(|line| name_of(Path::new(line))).collect();
         Modules { release: kernel.release.clone(), files, builtin }
@@ -45,7 +47,7 @@ impl Modules {
         self.files.contains_key(&name) || self.builtin.contains(&name)
     }
 
-    /// With these, name and file, which take the place of the kernel's own.
+    /// Puts these, name and file, in the place of the kernel's own.
     pub fn with(mut self, built: &[(String, PathBuf)]) -> Result<Modules, LabError> {
         if let Some((name, _)) = built.iter().find(|(name, _)| self.builtin.contains(name)) {
             return Err(LabError::Asked(format!(
@@ -81,7 +83,10 @@ impl Modules {
 
     fn read(&self, name: &str) -> Result<Vec<u8>, LabError> {
         let Some(path) = self.files.get(name) else {
-            return Err(LabError::NoModule { module: name.to_owned(), release: self.release.clone() });
+            return Err(LabError::Lacks(format!(
+                "kernel {} has no module `{name}`; choose another --kernel or another device",
+                self.release
+            )));
         };
         let bytes = fs::read(path).map_err(LabError::file("read", path))?;
         match path.extension().and_then(|ending| ending.to_str()) {
@@ -100,19 +105,7 @@ impl Modules {
     }
 }
 
-fn gather(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        // A link leads to the tree it was built from.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            gather(&path, files);
-        } else if path.to_string_lossy().contains(".ko") {
-            files.insert(name_of(&path), path);
-        }
-    }
-}
-
-/// What a module says it needs: `depends=a,b`.
+/// Names of the modules that a module needs: `depends=a,b`.
 fn needs(module: &[u8]) -> Vec<String> {
     let names = told(module, "depends=").pop().unwrap_or_default();
     names.split(',').filter(|name| !name.is_empty()).map(normal).collect()
@@ -141,7 +134,7 @@ pub(crate) fn normal(name: &str) -> String {
     name.replace('-', "_")
 }
 
-fn name_of(file: &Path) -> String {
+pub(super) fn name_of(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     normal(name.split(".ko").next().unwrap_or_default())
 }

@@ -21,8 +21,17 @@ pub struct Packages {
     options: Vec<String>,
 }
 
+/// Option of apt: no package counts as installed.
+const NOTHING_INSTALLED: &str = "Dir::State::status=/dev/null";
+
 const NO_PACKAGE: &str = "check the name, the network and /etc/apt/sources.list.d (kernel 6.12 is in the security suite of \
                           Debian 12; a kernel of your own is named with --kernel PATH)";
+
+pub(super) fn no_package(wanted: &str, remedy: &str) -> LabError {
+    LabError::Lacks(format!(
+        "no package `{wanted}` in this machine's package lists (or no network to fetch them); {remedy}"
+    ))
+}
 
 impl Packages {
     /// A way to the packages whose names begin with `prefix`, and those names.
@@ -43,7 +52,7 @@ impl Packages {
             names = packages.names(prefix)?;
         }
         if names.is_empty() {
-            return Err(LabError::Package { wanted: prefix.to_owned(), remedy: NO_PACKAGE });
+            return Err(no_package(prefix, NO_PACKAGE));
         }
         Ok((packages, names))
     }
@@ -59,29 +68,28 @@ impl Packages {
         let act = format!("look for the package {prefix}");
         let mut command = self.command("apt-cache");
         // What is installed here and in no list cannot be fetched.
-        command.args(["-o", "Dir::State::status=/dev/null", "pkgnames", prefix]);
+        command.args(["-o", NOTHING_INSTALLED, "pkgnames", prefix]);
         let text = output(&mut command, &act, "")?;
         Ok(text.lines().map(str::to_owned).collect())
     }
 
     /// Packages that would have to be installed so that `name` works, it included.
     pub fn missing_for(&self, name: &str) -> Result<Vec<String>, LabError> {
-        let act = format!("find out what {name} needs");
-        let mut command = self.command("apt-get");
-        command.args(["-s", "--no-install-recommends", "install", name]);
-        let text = output(&mut command, &act, "")?;
-        let names = text.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next());
-        Ok(names.map(str::to_owned).collect())
+        self.to_install(&[], &[name.to_owned()])
     }
 
     /// All packages that a machine with nothing on it would need so that these work, they included. Without what every Debian
     /// machine has (`Essential`), unless it is needed by name.
     pub fn closure(&self, names: &[String]) -> Result<Vec<String>, LabError> {
+        self.to_install(&["-o", NOTHING_INSTALLED], names)
+    }
+
+    fn to_install(&self, options: &[&str], names: &[String]) -> Result<Vec<String>, LabError> {
         let act = format!("find out what {} needs", names.join(", "));
         let mut command = self.command("apt-get");
-        command.args(["-s", "--no-install-recommends", "-o", "Dir::State::status=/dev/null", "install"]);
+        command.args(["-s", "--no-install-recommends"]).args(options).arg("install");
         let text = ended(command.args(names), &act)?.map_err(|said| match missing(&said) {
-            Some(wanted) => LabError::Package { wanted: wanted.to_owned(), remedy: NO_PACKAGE },
+            Some(wanted) => no_package(wanted, NO_PACKAGE),
             None => LabError::Asked(format!("cannot {act}: {}", last_lines(&said, 3))),
         })?;
         let needed = text.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next());
@@ -159,7 +167,7 @@ fn missing(said: &str) -> Option<&str> {
     })
 }
 
-/// Where the machine's own lists of packages are.
+/// Folder of the machine's own lists of packages.
 const LISTS: &str = "/var/lib/apt/lists";
 
 /// Time within which lists are of today.

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What the kernel says of the emulator's threads together: nanoseconds.
+/// Time of all of the emulator's threads together by the kernel's account, ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     ran: u64,
@@ -35,7 +35,6 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// With the process `emulator`.
     pub(super) fn new(limit: Duration, emulator: u32) -> Patience {
         let threads = PathBuf::from(format!("/proc/{emulator}/task"));
         let (silent, seen) = (Duration::ZERO, Usage::default());
@@ -48,19 +47,19 @@ impl Patience {
         (self.left, self.silent) = (self.limit, Duration::ZERO);
     }
 
-    /// How long it has been silent by the clock.
+    /// Time that it has been silent by the clock.
     pub(super) fn silent(&self) -> Duration {
         self.silent
     }
 
-    /// Whether it was silent for too long.
+    /// True when it was silent for too long.
     pub(super) fn is_over(&mut self) -> bool {
         let charged = self.look();
         self.left = self.left.saturating_sub(charged);
         self.left.is_zero() || self.silent >= self.limit * WALL_TIMES
     }
 
-    /// What has passed since the last look.
+    /// Charges the time since the last look.
     fn look(&mut self) -> Duration {
         let (now, usage) = (Instant::now(), self.usage());
         let since = |now: u64, before: u64| Duration::from_nanos(now.saturating_sub(before));
@@ -82,7 +81,8 @@ impl Patience {
     }
 }
 
-/// What of a stretch counts: that in which no thread waited for a processor, and at least what they ran, up to all of it.
+/// Part of a stretch that counts: that in which no thread waited for a processor, and at least what they ran, up to all
+/// of it.
 fn charged(wall: Duration, ran: Duration, waited: Duration) -> Duration {
     wall.saturating_sub(waited).max(ran).min(wall)
 }

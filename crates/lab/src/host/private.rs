@@ -20,7 +20,13 @@ const STICKY: u32 = 0o1000;
 /// The private folder at this path, made if need be; its path without links.
 pub(super) fn folder(path: &Path) -> Result<PathBuf, LabError> {
     let path = &std::path::absolute(path).map_err(LabError::file("find", path))?;
-    let refused = |why| LabError::NotPrivate { path: path.clone(), why };
+    let refused = |why: String| {
+        LabError::Lacks(format!(
+            "`{}` is not private ({why}), and what lies there is executed; name a folder of your own in IOSTACK_CACHE, or \
+             remove what others may have written and close it to them (chmod 700)",
+            path.display()
+        ))
+    };
     if fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
         return Err(refused("it is a link".to_owned()));
     }
@@ -59,7 +65,7 @@ pub(super) fn is_ours(path: &Path) -> bool {
 
 /// A folder as it was found.
 #[derive(Clone, Debug)]
-struct Seen {
+struct FolderSeen {
     path: PathBuf,
     user: u32,
     group: u32,
@@ -67,15 +73,16 @@ struct Seen {
 }
 
 /// The folder and all above it.
-fn seen(path: &Path) -> Result<Vec<Seen>, LabError> {
+fn seen(path: &Path) -> Result<Vec<FolderSeen>, LabError> {
     let look = |folder: &Path| {
         let data = fs::symlink_metadata(folder).map_err(LabError::file("look at", folder))?;
-        Ok(Seen { path: folder.to_owned(), user: data.uid(), group: data.gid(), mode: data.mode() })
+        Ok(FolderSeen { path: folder.to_owned(), user: data.uid(), group: data.gid(), mode: data.mode() })
     };
     path.ancestors().map(look).collect()
 }
 
-/// Who we are, and who could do anything anyway: root, and who owns the folder of all (in a container not always root).
+/// This process's user, and who could do anything anyway: root, and who owns the folder of all (in a container not always
+/// root).
 struct Us {
     user: u32,
     group: u32,
@@ -88,8 +95,8 @@ impl Us {
         Us { user, group, root: fs::metadata("/").map_or(0, |data| data.uid()) }
     }
 
-    /// Why a folder, the first of these, the others above it, is not private.
-    fn doubt(&self, folders: &[Seen]) -> Option<String> {
+    /// Reason why a folder, the first of these, the others above it, is not private.
+    fn doubt(&self, folders: &[FolderSeen]) -> Option<String> {
         let (folder, above) = folders.split_first()?;
         if folder.user != self.user {
             return Some(format!("it belongs to user {}", folder.user));
@@ -100,8 +107,8 @@ impl Us {
         above.iter().find_map(|folder| self.doubt_above(folder))
     }
 
-    /// Why a folder could be taken away and another put in its place.
-    fn doubt_above(&self, folder: &Seen) -> Option<String> {
+    /// Reason why a folder could be taken away and another put in its place.
+    fn doubt_above(&self, folder: &FolderSeen) -> Option<String> {
         let path = folder.path.display();
         if ![self.user, 0, self.root].contains(&folder.user) {
             return Some(format!("`{path}` belongs to user {}", folder.user));
@@ -121,7 +128,7 @@ mod tests {
 
     /// A folder below another, each with owner, group and mode.
     fn doubt(us: &Us, folders: [(u32, u32, u32); 2]) -> Option<String> {
-        let seen = |(user, group, mode)| Seen { path: "/place".into(), user, group, mode };
+        let seen = |(user, group, mode)| FolderSeen { path: "/place".into(), user, group, mode };
         us.doubt(&folders.map(seen))
     }
 

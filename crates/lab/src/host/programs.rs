@@ -69,7 +69,7 @@ fn needed(cache: &Cache, sorted: &[String], say: Say<'_>) -> Result<(Packages, V
     Ok((packages, needed))
 }
 
-/// Where programs start, and files of the user's are.
+/// Folder in which programs start, and files of the user's are.
 pub const HOME: &str = "/root";
 
 /// A file of the user's for the guest: where it is, and its place there.

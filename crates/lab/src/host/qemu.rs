@@ -15,7 +15,7 @@ const PACKAGE: &str = "qemu-system-x86";
 #[derive(Clone, Debug)]
 pub struct Qemu {
     tool: Tool,
-    /// `7.2.22`.
+    /// Version of the emulator, such as `7.2.22`.
     pub version: String,
 }
 
@@ -42,7 +42,7 @@ impl Qemu {
     }
 }
 
-/// Of `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)`.
+/// Version in `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)`.
 fn version_of(text: &str) -> Option<String> {
     let word = text.lines().next()?.split(' ').nth(3)?;
     Some(word.trim().to_owned())

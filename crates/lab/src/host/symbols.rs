@@ -11,7 +11,7 @@ use object::{Object, ObjectSection, ObjectSymbol, SymbolKind, SymbolSection};
 
 use crate::LabError;
 
-/// How the sections begin that the kernel frees when a module is loaded (`module_init_section` of its
+/// Beginning of the names of sections that the kernel frees when a module is loaded (`module_init_section` of its
 /// kernel/module/main.c).
 const FREED: &str = ".init";
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::cache::Cache;
+use super::command::missing;
 use super::packages::{Packages, Say};
 use crate::LabError;
 
@@ -14,11 +15,11 @@ const TOOL_MIB: u64 = 250;
 const WITHOUT: [&str; 5] =
     ["*/share/doc", "*/share/man", "*/share/locale", "*/share/qemu/openbios-*", "*/share/qemu/skiboot*"];
 
-/// A program.
+/// Program of the machine's own or of the cache.
 #[derive(Clone, Debug)]
 pub struct Tool {
     program: PathBuf,
-    /// Where it was unpacked; `None` for an installed one.
+    /// Folder that it was unpacked in; `None` for an installed one.
     root: Option<PathBuf>,
 }
 
@@ -34,10 +35,8 @@ impl Tool {
             packages.unpack(&names, folder, &WITHOUT, say)
         })?;
         let places = ["usr/bin", "bin", "usr/sbin", "sbin"].map(|folder| root.join(folder).join(program));
-        let program = places.into_iter().find(|path| path.exists()).ok_or_else(|| LabError::Program {
-            act: "use the lab".to_owned(),
-            program: program.to_owned(),
-            remedy: "remove the cache's folder `tool` and try again",
+        let program = places.into_iter().find(|path| path.exists()).ok_or_else(|| {
+            missing("use the lab", program, "remove the cache's folder `tool` and try again")
         })?;
         Ok(Tool { program, root: Some(root) })
     }
@@ -54,12 +53,12 @@ impl Tool {
         command
     }
 
-    /// Its file.
+    /// File of the program.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Where it was unpacked.
+    /// Folder that it was unpacked in; `None` for an installed one.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }

@@ -7,16 +7,15 @@ use anyhow::{bail, ensure};
 use clap::{Args, FromArgMatches};
 use iostack_target::{EXAMPLE, changes};
 
-use crate::devices::{Device, SIMULATED, Store};
+use crate::devices::{self, Device, SIMULATED, Store};
 use crate::host::filesystem::FileSystem;
-use crate::host::folder;
 use crate::outside::{BroughtBy, drives_of};
 use crate::{CHUNK_KIB, MEMORY_LEAST_MIB, Raid, Request, SCHEDULERS, SYSFS};
 
 const HEADING: &str = "Devices of the lab (lab:DEVICE)";
 
-/// How fast the processor before a simulated drive is taken to be: one of 2008 that runs the kernel, when the drives of the
-/// documents were sold (2.5 GHz, an instruction a clock).
+/// Speed of the processor before a simulated drive: one of 2008 that runs the kernel, when the drives of the documents
+/// were sold (2.5 GHz, an instruction a clock).
 const SIMULATED_GHZ: f64 = 2.5;
 
 /// Largest memory that tests cover.
@@ -89,8 +88,8 @@ pub fn flag(key: &str) -> Option<String> {
 }
 
 impl LabFlags {
-    /// From keys of an experiment, `lab.file_system`, and their values.
-    pub fn of(pairs: &[(String, String)]) -> anyhow::Result<LabFlags> {
+    /// Parses keys of an experiment, `lab.file_system`, and their values.
+    pub fn from_pairs(pairs: &[(String, String)]) -> anyhow::Result<LabFlags> {
         let words = pairs.iter().filter_map(|(key, value)| Some([flag(key)?, value.clone()])).flatten();
         let command = LabFlags::augment_args(clap::Command::new("lab").no_binary_name(true));
         Ok(LabFlags::from_arg_matches(&command.try_get_matches_from(words)?)?)
@@ -131,8 +130,8 @@ impl LabFlags {
     /// `brought_by`: who has the simulated drives.
     pub fn request(&self, device: &str, set: &[String], brought_by: BroughtBy) -> anyhow::Result<Request> {
         let (device, source) =
-            folder::meant(super::device(device).unwrap_or(device), self.source.as_deref())?;
-        let known = Device::of(&device, source.as_deref())?;
+            devices::meant(super::device(device).unwrap_or(device), self.source.as_deref())?;
+        let known = Device::with_source(&device, source.as_deref())?;
         let simulated = device.starts_with(SIMULATED);
         self.check(&device, known, simulated)?;
         let example = if simulated { EXAMPLE } else { "copy=0" };
@@ -167,9 +166,7 @@ impl LabFlags {
         request.check_drives()?;
         Ok(request)
     }
-}
 
-impl LabFlags {
     fn scheduler_name(&self) -> &str {
         self.scheduler.as_deref().unwrap_or("none")
     }
@@ -220,7 +217,7 @@ impl LabFlags {
         let Some(level) = self.raid else { return Ok(None) };
         ensure!(simulated, "`--raid` is of simulated drives; name them with commas: --on sim:x25e,x25e");
         let chunk_kib = self.chunk_kib.unwrap_or(CHUNK_KIB);
-        Ok(Some(Raid::of(level, chunk_kib, drives_of(device))?))
+        Ok(Some(Raid::checked(level, chunk_kib, drives_of(device))?))
     }
 
     fn khz(&self, simulated: bool) -> anyhow::Result<Option<u32>> {

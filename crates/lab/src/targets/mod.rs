@@ -22,10 +22,10 @@ use crate::{Lab, Request, exec};
 pub use flags::{LabFlags, flag};
 use place::LabPlace;
 
-/// How the word of a device of the lab begins.
+/// Beginning of the word of a device of the lab.
 pub const PREFIX: &str = "lab:";
 
-/// What studies must know of devices of the lab.
+/// Properties of devices of the lab that studies must know.
 pub const OF_THE_LAB: Kind = Kind {
     name: "of the lab",
     has_numbers: false,
@@ -39,10 +39,10 @@ pub fn device(word: &str) -> Option<&str> {
     word.strip_prefix(PREFIX)
 }
 
-/// What the guest's kernel is given to come to rest. It idles meanwhile, which takes the emulator no time.
+/// Time for the guest's kernel to come to rest. It idles meanwhile, which takes the emulator no time.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// Of the driver of simulated drives: written to when a measurement begins.
+/// Parameter of the driver of simulated drives that is written to when a measurement begins.
 const BEGIN: &str = "/sys/module/sim_disk/parameters/begin";
 
 /// A boot that goes many legs may take so long.
@@ -74,9 +74,7 @@ impl LabTarget {
         let words = typed.flat_map(|(flag, values)| values.into_iter().map(move |value| (flag, value)));
         Ok(LabTarget { description, request, words: words.collect() })
     }
-}
 
-impl LabTarget {
     fn place(&self, wishes: &Wishes, audience: &dyn Audience) -> anyhow::Result<LabPlace> {
         let name = self.description.name.as_ref().context("a device of the lab has a name")?;
         LabPlace::new(name, &self.request, &self.words, wishes, audience)
@@ -104,7 +102,7 @@ impl Target for LabTarget {
         let seed = jobs.first().map_or(1, |job| job.seed);
         let mut drive = request.bring(Wish { seed, ..Wish::default() })?;
         let legs = vec![Leg { settings: Vec::new(), jobs: jobs.to_vec() }];
-        let order = serde_json::to_value(Order { legs, wanted })?;
+        let order = serde_json::to_value(LegsOrder { legs, wanted })?;
         let mut files = travel(&lab, &request, order, drive.as_mut(), audience)?;
         let mut file = files.pop().context("the guest ended without an outcome")?;
         if let Some(drive) = drive {
@@ -139,9 +137,9 @@ impl Target for LabTarget {
     }
 }
 
-/// What travels to the far side.
+/// Order that travels to the far side.
 #[derive(Serialize, Deserialize)]
-struct Order {
+struct LegsOrder {
     legs: Vec<Leg>,
     wanted: Wanted,
 }
@@ -149,9 +147,9 @@ struct Order {
 /// Jobs, after these settings of the device: path below `/sys/block/DISK`, value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
-    /// What is set before, each a name and its value.
+    /// Settings to make first, each a path and its value.
     pub settings: Vec<(String, String)>,
-    /// What is run then.
+    /// Jobs to run then.
     pub jobs: Vec<Job>,
 }
 
@@ -171,7 +169,7 @@ pub fn execute_legs(
     let say = |text: &str| audience.say(text);
     let lab = Lab::open(&say, audience.stop())?;
     let count = legs.len();
-    let order = serde_json::to_value(Order { legs, wanted: Wanted::default() })?;
+    let order = serde_json::to_value(LegsOrder { legs, wanted: Wanted::default() })?;
     let files = travel(&lab, &request, order, drive.as_mut(), audience)?;
     drive.map_or(Ok(()), Outside::end)?;
     ensure!(files.len() == count, "the guest went {} legs of {count}", files.len());
@@ -188,8 +186,8 @@ fn travel(
 ) -> anyhow::Result<Vec<OutcomeFile>> {
     let mut given = Vec::new();
     let drives = machine_takes(drive.as_deref_mut());
-    let gone = lab.boot_with(request, Work::Job(order), drives, &mut |message| match message {
-        Message::Hello { release } => audience.say(&format!("Linux {release} is up")),
+    let gone = lab.boot(request, Work::Job(order), drives, &mut |message| match message {
+        Message::Hello(release) => audience.say(&format!("Linux {release} is up")),
         Message::Value { name, value } if name == "progress" => {
             // A rate of nothing in no time is no number, and no line.
             if let Ok(progress) = Progress::deserialize(value) {
@@ -224,7 +222,7 @@ pub(crate) fn as_target(outcome: &mut Outcome, request: &Request, release: &str)
     outcome.caveats.insert(0, caveat(request, release));
 }
 
-/// That figures are of the lab, and of which clock.
+/// Caveat that figures are of the lab, and of which clock.
 pub fn caveat(request: &Request, release: &str) -> Caveat {
     let clock = match (request.accelerator, request.khz) {
         (Accelerator::Exact, Some(khz)) => format!(
@@ -259,7 +257,7 @@ pub fn run_job(
     if place::is_meant(order) {
         return place::run(order, &*target);
     }
-    let order: Order = read_json(&order.to_string()).map_err(|error| error.to_string())?;
+    let order: LegsOrder = read_json(&order.to_string()).map_err(|error| error.to_string())?;
     for Leg { settings, jobs } in order.legs {
         for (path, text) in settings {
             let path = format!("/sys/block/{}/{path}", ready.disk);
@@ -274,7 +272,7 @@ pub fn run_job(
     Ok(())
 }
 
-/// What came before, such as the file system and what a kernel still does after its boot, is not of what comes now.
+/// Waits until what came before is over, such as the file system's making and what a kernel still does after its boot.
 pub(crate) fn settle() -> Result<(), String> {
     if !Path::new(BEGIN).exists() {
         return Ok(());

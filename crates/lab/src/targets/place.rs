@@ -28,10 +28,10 @@ use super::{LIVE, Wire, as_target, caveat, settle, value};
 use crate::devices::{Device, Store};
 use crate::guest::{self, Message, Work};
 use crate::host::machine::Accelerator;
-use crate::outside::{Asked, Outside, SEED, Wish, machine_takes};
+use crate::outside::{HeldQuestion, Outside, SEED, Wish, machine_takes};
 use crate::{Lab, Request};
 
-/// How the order for a place is told from others.
+/// Key that tells the order for a place from others.
 const HELD: &str = "held";
 
 /// So often it is looked whether all is to end.
@@ -40,16 +40,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Four ticks of the guest's kernel.
 const SHORTEST: Nanos = Nanos::millis(16);
 
-/// What the guest is to do with the place that it holds.
+/// Order to a guest that holds a place.
 #[derive(Serialize, Deserialize)]
-enum Next {
+enum PlaceOrder {
     Run(Box<Job>, How),
     Merge(Box<MergeAsked>),
     Keep(Bytes),
 }
 
-/// What a boot tells who waits.
-enum Heard {
+/// Message of a boot to who waits.
+enum GuestNews {
     Said(String),
     /// A value of the guest's: its name, and what it is.
     Told(String, String),
@@ -95,7 +95,7 @@ impl LabPlace {
     }
 
     fn measure(&self, job: &Job, how: How, audience: &dyn Audience) -> anyhow::Result<Measured> {
-        self.guest.order(&Next::Run(Box::new(job.clone()), how))?;
+        self.guest.order(&PlaceOrder::Run(Box::new(job.clone()), how))?;
         let came: Result<Measured, String> = self.guest.wait("measured", audience)?;
         let mut measured = came.map_err(anyhow::Error::msg)?;
         let outcome = &mut measured.outcome;
@@ -114,9 +114,7 @@ impl LabPlace {
 
 /// One job in turns with another's, with a draw of its own each time.
 pub(super) struct Turns {
-    /// Where.
     pub(super) place: LabPlace,
-    /// What.
     pub(super) job: Job,
 }
 
@@ -141,7 +139,7 @@ impl Prepared for Turns {
     }
 }
 
-/// How a command out here names the place.
+/// Names the place as a command out here does.
 fn as_called(place: &mut Place, name: &TargetName, words: &[(&str, String)]) {
     let with = |left_out: &str| {
         let words = words.iter().filter(|(flag, _)| *flag != left_out);
@@ -168,7 +166,7 @@ impl Session for LabPlace {
     }
 
     fn merge(&self, asked: &MergeAsked, audience: &dyn Audience) -> anyhow::Result<MergeFound> {
-        self.guest.order(&Next::Merge(Box::new(asked.clone())))?;
+        self.guest.order(&PlaceOrder::Merge(Box::new(asked.clone())))?;
         let came: Result<MergeFound, String> = self.guest.wait("merged", audience)?;
         let mut found = came.map_err(anyhow::Error::msg)?;
         found.caveats.push(caveat(&self.guest.request, &self.about.machine.kernel.release));
@@ -179,15 +177,15 @@ impl Session for LabPlace {
         let place = &mut self.about.place;
         (place.region, place.to_fill) = (region, None);
         // A guest that has ended says so to the next job.
-        let _ = self.guest.order(&Next::Keep(region));
+        let _ = self.guest.order(&PlaceOrder::Keep(region));
     }
 }
 
 /// A boot of which one hears.
 struct Guest {
     request: Request,
-    asks: Option<Sender<Asked>>,
-    hears: Receiver<Heard>,
+    asks: Option<Sender<HeldQuestion>>,
+    hears: Receiver<GuestNews>,
     stop: Arc<AtomicBool>,
     boots: Option<JoinHandle<()>>,
 }
@@ -197,7 +195,7 @@ impl Guest {
         let request = Request {
             accelerator: Accelerator::Exact,
             processors: 1,
-            other_schedulers: Device::of(&request.device, request.source.as_deref())?.queue,
+            other_schedulers: Device::with_source(&request.device, request.source.as_deref())?.queue,
             ..request.clone()
         };
         let ((asks, asked), (told, hears)) = (channel(), channel());
@@ -209,7 +207,7 @@ impl Guest {
             move || {
                 let over = boot(&request, outside, &wishes, &stop, &told).err();
                 // Nobody may be waiting any more.
-                let _ = told.send(Heard::Over(over));
+                let _ = told.send(GuestNews::Over(over));
             }
         };
         let boots = Some(std::thread::spawn(thread));
@@ -221,18 +219,18 @@ impl Guest {
         self.request.khz.map_or(1_000_000_000, |khz| u64::from(khz) * 1000)
     }
 
-    fn ask(&self, what: Asked) -> anyhow::Result<()> {
+    fn ask(&self, what: HeldQuestion) -> anyhow::Result<()> {
         let asks = self.asks.as_ref().context(ENDED)?;
         asks.send(what).map_err(|_| anyhow!(ENDED))
     }
 
-    fn order(&self, next: &Next) -> anyhow::Result<()> {
-        self.ask(Asked::Order(serde_json::to_vec(next)?))
+    fn order(&self, next: &PlaceOrder) -> anyhow::Result<()> {
+        self.ask(HeldQuestion::Order(serde_json::to_vec(next)?))
     }
 
     fn inside(&self, outcome: &Outcome) -> anyhow::Result<(Option<Inside>, Option<&'static str>)> {
         let (tell, told) = channel();
-        self.ask(Asked::Inside(Box::new(outcome.clone()), tell))?;
+        self.ask(HeldQuestion::Inside(Box::new(outcome.clone()), tell))?;
         let (mut inside, full) = told.recv().context(ENDED)?;
         if let Some(inside) = &mut inside {
             inside.changed.extend(self.request.between());
@@ -244,14 +242,14 @@ impl Guest {
     fn wait<T: DeserializeOwned>(&self, wanted: &str, audience: &dyn Audience) -> anyhow::Result<T> {
         loop {
             match self.hears.recv_timeout(LOOK_EVERY) {
-                Ok(Heard::Said(text)) => audience.say(&text),
-                Ok(Heard::Told(name, text)) if name == wanted => {
+                Ok(GuestNews::Said(text)) => audience.say(&text),
+                Ok(GuestNews::Told(name, text)) if name == wanted => {
                     return read_json(&text)
                         .with_context(|| format!("what the guest `{wanted}` cannot be read"));
                 }
-                Ok(Heard::Told(name, text)) if name == LIVE => audience.live(&text),
-                Ok(Heard::Told(..)) => {}
-                Ok(Heard::Over(why)) => return Err(why.unwrap_or_else(|| anyhow!(ENDED))),
+                Ok(GuestNews::Told(name, text)) if name == LIVE => audience.live(&text),
+                Ok(GuestNews::Told(..)) => {}
+                Ok(GuestNews::Over(why)) => return Err(why.unwrap_or_else(|| anyhow!(ENDED))),
                 Err(RecvTimeoutError::Timeout) => {
                     // Then the emulator is ended, and that is heard.
                     self.stop.fetch_or(audience.stop().load(Ordering::Relaxed), Ordering::Relaxed);
@@ -263,7 +261,6 @@ impl Guest {
 }
 
 impl Drop for Guest {
-    /// Without orders the guest ends by itself.
     fn drop(&mut self) {
         self.asks = None;
         if let Some(boots) = self.boots.take() {
@@ -274,7 +271,7 @@ impl Drop for Guest {
 
 /// Devices of the emulator work in this machine's time, which the guest's clock knows nothing of.
 pub(super) fn takes_host_time(request: &Request) -> anyhow::Result<bool> {
-    Ok(Device::of(&request.device, request.source.as_deref())?.store == Store::Emulator)
+    Ok(Device::with_source(&request.device, request.source.as_deref())?.store == Store::Emulator)
 }
 
 fn refuse_host_time(request: &Request) -> anyhow::Result<()> {
@@ -293,26 +290,22 @@ fn boot(
     mut outside: Option<Box<dyn Outside>>,
     wishes: &Wishes,
     stop: &AtomicBool,
-    told: &Sender<Heard>,
+    told: &Sender<GuestNews>,
 ) -> anyhow::Result<()> {
     // Who does not wait does not hear.
     let tell = |heard| drop(told.send(heard));
-    let say = |text: &str| tell(Heard::Said(text.to_owned()));
+    let say = |text: &str| tell(GuestNews::Said(text.to_owned()));
     let lab = Lab::open(&say, stop)?;
     let order = json!({ HELD: wishes });
-    let booted = lab.boot_with(
-        request,
-        Work::Job(order),
-        machine_takes(outside.as_mut()),
-        &mut |message| match message {
-            Message::Hello { release } => say(&format!("Linux {release} is up")),
+    let booted =
+        lab.boot(request, Work::Job(order), machine_takes(outside.as_mut()), &mut |message| match message {
+            Message::Hello(release) => say(&format!("Linux {release} is up")),
             Message::Value { name, value: Value::String(text) } => {
-                tell(Heard::Told(name.clone(), text.clone()));
+                tell(GuestNews::Told(name.clone(), text.clone()));
             }
-            Message::Value { name, value } => tell(Heard::Told(name.clone(), value.to_string())),
+            Message::Value { name, value } => tell(GuestNews::Told(name.clone(), value.to_string())),
             _ => {}
-        },
-    )?;
+        })?;
     for line in &booted.complaints {
         say(&format!("the guest's kernel complained: {line}"));
     }
@@ -331,12 +324,12 @@ pub(super) fn run(order: &Value, target: &dyn Target) -> Result<(), String> {
     tell("held", &(session.about(), session.ladder()))?;
     while let Some(text) = guest::next_order()? {
         match read_json(&text).map_err(|error| error.to_string())? {
-            Next::Keep(region) => session.keep(region),
-            Next::Run(job, how) => {
+            PlaceOrder::Keep(region) => session.keep(region),
+            PlaceOrder::Run(job, how) => {
                 settle()?;
                 tell("measured", &session.run(&job, how, &Wire))?;
             }
-            Next::Merge(asked) => {
+            PlaceOrder::Merge(asked) => {
                 let found = session.merge(&asked, &Wire);
                 tell("merged", &found.map_err(|error| format!("{error:#}")))?;
             }

@@ -16,28 +16,28 @@ use crate::sys::{Device, Futex, Op, Pending, Request, block_signals, call, gener
 
 use super::Carry;
 use super::lineup::bit;
-use super::plug::{Next, Plug};
+use super::plug::{Plug, WorkerAct};
 use super::send::send;
 
 /// Callers and their worker.
 pub(crate) struct Atm {
-    shared: Arc<Shared>,
+    shared: Arc<AtmShared>,
     /// The process whose thread the worker is.
     born: u64,
 }
 
-struct Shared {
+struct AtmShared {
     device: Arc<dyn Device>,
     batch_max: usize,
     made: Instant,
-    state: Mutex<State>,
+    state: Mutex<AtmState>,
     /// The worker sleeps on this.
     work: Condvar,
     /// Callers sleep on this.
     sleep: Futex,
 }
 
-struct State {
+struct AtmState {
     plug: Plug<Request>,
     worker: Option<JoinHandle<()>>,
     ending: bool,
@@ -47,11 +47,11 @@ impl Atm {
     pub(crate) fn new(options: &Options, device: &Arc<dyn Device>, batch_max: usize) -> Atm {
         let unplug_ns = u64::try_from(options.unplug.as_nanos()).unwrap_or(u64::MAX);
         let plug = Plug::new(options.unplug_count, unplug_ns);
-        let shared = Shared {
+        let shared = AtmShared {
             device: device.clone(),
             batch_max,
             made: Instant::now(),
-            state: Mutex::new(State { plug, worker: None, ending: false }),
+            state: Mutex::new(AtmState { plug, worker: None, ending: false }),
             work: Condvar::new(),
             sleep: Futex::default(),
         };
@@ -116,7 +116,7 @@ impl Carry for Atm {
 }
 
 /// A read by its own thread. When it is through, also by unwinding, what waited for that goes.
-struct Alone<'a>(&'a Shared);
+struct Alone<'a>(&'a AtmShared);
 
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
@@ -130,7 +130,7 @@ impl Drop for Alone<'_> {
     }
 }
 
-fn spawn(shared: &Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
+fn spawn(shared: &Arc<AtmShared>) -> std::io::Result<JoinHandle<()>> {
     let shared = shared.clone();
     std::thread::Builder::new().name("iostack-merge".into()).spawn(move || {
         block_signals();
@@ -139,8 +139,8 @@ fn spawn(shared: &Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
     })
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl AtmShared {
+    fn state(&self) -> MutexGuard<'_, AtmState> {
         self.state.lock().expect("nothing panics with it")
     }
 
@@ -154,10 +154,10 @@ impl Shared {
         let mut load = loop {
             let now = self.now();
             state = match state.plug.next(now) {
-                Next::Go => break state.plug.take(self.batch_max),
-                Next::Idle if state.ending => return false,
-                Next::Idle => self.work.wait(state).expect("nothing panics with it"),
-                Next::At(until) => {
+                WorkerAct::Go => break state.plug.take(self.batch_max),
+                WorkerAct::Idle if state.ending => return false,
+                WorkerAct::Idle => self.work.wait(state).expect("nothing panics with it"),
+                WorkerAct::At(until) => {
                     let left = Duration::from_nanos(until - now);
                     self.work.wait_timeout(state, left).expect("nothing panics with it").0
                 }
@@ -174,7 +174,7 @@ impl Shared {
 }
 
 /// The worker's end. If it died, it gives back all that waits, since nobody would see to it.
-struct Dead<'a>(&'a Shared);
+struct Dead<'a>(&'a AtmShared);
 
 impl Drop for Dead<'_> {
     fn drop(&mut self) {

@@ -46,7 +46,7 @@ thread_local! {
     static DUE: Cell<Due> = const { Cell::new(Due { left: 1, stride: 1, last: None }) };
 }
 
-/// Whether this call is to be timed.
+/// True when this call is to be timed.
 fn is_due() -> bool {
     let next = |due: &Cell<Due>| {
         let Due { left, .. } = due.get();
@@ -66,7 +66,7 @@ fn stride_after(latency: Duration) -> u32 {
 }
 
 impl Auto {
-    /// Between plain calls and another way.
+    /// Chooses between plain calls and another way.
     pub(crate) fn new(other: Box<dyn Carry>) -> Auto {
         Auto {
             step: AtomicU8::new(0),

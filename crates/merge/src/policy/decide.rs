@@ -19,7 +19,7 @@ const GAIN_TAKEN: f64 = 1.15;
 const GAIN_KEPT: f64 = 1.08;
 /// Processor time for each call, in parts of the plain calls', that it may take at most.
 const CPU_MAX: f64 = 1.03;
-/// With so much gain a part of it may be paid for by processor time.
+/// Gain of which a part may be paid for by processor time.
 const GAIN_LARGE: f64 = 1.3;
 const CPU_SHARE: f64 = 1.0 / 3.0;
 /// Times a trial's length before the next.
@@ -45,7 +45,7 @@ const PAUSE_NS: u64 = 10_000_000;
 /// Callers at a time, on average, below which nothing meets.
 const CALLERS_MIN: f64 = 1.3;
 
-/// What calls do at present.
+/// Way that calls take at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Plain calls, some of which are timed.
@@ -58,7 +58,7 @@ pub(crate) enum Step {
     Kept,
 }
 
-/// Why so.
+/// Reason of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reason {
     Unknown,
@@ -67,7 +67,7 @@ pub(crate) enum Reason {
     Tried { gain: f64, cpu: f64, callers: f64 },
 }
 
-/// What was counted, at a moment.
+/// Counts at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mark {
     pub(crate) now_ns: u64,
@@ -80,10 +80,10 @@ pub(crate) struct Mark {
 #[derive(Clone, Debug, Default)]
 struct Trial {
     began_ns: u64,
-    /// Where the epoch's way was taken, and where its count begins.
+    /// Moment at which the epoch's way was taken, and at which its count begins.
     changed: Mark,
     counts: Option<Mark>,
-    /// Of each epoch: calls for each ns.
+    /// Calls for each ns, of each epoch.
     rates: Vec<f64>,
     /// Processor time and calls of either way.
     cpu_ns: [u64; 2],
@@ -95,7 +95,7 @@ struct Trial {
 struct Picture {
     began_ns: u64,
     last_ns: u64,
-    /// Whose sample was the first, and whether there was another's.
+    /// Thread of the first sample; true when there was another's.
     thread: usize,
     is_shared: bool,
     samples: u32,
@@ -110,7 +110,7 @@ pub(crate) struct Decision {
     reason: Reason,
     picture: Picture,
     trial: Trial,
-    /// Whether the trial is of a way that is taken already.
+    /// True when the trial is of a way that is taken already.
     renewed: bool,
     next_trial_ns: u64,
     early_trial_ns: u64,
@@ -145,7 +145,8 @@ impl Decision {
         self.reason
     }
 
-    /// In rest: a call of a thread took `latency_ns`; it was in calls for about `busy_ns` since the one that was timed before.
+    /// Takes a sample in rest: a call of a thread took `latency_ns`; it was in calls for about `busy_ns` since the one
+    /// that was timed before.
     pub(crate) fn sample(&mut self, mark: Mark, thread: usize, latency_ns: u64, busy_ns: u64) -> Step {
         if self.step != Step::Rest {
             return self.step;
@@ -167,7 +168,7 @@ impl Decision {
         self.step
     }
 
-    /// Whether it is worth a trial.
+    /// Begins a trial if it is worth one.
     fn look(&mut self, picture: Picture, mark: Mark) {
         let callers = picture.busy_ns / (mark.now_ns - picture.began_ns).max(1) as f64;
         if callers < CALLERS_MIN || !picture.is_shared {
@@ -186,7 +187,7 @@ impl Decision {
         self.step = Step::Plain;
     }
 
-    /// On trial, or kept: so much was counted by now, with at most `callers` at a time since the last look.
+    /// Takes what was counted by now, on trial or kept, with at most `callers` at a time since the last look.
     pub(crate) fn counted(&mut self, mark: Mark, callers: u32) -> Step {
         match self.step {
             Step::Rest => {}
@@ -241,7 +242,7 @@ impl Decision {
         self.judge(mark);
     }
 
-    /// After each epoch: goes on with the other way, or ends the trial.
+    /// Goes on with the other way after an epoch, or ends the trial.
     fn judge(&mut self, mark: Mark) {
         let epochs = self.trial.rates.len();
         if epochs % 2 == 1 {
@@ -283,7 +284,7 @@ mod tests {
     use iostack_batch::BatchCost;
 
     /// A load in virtual time: callers that come back at once.
-    struct Load {
+    struct TestLoad {
         callers: u32,
         /// ns between completions, plain and merged.
         each_ns: [f64; 2],
@@ -296,20 +297,20 @@ mod tests {
         random: u64,
     }
 
-    impl Load {
+    impl TestLoad {
         /// A device that serves one command at a time, whose callers all come within one command.
-        fn serial(callers: u32, law: BatchCost) -> Load {
+        fn serial(callers: u32, law: BatchCost) -> TestLoad {
             let batch = f64::from(callers);
             let each_ns = [law.time_ns(1.0), law.time_ns(batch) / batch];
-            Load { callers, each_ns, latency_ns: None, cpu_ns: [6000.0, 5000.0], noise: 0.1, random: 1 }
+            TestLoad { callers, each_ns, latency_ns: None, cpu_ns: [6000.0, 5000.0], noise: 0.1, random: 1 }
         }
 
         /// A device with a place for every caller, where a hand-over costs a fourth of the rate.
-        fn parallel(callers: u32, latency_ns: f64) -> Load {
+        fn parallel(callers: u32, latency_ns: f64) -> TestLoad {
             let each_ns = latency_ns / f64::from(callers);
             let cpu_ns = [6000.0, 7000.0];
             let each_ns = [each_ns, each_ns * 1.33];
-            Load { callers, each_ns, latency_ns: Some(latency_ns), cpu_ns, noise: 0.1, random: 1 }
+            TestLoad { callers, each_ns, latency_ns: Some(latency_ns), cpu_ns, noise: 0.1, random: 1 }
         }
 
         fn noise(&mut self) -> f64 {
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[derive(Debug, Default)]
-    struct Run {
+    struct LoadRun {
         calls: f64,
         merged: f64,
         now_ns: f64,
@@ -329,7 +330,7 @@ mod tests {
     }
 
     /// So many ns of a load.
-    fn run(decision: &mut Decision, run: &mut Run, load: &mut Load, ns: f64) {
+    fn run(decision: &mut Decision, run: &mut LoadRun, load: &mut TestLoad, ns: f64) {
         let (until, mut was) = (run.now_ns + ns, decision.step);
         while run.now_ns < until {
             let (way, calls) = match decision.step {
@@ -365,10 +366,10 @@ mod tests {
     fn a_device_that_serves_one_at_a_time_is_found_and_kept() {
         for callers in [4, 8, 32] {
             let (mut decision, mut all, mut load) =
-                (Decision::new(), Run::default(), Load::serial(callers, SLOW));
+                (Decision::new(), LoadRun::default(), TestLoad::serial(callers, SLOW));
             run(&mut decision, &mut all, &mut load, SECOND);
             assert_eq!(decision.step, Step::Kept, "{callers} callers: {all:?}");
-            let mut later = Run { now_ns: all.now_ns, calls: all.calls, ..Run::default() };
+            let mut later = LoadRun { now_ns: all.now_ns, calls: all.calls, ..LoadRun::default() };
             run(&mut decision, &mut later, &mut load, 20.0 * SECOND);
             let calls = later.calls - all.calls;
             assert!(calls > 19.8 * SECOND / load.each_ns[1], "{callers} callers: {calls}");
@@ -380,8 +381,8 @@ mod tests {
     fn a_device_with_many_places_loses_less_than_a_hundredth() {
         for (callers, latency_ns) in [(2, 80_000.0), (8, 60_000.0), (32, 300_000.0), (32, 20_000.0)] {
             for seconds in [1.0, 20.0] {
-                let (mut decision, mut all) = (Decision::new(), Run::default());
-                let mut load = Load::parallel(callers, latency_ns);
+                let (mut decision, mut all) = (Decision::new(), LoadRun::default());
+                let mut load = TestLoad::parallel(callers, latency_ns);
                 run(&mut decision, &mut all, &mut load, seconds * SECOND);
                 let best = all.now_ns / load.each_ns[0];
                 assert!(
@@ -396,16 +397,16 @@ mod tests {
 
     #[test]
     fn trials_that_fail_become_rare() {
-        let (mut decision, mut all) = (Decision::new(), Run::default());
-        run(&mut decision, &mut all, &mut Load::parallel(8, 60_000.0), 300.0 * SECOND);
+        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
+        run(&mut decision, &mut all, &mut TestLoad::parallel(8, 60_000.0), 300.0 * SECOND);
         assert!((3..=14).contains(&all.trials), "{all:?}");
     }
 
     #[test]
     fn one_caller_and_quick_calls_are_never_tried() {
-        let quick = Load { latency_ns: Some(4000.0), ..Load::parallel(16, 4000.0) };
-        for mut load in [Load::serial(1, SLOW), quick] {
-            let (mut decision, mut all) = (Decision::new(), Run::default());
+        let quick = TestLoad { latency_ns: Some(4000.0), ..TestLoad::parallel(16, 4000.0) };
+        for mut load in [TestLoad::serial(1, SLOW), quick] {
+            let (mut decision, mut all) = (Decision::new(), LoadRun::default());
             run(&mut decision, &mut all, &mut load, 2.0 * SECOND);
             assert!(all.trials == 0 && all.merged < 1.0, "{all:?}");
         }
@@ -413,11 +414,14 @@ mod tests {
 
     #[test]
     fn a_gain_that_costs_processor_time_is_left() {
-        let little =
-            Load { each_ns: [100_000.0, 80_000.0], cpu_ns: [6000.0, 6300.0], ..Load::serial(8, SLOW) };
-        let much = Load { cpu_ns: [6000.0, 9000.0], ..Load::serial(8, SLOW) };
+        let little = TestLoad {
+            each_ns: [100_000.0, 80_000.0],
+            cpu_ns: [6000.0, 6300.0],
+            ..TestLoad::serial(8, SLOW)
+        };
+        let much = TestLoad { cpu_ns: [6000.0, 9000.0], ..TestLoad::serial(8, SLOW) };
         for mut load in [little, much] {
-            let (mut decision, mut all) = (Decision::new(), Run::default());
+            let (mut decision, mut all) = (Decision::new(), LoadRun::default());
             run(&mut decision, &mut all, &mut load, 10.0 * SECOND);
             assert_ne!(decision.step, Step::Kept);
             let reason = decision.reason();
@@ -427,36 +431,36 @@ mod tests {
 
     #[test]
     fn when_callers_fall_to_one_calls_are_plain_again() {
-        let (mut decision, mut all) = (Decision::new(), Run::default());
-        run(&mut decision, &mut all, &mut Load::serial(8, SLOW), SECOND);
+        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
+        run(&mut decision, &mut all, &mut TestLoad::serial(8, SLOW), SECOND);
         assert_eq!(decision.step, Step::Kept);
-        run(&mut decision, &mut all, &mut Load::serial(1, SLOW), SECOND);
+        run(&mut decision, &mut all, &mut TestLoad::serial(1, SLOW), SECOND);
         assert_eq!(decision.step, Step::Rest);
         assert!(matches!(decision.reason(), Reason::Alone { .. }));
     }
 
     #[test]
     fn when_the_gain_goes_away_so_does_the_way() {
-        let (mut decision, mut all) = (Decision::new(), Run::default());
-        run(&mut decision, &mut all, &mut Load::serial(8, SLOW), SECOND);
+        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
+        run(&mut decision, &mut all, &mut TestLoad::serial(8, SLOW), SECOND);
         assert_eq!(decision.step, Step::Kept);
         // Nothing announces it: the device got quicker for both, the other way less so.
-        run(&mut decision, &mut all, &mut Load::parallel(8, 300_000.0), 60.0 * SECOND);
+        run(&mut decision, &mut all, &mut TestLoad::parallel(8, 300_000.0), 60.0 * SECOND);
         assert_eq!(decision.step, Step::Rest, "{all:?}");
         // Merging became much slower than it was: seen soon.
-        let (mut decision, mut all) = (Decision::new(), Run::default());
-        run(&mut decision, &mut all, &mut Load::serial(8, SLOW), SECOND);
-        run(&mut decision, &mut all, &mut Load::parallel(8, 3_000_000.0), 8.0 * SECOND);
+        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
+        run(&mut decision, &mut all, &mut TestLoad::serial(8, SLOW), SECOND);
+        run(&mut decision, &mut all, &mut TestLoad::parallel(8, 3_000_000.0), 8.0 * SECOND);
         assert_eq!(decision.step, Step::Rest, "{all:?}");
     }
 
     #[test]
     fn a_load_that_is_equally_fast_both_ways_stays_plain() {
         for seed in 0..200 {
-            let mut load = Load::parallel(8, 100_000.0);
+            let mut load = TestLoad::parallel(8, 100_000.0);
             load.each_ns[1] = load.each_ns[0];
             (load.noise, load.random) = (0.5, seed);
-            let (mut decision, mut all) = (Decision::new(), Run::default());
+            let (mut decision, mut all) = (Decision::new(), LoadRun::default());
             run(&mut decision, &mut all, &mut load, SECOND);
             assert_ne!(decision.step, Step::Kept, "seed {seed}");
         }
@@ -465,8 +469,8 @@ mod tests {
     #[test]
     fn a_load_too_light_to_tell_is_left_alone() {
         // 100 calls in a second: an epoch would take longer than it may.
-        let mut load = Load::parallel(2, 20_000_000.0);
-        let (mut decision, mut all) = (Decision::new(), Run::default());
+        let mut load = TestLoad::parallel(2, 20_000_000.0);
+        let (mut decision, mut all) = (Decision::new(), LoadRun::default());
         run(&mut decision, &mut all, &mut load, 60.0 * SECOND);
         assert!(all.merged < 1.0, "{all:?}");
     }

@@ -12,40 +12,18 @@ use std::time::{Duration, Instant};
 
 use iostack_batch::{Gathering, Returns};
 
-use crate::sys::{Device, Pending, Request};
-
-use super::Carry;
 use super::learn::{Costs, Stay, Width};
-use super::queue::{Queue, Rule};
-use super::send::send;
-
-/// Winners by what was learnt of device and callers.
-pub(crate) struct Hybrid {
-    queue: Queue<Request, Adaptive>,
-}
-
-impl Hybrid {
-    pub(crate) fn new(batch_max: usize) -> Hybrid {
-        Hybrid { queue: Queue::new(1, batch_max, Adaptive::new()) }
-    }
-}
-
-impl Carry for Hybrid {
-    fn carry(&self, device: &dyn Device, request: Request, pending: &Pending<'_>) {
-        if let Some(mut batch) = self.queue.join(request, || pending.is_done()) {
-            send(device, &mut batch.load);
-        }
-    }
-}
+use super::queue::BatchRule;
 
 /// The rule, and what it goes by. All times are ns since it was made.
 #[derive(Debug)]
-struct Adaptive {
+pub(super) struct Adaptive {
     made: Instant,
     costs: Costs,
-    /// After a batch of one, whose caller was awake all the time, and after larger ones, whose callers wake first.
+    /// Returns of callers after a batch of one, whose caller was awake all the time, and after larger ones, whose callers
+    /// wake first.
     returns: [Returns; 2],
-    /// Which of them is meant now.
+    /// Index of the returns that are meant now.
     together: usize,
     stay: Stay,
     width: Width,
@@ -60,7 +38,7 @@ impl Adaptive {
     /// Batches at a time, at most.
     const WIDTH_MAX: usize = 64;
 
-    fn new() -> Adaptive {
+    pub(super) fn new() -> Adaptive {
         Adaptive {
             made: Instant::now(),
             costs: Costs::default(),
@@ -74,7 +52,7 @@ impl Adaptive {
         }
     }
 
-    /// What it saves to have all `callers` in one batch, ns.
+    /// Time saved by having all `callers` in one batch, ns.
     ///
     /// If none were held back, batches of one, the winner who is back first, and of all would alternate: 2 c for n + 1 requests. All
     /// in one is c for n, after the device was idle for r; that is less while r < c (n - 1) / (n + 1).
@@ -87,7 +65,7 @@ impl Adaptive {
     }
 }
 
-impl Rule for Adaptive {
+impl BatchRule for Adaptive {
     fn now(&self) -> u64 {
         self.made.elapsed().as_nanos() as u64
     }
@@ -141,15 +119,15 @@ impl Rule for Adaptive {
 #[cfg(test)]
 mod tests {
     use super::super::queue::AtOnce;
-    use super::super::world::{Crowd, Machine, Outcome, World};
+    use super::super::world::{Crowd, CrowdWorld, Machine, Outcome};
     use super::*;
 
     /// A polled command of the DRAM-SSD: 1.65 us of its own, 5.35 us of the host, 5.85 us a page.
     const POLLED: Machine = Machine::Serial { fixed_ns: 7000, each_ns: 5850 };
 
     /// Learns for a while, then shows.
-    fn shown<R: Rule>(rule: R, machine: Machine, crowd: Crowd) -> Outcome {
-        let mut world = World::new(rule, machine, crowd, 64);
+    fn shown<R: BatchRule>(rule: R, machine: Machine, crowd: Crowd) -> Outcome {
+        let mut world = CrowdWorld::new(rule, machine, crowd, 64);
         world.run(60_000);
         world.run(50_000)
     }

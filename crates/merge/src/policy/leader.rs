@@ -19,7 +19,6 @@ pub(crate) struct LeaderFollower {
 }
 
 impl LeaderFollower {
-    /// With so many requests in flight of one leader.
     pub(crate) fn new(depth: usize) -> LeaderFollower {
         LeaderFollower { queue: Queue::new(1, depth, AtOnce), depth }
     }

@@ -24,7 +24,7 @@ pub(crate) struct Costs {
 struct Mean {
     requests: f64,
     ns: f64,
-    /// When it was last seen, as `Costs::observed`.
+    /// Value of `Costs::observed` when it was last seen.
     seen: u64,
 }
 
@@ -87,7 +87,7 @@ impl Costs {
     }
 }
 
-/// How long requests stay.
+/// Account of how long requests stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Stay {
     inside: u32,
@@ -123,19 +123,19 @@ impl Stay {
     }
 }
 
-/// How many batches may be on their way.
+/// Number of batches that may be on their way.
 #[derive(Clone, Debug)]
 pub(crate) struct Width {
     best: usize,
     limit: usize,
     /// The other one that is being tried, and what was seen.
     trial: Option<Trial>,
-    /// Which other one is tried next: all, double, one, half.
+    /// Number of the width to try next: all, double, one, half.
     next: usize,
     /// Accounts until the next trial, and how many there will be after one that changed nothing.
     rest: u32,
     rest_next: u32,
-    /// What follows a change of width is not counted.
+    /// False after a change of width, until what follows it has passed.
     settled: bool,
 }
 
@@ -152,7 +152,7 @@ impl Width {
     /// Requests in one account, at least, and for each that was inside at a time.
     const ACCOUNT: u64 = 64;
     const ACCOUNT_EACH: u64 = 8;
-    /// After a change of width so many for each are not counted: those who met the old one.
+    /// Requests of each caller that are not counted after a change of width: they met the old one.
     const SETTLE_EACH: u64 = 2;
     /// Accounts of both in one trial.
     const TURNS: u32 = 8;

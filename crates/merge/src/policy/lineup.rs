@@ -23,13 +23,13 @@ pub(crate) struct Lineup<T> {
     led: bool,
     /// Batches on their way.
     active: usize,
-    /// How many may be on their way at a time.
+    /// Number of batches that may be on their way at a time.
     pub(crate) active_max: usize,
     /// Requests in a batch, at most.
     pub(crate) batch_max: usize,
 }
 
-/// What a winner takes: requests of consecutive tickets.
+/// Requests of consecutive tickets that a winner takes.
 #[derive(Debug)]
 pub(crate) struct Load<T> {
     /// Ticket of the first.
@@ -91,7 +91,7 @@ impl<T> Lineup<T> {
         !self.led && self.active < self.active_max
     }
 
-    /// Whether a request that comes may go at once.
+    /// True when a request that comes may go at once.
     pub(crate) fn is_clear(&self) -> bool {
         self.waiting.is_empty() && self.is_open()
     }

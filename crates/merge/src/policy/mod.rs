@@ -47,7 +47,6 @@ mod plug;
 mod queue;
 mod ring;
 mod send;
-mod stm;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -57,6 +56,8 @@ mod world;
 use std::io;
 use std::sync::Arc;
 
+use self::hybrid::Adaptive;
+use self::queue::{AtOnce, BatchRule, Queue};
 use crate::sys::{Device, Pending, Request, call, lend_read, lend_write};
 use crate::{Options, Policy};
 
@@ -75,16 +76,16 @@ pub(crate) trait Carry: Send + Sync {
         None
     }
 
-    /// Which way it takes at present, where it chooses.
+    /// Way that it takes at present, where it chooses.
     fn advice(&self) -> Option<Advice> {
         None
     }
 }
 
-/// Which way single calls take at present, and why.
+/// Way that single calls take at present, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// The way.
+    /// Way that is taken.
     pub policy: Policy,
     /// A clause that goes on after "because".
     pub why: String,
@@ -111,25 +112,31 @@ pub(crate) fn write(carry: &dyn Carry, device: &dyn Device, buffer: &[u8], offse
     }
 }
 
-/// The way of a file's policy.
-pub(crate) fn of(options: &Options, device: &Arc<dyn Device>, file_id: u64) -> Box<dyn Carry> {
-    if options.policy == Policy::Auto {
-        let merging = Options { policy: auto::MERGING, ..options.clone() };
-        return Box::new(auto::Auto::new(one(&merging, device, file_id)));
-    }
-    one(options, device, file_id)
-}
-
-/// A way that does not change.
-fn one(options: &Options, device: &Arc<dyn Device>, _file_id: u64) -> Box<dyn Carry> {
+/// Carrier of the single calls of a file's policy.
+pub(crate) fn carrier(options: &Options, device: &Arc<dyn Device>) -> Box<dyn Carry> {
     let batch_max = options.batch_max.min(device.batch_max());
     match options.policy {
-        Policy::Auto | Policy::Pread => Box::new(Alone),
+        Policy::Auto => {
+            let merging = Options { policy: auto::MERGING, ..options.clone() };
+            Box::new(auto::Auto::new(carrier(&merging, device)))
+        }
+        Policy::Pread => Box::new(Alone),
         Policy::Atm => Box::new(atm::Atm::new(options, device, batch_max)),
         Policy::Ring => Box::new(ring::Ring),
-        Policy::Hybrid => Box::new(hybrid::Hybrid::new(batch_max)),
+        Policy::Hybrid => Box::new(Queue::new(1, batch_max, Adaptive::new())),
         Policy::LeaderFollower => Box::new(leader::LeaderFollower::new(batch_max)),
-        Policy::Stm => Box::new(stm::Stm::new(batch_max)),
+        Policy::Stm => Box::new(Queue::new(1, batch_max, AtOnce)),
+    }
+}
+
+/// Synchronous temporal merge (*Achieving Peak Device Throughput for Random IO Workload*, 2012), by [`AtOnce`]: while one caller's
+/// batch is on the device, others queue and sleep; the next winner takes all of them. A batch is as large as what came during the
+/// one before. With [`Adaptive`] the winner may wait for more.
+impl<R: BatchRule + Send> Carry for Queue<Request, R> {
+    fn carry(&self, device: &dyn Device, request: Request, pending: &Pending<'_>) {
+        if let Some(mut batch) = self.join(request, || pending.is_done()) {
+            send::send(device, &mut batch.load);
+        }
     }
 }
 

@@ -11,12 +11,12 @@ use super::lineup::Load;
 /// Requests that wait for company.
 #[derive(Debug)]
 pub(crate) struct Plug<T> {
-    /// Which of them are reads is noted beside.
+    /// Requests, each with a note whether it is a read.
     waiting: VecDeque<(T, bool)>,
     reads: usize,
     /// Ticket of the oldest that waits, or of the next to come.
     first: u64,
-    /// When the oldest came.
+    /// Moment at which the oldest came.
     since_ns: u64,
     /// Reads that their own threads carry.
     direct: usize,
@@ -28,9 +28,9 @@ pub(crate) struct Plug<T> {
     unplug_ns: u64,
 }
 
-/// What the worker does.
+/// Next act of the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum WorkerAct {
     /// Takes what is there.
     Go,
     /// Looks again at this time, ns, or when something came.
@@ -76,21 +76,21 @@ impl<T> Plug<T> {
         self.first + self.waiting.len() as u64 - 1
     }
 
-    /// What the worker, which carries nothing, is to do.
-    pub(crate) fn next(&self, now_ns: u64) -> Next {
+    /// Next act of the worker, which carries nothing.
+    pub(crate) fn next(&self, now_ns: u64) -> WorkerAct {
         let until = self.since_ns.saturating_add(self.unplug_ns);
         if self.waiting.is_empty() {
-            return Next::Idle;
+            return WorkerAct::Idle;
         }
         if self.waiting.len() >= self.count || now_ns >= until || (self.reads > 0 && self.direct == 0) {
-            return Next::Go;
+            return WorkerAct::Go;
         }
-        Next::At(until)
+        WorkerAct::At(until)
     }
 
-    /// Whether the worker must hear of this at once: it sleeps without a time, or longer than it may.
+    /// True when the worker must hear of this at once: it sleeps without a time, or longer than it may.
     pub(crate) fn calls(&self, now_ns: u64) -> bool {
-        !self.carrying && (self.waiting.len() == 1 || self.next(now_ns) == Next::Go)
+        !self.carrying && (self.waiting.len() == 1 || self.next(now_ns) == WorkerAct::Go)
     }
 
     /// The worker takes the oldest, at most so many. Those that stay have waited since then.

@@ -18,8 +18,8 @@ use std::time::Duration;
 use super::lineup::{Lineup, Load, bit};
 use super::sync::{Futex, Mutex, MutexGuard, pause};
 
-/// What a queue asks and tells under its lock. The default is synchronous temporal merge: nothing is held back.
-pub(crate) trait Rule {
+/// Rule that a queue asks and tells under its lock. The default is synchronous temporal merge: nothing is held back.
+pub(crate) trait BatchRule {
     /// The time that it is told with the rest, ns.
     fn now(&self) -> u64 {
         0
@@ -28,7 +28,7 @@ pub(crate) trait Rule {
     /// A request came.
     fn came(&mut self, _now: u64) {}
 
-    /// How much longer a winner holds its batch back, which could go, with so many requests of at most `room`.
+    /// Time that a winner still holds its batch back, which could go, with so many requests of at most `room`.
     fn hold(&mut self, _now: u64, _waiting: usize, _room: usize) -> Option<Duration> {
         None
     }
@@ -46,28 +46,28 @@ pub(crate) trait Rule {
 #[derive(Debug, Default)]
 pub(crate) struct AtOnce;
 
-impl Rule for AtOnce {}
+impl BatchRule for AtOnce {}
 
-/// Where the requests of one file meet.
+/// Meeting place of the requests of one file.
 #[derive(Debug)]
 pub(crate) struct Queue<T, R> {
-    state: Mutex<State<T, R>>,
+    state: Mutex<QueueState<T, R>>,
     sleep: Futex,
 }
 
 #[derive(Debug)]
-struct State<T, R> {
+struct QueueState<T, R> {
     lineup: Lineup<T>,
     rule: R,
 }
 
-impl<T, R: Rule> Queue<T, R> {
+impl<T, R: BatchRule> Queue<T, R> {
     pub(crate) fn new(active_max: usize, batch_max: usize, rule: R) -> Queue<T, R> {
-        let state = State { lineup: Lineup::new(active_max, batch_max), rule };
+        let state = QueueState { lineup: Lineup::new(active_max, batch_max), rule };
         Queue { state: Mutex::new(state), sleep: Futex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T, R>> {
+    fn state(&self) -> MutexGuard<'_, QueueState<T, R>> {
         self.state.lock().expect("nothing panics with it")
     }
 
@@ -82,7 +82,7 @@ impl<T, R: Rule> Queue<T, R> {
     pub(crate) fn join(&self, item: T, done: impl Fn() -> bool) -> Option<Batch<'_, T, R>> {
         let events = self.sleep.events();
         let mut state = self.state();
-        let State { lineup, rule } = &mut *state;
+        let QueueState { lineup, rule } = &mut *state;
         let now = rule.now();
         rule.came(now);
         let mut item = item;
@@ -109,7 +109,7 @@ impl<T, R: Rule> Queue<T, R> {
 
     fn wait<'a>(
         &'a self,
-        mut state: MutexGuard<'_, State<T, R>>,
+        mut state: MutexGuard<'_, QueueState<T, R>>,
         item: T,
         mut events: u32,
         done: impl Fn() -> bool,
@@ -136,12 +136,12 @@ impl<T, R: Rule> Queue<T, R> {
 
 /// The right to take, which one thread has at a time. Dropping it wakes the next.
 #[derive(Debug)]
-pub(crate) struct Lead<'a, T, R: Rule> {
+pub(crate) struct Lead<'a, T, R: BatchRule> {
     queue: &'a Queue<T, R>,
     leads: bool,
 }
 
-impl<'a, T, R: Rule> Lead<'a, T, R> {
+impl<'a, T, R: BatchRule> Lead<'a, T, R> {
     /// Takes the oldest, at most `room`; the caller carries them, and wakes their owners.
     pub(crate) fn take(&mut self, room: usize) -> Load<T> {
         self.queue.state().lineup.take(room)
@@ -152,7 +152,7 @@ impl<'a, T, R: Rule> Lead<'a, T, R> {
         let queue = self.queue;
         loop {
             let mut state = queue.state();
-            let State { lineup, rule } = &mut *state;
+            let QueueState { lineup, rule } = &mut *state;
             let now = rule.now();
             if rule.hold(now, lineup.waiting(), lineup.batch_max).is_some() {
                 drop(state);
@@ -172,7 +172,7 @@ impl<'a, T, R: Rule> Lead<'a, T, R> {
     }
 }
 
-impl<T, R: Rule> Drop for Lead<'_, T, R> {
+impl<T, R: BatchRule> Drop for Lead<'_, T, R> {
     fn drop(&mut self) {
         if !self.leads {
             return;
@@ -187,21 +187,21 @@ impl<T, R: Rule> Drop for Lead<'_, T, R> {
 
 /// A winner's. Dropping it wakes those whose requests it took, and the next winner; whether or not it unwinds.
 #[derive(Debug)]
-pub(crate) struct Batch<'a, T, R: Rule> {
+pub(crate) struct Batch<'a, T, R: BatchRule> {
     queue: &'a Queue<T, R>,
-    /// What is to be carried.
+    /// Requests to carry.
     pub(crate) load: Load<T>,
     bits: u32,
     size: usize,
     since: u64,
 }
 
-impl<T, R: Rule> Drop for Batch<'_, T, R> {
+impl<T, R: BatchRule> Drop for Batch<'_, T, R> {
     fn drop(&mut self) {
         // What was not carried is given up before its owners wake.
         self.load.clear();
         let mut state = self.queue.state();
-        let State { lineup, rule } = &mut *state;
+        let QueueState { lineup, rule } = &mut *state;
         lineup.leave();
         if let Some(active_max) = rule.served(rule.now(), self.since, self.size) {
             lineup.active_max = active_max;

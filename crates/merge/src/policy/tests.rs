@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use iostack_batch::BatchCost;
 
-use super::{Carry, of, read};
+use super::{Carry, carrier, read};
 use crate::sys::{Device, Finished, Lane, Request};
 use crate::{Options, Policy, Simulated};
 
@@ -62,10 +62,6 @@ impl Device for Faulty {
     fn len(&self) -> io::Result<u64> {
         self.device.len()
     }
-
-    fn sync(&self, data_only: bool) -> io::Result<()> {
-        self.device.sync(data_only)
-    }
 }
 
 struct FaultyLane {
@@ -109,7 +105,7 @@ fn faulty(policy: Policy, fault: Fault) -> (Arc<dyn Device>, Box<dyn Carry>, Arc
     let device: Arc<dyn Device> =
         Arc::new(Faulty { device, fault, lanes: AtomicU32::new(0), faults: faults.clone() });
     let options = Options { policy, unplug: Duration::from_micros(50), ..Options::default() };
-    let carry = of(&options, &device, 0);
+    let carry = carrier(&options, &device);
     (device, carry, faults)
 }
 

@@ -6,9 +6,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::lineup::{Lineup, Load};
-use super::queue::Rule;
+use super::queue::BatchRule;
 
-/// What answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Machine {
     /// One command at a time, each c + b x ns.
@@ -27,14 +26,13 @@ pub(super) struct Crowd {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum CrowdEvent {
     Comes(usize),
     Wakes(usize),
     Ends(usize),
     Looks,
 }
 
-/// What came of it.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) ns: u64,
@@ -44,26 +42,27 @@ pub(super) struct Outcome {
     pub(super) held_ns_max: u64,
 }
 
-pub(super) struct World<R> {
+pub(super) struct CrowdWorld<R> {
     lineup: Lineup<usize>,
     rule: R,
     machine: Machine,
     crowd: Crowd,
     now: u64,
-    events: BinaryHeap<Reverse<(u64, Event)>>,
+    events: BinaryHeap<Reverse<(u64, CrowdEvent)>>,
     tickets: Vec<u64>,
     batches: Vec<(u64, Vec<usize>)>,
-    /// Who leads, since when.
+    /// Leader, and since when.
     leader: Option<(usize, u64)>,
     free_at: u64,
     seed: u64,
     outcome: Outcome,
 }
 
-impl<R: Rule> World<R> {
-    pub(super) fn new(rule: R, machine: Machine, crowd: Crowd, batch_max: usize) -> World<R> {
-        let first = (0..crowd.callers).map(|caller| Reverse((caller as u64 * 100, Event::Comes(caller))));
-        World {
+impl<R: BatchRule> CrowdWorld<R> {
+    pub(super) fn new(rule: R, machine: Machine, crowd: Crowd, batch_max: usize) -> CrowdWorld<R> {
+        let first =
+            (0..crowd.callers).map(|caller| Reverse((caller as u64 * 100, CrowdEvent::Comes(caller))));
+        CrowdWorld {
             lineup: Lineup::new(1, batch_max),
             rule,
             machine,
@@ -87,10 +86,10 @@ impl<R: Rule> World<R> {
             let Reverse((at, event)) = self.events.pop().expect("somebody was left behind");
             self.now = at;
             match event {
-                Event::Comes(caller) => self.come(caller),
-                Event::Wakes(caller) => self.lead(caller),
-                Event::Ends(batch) => self.end(batch),
-                Event::Looks => {}
+                CrowdEvent::Comes(caller) => self.come(caller),
+                CrowdEvent::Wakes(caller) => self.lead(caller),
+                CrowdEvent::Ends(batch) => self.end(batch),
+                CrowdEvent::Looks => {}
             }
             self.look();
         }
@@ -98,7 +97,7 @@ impl<R: Rule> World<R> {
         std::mem::take(&mut self.outcome)
     }
 
-    fn at(&mut self, ns: u64, event: Event) {
+    fn at(&mut self, ns: u64, event: CrowdEvent) {
         self.events.push(Reverse((self.now + ns, event)));
     }
 
@@ -128,7 +127,7 @@ impl<R: Rule> World<R> {
     fn look(&mut self) {
         let Some((caller, since)) = self.leader else { return };
         if let Some(left) = self.rule.hold(self.now, self.lineup.waiting(), self.lineup.batch_max) {
-            self.at(left.as_nanos() as u64 + 1, Event::Looks);
+            self.at(left.as_nanos() as u64 + 1, CrowdEvent::Looks);
             return;
         }
         self.leader = None;
@@ -152,7 +151,7 @@ impl<R: Rule> World<R> {
             Machine::Parallel { fixed_ns, each_ns } => self.now + fixed_ns + requests * each_ns,
         };
         self.batches.push((self.now, batch));
-        self.at(end - self.now, Event::Ends(self.batches.len() - 1));
+        self.at(end - self.now, CrowdEvent::Ends(self.batches.len() - 1));
     }
 
     fn end(&mut self, batch: usize) {
@@ -165,7 +164,7 @@ impl<R: Rule> World<R> {
         self.outcome.batches += 1;
         for (place, caller) in batch.into_iter().enumerate() {
             let woken = if place == 0 { 0 } else { self.crowd.wake_ns + self.random(self.crowd.wake_ns) };
-            self.at(woken + self.crowd.think_ns, Event::Comes(caller));
+            self.at(woken + self.crowd.think_ns, CrowdEvent::Comes(caller));
         }
         self.wake_heir();
     }
@@ -173,6 +172,6 @@ impl<R: Rule> World<R> {
     fn wake_heir(&mut self) {
         let Some(heir) = self.lineup.heir() else { return };
         let caller = self.tickets.iter().position(|&ticket| ticket == heir).expect("the heir waits");
-        self.at(self.crowd.wake_ns, Event::Wakes(caller));
+        self.at(self.crowd.wake_ns, CrowdEvent::Wakes(caller));
     }
 }

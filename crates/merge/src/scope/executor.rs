@@ -27,7 +27,7 @@ thread_local! {
     static EXECUTOR: RefCell<Option<Rc<Executor>>> = const { RefCell::new(None) };
 }
 
-/// What the coroutines of a thread share.
+/// State that the coroutines of a thread share.
 struct Executor {
     inbox: Arc<Inbox>,
     /// The coroutine that runs.

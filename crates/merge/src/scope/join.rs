@@ -15,7 +15,7 @@ impl<'scope> Scope<'scope, '_> {
         &'scope self,
         body: impl FnOnce() -> T + Send + 'scope,
     ) -> JoinHandle<'scope, T> {
-        let state = Mutex::new(State { result: None, waker: None });
+        let state = Mutex::new(PacketState { result: None, waker: None });
         let packet = Arc::new(Packet { state, debt: Arc::clone(&self.debt) });
         let theirs = Arc::clone(&packet);
         self.start.start(self.lend(move || theirs.finish(catch_unwind(AssertUnwindSafe(body)))));
@@ -38,25 +38,20 @@ impl<T> JoinHandle<'_, T> {
     pub fn join(self) -> std::thread::Result<T> {
         wait_for(|waker| self.packet.poll(waker))
     }
-
-    /// Whether [`JoinHandle::join`] would return at once.
-    pub fn is_finished(&self) -> bool {
-        self.packet.lock().result.is_some()
-    }
 }
 
 struct Packet<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<PacketState<T>>,
     debt: Arc<Debt>,
 }
 
-struct State<T> {
+struct PacketState<T> {
     result: Option<std::thread::Result<T>>,
     waker: Option<Waker>,
 }
 
 impl<T> Packet<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, PacketState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

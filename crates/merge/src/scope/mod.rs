@@ -26,10 +26,10 @@ pub(crate) use lanes::Lanes;
 use pool::Pool;
 pub(crate) use wait::wait_for;
 
-/// How a scope runs its coroutines.
+/// Options of a scope's coroutines.
 #[derive(Clone, Debug)]
 pub struct ScopeOptions {
-    /// Executor threads.
+    /// Number of executor threads.
     pub threads: usize,
     /// Memory of a coroutine's stack, bytes, rounded up to pages; what is not touched is not used. A page below it cannot be
     /// touched: who needs more gets SIGSEGV.
@@ -37,15 +37,15 @@ pub struct ScopeOptions {
 }
 
 impl Default for ScopeOptions {
-    /// As many threads as processors, and stacks of 64 KiB: a panic that prints its backtrace takes up to 24 KiB of it (measured on
-    /// `x86_64`).
+    /// Takes as many threads as processors, and stacks of 64 KiB: a panic that prints its backtrace takes up to 24 KiB of
+    /// it (measured on `x86_64`).
     fn default() -> ScopeOptions {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         ScopeOptions { threads, stack_bytes: 64 * 1024 }
     }
 }
 
-/// As [`scope`](crate::scope()), whose contract stands where it is called.
+/// Runs [`scope`](crate::scope()), whose contract stands where it is called.
 pub(crate) fn run<'env, T>(
     options: &ScopeOptions,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,

@@ -44,10 +44,10 @@ impl Start for Pool {
     }
 }
 
-/// What others leave for an executor.
+/// Inbox in which others leave work for an executor.
 #[derive(Default)]
 pub(crate) struct Inbox {
-    state: Mutex<State>,
+    state: Mutex<InboxState>,
     bell: Condvar,
     /// Something may be in it: looked at before the lock is taken.
     filled: AtomicBool,
@@ -55,7 +55,7 @@ pub(crate) struct Inbox {
 }
 
 #[derive(Default)]
-struct State {
+struct InboxState {
     tasks: VecDeque<Task>,
     /// Coroutines whose waker was called.
     woken: Vec<usize>,
@@ -63,11 +63,11 @@ struct State {
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, put: impl FnOnce(&mut State)) {
+    fn put(&self, put: impl FnOnce(&mut InboxState)) {
         let mut state = self.lock();
         put(&mut state);
         self.filled.store(true, Ordering::Relaxed);

@@ -13,63 +13,19 @@ use std::sync::Arc;
 use iostack_ring::{ControlBlock, told};
 
 use super::idle::{self, Idle};
-use super::pread::call;
-use super::{Device, Finished, Lane, Op, Pread, Request, Slots, generation};
+use super::pread::{ENTRIES, call};
+use super::{Finished, Lane, Op, Pread, Request, Slots, generation};
 
-/// Requests that a context has room for. The system's contexts share `fs.aio-max-nr`, by default 65,536.
-const ENTRIES: u32 = 128;
-
-/// A file by libaio.
-#[derive(Debug)]
-pub(crate) struct Aio {
-    calls: Pread,
-    file: Arc<File>,
+/// Fails as the kernel does, when it makes no context for this process.
+pub(super) fn probe() -> io::Result<()> {
+    take().map(|context| idle::give_back(&IDLE, context))
 }
 
-impl Aio {
-    /// The error is the kernel's, when it makes no context for this process.
-    pub(crate) fn new(file: Arc<File>) -> io::Result<Aio> {
-        idle::give_back(&IDLE, take()?);
-        Ok(Aio { calls: Pread::new(file.clone()), file })
-    }
-}
-
-impl Device for Aio {
-    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.calls.read(buffer, offset)
-    }
-
-    fn write(&self, buffer: &[u8], offset: u64) -> io::Result<usize> {
-        self.calls.write(buffer, offset)
-    }
-
-    /// Where no more contexts can be had, plain calls.
-    fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
-        let calls = Pread::new(self.file.clone());
-        match take() {
-            Ok(context) => {
-                let depth = depth.clamp(1, ENTRIES as usize);
-                Ok(Box::new(AioLane { context: Some(context), depth, file: self.file.clone(), calls }))
-            }
-            Err(_) => calls.lane(depth),
-        }
-    }
-
-    fn batch_max(&self) -> usize {
-        ENTRIES as usize
-    }
-
-    fn name(&self) -> &'static str {
-        "libaio"
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.calls.len()
-    }
-
-    fn sync(&self, data_only: bool) -> io::Result<()> {
-        self.calls.sync(data_only)
-    }
+/// Lane by a context, unless none can be had.
+pub(super) fn lane(depth: usize, file: &Arc<File>) -> Option<Box<dyn Lane>> {
+    let (file, calls) = (file.clone(), Pread::new(file.clone()));
+    let context = Some(take().ok()?);
+    Some(Box::new(AioLane { context, depth: depth.clamp(1, ENTRIES as usize), file, calls }))
 }
 
 thread_local! {
@@ -86,7 +42,6 @@ struct Context {
     kernel: iostack_ring::Context,
     generation: u64,
     slots: Slots,
-    /// What the kernel has not taken yet.
     queued: Vec<ControlBlock>,
 }
 

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::place::Place;
+use crate::place::FileRange;
 use crate::{BackendError, File, ManyError, Options, Policy};
 
 const ABI: u32 = 2;
@@ -24,10 +24,10 @@ const COUNT: u64 = 4;
 const POLICIES: [&CStr; Policy::ALL.len()] =
     [c"auto", c"pread", c"ring", c"stm", c"atm", c"leader-follower", c"hybrid"];
 
-/// `struct iostack_merge_file`
+/// Handle of a file, `struct iostack_merge_file`.
 type Handle = File;
 
-/// `struct iostack_merge_options`
+/// Options of C, `struct iostack_merge_options`.
 #[repr(C)]
 struct COptions {
     policy: *const c_char,
@@ -35,7 +35,7 @@ struct COptions {
     flags: u64,
 }
 
-/// `struct iostack_merge_request`
+/// Request of C, `struct iostack_merge_request`.
 #[repr(C)]
 struct CRequest {
     buffer: *mut c_void,
@@ -44,7 +44,7 @@ struct CRequest {
     result: i64,
 }
 
-/// `struct iostack_merge_stats`
+/// Counts for C, `struct iostack_merge_stats`.
 #[repr(C)]
 struct CStats {
     requests: u64,
@@ -93,7 +93,7 @@ impl Drop for NoCancelling {
     }
 }
 
-/// What unwinds ends here, and what would end the thread waits.
+/// Stops what unwinds, and delays what would end the thread.
 fn border(call: impl FnOnce() -> Result<i64, Refusal>) -> i64 {
     let _whole = NoCancelling::new();
     match catch_unwind(AssertUnwindSafe(call)) {
@@ -157,7 +157,7 @@ unsafe fn place<'a, T>(pointer: *mut T) -> Result<&'a mut T, Refusal> {
 }
 
 fn is_in_range(length: usize, offset: u64) -> bool {
-    isize::try_from(length).is_ok() && Place::new(offset, length).is_ok()
+    isize::try_from(length).is_ok() && FileRange::new(offset, length).is_ok()
 }
 
 /// Memory to read into; a null pointer will do for no bytes.

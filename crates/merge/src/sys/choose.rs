@@ -6,9 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::sync::Arc;
 
-use super::aio::Aio;
 use super::tmerge::Tmerge;
-use super::uring::Uring;
 use super::{Device, Pread};
 use crate::{Backend, BackendError};
 
@@ -16,8 +14,8 @@ use crate::{Backend, BackendError};
 pub(crate) fn device(backend: Backend, file: Arc<File>) -> io::Result<Arc<dyn Device>> {
     Ok(match backend {
         Backend::Best => best(file)?,
-        Backend::IoUring => Arc::new(Uring::new(file).map_err(no_io_uring)?),
-        Backend::Libaio => Arc::new(Aio::new(file).map_err(no_libaio)?),
+        Backend::IoUring => Arc::new(Pread::with_uring(file).map_err(no_io_uring)?),
+        Backend::Libaio => Arc::new(Pread::with_libaio(file).map_err(no_libaio)?),
         Backend::Pread => Arc::new(Pread::new(file)),
         Backend::Tmerge => {
             if !is_direct(&file)? {
@@ -37,11 +35,11 @@ fn best(file: Arc<File>) -> io::Result<Arc<dyn Device>> {
     }
     let direct = is_direct(&file)?;
     if takes_nowait(&file)
-        && let Ok(uring) = Uring::new(file.clone())
+        && let Ok(uring) = Pread::with_uring(file.clone())
     {
         return Ok(Arc::new(uring));
     }
-    match Aio::new(file.clone()) {
+    match Pread::with_libaio(file.clone()) {
         Ok(aio) if direct => Ok(Arc::new(aio)),
         _ => Ok(Arc::new(Pread::new(file))),
     }
@@ -53,8 +51,8 @@ fn is_direct(file: &File) -> io::Result<bool> {
     if flags < 0 { Err(io::Error::last_os_error()) } else { Ok(flags & libc::O_DIRECT != 0) }
 }
 
-/// Whether the file answers "would block" itself: `io_uring` punts all requests of others to its workers. Asked with a read far
-/// behind the end, which moves nothing: `EOPNOTSUPP` comes before any look at the offset (`kiocb_set_rw_flags`).
+/// True when the file answers "would block" itself: `io_uring` punts all requests of others to its workers. Asked with a
+/// read far behind the end, which moves nothing: `EOPNOTSUPP` comes before any look at the offset (`kiocb_set_rw_flags`).
 fn takes_nowait(file: &File) -> bool {
     let mut byte = [0_u8; 512];
     let vector = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: byte.len() };

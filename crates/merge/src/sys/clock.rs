@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-/// Of all its threads, user and kernel, ns.
+/// Processor time of all threads of this process, user and kernel, ns.
 pub(crate) fn process_cpu_ns() -> u64 {
     let mut time = MaybeUninit::<libc::timespec>::zeroed();
     // SAFETY: the call writes one timespec to the place it is given.

@@ -23,7 +23,7 @@ use std::task::{Poll, Waker};
 use corosensei::stack::DefaultStack;
 use corosensei::{CoroutineResult, Yielder};
 
-/// Where tasks go to be run.
+/// Pool that runs tasks.
 pub(crate) trait Start: Send + Sync {
     fn start(&self, task: Task);
 }
@@ -37,7 +37,7 @@ pub struct Scope<'scope, 'env: 'scope> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What a scope owes: tasks that are not through, and the first panic that nobody asked for.
+/// Debt of a scope: tasks that are not through, and the first panic that nobody asked for.
 #[derive(Default)]
 pub(crate) struct Debt {
     tasks: AtomicUsize,
@@ -141,7 +141,6 @@ impl Stack {
         Ok(Stack { stack: DefaultStack::new(bytes)?, bytes })
     }
 
-    /// What it was asked to have.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -191,7 +190,8 @@ impl Drop for Coroutine {
     }
 }
 
-/// Whether a coroutine runs here that may wait. One that unwinds may not: the thread's count of panics is for one at a time.
+/// True when a coroutine runs here that may wait. One that unwinds may not: the thread's count of panics is for one at a
+/// time.
 pub(crate) fn is_inside() -> bool {
     !YIELDER.get().is_null() && !std::thread::panicking()
 }

@@ -10,7 +10,8 @@ use super::generation;
 /// Kept at most; more are in use at a time only where lanes are nested.
 const IDLE_MAX: usize = 4;
 
-/// What the calling thread has made and does not use. A child leaves its parent's alone: not even its memory is unmapped.
+/// Rings or contexts that the calling thread has made and does not use. A child leaves its parent's alone: not even its
+/// memory is unmapped.
 pub(crate) struct Idle<T> {
     generation: u64,
     kept: Vec<T>,

@@ -7,7 +7,7 @@ use std::io;
 
 use super::Request;
 
-/// What answers: a file by one of the kernel's interfaces, or a device in memory.
+/// Device that answers: a file by one of the kernel's interfaces, or memory.
 pub(crate) trait Device: Send + Sync {
     /// Reads at an offset, at once and by itself: bytes that came, fewer at the end of the file. Retries after a signal.
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
@@ -21,14 +21,16 @@ pub(crate) trait Device: Send + Sync {
     /// Requests that one batch may carry.
     fn batch_max(&self) -> usize;
 
-    /// What carries batches, in a word.
+    /// Name of what carries batches.
     fn name(&self) -> &'static str;
 
     /// Bytes that can be read.
     fn len(&self) -> io::Result<u64>;
 
-    /// Makes what was written last, or its data only.
-    fn sync(&self, data_only: bool) -> io::Result<()>;
+    /// Gets what was written onto its medium, or its data only. Memory has none.
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// One thread's way to a device. Dropping it waits for what is in flight.
@@ -49,7 +51,7 @@ pub(crate) trait Lane {
     fn enter(&mut self, least: usize, finished: &mut Vec<Finished>);
 }
 
-/// What does all that is queued before it returns, so that nothing is in flight in between.
+/// Carrier that does all that is queued before it returns, so that nothing is in flight in between.
 pub(crate) trait AtOnce {
     /// Empties `queued`, and appends all of it to `finished`.
     fn carry(&mut self, queued: &mut Vec<Request>, finished: &mut Vec<Finished>);
@@ -98,13 +100,13 @@ impl Finished {
         Finished { request, result }
     }
 
-    /// Of a system call that returns bytes, or a negative error.
+    /// Takes the result of a system call: bytes, or a negative error.
     pub(crate) fn of_call(request: Request, returned: i32) -> Finished {
         let result = usize::try_from(returned).map_err(|_| io::Error::from_raw_os_error(-returned));
         Finished { request, result }
     }
 
-    /// Whose it is: [`Request::tag`].
+    /// Tag of its owner: [`Request::tag`].
     pub(crate) fn tag(&self) -> u64 {
         self.request.tag()
     }

@@ -6,9 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::aio::Aio;
-use super::uring::Uring;
-use super::{Device, Finished, Loans, Pread, device, generation, lend_raw_read};
+use super::{Device, Finished, Loans, Pread, device, lend_raw_read};
 use crate::{Backend, Options};
 
 /// A file of 8 blocks, of which each byte is its block's number.
@@ -24,11 +22,11 @@ fn file(name: &str) -> Arc<File> {
 fn devices(name: &str) -> Vec<Box<dyn Device>> {
     let file = file(name);
     let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Pread::new(file.clone()))];
-    match Uring::new(file.clone()) {
+    match Pread::with_uring(file.clone()) {
         Ok(uring) => devices.push(Box::new(uring)),
         Err(error) => println!("SKIPPED {name}: io_uring: {error}"),
     }
-    match Aio::new(file) {
+    match Pread::with_libaio(file) {
         Ok(aio) => devices.push(Box::new(aio)),
         Err(error) => println!("SKIPPED {name}: libaio: {error}"),
     }
@@ -151,7 +149,7 @@ fn lanes_of_one_thread_may_be_nested() {
 #[test]
 fn what_a_ring_does_not_take_is_done_by_plain_calls() {
     for errno in [libc::EAGAIN, libc::EBUSY, libc::ENOMEM, libc::EPERM] {
-        let Ok(uring) = Uring::new(file("refused")) else {
+        let Ok(uring) = Pread::with_uring(file("refused")) else {
             println!("SKIPPED what_a_ring_does_not_take_is_done_by_plain_calls: no io_uring");
             return;
         };
@@ -165,7 +163,7 @@ fn what_a_ring_does_not_take_is_done_by_plain_calls() {
 
 #[test]
 fn what_libaio_does_not_take_is_done_by_plain_calls_or_fails() {
-    let Ok(aio) = Aio::new(file("refused-aio")) else {
+    let Ok(aio) = Pread::with_libaio(file("refused-aio")) else {
         println!("SKIPPED what_libaio_does_not_take_is_done_by_plain_calls_or_fails: no libaio");
         return;
     };
@@ -177,8 +175,8 @@ fn what_libaio_does_not_take_is_done_by_plain_calls_or_fails() {
 fn a_thread_that_gets_no_ring_reads_all_the_same() {
     let file = file("no-ring");
     let devices: [(io::Result<Box<dyn Device>>, _); 2] = [
-        (Uring::new(file.clone()).map(|device| Box::new(device) as _), libc::SYS_io_uring_setup),
-        (Aio::new(file).map(|device| Box::new(device) as _), libc::SYS_io_setup),
+        (Pread::with_uring(file.clone()).map(|device| Box::new(device) as _), libc::SYS_io_uring_setup),
+        (Pread::with_libaio(file).map(|device| Box::new(device) as _), libc::SYS_io_setup),
     ];
     for (device, call) in devices {
         let Ok(device) = device else {
@@ -209,7 +207,7 @@ fn where_io_uring_is_forbidden_the_best_is_something_else_and_asking_for_it_says
 #[test]
 fn where_io_uring_is_forbidden_direct_files_go_by_libaio() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-    if Aio::new(file("libaio")).is_err() {
+    if Pread::with_libaio(file("libaio")).is_err() {
         println!("SKIPPED where_io_uring_is_forbidden_direct_files_go_by_libaio: no libaio");
         return;
     }
@@ -233,7 +231,7 @@ fn a_file_that_is_open_without_blocking_is_read_as_pread_does() {
     std::fs::remove_file(&path).expect("it was just written");
     let file = Arc::new(file.expect("it was just written"));
     file.sync_all().expect("it can be synced");
-    let Ok(uring) = Uring::new(file.clone()) else {
+    let Ok(uring) = Pread::with_uring(file.clone()) else {
         println!("SKIPPED a_file_that_is_open_without_blocking_is_read_as_pread_does: no io_uring");
         return;
     };
@@ -244,21 +242,4 @@ fn a_file_that_is_open_without_blocking_is_read_as_pread_does() {
         assert_eq!(status, 0);
         assert_eq!(read_three(&uring, || ()).map(|block| block[9]), [6; 3]);
     }
-}
-
-#[test]
-fn a_child_is_another_process() {
-    let parent = generation();
-    // SAFETY: the child only reads a word and leaves.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        let code = i32::from(generation() == parent);
-        // SAFETY: nothing of the test program's is to run in the child.
-        unsafe { libc::_exit(code) };
-    }
-    let mut status = 0;
-    // SAFETY: the kernel writes one word, of a child that is ours.
-    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
-    assert_eq!((waited, status), (child, 0));
-    assert_eq!(generation(), parent);
 }

@@ -18,7 +18,7 @@ use std::task::{Poll, Waker};
 
 use super::request::{DONE, OPEN, Op, Request, Slot, slot};
 use crate::Buffer;
-use crate::place::Place;
+use crate::place::FileRange;
 
 /// Its memory is with the kernel, or with who carries it.
 const CLAIMED: u32 = 2;
@@ -32,10 +32,10 @@ const CANCELLED: u32 = 3;
 /// What `address` returns must stay valid for reads and writes of `length` initialised bytes until the value is used in another
 /// way or dropped, also if the value is moved.
 pub unsafe trait StableBuffer: Send + 'static {
-    /// Where they begin.
+    /// Address of the first.
     fn address(&mut self) -> *mut u8;
 
-    /// How many there are.
+    /// Number of bytes.
     fn length(&self) -> usize;
 }
 
@@ -74,18 +74,18 @@ unsafe impl StableBuffer for Buffer {
 
 /// The slot comes first: a pointer to it is one to all of this.
 #[repr(C)]
-struct Shared<B> {
+struct OwnedSlot<B> {
     slot: Slot,
     waker: Mutex<Option<Waker>>,
     buffer: UnsafeCell<Option<B>>,
 }
 
 // SAFETY: the buffer is touched by whom the slot's state names: the request until DONE, then the one `Owned`.
-unsafe impl<B: Send> Send for Shared<B> {}
+unsafe impl<B: Send> Send for OwnedSlot<B> {}
 // SAFETY: as above; the waker has its lock, the slot's other fields are atomic or do not change.
-unsafe impl<B: Send> Sync for Shared<B> {}
+unsafe impl<B: Send> Sync for OwnedSlot<B> {}
 
-impl<B> Shared<B> {
+impl<B> OwnedSlot<B> {
     fn waker(&self) -> MutexGuard<'_, Option<Waker>> {
         self.waker.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,7 +93,7 @@ impl<B> Shared<B> {
 
 /// The future's side of a request that owns its buffer.
 pub(crate) struct Owned<B> {
-    shared: Arc<Shared<B>>,
+    shared: Arc<OwnedSlot<B>>,
 }
 
 /// A request that can still be taken back.
@@ -102,7 +102,7 @@ pub(crate) struct Revocable {
 }
 
 impl Revocable {
-    /// To be sent now; `None` if it was taken back.
+    /// Claims the request for sending; `None` if it was taken back.
     pub(crate) fn claim(self) -> Option<Request> {
         let state = &self.request.slot().state;
         let claimed = state.compare_exchange(OPEN, CLAIMED, Ordering::Acquire, Ordering::Relaxed);
@@ -112,9 +112,9 @@ impl Revocable {
 
 impl<B: StableBuffer> Owned<B> {
     /// Gives the buffer, from its byte `skip` on, to a new request for that place.
-    pub(crate) fn lend(op: Op, buffer: B, skip: usize, place: Place) -> (Owned<B>, Revocable) {
-        let mut shared = Arc::new(Shared {
-            slot: slot(op, null_mut(), Place::NONE),
+    pub(crate) fn lend(op: Op, buffer: B, skip: usize, place: FileRange) -> (Owned<B>, Revocable) {
+        let mut shared = Arc::new(OwnedSlot {
+            slot: slot(op, null_mut(), FileRange::NONE),
             waker: Mutex::new(None),
             buffer: UnsafeCell::new(Some(buffer)),
         });
@@ -127,11 +127,11 @@ impl<B: StableBuffer> Owned<B> {
         new.slot = slot(op, address.wrapping_add(skip), place);
         new.slot.completed = Some(completed::<B>);
         let theirs = Arc::into_raw(Arc::clone(&shared)).cast_mut().cast::<Slot>();
-        let request = Request::of(NonNull::new(theirs).expect("an Arc has an address"));
+        let request = Request::from_slot(NonNull::new(theirs).expect("an Arc has an address"));
         (Owned { shared }, Revocable { request })
     }
 
-    /// What the request came to, and the buffer; else the waker is called once when it is done.
+    /// Result of the request, and the buffer; else the waker is called once when it is done.
     pub(crate) fn poll(&mut self, waker: &Waker) -> Poll<(io::Result<usize>, B)> {
         let mut place = self.shared.waker();
         if !self.shared.slot.is_done() {
@@ -143,7 +143,6 @@ impl<B: StableBuffer> Owned<B> {
         Poll::Ready((self.shared.slot.result(), buffer))
     }
 
-    /// Whether [`Owned::poll`] would be ready.
     pub(crate) fn is_done(&self) -> bool {
         self.shared.slot.is_done()
     }
@@ -171,9 +170,9 @@ impl<B: StableBuffer> Owned<B> {
 ///
 /// # Safety
 ///
-/// The slot is the first field of a `Shared<B>` in an Arc, of which the request has a share that ends here.
+/// The slot is the first field of a `OwnedSlot<B>` in an Arc, of which the request has a share that ends here.
 unsafe fn completed<B>(slot: NonNull<Slot>) {
-    let place = slot.as_ptr().cast::<Shared<B>>().cast_const();
+    let place = slot.as_ptr().cast::<OwnedSlot<B>>().cast_const();
     // SAFETY: `lend` has made it by `into_raw` for this request, which is completed once.
     let shared = unsafe { Arc::from_raw(place) };
     let waker = {
@@ -212,20 +211,20 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Counts(AtomicUsize);
+    struct CountingWaker(AtomicUsize);
 
-    impl Wake for Counts {
+    impl Wake for CountingWaker {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     fn lend(freed: &Arc<AtomicUsize>) -> (Owned<Tells>, Revocable) {
-        let place = Place::new(0, 6).expect("the kernel can name it");
+        let place = FileRange::new(0, 6).expect("the kernel can name it");
         Owned::lend(Op::Read, Tells(vec![0; 8].into(), Arc::clone(freed)), 2, place)
     }
 
-    /// As a kernel would, after its caller has gone on.
+    /// Fills a request's memory as a kernel would, after its caller has gone on.
     fn fill(request: Request) {
         let byte = u8::try_from(request.length()).expect("8 at most");
         // SAFETY: the request's memory is the holder's until it is completed.
@@ -238,7 +237,7 @@ mod tests {
     fn the_buffer_comes_back_filled_from_another_thread() {
         let freed = Arc::default();
         let (mut owned, request) = lend(&freed);
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(CountingWaker::default());
         let waker = Waker::from(Arc::clone(&counts));
         assert!(owned.poll(&waker).is_pending());
         let request = request.claim().expect("nobody took it back");

@@ -4,19 +4,44 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::sync::Arc;
 
 use super::lane::{AtOnce, AtOnceLane};
-use super::{Device, Finished, Lane, Op, Request};
+use super::{Device, Finished, Lane, Op, Request, aio, uring};
 
-/// `pread` and `pwrite`; a batch is one call after another.
+/// Requests that a ring or context has room for: 8 KiB of the kernel's memory for each thread that sends batches by a ring. The
+/// system's contexts share `fs.aio-max-nr`, by default 65,536.
+pub(super) const ENTRIES: u32 = 128;
+
+/// Carrier of a file's batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Carrier {
+    /// Plain calls, one after another.
+    Calls,
+    Uring,
+    Libaio,
+}
+
+/// File whose single calls are `pread` and `pwrite`.
 #[derive(Debug)]
 pub(crate) struct Pread {
-    file: std::sync::Arc<File>,
+    file: Arc<File>,
+    carrier: Carrier,
 }
 
 impl Pread {
-    pub(crate) fn new(file: std::sync::Arc<File>) -> Pread {
-        Pread { file }
+    pub(crate) fn new(file: Arc<File>) -> Pread {
+        Pread { file, carrier: Carrier::Calls }
+    }
+
+    /// File with batches by `io_uring`. The error is the kernel's, when it makes no rings for this process.
+    pub(super) fn with_uring(file: Arc<File>) -> io::Result<Pread> {
+        uring::probe().map(|()| Pread { file, carrier: Carrier::Uring })
+    }
+
+    /// File with batches by libaio. The error is the kernel's, when it makes no context for this process.
+    pub(super) fn with_libaio(file: Arc<File>) -> io::Result<Pread> {
+        aio::probe().map(|()| Pread { file, carrier: Carrier::Libaio })
     }
 }
 
@@ -29,16 +54,26 @@ impl Device for Pread {
         again(|| self.file.write_at(buffer, offset))
     }
 
+    /// Gives a lane of plain calls where no more rings or contexts can be had (descriptors, memory).
     fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
-        Ok(Box::new(AtOnceLane::new(Pread::new(self.file.clone()), depth)))
+        let lane = match self.carrier {
+            Carrier::Calls => None,
+            Carrier::Uring => uring::lane(depth, &self.file),
+            Carrier::Libaio => aio::lane(depth, &self.file),
+        };
+        Ok(lane.unwrap_or_else(|| Box::new(AtOnceLane::new(Pread::new(self.file.clone()), depth))))
     }
 
     fn batch_max(&self) -> usize {
-        usize::MAX
+        if self.carrier == Carrier::Calls { usize::MAX } else { ENTRIES as usize }
     }
 
     fn name(&self) -> &'static str {
-        "pread"
+        match self.carrier {
+            Carrier::Calls => "pread",
+            Carrier::Uring => "io_uring",
+            Carrier::Libaio => "libaio",
+        }
     }
 
     fn len(&self) -> io::Result<u64> {

@@ -18,9 +18,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::place::Place;
+use crate::place::FileRange;
 
-/// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     Read,
@@ -30,7 +29,7 @@ pub(crate) enum Op {
 pub(super) const OPEN: u32 = 0;
 pub(super) const DONE: u32 = 1;
 
-/// What owner and carrier of a request share. While the request is out, only atomic fields change.
+/// State that owner and carrier of a request share. While the request is out, only atomic fields change.
 #[derive(Debug)]
 pub(super) struct Slot {
     op: Op,
@@ -42,7 +41,7 @@ pub(super) struct Slot {
     /// Bytes, or a negative error; read after `DONE`.
     result: AtomicI32,
     pub(super) state: AtomicU32,
-    /// Of a request that owns its buffer: makes it `DONE`, and frees what nobody wants any more.
+    /// Function for a request that owns its buffer: makes it `DONE`, and frees what nobody wants any more.
     pub(super) completed: Option<unsafe fn(NonNull<Slot>)>,
 }
 
@@ -56,7 +55,7 @@ pub(crate) struct Request {
 // it points to is the request's alone until then.
 unsafe impl Send for Request {}
 
-/// What the owner sees of its request.
+/// Owner's side of a request.
 #[derive(Debug)]
 pub(crate) struct Pending<'a> {
     slot: NonNull<Slot>,
@@ -64,8 +63,8 @@ pub(crate) struct Pending<'a> {
 }
 
 impl Request {
-    /// Of a slot that lives until the request is completed.
-    pub(super) fn of(slot: NonNull<Slot>) -> Request {
+    /// Makes the request of a slot that lives until it is completed.
+    pub(super) fn from_slot(slot: NonNull<Slot>) -> Request {
         Request { slot }
     }
 
@@ -82,7 +81,7 @@ impl Request {
         self.slot().offset
     }
 
-    /// Where the data go to or come from. Of a write it is only to be read.
+    /// Memory that data go to or come from. That of a write is only to be read.
     pub(crate) fn address(&self) -> *mut u8 {
         self.slot().address
     }
@@ -91,7 +90,6 @@ impl Request {
         self.slot().length
     }
 
-    /// What the carrier noted with it.
     pub(crate) fn tag(&self) -> u64 {
         self.slot().tag.load(Ordering::Relaxed)
     }
@@ -190,7 +188,7 @@ pub(crate) fn lend_read(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Read, buffer.as_mut_ptr(), Place::new(offset, buffer.len())?), carry)
+    lend(slot(Op::Read, buffer.as_mut_ptr(), FileRange::new(offset, buffer.len())?), carry)
 }
 
 /// Lends an address that need not be memory, to a read that fails.
@@ -201,7 +199,7 @@ pub(super) fn lend_raw_read(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Read, address, Place::new(offset, length)?), carry)
+    lend(slot(Op::Read, address, FileRange::new(offset, length)?), carry)
 }
 
 /// Lends memory to a write that `carry` takes on its way; returns when the write is completed: bytes that were taken.
@@ -210,7 +208,7 @@ pub(crate) fn lend_write(
     offset: u64,
     carry: impl FnOnce(Request, &Pending<'_>),
 ) -> io::Result<usize> {
-    lend(slot(Op::Write, buffer.as_ptr().cast_mut(), Place::new(offset, buffer.len())?), carry)
+    lend(slot(Op::Write, buffer.as_ptr().cast_mut(), FileRange::new(offset, buffer.len())?), carry)
 }
 
 /// Memory that is lent piece by piece to the requests of a group; dropping it waits for all that are out.
@@ -250,10 +248,10 @@ impl<'a> Loans<'a> {
             .enumerate()
             .map(|(index, (op, address, rest, offset))| {
                 // An empty buffer is full wherever it lies.
-                let wanted = if rest > 0 { Place::new(offset, rest) } else { Ok(Place::NONE) };
+                let wanted = if rest > 0 { FileRange::new(offset, rest) } else { Ok(FileRange::NONE) };
                 let place = wanted.unwrap_or_else(|error| {
                     refused.push((index, error));
-                    Place::NONE
+                    FileRange::NONE
                 });
                 let slot = slot(op, address, place);
                 slot.state.store(DONE, Ordering::Relaxed);
@@ -280,7 +278,7 @@ impl<'a> Loans<'a> {
         unsafe { self.place(index).as_ref() }
     }
 
-    /// Which can never be lent, and why not; the first caller gets them.
+    /// Requests that can never be lent, and why not; the first caller gets them.
     pub(crate) fn take_refused(&mut self) -> Vec<(usize, io::Error)> {
         std::mem::take(&mut self.refused)
     }
@@ -302,7 +300,7 @@ impl<'a> Loans<'a> {
         Request { slot: NonNull::new(slot).expect("a place in an allocation") }
     }
 
-    /// Whether a request that was lent is through.
+    /// True when a request that was lent is through.
     pub(crate) fn is_back(&self, index: usize) -> bool {
         self.loan(index).slot.is_done()
     }
@@ -351,11 +349,11 @@ impl Drop for Loans<'_> {
     }
 }
 
-/// As the kernel does (`MAX_RW_COUNT`): more than this is a short read or write.
+/// Most bytes of a request; more is a short read or write, as in the kernel (`MAX_RW_COUNT`).
 const LENGTH_MAX: usize = 0x7fff_f000;
 
 /// The only way to a request.
-pub(super) fn slot(op: Op, address: *mut u8, place: Place) -> Slot {
+pub(super) fn slot(op: Op, address: *mut u8, place: FileRange) -> Slot {
     Slot {
         op,
         address,

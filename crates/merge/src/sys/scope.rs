@@ -85,7 +85,7 @@ pub unsafe fn scope<'env, T>(
 }
 
 impl ScopeOptions {
-    /// As [`scope`].
+    /// Runs `body` as [`scope`] does, with these options.
     ///
     /// # Safety
     ///

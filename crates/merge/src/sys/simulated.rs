@@ -9,20 +9,19 @@ use iostack_batch::BatchCost;
 use super::lane::{AtOnce, AtOnceLane};
 use super::pread::perform;
 use super::{Device, Finished, Lane, Request};
-use crate::place::Place;
+use crate::place::FileRange;
 
 /// A device in memory with the extended command of *Achieving Peak Device Throughput for Random IO Workload* (2012): one command
 /// at a time, b requests in one take `fixed` + b x `each` of real time, which is polled for.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    shared: Arc<Shared>,
+    shared: Arc<SimulatedMemory>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SimulatedMemory {
     memory: Mutex<Vec<u8>>,
     cost: BatchCost,
-    batch_max: usize,
     /// Offsets from .. to answer `EIO`.
     broken: std::ops::Range<u64>,
     free_at: Mutex<Option<Instant>>,
@@ -36,10 +35,9 @@ impl Simulated {
 
     /// One whose requests fail with `EIO` when they touch these offsets.
     pub fn broken(capacity: usize, cost: BatchCost, broken: std::ops::Range<u64>) -> Simulated {
-        let shared = Shared {
+        let shared = SimulatedMemory {
             memory: Mutex::new(vec![0; capacity]),
             cost,
-            batch_max: 256,
             broken,
             free_at: Mutex::new(None),
         };
@@ -93,13 +91,13 @@ impl Simulated {
 
 impl Device for Simulated {
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        Place::new(offset, buffer.len())?;
+        FileRange::new(offset, buffer.len())?;
         self.serve(1);
         self.copy_out(buffer, offset)
     }
 
     fn write(&self, buffer: &[u8], offset: u64) -> io::Result<usize> {
-        Place::new(offset, buffer.len())?;
+        FileRange::new(offset, buffer.len())?;
         self.serve(1);
         self.copy_in(buffer, offset)
     }
@@ -109,7 +107,7 @@ impl Device for Simulated {
     }
 
     fn batch_max(&self) -> usize {
-        self.shared.batch_max
+        256
     }
 
     fn name(&self) -> &'static str {
@@ -118,10 +116,6 @@ impl Device for Simulated {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.memory().len() as u64)
-    }
-
-    fn sync(&self, _data_only: bool) -> io::Result<()> {
-        Ok(())
     }
 }
 

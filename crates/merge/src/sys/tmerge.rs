@@ -19,10 +19,10 @@ const ENTRIES_MAX: usize = 256;
 /// `TMERGE_LENGTH_MAX`: bytes of one entry.
 const LENGTH_MAX: usize = 0x10_0000;
 
-/// `struct tmerge_entry`.
+/// Request of a command, `struct tmerge_entry`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct TmergeEntry {
     offset: u64,
     buffer: u64,
     length: u32,
@@ -31,31 +31,32 @@ struct Entry {
     reserved: u32,
 }
 
-const _: () = assert!(size_of::<Entry>() == 32);
+const _: () = assert!(size_of::<TmergeEntry>() == 32);
 
-/// `struct tmerge_command`.
+/// Command of the driver, `struct tmerge_command`.
 #[repr(C)]
 #[derive(Debug, Default)]
-struct Command {
+struct TmergeCommand {
     entries: u64,
     count: u32,
     flags: u32,
     reserved: [u64; 2],
 }
 
-const _: () = assert!(size_of::<Command>() == 32);
+const _: () = assert!(size_of::<TmergeCommand>() == 32);
 
 /// `TMERGE_IOC_RUN`: `_IOWR(0xE7, 0x40, struct tmerge_command)`.
-const RUN: libc::Ioctl = (3 << 30 | (size_of::<Command>() as u32) << 16 | 0xE7 << 8 | 0x40) as libc::Ioctl;
+const RUN: libc::Ioctl =
+    (3 << 30 | (size_of::<TmergeCommand>() as u32) << 16 | 0xE7 << 8 | 0x40) as libc::Ioctl;
 
 /// A block device of the `tmerge` driver.
 #[derive(Debug)]
 pub(crate) struct Tmerge {
-    shared: Arc<Shared>,
+    shared: Arc<TmergeDevice>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct TmergeDevice {
     calls: Pread,
     file: Arc<File>,
     /// Entries that the module took last, or did not refuse yet.
@@ -74,14 +75,17 @@ impl Tmerge {
         let calls = Pread::new(file.clone());
         let capacity = calls.len()?;
         let batch_max = AtomicUsize::new(ENTRIES_MAX);
-        Ok(Tmerge { shared: Arc::new(Shared { calls, file, batch_max, capacity }) })
+        Ok(Tmerge { shared: Arc::new(TmergeDevice { calls, file, batch_max, capacity }) })
     }
 }
 
 /// Runs one command; all of it was done unless it fails.
-fn run(file: &File, entries: &mut [Entry]) -> io::Result<()> {
-    let command =
-        Command { entries: entries.as_mut_ptr() as u64, count: entries.len() as u32, ..Command::default() };
+fn run(file: &File, entries: &mut [TmergeEntry]) -> io::Result<()> {
+    let command = TmergeCommand {
+        entries: entries.as_mut_ptr() as u64,
+        count: entries.len() as u32,
+        ..TmergeCommand::default()
+    };
     // SAFETY: the kernel reads one command and reads and writes `count` entries, which `entries` has; each names memory of a
     // request that the caller holds until this returns.
     let status = unsafe { libc::ioctl(file.as_raw_fd(), RUN, &raw const command) };
@@ -120,8 +124,8 @@ impl Device for Tmerge {
 }
 
 struct Commands {
-    shared: Arc<Shared>,
-    entries: Vec<Entry>,
+    shared: Arc<TmergeDevice>,
+    entries: Vec<TmergeEntry>,
 }
 
 impl Commands {
@@ -143,15 +147,15 @@ impl Commands {
     }
 }
 
-fn entry(request: &Request, capacity: u64) -> Entry {
+fn entry(request: &Request, capacity: u64) -> TmergeEntry {
     // What reaches beyond the end is short, as with plain calls.
     let length = (request.length().min(LENGTH_MAX) as u64).min(capacity.saturating_sub(request.offset()));
-    Entry {
+    TmergeEntry {
         offset: request.offset(),
         buffer: request.address() as u64,
         length: length as u32,
         op: u32::from(request.op() == Op::Write),
-        ..Entry::default()
+        ..TmergeEntry::default()
     }
 }
 

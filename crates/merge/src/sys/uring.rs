@@ -22,82 +22,41 @@ use iostack_ring::{RingOptions, WRITE, head_word, told};
 
 use super::idle::{self, Idle};
 use super::lane::AtOnceLane;
-use super::{Device, Finished, Lane, Op, Pread, Request, Slots, generation};
+use super::pread::ENTRIES;
+use super::{Finished, Lane, Op, Pread, Request, Slots, generation};
 
-/// Requests that a ring has room for: 8 KiB of the kernel's memory for each thread that sends batches.
-const ENTRIES: u32 = 128;
-
-/// A file by `io_uring`.
-#[derive(Debug)]
-pub(crate) struct Uring {
-    calls: Pread,
-    file: Arc<File>,
+/// Fails as the kernel does, when it makes no rings for this process.
+pub(super) fn probe() -> io::Result<()> {
+    take().map(|ring| idle::give_back(&IDLE, ring))
 }
 
-impl Uring {
-    /// The error is the kernel's, when it makes no rings for this process.
-    pub(crate) fn new(file: Arc<File>) -> io::Result<Uring> {
-        idle::give_back(&IDLE, take()?);
-        Ok(Uring { calls: Pread::new(file.clone()), file })
-    }
-}
-
-impl Device for Uring {
-    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.calls.read(buffer, offset)
-    }
-
-    fn write(&self, buffer: &[u8], offset: u64) -> io::Result<usize> {
-        self.calls.write(buffer, offset)
-    }
-
-    /// Where no more rings can be had (descriptors, memory), plain calls.
-    fn lane(&self, depth: usize) -> io::Result<Box<dyn Lane>> {
-        let depth = depth.clamp(1, ENTRIES as usize);
-        match take() {
-            Ok(ring) => Ok(Box::new(UringLane::new(ring, depth, self.file.clone()))),
-            Err(_) => self.calls.lane(depth),
-        }
-    }
-
-    fn batch_max(&self) -> usize {
-        ENTRIES as usize
-    }
-
-    fn name(&self) -> &'static str {
-        "io_uring"
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.calls.len()
-    }
-
-    fn sync(&self, data_only: bool) -> io::Result<()> {
-        self.calls.sync(data_only)
-    }
+/// Lane by a ring, unless none can be had.
+pub(super) fn lane(depth: usize, file: &Arc<File>) -> Option<Box<dyn Lane>> {
+    let (ring, depth) = (Some(take().ok()?), depth.clamp(1, ENTRIES as usize));
+    let calls = AtOnceLane::new(Pread::new(file.clone()), depth);
+    Some(Box::new(UringLane { ring, calls, depth, file: file.clone() }))
 }
 
 thread_local! {
-    static IDLE: RefCell<Idle<Box<Ring>>> = const { RefCell::new(Idle::new()) };
+    static IDLE: RefCell<Idle<Box<ThreadRing>>> = const { RefCell::new(Idle::new()) };
 }
 
 /// An empty ring for the calling thread.
-fn take() -> io::Result<Box<Ring>> {
-    idle::take(&IDLE).map_or_else(|| Ring::new().map(Box::new), Ok)
+fn take() -> io::Result<Box<ThreadRing>> {
+    idle::take(&IDLE).map_or_else(|| ThreadRing::new().map(Box::new), Ok)
 }
 
 /// A ring, and the requests in it.
-struct Ring {
+struct ThreadRing {
     kernel: iostack_ring::Ring,
     generation: u64,
     slots: Slots,
-    /// What the kernel has not taken yet.
     queued: u32,
 }
 
-impl Ring {
+impl ThreadRing {
     /// The best ring that this kernel makes.
-    fn new() -> io::Result<Ring> {
+    fn new() -> io::Result<ThreadRing> {
         let options = RingOptions {
             entries: ENTRIES,
             submit_all: true,
@@ -105,7 +64,7 @@ impl Ring {
             ..RingOptions::default()
         };
         let kernel = iostack_ring::Ring::new(options)?;
-        Ok(Ring { kernel, generation: generation(), slots: Slots::new(ENTRIES), queued: 0 })
+        Ok(ThreadRing { kernel, generation: generation(), slots: Slots::new(ENTRIES), queued: 0 })
     }
 
     fn push(&mut self, request: Request, file: RawFd) {
@@ -130,10 +89,10 @@ impl Ring {
         Ok(())
     }
 
-    /// What has completed; how many.
+    /// Takes what has completed; gives how many.
     fn reap(&mut self, finished: &mut Vec<Finished>) -> usize {
         let before = finished.len();
-        let Ring { kernel, slots, .. } = self;
+        let ThreadRing { kernel, slots, .. } = self;
         kernel.reap(u32::MAX, |slot, result| finished.push(Finished::of_call(slots.take(slot), result)));
         finished.len() - before
     }
@@ -184,18 +143,13 @@ fn transient(error: &io::Error) {
 
 struct UringLane {
     /// None after the kernel has refused requests: plain calls from then on.
-    ring: Option<Box<Ring>>,
+    ring: Option<Box<ThreadRing>>,
     calls: AtOnceLane<Pread>,
     depth: usize,
     file: Arc<File>,
 }
 
 impl UringLane {
-    fn new(ring: Box<Ring>, depth: usize, file: Arc<File>) -> UringLane {
-        let calls = AtOnceLane::new(Pread::new(file.clone()), depth);
-        UringLane { ring: Some(ring), calls, depth, file }
-    }
-
     /// The kernel takes no more: what it has is waited for; what it has not taken is done by plain calls, after the ring, where
     /// that still lies, was closed.
     fn give_up(&mut self, finished: &mut Vec<Finished>) {
@@ -249,7 +203,7 @@ impl Lane for UringLane {
     }
 }
 
-/// How often a kernel without memory is asked before plain calls do its work.
+/// Number of times that a kernel without memory is asked before plain calls do its work.
 const REFUSALS_MAX: u32 = 64;
 
 impl Drop for UringLane {

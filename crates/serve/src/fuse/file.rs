@@ -15,13 +15,13 @@ use crate::Disk;
 const ROOT: INodeNo = INodeNo(1);
 const DISK: INodeNo = INodeNo(2);
 
-/// Nothing changes.
+/// Time for which the kernel may keep attributes: they never change.
 const FOR_LONG: Duration = Duration::from_hours(1);
 
 /// Requests that the kernel sends before it has answers; its own 12 would bound the queue depth.
 const IN_FLIGHT: u16 = 1024;
 
-/// Longest request.
+/// Bytes of the longest request.
 const MOST: u32 = 1 << 20;
 
 pub(super) struct TheFile {
@@ -61,7 +61,7 @@ impl TheFile {
         })
     }
 
-    /// What of a range lies within the disk.
+    /// Bytes of a range that lie within the disk.
     fn inside(&self, offset: u64, length: u64) -> u64 {
         length.min(self.disk.capacity().saturating_sub(offset))
     }
@@ -71,7 +71,7 @@ fn told(errno: crate::Errno) -> Errno {
     Errno::from_i32(errno.0)
 }
 
-/// For what is answered with nothing.
+/// Reply to a request that is answered with nothing.
 fn empty(reply: ReplyEmpty) -> crate::Reply {
     Box::new(move |answer| match answer {
         Ok(()) => reply.ok(),

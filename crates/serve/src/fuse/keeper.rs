@@ -24,14 +24,14 @@ const PROBES: usize = 401;
 /// Length of such a read.
 const LENGTH: usize = 4096;
 
-/// What the keeper is asked.
+/// Question to the keeper.
 #[derive(Clone, Copy)]
 pub(super) enum Ask {
     /// A loop device of so many bytes a block: its number.
     Block(u32),
-    /// What a read takes at the median, ns.
+    /// Median time of a read, ns.
     Probe,
-    /// Whether somebody has the loop device to himself.
+    /// True when somebody has the loop device to himself.
     Mounted,
     /// The kernel forgets what it has read of it.
     Forget,
@@ -132,7 +132,7 @@ impl Keep {
     }
 }
 
-/// What a read takes at the median, ns.
+/// Median time of a read, ns.
 fn probe(path: &Path) -> io::Result<u64> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
     let mut room = vec![0; 2 * LENGTH];

@@ -17,20 +17,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use anyhow::Context;
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use iostack_host::{fuse_mounts, has_ended, own_mark};
 use iostack_model::Nanos;
 
-use crate::{Disk, ServeError, sys};
+use crate::{Disk, sys};
 use keeper::{Ask, Keeper};
 
-/// What mounts of ours are of, in the list of mounts; their server's mark follows.
+/// Beginning of the source of our mounts, in the list of mounts; their server's mark follows.
 const SOURCE: &str = "iostack-";
 
-/// What mounts of ours are, in the list of mounts.
+/// Subtype of our mounts, in the list of mounts.
 const SUBTYPE: &str = "iostack";
 
-/// The file.
+/// Name of the file that is the disk.
 const NAME: &str = "disk";
 
 /// The file, and what is over it.
@@ -43,7 +44,7 @@ pub struct Fuse {
     made: bool,
 }
 
-/// Why this machine has none; `None` when it has.
+/// Reason why this machine has no FUSE; `None` when it has.
 pub fn missing() -> Option<String> {
     let opened = OpenOptions::new().read(true).write(true).open("/dev/fuse");
     opened.err().map(|error| format!("/dev/fuse: {error}"))
@@ -51,22 +52,25 @@ pub fn missing() -> Option<String> {
 
 impl Fuse {
     /// Mounts on `directory`, which is made if need be, and is empty.
-    pub fn start(disk: Disk, directory: &Path) -> Result<Fuse, ServeError> {
-        let refused = |source| ServeError::Mount { place: directory.to_owned(), source };
+    pub fn start(disk: Disk, directory: &Path) -> anyhow::Result<Fuse> {
+        Fuse::mounted(disk, directory).with_context(|| format!("cannot mount on `{}`", directory.display()))
+    }
+
+    fn mounted(disk: Disk, directory: &Path) -> io::Result<Fuse> {
         // Its server may be stopped, and whoever looks into it would wait.
-        let place = std::path::absolute(directory).map_err(refused)?;
+        let place = std::path::absolute(directory)?;
         if ours().any(|(_, _, point)| place.starts_with(point)) {
-            return Err(refused(io::Error::other("a served disk is mounted there; name another place")));
+            return Err(io::Error::other("a served disk is mounted there; name another place"));
         }
         let made = match fs::create_dir(directory) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-            Err(error) => return Err(refused(error)),
+            Err(error) => return Err(error),
         };
-        if fs::read_dir(directory).map_err(refused)?.next().is_some() {
-            return Err(refused(io::ErrorKind::DirectoryNotEmpty.into()));
+        if fs::read_dir(directory)?.next().is_some() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
         }
-        let keeper = Keeper::start(directory, made).map_err(refused)?;
+        let keeper = Keeper::start(directory, made)?;
         let mut config = Config::default();
         config.mount_options = vec![
             MountOption::FSName(SOURCE.to_owned() + &own_mark()),
@@ -84,17 +88,19 @@ impl Fuse {
                 let _it_is_empty = fs::remove_dir(directory);
             }
         });
-        let session = Some(session.map_err(refused)?);
+        let session = Some(session?);
         Ok(Fuse { file: directory.join(NAME), keeper, session, directory: directory.to_owned(), made })
     }
 
     /// Makes a block device of the file: root's. Gives its path.
-    pub fn block_device(&mut self, block: u32) -> Result<PathBuf, ServeError> {
-        let number = self.keeper.ask(Ask::Block(block)).map_err(ServeError::Loop)?;
+    pub fn block_device(&mut self, block: u32) -> anyhow::Result<PathBuf> {
+        let number = self.keeper.ask(Ask::Block(block));
+        let number = number
+            .context("cannot make a loop device of it; `--as fuse` without root gives the file alone")?;
         Ok(Path::new("/dev").join(format!("loop{number}")))
     }
 
-    /// What a read takes at the median, the route and all.
+    /// Median time of a read, the route and all.
     pub(crate) fn probe(&self) -> io::Result<Nanos> {
         self.keeper.ask(Ask::Probe).map(Nanos)
     }
@@ -104,7 +110,7 @@ impl Fuse {
         self.keeper.ask(Ask::Mounted).is_ok_and(|mounted| mounted != 0)
     }
 
-    /// What the kernel has read of the disk is read again.
+    /// Makes the kernel forget what it has read of the disk.
     pub(crate) fn forget(&self) -> io::Result<()> {
         self.keeper.ask(Ask::Forget).map(drop)
     }

@@ -11,10 +11,10 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use anyhow::{bail, ensure};
-use iostack_lab::Request as Boots;
+use iostack_lab::Request;
 use iostack_lab::devices::SIMULATED;
-use iostack_lab::host::mailbox::{DISKS_MOST, DiskShape, Drives, Operation, Request, Through};
-use iostack_lab::outside::{Asked, Brings, BroughtBy, COMMA, Live, Outside, Wish};
+use iostack_lab::host::mailbox::{DISKS_MOST, DiskShape, DriveRequest, Drives, Operation, Through};
+use iostack_lab::outside::{Brings, BroughtBy, COMMA, HeldQuestion, Live, Outside, Wish};
 use iostack_model::answers::{Seen, ServedCut};
 use iostack_model::{Bytes, Inside, Nanos, Outcome};
 use iostack_sim::run::inside_of;
@@ -29,12 +29,12 @@ pub const BROUGHT: BroughtBy = BroughtBy(Some(&Simulated));
 struct Simulated;
 
 impl Brings for Simulated {
-    fn check(&self, request: &Boots) -> anyhow::Result<()> {
+    fn check(&self, request: &Request) -> anyhow::Result<()> {
         layers::check(&request.layers).map_err(anyhow::Error::msg)?;
         sheets(request).map(drop)
     }
 
-    fn open(&self, request: &Boots, wish: Wish) -> anyhow::Result<Option<Box<dyn Outside>>> {
+    fn open(&self, request: &Request, wish: Wish) -> anyhow::Result<Option<Box<dyn Outside>>> {
         let is_asked = wish.asked.is_some();
         let drives = Simulation::open(request, wish)?;
         Ok((is_asked || drives.first.is_some()).then(|| -> Box<dyn Outside> { Box::new(drives) }))
@@ -42,7 +42,7 @@ impl Brings for Simulated {
 }
 
 /// The simulated drives that the request names, as it changes them; `sim:` may stand before each.
-fn sheets(request: &Boots) -> anyhow::Result<Vec<Sheet>> {
+fn sheets(request: &Request) -> anyhow::Result<Vec<Sheet>> {
     if !request.is_simulated() {
         return Ok(Vec::new());
     }
@@ -69,7 +69,7 @@ fn sheet(name: &str, changes: &[(String, String)]) -> anyhow::Result<Sheet> {
     Ok(sheet)
 }
 
-/// What watchers see is so old at most, of the machine's own time.
+/// Age of what watchers see, at most, ns of the machine's own time.
 const LOOK_EVERY: u64 = 10_000_000;
 
 /// One of them.
@@ -100,41 +100,41 @@ impl One {
 
 /// The drives behind the guest's disks.
 struct Simulation {
-    /// As in `sim:NAME`.
+    /// Names as in `sim:NAME`.
     names: String,
-    /// Of the first drive; a machine with other disks has none here.
+    /// Sheet of the first drive; a machine with other disks has none here.
     first: Option<Sheet>,
     seed: u64,
     drives: Vec<One>,
     tell: Sender<Through>,
     told: Receiver<Through>,
-    /// When the program of this boot began.
+    /// Moment at which the program of this boot began.
     begins: u64,
-    /// When they were asked last.
+    /// Moment at which they were asked last.
     now: u64,
-    /// What was counted before this boot, ns.
+    /// Time that was counted before this boot, ns.
     before: u64,
     cut: Option<PlannedCut>,
     was_cut: Option<ServedCut>,
     live: Live,
     /// It is looked at again then.
     look_due: u64,
-    /// What the guest and others ask for, where somebody holds it.
-    asked: Option<Receiver<Asked>>,
+    /// Questions of the guest and others, where somebody holds it.
+    asked: Option<Receiver<HeldQuestion>>,
 }
 
 /// A power cut that is to come.
 struct PlannedCut {
     /// So long after the program began.
     after: u64,
-    /// What is lost.
+    /// Seed that decides what is lost.
     seed: u64,
-    /// When that is; `None` until the program begins.
+    /// Moment of the cut; `None` until the program begins.
     at: Option<u64>,
 }
 
 impl Simulation {
-    fn open(request: &Boots, wish: Wish) -> anyhow::Result<Simulation> {
+    fn open(request: &Request, wish: Wish) -> anyhow::Result<Simulation> {
         let Wish { seed, volatile, asked } = wish;
         let sheets = sheets(request)?;
         let open = |(number, sheet)| One::open(sheet, seed.wrapping_add(number), &request.layers, volatile);
@@ -159,7 +159,7 @@ impl Simulation {
         })
     }
 
-    /// How long they count.
+    /// Time that the drives have counted by now, ns.
     fn counted(&self, now: u64) -> u64 {
         // After a cut the boot counts, too.
         let first = if self.before == 0 { self.begins } else { 0 };
@@ -253,8 +253,8 @@ impl Drives for Simulation {
         }
     }
 
-    fn ask(&mut self, now: u64, request: Request) {
-        let Request { disk, tag, offset, length, through, .. } = request;
+    fn ask(&mut self, now: u64, request: DriveRequest) {
+        let DriveRequest { disk, tag, offset, length, through, .. } = request;
         let stepped = &mut self.drives[disk as usize].stepped;
         stepped.set(now);
         let (tell, at) = (self.tell.clone(), stepped.answered());
@@ -295,9 +295,11 @@ impl Drives for Simulation {
     fn order(&mut self) -> Vec<u8> {
         loop {
             match self.asked.as_ref().and_then(|asked| asked.recv().ok()) {
-                Some(Asked::Order(order)) => return order,
+                Some(HeldQuestion::Order(order)) => return order,
                 // Who does not wait any more does not hear.
-                Some(Asked::Inside(outcome, tell)) => drop(tell.send((self.inside(&outcome), self.full()))),
+                Some(HeldQuestion::Inside(outcome, tell)) => {
+                    drop(tell.send((self.inside(&outcome), self.full())));
+                }
                 None => return Vec::new(),
             }
         }
@@ -321,14 +323,21 @@ impl Drives for Simulation {
 mod tests {
     use super::*;
 
-    /// Whether a sector that the guest wrote is there after a power cut.
+    /// True when a sector that the guest wrote is there after a power cut.
     fn is_kept(through: bool, seed: u64) -> bool {
-        let request = Boots { device: "sim:x25e".to_owned(), ..Boots::default() };
+        let request = Request { device: "sim:x25e".to_owned(), ..Request::default() };
         let mut drives =
             BROUGHT.0.expect("we do").open(&request, Wish { seed: 1, volatile: true, asked: None });
         let drives = drives.as_mut().expect("a sheet").as_mut().expect("it names one");
-        let ask =
-            |operation, data| Request { disk: 0, tag: 1, operation, through, offset: 512, length: 512, data };
+        let ask = |operation, data| DriveRequest {
+            disk: 0,
+            tag: 1,
+            operation,
+            through,
+            offset: 512,
+            length: 512,
+            data,
+        };
         let mut told = VecDeque::new();
         drives.cut_after(Some((2_000_000, seed)));
         drives.begin(0);

@@ -7,17 +7,17 @@ use iostack_sim::engine::{Kind, Time};
 
 use super::parse::Arguments;
 use super::{Layer, Verdict};
-use crate::Asked;
+use crate::DiskRequest;
 
 const BLOCK: u64 = 4096;
 
 /// The least recently used goes first.
-struct Cache {
+struct CacheLayer {
     room: usize,
     hit: u64,
     /// Block to when it was used.
     used: HashMap<u64, u64>,
-    /// And back.
+    /// Block by the turn in which it was used.
     order: BTreeMap<u64, u64>,
     turn: u64,
 }
@@ -30,10 +30,10 @@ pub(super) fn make(arguments: &Arguments<'_>) -> Result<Box<dyn Layer>, String> 
     if room == 0 {
         return Err(format!("`{}` has no room for a block of 4 KiB", arguments.typed));
     }
-    Ok(Box::new(Cache { room, hit: hit.0, used: HashMap::new(), order: BTreeMap::new(), turn: 0 }))
+    Ok(Box::new(CacheLayer { room, hit: hit.0, used: HashMap::new(), order: BTreeMap::new(), turn: 0 }))
 }
 
-impl Cache {
+impl CacheLayer {
     fn use_block(&mut self, block: u64) {
         self.turn += 1;
         if let Some(before) = self.used.insert(block, self.turn) {
@@ -54,8 +54,8 @@ impl Cache {
     }
 }
 
-impl Layer for Cache {
-    fn pass(&mut self, asked: &Asked, _now: Time) -> Verdict {
+impl Layer for CacheLayer {
+    fn pass(&mut self, asked: &DiskRequest, _now: Time) -> Verdict {
         let blocks = asked.offset / BLOCK..asked.end().div_ceil(BLOCK);
         match asked.kind {
             Kind::Trim => {

@@ -3,11 +3,11 @@
 use iostack_sim::engine::Time;
 
 use super::parse::Arguments;
-use super::rule::Rule;
+use super::rule::LayerRule;
 use super::{Layer, Verdict};
-use crate::{Asked, Errno};
+use crate::{DiskRequest, Errno};
 
-/// What block devices tell programs of.
+/// Errors of block devices that programs are told of.
 const ERRORS: [(&str, i32); 5] = [
     ("EIO", libc::EIO),
     ("ENOSPC", libc::ENOSPC),
@@ -18,7 +18,7 @@ const ERRORS: [(&str, i32); 5] = [
 
 struct Fault {
     verdict: Verdict,
-    rule: Rule,
+    rule: LayerRule,
 }
 
 pub(super) fn make(arguments: &Arguments<'_>) -> Result<Box<dyn Layer>, String> {
@@ -28,15 +28,15 @@ pub(super) fn make(arguments: &Arguments<'_>) -> Result<Box<dyn Layer>, String> 
         return Err(format!("`{typed}` is no error of a disk; there are {names}"));
     };
     let verdict = Verdict::Fails(Errno(errno), 0);
-    Ok(Box::new(Fault { verdict, rule: Rule::read(arguments, 1)? }))
+    Ok(Box::new(Fault { verdict, rule: LayerRule::read(arguments, 1)? }))
 }
 
 pub(super) fn make_lost(arguments: &Arguments<'_>) -> Result<Box<dyn Layer>, String> {
-    Ok(Box::new(Fault { verdict: Verdict::Lost, rule: Rule::read(arguments, 0)? }))
+    Ok(Box::new(Fault { verdict: Verdict::Lost, rule: LayerRule::read(arguments, 0)? }))
 }
 
 impl Layer for Fault {
-    fn pass(&mut self, asked: &Asked, _now: Time) -> Verdict {
+    fn pass(&mut self, asked: &DiskRequest, _now: Time) -> Verdict {
         if self.rule.holds(asked) { self.verdict } else { Verdict::Down(0) }
     }
 }

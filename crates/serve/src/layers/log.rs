@@ -7,7 +7,7 @@ use iostack_sim::engine::{Kind, Time};
 
 use super::parse::Arguments;
 use super::{Layer, Verdict};
-use crate::Asked;
+use crate::DiskRequest;
 
 /// The served disk, in the trace.
 const NAME: &str = "disk";
@@ -39,7 +39,7 @@ impl Log {
 }
 
 impl Layer for Log {
-    fn pass(&mut self, asked: &Asked, now: Time) -> Verdict {
+    fn pass(&mut self, asked: &DiskRequest, now: Time) -> Verdict {
         let first = *self.first.get_or_insert(now);
         let at = (now - first) / 1000;
         match asked.kind {

@@ -19,14 +19,14 @@ mod stall;
 
 use iostack_sim::engine::Time;
 
-use crate::{Asked, Errno};
+use crate::{DiskRequest, Errno};
 
 pub use parse::{Stack, check, each, parse};
 
-/// What a layer says of a request.
+/// Verdict of a layer on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// To the layer below, after so long, ns.
+    /// It goes to the layer below, after so long, ns.
     Down(u64),
     /// It is through after so long, ns; nobody below hears of it.
     Through(u64),
@@ -39,7 +39,7 @@ pub enum Verdict {
 /// Something that requests pass on their way down.
 pub trait Layer: Send {
     /// A request has come, at this moment of the drive's clock.
-    fn pass(&mut self, asked: &Asked, now: Time) -> Verdict;
+    fn pass(&mut self, asked: &DiskRequest, now: Time) -> Verdict;
 
     /// The server ends: what is kept goes out. Gives why it could not.
     fn end(&mut self) -> Result<(), String> {
@@ -49,11 +49,11 @@ pub trait Layer: Send {
 
 /// A kind of layer.
 pub struct LayerKind {
-    /// As it is typed.
+    /// Name as it is typed.
     pub name: &'static str,
-    /// An example.
+    /// Example of its words.
     pub example: &'static str,
-    /// What it does.
+    /// Description of its effect.
     pub does: &'static str,
     /// Reads its arguments.
     make: fn(&parse::Arguments<'_>) -> Result<Box<dyn Layer>, String>,

@@ -2,15 +2,15 @@
 
 use super::{LAYERS, Layer, LayerKind};
 
-/// What was typed, read.
+/// Layers and drive that were typed.
 pub struct Stack {
-    /// From the top down.
+    /// Layers from the top down.
     pub layers: Vec<Box<dyn Layer>>,
     /// The simulated drive below them, as `sim show` names it.
     pub device: String,
 }
 
-/// What stands between a layer's brackets.
+/// Words between a layer's brackets.
 pub(super) struct Arguments<'a> {
     /// The layer, as typed.
     pub(super) typed: &'a str,
@@ -75,7 +75,7 @@ fn like(error: &str, kind: &LayerKind) -> String {
     format!("{error}; write it like {}", kind.example)
 }
 
-/// Which layer, and what stands between its brackets.
+/// Kind of a layer, and the words between its brackets.
 fn read(typed: &str) -> Result<(&'static LayerKind, Arguments<'_>), String> {
     let (name, rest) = typed.split_once('(').unwrap_or((typed, ")"));
     let Some(kind) = LAYERS.iter().find(|kind| kind.name == name.trim()) else {

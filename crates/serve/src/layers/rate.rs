@@ -5,7 +5,7 @@ use iostack_sim::engine::{Kind, Time};
 
 use super::parse::Arguments;
 use super::{Layer, Verdict};
-use crate::Asked;
+use crate::DiskRequest;
 
 const SECOND: f64 = 1e9;
 
@@ -14,7 +14,7 @@ struct Rate {
     io: f64,
     /// Time of a byte, ns.
     byte: f64,
-    /// When the next may go.
+    /// Moment at which the next may go, ns.
     free: f64,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn make(arguments: &Arguments<'_>) -> Result<Box<dyn Layer>, String> 
 }
 
 impl Layer for Rate {
-    fn pass(&mut self, asked: &Asked, now: Time) -> Verdict {
+    fn pass(&mut self, asked: &DiskRequest, now: Time) -> Verdict {
         if asked.kind == Kind::Flush {
             return Verdict::Down(0);
         }

@@ -5,7 +5,7 @@ use iostack_sim::engine::{Kind, Time};
 
 use super::parse::Arguments;
 use super::{Layer, Verdict};
-use crate::{Asked, Errno};
+use crate::{DiskRequest, Errno};
 
 struct ReadOnly {
     left: u64,
@@ -18,7 +18,7 @@ pub(super) fn make(arguments: &Arguments<'_>) -> Result<Box<dyn Layer>, String> 
 }
 
 impl Layer for ReadOnly {
-    fn pass(&mut self, asked: &Asked, _now: Time) -> Verdict {
+    fn pass(&mut self, asked: &DiskRequest, _now: Time) -> Verdict {
         match asked.kind {
             Kind::Write if asked.length > self.left => {
                 self.left = 0;

@@ -5,22 +5,22 @@ use iostack_sim::engine::Kind;
 use iostack_workload::Rng;
 
 use super::parse::Arguments;
-use crate::Asked;
+use crate::DiskRequest;
 
 /// The same requests in each run.
 const SEED: u64 = 1;
 
-pub(super) struct Rule {
+pub(super) struct LayerRule {
     range: std::ops::Range<u64>,
     kind: Option<Kind>,
     share: f64,
     random: Rng,
 }
 
-impl Rule {
-    /// Of the arguments from `first` on.
-    pub(super) fn read(arguments: &Arguments<'_>, first: usize) -> Result<Rule, String> {
-        let mut rule = Rule { range: 0..u64::MAX, kind: None, share: 1.0, random: Rng::from_seed(SEED) };
+impl LayerRule {
+    /// Reads the arguments from `first` on.
+    pub(super) fn read(arguments: &Arguments<'_>, first: usize) -> Result<LayerRule, String> {
+        let mut rule = LayerRule { range: 0..u64::MAX, kind: None, share: 1.0, random: Rng::from_seed(SEED) };
         for typed in arguments.each.iter().skip(first) {
             rule.word(typed).ok_or_else(|| {
                 format!("`{typed}` of `{}` is no range, direction or share", arguments.typed)
@@ -46,7 +46,7 @@ impl Rule {
         Some(())
     }
 
-    pub(super) fn holds(&mut self, asked: &Asked) -> bool {
+    pub(super) fn holds(&mut self, asked: &DiskRequest) -> bool {
         let met = asked.offset < self.range.end && asked.end() > self.range.start;
         let whole = self.range == (0..u64::MAX);
         let kind = self.kind.is_none_or(|kind| kind == asked.kind);

@@ -5,7 +5,7 @@ use iostack_sim::engine::Time;
 
 use super::parse::Arguments;
 use super::{Layer, Verdict};
-use crate::Asked;
+use crate::DiskRequest;
 
 struct Stall {
     time: u64,
@@ -23,7 +23,7 @@ pub(super) fn make(arguments: &Arguments<'_>) -> Result<Box<dyn Layer>, String> 
 }
 
 impl Layer for Stall {
-    fn pass(&mut self, _asked: &Asked, now: Time) -> Verdict {
+    fn pass(&mut self, _asked: &DiskRequest, now: Time) -> Verdict {
         let since = now % self.every;
         Verdict::Down(if since >= self.every - self.time { self.every - since } else { 0 })
     }

@@ -13,7 +13,7 @@ pub(super) struct Complaints {
     said: Mutex<Said>,
 }
 
-/// What was said in the stretch of time that began with the first line.
+/// Count of what was said in the stretch of time that began with the first line.
 #[derive(Default)]
 struct Said {
     since: Option<Instant>,

@@ -13,7 +13,7 @@ const OPTION_MOST: usize = 8192;
 /// Longest option that is skipped; a client that sends more is cut off.
 const SKIP_MOST: u32 = 1 << 20;
 
-/// What is offered.
+/// Disk that is offered.
 #[derive(Clone, Debug)]
 pub(super) struct Export {
     pub(super) name: String,
@@ -24,7 +24,7 @@ pub(super) struct Export {
     pub(super) most: u32,
 }
 
-/// What was agreed.
+/// Result of the negotiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreed {
     /// Reads are answered in chunks.
@@ -78,7 +78,7 @@ pub(super) fn agree(stream: &mut (impl Read + Write), export: &Export) -> io::Re
     }
 }
 
-/// Whether the old form of an answer ends in zeros.
+/// Greets the client; true when the old form of an answer ends in zeros.
 fn greet(stream: &mut (impl Read + Write)) -> io::Result<bool> {
     let mut hello = Vec::new();
     hello.extend(MAGIC.to_be_bytes());
@@ -139,7 +139,7 @@ fn option_reply(option: u32, what: u32, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// To `NBD_OPT_EXPORT_NAME`, which has no reply of its own.
+/// Answer to `NBD_OPT_EXPORT_NAME`, which has no reply of its own.
 fn old_answer(export: &Export, zeroes: bool) -> Vec<u8> {
     let mut bytes = export.size.to_be_bytes().to_vec();
     bytes.extend(EXPORT_FLAGS.to_be_bytes());

@@ -26,14 +26,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use crate::{Disk, ServeError, sys};
+use anyhow::Context;
+
+use crate::{Disk, sys};
 use complaints::Complaints;
 use handshake::Export;
 
 /// Clients at a time; each has 16 MiB in flight, or one request of up to 32 MiB.
 const CLIENTS_MOST: usize = 32;
 
-/// Where clients come to.
+/// Address that clients come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A socket in the file system.
@@ -86,7 +88,7 @@ impl Clients {
 
 /// The export, served.
 pub struct Nbd {
-    /// Where it is.
+    /// URL of the disk.
     pub url: String,
     /// The socket in the file system that is ours, and what it is whatever its name becomes.
     socket: Option<(PathBuf, (u64, u64))>,
@@ -110,7 +112,7 @@ impl AsRawFd for Listener {
     }
 }
 
-/// What a file is, whatever its name.
+/// Identity of a file, whatever its name.
 fn identity(data: &Metadata) -> (u64, u64) {
     (data.dev(), data.ino())
 }
@@ -122,19 +124,24 @@ impl Nbd {
         name: &str,
         place: &Place,
         tell: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Result<Nbd, ServeError> {
-        let refused = |source| ServeError::Listen { place: shown(place), source };
+    ) -> anyhow::Result<Nbd> {
+        let shown = match place {
+            Place::Unix(path) => path.display().to_string(),
+            Place::Tcp(address) => address.clone(),
+        };
+        let refused =
+            || format!("cannot listen on `{shown}`; end who listens there, or choose another with --listen");
         let (listener, socket, url) = match place {
             Place::Unix(path) => {
-                let listener = listen(path).map_err(refused)?;
-                let about = path.symlink_metadata().map_err(refused)?;
+                let listener = listen(path).with_context(refused)?;
+                let about = path.symlink_metadata().with_context(refused)?;
                 let url = format!("nbd+unix:///{name}?socket={}", path.display());
                 (Listener::Unix(listener), Some((path.clone(), identity(&about))), url)
             }
             Place::Tcp(address) => {
-                let listener = TcpListener::bind(address).map_err(refused)?;
+                let listener = TcpListener::bind(address).with_context(refused)?;
                 // Port 0 is any that is free.
-                let url = format!("nbd://{}/{name}", listener.local_addr().map_err(refused)?);
+                let url = format!("nbd://{}/{name}", listener.local_addr().with_context(refused)?);
                 (Listener::Tcp(listener), None, url)
             }
         };
@@ -152,7 +159,7 @@ impl Nbd {
                 welcome(connection, &export, &disk, &theirs, &mouth);
             }
         };
-        let thread = Builder::new().name("nbd".to_owned()).spawn(accept).map_err(ServeError::Thread)?;
+        let thread = Builder::new().name("nbd".to_owned()).spawn(accept).context("cannot start a thread")?;
         Ok(Nbd { url, socket, listener, clients, complaints, thread: Some(thread) })
     }
 
@@ -184,13 +191,6 @@ impl Drop for Nbd {
         if let Some((path, _)) = ours {
             let _gone_already = std::fs::remove_file(path);
         }
-    }
-}
-
-fn shown(place: &Place) -> String {
-    match place {
-        Place::Unix(path) => path.display().to_string(),
-        Place::Tcp(address) => address.clone(),
     }
 }
 

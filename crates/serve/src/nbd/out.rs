@@ -23,7 +23,7 @@ pub(super) const REQUESTS_MOST: usize = 128;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
-struct Line {
+struct AnswerLine {
     /// Answers that are not sent yet, in order, and what their requests count.
     rest: VecDeque<(Vec<u8>, usize)>,
     /// Requests in flight, and their bytes.
@@ -33,7 +33,7 @@ struct Line {
     closed: bool,
 }
 
-impl Line {
+impl AnswerLine {
     fn has_room(&self, bytes: usize) -> bool {
         self.requests == 0 || self.requests < REQUESTS_MOST && self.bytes + bytes <= BYTES_MOST
     }
@@ -42,7 +42,7 @@ impl Line {
 /// Answers to one client.
 pub(super) struct Out {
     socket: UnixStream,
-    line: Mutex<Line>,
+    line: Mutex<AnswerLine>,
     moved: Condvar,
     /// Bytes in flight of all clients.
     all: Arc<AtomicUsize>,
@@ -53,12 +53,12 @@ impl Out {
         Out { socket, line: Mutex::default(), moved: Condvar::new(), all }
     }
 
-    fn line(&self) -> MutexGuard<'_, Line> {
+    fn line(&self) -> MutexGuard<'_, AnswerLine> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `ready`, or until the client is gone.
-    fn wait(&self, ready: impl Fn(&Line) -> bool) -> MutexGuard<'_, Line> {
+    fn wait(&self, ready: impl Fn(&AnswerLine) -> bool) -> MutexGuard<'_, AnswerLine> {
         let mut line = self.line();
         while !line.closed && !ready(&line) {
             let waited = self.moved.wait_timeout(line, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ impl Out {
     }
 
     /// A request of so many bytes is no longer in flight.
-    fn release(&self, line: &mut Line, bytes: usize) {
+    fn release(&self, line: &mut AnswerLine, bytes: usize) {
         line.requests -= 1;
         line.bytes -= bytes;
         self.all.fetch_sub(bytes, Ordering::Relaxed);

@@ -18,7 +18,7 @@ impl Patient<'_> {
         }
     }
 
-    /// From now on it is waited for without end.
+    /// Ends the time limit: from now on it is waited for without end.
     pub(super) fn forget(self) -> io::Result<()> {
         self.stream.set_read_timeout(None)?;
         self.stream.set_write_timeout(None)

@@ -21,11 +21,11 @@ pub(super) const MOST: u32 = 32 << 20;
 /// A client that has not agreed by then leaves.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
-/// What a request without data counts as in flight.
+/// Bytes that a request without data counts as in flight.
 const LEAST: usize = 256;
 
 /// A request as it came.
-struct Request {
+struct NbdRequest {
     flags: u16,
     kind: u16,
     cookie: u64,
@@ -33,12 +33,12 @@ struct Request {
     length: u32,
 }
 
-impl Request {
-    fn read(from: &mut impl Read) -> io::Result<Request> {
+impl NbdRequest {
+    fn read(from: &mut impl Read) -> io::Result<NbdRequest> {
         if read_u32(from)? != REQUEST_MAGIC {
             return Err(io::Error::other("a request has no magic number"));
         }
-        Ok(Request {
+        Ok(NbdRequest {
             flags: read_u16(from)?,
             kind: read_u16(from)?,
             cookie: read_u64(from)?,
@@ -47,7 +47,7 @@ impl Request {
         })
     }
 
-    /// What it counts as in flight.
+    /// Bytes that it counts as in flight.
     fn bytes(&self) -> usize {
         match self.kind {
             // A longer one is refused, without data.
@@ -65,13 +65,13 @@ struct Answers {
 }
 
 impl Answers {
-    /// To anything but a read.
-    fn tell(&self, request: &Request, answer: Result<(), Errno>) {
+    /// Answers a request that is no read.
+    fn tell(&self, request: &NbdRequest, answer: Result<(), Errno>) {
         self.out.send(simple(request.cookie, answer, &[]), request.bytes());
     }
 
-    /// To a read.
-    fn data(&self, request: &Request, answer: Result<Vec<u8>, Errno>) {
+    /// Answers a read.
+    fn data(&self, request: &NbdRequest, answer: Result<Vec<u8>, Errno>) {
         let bytes = match (answer, self.structured) {
             (Ok(data), false) => simple(request.cookie, Ok(()), &data),
             (Err(errno), false) => simple(request.cookie, Err(errno), &[]),
@@ -141,10 +141,10 @@ pub(super) fn serve(
     ended
 }
 
-/// Until the client says that it leaves.
+/// Serves requests until the client says that it leaves.
 fn requests(from: &mut impl Read, answers: &Answers, export: &Export, disk: &Disk) -> io::Result<()> {
     loop {
-        let request = Request::read(from)?;
+        let request = NbdRequest::read(from)?;
         if request.kind == command::DISCONNECT {
             return Ok(());
         }
@@ -164,8 +164,8 @@ fn requests(from: &mut impl Read, answers: &Answers, export: &Export, disk: &Dis
     }
 }
 
-/// Why it cannot be done.
-fn refuse(request: &Request, export: &Export) -> Option<Errno> {
+/// Reason why it cannot be done.
+fn refuse(request: &NbdRequest, export: &Export) -> Option<Errno> {
     let known = match request.kind {
         // Of all commands FUA is taken, though it says nothing of some: so the specification wants it.
         command::READ | command::FLUSH | command::WRITE | command::TRIM => FUA,
@@ -187,7 +187,7 @@ fn refuse(request: &Request, export: &Export) -> Option<Errno> {
     (range && !whole).then_some(Errno(libc::EINVAL))
 }
 
-fn carry_out(request: Request, data: &[u8], answers: &Answers, disk: &Disk) {
+fn carry_out(request: NbdRequest, data: &[u8], answers: &Answers, disk: &Disk) {
     let (offset, length, through) = (request.offset, request.length, request.flags & FUA != 0);
     let (kind, no_hole) = (request.kind, request.flags & NO_HOLE != 0);
     let answers = answers.clone();

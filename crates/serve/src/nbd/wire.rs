@@ -15,7 +15,7 @@ pub(super) const STRUCTURED_MAGIC: u32 = 0x668e_33ef;
 pub(super) const FIXED_NEWSTYLE: u16 = 1;
 pub(super) const NO_ZEROES: u16 = 2;
 
-/// `NBD_OPT_*`.
+/// Options of the negotiation, `NBD_OPT_*`.
 pub(super) mod option {
     pub(in super::super) const EXPORT_NAME: u32 = 1;
     pub(in super::super) const ABORT: u32 = 2;
@@ -25,7 +25,7 @@ pub(super) mod option {
     pub(in super::super) const STRUCTURED_REPLY: u32 = 8;
 }
 
-/// `NBD_REP_*`.
+/// Replies to options, `NBD_REP_*`.
 pub(super) mod reply {
     pub(in super::super) const ACK: u32 = 1;
     pub(in super::super) const SERVER: u32 = 2;
@@ -36,7 +36,7 @@ pub(super) mod reply {
     pub(in super::super) const ERR_TOO_BIG: u32 = 1 << 31 | 9;
 }
 
-/// `NBD_INFO_*`.
+/// Kinds of information, `NBD_INFO_*`.
 pub(super) const INFO_EXPORT: u16 = 0;
 pub(super) const INFO_BLOCK_SIZE: u16 = 3;
 
@@ -44,7 +44,7 @@ pub(super) const INFO_BLOCK_SIZE: u16 = 3;
 /// for all that was answered on any.
 pub(super) const EXPORT_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
 
-/// `NBD_CMD_*`.
+/// Commands of requests, `NBD_CMD_*`.
 pub(super) mod command {
     pub(in super::super) const READ: u16 = 0;
     pub(in super::super) const WRITE: u16 = 1;
@@ -54,11 +54,11 @@ pub(super) mod command {
     pub(in super::super) const WRITE_ZEROES: u16 = 6;
 }
 
-/// `NBD_CMD_FLAG_FUA`, `NBD_CMD_FLAG_NO_HOLE`.
+/// Flags of commands, `NBD_CMD_FLAG_FUA` and `NBD_CMD_FLAG_NO_HOLE`.
 pub(super) const FUA: u16 = 1;
 pub(super) const NO_HOLE: u16 = 2;
 
-/// `NBD_REPLY_FLAG_DONE`, `NBD_REPLY_TYPE_*`.
+/// Flag and types of chunks, `NBD_REPLY_FLAG_DONE` and `NBD_REPLY_TYPE_*`.
 pub(super) const DONE: u16 = 1;
 pub(super) const TYPE_OFFSET_DATA: u16 = 1;
 pub(super) const TYPE_ERROR: u16 = 1 << 15 | 1;

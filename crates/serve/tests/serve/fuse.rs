@@ -21,10 +21,7 @@ fn server() -> Server {
 
 fn mounted(test: &str, server: &Server, place: &Path) -> Option<Fuse> {
     or_skip(test, missing().map_or(Ok(()), Err))?;
-    or_skip(
-        test,
-        Fuse::start(server.disk(), place).map_err(|error| format!("{:#}", anyhow::Error::from(error))),
-    )
+    or_skip(test, Fuse::start(server.disk(), place).map_err(|error| format!("{error:#}")))
 }
 
 #[test]
@@ -87,7 +84,7 @@ fn file_systems_are_made_mounted_filled_trimmed_and_found_sound() {
             Sheet::of("zero", &[("zero.latency", "10us"), ("zero.capacity", "256m")]).expect("a kind");
         let server = serve(&sheet, Store::memory(Bytes(256 << 20)).expect("there is memory"), "zero");
         let Some(mut fuse) = mounted(TEST, &server, &folder.join(kind)) else { return };
-        let device = fuse.block_device(512).map_err(|error| format!("{:#}", anyhow::Error::from(error)));
+        let device = fuse.block_device(512).map_err(|error| format!("{error:#}"));
         let Some(device) = or_skip(TEST, device) else { return };
         let place = folder.join(format!("{kind}-mounted"));
         fs::create_dir(&place).expect("it is made");

@@ -33,15 +33,15 @@ fn serve(sheet: &Sheet, store: Store, typed: &str) -> Server {
     Server::start(Drive::open(sheet, 1).expect("a sheet"), store, stack.layers).expect("a thread")
 }
 
-type Answer = Result<Vec<u8>, Errno>;
+type ReadAnswer = Result<Vec<u8>, Errno>;
 
-fn reading(disk: &Disk, offset: u64, length: usize) -> Receiver<Answer> {
+fn reading(disk: &Disk, offset: u64, length: usize) -> Receiver<ReadAnswer> {
     let (tell, told) = channel();
     disk.read(offset, vec![0; length], move |answer| tell.send(answer).expect("the test waits"));
     told
 }
 
-fn read(disk: &Disk, offset: u64, length: usize) -> Answer {
+fn read(disk: &Disk, offset: u64, length: usize) -> ReadAnswer {
     reading(disk, offset, length).recv().expect("it is answered")
 }
 

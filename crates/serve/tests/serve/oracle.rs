@@ -23,7 +23,7 @@ pub(crate) enum What {
 
 /// A request, its sectors, and when it was asked for and answered.
 #[derive(Clone, Debug)]
-pub(crate) struct Op {
+pub(crate) struct OracleRequest {
     pub(crate) what: What,
     pub(crate) first: usize,
     pub(crate) count: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Op {
     answered: Option<u64>,
 }
 
-impl Op {
+impl OracleRequest {
     /// First byte, and bytes.
     pub(crate) fn bytes(&self) -> (u64, u64) {
         ((self.first * SECTOR) as u64, (self.count * SECTOR) as u64)
@@ -43,30 +43,30 @@ impl Op {
     }
 }
 
-/// Which request, by its place, and whether it went well.
+/// Request by its place, and true when it went well.
 pub(crate) type Answer = (usize, bool);
 
 /// A way to a disk whose power is cut.
-pub(crate) trait Way {
-    fn ask(&mut self, id: usize, op: &Op, data: &[u8]);
+pub(crate) trait CutWay {
+    fn ask(&mut self, id: usize, op: &OracleRequest, data: &[u8]);
     /// Time goes on; what was answered meanwhile.
     fn go_on(&mut self, random: &mut Rng) -> Vec<Answer>;
     /// The power is cut and comes back; what was answered until then.
     fn cut(&mut self, seed: u64) -> Vec<Answer>;
-    /// All sectors.
+    /// Content of all sectors.
     fn content(&mut self) -> Vec<u8>;
 }
 
-/// How often a cut did what it may do.
-pub(crate) type Tally = BTreeMap<&'static str, u64>;
+/// Number of times that a cut did what it may do.
+pub(crate) type CutTally = BTreeMap<&'static str, u64>;
 
 struct Model {
     atom: usize,
-    ops: Vec<Op>,
+    ops: Vec<OracleRequest>,
     clock: u64,
-    /// What each sector was after the last cut.
+    /// Version of each sector after the last cut.
     base: Vec<u64>,
-    /// What was asked of it since.
+    /// Requests to each sector since.
     asked: Vec<Vec<usize>>,
 }
 
@@ -91,7 +91,7 @@ impl Model {
         for sector in first..first + count {
             self.asked[sector].push(self.ops.len());
         }
-        self.ops.push(Op { what, first, count, through, asked, answered: None });
+        self.ops.push(OracleRequest { what, first, count, through, asked, answered: None });
         self.ops.len() - 1
     }
 
@@ -102,19 +102,19 @@ impl Model {
         }
     }
 
-    /// What a sector holds after this request.
+    /// Version of a sector after this request.
     fn version(&self, id: usize) -> u64 {
         if self.ops[id].what == What::Write { id as u64 + 1 } else { 0 }
     }
 
-    fn is_safe(&self, op: &Op) -> bool {
+    fn is_safe(&self, op: &OracleRequest) -> bool {
         let answered = self.ops.iter().filter(|op| op.what == What::Flush && op.answered.is_some());
         let covers = answered.map(|flush| flush.asked).max().unwrap_or(0);
         op.answered.is_some_and(|at| op.through || at < covers)
     }
 
     /// Looks at each sector: which of its requests may it be at most and at least? Then it is that.
-    fn check(&mut self, content: &[u8], tally: &mut Tally) {
+    fn check(&mut self, content: &[u8], tally: &mut CutTally) {
         let safe: Vec<bool> = self.ops.iter().map(|op| self.is_safe(op)).collect();
         let mut shown = vec![0; SECTORS];
         // Of each request: sectors of which it is the newest, and that are there or lost.
@@ -127,7 +127,7 @@ impl Model {
             let all: Vec<u64> =
                 [self.base[sector]].into_iter().chain(asked.iter().map(|&id| self.version(id))).collect();
             let place = (least..all.len()).rev().find(|&place| all[place] == there);
-            let ops: Vec<&Op> = asked.iter().map(|&id| &self.ops[id]).collect();
+            let ops: Vec<&OracleRequest> = asked.iter().map(|&id| &self.ops[id]).collect();
             shown[sector] = place.unwrap_or_else(|| {
                 panic!("sector {sector} is {there}, which is none of {:?}: {ops:?}", &all[least..])
             });
@@ -177,12 +177,13 @@ impl Model {
     }
 
     /// The newest of these requests of a sector was lost: which of what may be is that?
-    fn count(&self, asked: &[&Op], tally: &mut Tally) {
+    fn count(&self, asked: &[&OracleRequest], tally: &mut CutTally) {
         let (newest, before) = asked.split_last().expect("there is a newest");
         let end = newest.answered.unwrap_or(u64::MAX);
         let flushes = || self.ops.iter().filter(|op| op.what == What::Flush);
         // It came while that was under way, which is answered.
-        let beside = |op: &Op| op.asked < newest.asked && op.answered.is_some_and(|at| at > newest.asked);
+        let beside =
+            |op: &OracleRequest| op.asked < newest.asked && op.answered.is_some_and(|at| at > newest.asked);
         let waits = flushes().any(|flush| flush.answered.is_none() && flush.asked > end);
         let between = flushes().any(|flush| beside(flush) && flush.answered > newest.answered);
         for (name, is) in [
@@ -211,7 +212,7 @@ impl Drop for Tell {
 }
 
 /// Some cuts of a disk with atoms of so many bytes, each after some requests.
-pub(crate) fn trial(seed: u64, way: &mut dyn Way, atom: u64, tally: &mut Tally) {
+pub(crate) fn trial(seed: u64, way: &mut dyn CutWay, atom: u64, tally: &mut CutTally) {
     let _tell = Tell(seed);
     let mut random = Rng::from_seed(seed);
     let mut model = Model {
@@ -244,8 +245,8 @@ pub(crate) fn seeds(all: std::ops::Range<u64>) -> std::ops::Range<u64> {
     }
 }
 
-/// What may be was.
-pub(crate) fn assert_all(tally: &Tally) {
+/// Asserts that everything that may happen at a cut did.
+pub(crate) fn assert_all(tally: &CutTally) {
     if std::env::var("IOSTACK_ORACLE_SEED").is_err() {
         assert!(tally.len() == 8 && tally.values().all(|count| *count > 0), "{tally:?}");
     }

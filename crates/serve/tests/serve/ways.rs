@@ -8,7 +8,9 @@ use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
 
 use crate::nbd::{Client, Export, export_of};
-use crate::oracle::{Answer, Op, SECTOR, SECTORS, Tally, Way, What, assert_all, seeds, trial};
+use crate::oracle::{
+    Answer, CutTally, CutWay, OracleRequest, SECTOR, SECTORS, What, assert_all, seeds, trial,
+};
 use crate::{read, serve};
 
 /// A drive of so many sectors that answers after some time.
@@ -21,7 +23,7 @@ fn memory(drive: &Drive) -> Store {
     Store::memory(drive.shape().capacity).expect("there is memory").volatile()
 }
 
-fn ask(disk: &Disk, op: &Op, data: &[u8], reply: Reply) {
+fn ask(disk: &Disk, op: &OracleRequest, data: &[u8], reply: Reply) {
     let (offset, length) = op.bytes();
     match op.what {
         What::Write => disk.write(offset, data, op.through, reply),
@@ -31,7 +33,6 @@ fn ask(disk: &Disk, op: &Op, data: &[u8], reply: Reply) {
     }
 }
 
-/// For requests: who tells, and who hears.
 struct Ear(Sender<Answer>, Receiver<Answer>);
 
 impl Ear {
@@ -46,15 +47,15 @@ impl Ear {
     }
 }
 
-/// Under a clock that the test moves, as the lab does.
-struct Told {
+/// Drive under a clock that the test moves, as the lab does.
+struct ToldDrive {
     stepped: Stepped,
     now: u64,
     ear: Ear,
 }
 
-impl Way for Told {
-    fn ask(&mut self, id: usize, op: &Op, data: &[u8]) {
+impl CutWay for ToldDrive {
+    fn ask(&mut self, id: usize, op: &OracleRequest, data: &[u8]) {
         ask(self.stepped.disk(), op, data, self.ear.reply(id));
     }
 
@@ -99,20 +100,20 @@ fn in_virtual_time_a_cut_leaves_what_it_must_and_nothing_that_it_may_not() {
         ),
     ];
     for (sheet, atom) in drives {
-        let mut tally = Tally::new();
+        let mut tally = CutTally::new();
         for seed in seeds(0..150) {
             let stack = iostack_serve::layers::parse("delay(300us, 30%) | x").expect("layers");
             let drive = Drive::open(&sheet, seed).expect("a sheet");
             assert_eq!(drive.atom(), atom);
             let store = memory(&drive);
             let stepped = Stepped::new(drive, store, stack.layers);
-            trial(seed, &mut Told { stepped, now: 0, ear: Ear::new() }, atom, &mut tally);
+            trial(seed, &mut ToldDrive { stepped, now: 0, ear: Ear::new() }, atom, &mut tally);
         }
         assert_all(&tally);
     }
 }
 
-/// In this process, at the wall's time.
+/// Drive in this process, at the wall's time.
 struct Live {
     server: Server,
     ear: Ear,
@@ -125,8 +126,8 @@ fn live() -> Server {
     serve(&sheet, store, "delay(200us, 30%) | zero")
 }
 
-impl Way for Live {
-    fn ask(&mut self, id: usize, op: &Op, data: &[u8]) {
+impl CutWay for Live {
+    fn ask(&mut self, id: usize, op: &OracleRequest, data: &[u8]) {
         self.waiting += 1;
         ask(&self.server.disk(), op, data, self.ear.reply(id));
     }
@@ -152,7 +153,7 @@ impl Way for Live {
 #[test]
 fn in_real_time_a_cut_leaves_what_it_must_and_nothing_that_it_may_not() {
     // What is lost hangs on the machine's haste here.
-    let mut tally = Tally::new();
+    let mut tally = CutTally::new();
     for seed in seeds(0..100) {
         trial(seed, &mut Live { server: live(), ear: Ear::new(), waiting: 0 }, 4096, &mut tally);
     }
@@ -162,8 +163,8 @@ fn in_real_time_a_cut_leaves_what_it_must_and_nothing_that_it_may_not() {
 struct Wire {
     export: Export,
     clients: [Client; 2],
-    /// Whose, and the sectors.
-    waiting: Vec<(usize, usize, Op)>,
+    /// Client, request and sectors of each that waits.
+    waiting: Vec<(usize, usize, OracleRequest)>,
     turn: usize,
     early: Vec<Answer>,
 }
@@ -182,10 +183,11 @@ impl Wire {
     }
 }
 
-impl Way for Wire {
-    fn ask(&mut self, id: usize, op: &Op, data: &[u8]) {
+impl CutWay for Wire {
+    fn ask(&mut self, id: usize, op: &OracleRequest, data: &[u8]) {
         self.turn = 1 - self.turn;
-        let meets = |other: &Op| other.first < op.first + op.count && op.first < other.first + other.count;
+        let meets =
+            |other: &OracleRequest| other.first < op.first + op.count && op.first < other.first + other.count;
         // Nobody says which of two clients comes first.
         while self.waiting.iter().any(|(whose, _, other)| *whose != self.turn && meets(other)) {
             self.hear(1 - self.turn);
@@ -229,7 +231,7 @@ impl Way for Wire {
 
 #[test]
 fn through_two_connections_a_cut_leaves_what_it_must_and_nothing_that_it_may_not() {
-    let mut tally = Tally::new();
+    let mut tally = CutTally::new();
     for seed in seeds(0..100) {
         trial(seed, &mut Wire::new("nbd-oracle"), 4096, &mut tally);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
-use iostack_lab::devices::DEVICES;
+use iostack_lab::devices;
 use iostack_lab::targets::{self as lab, LabFlags};
 use iostack_model::Direction;
 use iostack_model::answers::{ClockPrices, IoCost, labelled_each};
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
 
 /// Each kernel with each device, read and written, by `psync` and `io_uring`: a boot serves the four.
 fn specs(args: &BenchArgs) -> Vec<Spec> {
-    let known: Vec<String> = DEVICES.iter().map(|device| device.name.to_owned()).collect();
+    let known: Vec<String> = devices::all().iter().map(|device| device.name.clone()).collect();
     let devices = if args.device.is_empty() { &known } else { &args.device };
     let mut specs = Vec::new();
     for kernel in &args.kernel {
@@ -97,7 +97,7 @@ mod tests {
             quiet: true,
         };
         assert_eq!(specs(&args(&["lab:brd"])).len(), 8);
-        assert_eq!(specs(&args(&[])).len(), 8 * DEVICES.len());
+        assert_eq!(specs(&args(&[])).len(), 8 * devices::all().len());
         assert!(specs(&args(&[])).iter().all(|spec| spec.request().is_ok()));
     }
 }

@@ -7,7 +7,7 @@ use iostack_host::save::{self, Output};
 use iostack_lab::Lab;
 use iostack_lab::cost::budget;
 use iostack_lab::cost::diff;
-use iostack_lab::host::folder;
+use iostack_lab::devices;
 use iostack_lab::targets::{self as lab, LabFlags};
 use iostack_model::Bytes;
 use iostack_model::answers::{Answer, ClockPrices, CostDiff, IoCost, labelled, labelled_each};
@@ -121,7 +121,7 @@ fn specs(args: &CostArgs) -> anyhow::Result<Vec<Spec>> {
     let mut specs = Vec::new();
     for device in &args.device {
         let (device, source) =
-            folder::meant(lab::device(device).unwrap_or(device), args.lab.source.as_deref())?;
+            devices::meant(lab::device(device).unwrap_or(device), args.lab.source.as_deref())?;
         let lab = LabFlags { source, ..args.lab.clone() };
         for op in &args.op {
             for engine in &args.engine {

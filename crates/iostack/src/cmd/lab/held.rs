@@ -65,7 +65,7 @@ impl Budgets {
         let built = folder::modules(source)?;
         let mut devices: Vec<&str> = self.all.iter().map(|budget| budget.device.as_str()).collect();
         devices.dedup();
-        match devices.iter().find(|device| Device::of(device, Some(source)).is_ok()) {
+        match devices.iter().find(|device| Device::with_source(device, Some(source)).is_ok()) {
             Some(device) => Ok((*device).to_owned()),
             None => bail!(
                 "`{}` is the source of {}, and `{}` has costs of {} only; leave out --source, or name another file",

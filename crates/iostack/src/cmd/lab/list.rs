@@ -1,7 +1,7 @@
 //! `iostack lab list`: the devices of the lab.
 
-use iostack_lab::devices::DEVICES;
-use iostack_lab::host::filesystem::FILE_SYSTEMS;
+use iostack_lab::devices;
+use iostack_lab::host::filesystem;
 
 use crate::exit::Ended;
 use crate::talk::{data, paragraph};
@@ -13,12 +13,12 @@ pub(crate) struct ListArgs {}
 /// Prints them.
 pub(crate) fn run(_: &ListArgs) -> Ended {
     let mut out = String::new();
-    for device in &DEVICES {
+    for device in devices::all() {
         let own = if device.own { " (our driver)" } else { "" };
         let text = format!("{}{own}", device.about);
         out += &paragraph(&format!("{:<12} ", device.name), &text, 13);
     }
-    let names: Vec<&str> = FILE_SYSTEMS.iter().map(|one| one.name).collect();
+    let names: Vec<&str> = filesystem::all().iter().map(|one| one.name.as_str()).collect();
     out.extend(["\nFile systems (--file-system): ", &names.join(", "), "\n"]);
     out += "Schedulers (--scheduler): none, mq-deadline, kyber, bfq\n";
     out += "A driver of your own: its folder, such as ./mydriver, in place of a device\n";

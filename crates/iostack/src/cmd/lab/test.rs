@@ -149,7 +149,7 @@ pub(crate) fn run(args: &TestArgs) -> anyhow::Result<Ended> {
     );
     request.accelerator = Accelerator::Emulated;
     request.processors = args.processors;
-    let device = Device::of(&request.device, request.source.as_deref())?;
+    let device = Device::with_source(&request.device, request.source.as_deref())?;
     let names = names(args, device, &request.device)?;
     let talk = Talk::new(args.quiet);
     let say = |text: &str| talk.say(text);
@@ -205,8 +205,8 @@ fn boot(
     let mut given: Vec<Findings> = Vec::new();
     let mut unread = None;
     let booted = outside::boot(lab, request, work, &mut |message| match message {
-        Message::Hello { release } => talk.say(&format!("Linux {release} is up")),
-        Message::Step { text } => talk.live(text),
+        Message::Hello(release) => talk.say(&format!("Linux {release} is up")),
+        Message::Step(text) => talk.live(text),
         Message::Value { name, value } if name == "findings" => match serde_json::from_value(value.clone()) {
             Ok(findings) => given.push(findings),
             Err(error) => unread = Some(error),

@@ -136,9 +136,7 @@ const GOOD: &str =
     "[[cost]]\nname = \"a\"\ndevice = \"brd\"\ndirection = \"read\"\nkernel = \"6.1\"\ninstructions = 3448\n";
 
 fn refusal(text: &str) -> String {
-    let error = parse(text).expect_err("it must be refused");
-    let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-    format!("{error}\n{source}")
+    format!("{:#}", parse(text).expect_err("it must be refused"))
 }
 
 #[test]

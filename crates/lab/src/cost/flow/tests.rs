@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 
 use super::super::atlas::Atlas;
-use super::super::tests::{BASE, Kernel, ROOM, trace};
+use super::super::tests::{BASE, ROOM, TestKernel, trace};
 use super::*;
 
 /// Name, own instructions, calls.
 #[derive(Debug, PartialEq, Eq)]
-struct Call(String, u64, Vec<Call>);
+struct CallTree(String, u64, Vec<CallTree>);
 
-fn tree(flow: &Flow, atlas: &Atlas, index: usize) -> Call {
+fn tree(flow: &Flow, atlas: &Atlas, index: usize) -> CallTree {
     let node = &flow.nodes[index];
     let calls = node.calls.iter().map(|&call| tree(flow, atlas, call)).collect();
-    Call(atlas.name(node.function).to_owned(), node.instructions, calls)
+    CallTree(atlas.name(node.function).to_owned(), node.instructions, calls)
 }
 
 fn total(flow: &Flow) -> u64 {
@@ -21,8 +21,8 @@ fn total(flow: &Flow) -> u64 {
 }
 
 /// The tree of some steps, as an indented text.
-fn drawn(kernel: &Kernel, steps: &[(&str, u64, u64)]) -> String {
-    fn draw(call: &Call, depth: usize, text: &mut String) {
+fn drawn(kernel: &TestKernel, steps: &[(&str, u64, u64)]) -> String {
+    fn draw(call: &CallTree, depth: usize, text: &mut String) {
         writeln!(text, "{}{} {}", " ".repeat(depth), call.0, call.1).expect("a string takes all");
         call.2.iter().for_each(|call| draw(call, depth + 1, text));
     }
@@ -47,13 +47,13 @@ impl Dice {
 }
 
 /// A program: each function calls later ones in turn, and ends by a return or by a jump to a later one.
-struct Program {
+struct TestProgram {
     calls: Vec<Vec<usize>>,
     tail: Vec<Option<usize>>,
 }
 
-impl Program {
-    fn new(dice: &mut Dice, functions: usize) -> Program {
+impl TestProgram {
+    fn new(dice: &mut Dice, functions: usize) -> TestProgram {
         let later =
             |from: usize, dice: &mut Dice| from + 1 + dice.roll((functions - from - 1) as u64) as usize;
         let calls = (0..functions)
@@ -64,14 +64,20 @@ impl Program {
             .collect();
         let tail =
             (0..functions).map(|from| (from + 1 < functions && dice.roll(3) == 0).then(|| later(from, dice)));
-        Program { calls, tail: tail.collect() }
+        TestProgram { calls, tail: tail.collect() }
     }
 
     /// Runs a function: its blocks into `events`, and what is true of it.
-    fn run(&self, function: usize, dice: &mut Dice, budget: &mut u32, events: &mut Vec<(u64, u64)>) -> Call {
+    fn run(
+        &self,
+        function: usize,
+        dice: &mut Dice,
+        budget: &mut u32,
+        events: &mut Vec<(u64, u64)>,
+    ) -> CallTree {
         let start = BASE + function as u64 * ROOM;
-        let mut call = Call(format!("f{function}"), 0, Vec::new());
-        let mut block = |call: &mut Call, place: usize| {
+        let mut call = CallTree(format!("f{function}"), 0, Vec::new());
+        let mut block = |call: &mut CallTree, place: usize| {
             // Three instructions before each call, of four bytes each.
             events.push((start + place as u64 * 12, 3));
             call.1 += 3;
@@ -103,9 +109,9 @@ impl Program {
     }
 }
 
-fn names(functions: usize) -> Kernel {
+fn names(functions: usize) -> TestKernel {
     let name = |index: usize| -> &'static str { Box::leak(format!("f{index}").into_boxed_str()) };
-    Kernel((0..functions).map(|index| (name(index), None)).collect())
+    TestKernel((0..functions).map(|index| (name(index), None)).collect())
 }
 
 fn vector_of(events: &[(u64, u64)]) -> Vector {
@@ -121,7 +127,7 @@ fn random_programs_with_tail_calls_are_reconstructed() {
     let kernel = names(24);
     for seed in 0..400 {
         let mut dice = Dice(seed);
-        let program = Program::new(&mut dice, 24);
+        let program = TestProgram::new(&mut dice, 24);
         let mut events = vec![(0x40_0000, 1)];
         let truth = program.run(0, &mut dice, &mut 200, &mut events);
         events.push((0x40_0004, 2));
@@ -131,7 +137,7 @@ fn random_programs_with_tail_calls_are_reconstructed() {
         let mut atlas = Atlas::new(&kernel);
         let segments = segments(&trace, &vector, &mut atlas);
         let flow = follow(&segments, &atlas);
-        assert_eq!(tree(&flow, &atlas, 0), Call("user".to_owned(), 3, vec![truth]), "seed {seed}");
+        assert_eq!(tree(&flow, &atlas, 0), CallTree("user".to_owned(), 3, vec![truth]), "seed {seed}");
     }
 }
 
@@ -147,7 +153,7 @@ fn nothing_is_lost_of_nonsense() {
         "__SCT__x",
         "entry_x",
     ];
-    let kernel = Kernel(special.iter().map(|&name| (name, None)).collect());
+    let kernel = TestKernel(special.iter().map(|&name| (name, None)).collect());
     for seed in 0..200 {
         let mut dice = Dice(seed);
         let block = |dice: &mut Dice| {
@@ -168,7 +174,7 @@ fn nothing_is_lost_of_nonsense() {
     }
 }
 
-fn scheduling() -> Kernel {
+fn scheduling() -> TestKernel {
     let names = [
         "entry",
         "sys_read",
@@ -187,14 +193,12 @@ fn scheduling() -> Kernel {
         "ret_from_fork",
         "kthread",
     ];
-    Kernel(names.into_iter().map(|name| (name, None)).collect())
+    TestKernel(names.into_iter().map(|name| (name, None)).collect())
 }
 
-/// From `schedule` to the switch.
 const LEAVE: [(&str, u64, u64); 4] =
     [("schedule", 0, 1), ("__schedule", 0, 2), ("__switch_to_asm", 0, 1), ("__switch_to", 0, 3)];
 
-/// From the switch to the caller of `schedule`.
 const RESUME: [(&str, u64, u64); 4] =
     [("__schedule", 8, 1), ("finish_task_switch", 0, 4), ("__schedule", 12, 1), ("schedule", 4, 1)];
 
@@ -279,14 +283,14 @@ fn a_new_thread_begins_where_it_was_forked() {
 
 #[test]
 fn what_a_trampoline_leads_to_is_called_by_its_caller() {
-    let kernel = Kernel(vec![("a", None), ("__x86_indirect_thunk_rax", None), ("b", None)]);
+    let kernel = TestKernel(vec![("a", None), ("__x86_indirect_thunk_rax", None), ("b", None)]);
     let steps = [("user", 0, 1), ("a", 0, 2), ("__x86_indirect_thunk_rax", 0, 1), ("b", 0, 3), ("a", 8, 1)];
     assert_eq!(drawn(&kernel, &steps), "user 1\n a 3\n  __x86_indirect_thunk_rax 1\n  b 3\n");
 }
 
 #[test]
 fn a_cold_part_is_below_its_function_and_comes_back_to_it() {
-    let kernel = Kernel(vec![("a", None), ("b", None), ("a.cold", None)]);
+    let kernel = TestKernel(vec![("a", None), ("b", None), ("a.cold", None)]);
     let steps = [
         ("user", 0, 1),
         ("a", 0, 2),
@@ -301,7 +305,7 @@ fn a_cold_part_is_below_its_function_and_comes_back_to_it() {
 
 #[test]
 fn a_block_over_the_end_of_a_function_is_cut_there() {
-    let kernel = Kernel(vec![("a", None), ("b", None)]);
+    let kernel = TestKernel(vec![("a", None), ("b", None)]);
     let steps = [("user", 0, 1), ("a", ROOM - 8, 5), ("user", 4, 1)];
     // Three of the five instructions are in `b`.
     assert_eq!(drawn(&kernel, &steps), "user 2\n a 2\n  b 3\n");

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is tried.
+/// Kind of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialKind {
@@ -19,14 +19,14 @@ pub enum TrialKind {
     Subsystems,
 }
 
-/// One trial.
+/// Trial of a device, with its load.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Trial {
-    /// What is tried.
+    /// Kind of the trial.
     pub kind: TrialKind,
     /// Bytes of random I/O.
     pub bytes: u64,
-    /// How often the driver is loaded anew.
+    /// Number of times that the driver is loaded anew.
     pub cycles: u32,
     /// Threads, each with one I/O at a time.
     pub threads: u32,
@@ -34,7 +34,7 @@ pub struct Trial {
     pub seed: u64,
     /// Module of the driver.
     pub module: String,
-    /// What is discarded must read as zeroes; otherwise it may read as anything.
+    /// True when discarded sectors must read as zeroes; otherwise they may read as anything.
     pub discards_to_zero: bool,
 }
 

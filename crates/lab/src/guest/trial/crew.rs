@@ -1,11 +1,11 @@
 //! What do all lanes of a trial do, each by a thread of its own?
 
 use super::asked::{Findings, Trial};
-use super::lane::{CHUNK, Device, Lane};
+use super::lane::{CHUNK, Lane, TrialDisk};
 use crate::guest::Message;
 use crate::guest::near_side::tell;
 
-pub(super) fn lanes<'a>(trial: &Trial, device: &'a Device) -> Result<Vec<Lane<'a>>, String> {
+pub(super) fn lanes<'a>(trial: &Trial, device: &'a TrialDisk) -> Result<Vec<Lane<'a>>, String> {
     let count = u64::from(trial.threads);
     if device.sectors / CHUNK < count {
         return Err(format!(
@@ -40,7 +40,7 @@ pub(super) fn churn(trial: &Trial, lanes: &mut [Lane<'_>]) {
             }
             if lane.number == 0 && moved * 20 / share.max(1) > percent {
                 percent = moved * 20 / share.max(1);
-                tell(&Message::Step { text: format!("{} % of the I/O done", percent * 5) });
+                tell(&Message::Step(format!("{} % of the I/O done", percent * 5)));
             }
             lane.step();
         }

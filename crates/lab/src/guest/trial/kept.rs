@@ -9,24 +9,24 @@ use std::fs;
 use std::path::Path;
 
 use crate::guest::MODULES;
-use crate::guest::boot::sections_of;
 use crate::guest::near_side::failed;
+use crate::guest::sections::sections_of;
 use crate::host::symbols::functions;
 
-/// Where the kernel tells of slabs; each that was asked for on its command line has a folder.
+/// Folder in which the kernel tells of slabs; each that was asked for on its command line has a folder.
 const SLABS: &str = "/sys/kernel/debug/slab";
 
 /// Bytes behind which an address is not of the function before it.
 const FUNCTION_MOST: u64 = 64 << 10;
 
 /// Bytes by what took them: kind of memory, function of the driver.
-pub(super) type Kept = BTreeMap<String, u64>;
+pub(super) type KeptBytes = BTreeMap<String, u64>;
 
-/// Where the functions of the driver were, each time that it was loaded.
+/// Addresses of the driver's functions, each time that it was loaded.
 #[derive(Default)]
-pub(super) struct Places(BTreeMap<u64, String>);
+pub(super) struct DriverAddresses(BTreeMap<u64, String>);
 
-impl Places {
+impl DriverAddresses {
     /// Looks where the module is now.
     pub(super) fn note(&mut self, module: &str) -> Result<(), String> {
         let path = format!("{MODULES}/{module}.ko");
@@ -48,9 +48,9 @@ impl Places {
     }
 }
 
-/// What is kept; `None` where the kernel does not say it. Only while the driver is unloaded.
-pub(super) fn kept(places: &Places) -> Option<Kept> {
-    let mut kept = Kept::new();
+/// Bytes that the driver keeps; `None` where the kernel does not say it. Only while the driver is unloaded.
+pub(super) fn kept(places: &DriverAddresses) -> Option<KeptBytes> {
+    let mut kept = KeptBytes::new();
     for slab in fs::read_dir(SLABS).ok()?.flatten() {
         let name = slab.file_name().to_string_lossy().into_owned();
         let traces = fs::read_to_string(slab.path().join("alloc_traces")).ok()?;
@@ -67,7 +67,7 @@ pub(super) fn kept(places: &Places) -> Option<Kept> {
 }
 
 /// Objects by function of the driver: `COUNT FUNCTION age=..`, its stack below, an empty line.
-fn of_slab(traces: &str, places: &Places) -> Vec<(String, u64)> {
+fn of_slab(traces: &str, places: &DriverAddresses) -> Vec<(String, u64)> {
     let record = |text: &str| {
         let mut lines = text.trim_start_matches('\n').lines();
         let head: Vec<&str> = lines.next()?.split_whitespace().collect();
@@ -79,7 +79,7 @@ fn of_slab(traces: &str, places: &Places) -> Vec<(String, u64)> {
 }
 
 /// Bytes by function of the driver: `FROM-UNTIL BYTES FUNCTION ..`.
-fn of_vmalloc(text: &str, places: &Places) -> Vec<(String, u64)> {
+fn of_vmalloc(text: &str, places: &DriverAddresses) -> Vec<(String, u64)> {
     let area = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         Some((places.name(words.get(2)?)?.to_owned(), words[1].parse().ok()?))
@@ -87,10 +87,10 @@ fn of_vmalloc(text: &str, places: &Places) -> Vec<(String, u64)> {
     text.lines().filter_map(area).collect()
 }
 
-/// What grew from the first look to the second and again to the third: memory that is taken with each load. What the
-/// kernel keeps once, for the next time, does not.
-pub(super) fn growing(looks: &[Kept; 3]) -> Kept {
-    let of = |look: &Kept, name: &str| look.get(name).copied().unwrap_or(0);
+/// Memory that is taken with each load: it grew from the first look to the second and again to the third. What the kernel
+/// keeps once, for the next time, does not.
+pub(super) fn growing(looks: &[KeptBytes; 3]) -> KeptBytes {
+    let of = |look: &KeptBytes, name: &str| look.get(name).copied().unwrap_or(0);
     let [first, second, third] = looks;
     let grows = |(name, bytes): (&String, &u64)| {
         let (begin, middle) = (of(first, name), of(second, name));
@@ -103,9 +103,11 @@ pub(super) fn growing(looks: &[Kept; 3]) -> Kept {
 mod tests {
     use super::*;
 
-    fn places() -> Places {
+    fn places() -> DriverAddresses {
         let at = |address, name: &str| (address, name.to_owned());
-        Places([at(0xffff_ffff_c000_0000, "leaky_queue"), at(0xffff_ffff_c010_0000, "leaky_init")].into())
+        DriverAddresses(
+            [at(0xffff_ffff_c000_0000, "leaky_queue"), at(0xffff_ffff_c010_0000, "leaky_init")].into(),
+        )
     }
 
     #[test]
@@ -128,11 +130,11 @@ mod tests {
     #[test]
     fn only_what_grows_twice_is_left_behind() {
         let look = |a: u64, b: u64, c: u64| {
-            Kept::from([("a", a), ("b", b), ("c", c)].map(|(name, n)| (name.to_owned(), n)))
+            KeptBytes::from([("a", a), ("b", b), ("c", c)].map(|(name, n)| (name.to_owned(), n)))
         };
         let looks = [look(64, 64, 64), look(128, 64, 65), look(192, 128, 65)];
-        assert_eq!(growing(&looks), Kept::from([("a".to_owned(), 128)]));
-        let from_nothing = [Kept::new(), look(1, 0, 0), look(2, 1, 0)];
-        assert_eq!(growing(&from_nothing), Kept::from([("a".to_owned(), 2)]));
+        assert_eq!(growing(&looks), KeptBytes::from([("a".to_owned(), 128)]));
+        let from_nothing = [KeptBytes::new(), look(1, 0, 0), look(2, 1, 0)];
+        assert_eq!(growing(&from_nothing), KeptBytes::from([("a".to_owned(), 2)]));
     }
 }

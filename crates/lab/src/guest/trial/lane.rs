@@ -4,13 +4,15 @@
 //! a sector that lands elsewhere is seen, one that was lost, and one that is half old.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use super::super::Ready;
+use super::super::measure::ALIGNMENT;
 use super::super::near_side::failed;
+use super::super::region::number;
 use super::asked::{Findings, Trial};
 use crate::sys::guest as sys;
 
@@ -23,13 +25,9 @@ const ANYTHING: u32 = u32::MAX;
 /// The unit of all addresses.
 const SECTOR_BYTES: usize = 512;
 
-/// What direct I/O wants of a buffer's address.
-const ALIGNMENT: usize = 4096;
-
 /// The device, open for direct I/O.
-pub(super) struct Device {
+pub(super) struct TrialDisk {
     file: File,
-    /// Its size.
     pub(super) sectors: u64,
     /// Sectors of its smallest I/O.
     unit: u64,
@@ -37,17 +35,13 @@ pub(super) struct Device {
     discard_unit: u64,
 }
 
-impl Device {
-    pub(super) fn open(ready: &Ready) -> Result<Device, String> {
+impl TrialDisk {
+    pub(super) fn open(ready: &Ready) -> Result<TrialDisk, String> {
         let path = &ready.path;
         let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(path);
-        let number = |name: &str| -> Result<u64, String> {
-            let path = format!("/sys/block/{}/{name}", ready.disk);
-            let text = fs::read_to_string(&path).map_err(failed("read", &path))?;
-            text.trim().parse().map_err(|_| format!("`{path}` holds no number: {text}"))
-        };
+        let number = |name: &str| number(&ready.disk, name);
         let discards = number("queue/discard_max_bytes")? > 0;
-        Ok(Device {
+        Ok(TrialDisk {
             file: file.map_err(failed("open", path))?,
             sectors: number("size")?.min(SECTORS_MOST),
             unit: number("queue/logical_block_size")? / SECTOR_BYTES as u64,
@@ -60,13 +54,12 @@ impl Device {
     }
 }
 
-/// Of a larger device the first 256 MiB are tried: every sector of it is written and read.
+/// Sectors that are tried: of a larger device the first 256 MiB, since every sector is written and read.
 const SECTORS_MOST: u64 = (256 << 20) / SECTOR_BYTES as u64;
 
 /// The thread's part, and what it must hold.
 pub(super) struct Lane<'a> {
-    device: &'a Device,
-    /// Which of them.
+    device: &'a TrialDisk,
     pub(super) number: u64,
     lanes: u64,
     chunks: u64,
@@ -88,7 +81,7 @@ pub(super) struct Lane<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Act {
+enum LaneAct {
     Read,
     Write,
     Discard,
@@ -96,7 +89,7 @@ enum Act {
 
 impl<'a> Lane<'a> {
     /// `place`: this lane's number, up to how many there are.
-    pub(super) fn new(device: &'a Device, place: Range<u64>, trial: &Trial) -> Lane<'a> {
+    pub(super) fn new(device: &'a TrialDisk, place: Range<u64>, trial: &Trial) -> Lane<'a> {
         let all = device.sectors / CHUNK;
         let chunks = all / place.end + u64::from(place.start < all % place.end);
         Lane {
@@ -125,24 +118,24 @@ impl<'a> Lane<'a> {
 
     /// Writes all of it once.
     pub(super) fn fill(&mut self) {
-        (0..self.chunks).for_each(|chunk| self.act(Act::Write, &self.whole(chunk)));
+        (0..self.chunks).for_each(|chunk| self.act(LaneAct::Write, &self.whole(chunk)));
     }
 
     /// Reads all of it once.
     pub(super) fn check_all(&mut self) {
-        (0..self.chunks).for_each(|chunk| self.act(Act::Read, &self.whole(chunk)));
+        (0..self.chunks).for_each(|chunk| self.act(LaneAct::Read, &self.whole(chunk)));
     }
 
     /// One random I/O.
     pub(super) fn step(&mut self) {
         let act = match self.below(16) {
-            0..8 => Act::Read,
+            0..8 => LaneAct::Read,
             // The kernel waits 30 s for a discard that is lost, whatever the device's timeout.
-            15 if self.device.discard_unit > 0 && !self.errors_happen => Act::Discard,
-            _ => Act::Write,
+            15 if self.device.discard_unit > 0 && !self.errors_happen => LaneAct::Discard,
+            _ => LaneAct::Write,
         };
         let unit =
-            if act == Act::Discard { self.device.discard_unit } else { self.device.unit }.clamp(1, CHUNK);
+            if act == LaneAct::Discard { self.device.discard_unit } else { self.device.unit }.clamp(1, CHUNK);
         let units = CHUNK / unit;
         // Small ones are as frequent as large ones.
         let most = 1 << self.below(9);
@@ -152,7 +145,7 @@ impl<'a> Lane<'a> {
         let mut first = self.below(units - count + 1);
         // Bad sectors of this lane are touched rather often.
         let bad = self.bad.clone().filter(|bad| bad.start / CHUNK % self.lanes == self.number);
-        if let Some(bad) = bad.filter(|_| act != Act::Discard && self.below(2) == 0) {
+        if let Some(bad) = bad.filter(|_| act != LaneAct::Discard && self.below(2) == 0) {
             start = bad.start / CHUNK * CHUNK;
             let touched = bad.start - start + self.below(bad.end - bad.start);
             first = (touched / unit).saturating_sub(self.below(count)).min(units - count);
@@ -165,55 +158,55 @@ impl<'a> Lane<'a> {
         first..first + CHUNK
     }
 
-    fn act(&mut self, act: Act, sectors: &Range<u64>) {
-        let generation = if act == Act::Write { self.next } else { self.discarded };
-        self.next += u32::from(act == Act::Write);
+    fn act(&mut self, act: LaneAct, sectors: &Range<u64>) {
+        let generation = if act == LaneAct::Write { self.next } else { self.discarded };
+        self.next += u32::from(act == LaneAct::Write);
         let mut memory = std::mem::take(&mut self.memory);
         let first = memory.as_ptr().align_offset(ALIGNMENT);
         let length = (sectors.end - sectors.start) as usize * SECTOR_BYTES;
         let buffer = &mut memory[first..first + length];
         let offset = sectors.start * SECTOR_BYTES as u64;
         let told = match act {
-            Act::Read => {
+            LaneAct::Read => {
                 // What is not read must not look as if it were.
                 buffer.fill(0xEE);
                 self.findings.reads += 1;
                 self.device.file.read_at(buffer, offset)
             }
-            Act::Write => {
+            LaneAct::Write => {
                 for (sector, bytes) in sectors.clone().zip(buffer.chunks_exact_mut(SECTOR_BYTES)) {
                     self.content(sector, generation, bytes);
                 }
                 self.findings.writes += 1;
                 self.device.file.write_at(buffer, offset)
             }
-            Act::Discard => {
+            LaneAct::Discard => {
                 self.findings.discards += 1;
                 sys::discard(&self.device.file, offset, length as u64).map(|()| length)
             }
         };
         let done = self.ended(act, sectors, &told, length);
         match act {
-            Act::Read if done => {
+            LaneAct::Read if done => {
                 for (sector, bytes) in sectors.clone().zip(buffer.chunks_exact(SECTOR_BYTES)) {
                     self.check(sector, bytes);
                 }
             }
-            Act::Read => {}
+            LaneAct::Read => {}
             _ => sectors.clone().for_each(|sector| self.remember(sector, generation, done)),
         }
         self.memory = memory;
     }
 
-    /// Whether it succeeded; counts it, and says what is wrong with how it ended.
-    fn ended(&mut self, act: Act, sectors: &Range<u64>, told: &io::Result<usize>, length: usize) -> bool {
+    /// Counts an I/O that has ended, and says what is wrong with it; true when it succeeded.
+    fn ended(&mut self, act: LaneAct, sectors: &Range<u64>, told: &io::Result<usize>, length: usize) -> bool {
         let name = match act {
-            Act::Read => "a read",
-            Act::Write => "a write",
-            Act::Discard => "a discard",
+            LaneAct::Read => "a read",
+            LaneAct::Write => "a write",
+            LaneAct::Discard => "a discard",
         };
         let what = format!("{name} of sectors {} to {}", sectors.start, sectors.end - 1);
-        let bad = act != Act::Discard && self.bad.as_ref().is_some_and(|bad| overlap(bad, sectors));
+        let bad = act != LaneAct::Discard && self.bad.as_ref().is_some_and(|bad| overlap(bad, sectors));
         match told {
             Ok(moved) if *moved != length => {
                 self.findings.errors += 1;
@@ -284,7 +277,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// What the sector holds when it was written in this generation.
+    /// Writes the content of a sector of this generation into `bytes`.
     fn content(&self, sector: u64, generation: u32, bytes: &mut [u8]) {
         if generation == 0 {
             bytes.fill(0);
@@ -307,7 +300,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// Where a sector first differs from what it must hold, as a byte of the disk.
+/// Tells the first difference of a sector from what it must hold, as a byte of the disk.
 fn first_wrong(sector: u64, expected: &[u8], bytes: &[u8]) -> String {
     let mut wrong = expected.iter().zip(bytes).enumerate().filter(|(_, (must, holds))| must != holds);
     let Some((at, (must, holds))) = wrong.next() else { return String::new() };
@@ -318,7 +311,7 @@ fn first_wrong(sector: u64, expected: &[u8], bytes: &[u8]) -> String {
     )
 }
 
-/// What a sector says that it is.
+/// Describes a sector by what it holds.
 fn named(bytes: &[u8]) -> String {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
     if bytes.iter().all(|&byte| byte == bytes[0]) {
@@ -351,13 +344,13 @@ mod tests {
     }
 
     /// Sixteen chunks that forget nothing, and two lanes on them.
-    fn device(name: &str) -> Device {
+    fn device(name: &str) -> TrialDisk {
         let path = std::env::temp_dir().join(format!("iostack-lane-{name}-{}", std::process::id()));
         let file = File::options().create(true).truncate(true).read(true).write(true).open(&path);
         let file = file.expect("a new file");
-        fs::remove_file(&path).expect("it is open");
+        std::fs::remove_file(&path).expect("it is open");
         file.set_len(16 * CHUNK * 512).expect("room for 4 MiB");
-        Device { file, sectors: 16 * CHUNK, unit: 1, discard_unit: 0 }
+        TrialDisk { file, sectors: 16 * CHUNK, unit: 1, discard_unit: 0 }
     }
 
     #[test]
@@ -427,7 +420,7 @@ mod tests {
             lane.remember(5, discarded, true);
             lane.check_all();
             assert_eq!(lane.findings.wrong_sectors, wrong, "{zeroes}");
-            lane.act(Act::Write, &(5..6));
+            lane.act(LaneAct::Write, &(5..6));
             lane.device.file.write_all_at(&[1; 512], 5 * 512).expect("room");
             lane.check_all();
             assert_eq!(lane.findings.wrong_sectors, wrong + 1, "a write ends that it may be anything");
@@ -439,11 +432,11 @@ mod tests {
         let device = device("bad");
         let mut lane = Lane::new(&device, 0..1, &trial(true));
         lane.bad = Some(10..12);
-        lane.act(Act::Read, &(8..11));
+        lane.act(LaneAct::Read, &(8..11));
         assert_eq!(lane.findings.wrong, ["a read of sectors 8 to 10 touches bad sectors and did not fail"]);
-        lane.act(Act::Read, &(12..13));
+        lane.act(LaneAct::Read, &(12..13));
         assert_eq!(lane.findings.wrong.len(), 1);
-        assert!(!lane.ended(Act::Write, &(11..12), &Err(io::Error::from_raw_os_error(libc::EIO)), 512));
+        assert!(!lane.ended(LaneAct::Write, &(11..12), &Err(io::Error::from_raw_os_error(libc::EIO)), 512));
         assert_eq!((lane.findings.refused, lane.findings.errors), (1, 0));
     }
 }

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use self::asked::WRONG_KEPT;
 use self::crew::{churn, each, gathered, lanes};
-use self::lane::{CHUNK, Device, Lane};
+use self::lane::{CHUNK, Lane, TrialDisk};
 use self::promise::Promise;
 use super::log::KernelLog;
 use super::near_side::{failed, tell};
@@ -29,9 +29,9 @@ pub use asked::{Findings, Trial, TrialKind};
 /// Runs the trials and tells what each found, as values named `findings`.
 pub(super) fn run(trials: &[Trial], plan: &Plan, ready: &Ready) -> Result<(), String> {
     let mut log = KernelLog::whole();
-    let promise = Promise::of(ready)?;
+    let promise = Promise::of_disk(ready)?;
     for trial in trials {
-        tell(&Message::Step { text: format!("{:?}", trial.kind).to_lowercase() });
+        tell(&Message::Step(format!("{:?}", trial.kind).to_lowercase()));
         let mut findings = match trial.kind {
             TrialKind::Reload => reload::reload(trial, plan, &promise)?,
             _ if promise != Promise::Keeps => promise.findings(),
@@ -50,27 +50,14 @@ pub(super) fn run(trials: &[Trial], plan: &Plan, ready: &Ready) -> Result<(), St
     Ok(())
 }
 
-/// What no error of a disk explains.
+/// True for a line of the log that no error of a disk explains.
 fn is_defect(line: &str) -> bool {
-    const DEFECTS: [&str; 12] = [
-        "WARNING:",
-        "BUG:",
-        "Oops",
-        "cut here",
-        "Call Trace",
-        "lockup",
-        "blocked for more",
-        "refcount",
-        "corruption",
-        "use-after-free",
-        "possible recursive",
-        "circular locking",
-    ];
-    DEFECTS.iter().any(|defect| line.contains(defect))
+    const DEFECTS: &str = include_str!("defects.txt");
+    DEFECTS.lines().any(|defect| line.contains(defect))
 }
 
 fn integrity(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
-    let device = Device::open(ready)?;
+    let device = TrialDisk::open(ready)?;
     let mut lanes = lanes(trial, &device)?;
     each(&mut lanes, Lane::fill);
     churn(trial, &mut lanes);
@@ -80,7 +67,7 @@ fn integrity(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
 
 /// The bad range is neither aligned to a page nor as long as one.
 fn refusals(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
-    let device = Device::open(ready)?;
+    let device = TrialDisk::open(ready)?;
     let first = device.sectors / 2 / CHUNK * CHUNK + 99;
     let bad = first..first + 70;
     let mut lanes = lanes(trial, &device)?;
@@ -107,7 +94,7 @@ const TIMEOUT_EVERY: u64 = 53;
 const LOSE_EVERY: u64 = 37;
 
 fn faults(trial: &Trial, ready: &Ready) -> Result<Findings, String> {
-    let device = Device::open(ready)?;
+    let device = TrialDisk::open(ready)?;
     let timeout = format!("/sys/block/{}/device/timeout", ready.disk);
     fs::write(&timeout, TIMEOUT_SECONDS.to_string()).map_err(failed("write", &timeout))?;
     let mut lanes = lanes(trial, &device)?;

@@ -15,10 +15,10 @@ use super::asked::Findings;
 /// Blocks that are written and read again.
 const BLOCKS: u64 = 3;
 
-/// What it promises.
+/// Promise of a disk to keep data.
 #[derive(Debug, PartialEq)]
 pub(super) enum Promise {
-    /// What was written is read again.
+    /// Written data are read again.
     Keeps,
     /// It says itself that it does not, in these words.
     No(&'static str),
@@ -28,7 +28,7 @@ pub(super) enum Promise {
 
 impl Promise {
     /// Asks the disk, and tries some blocks of it.
-    pub(super) fn of(ready: &Ready) -> Result<Promise, String> {
+    pub(super) fn of_disk(ready: &Ready) -> Result<Promise, String> {
         if number(&ready.disk, "ro")? != 0 {
             return Ok(Promise::No("the disk is read-only, and only what was written can be checked"));
         }
@@ -38,7 +38,7 @@ impl Promise {
         Ok(if forgets(ready)? { Promise::Forgets } else { Promise::Keeps })
     }
 
-    /// What a trial of the data found that was not begun.
+    /// Findings of a trial of the data that was not begun.
     pub(super) fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         match self {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::asked::{Findings, Trial};
-use super::kept::{Kept, Places, growing, kept};
-use super::lane::{CHUNK, Device, Lane};
+use super::kept::{DriverAddresses, KeptBytes, growing, kept};
+use super::lane::{CHUNK, Lane, TrialDisk};
 use super::promise::Promise;
 use crate::guest::device::found;
 use crate::guest::device::load;
@@ -29,12 +29,12 @@ pub(super) fn reload(trial: &Trial, plan: &Plan, promise: &Promise) -> Result<Fi
     let parameters = plan.modules.iter().find(|(name, _)| *name == trial.module);
     let (_, parameters) = parameters.ok_or_else(|| format!("{} is no module of the plan", trial.module))?;
     let mut findings = Findings::default();
-    let (mut places, mut looks) = (Places::default(), Vec::new());
+    let (mut places, mut looks) = (DriverAddresses::default(), Vec::new());
     let middle = WARM + trial.cycles.saturating_sub(WARM) / 2;
     places.note(&trial.module)?;
     for cycle in 0..trial.cycles {
         if cycle % 20 == 0 {
-            tell(&Message::Step { text: format!("cycle {cycle} of {}", trial.cycles) });
+            tell(&Message::Step(format!("cycle {cycle} of {}", trial.cycles)));
         }
         unload(&trial.module)?;
         if PathBuf::from("/sys/module").join(&trial.module).exists() {
@@ -58,7 +58,7 @@ pub(super) fn reload(trial: &Trial, plan: &Plan, promise: &Promise) -> Result<Fi
         });
         findings.cycles += 1;
     }
-    if let Ok(looks) = <[Kept; 3]>::try_from(looks) {
+    if let Ok(looks) = <[KeptBytes; 3]>::try_from(looks) {
         let left = growing(&looks);
         findings.left_bytes = Some(left.values().sum());
         for (what, bytes) in left {
@@ -71,8 +71,8 @@ pub(super) fn reload(trial: &Trial, plan: &Plan, promise: &Promise) -> Result<Fi
     Ok(findings)
 }
 
-/// What the driver keeps when nothing waits any more that is given back later.
-fn settled(places: &Places) -> Option<Kept> {
+/// Bytes that the driver keeps when nothing waits any more that is given back later.
+fn settled(places: &DriverAddresses) -> Option<KeptBytes> {
     let begun = Instant::now();
     let mut last = kept(places)?;
     while !last.is_empty() && begun.elapsed() < PATIENCE {
@@ -85,7 +85,7 @@ fn settled(places: &Places) -> Option<Kept> {
 
 /// Some I/O on the first chunk of a lane; which lane, changes with the cycle.
 fn a_little(trial: &Trial, cycle: u64, ready: &Ready) -> Result<Findings, String> {
-    let device = Device::open(ready)?;
+    let device = TrialDisk::open(ready)?;
     let lanes = (device.sectors / CHUNK).clamp(1, 8);
     let mut lane = Lane::new(&device, cycle % lanes..lanes, trial).short();
     lane.fill();

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::asked::{Findings, Trial};
 use super::crew::{churn, each, gathered, lanes};
-use super::lane::{Device, Lane};
+use super::lane::{Lane, TrialDisk};
 use crate::guest::Ready;
 use crate::guest::near_side::failed;
 
-/// How long a subsystem serves: a few hundred I/Os.
+/// Time that a subsystem serves: a few hundred I/Os.
 const TURN: Duration = Duration::from_millis(20);
 
 /// Random mixed I/O, while the subsystems take turns.
@@ -18,7 +18,7 @@ pub(super) fn subsystems(trial: &Trial, ready: &Ready) -> Result<Findings, Strin
     let path = format!("/sys/block/{}/tmerge/subsystem", ready.disk);
     let text = fs::read_to_string(&path).map_err(failed("read", &path))?;
     let names: Vec<&str> = text.split_whitespace().map(|name| name.trim_matches(['[', ']'])).collect();
-    let device = Device::open(ready)?;
+    let device = TrialDisk::open(ready)?;
     let mut lanes = lanes(trial, &device)?;
     let done = AtomicBool::new(false);
     let changes = std::thread::scope(|scope| {

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 
 use super::checked;
 
-/// Where the emulator listens for the guest's messages: the port of its debug console.
+/// Port at which the emulator listens for the guest's messages: that of its debug console.
 const PORT: u16 = 0x402;
 
 /// Writes to the debug console. The port is open only meanwhile: a thread that has one carries a bitmap of its ports, which the

@@ -1,8 +1,5 @@
 //! Does a buffer come back with its own block, whoever polls, and when nobody does?
 
-#[path = "sys/scope.rs"]
-mod coroutines;
-
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
@@ -10,39 +7,15 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
-use coroutines::scope;
 use iostack_batch::BatchCost;
 use iostack_merge::{
     Backend, Buffer, File, Options, Simulated, StableBuffer, Transfer, block_on, join_all, yield_now,
 };
 
-const BLOCK: usize = 4096;
-const QUICK: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 50.0 };
+use crate::sys::scope;
+use crate::{BLOCK, QUICK, at, block_of, numbered};
+
 const SLOW: BatchCost = BatchCost { fixed_ns: 20_000_000.0, each_ns: 50.0 };
-
-fn at(index: usize) -> u64 {
-    (index * BLOCK) as u64
-}
-
-fn block_of(index: usize) -> Vec<u8> {
-    let mut block = vec![index as u8; BLOCK];
-    block[..8].copy_from_slice(&(index as u64).to_le_bytes());
-    block
-}
-
-/// Each block begins with its own index.
-fn numbered(blocks: usize) -> File {
-    let file = Options::default().simulated(&Simulated::new(blocks * BLOCK, QUICK));
-    fill(&file, blocks);
-    file
-}
-
-fn fill(file: &File, blocks: usize) {
-    let all: Vec<Vec<u8>> = (0..blocks).map(block_of).collect();
-    let list: Vec<(u64, &[u8])> =
-        all.iter().enumerate().map(|(index, block)| (at(index), &block[..])).collect();
-    file.write_many(&list).expect("the device is sound");
-}
 
 /// An executor that knows nothing of ours.
 fn plain_block_on<F: Future>(future: F) -> F::Output {
@@ -128,7 +101,6 @@ fn errors_and_ends_are_told_with_the_buffer() {
     assert_eq!(result.expect_err("it ends").kind(), io::ErrorKind::WriteZero);
 }
 
-/// Polls once.
 fn start<B: StableBuffer>(transfer: &mut Transfer<B>) -> Poll<(io::Result<usize>, B)> {
     Pin::new(transfer).poll(&mut Context::from_waker(Waker::noop()))
 }

@@ -1,9 +1,5 @@
 //! Is an offset that the kernel cannot name refused by every way in, and is the file's start left alone?
 
-#[path = "sys/scope.rs"]
-mod coroutines;
-mod pattern;
-
 use std::future::Future;
 use std::io;
 use std::pin::pin;
@@ -12,15 +8,17 @@ use std::task::{Context, Poll, Waker};
 use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, ManyError, Options, Policy, Simulated, block_on};
 use iostack_testkit::{Folder, folder};
-use pattern::{BLOCK, PAGE, Page, fill, is_right, new_file};
+
+use crate::pattern::{BLOCK, PAGE, Page, fill, is_right, new_file};
+use crate::sys;
 
 const SEED: u64 = 15;
 const MAX: u64 = i64::MAX as u64;
 
 /// A way in that reads or writes so many bytes at an offset.
-type Way = fn(&File, bool, u64, usize) -> io::Result<()>;
+type FileWay = fn(&File, bool, u64, usize) -> io::Result<()>;
 
-const WAYS: [(&str, Way); 7] = [
+const WAYS: [(&str, FileWay); 7] = [
     ("single", single),
     ("exact", exact),
     ("group", group),
@@ -43,7 +41,7 @@ fn exact(file: &File, write: bool, offset: u64, bytes: usize) -> io::Result<()> 
     if write { file.write_all_at(&buffer, offset) } else { file.read_exact_at(&mut buffer, offset) }
 }
 
-/// With a sound one before and behind it, which are done.
+/// Puts a sound one before and behind it, which are done.
 fn group(file: &File, write: bool, offset: u64, bytes: usize) -> io::Result<()> {
     let (mut page, mut buffer) = (start(), vec![b'x'; bytes]);
     let (before, behind) = page.0.split_at_mut(BLOCK);
@@ -58,14 +56,14 @@ fn group(file: &File, write: bool, offset: u64, bytes: usize) -> io::Result<()> 
     done.map_err(second)
 }
 
-/// What the file begins with.
+/// Content of the file's first page.
 fn start() -> Page {
     let mut page = Page::zero();
     fill(&mut page.0, 0, SEED);
     page
 }
 
-/// What befell the second of three, where it alone failed.
+/// Error of the second of three, where it alone failed.
 fn second(error: ManyError) -> io::Error {
     let indices: Vec<usize> = error.failures.iter().map(|(index, _)| *index).collect();
     assert_eq!(indices, [1], "{error}");
@@ -94,7 +92,7 @@ fn busy_block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn in_coroutine<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    coroutines::scope(1, |s| s.spawn(work).join().expect("it does not panic"))
+    sys::scope(1, |s| s.spawn(work).join().expect("it does not panic"))
 }
 
 /// Every backend that works here under every policy, and a simulated device.

@@ -44,7 +44,7 @@ pub(crate) fn fill(buffer: &mut [u8], offset: u64, seed: u64) {
     }
 }
 
-/// Whether all of the memory belongs to that offset and seed.
+/// True when all of the memory belongs to that offset and seed.
 pub(crate) fn is_right(buffer: &[u8], offset: u64, seed: u64) -> bool {
     let parts = buffer.chunks(BLOCK).enumerate();
     parts.into_iter().all(|(index, part)| *part == block(offset + (index * BLOCK) as u64, seed)[..part.len()])

@@ -5,17 +5,13 @@ use std::sync::Barrier;
 use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
 
-const BLOCK: usize = 4096;
+use crate::{BLOCK, numbered_by};
+
 /// A tenth of the published device's times.
 const LAW: BatchCost = BatchCost { fixed_ns: 11_200.0, each_ns: 9_360.0 };
 
 fn numbered(policy: Policy, blocks: usize) -> File {
-    let file = Options { policy, ..Options::default() }.simulated(&Simulated::new(blocks * BLOCK, LAW));
-    for index in 0..blocks {
-        file.write_all_at(&(index as u64).to_le_bytes(), (index * BLOCK) as u64)
-            .expect("the device is sound");
-    }
-    file
+    numbered_by(&Options { policy, ..Options::default() }, blocks, LAW)
 }
 
 #[test]

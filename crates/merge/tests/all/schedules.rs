@@ -2,19 +2,18 @@
 //!
 //! The pure parts of the policies, driven by one thread through random schedules. A seed that fails is kept by proptest.
 
-#[path = "../src/policy/lineup.rs"]
+#[path = "../../src/policy/lineup.rs"]
 #[expect(dead_code, reason = "whom to wake by bits is for threads, which are not here")]
 mod lineup;
-#[path = "../src/policy/plug.rs"]
+#[path = "../../src/policy/plug.rs"]
 mod plug;
 
 use lineup::{Lineup, Load};
-use plug::{Next, Plug};
+use plug::{Plug, WorkerAct};
 use proptest::prelude::*;
 
-/// What happens next.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum LineEvent {
     /// A caller that has no request brings one.
     Comes(usize),
     /// A caller that waits wakes, whether or not somebody meant it.
@@ -25,17 +24,17 @@ enum Event {
     Width(usize),
 }
 
-fn event() -> impl Strategy<Value = Event> {
+fn event() -> impl Strategy<Value = LineEvent> {
     prop_oneof![
-        4 => (0..16_usize).prop_map(Event::Comes),
-        2 => (0..16_usize).prop_map(Event::Wakes),
-        3 => (0..16_usize).prop_map(Event::Ends),
-        1 => (1..5_usize).prop_map(Event::Width),
+        4 => (0..16_usize).prop_map(LineEvent::Comes),
+        2 => (0..16_usize).prop_map(LineEvent::Wakes),
+        3 => (0..16_usize).prop_map(LineEvent::Ends),
+        1 => (1..5_usize).prop_map(LineEvent::Width),
     ]
 }
 
 /// Callers around a line, without threads. A request is its caller's number.
-struct World {
+struct Callers {
     lineup: Lineup<usize>,
     /// Ticket of a caller that waits.
     waits: Vec<Option<u64>>,
@@ -46,9 +45,9 @@ struct World {
     order: std::collections::VecDeque<usize>,
 }
 
-impl World {
-    fn new(callers: usize, active_max: usize, batch_max: usize) -> World {
-        World {
+impl Callers {
+    fn new(callers: usize, active_max: usize, batch_max: usize) -> Callers {
+        Callers {
             lineup: Lineup::new(active_max, batch_max),
             waits: vec![None; callers],
             out: Vec::new(),
@@ -62,13 +61,13 @@ impl World {
         self.out.iter().flatten().any(|&other| other == caller)
     }
 
-    fn step(&mut self, event: Event) {
+    fn step(&mut self, event: LineEvent) {
         match event {
-            Event::Comes(caller) => self.come(caller % self.waits.len()),
-            Event::Wakes(caller) => self.wake(caller % self.waits.len()),
-            Event::Ends(which) if !self.out.is_empty() => self.end(which % self.out.len()),
-            Event::Ends(_) => {}
-            Event::Width(active_max) => self.lineup.active_max = active_max,
+            LineEvent::Comes(caller) => self.come(caller % self.waits.len()),
+            LineEvent::Wakes(caller) => self.wake(caller % self.waits.len()),
+            LineEvent::Ends(which) if !self.out.is_empty() => self.end(which % self.out.len()),
+            LineEvent::Ends(_) => {}
+            LineEvent::Width(active_max) => self.lineup.active_max = active_max,
         }
     }
 
@@ -130,7 +129,6 @@ impl World {
     }
 }
 
-/// What happens to a plug.
 #[derive(Clone, Copy, Debug)]
 enum Plugged {
     Reads,
@@ -161,8 +159,8 @@ struct Desk {
     carried: u64,
     count: usize,
     batch_max: usize,
-    /// For what the worker sleeps; none while it is awake.
-    sleeps: Option<Next>,
+    /// Act for which the worker sleeps; none while it is awake.
+    sleeps: Option<WorkerAct>,
 }
 
 impl Desk {
@@ -207,9 +205,9 @@ impl Desk {
     /// A worker that sleeps misses nothing.
     fn check(&self) {
         match (self.sleeps, self.plug.next(self.now)) {
-            (None, _) | (Some(Next::Idle), Next::Idle) => {}
-            (Some(Next::At(until)), Next::At(due)) => assert!(due >= until),
-            (Some(Next::At(until)), Next::Go) => assert!(self.now >= until, "the worker sleeps on"),
+            (None, _) | (Some(WorkerAct::Idle), WorkerAct::Idle) => {}
+            (Some(WorkerAct::At(until)), WorkerAct::At(due)) => assert!(due >= until),
+            (Some(WorkerAct::At(until)), WorkerAct::Go) => assert!(self.now >= until, "the worker sleeps on"),
             (sleeps, next) => panic!("the worker sleeps for {sleeps:?} and should {next:?}"),
         }
     }
@@ -217,15 +215,15 @@ impl Desk {
     fn look(&mut self) {
         self.sleeps = Some(self.plug.next(self.now));
         match self.plug.next(self.now) {
-            Next::Go => {
+            WorkerAct::Go => {
                 let mut load = self.plug.take(self.batch_max);
                 assert!(load.len() > 0 && load.len() <= self.batch_max);
                 assert_eq!(load.ticket, self.carried, "somebody was overtaken");
                 self.carried += load.drain().count() as u64;
                 (self.carrying, self.sleeps) = (true, None);
             }
-            Next::At(until) => assert!(until > self.now && until - self.now <= Self::UNPLUG),
-            Next::Idle => {}
+            WorkerAct::At(until) => assert!(until > self.now && until - self.now <= Self::UNPLUG),
+            WorkerAct::Idle => {}
         }
     }
 }
@@ -238,7 +236,7 @@ proptest! {
         active_max in 1..4_usize,
         batch_max in 1..6_usize,
     ) {
-        let mut world = World::new(callers, active_max, batch_max);
+        let mut world = Callers::new(callers, active_max, batch_max);
         for event in events {
             world.step(event);
             prop_assert!(world.out.len() == world.lineup.active());
@@ -263,11 +261,11 @@ proptest! {
             came += u64::from(
                 matches!(event, Plugged::Writes) || (matches!(event, Plugged::Reads) && desk.alone == went_alone),
             );
-            if !desk.carrying && desk.plug.next(desk.now) == Next::Idle {
+            if !desk.carrying && desk.plug.next(desk.now) == WorkerAct::Idle {
                 prop_assert_eq!(came, desk.carried);
             }
             if came - desk.carried >= desk.count as u64 && !desk.carrying {
-                prop_assert_eq!(desk.plug.next(desk.now), Next::Go);
+                prop_assert_eq!(desk.plug.next(desk.now), WorkerAct::Go);
             }
         }
         for _ in 0..came {

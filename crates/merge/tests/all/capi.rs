@@ -1,11 +1,11 @@
 //! Does a C program get what `include/iostack_merge.h` says?
 
-mod c;
-
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use iostack_testkit::folder;
+
+use crate::c;
 
 #[test]
 fn a_c_program_gets_what_the_header_says_under_every_policy() {

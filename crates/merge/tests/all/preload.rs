@@ -1,11 +1,11 @@
 //! Do programs that know nothing of the library get their own data through the preload shim?
 
-mod c;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use iostack_testkit::{Folder, folder};
+
+use crate::c;
 
 const POLICIES: [&str; 7] = ["auto", "pread", "ring", "stm", "atm", "leader-follower", "hybrid"];
 

@@ -1,22 +1,22 @@
 //! Does each caller get its own data, whoever carries its requests?
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Policy, Simulated};
+use iostack_testkit::folder;
 
-const BLOCK: usize = 4096;
+use crate::BLOCK;
+use crate::pattern::new_file;
+
 /// Blocks that each thread writes.
 const OWN: u64 = 8;
 const ROUNDS: u64 = 24;
 
 fn policies() -> impl Iterator<Item = Options> {
-    use Policy::{Atm, Auto, Hybrid, LeaderFollower, Pread, Ring, Stm};
-    let all = [Auto, Pread, Ring, Stm, Atm, LeaderFollower, Hybrid];
     // A plug of the published 3 ms would only make the test long.
     let unplug = Duration::from_micros(100);
-    all.into_iter().map(move |policy| Options { policy, write: true, unplug, ..Options::default() })
+    Policy::ALL.into_iter().map(move |policy| Options { policy, write: true, unplug, ..Options::default() })
 }
 
 /// Says which block it is, and when it was written.
@@ -47,23 +47,6 @@ fn hammer(file: &File, threads: u64, what: &str) {
     });
 }
 
-/// A file that goes away with its test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-        std::fs::write(&path, vec![0; (32 * OWN as usize + 1) * BLOCK]).expect("the folder can be written");
-        Scratch(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 #[test]
 fn each_caller_of_a_simulated_device_gets_its_own_data() {
     for options in policies() {
@@ -77,10 +60,11 @@ fn each_caller_of_a_simulated_device_gets_its_own_data() {
 
 #[test]
 fn each_caller_of_a_file_gets_its_own_data() {
-    let scratch = Scratch::new("policies");
+    let folder = folder!("policies");
+    let path = new_file(&folder, "data", &vec![0; (32 * OWN as usize + 1) * BLOCK]);
     for options in policies() {
         for threads in [1, 2, 8, 32] {
-            let file = options.open(&scratch.0).expect("it was made");
+            let file = options.open(&path).expect("it was made");
             hammer(&file, threads, &format!("{:?}, {threads} threads", options.policy));
         }
     }

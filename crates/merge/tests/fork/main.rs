@@ -1,8 +1,9 @@
 //! Do parent and child both read the right data after a fork, while others read?
 //!
 //! A child that starts a thread takes a lock of the standard library, which a thread of the parent's that began or ended at
-//! the fork holds for ever (its list of guard pages). So none begins or ends here meanwhile: there is one test.
+//! the fork holds for ever (its list of guard pages). So none begins or ends here meanwhile: a process of its own, with one test.
 
+#[path = "../all/pattern.rs"]
 mod pattern;
 mod sys;
 

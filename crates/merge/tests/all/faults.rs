@@ -1,13 +1,12 @@
 //! What comes back when a request fails, and do the others still come?
 
-mod pattern;
-
 use std::io::{self, ErrorKind};
 
 use iostack_batch::BatchCost;
 use iostack_merge::{Backend, File, ManyError, Options, Policy, Simulated};
 use iostack_testkit::{Loop, folder, or_skip};
-use pattern::{PAGE, Page, fill, is_right, new_file};
+
+use crate::pattern::{PAGE, Page, fill, is_right, new_file};
 
 const CHEAP: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 100.0 };
 const REAL: [Backend; 3] = [Backend::IoUring, Backend::Libaio, Backend::Pread];

@@ -1,40 +1,15 @@
 //! Does code on coroutines read as code on threads does, and nothing it borrows goes away under it?
 
-#[path = "sys/scope.rs"]
-mod coroutines;
-
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ThreadId;
 
-use coroutines::scope;
-use iostack_batch::BatchCost;
 use iostack_merge::{File, Options, Scope, ScopeOptions, Simulated, yield_now};
 
-const BLOCK: usize = 4096;
-const QUICK: BatchCost = BatchCost { fixed_ns: 500.0, each_ns: 50.0 };
-
-/// Each block begins with its own index.
-fn numbered(blocks: usize) -> File {
-    let file = Options::default().simulated(&Simulated::new(blocks * BLOCK, QUICK));
-    let all: Vec<Vec<u8>> = (0..blocks).map(block_of).collect();
-    let list: Vec<(u64, &[u8])> =
-        all.iter().enumerate().map(|(index, block)| (at(index), &block[..])).collect();
-    file.write_many(&list).expect("the device is sound");
-    file
-}
-
-fn at(index: usize) -> u64 {
-    (index * BLOCK) as u64
-}
-
-fn block_of(index: usize) -> Vec<u8> {
-    let mut block = vec![index as u8; BLOCK];
-    block[..8].copy_from_slice(&(index as u64).to_le_bytes());
-    block
-}
+use crate::sys::{self, scope};
+use crate::{BLOCK, QUICK, at, block_of, numbered};
 
 #[test]
 fn each_coroutine_gets_its_own_block_into_its_own_buffer() {
@@ -272,7 +247,7 @@ fn a_backtrace_fits_on_the_stack() {
 fn a_small_stack_is_enough_for_small_code() {
     let file = numbered(8);
     let options = ScopeOptions { threads: 1, stack_bytes: 16 * 1024 };
-    let sum: u64 = coroutines::run(&options, |s| {
+    let sum: u64 = sys::run(&options, |s| {
         let handles: Vec<_> = (0..8)
             .map(|index| {
                 let file = &file;
@@ -342,8 +317,8 @@ fn a_wait_in_the_initialiser_of_a_thread_local_breaks_the_contract_of_scope() {
 
 #[test]
 fn what_a_coroutine_owned_is_dropped_before_the_scope_returns() {
-    struct Counts<'a>(&'a AtomicUsize);
-    impl Drop for Counts<'_> {
+    struct CountsDrops<'a>(&'a AtomicUsize);
+    impl Drop for CountsDrops<'_> {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -351,7 +326,7 @@ fn what_a_coroutine_owned_is_dropped_before_the_scope_returns() {
     let dropped = AtomicUsize::new(0);
     scope(2, |s| {
         for _ in 0..100 {
-            let owned = Counts(&dropped);
+            let owned = CountsDrops(&dropped);
             // The result is dropped as well, which nobody asks for.
             s.spawn(move || owned);
         }

@@ -8,7 +8,7 @@ pub(crate) fn own(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Where cargo puts the shared library that it builds with these tests: beside them.
+/// Shared library that cargo builds with these tests, and puts beside them.
 pub(crate) fn library() -> PathBuf {
     let test = std::env::current_exe().expect("Linux tells");
     let library = test.with_file_name("libiostack_merge.so");
