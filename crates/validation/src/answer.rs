@@ -9,7 +9,7 @@ use iostack_model::SCHEMA;
 use iostack_model::answers::{ClockPrices, IoCost, Repro, ReproDocument, Reproduced};
 use iostack_target::{Audience, Targets};
 
-use super::asked::Asked;
+use super::asked::ReproRequest;
 use super::counted::{self, Case};
 use super::experiment::Experiment;
 use super::gather::{self, Planned};
@@ -21,17 +21,17 @@ use iostack_study::sweep::pool::{self, Given, Task};
 use iostack_study::sweep::watch::{parallel, watched};
 
 /// Experiments that are to be run.
-pub struct Ready<'a> {
-    asked: &'a Asked<'a>,
+pub struct ReproRun<'a> {
+    asked: &'a ReproRequest<'a>,
     published: Published,
     experiments: Vec<Experiment>,
     /// The lab counts them; otherwise they are simulated.
     counted: bool,
 }
 
-impl<'a> Ready<'a> {
+impl<'a> ReproRun<'a> {
     /// Finds them, and refuses those that do not go together.
-    pub fn of(asked: &'a Asked<'a>) -> anyhow::Result<Ready<'a>> {
+    pub fn new(asked: &'a ReproRequest<'a>) -> anyhow::Result<ReproRun<'a>> {
         let published = builtin::published();
         let experiments = asked.experiments(&published.claim)?;
         let counted = experiments.iter().filter(|one| one.is_counted()).count();
@@ -40,7 +40,7 @@ impl<'a> Ready<'a> {
             "some of these are simulated and some are counted in the lab; ask for them apart"
         );
         ensure!(asked.costs.is_empty() || counted > 0, "`--costs` is for experiments of the lab; add --lab");
-        Ok(Ready { asked, published, experiments, counted: counted > 0 })
+        Ok(ReproRun { asked, published, experiments, counted: counted > 0 })
     }
 
     /// In their order.

@@ -12,7 +12,7 @@ use super::{builtin, gather};
 
 /// What was asked for.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ReproRequest<'a> {
     /// Experiments, documents, claims or files. None: all that are simulated.
     pub names: &'a [String],
     /// Those that the lab counts.
@@ -27,7 +27,7 @@ pub struct Asked<'a> {
     pub targets: &'a dyn Targets,
 }
 
-impl Asked<'_> {
+impl ReproRequest<'_> {
     /// Experiments, each once, in the order they were asked for. What the lab counts boots machines, and is never meant by
     /// saying nothing.
     pub(crate) fn experiments(&self, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
@@ -115,17 +115,14 @@ fn named(name: &str, claims: &[Claim]) -> anyhow::Result<Vec<Experiment>> {
 mod tests {
     use super::*;
 
-    fn ids(names: &[&str]) -> Vec<String> {
+    fn asked<T>(names: &[&str], look: impl Fn(&ReproRequest<'_>) -> T) -> T {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let asked = Asked {
-            names: &names,
-            lab: false,
-            list: false,
-            costs: &[],
-            at_once: None,
-            targets: &iostack_sim::targets::Simulations,
-        };
-        let found = asked.experiments(&builtin::claims()).expect("they are there");
+        let targets = &iostack_sim::targets::Simulations;
+        look(&ReproRequest { names: &names, lab: false, list: false, costs: &[], at_once: None, targets })
+    }
+
+    fn ids(names: &[&str]) -> Vec<String> {
+        let found = asked(names, |asked| asked.experiments(&builtin::claims()).expect("they are there"));
         found.into_iter().map(|one| one.id).collect()
     }
 
@@ -141,18 +138,7 @@ mod tests {
     #[test]
     fn what_nothing_judges_is_missing_only_when_its_document_was_asked_for() {
         let published = builtin::published();
-        let missing = |names: &[&str]| {
-            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            Asked {
-                names: &names,
-                lab: false,
-                list: false,
-                costs: &[],
-                at_once: None,
-                targets: &iostack_sim::targets::Simulations,
-            }
-            .missing(&published)
-        };
+        let missing = |names: &[&str]| asked(names, |asked| asked.missing(&published));
         assert!(missing(&["raid-caps"]).is_empty());
         assert!(missing(&["cmu"]).iter().all(|one| one.claim.starts_with("cmu.")));
         assert!(missing(&[]).iter().all(|one| !one.reason.is_empty() && !one.claim.starts_with("prototype")));

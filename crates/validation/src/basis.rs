@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `source = "claim ID"` makes a verdict on ID an input, `fitted = "ID"` a fit. ID may name one figure of a claim
-//! (`cmu.device_a.read_iops`). Start reading at [`of`].
+//! (`cmu.device_a.read_iops`). Start reading at [`basis_of_verdict`].
 
 use std::collections::BTreeMap;
 
@@ -104,10 +104,10 @@ fn means(reference: &str, claim: &str, field: Option<&str>) -> bool {
 }
 
 /// What a verdict rests on, and the numbers that make it so.
-pub(crate) fn of(verdict: &Verdict, curves: &[Curve]) -> (ReproBasis, Vec<String>) {
+pub(crate) fn basis_of_verdict(verdict: &Verdict, curves: &[Curve]) -> (ReproBasis, Vec<String>) {
     let mut found: Vec<(ReproBasis, String)> =
-        verdict.fitted.iter().map(|key| (ReproBasis::Fitted, key.clone())).collect();
-    found.extend(verdict.input.iter().map(|key| (ReproBasis::Input, key.clone())));
+        verdict.written.fitted.iter().map(|key| (ReproBasis::Fitted, key.clone())).collect();
+    found.extend(verdict.written.input.iter().map(|key| (ReproBasis::Input, key.clone())));
     found.extend(verdict.rests.clone());
     for subject in std::iter::once(&verdict.first).chain(&verdict.second) {
         let curve = &curves[subject.curve];
@@ -116,8 +116,8 @@ pub(crate) fn of(verdict: &Verdict, curves: &[Curve]) -> (ReproBasis, Vec<String
         }
         for origin in origins(curve, subject.at.as_deref()) {
             let Some((basis, claim)) = origin.claim() else { continue };
-            let same = verdict.same_as.iter().any(|name| name == claim);
-            if same || means(claim, &verdict.claim.id, verdict.field.as_deref()) {
+            let same = verdict.written.same_as.iter().any(|name| name == claim);
+            if same || means(claim, &verdict.claim.id, verdict.written.field.as_deref()) {
                 found.push((basis, origin.words()));
             }
         }
@@ -162,7 +162,7 @@ pub(crate) fn platforms(experiments: &[&Experiment], reproduced: &[Reproduced]) 
         let verdicts = experiments.iter().flat_map(|one| {
             one.verdicts.iter().filter(|verdict| one.curves[verdict.first.curve].device == *device)
         });
-        let same: Vec<&String> = verdicts.flat_map(|verdict| &verdict.same_as).collect();
+        let same: Vec<&String> = verdicts.flat_map(|verdict| &verdict.written.same_as).collect();
         rests_on(numbers, &same, &mut platform);
         judged(device, experiments, reproduced, &mut platform);
         Some(platform)
@@ -180,7 +180,7 @@ fn chosen(
     for one in experiments {
         for verdict in one.verdicts.iter().filter(|verdict| one.curves[verdict.first.curve].device == device)
         {
-            for key in &verdict.fitted {
+            for key in &verdict.written.fitted {
                 numbers.insert((sheet.name.clone(), key.clone()), Source::Fitted(verdict.claim.id.clone()));
             }
         }

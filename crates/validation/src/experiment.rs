@@ -14,6 +14,8 @@
 
 use std::ops::Range;
 
+use toml::Spanned;
+
 use iostack_lab::targets as lab;
 use iostack_model::answers::ReproBasis;
 
@@ -21,7 +23,7 @@ use super::counted;
 use super::curve::Curve;
 use super::lines::{Figure, Over};
 use super::predicate::Test;
-use super::published::{Claim, Kind};
+use super::published::{Claim, ClaimKind};
 use super::raw::{self, Options, line, said};
 use iostack_study::sweep::axis;
 
@@ -66,31 +68,17 @@ pub(crate) struct Verdict {
     pub(crate) claim: Claim,
     /// The published figure; none for a shape.
     pub(crate) figure_claimed: Option<f64>,
-    pub(crate) says: String,
     pub(crate) test: Test,
-    pub(crate) first: Subject,
-    pub(crate) second: Option<Subject>,
-    /// Claims of the device's own sheet that say the same.
-    pub(crate) same_as: Vec<String>,
-    /// Numbers of the device that were chosen for this claim.
-    pub(crate) fitted: Vec<String>,
-    /// Numbers of the device that are this claim.
-    pub(crate) input: Vec<String>,
+    pub(crate) first: TestSubject,
+    pub(crate) second: Option<TestSubject>,
     /// What it rests on where its file says so, and why.
     pub(crate) rests: Option<(ReproBasis, String)>,
-    /// Which figure of the claim; none when it has but one.
-    pub(crate) field: Option<String>,
-    /// Ours is divided by it.
-    pub(crate) scale: f64,
-    /// Which of several readings.
-    pub(crate) reading: String,
-    /// Why it does not hold.
-    pub(crate) why: String,
+    pub(crate) written: raw::RawVerdict,
 }
 
 /// What a test looks at.
 #[derive(Clone, Debug)]
-pub(crate) struct Subject {
+pub(crate) struct TestSubject {
     /// Index of the curve.
     pub(crate) curve: usize,
     pub(crate) figure: Figure,
@@ -102,15 +90,6 @@ pub(crate) struct Subject {
     pub(crate) to: f64,
 }
 
-/// A value as it would be typed behind a flag.
-fn typed(options: &Options) -> Vec<(String, String)> {
-    let text = |value: &toml::Value| match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    options.iter().map(|(key, value)| (key.clone(), text(value))).collect()
-}
-
 impl Experiment {
     /// How many figures are drawn of it.
     pub fn plots(&self) -> usize {
@@ -119,7 +98,7 @@ impl Experiment {
 
     /// What is judged, in words.
     pub fn claims(&self) -> impl Iterator<Item = &str> {
-        self.verdicts.iter().map(|verdict| verdict.says.as_str())
+        self.verdicts.iter().map(|verdict| verdict.written.says.as_str())
     }
 
     /// True when it is made in the lab: that boots machines.
@@ -134,44 +113,36 @@ impl Experiment {
 
     /// An experiment of a file; `claims` are those it may name, `path` names it in errors.
     pub(crate) fn parse(id: &str, text: &str, path: &str, claims: &[Claim]) -> Result<Experiment, String> {
-        let file: raw::File = toml::from_str(text).map_err(|error| said(text, path, &error))?;
-        let at = |span: Range<usize>, what: String| format!("{path}:{}: {what}", line(text, span));
-        let curves = file
-            .curve
-            .iter()
-            .map(|raw| curve(raw.get_ref(), &file.job).map_err(|what| at(raw.span(), what)))
-            .collect::<Result<Vec<Curve>, String>>()?;
-        let plots = file
-            .plot
-            .iter()
-            .map(|raw| plot(raw.get_ref(), &curves).map_err(|what| at(raw.span(), what)))
-            .collect::<Result<Vec<Plot>, String>>()?;
-        let verdicts = file
-            .verdict
-            .iter()
-            .map(|raw| verdict(raw.get_ref(), &curves, claims).map_err(|what| at(raw.span(), what)))
-            .collect::<Result<Vec<Verdict>, String>>()?;
-        let predicted = file
-            .predicted
-            .iter()
-            .map(|raw| predicted(raw.get_ref(), &curves).map_err(|what| at(raw.span(), what)))
-            .collect::<Result<Vec<Predicted>, String>>()?;
+        let file: raw::ExperimentFile = toml::from_str(text).map_err(|error| said(text, path, &error))?;
+        let line = |span: Range<usize>| format!("{path}:{}", line(text, span));
+        let curves = checked(&file.curve, line, |raw| curve(raw, &file.job))?;
         Ok(Experiment {
-            predicted,
+            plots: checked(&file.plot, line, |raw| plot(raw, &curves))?,
+            verdicts: checked(&file.verdict, line, |raw| verdict(raw, &curves, claims))?,
+            predicted: checked(&file.predicted, line, |raw| predicted(raw, &curves))?,
             id: id.to_owned(),
-            title: words(&file.title),
-            source: words(&file.source),
-            measured: words(&file.measured),
-            simulated: words(&file.simulated),
+            title: file.title,
+            source: file.source,
+            measured: file.measured,
+            simulated: file.simulated,
             curves,
-            plots,
-            verdicts,
         })
     }
 }
 
+/// Tables of a file, each checked; an error begins with the line of its table.
+fn checked<R, T>(
+    tables: &[Spanned<R>],
+    line: impl Fn(Range<usize>) -> String,
+    check: impl Fn(&R) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
+    let one =
+        |table: &Spanned<R>| check(table.get_ref()).map_err(|what| format!("{}: {what}", line(table.span())));
+    tables.iter().map(one).collect()
+}
+
 /// Cases that the lab counts. Checked as far as can be without booting.
-fn counted(raw: &raw::Curve, cost: &str) -> Result<Curve, String> {
+fn counted(raw: &raw::RawCurve, cost: &str) -> Result<Curve, String> {
     let vary = match raw.vary.as_deref().map(|text| text.split_once('=').ok_or(text)) {
         Some(Ok((key, values))) => Some((key.to_owned(), values.split(',').map(str::to_owned).collect())),
         Some(Err(text)) => return Err(format!("`vary {text}` names no values")),
@@ -191,7 +162,7 @@ fn counted(raw: &raw::Curve, cost: &str) -> Result<Curve, String> {
     counted::plan(&curve).map(|_| curve)
 }
 
-fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
+fn curve(raw: &raw::RawCurve, shared: &Options) -> Result<Curve, String> {
     match (&raw.cost, raw.device.is_empty()) {
         (Some(cost), true) => return counted(raw, cost),
         (None, false) => {}
@@ -199,7 +170,7 @@ fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
     }
     let mut options = shared.clone();
     options.extend(raw.job.clone());
-    let mut options = typed(&options);
+    let mut options = typed(options);
     iostack_study::sweep::plan::in_order(&mut options);
     let vary = match &raw.vary {
         Some(text) => Some(axis::axis("vary", text).map(|axis| (axis.key, axis.values))?),
@@ -218,10 +189,14 @@ fn curve(raw: &raw::Curve, shared: &Options) -> Result<Curve, String> {
         jobs: raw.jobs.clone(),
         anew: raw.anew,
         options,
-        changes: typed(&raw.set),
+        changes: typed(raw.set.clone()),
         vary,
         along,
     })
+}
+
+fn typed(options: Options) -> Vec<(String, String)> {
+    options.into_iter().map(|(key, value)| (key, value.0)).collect()
 }
 
 /// The figure of a verdict that names none.
@@ -247,7 +222,7 @@ fn over(word: Option<&str>, curve: &Curve) -> Result<Over, String> {
     }
 }
 
-fn plot(raw: &raw::Plot, curves: &[Curve]) -> Result<Plot, String> {
+fn plot(raw: &raw::RawPlot, curves: &[Curve]) -> Result<Plot, String> {
     let indices: Vec<usize> = if raw.curves.is_empty() {
         (0..curves.len()).collect()
     } else {
@@ -258,7 +233,7 @@ fn plot(raw: &raw::Plot, curves: &[Curve]) -> Result<Plot, String> {
     Ok(Plot { heading: raw.heading.clone(), figure: raw.figure.parse()?, over, curves: indices })
 }
 
-fn predicted(raw: &raw::Predicted, curves: &[Curve]) -> Result<Predicted, String> {
+fn predicted(raw: &raw::RawPredicted, curves: &[Curve]) -> Result<Predicted, String> {
     let (ran, by) = (find(curves, &raw.curve)?, find(curves, &raw.by)?);
     let points = |index: usize| curves[index].vary.as_ref().map_or(1, |(_, values)| values.len());
     if points(ran) != points(by) {
@@ -267,22 +242,21 @@ fn predicted(raw: &raw::Predicted, curves: &[Curve]) -> Result<Predicted, String
     Ok(Predicted { ran, by, figure: raw.figure.parse()? })
 }
 
-fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Verdict, String> {
+fn verdict(raw: &raw::RawVerdict, curves: &[Curve], claims: &[Claim]) -> Result<Verdict, String> {
     let claim = claims.iter().find(|claim| claim.id == raw.claim).ok_or_else(|| {
         format!("`{}` is not among the published claims of experiments/published.toml", raw.claim)
     })?;
     let test = test(raw, claim)?;
-    let scale = raw.scale.unwrap_or(1.0);
-    if scale.is_nan() || scale <= 0.0 {
+    if raw.scale.is_nan() || raw.scale <= 0.0 {
         return Err("`scale` is a number above 0".to_owned());
     }
     let figure_claimed = claim.figure(raw.field.as_deref())?;
-    if figure_claimed.is_none() && claim.kind != Kind::Shape {
+    if figure_claimed.is_none() && claim.kind != ClaimKind::Shape {
         return Err(format!("`{}` has several figures; name one with `field`", raw.claim));
     }
-    let subject = |curve: &str, figure: Option<&str>, at: Option<&String>| -> Result<Subject, String> {
+    let subject = |curve: &str, figure: Option<&str>, at: Option<&String>| -> Result<TestSubject, String> {
         let curve = find(curves, curve)?;
-        Ok(Subject {
+        Ok(TestSubject {
             curve,
             figure: figure.unwrap_or(usual(&curves[curve])).parse()?,
             over: over(raw.over.as_deref(), &curves[curve])?,
@@ -299,26 +273,12 @@ fn verdict(raw: &raw::Verdict, curves: &[Curve], claims: &[Claim]) -> Result<Ver
         (None, None, Some(at)) => Some(subject(&raw.curve, figure, Some(at))?),
         (None, None, None) => None,
     };
-    Ok(Verdict {
-        claim: claim.clone(),
-        figure_claimed,
-        says: words(&raw.says),
-        test,
-        first,
-        second,
-        same_as: raw.same_as.clone(),
-        fitted: raw.fitted.clone(),
-        input: raw.input.clone(),
-        rests: rests(raw, claim)?,
-        field: raw.field.clone(),
-        scale,
-        reading: words(&raw.reading),
-        why: words(&raw.why),
-    })
+    let (claim, rests) = (claim.clone(), rests(raw, claim)?);
+    Ok(Verdict { claim, figure_claimed, test, first, second, rests, written: raw.clone() })
 }
 
 /// What the file says that a verdict rests on. A claim of our own is an aim, whatever its file says.
-fn rests(raw: &raw::Verdict, claim: &Claim) -> Result<Option<(ReproBasis, String)>, String> {
+fn rests(raw: &raw::RawVerdict, claim: &Claim) -> Result<Option<(ReproBasis, String)>, String> {
     if claim.own {
         return Ok(Some((ReproBasis::OwnAim, "nobody published it".to_owned())));
     }
@@ -328,16 +288,11 @@ fn rests(raw: &raw::Verdict, claim: &Claim) -> Result<Option<(ReproBasis, String
         (ReproBasis::CannotFail, &raw.cannot_fail),
     ];
     let mut given = said.into_iter().filter(|(_, why)| !why.is_empty());
-    let first = given.next().map(|(basis, why)| (basis, words(why)));
+    let first = given.next().map(|(basis, why)| (basis, why.clone()));
     match given.next() {
         None => Ok(first),
         Some(_) => Err("give one of `derived`, `assumed` and `cannot_fail`".to_owned()),
     }
-}
-
-/// On one line.
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// `5%` as 0.05.
@@ -347,7 +302,7 @@ fn share(name: &str, text: Option<&str>) -> Result<f64, String> {
     text.trim().parse::<f64>().map(|percent| percent / 100.0).map_err(|_| help())
 }
 
-fn test(raw: &raw::Verdict, claim: &Claim) -> Result<Test, String> {
+fn test(raw: &raw::RawVerdict, claim: &Claim) -> Result<Test, String> {
     let within = || share("within", raw.within.as_deref());
     let fall_to = || share("fall_to", raw.fall_to.as_deref());
     let by = || raw.by.ok_or(format!("`{}` needs a factor, like by = 1.5", raw.test));

@@ -11,7 +11,7 @@ use iostack_target::Targets;
 use iostack_workload::gather;
 
 use super::curve::Curve;
-use super::experiment::{Experiment, Plot, Predicted, Subject, Verdict};
+use super::experiment::{Experiment, Plot, Predicted, TestSubject, Verdict};
 use super::lines::{self, Over};
 use super::predicate::{self, Test, judge, percent};
 use super::published::Claim;
@@ -161,7 +161,7 @@ fn predicted(one: &Predicted, curves: &[ReproCurve]) -> Vec<ReproPredicted> {
 }
 
 /// The line that a subject names, ours divided by `scale`.
-fn look(subject: &Subject, curves: &[ReproCurve], scale: f64) -> Vec<(f64, f64)> {
+fn look(subject: &TestSubject, curves: &[ReproCurve], scale: f64) -> Vec<(f64, f64)> {
     let line = lines::line(&curves[subject.curve], &subject.figure, subject.over, subject.at.as_deref());
     let inside = line.into_iter().filter(|&(x, _)| subject.from <= x && x <= subject.to);
     inside.map(|(x, y)| (x, y / scale)).collect()
@@ -178,22 +178,22 @@ fn verdict(verdict: &Verdict, experiment: &Experiment, curves: &[ReproCurve]) ->
         Err(point.error.clone().unwrap_or_else(|| "not run to its end".to_owned()))
     } else {
         // Of a ratio the whole is scaled, of all else both.
-        let other = if verdict.test.is_of_ratios() { 1.0 } else { verdict.scale };
+        let other = if verdict.test.is_of_ratios() { 1.0 } else { verdict.written.scale };
         let second = verdict.second.as_ref().map(|subject| look(subject, curves, other));
-        let first = look(&verdict.first, curves, verdict.scale);
+        let first = look(&verdict.first, curves, verdict.written.scale);
         judge(verdict.test, &first, second.as_deref(), verdict.figure_claimed)
     };
     let (ours, difference, holds) = match judged {
         Ok(judged) => (judged.ours, judged.difference, Some(judged.holds)),
         Err(why) => (why, None, None),
     };
-    let (basis, fitted) = basis::of(verdict, &experiment.curves);
+    let (basis, fitted) = basis::basis_of_verdict(verdict, &experiment.curves);
     let claimed = verdict.figure_claimed.filter(|_| verdict.test.is_of_figures());
     ReproVerdict {
         claim: verdict.claim.id.clone(),
-        field: verdict.field.clone().unwrap_or_default(),
-        reading: verdict.reading.clone(),
-        says: verdict.says.clone(),
+        field: verdict.written.field.clone().unwrap_or_default(),
+        reading: verdict.written.reading.clone(),
+        says: verdict.written.says.clone(),
         test: describe(verdict.test),
         claimed: claimed.map_or("-".to_owned(), predicate::number),
         ours,
@@ -201,7 +201,7 @@ fn verdict(verdict: &Verdict, experiment: &Experiment, curves: &[ReproCurve]) ->
         holds,
         fitted,
         basis,
-        why: verdict.why.clone(),
+        why: verdict.written.why.clone(),
     }
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn not_judged(claim: &Claim, ids: &[&str], claims: &[Claim]) -> Vec<O
     let judged: Vec<Option<String>> = { experiments }
         .flat_map(|one| one.verdicts)
         .filter(|verdict| verdict.claim.id == claim.id)
-        .map(|verdict| verdict.field)
+        .map(|verdict| verdict.written.field)
         .collect();
     claim.fields().into_iter().filter(|field| !judged.contains(field)).collect()
 }

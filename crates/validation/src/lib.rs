@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Claims, jobs and tests are data; nothing here knows any of them. A shape is tested by a named predicate, a value by its
-//! difference. Start reading at [`experiment::Experiment`], then [`predicate::judge`]; [`Ready`] runs all.
+//! difference. Start reading at [`experiment::Experiment`], then [`predicate::judge`]; [`ReproRun`] runs all.
 
 mod answer;
 pub(crate) mod asked;
@@ -28,6 +28,6 @@ pub(crate) mod worked;
 #[cfg(test)]
 mod predicate_tests;
 
-pub use answer::Ready;
-pub use asked::Asked;
+pub use answer::ReproRun;
+pub use asked::ReproRequest;
 pub use experiment::Experiment;

@@ -288,22 +288,23 @@ fn places(curve: &ReproCurve) -> Vec<f64> {
 mod tests {
     use super::*;
     use iostack_model::{Gauge, Inside, IntervalFlow, Job};
-    use iostack_report::fixture;
 
     fn outcome(rates: &[u64], last: Nanos) -> Outcome {
         let slice = Nanos::secs(25);
-        let mut outcome = fixture::outcome(Job { slice, ..Job::default() }, &fixture::Ideal::READ);
-        outcome.series.clear();
-        for (index, &rate) in rates.iter().enumerate() {
+        let element = |(index, &rate): (usize, &u64)| {
             let length = if index + 1 == rates.len() { last } else { slice };
             let start = Nanos(slice.0 * index as u64);
             let ios = [0, (rate as f64 * length.as_secs_f64()) as u64, 0];
-            outcome.series.push(IntervalFlow { start, length, ios, ..IntervalFlow::default() });
-        }
+            IntervalFlow { start, length, ios, ..IntervalFlow::default() }
+        };
         let values = rates.iter().map(|&rate| rate as f64 / 10.0).collect();
-        outcome.inside =
-            Some(Inside { gauges: vec![Gauge { name: "free blocks".into(), values }], ..Inside::default() });
-        outcome
+        let gauges = vec![Gauge { name: "free blocks".into(), values }];
+        Outcome {
+            job: Job { slice, ..Job::default() },
+            series: rates.iter().enumerate().map(element).collect(),
+            inside: Some(Inside { gauges, ..Inside::default() }),
+            ..Outcome::default()
+        }
     }
 
     fn curve(points: &[(&str, Option<Outcome>)]) -> ReproCurve {

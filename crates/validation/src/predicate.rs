@@ -66,17 +66,7 @@ impl Test {
 
     /// True when it compares with a published figure; false for a shape.
     pub(crate) fn is_of_figures(self) -> bool {
-        matches!(
-            self,
-            Test::Value { .. }
-                | Test::Points { .. }
-                | Test::InRange { .. }
-                | Test::Adds { .. }
-                | Test::AtMost
-                | Test::AtLeast
-                | Test::KneeAt { .. }
-                | Test::BendsAt
-        )
+        self.is_of_ratios() || matches!(self, Test::Adds { .. } | Test::KneeAt { .. } | Test::BendsAt)
     }
 }
 
@@ -116,32 +106,23 @@ pub(crate) fn judge(
     if first.is_empty() {
         return Err("nothing was measured".to_owned());
     }
+    // Of one figure, or of the ratio of two: whether ours, held against the claimed one, is as it must be.
+    let compare = |holds: &dyn Fn(f64, f64) -> bool| {
+        let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
+        Ok(Judged::figure(holds(ours, claimed), ours, claimed))
+    };
     match test {
-        Test::Value { within } => {
-            let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
-            Ok(Judged::figure((ours / claimed - 1.0).abs() <= within, ours, claimed))
-        }
-        Test::Points { within } => {
-            let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
-            Ok(Judged::figure((ours - claimed).abs() <= within, ours, claimed))
-        }
+        Test::Value { within } => compare(&|ours, claimed| (ours / claimed - 1.0).abs() <= within),
+        Test::Points { within } => compare(&|ours, claimed| (ours - claimed).abs() <= within),
         Test::InRange { least, most, within } => {
-            let ours = ratio(first, second().ok())?;
-            let holds = least * (1.0 - within) <= ours && ours <= most * (1.0 + within);
-            Ok(Judged::figure(holds, ours, claimed()?))
+            compare(&|ours, _| least * (1.0 - within) <= ours && ours <= most * (1.0 + within))
         }
+        Test::AtMost => compare(&|ours, claimed| ours <= claimed),
+        Test::AtLeast => compare(&|ours, claimed| ours >= claimed),
         Test::Adds { within } => {
             let claimed = claimed()?;
             let ours = ratio(first, None)? - ratio(second()?, None)?;
             Ok(Judged::figure((ours / claimed - 1.0).abs() <= within, ours, claimed))
-        }
-        Test::AtMost => {
-            let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
-            Ok(Judged::figure(ours <= claimed, ours, claimed))
-        }
-        Test::AtLeast => {
-            let (ours, claimed) = (ratio(first, second().ok())?, claimed()?);
-            Ok(Judged::figure(ours >= claimed, ours, claimed))
         }
         Test::KneeAt { within } => Ok(knee_at(first, within, claimed()?)),
         Test::BendsAt => bends_at(first, claimed()?),
@@ -194,19 +175,13 @@ fn bends_at(line: &Line, claimed: f64) -> Result<Judged, String> {
 }
 
 fn rises(line: &Line, by: f64) -> Judged {
+    let span = |(from, low): (f64, f64), (to, high): (f64, f64)| {
+        format!("{} at {} to {} at {}", number(low), number(from), number(high), number(to))
+    };
     let mut best = line[0];
     for &(x, y) in line {
         if y < best.1 * (1.0 - SLACK) {
-            return Judged::shape(
-                false,
-                format!(
-                    "falls from {} at {} to {} at {}",
-                    number(best.1),
-                    number(best.0),
-                    number(y),
-                    number(x)
-                ),
-            );
+            return Judged::shape(false, format!("falls from {}", span(best, (x, y))));
         }
         if y > best.1 {
             best = (x, y);
@@ -214,14 +189,7 @@ fn rises(line: &Line, by: f64) -> Judged {
     }
     let (first, last) = (line[0], line[line.len() - 1]);
     let times = last.1 / first.1;
-    let words = format!(
-        "{} at {} to {} at {}: {} times",
-        number(first.1),
-        number(first.0),
-        number(last.1),
-        number(last.0),
-        number(times)
-    );
+    let words = format!("{}: {} times", span(first, last), number(times));
     Judged::shape(line.len() > 1 && times >= by, words)
 }
 
@@ -275,12 +243,8 @@ fn level_from(line: &Line, level: f64, within: f64) -> Result<usize, String> {
     let from = off.map_or(0, |index| index + 1);
     if from > line.len() - line.len().div_ceil(3) {
         let (x, y) = line[from - 1];
-        return Err(format!(
-            "no level at the end: {} at {} s, about {} around it",
-            number(y),
-            number(x),
-            number(level)
-        ));
+        let (x, y, level) = (number(x), number(y), number(level));
+        return Err(format!("no level at the end: {y} at {x} s, about {level} around it"));
     }
     Ok(from)
 }
@@ -292,12 +256,8 @@ fn fall(line: &Line, to: f64, within: f64) -> Result<Fall, String> {
     let before = line[0].1;
     let after = level_at_end(line);
     if after > before * to {
-        return Err(format!(
-            "{} falls to {} only ({})",
-            number(before),
-            number(after),
-            percent(after / before)
-        ));
+        let share = percent(after / before);
+        return Err(format!("{} falls to {} only ({share})", number(before), number(after)));
     }
     let level = level_from(line, after, within)?;
     // Nine tenths of the way down is down, however slowly the rest settles.
@@ -323,12 +283,8 @@ fn levels_when_low(line: &Line, other: &Line, windows: f64, within: f64) -> Judg
     let Some(at) = other.iter().position(|&(_, y)| y <= floor) else {
         return Judged::shape(false, "the other figure has no floor".to_owned());
     };
-    let words = format!(
-        "floor of {} at {} s, level from {} s",
-        number(low),
-        number(other[at].0),
-        number(line[from].0)
-    );
+    let (low, floor_at, level_from) = (number(low), number(other[at].0), number(line[from].0));
+    let words = format!("floor of {low} at {floor_at} s, level from {level_from} s");
     Judged::shape(from > 0 && (from as f64 - at as f64).abs() <= windows, words)
 }
 

@@ -10,7 +10,7 @@ fn windows(values: &[f64]) -> Vec<(f64, f64)> {
     values.iter().enumerate().map(|(index, &y)| (25.0 * index as f64, y)).collect()
 }
 
-fn of(test: Test, first: &[(f64, f64)]) -> Judged {
+fn judged_alone(test: Test, first: &[(f64, f64)]) -> Judged {
     judge(test, first, None, None).expect("the test can be made")
 }
 
@@ -26,44 +26,32 @@ fn a_rise_from_nothing_is_told_without_a_number() {
 }
 
 #[test]
-fn a_value_holds_within_its_tolerance_and_no_further() {
-    for (ours, holds) in [(95.0, true), (105.0, true), (94.9, false), (105.1, false)] {
-        let judged = judge(Test::Value { within: 0.0501 }, &[(1.0, ours)], None, Some(100.0)).expect("made");
-        assert_eq!(judged.holds, holds, "{ours}");
-        assert!((judged.difference.expect("numbers") - (ours / 100.0 - 1.0)).abs() < 1e-12);
+fn a_figure_holds_up_to_its_bound_and_no_further() {
+    let (value, points) = (Test::Value { within: 0.0501 }, Test::Points { within: 5.0 });
+    let adds = Test::Adds { within: 0.1 };
+    // Claimed, the other point of a ratio or a difference, what holds, what does not.
+    for (test, claimed, other, holding, failing) in [
+        (value, 100.0, None, [95.0, 105.0], [94.9, 105.1]),
+        (points, 28.0, None, [23.0, 33.0], [22.9, 33.1]),
+        (value, 0.8, Some(100.0), [76.0, 84.0], [75.9, 84.1]),
+        (adds, 50.0, Some(100.0), [146.0, 154.0], [144.0, 156.0]),
+        (Test::AtMost, 10.0, None, [9.0, 10.0], [10.1, 11.0]),
+        (Test::AtLeast, 10.0, None, [10.0, 11.0], [9.0, 9.9]),
+    ] {
+        let other = other.map(|other| [(1.0, other)]);
+        let judged = |ours| {
+            let second = other.as_ref().map(|point| &point[..]);
+            judge(test, &[(1.0, ours)], second, Some(claimed)).expect("made")
+        };
+        for (ours, holds) in
+            holding.map(|ours| (ours, true)).into_iter().chain(failing.map(|ours| (ours, false)))
+        {
+            assert_eq!(judged(ours).holds, holds, "{test:?} {ours}");
+        }
     }
-}
-
-#[test]
-fn points_are_counted_in_the_figures_own_unit() {
-    for (ours, holds) in [(23.0, true), (33.0, true), (22.9, false), (33.1, false)] {
-        let judged = judge(Test::Points { within: 5.0 }, &[(1.0, ours)], None, Some(28.0)).expect("made");
-        assert_eq!(judged.holds, holds, "{ours}");
-    }
-}
-
-#[test]
-fn a_ratio_is_of_two_points() {
-    let judged =
-        judge(Test::Value { within: 0.05 }, &[(1.0, 82.0)], Some(&[(1.0, 100.0)]), Some(0.8)).expect("made");
-    assert_eq!((judged.ours.as_str(), judged.holds), ("0.82", true));
-}
-
-#[test]
-fn what_is_added_is_the_difference_of_two_points() {
-    let adds = |ours: f64| {
-        let (first, second) = ([(1.0, 100.0 + ours)], [(1.0, 100.0)]);
-        judge(Test::Adds { within: 0.1 }, &first, Some(&second), Some(50.0)).expect("made")
-    };
-    assert!(adds(46.0).holds && !adds(44.0).holds);
-    assert_eq!(adds(46.0).ours, "46");
-}
-
-#[test]
-fn a_bound_may_be_met_but_not_passed() {
-    let ends = |test, ours| judge(test, &[(1.0, ours)], None, Some(10.0)).expect("made").holds;
-    assert!(ends(Test::AtMost, 10.0) && !ends(Test::AtMost, 10.1));
-    assert!(ends(Test::AtLeast, 10.0) && !ends(Test::AtLeast, 9.9));
+    let ratio = judge(value, &[(1.0, 82.0)], Some(&[(1.0, 100.0)]), Some(0.8)).expect("made");
+    assert_eq!((ratio.ours.as_str(), ratio.holds), ("0.82", true));
+    assert!((ratio.difference.expect("numbers") - 0.025).abs() < 1e-12);
 }
 
 #[test]
@@ -93,27 +81,29 @@ fn the_sharpest_bend_counts_the_stations() {
 #[test]
 fn what_rises_never_falls_and_arrives_high_enough() {
     let rises = Test::Rises { by: 1.5 };
-    assert!(of(rises, &line(&[10.0, 12.0, 12.0, 16.0])).holds);
-    assert!(of(rises, &line(&[10.0, 12.0, 11.9, 16.0])).holds, "one percent is noise");
-    assert!(!of(rises, &line(&[10.0, 18.0, 15.0, 16.0])).holds, "it falls");
-    assert!(!of(rises, &line(&[10.0, 11.0, 12.0])).holds, "too little");
-    assert!(!of(rises, &line(&[10.0])).holds, "one point is no curve");
+    assert!(judged_alone(rises, &line(&[10.0, 12.0, 12.0, 16.0])).holds);
+    assert!(judged_alone(rises, &line(&[10.0, 12.0, 11.9, 16.0])).holds, "one percent is noise");
+    assert!(!judged_alone(rises, &line(&[10.0, 18.0, 15.0, 16.0])).holds, "it falls");
+    assert!(!judged_alone(rises, &line(&[10.0, 11.0, 12.0])).holds, "too little");
+    assert!(!judged_alone(rises, &line(&[10.0])).holds, "one point is no curve");
 }
 
 #[test]
 fn what_is_flat_stays_within_its_share() {
     let flat = Test::FlatWithin { within: 0.1 };
-    assert!(of(flat, &line(&[100.0, 91.0, 95.0])).holds);
-    assert!(!of(flat, &line(&[100.0, 89.0, 95.0])).holds);
-    assert_eq!(of(flat, &line(&[100.0, 95.0])).ours, "95 to 100: within 5.0 %");
-    assert!(!of(flat, &line(&[0.0, 0.0])).holds, "nothing is not flat");
+    assert!(judged_alone(flat, &line(&[100.0, 91.0, 95.0])).holds);
+    assert!(!judged_alone(flat, &line(&[100.0, 89.0, 95.0])).holds);
+    assert_eq!(judged_alone(flat, &line(&[100.0, 95.0])).ours, "95 to 100: within 5.0 %");
+    assert!(!judged_alone(flat, &line(&[0.0, 0.0])).holds, "nothing is not flat");
 }
 
 #[test]
 fn a_cliff_is_high_then_falls_fast_then_is_level() {
     let cliff = Test::FallsThenLevel { to: 0.7, within: 0.1 };
-    let judged =
-        of(cliff, &windows(&[90.0, 90.0, 90.0, 40.0, 31.0, 30.0, 29.0, 30.0, 31.0, 30.0, 30.0, 30.0]));
+    let judged = judged_alone(
+        cliff,
+        &windows(&[90.0, 90.0, 90.0, 40.0, 31.0, 30.0, 29.0, 30.0, 31.0, 30.0, 30.0, 30.0]),
+    );
     assert!(judged.holds, "{}", judged.ours);
     assert_eq!(judged.ours, "90 falls to 30 (33 %) between 75 s and 100 s");
     for (values, why) in [
@@ -122,7 +112,7 @@ fn a_cliff_is_high_then_falls_fast_then_is_level() {
         (&[90.0, 90.0, 90.0, 30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 60.0, 30.0, 30.0], "no level"),
         (&[90.0, 30.0, 30.0], "only 3 windows"),
     ] {
-        let judged = of(cliff, &windows(values));
+        let judged = judged_alone(cliff, &windows(values));
         assert!(!judged.holds && judged.ours.contains(why), "{}", judged.ours);
     }
 }

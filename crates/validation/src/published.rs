@@ -42,7 +42,7 @@ pub(crate) struct Claim {
     pub(crate) id: String,
     /// A shape has no value.
     #[serde(default)]
-    pub(crate) kind: Kind,
+    pub(crate) kind: ClaimKind,
     /// One figure.
     value: Option<f64>,
     /// Several measurements of one figure.
@@ -63,7 +63,7 @@ pub(crate) struct Claim {
 /// What agreement means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum ClaimKind {
     /// A number to be met.
     #[default]
     Value,

@@ -3,44 +3,68 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 /// A file of `experiments/`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct ExperimentFile {
+    #[serde(deserialize_with = "one_line")]
     pub(super) title: String,
+    #[serde(deserialize_with = "one_line")]
     pub(super) source: String,
+    #[serde(deserialize_with = "one_line")]
     pub(super) measured: String,
+    #[serde(deserialize_with = "one_line")]
     pub(super) simulated: String,
     /// Options of every curve's job.
     #[serde(default)]
     pub(super) job: Options,
-    pub(super) curve: Vec<Spanned<Curve>>,
+    pub(super) curve: Vec<Spanned<RawCurve>>,
     #[serde(default)]
-    pub(super) plot: Vec<Spanned<Plot>>,
+    pub(super) plot: Vec<Spanned<RawPlot>>,
     #[serde(default)]
-    pub(super) verdict: Vec<Spanned<Verdict>>,
+    pub(super) verdict: Vec<Spanned<RawVerdict>>,
     #[serde(default)]
-    pub(super) predicted: Vec<Spanned<Predicted>>,
+    pub(super) predicted: Vec<Spanned<RawPredicted>>,
 }
 
 /// A curve of the lab, beside what a simulation said before: point for point.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Predicted {
+pub(super) struct RawPredicted {
     pub(super) curve: String,
     pub(super) by: String,
     pub(super) figure: String,
 }
 
-/// Options or changes, as typed.
-pub(super) type Options = BTreeMap<String, toml::Value>;
+/// Options or changes, as they would be typed behind a flag.
+pub(super) type Options = BTreeMap<String, Typed>;
+
+/// A value as it would be typed behind a flag.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "toml::Value")]
+pub(super) struct Typed(pub(super) String);
+
+impl From<toml::Value> for Typed {
+    fn from(value: toml::Value) -> Typed {
+        match value {
+            toml::Value::String(text) => Typed(text),
+            other => Typed(other.to_string()),
+        }
+    }
+}
+
+/// A text on one line.
+fn one_line<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+    let text = String::deserialize(text)?;
+    Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Curve {
+pub(super) struct RawCurve {
     pub(super) name: String,
     /// The simulated device, or `lab:DEVICE`, where the job then runs.
     #[serde(default)]
@@ -64,7 +88,7 @@ pub(super) struct Curve {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Plot {
+pub(super) struct RawPlot {
     pub(super) heading: String,
     pub(super) figure: String,
     /// `time`; else what the curves vary.
@@ -76,56 +100,62 @@ pub(super) struct Plot {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Verdict {
-    pub(super) claim: String,
-    pub(super) field: Option<String>,
-    pub(super) says: String,
-    pub(super) test: String,
-    pub(super) curve: String,
+pub(crate) struct RawVerdict {
+    pub(crate) claim: String,
+    pub(crate) field: Option<String>,
+    #[serde(deserialize_with = "one_line")]
+    pub(crate) says: String,
+    pub(crate) test: String,
+    pub(crate) curve: String,
     /// The other curve, of tests that take two.
-    pub(super) against: Option<String>,
-    pub(super) figure: Option<String>,
+    pub(crate) against: Option<String>,
+    pub(crate) figure: Option<String>,
     /// Another figure of the same curve, of tests that take two.
-    pub(super) and: Option<String>,
-    pub(super) over: Option<String>,
+    pub(crate) and: Option<String>,
+    pub(crate) over: Option<String>,
     /// The point of the curve, of tests of one value.
-    pub(super) at: Option<String>,
-    pub(super) against_at: Option<String>,
-    pub(super) within: Option<String>,
+    pub(crate) at: Option<String>,
+    pub(crate) against_at: Option<String>,
+    pub(crate) within: Option<String>,
     /// How many points ours may be away, of figures that are percent.
-    pub(super) points: Option<f64>,
-    pub(super) fall_to: Option<String>,
-    pub(super) windows: Option<f64>,
-    pub(super) by: Option<f64>,
+    pub(crate) points: Option<f64>,
+    pub(crate) fall_to: Option<String>,
+    pub(crate) windows: Option<f64>,
+    pub(crate) by: Option<f64>,
     /// Ours is divided by it: percent of a peak of 700 MB/s is scale = 7e6.
-    pub(super) scale: Option<f64>,
+    #[serde(default = "one")]
+    pub(crate) scale: f64,
     /// In words, when the document can be read in several ways: one that holds is enough.
-    #[serde(default)]
-    pub(super) reading: String,
+    #[serde(default, deserialize_with = "one_line")]
+    pub(crate) reading: String,
     /// Why it does not hold, or why there are several readings.
-    #[serde(default)]
-    pub(super) why: String,
-    pub(super) from: Option<f64>,
-    pub(super) to: Option<f64>,
+    #[serde(default, deserialize_with = "one_line")]
+    pub(crate) why: String,
+    pub(crate) from: Option<f64>,
+    pub(crate) to: Option<f64>,
     /// Claims of the device's own sheet that say the same: what is fitted to them predicts nothing here.
     #[serde(default)]
-    pub(super) same_as: Vec<String>,
+    pub(crate) same_as: Vec<String>,
     /// Numbers of the device that were chosen for this claim, though its sheet has no figure that says so.
     #[serde(default)]
-    pub(super) fitted: Vec<String>,
+    pub(crate) fitted: Vec<String>,
     /// Numbers of the device that are this claim, though its sheet names another source.
     #[serde(default)]
-    pub(super) input: Vec<String>,
+    pub(crate) input: Vec<String>,
     /// Why agreement proves nothing though no number was chosen for it: of these three one at most is given. This: what the
     /// claim is reckoned from, of inputs and of what was fitted to other claims.
-    #[serde(default)]
-    pub(super) derived: String,
+    #[serde(default, deserialize_with = "one_line")]
+    pub(crate) derived: String,
     /// Which assumed numbers decide it.
-    #[serde(default)]
-    pub(super) assumed: String,
+    #[serde(default, deserialize_with = "one_line")]
+    pub(crate) assumed: String,
     /// Why the simulator, as it is built, can give nothing else.
-    #[serde(default)]
-    pub(super) cannot_fail: String,
+    #[serde(default, deserialize_with = "one_line")]
+    pub(crate) cannot_fail: String,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// `path:line: message` of an error of TOML's.

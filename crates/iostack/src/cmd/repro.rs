@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use iostack::targets::Table;
 use iostack_host::save::{self, Output, Taken};
 use iostack_model::answers::{Repro, labelled};
-use iostack_validation::{Asked, Experiment, Ready};
+use iostack_validation::{Experiment, ReproRequest, ReproRun};
 
 use crate::exit::Ended;
 use crate::talk::{self, Talk, paragraph};
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
         save::refuse_unwritable(&path.join("figure.svg"))?;
     }
     let table = Table::default();
-    let asked = Asked {
+    let asked = ReproRequest {
         names: &args.experiments,
         lab: args.lab,
         list: args.list,
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ReproArgs) -> anyhow::Result<Ended> {
         at_once: args.parallel.map(usize::from),
         targets: &table,
     };
-    let ready = Ready::of(&asked)?;
+    let ready = ReproRun::new(&asked)?;
     let figures = figures(args, ready.experiments());
     let figures = figures.iter().map(|path| Output { option: "--svg", path, taken: Taken::Replaced });
     let page = Output::new("--html", args.html.as_ref());

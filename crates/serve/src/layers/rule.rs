@@ -41,7 +41,9 @@ impl LayerRule {
         }
         self.kind = Some(match typed {
             "flush" => Kind::Flush,
-            other => Kind::of(Direction::ALL.into_iter().find(|direction| direction.name() == other)?),
+            other => {
+                Kind::of_direction(Direction::ALL.into_iter().find(|direction| direction.name() == other)?)
+            }
         });
         Some(())
     }

@@ -15,7 +15,8 @@ use crate::serve;
 const SIZE: u64 = 64 << 20;
 
 fn server() -> Server {
-    let sheet = Sheet::of("zero", &[("zero.latency", "10us"), ("zero.capacity", "64m")]).expect("a kind");
+    let sheet =
+        Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", "64m")]).expect("a kind");
     serve(&sheet, Store::memory(Bytes(SIZE)).expect("there is memory"), "zero")
 }
 
@@ -80,8 +81,8 @@ fn file_systems_are_made_mounted_filled_trimmed_and_found_sound() {
     const TEST: &str = "file_systems_are_made_mounted_filled_trimmed_and_found_sound";
     let folder = folder!("fuse-loop");
     for (kind, check) in [("ext4", vec!["fsck.ext4", "-fn"]), ("btrfs", vec!["btrfs", "check"])] {
-        let sheet =
-            Sheet::of("zero", &[("zero.latency", "10us"), ("zero.capacity", "256m")]).expect("a kind");
+        let sheet = Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", "256m")])
+            .expect("a kind");
         let server = serve(&sheet, Store::memory(Bytes(256 << 20)).expect("there is memory"), "zero");
         let Some(mut fuse) = mounted(TEST, &server, &folder.join(kind)) else { return };
         let device = fuse.block_device(512).map_err(|error| format!("{error:#}"));

@@ -20,7 +20,7 @@ const MIB: u64 = 1 << 20;
 
 /// A drive of 16 MiB that answers after this.
 fn zero(latency: &str) -> Sheet {
-    Sheet::of("zero", &[("zero.latency", latency), ("zero.capacity", "16m")]).expect("a kind")
+    Sheet::from_values("zero", &[("zero.latency", latency), ("zero.capacity", "16m")]).expect("a kind")
 }
 
 fn memory() -> Store {

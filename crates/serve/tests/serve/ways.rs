@@ -16,7 +16,7 @@ use crate::{read, serve};
 /// A drive of so many sectors that answers after some time.
 fn zero(latency: &str) -> Sheet {
     let capacity = format!("{}B", SECTORS * SECTOR);
-    Sheet::of("zero", &[("zero.latency", latency), ("zero.capacity", &capacity)]).expect("a kind")
+    Sheet::from_values("zero", &[("zero.latency", latency), ("zero.capacity", &capacity)]).expect("a kind")
 }
 
 fn memory(drive: &Drive) -> Store {

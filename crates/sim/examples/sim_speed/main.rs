@@ -15,7 +15,7 @@ use std::fs;
 
 use iostack_workload::Rng;
 
-/// How much is measured.
+/// Amount that is measured.
 struct Size {
     requests: u64,
     gib: f64,
@@ -23,11 +23,11 @@ struct Size {
 }
 
 /// A figure's unit, samples and checksum.
-struct Measured(&'static str, Vec<f64>, u64);
+struct Samples(&'static str, Vec<f64>, u64);
 
-type Figure = fn(&Size) -> Measured;
+type SpeedFigure = fn(&Size) -> Samples;
 
-const FIGURES: &[(&str, Figure)] = &[
+const FIGURES: &[(&str, SpeedFigure)] = &[
     // First, while nothing has been freed that could be used again unseen.
     ("sim.layer_memory", layer_memory),
     ("sim.read", |size| requests("read", size.requests, size.samples)),
@@ -58,7 +58,7 @@ fn main() {
     };
     for (name, figure) in FIGURES {
         if wanted.is_none_or(|wanted| wanted == name) {
-            let Measured(unit, values, checksum) = figure(&size);
+            let Samples(unit, values, checksum) = figure(&size);
             let values: Vec<String> = values.iter().map(|value| format!("{value:.4}")).collect();
             println!("{name} {unit} {} checksum {checksum:016x}", values.join(" "));
         }
@@ -66,28 +66,28 @@ fn main() {
 }
 
 /// Millions of requests per CPU-second on a drive alone.
-fn requests(name: &str, count: u64, samples: u32) -> Measured {
+fn requests(name: &str, count: u64, samples: u32) -> Samples {
     rate_of(|count| work::job(name, count, &[]), count, samples)
 }
 
 /// Millions of requests per CPU-second on a whole platform.
-fn host(name: &str, size: &Size) -> Measured {
+fn host(name: &str, size: &Size) -> Samples {
     rate_of(|count| work::host(name, count, &[]), size.requests / 2, size.samples)
 }
 
 /// Millions per CPU-second. Building the drives and preparing them is in a short run as well, and taken off.
-fn rate_of(job: impl Fn(u64) -> u64, count: u64, samples: u32) -> Measured {
+fn rate_of(job: impl Fn(u64) -> u64, count: u64, samples: u32) -> Samples {
     let few = (0..samples).map(|_| timed(|| job(count / 100)).0);
     let few = few.fold(f64::INFINITY, f64::min);
     let samples = (0..samples).map(|_| timed(|| job(count / 100 + count)));
     let (seconds, sums): (Vec<f64>, Vec<u64>) = samples.unzip();
     // A rehearsal is shorter than the clock's tick.
     let rate = |seconds: &f64| count as f64 / (seconds - few).max(1e-3) / 1e6;
-    Measured("M/cpu-s", seconds.iter().map(rate).collect(), sums[0])
+    Samples("M/cpu-s", seconds.iter().map(rate).collect(), sums[0])
 }
 
 /// Millions of random writes per CPU-second of the translation layer alone, steady, greedy.
-fn layer_write(size: &Size) -> Measured {
+fn layer_write(size: &Size) -> Samples {
     let mut layer = work::layer(size.gib);
     work::steady(&mut layer);
     let mut rng = Rng::from_seed(3);
@@ -96,11 +96,11 @@ fn layer_write(size: &Size) -> Measured {
         size.requests as f64 / seconds.max(1e-3) / 1e6
     };
     let values = (0..size.samples).map(|_| rate()).collect();
-    Measured("M/cpu-s", values, work::places(&layer))
+    Samples("M/cpu-s", values, work::places(&layer))
 }
 
 /// CPU-seconds to make it steady by writing.
-fn layer_steady(size: &Size) -> Measured {
+fn layer_steady(size: &Size) -> Samples {
     let samples = (0..size.samples.min(3)).map(|_| {
         timed(|| {
             let mut layer = work::layer(size.gib);
@@ -109,22 +109,22 @@ fn layer_steady(size: &Size) -> Measured {
         })
     });
     let (seconds, sums): (Vec<f64>, Vec<u64>) = samples.unzip();
-    Measured("cpu-s", seconds.iter().map(|seconds| seconds.max(1e-3)).collect(), sums[0])
+    Samples("cpu-s", seconds.iter().map(|seconds| seconds.max(1e-3)).collect(), sums[0])
 }
 
 /// Resident bytes per physical page of a steady layer.
-fn layer_memory(size: &Size) -> Measured {
+fn layer_memory(size: &Size) -> Samples {
     let before = resident_bytes();
     let mut layer = work::layer(size.gib);
     work::steady(&mut layer);
     let bytes = (resident_bytes() - before).max(4096.0);
-    Measured("B/page", vec![bytes / layer.spec().geometry.pages() as f64], work::places(&layer))
+    Samples("B/page", vec![bytes / layer.spec().geometry.pages() as f64], work::places(&layer))
 }
 
 /// CPU-seconds until a drive of 1 TiB is made steady by formula and has done its first thousand writes.
-fn start(size: &Size) -> Measured {
+fn start(size: &Size) -> Samples {
     let (seconds, sums): (Vec<f64>, Vec<u64>) = (0..size.samples).map(|_| timed(work::start)).unzip();
-    Measured("cpu-s", seconds.iter().map(|seconds| seconds.max(1e-3)).collect(), sums[0])
+    Samples("cpu-s", seconds.iter().map(|seconds| seconds.max(1e-3)).collect(), sums[0])
 }
 
 /// CPU-seconds of this thread that something takes.

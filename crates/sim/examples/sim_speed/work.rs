@@ -1,7 +1,7 @@
 //! What is timed, and what is counted: the same work for both.
 
 use iostack_model::{Access, Bytes, Distribution, Engine, Job, Mix, Nanos, Order, Outcome};
-use iostack_sim::ftl::{Ftl, FtlSpec, Geometry, Making, State};
+use iostack_sim::ftl::{Ftl, FtlSpec, Geometry, Making, StartState};
 use iostack_sim::run::{RunOptions, run};
 use iostack_sim::sheet::Sheet;
 use iostack_workload::Rng;
@@ -37,7 +37,7 @@ const SMALL: &[(&str, &str)] = &[
     ("buffer.size", "1MiB"),
 ];
 
-/// What a job of 4 KiB random I/Os at depth 32 does on the drive, all statistics on; a checksum of the outcome.
+/// Runs a job of 4 KiB random I/Os at depth 32 on the drive, all statistics on; a checksum of the outcome.
 ///
 /// `read` finds the drive filled. `write` and `mixed` (seven reads to three writes) find it steady, so that they pay for
 /// garbage collection from the first one on.
@@ -66,7 +66,7 @@ pub(crate) fn job(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
     on_the_drive(&job, &[&[("flash.state", state)], changes].concat())
 }
 
-/// What reads of 4 KiB do on a whole platform: eight cores, four adapters, twelve drives; a checksum of the outcome.
+/// Runs reads of 4 KiB on a whole platform: eight cores, four adapters, twelve drives; a checksum of the outcome.
 ///
 /// `psync` has 128 threads with one I/O each, which sleep for each; `io_uring` eight threads at depth 32.
 pub(crate) fn host(name: &str, count: u64, changes: &[(&str, &str)]) -> u64 {
@@ -109,7 +109,7 @@ pub(crate) fn start() -> u64 {
 fn on_the_drive(job: &Job, changes: &[(&str, &str)]) -> u64 {
     let is_kept = |(key, _): &&(&str, &str)| changes.iter().all(|(changed, _)| changed != key);
     let values: Vec<(&str, &str)> = DRIVE.iter().filter(is_kept).chain(changes).copied().collect();
-    let sheet = Sheet::of("flash", &values).expect("a kind");
+    let sheet = Sheet::from_values("flash", &values).expect("a kind");
     let ran = run(&sheet, std::slice::from_ref(job), &RunOptions::seeded(1)).expect("it runs");
     checksum(&ran.outcomes[0])
 }
@@ -128,12 +128,12 @@ pub(crate) fn layer(gib: f64) -> Ftl {
     let blocks_per_plane = blocks.ceil() as u32 + 4;
     let page = Bytes(4096);
     let geometry = Geometry { planes, blocks_per_plane, pages_per_block, page, logical_pages };
-    Ftl::new(&FtlSpec::of(geometry)).expect("a possible geometry")
+    Ftl::new(&FtlSpec::greedy(geometry)).expect("a possible geometry")
 }
 
 /// Makes it steady, by writing.
 pub(crate) fn steady(layer: &mut Ftl) {
-    layer.precondition_by(State::Steady, Making::Written);
+    layer.precondition(StartState::Steady, Making::Written);
 }
 
 /// Random writes, in batches of 256.
@@ -146,7 +146,7 @@ pub(crate) fn writes(layer: &mut Ftl, rng: &mut Rng, count: u64) {
     }
 }
 
-/// Where a thousand pages came to lie, as one number.
+/// Places of a thousand pages, as one number.
 pub(crate) fn places(layer: &Ftl) -> u64 {
     let step = layer.spec().geometry.logical_pages / 1000;
     let places = (0..1000).filter_map(|index| layer.lookup((index * step) as u32));

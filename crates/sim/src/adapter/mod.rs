@@ -91,7 +91,7 @@ impl Port {
         Ok(Port {
             command: sheet.time("adapter.port_command")?,
             setup: sheet.time("adapter.port_setup")?,
-            rate: Pace::of_limit(sheet, "adapter.port_rate")?,
+            rate: Pace::limit_from_sheet(sheet, "adapter.port_rate")?,
             end: sheet.time("adapter.port_end")?,
         })
     }
@@ -134,7 +134,7 @@ impl Hardware {
             tags: tags("adapter.tags")?,
             drive_tags: tags("adapter.drive_tags")?,
             port: Port::of(sheet)?,
-            uplink: Pace::of_limit(sheet, "adapter.rate")?,
+            uplink: Pace::limit_from_sheet(sheet, "adapter.rate")?,
             coalesce: count_within(sheet, "adapter.coalesce", 1, 1 << 16)? as usize,
             coalesce_time: sheet.time("adapter.coalesce_time")?,
             extended: false,

@@ -8,10 +8,10 @@ use crate::engine::{Happened, Kind, PartId, RequestId, World};
 /// An adapter above drives that answer after 28 us.
 fn world(changes: &[(&str, &str)], drives: usize) -> World {
     let mut world = World::new();
-    let drive = Sheet::of("zero", &[("zero.latency", "28us")]).expect("a kind");
+    let drive = Sheet::from_values("zero", &[("zero.latency", "28us")]).expect("a kind");
     let drives: Vec<PartId> =
         (0..drives).map(|_| crate::devices::build(&drive, &mut world, 1).expect("complete")).collect();
-    let sheet = Sheet::of("adapter", changes).expect("keys of an adapter");
+    let sheet = Sheet::from_values("adapter", changes).expect("keys of an adapter");
     let adapter = Adapter::new(Hardware::of(&sheet).expect("its numbers"), drives);
     let id = world.add(Box::new(adapter));
     world.set_root(id);
@@ -118,7 +118,7 @@ fn what_drives_write_into_a_request_does_not_matter() {
     let mut world = World::new();
     let drive = Sheet::load("optane-class", &[]).expect("built in");
     let drives = (0..3).map(|_| crate::devices::build(&drive, &mut world, 1).expect("complete")).collect();
-    let sheet = Sheet::of("adapter", &[]).expect("an adapter");
+    let sheet = Sheet::from_values("adapter", &[]).expect("an adapter");
     let adapter = Adapter::new(Hardware::of(&sheet).expect("its numbers"), drives);
     let id = world.add(Box::new(adapter));
     world.set_root(id);

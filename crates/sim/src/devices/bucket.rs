@@ -46,7 +46,7 @@ impl Bucket {
         Bucket { rate: (rate * 1e3).round() as i128, size, level: level.min(size), at: 0 }
     }
 
-    /// From when on it is not in debt.
+    /// Moment from which on the bucket is not in debt.
     fn ready(&mut self, now: Time) -> Time {
         self.level = self.size.min(self.level + self.rate * i128::from(now - self.at));
         self.at = now;
@@ -59,7 +59,7 @@ impl Bucket {
     }
 }
 
-/// What lasts, what may go at once at most, and their account.
+/// A limit: a bucket for the rate that lasts, perhaps one for the burst, and their account.
 struct Limit {
     name: &'static str,
     gauge: &'static str,
@@ -80,11 +80,11 @@ impl Limit {
     }
 }
 
-/// Where latencies come from: even between figures that are known.
+/// Distribution of latencies: even between known figures.
 #[derive(Clone, Debug)]
-struct Curve([(f64, f64); 4]);
+struct LatencyCurve([(f64, f64); 4]);
 
-impl Curve {
+impl LatencyCurve {
     fn draw(&self, rng: &mut Rng) -> u64 {
         let share = rng.unit();
         let upper = self.0.iter().position(|&(at, _)| share < at).expect("a share is below 1");
@@ -98,15 +98,15 @@ struct Volume {
     unit: u64,
     merges: bool,
     limits: Vec<Limit>,
-    latency: [Curve; 2],
+    latency: [LatencyCurve; 2],
     /// Places in the command queue that are free.
     free: u64,
     waiting: VecDeque<RequestId>,
     throttled: VecDeque<RequestId>,
-    /// What the last I/O was, where it ended, and what is left of its last unit.
+    /// Kind and end of the last I/O, and the bytes left of its last unit.
     last: (Kind, u64, u64),
     rng: Rng,
-    stamps: Option<Stamps>,
+    stamps: Stamps,
 }
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
@@ -129,7 +129,7 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
         throttled: VecDeque::new(),
         last: (Kind::Flush, 0, 0),
         rng: Rng::from_seed(seed),
-        stamps: world.sim.keeps_stamps().then(Stamps::default),
+        stamps: Stamps::of_device(&world.sim),
     };
     Ok(world.add(Box::new(volume)))
 }
@@ -164,7 +164,7 @@ fn limits(sheet: &Sheet) -> Result<Vec<Limit>, SheetError> {
 }
 
 /// The distribution of latencies that these keys give: shortest, median, 99th percentile, longest.
-fn curve(sheet: &Sheet, keys: [&str; 4]) -> Result<Curve, SheetError> {
+fn curve(sheet: &Sheet, keys: [&str; 4]) -> Result<LatencyCurve, SheetError> {
     let median = sheet.time(keys[1])?.0;
     let high = time_or(sheet, keys[2], median)?;
     let figures = [time_or(sheet, keys[0], median)?, median, high, time_or(sheet, keys[3], high)?];
@@ -173,7 +173,7 @@ fn curve(sheet: &Sheet, keys: [&str; 4]) -> Result<Curve, SheetError> {
         return Err(sheet.refuse(keys[at], &what, "write min <= p50 <= p99 <= max"));
     }
     let [min, p50, p99, max] = figures.map(|figure| figure as f64);
-    Ok(Curve([(0.0, min), (0.5, p50), (0.99, p99), (1.0, max)]))
+    Ok(LatencyCurve([(0.0, min), (0.5, p50), (0.99, p99), (1.0, max)]))
 }
 
 impl Volume {
@@ -251,9 +251,7 @@ impl Part for Volume {
         }
         let id = RequestId(token & 0xff_ffff);
         sim.spend(id, Stage::Medium);
-        if let Some(stamps) = &mut self.stamps {
-            stamps.keep(sim.request_mut(id));
-        }
+        self.stamps.keep(sim.request_mut(id));
         sim.finish(id);
         self.free += 1;
         self.admit(sim);

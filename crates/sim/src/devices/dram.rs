@@ -27,7 +27,7 @@ const DATA: u8 = 3;
 
 /// A command in the device.
 #[derive(Default)]
-struct Command {
+struct DramCommand {
     requests: Vec<RequestId>,
     /// Those that are not through.
     left: usize,
@@ -47,10 +47,10 @@ struct Dram {
     banks: Vec<Server>,
     memory: Server,
     waiting: VecDeque<RequestId>,
-    commands: Vec<Command>,
+    commands: Vec<DramCommand>,
     /// Places for commands that are free.
     free: Vec<u32>,
-    stamps: Option<Stamps>,
+    stamps: Stamps,
 }
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
@@ -61,7 +61,7 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
     let dram = Dram {
         capacity: Bytes(whole_bytes(sheet, "dram.capacity", 512)?),
         command: sheet.time("dram.command")?.0,
-        rate: Pace::of(sheet, "dram.rate")?,
+        rate: Pace::from_sheet(sheet, "dram.rate")?,
         page,
         batch: count_within(sheet, "dram.batch", 1, 65_536)? as usize,
         gathers: sheet.word("dram.gather")? == "device",
@@ -71,14 +71,14 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
         banks: vec![Server::default(); banks],
         memory: Server::default(),
         waiting: VecDeque::new(),
-        commands: (0..queue_depth).map(|_| Command::default()).collect(),
+        commands: (0..queue_depth).map(|_| DramCommand::default()).collect(),
         free: (0..queue_depth).rev().collect(),
-        stamps: world.sim.keeps_stamps().then(Stamps::default),
+        stamps: Stamps::of_device(&world.sim),
     };
     Ok(world.add(Box::new(dram)))
 }
 
-/// Whether requests of this kind move data.
+/// True when requests of this kind move data.
 fn moves_data(kind: Kind) -> bool {
     matches!(kind, Kind::Read | Kind::Write)
 }
@@ -95,7 +95,7 @@ impl Dram {
                 sim.spend(id, Stage::Admit);
                 sim.request_mut(id).scratch = u64::from(place);
             }
-            self.commands[place as usize] = Command { left: requests.len(), requests };
+            self.commands[place as usize] = DramCommand { left: requests.len(), requests };
             sim.wake_at(self.controller.serve(sim.now(), self.command), token(COMMAND, place));
         }
     }
@@ -197,9 +197,7 @@ impl Dram {
 
     fn finish(&mut self, id: RequestId, sim: &mut Sim) {
         sim.spend(id, Stage::Medium);
-        if let Some(stamps) = &mut self.stamps {
-            stamps.keep(sim.request_mut(id));
-        }
+        self.stamps.keep(sim.request_mut(id));
         sim.finish(id);
     }
 

@@ -15,7 +15,7 @@ use crate::engine::{PartId, World};
 /// Makes the device, in its state at the start, and adds its parts to the world.
 type Build = fn(&Sheet, &mut World, u64) -> Result<PartId, SheetError>;
 
-/// By the name of the kind. Other kinds are parts of platforms.
+/// Builders by the name of the kind. Other kinds are parts of platforms.
 const BUILDS: &[(&str, Build)] = &[
     ("zero", zero::build),
     ("flash", flash::build),

@@ -22,12 +22,12 @@ pub(crate) fn whole_bytes(sheet: &Sheet, key: &str, unit: u64) -> Result<u64, Sh
     Err(sheet.refuse(key, &what, &format!("write one that is, such as {unit}B")))
 }
 
-/// What a missing value of a time stands for.
+/// A time, ns; `otherwise` when the sheet has none.
 pub(crate) fn time_or(sheet: &Sheet, key: &str, otherwise: u64) -> Result<u64, SheetError> {
     if sheet.has(key) { Ok(sheet.time(key)?.0) } else { Ok(otherwise) }
 }
 
-/// How long bytes take at a rate.
+/// A rate, which tells how long bytes take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     bytes_per_second: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// The rate that the sheet gives.
-    pub(crate) fn of(sheet: &Sheet, key: &str) -> Result<Pace, SheetError> {
+    pub(crate) fn from_sheet(sheet: &Sheet, key: &str) -> Result<Pace, SheetError> {
         let bytes_per_second = sheet.rate(key)?;
         if bytes_per_second >= 1.0 {
             return Ok(Pace { bytes_per_second });
@@ -43,9 +43,9 @@ impl Pace {
         Err(sheet.refuse(key, "nothing would ever arrive", "write at least 1B/s"))
     }
 
-    /// The same, where there may be no limit.
-    pub(crate) fn of_limit(sheet: &Sheet, key: &str) -> Result<Option<Pace>, SheetError> {
-        sheet.has(key).then(|| Pace::of(sheet, key)).transpose()
+    /// The rate that the sheet gives, or none where there is no limit.
+    pub(crate) fn limit_from_sheet(sheet: &Sheet, key: &str) -> Result<Option<Pace>, SheetError> {
+        sheet.has(key).then(|| Pace::from_sheet(sheet, key)).transpose()
     }
 
     /// ns that `bytes` take, rounded once.

@@ -8,14 +8,14 @@ use crate::engine::{Part, PartId, RequestId, Shape, Sim, Stamps, World};
 struct Zero {
     capacity: Bytes,
     latency: u64,
-    stamps: Option<Stamps>,
+    stamps: Stamps,
 }
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
     let zero = Zero {
         capacity: sheet.bytes("zero.capacity")?,
         latency: sheet.time("zero.latency")?.0,
-        stamps: world.sim.keeps_stamps().then(Stamps::default),
+        stamps: Stamps::of_device(&world.sim),
     };
     Ok(world.add(Box::new(zero)))
 }
@@ -26,9 +26,7 @@ impl Part for Zero {
     }
 
     fn arrive(&mut self, id: RequestId, sim: &mut Sim) {
-        if let Some(stamps) = &mut self.stamps {
-            stamps.keep(sim.request_mut(id));
-        }
+        self.stamps.keep(sim.request_mut(id));
         if self.latency == 0 {
             return sim.finish(id);
         }
@@ -53,7 +51,7 @@ mod tests {
 
     #[test]
     fn it_answers_after_its_latency() {
-        let sheet = Sheet::of("zero", &[("zero.latency", "7us")]).expect("a kind");
+        let sheet = Sheet::from_values("zero", &[("zero.latency", "7us")]).expect("a kind");
         let mut world = World::new();
         let device = super::super::build(&sheet, &mut world, 1).expect("complete");
         world.set_root(device);

@@ -7,7 +7,7 @@ use iostack_model::ResourceUse;
 
 use super::Time;
 
-/// What a resource did since [`Account::begin`].
+/// Account of a resource since [`Account::begin`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     from: Time,
@@ -86,7 +86,7 @@ impl Account {
 /// A resource that serves in order of arrival: its next free moment is all it needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
-    /// What it did.
+    /// Account of its services.
     pub account: Account,
 }
 

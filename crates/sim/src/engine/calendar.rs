@@ -1,7 +1,7 @@
 //! When does the next thing happen?
 //!
 //! ```text
-//!   near: a ring, sorted                 slots of 4 us, not sorted           far: a heap with four children a node
+//!   near: a ring, sorted                 slots of 4 us, not sorted           far: a heap
 //!   [ 12  40  75  90 .. ]  <  all of     [ .. ][ .. ][ .. ]          and     [ 95, .. ]
 //!      push: moved in from the nearer end   only when more is pending than fits near
 //! ```
@@ -21,6 +21,9 @@
 //!   [ time, ns     | sequence  | part     | token   ]
 //! ```
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::Time;
 
 /// Bits of a token, which belongs to the part that is woken.
@@ -34,9 +37,9 @@ const SEQUENCE_SHIFT: u32 = TOKEN_BITS + PART_BITS;
 /// The last moment there is: 833 days.
 pub(super) const TIME_MAX: Time = (1 << (128 - TIME_SHIFT)) - 1;
 
-/// What happens at a moment.
+/// A wake-up of a part at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct WakeUp {
     pub(super) time: Time,
     pub(super) part: u16,
     pub(super) token: u32,
@@ -53,11 +56,11 @@ const _: () = assert!(RING.is_power_of_two() && NEAR_MAX < RING);
 /// Events in order of time; those of the same moment in order of insertion.
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
-    /// From `first` on, `count` events in order; all before any of `far`.
-    near: Box<[Event; RING]>,
+    /// Ring of events: from `first` on `count` in order, all before any of `far`.
+    near: Box<[WakeUp; RING]>,
     first: usize,
     count: usize,
-    /// What comes from here on is in the slots or in the heap: the end of time while all fits near.
+    /// Moment from which on events are in the slots or in the heap: the end of time while all fits near.
     end: Time,
     slots: Slots,
     far: Heap,
@@ -66,7 +69,7 @@ pub(super) struct Calendar {
 impl Default for Calendar {
     fn default() -> Calendar {
         Calendar {
-            near: Box::new([Event::default(); RING]),
+            near: Box::new([WakeUp::default(); RING]),
             first: 0,
             count: 0,
             end: Time::MAX,
@@ -78,7 +81,7 @@ impl Default for Calendar {
 
 impl Calendar {
     #[inline]
-    pub(super) fn push(&mut self, event: Event) {
+    pub(super) fn push(&mut self, event: WakeUp) {
         if event.time >= self.end {
             return self.push_late(event);
         }
@@ -112,7 +115,7 @@ impl Calendar {
     }
 
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<Event> {
+    pub(super) fn pop(&mut self) -> Option<WakeUp> {
         if self.count == 0 {
             self.refill()?;
         }
@@ -122,7 +125,7 @@ impl Calendar {
         Some(event)
     }
 
-    /// When the next one is; `None` when there are none.
+    /// Moment of the next event.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Time> {
         if self.count == 0 {
@@ -132,7 +135,7 @@ impl Calendar {
     }
 
     #[inline]
-    fn push_late(&mut self, event: Event) {
+    fn push_late(&mut self, event: WakeUp) {
         if (event.time >> SLOT_SHIFT) - (self.end >> SLOT_SHIFT) < SLOTS as u64 {
             self.slots.push(event);
         } else {
@@ -220,8 +223,8 @@ const SLOTS: usize = 512;
 /// Lists of events, each of a stretch of time, in order of insertion.
 #[derive(Clone, Debug)]
 struct Slots {
-    lists: Vec<Vec<Event>>,
-    /// Which have any.
+    lists: Vec<Vec<WakeUp>>,
+    /// A bit for each list that has any.
     used: [u64; SLOTS / 64],
     count: usize,
     /// Number of the latest stretch that has any, or had.
@@ -236,7 +239,7 @@ impl Default for Slots {
 
 impl Slots {
     #[inline]
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, event: WakeUp) {
         let number = event.time >> SLOT_SHIFT;
         self.latest = if self.count == 0 { number } else { self.latest.max(number) };
         let index = number as usize % SLOTS;
@@ -267,7 +270,7 @@ impl Slots {
     }
 
     /// The list of a stretch, whose number is its start over its length.
-    fn take(&mut self, number: u64) -> Vec<Event> {
+    fn take(&mut self, number: u64) -> Vec<WakeUp> {
         let index = number as usize % SLOTS;
         let list = std::mem::take(&mut self.lists[index]);
         self.used[index / 64] &= !(1 << (index % 64));
@@ -276,15 +279,15 @@ impl Slots {
     }
 
     /// The list, emptied, whose memory is used again.
-    fn give_back(&mut self, number: u64, list: Vec<Event>) {
+    fn give_back(&mut self, number: u64, list: Vec<WakeUp>) {
         self.lists[number as usize % SLOTS] = list;
     }
 }
 
-/// The first first; each node has four children.
+/// Events as numbers, the least first.
 #[derive(Clone, Debug)]
 struct Heap {
-    keys: Vec<u128>,
+    keys: BinaryHeap<Reverse<u128>>,
     /// Moment of the first; the end of time when there is none.
     first: Time,
     /// Number of the last that was put behind all others of its moment.
@@ -295,103 +298,55 @@ struct Heap {
 
 impl Default for Heap {
     fn default() -> Heap {
-        Heap { keys: Vec::new(), first: Time::MAX, behind: 1 << 31, before: 1 << 31 }
+        Heap { keys: BinaryHeap::new(), first: Time::MAX, behind: 1 << 31, before: 1 << 31 }
     }
 }
 
-fn key(event: Event, sequence: u32) -> u128 {
-    assert!(event.time <= TIME_MAX, "virtual time ends after 833 days");
-    u128::from(event.time) << TIME_SHIFT
-        | u128::from(sequence) << SEQUENCE_SHIFT
-        | u128::from(event.part) << TOKEN_BITS
-        | u128::from(event.token)
-}
-
 impl Heap {
-    fn push_behind(&mut self, event: Event) {
+    fn push_behind(&mut self, event: WakeUp) {
         if self.behind == u32::MAX {
             self.renumber();
         }
         self.behind += 1;
-        self.push(key(event, self.behind));
+        self.push(event, self.behind);
     }
 
-    fn push_before(&mut self, event: Event) {
+    fn push_before(&mut self, event: WakeUp) {
         if self.before == 0 {
             self.renumber();
         }
         self.before -= 1;
-        self.push(key(event, self.before));
+        self.push(event, self.before);
     }
 
-    fn push(&mut self, key: u128) {
-        let mut place = self.keys.len();
-        self.keys.push(key);
-        while place > 0 {
-            let above = (place - 1) / 4;
-            if self.keys[above] <= key {
-                break;
-            }
-            self.keys[place] = self.keys[above];
-            place = above;
-        }
-        self.keys[place] = key;
-        self.note_first();
+    fn push(&mut self, event: WakeUp, sequence: u32) {
+        assert!(event.time <= TIME_MAX, "virtual time ends after 833 days");
+        let key = u128::from(event.time) << TIME_SHIFT
+            | u128::from(sequence) << SEQUENCE_SHIFT
+            | u128::from(event.part) << TOKEN_BITS
+            | u128::from(event.token);
+        self.keys.push(Reverse(key));
+        self.first = self.first.min(event.time);
     }
 
-    fn note_first(&mut self) {
-        self.first = self.keys.first().map_or(Time::MAX, |key| (key >> TIME_SHIFT) as u64);
-    }
-
-    fn pop(&mut self) -> Option<Event> {
-        let first = *self.keys.first()?;
-        let last = self.keys.pop().expect("it has a first");
-        if !self.keys.is_empty() {
-            self.sink(last);
-        }
-        self.note_first();
-        Some(Event {
-            time: (first >> TIME_SHIFT) as u64,
-            part: (first >> TOKEN_BITS) as u16 & ((1 << PART_BITS) - 1),
-            token: first as u32 & ((1 << TOKEN_BITS) - 1),
+    fn pop(&mut self) -> Option<WakeUp> {
+        let Reverse(key) = self.keys.pop()?;
+        self.first = self.keys.peek().map_or(Time::MAX, |next| (next.0 >> TIME_SHIFT) as u64);
+        Some(WakeUp {
+            time: (key >> TIME_SHIFT) as u64,
+            part: (key >> TOKEN_BITS) as u16 & ((1 << PART_BITS) - 1),
+            token: key as u32 & ((1 << TOKEN_BITS) - 1),
         })
     }
 
-    /// Numbers ran out: numbers what is here anew, in the same order. A sorted list is a heap.
+    /// Numbers ran out: numbers what is here anew, in the same order.
     #[cold]
     fn renumber(&mut self) {
-        self.keys.sort_unstable();
+        let events: Vec<WakeUp> = std::iter::from_fn(|| self.pop()).collect();
         (self.before, self.behind) = (1 << 31, 1 << 31);
-        for key in &mut self.keys {
-            self.behind += 1;
-            let mask = u128::from(u32::MAX) << SEQUENCE_SHIFT;
-            *key = (*key & !mask) | u128::from(self.behind) << SEQUENCE_SHIFT;
+        for event in events {
+            self.push_behind(event);
         }
-    }
-
-    /// Puts `key` where the first was, and further down as far as it must.
-    #[inline]
-    fn sink(&mut self, key: u128) {
-        let heap = &mut self.keys[..];
-        let mut place = 0;
-        loop {
-            let first = place * 4 + 1;
-            let Some(children) = heap.get(first..heap.len().min(first + 4)).filter(|c| !c.is_empty()) else {
-                break;
-            };
-            let (mut least, mut value) = (0, children[0]);
-            for (index, &child) in children.iter().enumerate().skip(1) {
-                if child < value {
-                    (least, value) = (index, child);
-                }
-            }
-            if key <= value {
-                break;
-            }
-            heap[place] = value;
-            place = first + least;
-        }
-        heap[place] = key;
     }
 }
 
@@ -408,7 +363,7 @@ mod tests {
         let mut expected = Vec::new();
         for token in 0..5000 {
             let time = rng.below(300);
-            calendar.push(Event { time, part: 7, token });
+            calendar.push(WakeUp { time, part: 7, token });
             expected.push((time, token));
         }
         expected.sort_by_key(|&(time, _)| time);
@@ -428,7 +383,7 @@ mod tests {
             for _ in 0..20_000 {
                 while reference.len() < pending {
                     let time = now + [3, 100, 5000, 400_000][rng.below(4) as usize] * rng.below(20);
-                    calendar.push(Event { time, part: 1, token: number });
+                    calendar.push(WakeUp { time, part: 1, token: number });
                     reference.insert((time, number));
                     number += 1;
                 }
@@ -449,7 +404,7 @@ mod tests {
         let mut reference = std::collections::BTreeSet::new();
         let mut put = |calendar: &mut Calendar, time: Time| {
             let token = reference.len() as u32;
-            calendar.push(Event { time, part: 1, token });
+            calendar.push(WakeUp { time, part: 1, token });
             reference.insert((time, token));
         };
         // Far apart: what is near ends far away.

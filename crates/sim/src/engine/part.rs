@@ -8,10 +8,10 @@ use super::{RequestId, Sim, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PartId(pub(super) u16);
 
-/// What the host sees of a device.
+/// Size of a device as the host sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Capacity.
+    /// Bytes that it holds.
     pub capacity: Bytes,
     /// Smallest unit of an I/O.
     pub block: Bytes,
@@ -20,9 +20,9 @@ pub struct Shape {
 /// A thread that submits requests, for parts that know threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// How it asks.
+    /// Way in which it asks.
     pub engine: Engine,
-    /// Past the page cache.
+    /// I/Os go past the page cache.
     pub direct: bool,
     /// I/Os it keeps in flight.
     pub queue_depth: u32,
@@ -30,7 +30,7 @@ pub struct Caller {
     pub batch_submit: u32,
     /// I/Os that must be through before it looks, when all that it may have in flight are.
     pub complete_min: u32,
-    /// Its number among the threads of all jobs that run together.
+    /// Number of the thread among those of all jobs that run together.
     pub number: u32,
     /// Processors it may use; all when absent.
     pub cpus: Option<Vec<u32>>,
@@ -43,7 +43,7 @@ pub const CALLER_SHIFT: u32 = 13;
 ///
 /// A part never waits. It takes what arrives, asks to be woken, passes requests on, and returns.
 pub trait Part: Send {
-    /// Its name in timelines and errors.
+    /// Name in timelines and errors.
     fn name(&self) -> &str;
 
     /// A request has come from the part above. From now on its time is this part's: each stretch goes to a stage by
@@ -74,12 +74,12 @@ pub trait Part: Send {
     /// Adds what is worth seeing over time: name and present value.
     fn gauges(&self, _list: &mut Vec<(&'static str, f64)>) {}
 
-    /// What flash management did since [`Part::begin`].
+    /// Work of flash management since [`Part::begin`].
     fn flash(&self) -> Option<FlashUse> {
         None
     }
 
-    /// What the host spent until now, of the part that is one; `ios` were asked for since [`Part::begin`].
+    /// Clocks of the host until now, of the part that is one; `ios` were asked for since [`Part::begin`].
     fn host(&self, _now: Time, _ios: u64) -> Option<HostUse> {
         None
     }
@@ -87,12 +87,12 @@ pub trait Part: Send {
     /// Adds what this part spent of the host's clocks on so many I/Os.
     fn amend(&self, _ios: u64, _host: &mut HostUse) {}
 
-    /// What the host sees, of parts that are devices.
+    /// Size as the host sees it, of parts that are devices.
     fn shape(&self) -> Option<Shape> {
         None
     }
 
-    /// How the state at the start was made, when it was not written: for the doubt.
+    /// Words on how the state at the start was made, when it was not written: for the doubt.
     fn state_by_formula(&self) -> Option<String> {
         None
     }

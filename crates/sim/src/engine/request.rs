@@ -8,7 +8,7 @@ use super::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u32);
 
-/// What a request asks for.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Data to the host.
@@ -25,7 +25,7 @@ pub enum Kind {
 
 impl Kind {
     /// The kind of a direction.
-    pub const fn of(direction: Direction) -> Kind {
+    pub const fn of_direction(direction: Direction) -> Kind {
         match direction {
             Direction::Read => Kind::Read,
             Direction::Write => Kind::Write,
@@ -43,13 +43,13 @@ const PATH_MAX: usize = 8;
 /// One request under way.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What it asks for.
+    /// Kind of the request.
     pub kind: Kind,
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
     /// Bytes; 0 of a flush.
     pub length: u32,
-    /// Of a write under verification: what it writes. Of a read: set by the device to what it found, 0 where nothing was
+    /// Mark of the data under verification: of a write, what it writes; of a read, what the device found, 0 where nothing was
     /// written, [`Request::TORN`] where blocks differ.
     pub stamp: u32,
     /// Belongs to whoever submitted or forked it.

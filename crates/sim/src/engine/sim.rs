@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use iostack_model::Stage;
 
-use super::calendar::{Calendar, Event, TOKEN_BITS};
+use super::calendar::{Calendar, TOKEN_BITS, WakeUp};
 use super::{Kind, PartId, Request, RequestId, Time};
 
 /// A token of a kind (0..64) and an index below 2^24, for [`Sim::wake_at`].
@@ -17,25 +17,25 @@ pub fn token(kind: u8, index: u32) -> u32 {
 /// A stretch of one request's time, for timelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// [`Request::serial`].
+    /// Number of the request, [`Request::serial`].
     pub serial: u64,
-    /// What it is.
+    /// Kind of the request.
     pub kind: Kind,
     /// First byte of the request, or of its part.
     pub offset: u64,
-    /// Bytes.
+    /// Bytes of the request, or of its part.
     pub length: u32,
-    /// In which part.
+    /// Part that had the request.
     pub part: PartId,
-    /// In which stage.
+    /// Stage that the time goes to.
     pub stage: Stage,
-    /// From.
+    /// Begin of the stretch.
     pub begin: Time,
-    /// To.
+    /// End of the stretch.
     pub end: Time,
 }
 
-/// What happens at once, before time goes on.
+/// A message that is delivered before time goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message {
     Arrive(u16, RequestId),
@@ -46,7 +46,7 @@ pub(super) enum Message {
 /// Messages in order; mostly there is but one.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    /// Before all others.
+    /// Message before all others.
     first: Option<Message>,
     others: VecDeque<Message>,
 }
@@ -101,7 +101,7 @@ impl Sim {
         &self.requests[id.0 as usize]
     }
 
-    /// The same, to be changed.
+    /// A request under way, to be changed.
     #[inline]
     pub fn request_mut(&mut self, id: RequestId) -> &mut Request {
         &mut self.requests[id.0 as usize]
@@ -111,7 +111,7 @@ impl Sim {
     #[inline]
     pub fn wake_at(&mut self, time: Time, token: u32) {
         debug_assert!(time >= self.now && token < 1 << TOKEN_BITS);
-        self.calendar.push(Event { time, part: self.me, token });
+        self.calendar.push(WakeUp { time, part: self.me, token });
     }
 
     /// Calls this part's [`super::Part::settled`] when all that follows at once from what happens has been said: also what
@@ -156,7 +156,7 @@ impl Sim {
         self.keeps_stamps = true;
     }
 
-    /// Whether devices must keep stamps; asked when they are made.
+    /// True when devices must keep stamps; asked when they are made.
     pub fn keeps_stamps(&self) -> bool {
         self.keeps_stamps
     }
@@ -287,7 +287,7 @@ impl Sim {
 
     /// Wakes the driver.
     pub fn alarm_at(&mut self, time: Time, token: u32) {
-        self.calendar.push(Event { time, part: DRIVER, token });
+        self.calendar.push(WakeUp { time, part: DRIVER, token });
     }
 
     /// Requests submitted so far.

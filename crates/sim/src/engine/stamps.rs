@@ -4,7 +4,7 @@
 //! data would be, and a read must bring the right one back. This store is for devices that put data where it was asked to
 //! go; flash keeps stamps by physical page.
 
-use super::{Kind, Request};
+use super::{Kind, Request, Sim};
 
 /// Bytes of a block: the smallest unit of an I/O.
 const BLOCK: u64 = 512;
@@ -14,9 +14,15 @@ const BLOCKS_PER_CHUNK: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub struct Stamps {
     chunks: Vec<Option<Box<[u32; BLOCKS_PER_CHUNK]>>>,
+    off: bool,
 }
 
 impl Stamps {
+    /// Stamps of a new device; none are kept unless a job verifies.
+    pub fn of_device(sim: &Sim) -> Stamps {
+        Stamps { off: !sim.keeps_stamps(), ..Stamps::default() }
+    }
+
     /// The bytes were written with `stamp`; 0 forgets them.
     pub fn write(&mut self, offset: u64, length: u32, stamp: u32) {
         for block in blocks(offset, length) {
@@ -32,6 +38,7 @@ impl Stamps {
     /// read takes what it finds.
     pub fn keep(&mut self, request: &mut Request) {
         match request.kind {
+            _ if self.off => {}
             Kind::Write => self.write(request.offset, request.length, request.stamp),
             Kind::Trim => self.write(request.offset, request.length, 0),
             Kind::Read => request.stamp = self.read(request.offset, request.length),

@@ -5,7 +5,7 @@ use iostack_model::{FlashUse, HostUse, ResourceUse};
 use super::sim::{DRIVER, Message};
 use super::{Caller, Part, PartId, RequestId, Shape, Sim, Time};
 
-/// What the driver is told.
+/// News for the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happened {
     /// A request is through; read it from [`World::sim`], then [`Sim::release`] it.
@@ -26,7 +26,7 @@ pub struct World {
 }
 
 impl World {
-    /// An empty one.
+    /// An empty world.
     pub fn new() -> World {
         World::default()
     }
@@ -43,7 +43,7 @@ impl World {
         self.sim.root = part.0;
     }
 
-    /// That part.
+    /// Part to which requests are submitted.
     pub fn root(&self) -> PartId {
         PartId(self.sim.root)
     }
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// When something happens next; `None` when nothing will. All that happens at once has happened ([`World::next_by`]).
+    /// Moment of the next event; `None` when there is none. All that happens at once has happened ([`World::next_by`]).
     pub fn due(&mut self) -> Option<Time> {
         self.sim.calendar.next()
     }
@@ -118,19 +118,19 @@ impl World {
         self.parts.iter_mut().for_each(|part| part.meet(callers));
     }
 
-    /// Whether a host runs the callers, so that their processor time counts.
+    /// True when a host runs the callers, so that their processor time counts.
     pub fn has_host(&self) -> bool {
         self.host(0).is_some()
     }
 
-    /// What the host spent on so many I/Os; `None` of a device alone.
+    /// Clocks of the host for so many I/Os; `None` of a device alone.
     pub fn host(&self, ios: u64) -> Option<HostUse> {
         let mut host = self.parts().find_map(|part| part.host(self.sim.now, ios))?;
         self.parts().for_each(|part| part.amend(ios, &mut host));
         Some(host)
     }
 
-    /// Measuring starts.
+    /// Begins to measure: accounts and counts begin anew.
     pub fn begin(&mut self) {
         let now = self.sim.now;
         self.parts.iter_mut().for_each(|part| part.begin(now));
@@ -158,7 +158,7 @@ impl World {
         alike(list)
     }
 
-    /// What is worth seeing over time; the same names added up.
+    /// Gauges, those of the same name added up.
     pub fn gauges(&self) -> Vec<(&'static str, f64)> {
         let mut list = Vec::new();
         self.parts().for_each(|part| part.gauges(&mut list));
@@ -172,17 +172,17 @@ impl World {
         sums
     }
 
-    /// What flash management did, in each part that has some.
+    /// Work of flash management, of each part that has some.
     pub fn flash(&self) -> Vec<FlashUse> {
         self.parts().filter_map(Part::flash).collect()
     }
 
-    /// What the host sees of the part that requests are submitted to.
+    /// Size of the part that requests are submitted to.
     pub fn shape(&self) -> Option<Shape> {
         self.parts[usize::from(self.sim.root)].shape()
     }
 
-    /// What the host would see of this part.
+    /// Size of this part.
     pub fn shape_of(&self, part: PartId) -> Option<Shape> {
         self.parts[usize::from(part.0)].shape()
     }
@@ -193,7 +193,7 @@ impl World {
     }
 }
 
-/// Those of the same name are one list.
+/// Resources, those of the same name merged into one.
 pub fn alike(list: Vec<ResourceUse>) -> Vec<ResourceUse> {
     let mut merged: Vec<ResourceUse> = Vec::new();
     for each in list {

@@ -1,6 +1,6 @@
 //! Is everything where the tables say? For tests: it looks at every page.
 
-use super::{APART, Ftl, Place};
+use super::{APART, Ftl, PhysicalPage};
 
 impl Ftl {
     /// Panics unless the tables agree with each other. Takes time in proportion to the pages.
@@ -9,7 +9,7 @@ impl Ftl {
         let mut valid = vec![0u16; geometry.blocks() as usize];
         let mut mapped = 0;
         for lpn in 0..geometry.logical_pages as u32 {
-            let Some(Place(place)) = self.lookup(lpn) else { continue };
+            let Some(PhysicalPage(place)) = self.lookup(lpn) else { continue };
             assert_eq!(self.map.valid(place), Some(lpn), "page {lpn} is mapped to place {place}");
             valid[self.per_block.quotient(place) as usize] += 1;
             mapped += 1;

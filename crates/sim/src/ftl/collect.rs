@@ -1,7 +1,7 @@
 //! Collecting: a victim's valid pages are moved, then it is erased. And the driver for which nothing takes time.
 
 use super::map::BATCH;
-use super::{APART, Block, Ftl, LANE_MOVED, Place, Stream, Urgency};
+use super::{APART, Block, Ftl, LANE_MOVED, PhysicalPage, Stream, Urgency};
 
 impl Ftl {
     /// The block that a plane collects: chosen by the policy, then the same until [`Ftl::erase`]. `None` when no full block
@@ -25,17 +25,17 @@ impl Ftl {
 
     /// The next page of a full block that is valid, from page `cursor` on, which moves behind it.
     #[inline]
-    pub fn next_valid(&self, block: Block, cursor: &mut u32) -> Option<(u32, Place)> {
+    pub fn next_valid(&self, block: Block, cursor: &mut u32) -> Option<(u32, PhysicalPage)> {
         self.next_valid_below(block, cursor, self.per_block.get())
     }
 
     #[inline]
-    fn next_valid_below(&self, block: Block, cursor: &mut u32, end: u32) -> Option<(u32, Place)> {
+    fn next_valid_below(&self, block: Block, cursor: &mut u32, end: u32) -> Option<(u32, PhysicalPage)> {
         while *cursor < end {
             let place = block.0 * self.per_block.get() + *cursor;
             *cursor += 1;
             if let Some(lpn) = self.map.valid(place) {
-                return Some((lpn, Place(place)));
+                return Some((lpn, PhysicalPage(place)));
             }
         }
         None
@@ -44,7 +44,7 @@ impl Ftl {
     /// Moves a page from its place in the victim to the plane's open block for moved pages; `None` when it is no longer
     /// there, because it was overwritten or trimmed.
     #[inline]
-    pub fn relocate(&mut self, lpn: u32, from: Place) -> Option<Place> {
+    pub fn relocate(&mut self, lpn: u32, from: PhysicalPage) -> Option<PhysicalPage> {
         if self.lookup(lpn) != Some(from) {
             return None;
         }
@@ -55,7 +55,7 @@ impl Ftl {
         self.map.put(lpn, from.0, to);
         self.valid[block as usize] -= 1;
         self.counts.moved += 1;
-        Some(Place(to))
+        Some(PhysicalPage(to))
     }
 
     /// Erases the victim of its plane, which holds nothing valid any more.
@@ -109,14 +109,14 @@ impl Ftl {
     }
 
     /// The host writes a page when nothing takes time: to the plane of the stripe, after what must be collected there.
-    pub fn write_timeless(&mut self, lpn: u32, stream: Stream, stamp: u32) -> Place {
-        if self.spec.stripe.fixed {
+    pub fn write_timeless(&mut self, lpn: u32, stream: Stream, stamp: u32) -> PhysicalPage {
+        if self.spec.fixed {
             let plane = self.home(lpn);
             assert!(self.make_room(plane, stream), "plane {plane} is full of valid pages");
             return self.write(lpn, plane, stream, stamp);
         }
         for _ in 0..=self.planes.len() {
-            let plane = self.plane_ahead();
+            let plane = self.ahead;
             if self.make_room(plane, stream) {
                 self.advance();
                 return self.write(lpn, plane, stream, stamp);

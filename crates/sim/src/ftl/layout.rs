@@ -7,14 +7,14 @@
 use super::rows::Rows;
 use super::steady::Classes;
 
-/// What the flash was made to hold at the start.
+/// Content of the flash at the start.
 #[derive(Clone, Debug)]
 pub(super) enum Layout {
-    /// Nothing.
+    /// Nothing was ever written.
     Fresh,
-    /// Each page in order, striped over the planes.
+    /// Pages lie in order, striped over the planes.
     Filled(Box<Rows>),
-    /// As after random writes without end.
+    /// Pages lie as after random writes without end.
     Steady(Box<Rows>, Box<Classes>),
 }
 

@@ -11,7 +11,7 @@
 //!
 //! There are no bits of validity: a physical page is valid when the page that it holds is mapped to it.
 
-use super::Place;
+use super::PhysicalPage;
 use super::layout::Layout;
 use super::sys::use_huge_pages;
 
@@ -165,7 +165,7 @@ impl Map {
     }
 
     #[inline]
-    pub(super) fn stamp(&self, place: Place) -> u32 {
+    pub(super) fn stamp(&self, place: PhysicalPage) -> u32 {
         self.stamps.get(place.0 as usize).copied().unwrap_or(0)
     }
 

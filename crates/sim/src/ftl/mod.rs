@@ -9,7 +9,7 @@
 //! or [`Ftl::write_timeless`]) decides when. A page is the unit of mapping. Memory is 8 bytes per physical page, and is
 //! touched only where something was written: a drive of any size starts at once, also full ([`Ftl::precondition`]).
 //!
-//! **Writing.** Choose a plane ([`Ftl::home`] for a fixed stripe, else [`Ftl::next_plane`] or one of your own), wait until
+//! **Writing.** Choose a plane ([`Ftl::home`] for a fixed stripe, else any), wait until
 //! [`Ftl::room`], then [`Ftl::write`]. Pages of a stream follow each other in a plane's open block, so that consecutive writes
 //! to a plane share pages of the flash. The page is mapped at once; a device reads from its buffer what is not yet programmed.
 //!
@@ -34,7 +34,7 @@
 //! **It cannot get stuck.** The host never gets the last free block of a plane, so the victim's pages always have a place to go
 //! to, and its erase gives the block back. Where `room` is false, `victim` therefore is `Some` and collecting makes room,
 //! but for a plane whose full blocks hold nothing but valid pages (in a stripe that is not fixed, planes differ by chance).
-//! Then another plane has room or a victim: [`FtlError`] refuses over-provisioning for which that is not so. With
+//! Then another plane has room or a victim: [`Ftl::new`] refuses over-provisioning for which that is not so. With
 //! [`Urgency::Foreground`] and no victim, write as long as there is room.
 //!
 //! Start reading at [`Ftl::write`].
@@ -59,20 +59,20 @@ use iostack_model::{Bytes, FlashUse};
 use divide::Divisor;
 use layout::Layout;
 use map::Map;
-pub use precondition::{Made, Making};
+pub use precondition::Making;
 use rows::Rows;
-pub use spec::{FtlError, FtlSpec, Geometry, State, Stream, Streams, Stripe, Victim};
+pub use spec::{FtlSpec, Geometry, StartState, Stream, Victim};
 use victims::{APART, Victims};
 
 /// A physical page: (plane x blocks per plane + block) x pages per block + page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(pub u32);
+pub struct PhysicalPage(pub u32);
 
 /// An erase block: plane x blocks per plane + block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Block(pub u32);
 
-/// How badly a plane needs the collector.
+/// Need of a plane for the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// Not at all.
@@ -98,17 +98,17 @@ pub struct Ftl {
     opened: Vec<u64>,
     planes: Vec<Plane>,
     victims: Victims,
-    /// Where [`Ftl::next_plane`] goes on, and how many pages it still has.
-    column: u32,
+    /// Plane in which [`Ftl::write_timeless`] goes on, and pages that it still takes there.
+    ahead: u32,
     unit_left: u32,
     /// Host writes ever, and what lies before the start.
     written: u64,
-    counts: Counts,
+    counts: FtlCounts,
 }
 
-/// What happened since the beginning of measuring, and what is now.
+/// Counts since the beginning of measuring, and of the present.
 #[derive(Clone, Debug, Default)]
-struct Counts {
+struct FtlCounts {
     /// [`Ftl::written`] at the beginning.
     written: u64,
     moved: u64,
@@ -133,7 +133,7 @@ struct Front {
 }
 
 const LANES: usize = 3;
-/// Where moved pages go.
+/// Open block for moved pages.
 const LANE_MOVED: usize = 0;
 /// A page is hot when it is overwritten within this part of a drive write.
 const HOT: u64 = 4;
@@ -141,36 +141,36 @@ const HOT: u64 = 4;
 const WRITTEN_BEFORE: u64 = 1 << 40;
 
 impl Ftl {
-    /// An empty one.
-    pub fn new(spec: &FtlSpec) -> Result<Ftl, FtlError> {
+    /// An empty layer; an error says what of the specification cannot work.
+    pub fn new(spec: &FtlSpec) -> Result<Ftl, String> {
         spec.check()?;
         let geometry = &spec.geometry;
         let blocks = geometry.blocks() as usize;
-        let (blocks_per_plane, hot) = (geometry.blocks_per_plane, spec.streams == Streams::HotCold);
+        let blocks_per_plane = geometry.blocks_per_plane;
         let plane = |plane| Plane {
             free: (plane * blocks_per_plane..(plane + 1) * blocks_per_plane).collect(),
             fronts: [Front::default(); LANES],
             victim: None,
         };
         Ok(Ftl {
-            rows: Rows::new(geometry, &spec.stripe),
+            rows: Rows::new(geometry, spec.stripe_unit),
             per_block: Divisor::new(geometry.pages_per_block),
             per_plane: Divisor::new(blocks_per_plane),
             map: Map::new(geometry.logical_pages, geometry.pages(), spec.stamps, Layout::Fresh),
             valid: vec![APART; blocks],
             erases: vec![0; blocks],
-            opened: vec![0; if hot { blocks } else { 0 }],
+            opened: vec![0; if spec.hot_cold { blocks } else { 0 }],
             planes: (0..geometry.planes).map(plane).collect(),
             victims: Victims::new(geometry, spec.victim, spec.seed),
-            column: 0,
-            unit_left: spec.stripe.unit,
+            ahead: 0,
+            unit_left: spec.stripe_unit,
             written: WRITTEN_BEFORE,
-            counts: Counts { written: WRITTEN_BEFORE, free: blocks as u64, ..Counts::default() },
+            counts: FtlCounts { written: WRITTEN_BEFORE, free: blocks as u64, ..FtlCounts::default() },
             spec: spec.clone(),
         })
     }
 
-    /// What it was made of.
+    /// Specification of the layer.
     pub fn spec(&self) -> &FtlSpec {
         &self.spec
     }
@@ -184,29 +184,22 @@ impl Ftl {
         }
     }
 
-    /// Where a page is; `None` when it was never written, or trimmed.
+    /// Place of a page; `None` when it was never written, or trimmed.
     #[inline]
-    pub fn lookup(&self, lpn: u32) -> Option<Place> {
-        self.map.place(lpn).map(Place)
+    pub fn lookup(&self, lpn: u32) -> Option<PhysicalPage> {
+        self.map.place(lpn).map(PhysicalPage)
     }
 
-    /// What was written with a page; 0 for what the start laid out, and without stamps.
+    /// Stamp that was written with a page; 0 for what the start laid out, and without stamps.
     #[inline]
-    pub fn stamp(&self, place: Place) -> u32 {
+    pub fn stamp(&self, place: PhysicalPage) -> u32 {
         self.map.stamp(place)
     }
 
     /// The plane of a place.
     #[inline]
-    pub fn plane_of(&self, place: Place) -> u32 {
+    pub fn plane_of(&self, place: PhysicalPage) -> u32 {
         self.per_plane.quotient(self.per_block.quotient(place.0))
-    }
-
-    /// The block of a place, and the number of the page in it.
-    #[inline]
-    pub fn block_of(&self, place: Place) -> (Block, u32) {
-        let (block, page) = self.per_block.split(place.0);
-        (Block(block), page)
     }
 
     /// The plane of a block.
@@ -221,26 +214,6 @@ impl Ftl {
         self.rows.split(lpn).0
     }
 
-    /// The plane in which the stripe goes on, of those with room; `None` when there is none. Takes one page: the next
-    /// page of a unit gets the same plane again.
-    pub fn next_plane(&mut self, stream: Stream) -> Option<u32> {
-        for _ in 0..=self.planes.len() {
-            let plane = self.plane_ahead();
-            if self.room(plane, stream) {
-                self.advance();
-                return Some(plane);
-            }
-            self.skip();
-        }
-        None
-    }
-
-    /// The plane in which the stripe goes on.
-    #[inline]
-    fn plane_ahead(&self) -> u32 {
-        self.spec.stripe.planes[self.column as usize]
-    }
-
     /// The stripe has taken a page.
     #[inline]
     fn advance(&mut self) {
@@ -253,25 +226,18 @@ impl Ftl {
     /// The stripe goes to its next plane.
     #[inline]
     fn skip(&mut self) {
-        self.unit_left = self.spec.stripe.unit;
-        self.column += 1;
-        if self.column as usize == self.planes.len() {
-            self.column = 0;
+        self.unit_left = self.spec.stripe_unit;
+        self.ahead += 1;
+        if self.ahead as usize == self.planes.len() {
+            self.ahead = 0;
         }
     }
 
     /// The host can write another page there without taking what the collector needs.
     #[inline]
     pub fn room(&self, plane: u32, stream: Stream) -> bool {
-        let lane = self.lane(stream);
         let state = &self.planes[plane as usize];
-        let front = &state.fronts[lane];
-        if self.spec.streams == Streams::One {
-            // One log: what the host takes of it, the collector lacks.
-            let space = u64::from(front.end - front.next) + self.block_pages() * state.free.len() as u64;
-            let needed = state.victim.map_or(self.block_pages(), |victim| self.valid_of(victim));
-            return space > needed;
-        }
+        let front = &state.fronts[self.lane(stream)];
         front.next < front.end || state.free.len() > 1
     }
 
@@ -281,16 +247,12 @@ impl Ftl {
         u64::from(self.per_block.get())
     }
 
-    fn valid_of(&self, block: u32) -> u64 {
-        u64::from(self.valid[block as usize] & !APART)
-    }
-
     #[inline]
     fn lane(&self, stream: Stream) -> usize {
-        match (stream, self.spec.streams) {
-            (Stream::Moved, _) | (_, Streams::One) => LANE_MOVED,
-            (Stream::Hot, Streams::HotCold) => 2,
-            _ => 1,
+        match stream {
+            Stream::Moved => LANE_MOVED,
+            Stream::Hot if self.spec.hot_cold => 2,
+            Stream::Host | Stream::Hot => 1,
         }
     }
 
@@ -319,7 +281,7 @@ impl Ftl {
 
     /// The host writes a page: takes the next place of the plane's open block, maps the page to it, and forgets the old copy.
     #[inline]
-    pub fn write(&mut self, lpn: u32, plane: u32, stream: Stream, stamp: u32) -> Place {
+    pub fn write(&mut self, lpn: u32, plane: u32, stream: Stream, stamp: u32) -> PhysicalPage {
         debug_assert!(stream != Stream::Moved && self.room(plane, stream), "no room in plane {plane}");
         let to = self.allocate(plane, self.lane(stream), 1);
         self.map.set_stamp(to, stamp);
@@ -328,7 +290,7 @@ impl Ftl {
             Some(old) => self.invalidate(old),
             None => self.counts.mapped += 1,
         }
-        Place(to)
+        PhysicalPage(to)
     }
 
     /// The host needs a page no longer.
@@ -397,7 +359,7 @@ impl Ftl {
         self.counts.free
     }
 
-    /// How badly a plane needs the collector.
+    /// Need of a plane for the collector.
     #[inline]
     pub fn urgency(&self, plane: u32) -> Urgency {
         match self.free_blocks(plane) {
@@ -407,20 +369,15 @@ impl Ftl {
         }
     }
 
-    /// Measuring starts.
+    /// Begins to measure: counts begin anew.
     pub fn begin(&mut self) {
         (self.counts.written, self.counts.moved, self.counts.erases) = (self.written, 0, 0);
     }
 
-    /// Pages the host wrote, and pages that were moved, since [`Ftl::begin`].
-    pub fn pages_written(&self) -> (u64, u64) {
-        (self.written - self.counts.written, self.counts.moved)
-    }
-
-    /// What was done since [`Ftl::begin`]; `pages_merged` is the device's.
+    /// Counts since [`Ftl::begin`]; `pages_merged` is the device's.
     pub fn counts(&self) -> FlashUse {
         let geometry = &self.spec.geometry;
-        let Counts { written, moved, erases, mapped, free } = self.counts;
+        let FtlCounts { written, moved, erases, mapped, free } = self.counts;
         let host = self.written - written;
         let wear: u64 = self.erases.iter().map(|&erases| u64::from(erases)).sum();
         FlashUse {

@@ -4,43 +4,31 @@ use iostack_workload::Rng;
 
 use super::layout::Layout;
 use super::map::Map;
-use super::spec::State;
+use super::spec::StartState;
 use super::steady::Classes;
 use super::{APART, Front, Ftl, Stream};
 
-/// How a state is made.
+/// Way to make a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Making {
-    /// By writing where that takes no more than about a second.
+    /// Pages are written where that takes no more than about a second.
     Auto,
-    /// By writing.
+    /// Pages are written, however many.
     Written,
-    /// By formula.
+    /// Pages are laid out by formula.
     Formula,
-}
-
-/// How a state was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Made {
-    /// As a real drive gets there, or exactly so.
-    Written,
-    /// In words.
-    Formula(String),
 }
 
 /// Drives with no more physical pages than this are written.
 const WRITTEN_MAX: u64 = 1 << 20;
+const BY_FORMULA: &str = "pages lie as endless random writes leave them by the theory of the collector's policy \
+                          (Desnoyers 2012, Van Houdt 2013); none was written";
 /// So often every logical page is overwritten, on average.
 const OVERWRITES: u64 = 2;
 
 impl Ftl {
-    /// Puts an empty one into a state.
-    pub fn precondition(&mut self, state: State) -> Made {
-        self.precondition_by(state, Making::Auto)
-    }
-
-    /// The same, saying how.
-    pub fn precondition_by(&mut self, state: State, how: Making) -> Made {
+    /// Puts an empty one into a state; how it was made, in words, when it was not written.
+    pub fn precondition(&mut self, state: StartState, how: Making) -> Option<&'static str> {
         let empty = self.written == super::WRITTEN_BEFORE && self.counts.mapped == 0;
         assert!(empty, "only an empty one is put into a state");
         let by_writing = match how {
@@ -49,16 +37,16 @@ impl Ftl {
             Making::Formula => false,
         };
         match state {
-            State::Fresh => (),
-            State::Filled => self.fill(),
-            State::Steady if by_writing => {
+            StartState::Fresh => (),
+            StartState::Filled => self.fill(),
+            StartState::Steady if by_writing => {
                 self.fill();
                 self.overwrite();
             }
-            State::Steady => return Made::Formula(self.settle()),
+            StartState::Steady => self.settle(),
         }
         self.begin();
-        Made::Written
+        (state == StartState::Steady && !by_writing).then_some(BY_FORMULA)
     }
 
     /// Every logical page once, in order: where writing them would put them, but nothing is written.
@@ -82,20 +70,12 @@ impl Ftl {
         }
     }
 
-    /// As random writes would leave it in the end, by formula; how, in words.
-    fn settle(&mut self) -> String {
+    /// Lays pages out as random writes would leave them in the end, by formula.
+    fn settle(&mut self) {
         let (geometry, spec) = (self.spec.geometry, &self.spec);
-        let free = spec.free_low.min(spec.free_high - 1) + 1 + spec.streams.open();
+        let free = spec.free_low.min(spec.free_high - 1) + 1 + spec.open_blocks();
         let blocks = geometry.blocks_per_plane - free;
-        let classes = Classes::new(
-            &self.rows,
-            blocks,
-            geometry.pages_per_block,
-            spec.victim,
-            spec.stripe.fixed,
-            spec.seed,
-        );
-        let classes = Box::new(classes);
+        let classes = Box::new(Classes::new(&self.rows, blocks, spec));
         self.lay_out(Layout::Steady(Box::new(self.rows.clone()), classes.clone()));
         for plane in 0..geometry.planes {
             let first = plane * geometry.blocks_per_plane;
@@ -109,10 +89,6 @@ impl Ftl {
                 self.valid[(first + hole) as usize] -= 1;
             }
         }
-        self.begin();
-        "pages lie as endless random writes leave them by the theory of the collector's policy (Desnoyers 2012, Van \
-         Houdt 2013); none was written"
-            .to_owned()
     }
 
     fn lay_out(&mut self, layout: Layout) {

@@ -1,30 +1,23 @@
 //! Where does a page lie that was written in order?
 
 use super::divide::Divisor;
-use super::spec::{Geometry, Stripe};
+use super::spec::Geometry;
 
-/// Pages in order: units of a few pages, row by row over the planes of the stripe.
+/// Pages in order: units of a few pages, row by row over the planes.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     unit: Divisor,
     planes: Divisor,
     in_plane: Divisor,
-    /// Plane of a column, and back.
-    order: Vec<u32>,
-    column: Vec<u32>,
     logical: u32,
 }
 
 impl Rows {
-    pub(super) fn new(geometry: &Geometry, stripe: &Stripe) -> Rows {
-        let mut column = vec![0; stripe.planes.len()];
-        stripe.planes.iter().zip(0..).for_each(|(&plane, at)| column[plane as usize] = at);
+    pub(super) fn new(geometry: &Geometry, unit: u32) -> Rows {
         Rows {
-            unit: Divisor::new(stripe.unit),
+            unit: Divisor::new(unit),
             planes: Divisor::new(geometry.planes),
             in_plane: Divisor::new(geometry.blocks_per_plane * geometry.pages_per_block),
-            order: stripe.planes.clone(),
-            column,
             logical: geometry.logical_pages as u32,
         }
     }
@@ -33,15 +26,15 @@ impl Rows {
     #[inline]
     pub(super) fn split(&self, lpn: u32) -> (u32, u32) {
         let (unit, within) = self.unit.split(lpn);
-        let (row, column) = self.planes.split(unit);
-        (self.order[column as usize], row * self.unit.get() + within)
+        let (row, plane) = self.planes.split(unit);
+        (plane, row * self.unit.get() + within)
     }
 
     /// The page at a place in the order of a plane; `None` beyond the last.
     #[inline]
     pub(super) fn join(&self, plane: u32, index: u32) -> Option<u32> {
         let (row, within) = self.unit.split(index);
-        let unit = u64::from(row) * u64::from(self.planes.get()) + u64::from(self.column[plane as usize]);
+        let unit = u64::from(row) * u64::from(self.planes.get()) + u64::from(plane);
         let lpn = unit * u64::from(self.unit.get()) + u64::from(within);
         (lpn < u64::from(self.logical)).then_some(lpn as u32)
     }
@@ -50,7 +43,7 @@ impl Rows {
     pub(super) fn count(&self, plane: u32) -> u32 {
         let row = u64::from(self.planes.get()) * u64::from(self.unit.get());
         let rows = u64::from(self.logical) / row * u64::from(self.unit.get());
-        let before = u64::from(self.column[plane as usize]) * u64::from(self.unit.get());
+        let before = u64::from(plane) * u64::from(self.unit.get());
         let rest = (u64::from(self.logical) % row).saturating_sub(before).min(u64::from(self.unit.get()));
         (rows + rest) as u32
     }

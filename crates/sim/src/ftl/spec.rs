@@ -2,7 +2,7 @@
 
 use iostack_model::Bytes;
 
-/// How many blocks and pages there are. A page is the unit of mapping; several may share a page of the flash.
+/// Numbers of blocks and pages. A page is the unit of mapping; several may share a page of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Planes of all dies of all channels.
@@ -18,12 +18,12 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Physical pages.
+    /// Number of physical pages.
     pub fn pages(&self) -> u64 {
         self.blocks() * u64::from(self.pages_per_block)
     }
 
-    /// Erase blocks.
+    /// Number of erase blocks.
     pub fn blocks(&self) -> u64 {
         u64::from(self.planes) * u64::from(self.blocks_per_plane)
     }
@@ -34,7 +34,7 @@ impl Geometry {
     }
 }
 
-/// Which block is collected?
+/// Rule that chooses the block to be collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// The one with the fewest valid pages.
@@ -43,50 +43,28 @@ pub enum Victim {
     Choices(u32),
     /// The one that was filled first.
     Fifo,
-    /// Any.
+    /// Any block, by chance.
     Random,
     /// The one with the greatest age x (1 - u) / 2u, u the valid share, age in host writes since it was filled
     /// (Kawaguchi, Nishioka, Motoda 1995).
     CostBenefit,
 }
 
-/// Who writes a page.
+/// Writer of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// The host.
+    /// The host, data of no known temperature.
     Host,
     /// The host, data that is likely to be overwritten soon; see [`super::Ftl::temperature`].
     Hot,
-    /// The collector.
+    /// The collector, which moves pages.
     Moved,
 }
 
-/// Which streams have open blocks of their own, in each plane.
+/// Content of the flash at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Streams {
-    /// None: one log.
-    One,
-    /// The collector.
-    Moved,
-    /// The collector, and hot data.
-    HotCold,
-}
-
-impl Streams {
-    /// Open blocks of a plane.
-    pub const fn open(self) -> u32 {
-        match self {
-            Streams::One => 1,
-            Streams::Moved => 2,
-            Streams::HotCold => 3,
-        }
-    }
-}
-
-/// What the flash holds at the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Nothing.
+pub enum StartState {
+    /// Nothing was ever written.
     Fresh,
     /// Every logical page was written once, in order.
     Filled,
@@ -94,58 +72,20 @@ pub enum State {
     Steady,
 }
 
-/// Over which planes consecutive pages go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stripe {
-    /// Every plane once, in order of allocation.
-    pub planes: Vec<u32>,
-    /// Consecutive pages that stay together: those of one page of the flash.
-    pub unit: u32,
-    /// A logical page always lives in the same plane, [`super::Ftl::home`].
-    pub fixed: bool,
-}
-
-impl Stripe {
-    /// Planes in order of their numbers, page by page, wherever there is room.
-    pub fn plain(planes: u32) -> Stripe {
-        Stripe { planes: (0..planes).collect(), unit: 1, fixed: false }
-    }
-
-    /// The order of four letters, the fastest first: `cwdp` is channel, way (chip), die, plane. Planes are numbered
-    /// ((channel x ways + way) x dies + die) x planes + plane. `None` when a letter is missing or there twice.
-    pub fn order(letters: &str, channels: u32, ways: u32, dies: u32, planes: u32) -> Option<Vec<u32>> {
-        let counts = [('c', channels), ('w', ways), ('d', dies), ('p', planes)];
-        let index = |letter| counts.iter().position(|&(name, _)| name == letter);
-        let order = letters.chars().map(index).collect::<Option<Vec<_>>>()?;
-        let mut sorted = order.clone();
-        sorted.sort_unstable();
-        if sorted != [0, 1, 2, 3] {
-            return None;
-        }
-        let of = |mut number: u32| {
-            let mut digits = [0; 4];
-            for &index in &order {
-                digits[index] = number % counts[index].1;
-                number /= counts[index].1;
-            }
-            digits.iter().zip(counts).fold(0, |sum, (digit, (_, count))| sum * count + digit)
-        };
-        Some((0..channels * ways * dies * planes).map(of).collect())
-    }
-}
-
 /// All that a translation layer is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FtlSpec {
     /// Blocks and pages.
     pub geometry: Geometry,
-    /// Which block is collected.
+    /// Rule that chooses the block to be collected.
     pub victim: Victim,
-    /// Which streams have open blocks of their own.
-    pub streams: Streams,
-    /// Over which planes consecutive pages go.
-    pub stripe: Stripe,
-    /// With so many free blocks or fewer, a plane is collected in the foreground. At least 1.
+    /// Hot data has open blocks of its own, beside those of other data and of the collector.
+    pub hot_cold: bool,
+    /// Consecutive pages that stay together in a plane, those of one page of the flash, before the next plane takes over.
+    pub stripe_unit: u32,
+    /// A logical page always lives in the same plane, [`super::Ftl::home`]; otherwise wherever there is room.
+    pub fixed: bool,
+    /// Free blocks of a plane at which it is collected in the foreground. At least 1.
     pub free_low: u32,
     /// A plane is collected in the background until it has so many free blocks. At least `free_low`, and 2.
     pub free_high: u32,
@@ -155,86 +95,6 @@ pub struct FtlSpec {
     pub stamps: bool,
 }
 
-impl FtlSpec {
-    /// Greedy, with a stream for moved pages, watermarks 1 and 2, planes in order.
-    pub fn of(geometry: Geometry) -> FtlSpec {
-        FtlSpec {
-            geometry,
-            victim: Victim::Greedy,
-            streams: Streams::Moved,
-            stripe: Stripe::plain(geometry.planes),
-            free_low: 1,
-            free_high: 2,
-            seed: 1,
-            stamps: false,
-        }
-    }
-
-    /// Refuses what cannot work.
-    pub(super) fn check(&self) -> Result<(), FtlError> {
-        let geometry = &self.geometry;
-        let zero = [
-            ("planes", u64::from(geometry.planes)),
-            ("blocks in a plane", u64::from(geometry.blocks_per_plane)),
-            ("pages in a block", u64::from(geometry.pages_per_block)),
-            ("bytes in a page", geometry.page.0),
-            ("logical pages", geometry.logical_pages),
-            ("pages in a unit of the stripe", u64::from(self.stripe.unit)),
-            ("free blocks as low watermark", u64::from(self.free_low)),
-        ];
-        if let Some(&(what, _)) = zero.iter().find(|&&(_, count)| count == 0) {
-            return Err(FtlError::Zero { what });
-        }
-        if self.victim == Victim::Choices(0) {
-            return Err(FtlError::Zero { what: "blocks to choose a victim from" });
-        }
-        if geometry.pages_per_block > PAGES_PER_BLOCK_MAX {
-            return Err(FtlError::LongBlock { pages: geometry.pages_per_block });
-        }
-        let pages = u128::from(geometry.blocks()) * u128::from(geometry.pages_per_block);
-        let in_plane = u64::from(geometry.blocks_per_plane) * u64::from(geometry.pages_per_block);
-        if pages > u128::from(PAGES_MAX) || in_plane > PLANE_MAX {
-            return Err(FtlError::TooManyPages { pages });
-        }
-        let unit = self.stripe.unit;
-        if !geometry.pages_per_block.is_multiple_of(unit) {
-            return Err(FtlError::Unit { pages_per_block: geometry.pages_per_block, unit });
-        }
-        let mut planes = self.stripe.planes.clone();
-        planes.sort_unstable();
-        if !planes.into_iter().eq(0..geometry.planes) {
-            return Err(FtlError::Stripe { planes: geometry.planes });
-        }
-        if self.free_high < self.free_low.max(2) {
-            return Err(FtlError::Watermarks { low: self.free_low, high: self.free_high });
-        }
-        self.check_spare()
-    }
-
-    /// The collector must be able to win a block as long as one of the watermarks asks for it.
-    fn check_spare(&self) -> Result<(), FtlError> {
-        let geometry = &self.geometry;
-        let (physical, logical) = (geometry.pages(), geometry.logical_pages);
-        if physical <= logical {
-            return Err(FtlError::NoSpare { physical, logical });
-        }
-        let row = u64::from(geometry.planes) * u64::from(self.stripe.unit);
-        let in_plane = logical.div_ceil(row) * u64::from(self.stripe.unit);
-        let in_blocks = in_plane.div_ceil(u64::from(geometry.pages_per_block));
-        let reserve = self.free_high + self.streams.open();
-        let spare = u64::from(geometry.blocks_per_plane).saturating_sub(in_blocks);
-        if spare < u64::from(reserve) {
-            return Err(FtlError::LittleSpare {
-                spare,
-                needed: reserve,
-                high: self.free_high,
-                open: self.streams.open(),
-            });
-        }
-        Ok(())
-    }
-}
-
 /// Two values of a table entry have a meaning of their own.
 const PAGES_MAX: u64 = u32::MAX as u64 - 2;
 /// [`super::divide::Divisor`] takes 31 bits.
@@ -242,75 +102,95 @@ const PLANE_MAX: u64 = (1 << 31) - 1;
 /// One bit of the count of valid pages has a meaning of its own.
 const PAGES_PER_BLOCK_MAX: u32 = 32_767;
 
-/// No flash can be like that.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FtlError {
-    /// Nothing of something.
-    #[error("there are no {what}; give at least 1")]
-    Zero {
-        /// Of what.
-        what: &'static str,
-    },
-    /// The count of valid pages has 15 bits.
-    #[error(
-        "a block of {pages} mapped pages is longer than {PAGES_PER_BLOCK_MAX}; give fewer pages to a block or a larger mapping unit"
-    )]
-    LongBlock {
-        /// As given.
-        pages: u32,
-    },
-    /// A page's number has 32 bits.
-    #[error(
-        "{pages} mapped pages are more than {PAGES_MAX}, or those of a plane more than {PLANE_MAX}; give fewer blocks or a larger mapping unit"
-    )]
-    TooManyPages {
-        /// In all.
-        pages: u128,
-    },
-    /// A page of the flash lies in two blocks.
-    #[error("a block of {pages_per_block} mapped pages is no multiple of the {unit} of a flash page")]
-    Unit {
-        /// As given.
-        pages_per_block: u32,
-        /// As given.
-        unit: u32,
-    },
-    /// The stripe does not visit each plane once.
-    #[error("the stripe does not visit each of the {planes} planes once")]
-    Stripe {
-        /// There are.
-        planes: u32,
-    },
-    /// The collector would stop before it may start.
-    #[error("free blocks {low} (low) and {high} (high): high must be at least low, and at least 2")]
-    Watermarks {
-        /// Foreground.
-        low: u32,
-        /// Background.
-        high: u32,
-    },
-    /// Zero over-provisioning.
-    #[error(
-        "{logical} pages do not fit into {physical} with any to spare; over-provision more, a page cannot be overwritten in place"
-    )]
-    NoSpare {
-        /// Pages of the flash.
-        physical: u64,
-        /// Pages that the host sees.
-        logical: u64,
-    },
-    /// Too little of it for the watermarks.
-    #[error(
-        "{spare} spare blocks in a plane are fewer than the {needed} needed ({high} free, {open} open); over-provision more, or lower the high watermark"
-    )]
-    LittleSpare {
-        /// Blocks of a plane less those that the host's data fills.
-        spare: u64,
-        /// Needed.
-        needed: u32,
-        /// Free blocks until which is collected.
-        high: u32,
-        /// Open blocks.
-        open: u32,
-    },
+impl FtlSpec {
+    /// Greedy, pages in turn over the planes wherever there is room, watermarks 1 and 2.
+    pub fn greedy(geometry: Geometry) -> FtlSpec {
+        FtlSpec {
+            geometry,
+            victim: Victim::Greedy,
+            hot_cold: false,
+            stripe_unit: 1,
+            fixed: false,
+            free_low: 1,
+            free_high: 2,
+            seed: 1,
+            stamps: false,
+        }
+    }
+
+    /// Open blocks of a plane.
+    pub const fn open_blocks(&self) -> u32 {
+        if self.hot_cold { 3 } else { 2 }
+    }
+
+    /// Refuses what cannot work, and says what to do.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Geometry { planes, blocks_per_plane, pages_per_block, page, logical_pages } = self.geometry;
+        let choices = if let Victim::Choices(count) = self.victim { count } else { 1 };
+        let counts = [
+            ("planes", u64::from(planes)),
+            ("blocks in a plane", u64::from(blocks_per_plane)),
+            ("pages in a block", u64::from(pages_per_block)),
+            ("bytes in a page", page.0),
+            ("logical pages", logical_pages),
+            ("pages in a unit of the stripe", u64::from(self.stripe_unit)),
+            ("free blocks as low watermark", u64::from(self.free_low)),
+            ("blocks to choose a victim from", u64::from(choices)),
+        ];
+        if let Some((what, _)) = counts.iter().find(|(_, count)| *count == 0) {
+            return Err(format!("there are no {what}; give at least 1"));
+        }
+        if pages_per_block > PAGES_PER_BLOCK_MAX {
+            return Err(format!(
+                "a block of {pages_per_block} mapped pages is longer than {PAGES_PER_BLOCK_MAX}; \
+                 give fewer pages to a block or a larger mapping unit"
+            ));
+        }
+        let in_plane = u64::from(blocks_per_plane) * u64::from(pages_per_block);
+        let pages = u128::from(planes) * u128::from(in_plane);
+        if pages > u128::from(PAGES_MAX) || in_plane > PLANE_MAX {
+            return Err(format!(
+                "{pages} mapped pages are more than {PAGES_MAX}, or those of a plane more than {PLANE_MAX}; \
+                 give fewer blocks or a larger mapping unit"
+            ));
+        }
+        let unit = self.stripe_unit;
+        if !pages_per_block.is_multiple_of(unit) {
+            return Err(format!(
+                "a block of {pages_per_block} mapped pages is no multiple of the {unit} of a flash page"
+            ));
+        }
+        let (low, high) = (self.free_low, self.free_high);
+        if high < low.max(2) {
+            return Err(format!(
+                "free blocks {low} (low) and {high} (high): high must be at least low, and at least 2"
+            ));
+        }
+        self.check_spare()
+    }
+
+    /// The collector must be able to win a block as long as one of the watermarks asks for it.
+    fn check_spare(&self) -> Result<(), String> {
+        let geometry = &self.geometry;
+        let (physical, logical) = (geometry.pages(), geometry.logical_pages);
+        if physical <= logical {
+            return Err(format!(
+                "{logical} pages do not fit into {physical} with any to spare; over-provision more, \
+                 a page cannot be overwritten in place"
+            ));
+        }
+        let row = u64::from(geometry.planes) * u64::from(self.stripe_unit);
+        let in_plane = logical.div_ceil(row) * u64::from(self.stripe_unit);
+        let in_blocks = in_plane.div_ceil(u64::from(geometry.pages_per_block));
+        let (high, open) = (self.free_high, self.open_blocks());
+        let needed = high + open;
+        let spare = u64::from(geometry.blocks_per_plane).saturating_sub(in_blocks);
+        if spare < u64::from(needed) {
+            return Err(format!(
+                "{spare} spare blocks in a plane are fewer than the {needed} needed ({high} free, {open} open); \
+                 over-provision more, or lower the high watermark"
+            ));
+        }
+        Ok(())
+    }
 }

@@ -17,7 +17,7 @@
 use super::divide::Divisor;
 use super::rows::Rows;
 use super::shuffle::Shuffle;
-use super::spec::Victim;
+use super::spec::{FtlSpec, Victim};
 
 /// Blocks of a plane with equally many valid pages.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ struct Class {
     page: u32,
 }
 
-/// How the blocks of a plane are filled: all planes alike.
+/// Filling of the blocks of a plane: all planes alike.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     list: Vec<Class>,
@@ -51,17 +51,11 @@ enum Shuffles {
 }
 
 impl Classes {
-    /// `blocks` of each plane of `pages` each hold what the host wrote.
-    pub(super) fn new(
-        rows: &Rows,
-        blocks: u32,
-        pages: u32,
-        victim: Victim,
-        fixed: bool,
-        key: u64,
-    ) -> Classes {
+    /// `blocks` of each plane hold what the host wrote.
+    pub(super) fn new(rows: &Rows, blocks: u32, spec: &FtlSpec) -> Classes {
+        let (pages, victim, key) = (spec.geometry.pages_per_block, spec.victim, spec.seed);
         let logical = rows.logical();
-        let (data, shuffles) = if fixed {
+        let (data, shuffles) = if spec.fixed {
             let data = (0..rows.planes()).map(|plane| rows.count(plane)).max().expect("a plane");
             let shuffle = |plane| Shuffle::new(data, key ^ u64::from(plane));
             (data, Shuffles::InPlane((0..rows.planes()).map(shuffle).collect()))
@@ -92,7 +86,7 @@ impl Classes {
                 (plane, index)
             }
         };
-        let class = &self.list[self.list.partition_point(|class| class.page <= index) - 1];
+        let class = self.class_of_page(index);
         let (block, slot) = class.valid.split(index - class.page);
         let block = class.block + block;
         // Slots are spread evenly over a block, from another page on in each.
@@ -148,15 +142,19 @@ impl Classes {
             }
         };
         let last = self.data.saturating_sub(rows.unit())..self.data;
-        last.filter_map(index).map(|index| self.block_of(index)).collect()
+        let block_of_page = |index: u32| {
+            let class = self.class_of_page(index);
+            class.block + class.valid.quotient(index - class.page)
+        };
+        last.filter_map(index).map(block_of_page).collect()
     }
 
-    fn block_of(&self, index: u32) -> u32 {
-        let class = &self.list[self.list.partition_point(|class| class.page <= index) - 1];
-        class.block + class.valid.quotient(index - class.page)
+    #[inline]
+    fn class_of_page(&self, index: u32) -> &Class {
+        &self.list[self.list.partition_point(|class| class.page <= index) - 1]
     }
 
-    /// Where in a block its slots begin.
+    /// Page of a block in which a slot lies: slots begin elsewhere in each block.
     #[inline]
     fn turn(&self, block: u32, page: u32) -> u32 {
         let turned = page + self.offset(block);
@@ -209,7 +207,7 @@ fn valid_counts(blocks: u32, pages: u32, data: u32, victim: Victim) -> Vec<u32> 
     counts
 }
 
-/// For v = 1, 2, .. the share of blocks with at least v valid pages, `mean` the mean of v; see the module.
+/// Share of blocks with at least v valid pages, for v = 1, 2, ..; `mean` is the mean of v. See the module.
 fn flows(pages: u32, mean: f64, choices: f64) -> Vec<f64> {
     let shares = |rate: f64| {
         let (mut above, mut shares) = (0.0, vec![0.0; pages as usize]);

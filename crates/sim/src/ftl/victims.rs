@@ -42,7 +42,7 @@ struct Lists {
     /// No list below this one has a block, for each plane.
     least: Vec<u16>,
     listed: Vec<u32>,
-    /// With more blocks listed than this, the bound is too high.
+    /// Number of listed blocks above which the bound is too high.
     listed_max: Vec<u32>,
 }
 

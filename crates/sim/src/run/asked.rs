@@ -80,7 +80,7 @@ mod tests {
 
     /// What the outcome of the job says is left out, on a device alone.
     fn left_out(job: Job) -> String {
-        let sheet = crate::sheet::Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+        let sheet = crate::sheet::Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
         let job = Job { io_count: Some(10), ..job };
         let ran = crate::run::run(&sheet, &[job], &crate::run::RunOptions::seeded(1)).expect("runs");
         let said = ran.outcomes[0].caveats.iter().filter_map(|caveat| match caveat {

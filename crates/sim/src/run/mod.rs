@@ -215,7 +215,7 @@ mod tests {
 
     /// Of the smallest device, for tests of what reads outcomes.
     pub(super) fn outcome() -> Outcome {
-        let sheet = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+        let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
         let job = Job { io_count: Some(100), ..Job::default() };
         let ran = run(&sheet, &[job], &RunOptions::seeded(1)).expect("runs");
         ran.outcomes.into_iter().next().expect("one job")

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::sheet::{Sheet, Tally};
+use crate::sheet::{Sheet, SourceTally};
 use iostack_model::{
     Bytes, Caveat, CpuUse, FlashUse, Inside, Interval, Job, Nanos, Outcome, ResourceUse, Storage, TargetKind,
     TargetName,
@@ -27,7 +27,7 @@ pub struct About {
     /// What it holds when the job begins; empty where that makes no difference.
     pub state: String,
     /// What its numbers rest on.
-    pub tally: Tally,
+    pub tally: SourceTally,
 }
 
 impl About {

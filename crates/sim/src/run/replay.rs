@@ -176,7 +176,7 @@ impl<'a> Replayer<'_, 'a, '_> {
             return Err(SimError::Unaligned { job, what: "an offset or length", length: odd, block });
         }
         let sim = &mut self.bench.world.sim;
-        let kind = if io.flush { Kind::Flush } else { Kind::of(io.direction) };
+        let kind = if io.flush { Kind::Flush } else { Kind::of_direction(io.direction) };
         sim.submit(kind, offset, io.length);
         self.in_flight += 1;
         self.group.requests += 1;

@@ -293,7 +293,7 @@ impl<'b, 'a> Stage<'b, 'a> {
         let worker = &mut self.workers[index];
         let sim = &mut self.bench.world.sim;
         let now = sim.now();
-        let kind = Kind::of(op.direction());
+        let kind = Kind::of_direction(op.direction());
         let id = sim.submit(kind, op.offset, op.length);
         let slot = worker.slots.pop().expect("a worker submits no more than its depth");
         let request = sim.request_mut(id);
@@ -372,7 +372,7 @@ impl<'b, 'a> Stage<'b, 'a> {
     fn submit_plain(&mut self, index: usize, op: Op, now: Time) {
         let worker = &mut self.workers[index];
         let sim = &mut self.bench.world.sim;
-        let id = sim.submit(Kind::of(op.direction()), op.offset, op.length);
+        let id = sim.submit(Kind::of_direction(op.direction()), op.offset, op.length);
         sim.request_mut(id).user = (index as u32) << SLOT_BITS;
         worker.in_flight += 1;
         let group = &mut self.groups[worker.group];

@@ -14,13 +14,13 @@ use crate::sheet::{Claim, Expected, Figure, Sheet, SheetError, Source, Unit, cat
 /// A device in a list.
 #[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Summary {
-    /// Its name, as in `sim:NAME`.
+    /// Name of the device, as in `sim:NAME`.
     pub name: String,
-    /// Its kind.
+    /// Kind of the device.
     pub kind: &'static str,
-    /// When it was sold, or what it is typical of.
+    /// Year of its sale, or that it is typical of.
     pub year: Option<u32>,
-    /// What it is, in a few words.
+    /// Title in a few words.
     pub title: String,
 }
 
@@ -97,7 +97,7 @@ pub fn claim(claim: &Claim) -> DeviceClaim {
     }
 }
 
-/// The claim with what was found.
+/// The claim with the figure that was found.
 pub fn tried(tried: &Claim, found: f64) -> DeviceClaim {
     let expected = tried.expected.figure();
     let difference = if expected == 0.0 { 0.0 } else { (found - expected) / expected * 100.0 };
@@ -271,7 +271,7 @@ fn raid0(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
     Ok(levels)
 }
 
-/// From the cores down to the drives.
+/// Parts from the cores down to the drives.
 fn platform(sheet: &Sheet) -> Result<Vec<DeviceLevel>, SheetError> {
     let mut core = vec![format!("{} GHz", sheet.number("platform.ghz")?)];
     core.extend(sheet.device("platform.os").ok().map(|system| format!("{}, {}", system.name, system.title)));

@@ -15,45 +15,46 @@
 
 use iostack_model::answers::Figure;
 use iostack_model::{Engine, Job};
-use iostack_workload::{native_options, set_option, suggest};
+use iostack_workload::{native_options, set_option};
 
-use crate::sheet::document::{RawClaim, Reader, Typed};
+use crate::sheet::document::{RawClaim, Reader, TypedText};
+use crate::sheet::error::did_you_mean;
 use crate::sheet::value;
 
 /// A figure that a device must reach.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// Its name in the file.
+    /// Name in the file.
     pub name: String,
-    /// What is claimed, in words.
+    /// Claim in words.
     pub what: String,
     /// The load that shows it.
     pub job: Job,
     /// Numbers of the device that differ while it is shown.
     pub set: Vec<(String, String)>,
-    /// What is read off.
+    /// Figure that is claimed.
     pub figure: Figure,
     /// The claim whose figure this one is divided by.
     pub over: Option<String>,
-    /// What it must be.
+    /// Value that the figure must have.
     pub expected: Expected,
-    /// Who says so.
+    /// Source of the claim.
     pub source: String,
 }
 
-/// What a figure must be.
+/// Value that a figure must have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
     /// Within a share of a value.
     About {
-        /// The value.
+        /// Value of the claim.
         value: f64,
         /// The share, 0.05 for 5 %.
         tolerance: f64,
     },
-    /// Not lower.
+    /// No lower than this.
     AtLeast(f64),
-    /// Not higher.
+    /// No higher than this.
     AtMost(f64),
 }
 
@@ -81,7 +82,7 @@ impl Expected {
         }
     }
 
-    /// Whether a figure is what it must be.
+    /// True when a figure is as expected.
     pub fn holds(self, found: f64) -> bool {
         match self {
             Expected::About { value, tolerance } => (found - value).abs() <= tolerance * value,
@@ -120,8 +121,7 @@ fn check_fields(raw: &RawClaim, reader: &mut Reader) {
     for (key, typed) in &raw.fields {
         let inside = key.starts_with("job.") || key.starts_with("set.");
         if !inside && !FIELDS.contains(&key.as_str()) {
-            let near = suggest(key, FIELDS.into_iter());
-            let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+            let near = did_you_mean(key, FIELDS.into_iter());
             let remedy = format!("{near}A claim has job, set, {}", FIELDS.join(", "));
             reader.problem(typed.line, format!("a claim has no `{key}`"), remedy);
         }
@@ -139,7 +139,7 @@ fn job_of(raw: &RawClaim, reader: &mut Reader) -> Job {
     let order = native_options();
     let place = |key: &str| order.iter().position(|option| option.name == key);
     let options = raw.fields.iter().filter_map(|(key, typed)| Some((key.strip_prefix("job.")?, typed)));
-    let mut options: Vec<(&str, &Typed)> = options.collect();
+    let mut options: Vec<(&str, &TypedText)> = options.collect();
     options.sort_by_key(|(key, _)| place(key));
     for (key, typed) in options {
         if let Err(error) = set_option(&mut job, key, &typed.text) {
@@ -153,7 +153,7 @@ fn job_of(raw: &RawClaim, reader: &mut Reader) -> Job {
     job
 }
 
-fn figure_of(raw: &RawClaim, typed: Option<&Typed>, reader: &mut Reader) -> Option<Figure> {
+fn figure_of(raw: &RawClaim, typed: Option<&TypedText>, reader: &mut Reader) -> Option<Figure> {
     let names: Vec<&str> = Figure::names().collect();
     let remedy = format!("write one of: {}", names.join(", "));
     let Some(typed) = typed else {

@@ -16,12 +16,12 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::sheet::error::SheetError;
+use crate::sheet::error::{SheetError, did_you_mean};
 use crate::sheet::source::Source;
 
 /// A value with the line it stands on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Typed {
+pub(crate) struct TypedText {
     pub(crate) text: String,
     pub(crate) line: u32,
 }
@@ -40,21 +40,21 @@ pub(crate) struct Number {
 pub(crate) struct RawClaim {
     pub(crate) name: String,
     pub(crate) line: u32,
-    pub(crate) fields: Vec<(String, Typed)>,
+    pub(crate) fields: Vec<(String, TypedText)>,
 }
 
-/// A file.
+/// Content of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     /// `name`, `title`, `about`, `kind`, `year`.
-    pub(crate) head: Vec<(String, Typed)>,
-    pub(crate) sources: Vec<(String, Typed)>,
+    pub(crate) head: Vec<(String, TypedText)>,
+    pub(crate) sources: Vec<(String, TypedText)>,
     pub(crate) numbers: Vec<Number>,
     pub(crate) claims: Vec<RawClaim>,
 }
 
 impl Document {
-    pub(crate) fn head(&self, name: &str) -> Option<&Typed> {
+    pub(crate) fn head(&self, name: &str) -> Option<&TypedText> {
         self.head.iter().find(|(key, _)| key == name).map(|(_, typed)| typed)
     }
 }
@@ -62,7 +62,7 @@ impl Document {
 /// Words that stand at the top of a file.
 pub(crate) const HEAD: [&str; 5] = ["name", "title", "about", "kind", "year"];
 
-/// How numbers say where they come from.
+/// Remedy for a number without a source.
 const HOW: &str =
     "write { value = \"..\", source = \"DOCUMENT: place\" }, fitted = \"CLAIM\" or assumed = \"why\"";
 
@@ -120,11 +120,10 @@ impl<'a> Reader<'a> {
                 DeValue::Table(inner) => self.numbers(name, inner, document),
                 _ => match text_of(value) {
                     Some(text) if HEAD.contains(&name) => {
-                        document.head.push((name.to_owned(), Typed { text, line }));
+                        document.head.push((name.to_owned(), TypedText { text, line }));
                     }
                     _ => {
-                        let known = iostack_workload::suggest(name, HEAD.into_iter());
-                        let near = known.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+                        let near = did_you_mean(name, HEAD.into_iter());
                         let remedy = format!("{near}Numbers stand in tables such as [flash]");
                         self.problem(line, format!("`{name}` means nothing at the top of a file"), remedy);
                     }
@@ -197,7 +196,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Keys and values of a table and of those inside it, in the order of their lines.
-    fn texts(&mut self, prefix: &str, table: &DeTable) -> Vec<(String, Typed)> {
+    fn texts(&mut self, prefix: &str, table: &DeTable) -> Vec<(String, TypedText)> {
         let mut texts = Vec::new();
         for (key, value) in table {
             let line = self.line(key.span().start);
@@ -211,7 +210,7 @@ impl<'a> Reader<'a> {
                 self.problem(line, what, "write one text or number");
                 continue;
             };
-            texts.push((name, Typed { text, line }));
+            texts.push((name, TypedText { text, line }));
         }
         texts.sort_by_key(|(_, typed)| typed.line);
         texts

@@ -6,33 +6,33 @@ use crate::sheet::source::Source;
 
 /// One number of a sheet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// `flash.read`
+pub struct SheetNumber {
+    /// Table and key, like `flash.read`.
     pub key: &'static str,
-    /// As it is written in the file; empty when it is missing.
+    /// Value as the file has it; empty when it is missing.
     pub text: String,
-    /// How it is written.
+    /// Unit of the value.
     pub unit: Unit,
-    /// What it means.
+    /// Meaning in one line.
     pub meaning: &'static str,
-    /// Where it comes from.
+    /// Source of the value.
     pub source: Source,
 }
 
-/// How many numbers of a device rest on what.
+/// Counts of a device's numbers by what they rest on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// On a document.
+pub struct SourceTally {
+    /// Numbers that a document gives.
     pub sourced: u32,
-    /// On a claim.
+    /// Numbers that were chosen for a claim.
     pub fitted: u32,
-    /// On a belief, a usual value, or whoever changed it.
+    /// Numbers that are assumed, usual, or changed.
     pub assumed: u32,
 }
 
 impl Sheet {
-    /// Its numbers, in the order of the kind's table.
-    pub fn entries(&self) -> Vec<Entry> {
+    /// Numbers of the sheet, in the order of the kind's table.
+    pub fn entries(&self) -> Vec<SheetNumber> {
         let parameters = self.kind.parameters.iter();
         parameters
             .map(|parameter| {
@@ -41,7 +41,7 @@ impl Sheet {
                     None => (parameter.default.unwrap_or("").to_owned(), Source::Default),
                 };
                 let (key, unit, meaning) = (parameter.key, parameter.unit, parameter.meaning);
-                Entry { key, text, unit, meaning, source }
+                SheetNumber { key, text, unit, meaning, source }
             })
             .collect()
     }
@@ -51,10 +51,10 @@ impl Sheet {
         self.members.iter().map(|(key, sheet)| (key.as_str(), sheet))
     }
 
-    /// How many of its numbers, and of those of the devices inside, rest on what. What a device does not have counts
-    /// for nothing.
-    pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
+    /// Counts of its numbers, and of those of the devices inside, by what they rest on. What a device does not have is not
+    /// counted.
+    pub fn tally(&self) -> SourceTally {
+        let mut tally = SourceTally::default();
         for entry in self.entries() {
             match entry.source {
                 Source::Default if entry.text == "none" => {}

@@ -38,12 +38,12 @@ impl Sheet {
         self.text(key).is_ok_and(|text| text != "none")
     }
 
-    /// A [`crate::sheet::Unit::Time`].
+    /// Value of a [`crate::sheet::Unit::Time`].
     pub fn time(&self, key: &str) -> Result<Nanos, SheetError> {
         self.read(key, value::time)
     }
 
-    /// A [`crate::sheet::Unit::Bytes`].
+    /// Value of a [`crate::sheet::Unit::Bytes`].
     pub fn bytes(&self, key: &str) -> Result<Bytes, SheetError> {
         self.read(key, value::bytes)
     }
@@ -58,17 +58,17 @@ impl Sheet {
         self.read(key, value::share)
     }
 
-    /// A [`crate::sheet::Unit::Count`].
+    /// Value of a [`crate::sheet::Unit::Count`].
     pub fn count(&self, key: &str) -> Result<u64, SheetError> {
         self.read(key, value::count)
     }
 
-    /// A [`crate::sheet::Unit::PerSecond`].
+    /// Value of a [`crate::sheet::Unit::PerSecond`].
     pub fn per_second(&self, key: &str) -> Result<f64, SheetError> {
         self.read(key, value::per_second)
     }
 
-    /// A [`crate::sheet::Unit::Number`].
+    /// Value of a [`crate::sheet::Unit::Number`].
     pub fn number(&self, key: &str) -> Result<f64, SheetError> {
         self.read(key, value::number)
     }

@@ -10,23 +10,23 @@ use crate::sheet::source::Source;
 /// A device's numbers.
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    /// Its name, as in `sim:NAME`.
+    /// Name of the device, as in `sim:NAME`.
     pub name: String,
-    /// Its kind.
+    /// Kind of the device.
     pub kind: &'static DeviceKind,
-    /// What it is, in a few words.
+    /// Title in a few words.
     pub title: String,
-    /// What to know about it, in sentences.
+    /// Description in sentences.
     pub about: String,
-    /// When it was sold, or what it is typical of.
+    /// Year of its sale, or that it is typical of.
     pub year: Option<u32>,
-    /// Where its numbers come from: `built in`, or the path of the file.
+    /// Origin of its numbers: `built in`, or the path of the file.
     pub origin: String,
     /// Numbers that were changed: key and value, as typed.
     pub changed: Vec<(String, String)>,
     /// Documents that its numbers cite: short name and the whole title.
     pub sources: Vec<(String, String)>,
-    /// What it must reach, with whoever said so.
+    /// Claims that it must meet.
     pub claims: Vec<Claim>,
     pub(crate) values: BTreeMap<String, Value>,
     pub(crate) members: BTreeMap<String, Sheet>,
@@ -42,5 +42,5 @@ pub(crate) struct Value {
     pub(crate) place: String,
 }
 
-/// Where relative names of files begin.
+/// Folder in which relative names of files begin.
 pub(crate) type Folder = Option<PathBuf>;

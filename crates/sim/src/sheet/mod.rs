@@ -24,10 +24,12 @@ mod source;
 mod value;
 
 pub use claim::{Claim, Expected};
-pub use entries::{Entry, Tally};
+pub use entries::{SheetNumber, SourceTally};
 pub use error::{SheetError, SheetErrors};
 pub use iostack_model::answers::Figure;
-pub use kinds::{KINDS, PAGE_ORDERS, SCHEDULERS, SUBSYSTEMS};
+pub use kinds::KINDS;
+#[cfg(test)]
+pub(crate) use kinds::words_of;
 pub use loaded::Sheet;
 pub use parameter::{DeviceKind, Parameter, Unit};
 pub use source::Source;

@@ -1,78 +1,79 @@
 //! What may a sheet say of a kind of device? A table of parameters: key, unit, usual value, meaning. One line each.
 
-/// What a number is written with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use serde::{Deserialize, Deserializer};
+
+/// Unit in which a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// `25us`
+    /// A time, like `25us`.
     Time,
-    /// `16KiB`
+    /// A size, like `16KiB`.
     Bytes,
-    /// `800MB/s`: bytes per second.
+    /// Bytes per second, like `800MB/s`.
     Rate,
-    /// `7%`
+    /// A share, like `7%`.
     Share,
-    /// `8`
+    /// A count, like `8`.
     Count,
-    /// `3000/s`
+    /// A rate of events, like `3000/s`.
     PerSecond,
-    /// `1.5`
+    /// A number without unit, like `1.5`.
     Number,
     /// One of these words.
-    Word(&'static [&'static str]),
+    Word(#[serde(deserialize_with = "list")] &'static [&'static str]),
     /// The name of another sheet, or the path of its file: of this kind, or, without one, any drive.
-    Device(Option<&'static str>),
+    Device(#[serde(deserialize_with = "kind_or_drive")] Option<&'static str>),
 }
 
 /// A number that a kind of device has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// `flash.read`: table and key in the file.
+    /// Table and key in the file, like `flash.read`.
     pub key: &'static str,
-    /// How it is written.
+    /// Unit of the number.
     pub unit: Unit,
-    /// What holds when the file does not say; `None` when it must. `none`: the device does not have it.
+    /// Value when the file does not say it; `None` when it must. `none`: the device does not have it.
     pub default: Option<&'static str>,
-    /// What it means, in one line.
+    /// Meaning in one line.
     pub meaning: &'static str,
 }
 
 /// A kind of device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DeviceKind {
-    /// `kind = "flash"` in the file.
+    /// Name of the kind, as in `kind = "flash"` in the file.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub about: &'static str,
     /// The numbers it has.
+    #[serde(deserialize_with = "list")]
     pub parameters: &'static [Parameter],
+}
+
+/// A list that lives as long as the program: kinds are read once.
+fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(list: D) -> Result<&'static [T], D::Error> {
+    Ok(Vec::deserialize(list)?.leak())
+}
+
+fn kind_or_drive<'de, D: Deserializer<'de>>(kind: D) -> Result<Option<&'static str>, D::Error> {
+    let kind = String::deserialize(kind)?;
+    Ok((kind != "drive").then(|| &*kind.leak()))
 }
 
 /// Kinds that are parts of platforms.
 const PARTS: [&str; 4] = ["os", "adapter", "fs", "scheduler"];
 
 impl DeviceKind {
-    /// It is part of a platform, and answers no I/O by itself.
+    /// True for a part of a platform, which answers no I/O by itself.
     pub fn is_part(&self) -> bool {
         PARTS.contains(&self.name)
     }
 
-    /// It may stand at the end of a platform or behind a controller.
+    /// True for what may stand at the end of a platform or behind a controller.
     pub(crate) fn is_drive(&self) -> bool {
         !self.is_part() && self.name != "platform"
     }
-}
-
-/// A number that the file must give.
-pub(crate) const fn needs(key: &'static str, unit: Unit, meaning: &'static str) -> Parameter {
-    Parameter { key, unit, default: None, meaning }
-}
-
-/// A number that is `default` when the file does not say; `none` when there is no such thing.
-pub(crate) const fn with(
-    key: &'static str,
-    unit: Unit,
-    default: &'static str,
-    meaning: &'static str,
-) -> Parameter {
-    Parameter { key, unit, default: Some(default), meaning }
 }

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use iostack_workload::suggest;
-
 use crate::sheet::claim::Claim;
 use crate::sheet::document::{Document, Number, Reader};
-use crate::sheet::error::{SheetError, SheetErrors};
+use crate::sheet::error::{SheetError, SheetErrors, did_you_mean};
 use crate::sheet::kinds::KINDS;
 use crate::sheet::loaded::{Folder, Sheet, Value};
 use crate::sheet::parameter::{DeviceKind, Parameter, Unit};
@@ -30,12 +28,9 @@ impl Sheet {
     }
 
     /// A sheet of numbers without sources, for tests and parts of other devices.
-    pub fn of(kind: &str, values: &[(&str, &str)]) -> Result<Sheet, SheetError> {
+    pub fn from_values(kind: &str, values: &[(&str, &str)]) -> Result<Sheet, SheetError> {
         let found = KINDS.iter().find(|each| each.name == kind);
-        let Some(kind) = found else {
-            return Err(SheetError { place: kind.into(), what: "no such kind".into(), remedy: kinds() });
-        };
-        Sheet::of_kind(kind, values)
+        Sheet::of_kind(found.unwrap_or_else(|| panic!("`{kind}` is no kind")), values)
     }
 
     /// The same of a kind that need not be in the list, such as one under test.
@@ -86,8 +81,7 @@ fn load(name: &str, changes: &[(String, String)], folder: &Folder, depth: u32) -
     }
     let looks_like_file = name.contains('/') || Path::new(name).extension().is_some_and(|end| end == "toml");
     if !looks_like_file {
-        let near = suggest(name, catalogue::names());
-        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+        let near = did_you_mean(name, catalogue::names());
         return Err(SheetErrors::from(SheetError {
             place: format!("sim:{name}"),
             what: "no device of this name".to_owned(),
@@ -200,8 +194,7 @@ fn check_sources(document: &Document, reader: &mut Reader) {
                 if documents().any(|known| known == short) {
                     continue;
                 }
-                let near = suggest(short, documents());
-                let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+                let near = did_you_mean(short, documents());
                 let remedy = format!("{near}add {short} = \"..\" to [sources]");
                 reader.problem(
                     number.line,
@@ -246,8 +239,7 @@ impl Maker {
 
     fn unknown(&self, key: &str) -> (String, String) {
         let kind = self.sheet.kind;
-        let near = suggest(key, kind.parameters.iter().map(|parameter| parameter.key));
-        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+        let near = did_you_mean(key, kind.parameters.iter().map(|parameter| parameter.key));
         let remedy = format!("{near}`iostack sim keys {}` lists what it has", kind.name);
         (format!("a {} device has no `{key}`", kind.name), remedy)
     }

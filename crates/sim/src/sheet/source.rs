@@ -1,6 +1,6 @@
 //! Why should a number be believed?
 
-/// Where a number comes from.
+/// Source of a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A document says so: its short name and the place in it.
@@ -11,6 +11,6 @@ pub enum Source {
     Assumed(String),
     /// Changed for this run.
     Changed,
-    /// The file is silent, and the kind has a usual value.
+    /// The usual value of the kind, since the file is silent.
     Default,
 }

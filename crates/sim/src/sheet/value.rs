@@ -4,7 +4,7 @@ use iostack_model::{Bytes, Nanos};
 
 use crate::sheet::parameter::Unit;
 
-/// What was typed is no such number.
+/// Typed text that is no such number.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable {
     pub(crate) what: String,
@@ -65,7 +65,7 @@ fn positive(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| plain && value.is_finite())
 }
 
-/// Whether `text` can be read as `unit` asks. `none` is for numbers that a device may be without.
+/// Refuses text that cannot be read as `unit` asks. `none` is for numbers that a device may be without.
 pub(crate) fn check(unit: Unit, text: &str, may_be_none: bool) -> Result<(), Unreadable> {
     if text == "none" && may_be_none {
         return Ok(());

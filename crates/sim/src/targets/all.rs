@@ -9,10 +9,10 @@ use iostack_target::{AnyTarget, Description, Kind, Rating, Ratings, Targets};
 use super::{SimulatedOptions, SimulatedTarget};
 use crate::sheet::{Claim, Sheet};
 
-/// How the word of a simulated target begins.
+/// Prefix of the word of a simulated target.
 pub const PREFIX: &str = "sim:";
 
-/// What studies must know of simulated targets.
+/// Properties of simulated targets that studies must know.
 pub const SIMULATED: Kind = Kind {
     name: "simulated",
     has_numbers: true,

@@ -18,7 +18,7 @@ use iostack_workload::trace::{OpenFifo, Opened, kept};
 
 use crate::engine::World;
 use crate::run::{self, Ran, Replay, RunOptions};
-use crate::sheet::{Entry, Sheet, Unit};
+use crate::sheet::{Sheet, SheetNumber, Unit};
 pub use all::{PREFIX, SIMULATED, Simulations};
 use place::SimulatedPlace;
 
@@ -31,7 +31,7 @@ const SPANS_MAX: usize = 200_000;
 const NO_LAYERS: &str =
     "a simulated device has no CPU clocks to sample; leave --layers out, or name a real target";
 
-/// How simulated devices are opened.
+/// Options of opening a simulated device.
 #[derive(Clone)]
 pub struct SimulatedOptions {
     /// A new file for the ways of single requests.
@@ -84,8 +84,8 @@ fn numbers(sheet: &Sheet) -> Vec<Number> {
     own.chain(inside).collect()
 }
 
-fn number(entry: Entry) -> Number {
-    let Entry { key, text, unit, meaning, .. } = entry;
+fn number(entry: SheetNumber) -> Number {
+    let SheetNumber { key, text, unit, meaning, .. } = entry;
     let value = match unit {
         Unit::Time => text.parse::<Nanos>().ok().map(|time| time.0 as f64),
         Unit::Bytes => text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64),
@@ -148,7 +148,7 @@ fn replay(sheet: &Sheet, job: &Job, options: &RunOptions<'_>, fifo: OpenFifo) ->
     Ok(ran)
 }
 
-/// How much the drive holds, and its smallest unit.
+/// Capacity of the drive, and its smallest unit.
 fn shape(sheet: &Sheet, seed: u64) -> anyhow::Result<(Bytes, Bytes)> {
     let mut world = World::new();
     let root = crate::build(sheet, &mut world, seed)?;

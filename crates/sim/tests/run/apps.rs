@@ -76,7 +76,7 @@ fn the_same_seed_gives_the_same_outcome() {
 
 #[test]
 fn an_application_needs_a_platform_and_runs_alone() {
-    let device = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let device = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     let error = one(&device, &tpcc(|_| {})).expect_err("a device has no processor");
     assert!(error.to_string().contains("needs a platform"), "{error}");
     let beside = run(&platform(&[]), &[tpcc(|_| {}), Job::default()], &RunOptions::seeded(1));

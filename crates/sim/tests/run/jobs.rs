@@ -15,7 +15,7 @@ use crate::parts::{Faulty, Service, Station};
 const LATENCY: u64 = 10_000;
 
 fn try_jobs(jobs: &[Job]) -> Result<Vec<Outcome>, SimError> {
-    let sheet = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     run(&sheet, jobs, &RunOptions::seeded(1)).map(|ran| ran.outcomes)
 }
 
@@ -239,7 +239,7 @@ fn jobs_that_do_not_fit_are_refused_by_name() {
 
 #[test]
 fn a_stop_ends_a_run_with_what_it_has() {
-    let sheet = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     let stop = AtomicBool::new(false);
     let tell = |progress: &Progress| {
         assert_eq!(progress.phase, Phase::Running);
@@ -261,7 +261,7 @@ fn a_stop_ends_a_run_with_what_it_has() {
 
 #[test]
 fn a_timeline_has_the_first_stretches() {
-    let sheet = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     let options = RunOptions { spans_max: 5, ..RunOptions::seeded(1) };
     let ran = run(&sheet, &[Job { io_count: Some(10), ..Job::default() }], &options).expect("runs");
     assert_eq!(ran.timeline.len(), 5);
@@ -272,7 +272,7 @@ fn a_timeline_has_the_first_stretches() {
 
 #[test]
 fn a_runtime_on_a_device_without_latency_is_refused() {
-    let sheet = Sheet::of("zero", &[]).expect("a kind");
+    let sheet = Sheet::from_values("zero", &[]).expect("a kind");
     let job = Job { runtime: Some(Nanos::secs(3)), time_based: true, ..Job::default() };
     let text = run(&sheet, &[job], &RunOptions::seeded(1)).expect_err("never ends").to_string();
     assert!(text.contains("limit the job to fewer than a million I/Os"), "{text}");

@@ -10,7 +10,8 @@ fn io(at_us: u64, direction: Direction, offset: u64) -> TraceIo {
 }
 
 fn replayed(ios: &[TraceIo], speed: Option<f64>) -> Result<Outcome, SimError> {
-    let sheet = Sheet::of("zero", &[("zero.latency", "10us"), ("zero.capacity", "1MiB")]).expect("a kind");
+    let sheet =
+        Sheet::from_values("zero", &[("zero.latency", "10us"), ("zero.capacity", "1MiB")]).expect("a kind");
     let how = Replay { job: Job { name: "trace".into(), queue_depth: 2, ..Job::default() }, speed };
     let mut trace = ios.iter().map(|&io| Ok(io));
     replay(&sheet, &mut trace, &how, &RunOptions::seeded(1)).map(|ran| ran.outcomes[0].clone())
@@ -56,7 +57,7 @@ fn what_the_device_does_not_hold_is_refused_by_number() {
 
 #[test]
 fn an_error_in_the_trace_ends_the_replay() {
-    let sheet = Sheet::of("zero", &[]).expect("a kind");
+    let sheet = Sheet::from_values("zero", &[]).expect("a kind");
     let wrong = TraceError {
         path: "t.log".into(),
         line: 7,

@@ -7,7 +7,7 @@ use iostack_sim::run::{RunOptions, run};
 use iostack_sim::sheet::Sheet;
 
 fn outcome(latency: &str, jobs: &[Job], options: &RunOptions<'_>) -> Outcome {
-    let sheet = Sheet::of("zero", &[("zero.latency", latency)]).expect("a kind");
+    let sheet = Sheet::from_values("zero", &[("zero.latency", latency)]).expect("a kind");
     let ran = run(&sheet, jobs, options).expect("a sound job");
     ran.outcomes.into_iter().next().expect("one group")
 }

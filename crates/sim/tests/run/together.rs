@@ -12,7 +12,7 @@ use crate::parts::{Service, Station};
 
 /// On a device that takes 10 us for each.
 fn outcomes(jobs: &[Job]) -> Vec<Outcome> {
-    let sheet = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let sheet = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     run(&sheet, jobs, &RunOptions::seeded(1)).expect("sound jobs").outcomes
 }
 

@@ -31,7 +31,7 @@ pub struct Counter<'a> {
 }
 
 /// Cases that one boot serves.
-struct Group<'a> {
+struct BootGroup<'a> {
     request: Request,
     specs: Vec<(usize, &'a Spec)>,
 }
@@ -72,7 +72,7 @@ impl Counter<'_> {
 
     fn of_group(
         &self,
-        group: &Group<'_>,
+        group: &BootGroup<'_>,
         booted: &[Booted],
     ) -> anyhow::Result<Vec<(usize, anyhow::Result<IoCost>)>> {
         let specs = group.specs.iter().enumerate();
@@ -82,7 +82,7 @@ impl Counter<'_> {
         costs.collect()
     }
 
-    fn boot(&self, group: &Group<'_>, done: u32, all: u32, begun: Instant) -> anyhow::Result<Booted> {
+    fn boot(&self, group: &BootGroup<'_>, done: u32, all: u32, begun: Instant) -> anyhow::Result<Booted> {
         let title = format!("{} on Linux {}", group.request.device, group.request.kernel);
         let left = match done {
             0 => "about 20 s a boot".to_owned(),
@@ -134,13 +134,13 @@ impl Counter<'_> {
     }
 }
 
-fn groups(specs: &[Spec]) -> anyhow::Result<Vec<Group<'_>>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(specs: &[Spec]) -> anyhow::Result<Vec<BootGroup<'_>>> {
+    let mut groups: Vec<BootGroup<'_>> = Vec::new();
     for (index, spec) in specs.iter().enumerate() {
         let request = spec.request()?;
         match groups.iter_mut().find(|group| group.request == request) {
             Some(group) => group.specs.push((index, spec)),
-            None => groups.push(Group { request, specs: vec![(index, spec)] }),
+            None => groups.push(BootGroup { request, specs: vec![(index, spec)] }),
         }
     }
     Ok(groups)

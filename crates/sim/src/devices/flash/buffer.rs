@@ -15,9 +15,9 @@ use crate::engine::{RequestId, Time};
 /// No page, no request.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// How far a page has come.
+/// Stage of a page on its way through the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PageStep {
     Free,
     Merging,
     Ready,
@@ -28,10 +28,10 @@ pub(super) enum Step {
 
 /// One version of a page.
 #[derive(Clone, Debug)]
-pub(super) struct Page {
+pub(super) struct BufferedPage {
     pub(super) lpn: u32,
     pub(super) stamp: u32,
-    pub(super) step: Step,
+    pub(super) step: PageStep,
     /// Requests that are answered when it is programmed: the first of a list.
     pub(super) owners: u32,
     /// Reads that wait for the merge: the first of a list.
@@ -41,9 +41,9 @@ pub(super) struct Page {
     epoch: u64,
 }
 
-/// Pages in order of arrival, linked through [`Page::next`].
+/// Pages in order of arrival, linked through [`BufferedPage::next`].
 #[derive(Clone, Debug)]
-struct Queue {
+struct PageQueue {
     head: u32,
     tail: u32,
     len: u32,
@@ -58,12 +58,12 @@ struct Epoch {
 /// The write buffer, or what stands in for it.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
-    pub(super) pages: Vec<Page>,
+    pub(super) pages: Vec<BufferedPage>,
     free: Vec<u32>,
     room: u32,
     used: u32,
     newest: Index,
-    queues: Vec<Queue>,
+    queues: Vec<PageQueue>,
     /// Writes that wait for room.
     pub(super) waiting: VecDeque<RequestId>,
     epochs: VecDeque<Epoch>,
@@ -71,7 +71,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// With room for so many pages, and so many queues of those that are ready.
+    /// A buffer with room for so many pages, and `queues` of those that are ready.
     pub(super) fn new(room: Option<u32>, queues: usize) -> Buffer {
         Buffer {
             pages: Vec::new(),
@@ -79,7 +79,7 @@ impl Buffer {
             room: room.unwrap_or(u32::MAX),
             used: 0,
             newest: Index::new(),
-            queues: vec![Queue { head: NONE, tail: NONE, len: 0 }; queues],
+            queues: vec![PageQueue { head: NONE, tail: NONE, len: 0 }; queues],
             waiting: VecDeque::new(),
             epochs: VecDeque::from([Epoch::default()]),
             first_epoch: 0,
@@ -103,17 +103,18 @@ impl Buffer {
         if self.newest.is_empty() { None } else { self.newest.get(lpn) }
     }
 
-    pub(super) fn page(&mut self, number: u32) -> &mut Page {
+    pub(super) fn page(&mut self, number: u32) -> &mut BufferedPage {
         &mut self.pages[number as usize]
     }
 
     /// A new version of a page comes in.
-    pub(super) fn insert(&mut self, lpn: u32, stamp: u32, step: Step, now: Time) -> u32 {
+    pub(super) fn insert(&mut self, lpn: u32, stamp: u32, step: PageStep, now: Time) -> u32 {
         assert!(self.has_room(), "a page was put into a full buffer");
         let epoch = self.first_epoch + self.epochs.len() as u64 - 1;
         self.epochs.back_mut().expect("one is open").left += 1;
         self.used += 1;
-        let page = Page { lpn, stamp, step, owners: NONE, readers: NONE, since: now, next: NONE, epoch };
+        let page =
+            BufferedPage { lpn, stamp, step, owners: NONE, readers: NONE, since: now, next: NONE, epoch };
         let number = self.free.pop().unwrap_or(self.pages.len() as u32);
         if number as usize == self.pages.len() {
             self.pages.push(page);
@@ -127,7 +128,7 @@ impl Buffer {
     /// The page may be issued.
     pub(super) fn push(&mut self, queue: usize, number: u32) {
         let page = &mut self.pages[number as usize];
-        (page.step, page.next) = (Step::Ready, NONE);
+        (page.step, page.next) = (PageStep::Ready, NONE);
         let queue = &mut self.queues[queue];
         match queue.tail {
             NONE => queue.head = number,
@@ -147,7 +148,7 @@ impl Buffer {
     pub(super) fn head(&mut self, queue: usize) -> Option<u32> {
         loop {
             let head = self.queues[queue].head;
-            if head == NONE || self.pages[head as usize].step != Step::Dropped {
+            if head == NONE || self.pages[head as usize].step != PageStep::Dropped {
                 return (head != NONE).then_some(head);
             }
             self.unlink(queue);
@@ -168,7 +169,7 @@ impl Buffer {
         let head = self.head(queue).expect("a page is ready");
         self.unlink(queue);
         self.queues[queue].len -= 1;
-        self.pages[head as usize].step = Step::Issued;
+        self.pages[head as usize].step = PageStep::Issued;
     }
 
     /// The page was programmed: its room is free.
@@ -178,20 +179,20 @@ impl Buffer {
     }
 
     fn leave(&mut self, number: u32) {
-        let Page { lpn, epoch, .. } = self.pages[number as usize];
+        let BufferedPage { lpn, epoch, .. } = self.pages[number as usize];
         self.newest.remove(lpn, number);
         self.used -= 1;
         self.epochs[(epoch - self.first_epoch) as usize].left -= 1;
     }
 
     fn recycle(&mut self, number: u32) {
-        self.pages[number as usize].step = Step::Free;
+        self.pages[number as usize].step = PageStep::Free;
         self.free.push(number);
     }
 
     /// A merge that was dropped has ended.
     pub(super) fn forget(&mut self, number: u32) {
-        assert_eq!(self.pages[number as usize].step, Step::Dropped);
+        assert_eq!(self.pages[number as usize].step, PageStep::Dropped);
         self.recycle(number);
     }
 
@@ -199,13 +200,13 @@ impl Buffer {
     pub(super) fn drop_page(&mut self, number: u32, queue: usize) -> u32 {
         let page = &mut self.pages[number as usize];
         let (lpn, step) = (page.lpn, page.step);
-        if step == Step::Issued {
+        if step == PageStep::Issued {
             self.newest.remove(lpn, number);
             return NONE;
         }
         let owners = std::mem::replace(&mut page.owners, NONE);
-        page.step = Step::Dropped;
-        self.queues[queue].len -= u32::from(step == Step::Ready);
+        page.step = PageStep::Dropped;
+        self.queues[queue].len -= u32::from(step == PageStep::Ready);
         self.leave(number);
         owners
     }
@@ -220,7 +221,7 @@ impl Buffer {
         true
     }
 
-    /// Whether a flush waits.
+    /// True when a flush waits.
     #[inline]
     pub(super) fn flushing(&self) -> bool {
         self.epochs.len() > 1

@@ -17,7 +17,7 @@
 use super::die::Phase;
 use super::spec::ReadsTogether;
 use super::ssd::{DIE, Ssd};
-use super::work::{Collector, PAGE, Work};
+use super::work::{Collector, PAGE, PlaneWork};
 use crate::engine::{Sim, token};
 use crate::ftl::Urgency;
 
@@ -97,7 +97,7 @@ impl Ssd {
         true
     }
 
-    /// What was sensed leaves for the controller.
+    /// The sensed data leaves for the controller.
     pub(super) fn move_sensed(&mut self, number: u32, sim: &mut Sim) {
         let die = &mut self.dies[number as usize];
         let time = self.spec.channel.time(die.collector.sensed << self.spec.page_shift);
@@ -148,7 +148,7 @@ impl Ssd {
     /// Erases the victims that hold nothing any more.
     fn erase(&mut self, number: u32, sim: &mut Sim) -> bool {
         let die = &mut self.dies[number as usize];
-        let done = |work: &Work| work.victim.is_some() && work.drained && work.held.is_empty();
+        let done = |work: &PlaneWork| work.victim.is_some() && work.drained && work.held.is_empty();
         if !die.collector.planes.iter().any(done) {
             return false;
         }

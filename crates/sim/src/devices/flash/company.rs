@@ -4,11 +4,11 @@
 //! while neighbours, which were programmed together, still come together if it is `matching`.
 
 use super::buffer::NONE;
-use super::die::{Phase, Slot};
+use super::die::{Phase, ReadSlot};
 use super::spec::ReadsTogether;
 use super::ssd::Ssd;
 use crate::engine::Time;
-use crate::ftl::Place;
+use crate::ftl::PhysicalPage;
 
 /// So many reads that wait are looked at for company.
 const LOOK_AT: usize = 64;
@@ -54,7 +54,7 @@ impl Ssd {
 
     /// The last of a list of reads, if another one may join them: of a flash page that is among them, or, as `planes` allows,
     /// of a plane that is not.
-    fn company(&self, mut id: u32, slot: Slot, planes: ReadsTogether) -> Option<u32> {
+    fn company(&self, mut id: u32, slot: ReadSlot, planes: ReadsTogether) -> Option<u32> {
         let (page, plane) = self.flash_page(slot);
         let (mut same_page, mut may_join, mut last) = (false, planes != ReadsTogether::None, NONE);
         while id != NONE {
@@ -73,7 +73,7 @@ impl Ssd {
     }
 
     /// The number of a page of the flash in its block, which planes that are not independent must share.
-    fn number_in_block(&self, slot: Slot, page: u32) -> u32 {
+    fn number_in_block(&self, slot: ReadSlot, page: u32) -> u32 {
         if slot.slc {
             page / self.layout.counts.planes
         } else {
@@ -82,10 +82,13 @@ impl Ssd {
     }
 
     /// A page of the flash, and its plane.
-    fn flash_page(&self, slot: Slot) -> (u32, u32) {
+    fn flash_page(&self, slot: ReadSlot) -> (u32, u32) {
         let page = slot.place / self.spec.unit;
-        let plane =
-            if slot.slc { page % self.layout.counts.planes } else { self.ftl.plane_of(Place(slot.place)) };
+        let plane = if slot.slc {
+            page % self.layout.counts.planes
+        } else {
+            self.ftl.plane_of(PhysicalPage(slot.place))
+        };
         (page, plane)
     }
 

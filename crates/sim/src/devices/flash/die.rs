@@ -12,7 +12,6 @@ use super::buffer::NONE;
 use super::work::Collector;
 use crate::engine::{Account, Time};
 
-/// What a die is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Idle,
@@ -60,29 +59,26 @@ impl Phase {
 
 /// A read that waits for a die or is served by it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    /// Where its page is.
+pub(super) struct ReadSlot {
     pub(super) place: u32,
-    /// The next in its list.
     pub(super) next: u32,
     /// Erases of the die when it was looked up.
     pub(super) erases: u32,
-    /// Whose it is.
     pub(super) die: u16,
     /// A part of a larger request; not the first of them.
     pub(super) child: bool,
     pub(super) rest: bool,
-    /// In the blocks with one bit a cell.
+    /// The page is in the blocks with one bit a cell.
     pub(super) slc: bool,
     pub(super) since: Time,
-    /// What collection had taken when it began to wait: of the die for reads, of all for writes.
+    /// Time that collection had taken when the wait began: of the die for reads, of all dies for writes.
     pub(super) collected: u64,
     /// Time of dies that wrote or collected, of all.
     pub(super) worked: u64,
 }
 
-impl Slot {
-    pub(super) const EMPTY: Slot = Slot {
+impl ReadSlot {
+    pub(super) const EMPTY: ReadSlot = ReadSlot {
         place: 0,
         next: NONE,
         erases: 0,
@@ -96,15 +92,13 @@ impl Slot {
     };
 }
 
-/// One die.
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     pub(super) phase: Phase,
-    /// When the phase ends; a wake-up at another time is a stale one.
+    /// End of the phase; a wake-up at another time is a stale one.
     pub(super) until: Time,
-    /// When the last sense began.
     pub(super) sensing_since: Time,
-    /// When the data of a program was there.
+    /// Moment at which the data of a program was in the register.
     pub(super) cells_from: Time,
     pub(super) account: Account,
     pub(super) channel: u16,
@@ -115,21 +109,20 @@ pub(super) struct Die {
     /// Reads that are being served: first, and how many have not left.
     pub(super) active: u32,
     pub(super) left: u32,
-    /// Until when the cache register is in use.
     pub(super) register_until: Time,
     /// Pages of the write buffer that are being programmed.
     pub(super) group: Vec<u32>,
     /// The plane that the next program begins with.
     pub(super) turn: u32,
-    /// What was interrupted, and its cells' rest.
+    /// Phase that was interrupted, and the time that its cells still need.
     pub(super) suspended: Option<(Phase, u64)>,
     /// Reads that were served while something else waited.
     pub(super) overtaken: u32,
-    /// When the last step that was no read ended.
+    /// End of the last step that was no read.
     pub(super) worked_at: Time,
     pub(super) collector: Collector,
     pub(super) fold: Fold,
-    /// It is woken when the data of the present program is there.
+    /// A wake-up for the data of the present program was asked for.
     pub(super) asked: bool,
     /// There may be something to collect or to fold.
     pub(super) dirty: bool,
@@ -175,7 +168,6 @@ impl Die {
         self.collected + if self.phase.collects() { now - self.collecting_since } else { 0 }
     }
 
-    /// Another phase.
     #[inline]
     pub(super) fn turn_to(&mut self, phase: Phase, now: Time) {
         if self.phase.collects() || phase.collects() {
@@ -230,7 +222,7 @@ impl Idle {
     }
 }
 
-/// How much of the dies' writing is collection: for the share of a wait that it caused.
+/// Meter of writing and collecting, of all dies: it tells which share of a wait collection caused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
     working: u64,
@@ -241,7 +233,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Until now: time of dies collecting, and of dies writing or collecting.
+    /// Times until now: of dies collecting, and of dies writing or collecting.
     pub(super) fn read(&mut self, now: Time) -> (u64, u64) {
         // One step ends and the next begins at the same moment.
         if now == self.at {
@@ -265,7 +257,7 @@ impl Meter {
     }
 }
 
-/// How far a die's log is folded.
+/// Progress of folding in a die's log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fold {
     /// Pages that were read: number, and place in the log.

@@ -58,7 +58,7 @@ impl Ssd {
         true
     }
 
-    /// What was sensed leaves for the controller.
+    /// The sensed data leaves for the controller.
     pub(super) fn fold_sensed(&mut self, number: u32, sim: &mut Sim) {
         let die = &mut self.dies[number as usize];
         let time = self.spec.channel.time((die.fold.held.len() as u64) << self.spec.page_shift);

@@ -31,7 +31,7 @@ impl Index {
         (page.wrapping_mul(0x9e37_79b9) >> self.shift) as usize
     }
 
-    /// Where the page is in the table, or where it would be.
+    /// Entry of the page, or the free one where it belongs.
     #[inline]
     fn seek(&self, page: u32) -> usize {
         let mut at = self.start(page);

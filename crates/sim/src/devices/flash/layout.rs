@@ -3,16 +3,16 @@
 //! Planes are numbered in the order in which consecutive pages visit them (`flash.order`), so that "the next plane" is the
 //! next number everywhere, in the translation layer as well. A plane belongs to a die, a die to a channel.
 
-/// How many there are of each, in the order of the address.
+/// Counts of each kind of unit, in the order of the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct UnitCounts {
     pub(super) channels: u32,
     pub(super) chips: u32,
     pub(super) dies: u32,
     pub(super) planes: u32,
 }
 
-impl Counts {
+impl UnitCounts {
     pub(super) fn planes_in_all(self) -> u64 {
         u64::from(self.dies_in_all()) * u64::from(self.planes)
     }
@@ -22,15 +22,15 @@ impl Counts {
     }
 }
 
-/// Who belongs to whom.
+/// Table of planes, dies and channels: each plane's die, each die's channel.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    pub(super) counts: Counts,
-    /// Of each plane: its die.
+    pub(super) counts: UnitCounts,
+    /// Die of each plane.
     pub(super) die: Vec<u16>,
-    /// Of each die: its channel.
+    /// Channel of each die.
     pub(super) channel: Vec<u16>,
-    /// Of each die: its planes, one after the other.
+    /// Planes of all dies, one die after the other.
     planes: Vec<u32>,
     /// Dies in the order in which they are first visited.
     pub(super) order: Vec<u16>,
@@ -38,7 +38,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The planes in the order of `letters`, such as `cwdp`.
-    pub(super) fn new(counts: Counts, letters: &str) -> Layout {
+    pub(super) fn new(counts: UnitCounts, letters: &str) -> Layout {
         let (planes_in_all, dies_in_all) = (counts.planes_in_all() as usize, counts.dies_in_all() as usize);
         let mut die = Vec::with_capacity(planes_in_all);
         let mut channel = vec![0; dies_in_all];
@@ -79,11 +79,11 @@ impl Layout {
 mod tests {
     use super::*;
 
-    const COUNTS: Counts = Counts { channels: 3, chips: 2, dies: 4, planes: 2 };
+    const COUNTS: UnitCounts = UnitCounts { channels: 3, chips: 2, dies: 4, planes: 2 };
 
     #[test]
     fn each_order_numbers_each_plane_once() {
-        for letters in crate::sheet::PAGE_ORDERS {
+        for letters in crate::sheet::words_of("flash.order") {
             let layout = Layout::new(COUNTS, letters);
             let mut planes = layout.planes.clone();
             planes.sort_unstable();

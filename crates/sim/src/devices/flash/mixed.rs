@@ -10,7 +10,6 @@ const RECORDS: u32 = 1 << 31;
 /// A sector whose stamp comes with the old page, which is still being read.
 const MISSING: u32 = u32::MAX - 1;
 
-/// All records.
 #[derive(Clone, Debug)]
 pub(super) struct Mixed {
     sector: u32,
@@ -19,7 +18,7 @@ pub(super) struct Mixed {
 }
 
 impl Mixed {
-    /// For pages of `page` bytes, which are written in units of `sector` bytes.
+    /// A table for pages of `page` bytes, which are written in units of `sector` bytes.
     pub(super) fn new(page: u64, sector: u64) -> Mixed {
         Mixed { sector: sector as u32, sectors: (page / sector) as usize, records: Vec::new() }
     }
@@ -38,7 +37,7 @@ impl Mixed {
         RECORDS + self.records.len() as u32 - 1
     }
 
-    /// What was missing in `page` is as in `old`.
+    /// Fills what was missing in `page` from `old`.
     pub(super) fn complete(&mut self, page: u32, old: u32) -> u32 {
         if page < RECORDS {
             return page;

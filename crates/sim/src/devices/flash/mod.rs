@@ -22,19 +22,14 @@ mod write;
 use crate::sheet::{Sheet, SheetError};
 
 use crate::engine::{PartId, World};
-use crate::ftl::{Ftl, Made};
+use crate::ftl::{Ftl, Making};
 use spec::Spec;
 use ssd::Ssd;
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
-    let spec = Spec::of(sheet, seed, world.sim.keeps_stamps())?;
-    let impossible = |error: &dyn std::fmt::Display| {
-        sheet.refuse("flash.over_provisioning", "this flash cannot work", &error.to_string())
-    };
-    let mut ftl = Ftl::new(&spec.ftl).map_err(|error| impossible(&error))?;
-    let formula = match ftl.precondition(spec.state) {
-        Made::Written => None,
-        Made::Formula(words) => Some(words),
-    };
+    let spec = Spec::from_sheet(sheet, seed, world.sim.keeps_stamps())?;
+    let mut ftl = Ftl::new(&spec.ftl)
+        .map_err(|remedy| sheet.refuse("flash.over_provisioning", "this flash cannot work", &remedy))?;
+    let formula = ftl.precondition(spec.state, Making::Auto);
     Ok(world.add(Box::new(Ssd::new(spec, ftl, formula))))
 }

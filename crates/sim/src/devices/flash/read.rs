@@ -2,11 +2,11 @@
 
 use iostack_model::Stage;
 
-use super::buffer::{NONE, Step};
-use super::die::{Phase, Slot};
+use super::buffer::{NONE, PageStep};
+use super::die::{Phase, ReadSlot};
 use super::ssd::{DIE, INNER, LEFT, MERGED, Ssd};
 use crate::engine::{RequestId, Sim, Time, token};
-use crate::ftl::Place;
+use crate::ftl::PhysicalPage;
 
 impl Ssd {
     /// A read of a page, or of a piece of it.
@@ -26,7 +26,7 @@ impl Ssd {
     /// The page is in the buffer, whole or soon to be.
     fn read_buffer(&mut self, id: RequestId, page: u32, sim: &mut Sim) {
         let kept = self.buffer.page(page);
-        if kept.step == Step::Merging {
+        if kept.step == PageStep::Merging {
             let readers = std::mem::replace(&mut kept.readers, id.0);
             self.slot(id.0).next = readers;
             return;
@@ -96,9 +96,9 @@ impl Ssd {
         self.suspend(number, sim);
     }
 
-    /// What is kept, as it is.
+    /// Copy of an entry.
     #[inline]
-    pub(super) fn slot_of(&self, id: u32) -> Slot {
+    pub(super) fn slot_of(&self, id: u32) -> ReadSlot {
         if id & INNER == 0 { self.slots[id as usize] } else { self.inner[(id & !INNER) as usize] }
     }
 
@@ -163,7 +163,7 @@ impl Ssd {
         self.read(RequestId(id), sim);
     }
 
-    /// What the reads waited: for collection as long as it had the die, else for other requests.
+    /// Charges the wait of reads: to collection as long as it had the die, else to other requests.
     #[inline]
     fn charge_die_wait(&mut self, mut id: u32, collected: u64, sim: &mut Sim) {
         while id != NONE {
@@ -283,7 +283,7 @@ impl Ssd {
 
     /// One less in the die's page register.
     #[inline]
-    pub(super) fn freed(&mut self, slot: Slot, sim: &mut Sim) {
+    pub(super) fn freed(&mut self, slot: ReadSlot, sim: &mut Sim) {
         if self.spec.die.cache_register {
             return;
         }
@@ -299,7 +299,7 @@ impl Ssd {
     pub(super) fn stamp_at(&self, place: u32, slc: bool) -> u32 {
         match &self.slc {
             Some(cache) if slc => cache.stamp(place),
-            _ => self.ftl.stamp(Place(place)),
+            _ => self.ftl.stamp(PhysicalPage(place)),
         }
     }
 
@@ -308,7 +308,7 @@ impl Ssd {
         self.stamp_read(id, stamp, sim);
     }
 
-    /// What a read finds, where stamps are kept.
+    /// Sets the stamp that a read finds, where stamps are kept.
     fn stamp_read(&mut self, id: RequestId, stamp: u32, sim: &mut Sim) {
         let Some(mixed) = &self.mixed else { return };
         let start = sim.request(id).offset & ((1 << self.spec.page_shift) - 1);

@@ -5,7 +5,7 @@
 
 use iostack_model::Stage;
 
-use super::buffer::{NONE, Page};
+use super::buffer::{BufferedPage, NONE};
 use super::die::Phase;
 use super::spec::PLANES_MAX;
 use super::ssd::{DIE, LOADED, Ssd};
@@ -71,7 +71,7 @@ impl Ssd {
             || self.fold(number, sim)
     }
 
-    /// Whether reads let something else pass.
+    /// True when reads let something else pass.
     fn yields(&mut self, number: u32) -> bool {
         let urgent = self.urgent(number);
         let queue = self.queue_at(number);
@@ -200,7 +200,7 @@ impl Ssd {
         for _ in 0..room {
             let Some(page) = self.buffer.head(queue) else { break };
             self.buffer.issue(queue);
-            let Page { lpn, stamp, .. } = *self.buffer.page(page);
+            let BufferedPage { lpn, stamp, .. } = *self.buffer.page(page);
             slc.write(number, lpn, stamp);
             self.slc_written += 1;
             // What it replaces is of no use to the collector.

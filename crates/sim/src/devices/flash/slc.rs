@@ -14,12 +14,12 @@ struct Log {
     count: u32,
 }
 
-/// All of them.
+/// Logs of all dies.
 #[derive(Clone, Debug)]
 pub(super) struct Slc {
     per_die: u32,
     logs: Vec<Log>,
-    /// By place: whose page, or none.
+    /// Logical page at each place, or none.
     pages: Vec<u32>,
     stamps: Vec<u32>,
     index: Index,

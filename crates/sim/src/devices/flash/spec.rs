@@ -2,29 +2,29 @@
 
 use crate::sheet::{Sheet, SheetError};
 
-use super::layout::{Counts, Layout};
+use super::layout::{Layout, UnitCounts};
 use super::way::{Cores, Link, Transfer};
 use crate::devices::parameter::{Pace, count_within, whole_bytes};
-use crate::ftl::{FtlSpec, Geometry, State, Streams, Stripe, Victim};
+use crate::ftl::{FtlSpec, Geometry, StartState, Victim};
 use iostack_model::Bytes;
 
 /// Core time of a kind of command.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
+pub(super) struct CoreTimes {
     pub(super) command: u64,
     pub(super) page: u64,
     /// Keeps no core busy.
     pub(super) delay: u64,
 }
 
-impl Work {
-    fn of(sheet: &Sheet, direction: &str) -> Result<Work, SheetError> {
+impl CoreTimes {
+    fn for_direction(sheet: &Sheet, direction: &str) -> Result<CoreTimes, SheetError> {
         let time = |suffix: &str| sheet.time(&format!("controller.{direction}{suffix}")).map(|time| time.0);
-        Ok(Work { command: time("")?, page: time("_page")?, delay: time("_delay")? })
+        Ok(CoreTimes { command: time("")?, page: time("_page")?, delay: time("_delay")? })
     }
 }
 
-/// What cells take, ns.
+/// Times of the cells, ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells {
     pub(super) read: u64,
@@ -32,24 +32,22 @@ pub(super) struct Cells {
     pub(super) erase: u64,
 }
 
-/// Which pages do planes of a die sense together?
+/// Pages that planes of a die sense together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadsTogether {
     /// One plane at a time.
     None,
     /// Pages with the same number in their blocks (ONFI's multi-plane read).
     Matching,
-    /// Any.
+    /// Pages of any numbers.
     Any,
 }
 
-/// What a die does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DieSpec {
     pub(super) cells: Cells,
     /// Planes program and erase together.
     pub(super) writes_together: bool,
-    /// Which pages planes sense together.
     pub(super) reads_together: ReadsTogether,
     pub(super) cache_register: bool,
     pub(super) read_priority: bool,
@@ -70,7 +68,7 @@ pub(super) struct SlcSpec {
     pub(super) direct: bool,
 }
 
-/// Everything about a device that does not change.
+/// Numbers of a device, checked; they never change.
 #[derive(Clone, Debug)]
 pub(super) struct Spec {
     pub(super) capacity: u64,
@@ -86,22 +84,22 @@ pub(super) struct Spec {
     pub(super) channel: Transfer,
     pub(super) link: Link,
     pub(super) cores: Cores,
-    pub(super) read: Work,
-    pub(super) write: Work,
+    pub(super) read: CoreTimes,
+    pub(super) write: CoreTimes,
     pub(super) queue_depth: u32,
-    /// Where a page is written depends on its address.
+    /// The address of a page decides where it is written.
     pub(super) fixed: bool,
     /// Mapped pages of the write buffer; `None` without one.
     pub(super) buffer: Option<u32>,
     /// Writes are answered from the buffer.
     pub(super) early: bool,
     pub(super) slc: Option<SlcSpec>,
-    pub(super) state: State,
+    pub(super) state: StartState,
     pub(super) ftl: FtlSpec,
 }
 
 impl Spec {
-    pub(super) fn of(sheet: &Sheet, seed: u64, stamps: bool) -> Result<Spec, SheetError> {
+    pub(super) fn from_sheet(sheet: &Sheet, seed: u64, stamps: bool) -> Result<Spec, SheetError> {
         let sector = whole_bytes(sheet, "flash.sector", 512)?;
         let page = whole_bytes(sheet, "flash.mapping", sector)?;
         if !page.is_power_of_two() {
@@ -111,7 +109,7 @@ impl Spec {
         let layout = layout(sheet)?;
         let pages_per_block = unit * count_within(sheet, "flash.pages_per_block", 1, 1 << 15)? as u32;
         let buffer = sheet.has("buffer.size").then(|| whole_bytes(sheet, "buffer.size", page)).transpose()?;
-        let rate = Pace::of(sheet, "channel.rate")?;
+        let rate = Pace::from_sheet(sheet, "channel.rate")?;
         let channel = Transfer::new(Some(rate), sheet.time("channel.command")?.0, page);
         let mut spec = Spec {
             capacity: whole_bytes(sheet, "flash.capacity", page)?,
@@ -123,19 +121,19 @@ impl Spec {
             channel,
             link: link(sheet, page)?,
             cores: Cores::new(count_within(sheet, "controller.cores", 1, 64)? as usize),
-            read: Work::of(sheet, "read")?,
-            write: Work::of(sheet, "write")?,
+            read: CoreTimes::for_direction(sheet, "read")?,
+            write: CoreTimes::for_direction(sheet, "write")?,
             queue_depth: count_within(sheet, "flash.queue_depth", 1, 1 << 20)? as u32,
             fixed: sheet.word("flash.allocation")? == "static",
             buffer: buffer.map(|bytes| (bytes / page).min(u64::from(BUFFER_MAX)) as u32),
             early: buffer.is_some() && sheet.word("buffer.acknowledge")? == "early",
             slc: None,
             state: match sheet.word("flash.state")? {
-                "fresh" => State::Fresh,
-                "filled" => State::Filled,
-                _ => State::Steady,
+                "fresh" => StartState::Fresh,
+                "filled" => StartState::Filled,
+                _ => StartState::Steady,
             },
-            ftl: FtlSpec::of(Geometry {
+            ftl: FtlSpec::greedy(Geometry {
                 planes: layout.counts.planes_in_all() as u32,
                 blocks_per_plane: 0,
                 pages_per_block,
@@ -164,7 +162,7 @@ const DIES_MAX: u64 = 1 << 14;
 
 fn layout(sheet: &Sheet) -> Result<Layout, SheetError> {
     let count = |key: &str| count_within(sheet, key, 1, 1024).map(|count| count as u32);
-    let counts = Counts {
+    let counts = UnitCounts {
         channels: count("flash.channels")?,
         chips: count("flash.chips")?,
         dies: count("flash.dies")?,
@@ -210,7 +208,7 @@ fn die(sheet: &Sheet) -> Result<DieSpec, SheetError> {
 }
 
 fn link(sheet: &Sheet, page: u64) -> Result<Link, SheetError> {
-    let rate = Pace::of_limit(sheet, "link.rate")?;
+    let rate = Pace::limit_from_sheet(sheet, "link.rate")?;
     let transfer = Transfer::new(rate, sheet.time("link.command")?.0, page);
     Ok(Link::new(transfer, sheet.time("link.latency")?.0, sheet.word("link.duplex")? == "full"))
 }
@@ -263,8 +261,9 @@ fn ftl(sheet: &Sheet, spec: &Spec, seed: u64, stamps: bool) -> Result<FtlSpec, S
             "random" => Victim::Random,
             _ => Victim::CostBenefit,
         },
-        streams: if sheet.word("gc.hot_cold")? == "yes" { Streams::HotCold } else { Streams::Moved },
-        stripe: Stripe { planes: (0..planes as u32).collect(), unit, fixed: spec.fixed },
+        hot_cold: sheet.word("gc.hot_cold")? == "yes",
+        stripe_unit: unit,
+        fixed: spec.fixed,
         free_low: count_within(sheet, "gc.free_low", 1, 1 << 20)? as u32,
         free_high: count_within(sheet, "gc.free_high", 2, 1 << 20)? as u32,
         seed,

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use iostack_model::{Bytes, FlashUse, Gauge, ResourceUse, Stage};
 
 use super::buffer::{Buffer, NONE};
-use super::die::{Die, Idle, Meter, Slot};
+use super::die::{Die, Idle, Meter, ReadSlot};
 use super::layout::Layout;
 use super::mixed::Mixed;
 use super::slc::Slc;
@@ -30,7 +30,7 @@ const DECIDED: u8 = 1;
 pub(super) const DIE: u8 = 2;
 /// Data of a read has left the die.
 pub(super) const LEFT: u8 = 3;
-/// It is with the host.
+/// Data of a read is with the host.
 const DONE: u8 = 4;
 /// The rest of a page that was written in part is there.
 pub(super) const MERGED: u8 = 5;
@@ -39,10 +39,9 @@ pub(super) const LOADED: u8 = 6;
 /// A command that waited has a place in the queue.
 const ENTERED: u8 = 7;
 
-/// In lists of reads: not a request, but a page of the buffer that is being merged.
+/// Bit of an entry in lists of reads that is not a request, but a page of the buffer that is being merged.
 pub(super) const INNER: u32 = 1 << 31;
 
-/// An SSD.
 pub(super) struct Ssd {
     pub(super) spec: Spec,
     pub(super) layout: Layout,
@@ -57,13 +56,13 @@ pub(super) struct Ssd {
     pub(super) slc: Option<Slc>,
     /// Reads may share a sense.
     pub(super) shares: bool,
-    /// By number of request.
-    pub(super) slots: Vec<Slot>,
-    /// By number of page of the buffer.
-    pub(super) inner: Vec<Slot>,
+    /// Entries of requests, by their number.
+    pub(super) slots: Vec<ReadSlot>,
+    /// Entries of pages that are being merged, by their number in the buffer.
+    pub(super) inner: Vec<ReadSlot>,
     admitted: u32,
     waiting: VecDeque<RequestId>,
-    /// Of those, how many have a place and enter at this moment.
+    /// Waiting requests that have got a place and enter at this moment.
     entering: usize,
     /// Rank of the die after the one that was given the last pages.
     pub(super) cursor: usize,
@@ -76,11 +75,11 @@ pub(super) struct Ssd {
     pub(super) slc_written: u64,
     pub(super) folded: u64,
     pub(super) slc_erases: u64,
-    pub(super) formula: Option<String>,
+    pub(super) formula: Option<&'static str>,
 }
 
 impl Ssd {
-    pub(super) fn new(spec: Spec, ftl: Ftl, formula: Option<String>) -> Ssd {
+    pub(super) fn new(spec: Spec, ftl: Ftl, formula: Option<&'static str>) -> Ssd {
         let layout = spec.layout.clone();
         let planes = layout.counts.planes as usize;
         let count = layout.order.len();
@@ -121,30 +120,30 @@ impl Ssd {
         }
     }
 
-    /// What is kept for a request, or for a page that is being merged.
+    /// Entry of a request, or of a page that is being merged.
     #[inline]
-    pub(super) fn slot(&mut self, id: u32) -> &mut Slot {
+    pub(super) fn slot(&mut self, id: u32) -> &mut ReadSlot {
         if id & INNER == 0 { &mut self.slots[id as usize] } else { &mut self.inner[(id & !INNER) as usize] }
     }
 
     /// A place to keep something for a request.
     #[inline]
-    fn fresh_slot(&mut self, id: RequestId) -> &mut Slot {
+    fn fresh_slot(&mut self, id: RequestId) -> &mut ReadSlot {
         let index = id.0 as usize;
         if index >= self.slots.len() {
             assert!(index < 1 << 24, "more than {} requests are under way", 1 << 24);
-            self.slots.resize(index + 1, Slot::EMPTY);
+            self.slots.resize(index + 1, ReadSlot::EMPTY);
         }
-        self.slots[index] = Slot::EMPTY;
+        self.slots[index] = ReadSlot::EMPTY;
         &mut self.slots[index]
     }
 
     /// The same for a page that is being merged.
     pub(super) fn inner_slot(&mut self, page: u32) -> u32 {
         if page as usize >= self.inner.len() {
-            self.inner.resize(page as usize + 1, Slot::EMPTY);
+            self.inner.resize(page as usize + 1, ReadSlot::EMPTY);
         }
-        self.inner[page as usize] = Slot::EMPTY;
+        self.inner[page as usize] = ReadSlot::EMPTY;
         page | INNER
     }
 
@@ -385,6 +384,6 @@ impl Part for Ssd {
     }
 
     fn state_by_formula(&self) -> Option<String> {
-        self.formula.clone()
+        self.formula.map(str::to_owned)
     }
 }

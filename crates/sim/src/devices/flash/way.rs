@@ -3,7 +3,7 @@
 use crate::devices::parameter::Pace;
 use crate::engine::{Account, Server, Time};
 
-/// How long a transfer takes: a fixed time and its bytes.
+/// Time of a transfer: a fixed one, and that of its bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Transfer {
     rate: Option<Pace>,
@@ -13,7 +13,7 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// Without a rate, bytes take no time.
+    /// A transfer at this rate; without one, bytes take no time.
     pub(super) fn new(rate: Option<Pace>, command: u64, page: u64) -> Transfer {
         let time = rate.map_or(0, |rate| rate.time(page));
         Transfer { rate, command, page: (page, time) }
@@ -32,7 +32,7 @@ impl Transfer {
     }
 }
 
-/// Between host and device: one lane for both ways, or one for each.
+/// The link between host and device: one lane for both ways, or one for each.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) transfer: Transfer,

@@ -2,18 +2,18 @@
 
 use std::collections::VecDeque;
 
-use crate::ftl::{Block, Place};
+use crate::ftl::{Block, PhysicalPage};
 
 /// Collection in one plane.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Work {
+pub(super) struct PlaneWork {
     pub(super) victim: Option<Block>,
     pub(super) cursor: u32,
     /// Nothing valid is behind the cursor.
     pub(super) drained: bool,
     /// Pages that were read: number and place.
-    pub(super) held: VecDeque<(u32, Place)>,
-    /// What the host may write for each page that is moved, in parts of [`PAGE`].
+    pub(super) held: VecDeque<(u32, PhysicalPage)>,
+    /// Pages that the host may write for each page that is moved, in parts of [`PAGE`].
     pub(super) gain: u64,
 }
 
@@ -23,18 +23,23 @@ pub(super) const PAGE: u64 = 1 << 16;
 /// Collection in one die.
 #[derive(Clone, Debug)]
 pub(super) struct Collector {
-    pub(super) planes: Vec<Work>,
+    pub(super) planes: Vec<PlaneWork>,
     /// Pages that are leaving.
     pub(super) sensed: u64,
     /// Places that are being programmed: the controller still has what belongs there.
     pub(super) programming: Vec<u32>,
-    /// What the host may write before more is collected, in parts of [`PAGE`].
+    /// Pages that the host may write before more is collected, in parts of [`PAGE`].
     pub(super) earned: u64,
 }
 
 impl Collector {
     pub(super) fn new(planes: usize) -> Collector {
-        Collector { planes: vec![Work::default(); planes], sensed: 0, programming: Vec::new(), earned: 0 }
+        Collector {
+            planes: vec![PlaneWork::default(); planes],
+            sensed: 0,
+            programming: Vec::new(),
+            earned: 0,
+        }
     }
 
     /// A place is being programmed.

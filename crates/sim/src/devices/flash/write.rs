@@ -2,7 +2,7 @@
 
 use iostack_model::Stage;
 
-use super::buffer::{NONE, Step};
+use super::buffer::{NONE, PageStep};
 use super::ssd::Ssd;
 use crate::engine::{RequestId, Sim};
 
@@ -25,7 +25,7 @@ impl Ssd {
         let whole = u64::from(length) == 1 << self.spec.page_shift;
         let found = self.buffer.find(lpn);
         let version = found.map(|page| (page, self.buffer.page(page).step));
-        if let Some((page, Step::Ready | Step::Merging)) = version {
+        if let Some((page, PageStep::Ready | PageStep::Merging)) = version {
             let old = self.buffer.page(page).stamp;
             self.buffer.page(page).stamp = self.mix(Some(old), start, length, stamp);
             self.taken(id, page, waited, sim);
@@ -40,7 +40,7 @@ impl Ssd {
             None => None,
         };
         let stamp = self.mix(old, start, length, stamp);
-        let page = self.buffer.insert(lpn, stamp, Step::Merging, sim.now());
+        let page = self.buffer.insert(lpn, stamp, PageStep::Merging, sim.now());
         self.taken(id, page, waited, sim);
         if old.is_some() {
             self.ready(page, sim);
@@ -95,7 +95,7 @@ impl Ssd {
             kept.stamp = mixed.complete(kept.stamp, old);
         }
         self.answer_readers(page, sim);
-        if self.buffer.page(page).step == Step::Dropped {
+        if self.buffer.page(page).step == PageStep::Dropped {
             return self.buffer.forget(page);
         }
         while owner != NONE {
@@ -138,7 +138,7 @@ impl Ssd {
     /// The write replaces a page that is in the buffer.
     fn replaces(&self, id: RequestId, sim: &Sim) -> bool {
         let page = self.buffer.find(self.piece(id, sim).0);
-        page.is_some_and(|page| self.buffer.pages[page as usize].step != Step::Issued)
+        page.is_some_and(|page| self.buffer.pages[page as usize].step != PageStep::Issued)
     }
 
     /// All that is in the buffer must get onto flash.

@@ -1,7 +1,7 @@
 //! Where is the head, how long until it is there, and how far has it read on?
 
 use super::geometry::{Geometry, Track};
-use super::seek::Curve;
+use super::seek::SeekCurve;
 use crate::engine::{Server, Time};
 
 /// A way of the head over sectors.
@@ -11,7 +11,7 @@ pub(super) struct Passage {
     pub(super) moved: u64,
     /// ns until the first sector came round.
     pub(super) turned: u64,
-    /// When the last sector was past.
+    /// Moment at which the last sector was past.
     pub(super) end: Time,
 }
 
@@ -29,10 +29,10 @@ pub(super) struct Ahead {
 #[derive(Clone, Debug)]
 pub(super) struct Arm {
     pub(super) geometry: Geometry,
-    pub(super) curve: Curve,
+    pub(super) curve: SeekCurve,
     pub(super) head_switch: u64,
     pub(super) write_settle: u64,
-    /// Over this track.
+    /// Track under the head.
     pub(super) at: Track,
     /// The sector behind the last one it served.
     pub(super) past: u64,
@@ -49,7 +49,7 @@ impl Arm {
         self.way_between(self.at, to, write)
     }
 
-    /// To the next track or cylinder a head settles well enough to write within the time itself: disks are made for that.
+    /// Time between tracks. To the next track or cylinder a head settles well enough to write within the time itself.
     fn way_between(&self, from: Track, to: Track, write: bool) -> u64 {
         let distance = from.cylinder.abs_diff(to.cylinder);
         let switch = if from.head == to.head { 0 } else { self.head_switch };
@@ -180,7 +180,7 @@ mod tests {
     fn arm() -> Arm {
         let mut geometry = Geometry::new(8_333_333, 1000, 4, 8, 900, 500);
         (geometry.track_skew, geometry.cylinder_skew) = (1_000_000, 2_000_000);
-        let curve = Curve::through(2_000_000, 8_000_000, 18_000_000, 1000).expect("it rises");
+        let curve = SeekCurve::through(2_000_000, 8_000_000, 18_000_000, 1000).expect("it rises");
         Arm {
             geometry,
             curve,

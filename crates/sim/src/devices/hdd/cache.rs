@@ -8,9 +8,8 @@ use crate::engine::Time;
 #[derive(Clone, Debug)]
 pub(super) struct Segments {
     runs: VecDeque<(u64, u64)>,
-    /// How many.
     count: usize,
-    /// Sectors that each holds.
+    /// Sectors that each stream holds.
     size: u64,
 }
 
@@ -55,7 +54,7 @@ impl Segments {
 
 /// A run of sectors that only the write cache has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct DirtyRun {
     pub(super) count: u64,
     pub(super) since: Time,
     /// Runs are numbered as they come.
@@ -65,7 +64,7 @@ pub(super) struct Run {
 /// Writes that were acknowledged and are not on the platter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dirty {
-    runs: BTreeMap<u64, Run>,
+    runs: BTreeMap<u64, DirtyRun>,
     /// The number of the next run.
     pub(super) next: u64,
 }
@@ -73,14 +72,14 @@ pub(super) struct Dirty {
 impl Dirty {
     /// Takes a run; how many sectors of what was reserved for it are not needed, since it has them already.
     pub(super) fn insert(&mut self, first: u64, count: u64, now: Time) -> u64 {
-        let run = self.runs.entry(first).or_insert(Run { count: 0, since: now, number: self.next });
+        let run = self.runs.entry(first).or_insert(DirtyRun { count: 0, since: now, number: self.next });
         self.next += 1;
         let spare = run.count.min(count);
         run.count = run.count.max(count);
         spare
     }
 
-    pub(super) fn remove(&mut self, first: u64) -> Run {
+    pub(super) fn remove(&mut self, first: u64) -> DirtyRun {
         self.runs.remove(&first).expect("it was just found")
     }
 
@@ -101,7 +100,7 @@ impl Dirty {
     }
 
     /// The next `limit` runs from `position` on, then from the beginning again.
-    pub(super) fn sweep(&self, position: u64, limit: usize) -> impl Iterator<Item = (u64, Run)> {
+    pub(super) fn sweep(&self, position: u64, limit: usize) -> impl Iterator<Item = (u64, DirtyRun)> {
         let after = self.runs.range(position..).chain(self.runs.range(..position));
         after.map(|(&first, &run)| (first, run)).take(limit)
     }

@@ -11,8 +11,8 @@ use iostack_model::{Bytes, ResourceUse, Stage};
 
 use super::super::parameter::Pace;
 use super::arm::{Ahead, Arm, Passage};
-use super::cache::{Dirty, Run, Segments};
-use super::order::{Job, Order, What};
+use super::cache::{Dirty, DirtyRun, Segments};
+use super::order::{ArmJob, ArmOrder, ArmPurpose};
 use crate::engine::{Kind, Part, RequestId, Server, Shape, Sim, Stamps, Time, token, usage};
 
 /// The controller has taken a command; a write's data have come; a read's data have gone; the arm is through.
@@ -22,7 +22,7 @@ const GONE: u8 = 2;
 const ARM: u8 = 3;
 
 /// Memory for writes.
-pub(super) struct Buffer {
+pub(super) struct WriteCache {
     /// Sectors it holds, and of those taken.
     pub(super) size: u64,
     pub(super) used: u64,
@@ -30,11 +30,11 @@ pub(super) struct Buffer {
     /// Writes that wait for room.
     pub(super) blocked: VecDeque<RequestId>,
     /// Flushes under way.
-    pub(super) flushes: Vec<Flush>,
+    pub(super) flushes: Vec<PendingFlush>,
 }
 
 /// All runs below a number must be on the platter; how many are not.
-pub(super) struct Flush {
+pub(super) struct PendingFlush {
     id: RequestId,
     below: u64,
     left: usize,
@@ -43,7 +43,7 @@ pub(super) struct Flush {
 pub(super) struct Disk {
     pub(super) capacity: Bytes,
     pub(super) sector: u64,
-    /// Of reads (and all else), of writes.
+    /// Controller times: of reads (and all else), of writes.
     pub(super) overhead: [u64; 2],
     pub(super) controller: Server,
     pub(super) link: Server,
@@ -52,17 +52,17 @@ pub(super) struct Disk {
     pub(super) free: u64,
     pub(super) waiting: VecDeque<RequestId>,
     pub(super) arm: Arm,
-    pub(super) jobs: Vec<Job>,
-    /// What the arm does, since when, and its way.
-    pub(super) current: Option<(Job, Time, Passage)>,
-    pub(super) order: Order,
+    pub(super) jobs: Vec<ArmJob>,
+    /// Job of the arm, its start, and its way.
+    pub(super) current: Option<(ArmJob, Time, Passage)>,
+    pub(super) order: ArmOrder,
     pub(super) age_limit: u64,
     pub(super) up: bool,
     pub(super) segments: Segments,
-    /// Sectors.
+    /// Sectors that are read ahead.
     pub(super) read_ahead: u64,
-    pub(super) buffer: Buffer,
-    pub(super) stamps: Option<Stamps>,
+    pub(super) buffer: WriteCache,
+    pub(super) stamps: Stamps,
 }
 
 impl Disk {
@@ -97,12 +97,13 @@ impl Disk {
             Kind::Trim => self.complete(id, sim),
             Kind::Compute => unreachable!("only hosts compute"),
             Kind::Flush => {
-                let is_destage = |(job, ..): &&(Job, Time, Passage)| matches!(job.what, What::Destage(_));
+                let is_destage =
+                    |(job, ..): &&(ArmJob, Time, Passage)| matches!(job.what, ArmPurpose::Destage(_));
                 let left = self.buffer.dirty.len() + self.current.iter().filter(is_destage).count();
                 if left == 0 {
                     self.complete(id, sim);
                 } else {
-                    self.buffer.flushes.push(Flush { id, below: self.buffer.dirty.next, left });
+                    self.buffer.flushes.push(PendingFlush { id, below: self.buffer.dirty.next, left });
                 }
             }
         }
@@ -140,7 +141,7 @@ impl Disk {
             self.complete(id, sim);
             self.make_room(sim);
         } else {
-            self.jobs.push(Job { what: What::Write(id), first, count, since: now });
+            self.jobs.push(ArmJob { what: ArmPurpose::Write(id), first, count, since: now });
         }
         self.work(sim);
     }
@@ -157,14 +158,14 @@ impl Disk {
             }
             return self.give_data(id, 0, sim);
         }
-        self.jobs.push(Job { what: What::Read(id), first, count, since: sim.now() });
+        self.jobs.push(ArmJob { what: ArmPurpose::Read(id), first, count, since: sim.now() });
     }
 
     fn remembers(&mut self, first: u64, last: u64) -> bool {
         self.segments.has(first, last) || self.buffer.dirty.has(first, last)
     }
 
-    /// What was read ahead until now is remembered.
+    /// Remembers what was read ahead until now.
     fn catch_up(&mut self, now: Time) {
         let before = self.arm.ahead;
         if let (Some(before), Some(after)) = (before, self.arm.catch_up(now))
@@ -186,7 +187,7 @@ impl Disk {
         while self.current.is_none() {
             self.catch_up(sim.now());
             let Some(job) = self.next_job(sim.now()) else { return };
-            if let What::Read(id) = job.what
+            if let ArmPurpose::Read(id) = job.what
                 && self.remembers(job.first, job.last())
             {
                 sim.spend(id, Stage::ArmWait);
@@ -199,8 +200,8 @@ impl Disk {
         }
     }
 
-    fn serve(&mut self, job: &Job, now: Time) -> Passage {
-        if let (What::Read(_), Some(ahead)) = (job.what, self.arm.ahead) {
+    fn serve(&mut self, job: &ArmJob, now: Time) -> Passage {
+        if let (ArmPurpose::Read(_), Some(ahead)) = (job.what, self.arm.ahead) {
             let joins = job.first >= ahead.next || self.segments.has(job.first, ahead.next);
             if joins && job.first <= ahead.limit && ahead.next < ahead.limit {
                 return self.arm.serve_reading_on(job.since, now, job.last());
@@ -211,7 +212,7 @@ impl Disk {
     }
 
     /// Commands go before the write cache, unless somebody waits for that.
-    fn next_job(&mut self, now: Time) -> Option<Job> {
+    fn next_job(&mut self, now: Time) -> Option<ArmJob> {
         let oldest = self.jobs.first().filter(|job| now - job.since >= self.age_limit);
         if oldest.is_some() {
             return Some(self.jobs.remove(0));
@@ -221,8 +222,8 @@ impl Disk {
         if self.jobs.is_empty() || urgent {
             let runs = self.buffer.dirty.sweep(self.arm.past, self.order.window());
             candidates.extend(runs.map(|(first, run)| {
-                let Run { count, since, number } = run;
-                Job { what: What::Destage(number), first, count, since }
+                let DirtyRun { count, since, number } = run;
+                ArmJob { what: ArmPurpose::Destage(number), first, count, since }
             }));
         }
         let index = self.order.next(candidates.iter(), &self.arm, now, &mut self.up)?;
@@ -236,20 +237,20 @@ impl Disk {
     fn arm_is_through(&mut self, sim: &mut Sim) {
         let (job, start, way) = self.current.take().expect("the arm was at work");
         let ready = start + way.moved + way.turned;
-        if let What::Read(id) | What::Write(id) = job.what {
+        if let ArmPurpose::Read(id) | ArmPurpose::Write(id) = job.what {
             sim.spend_until(id, Stage::ArmWait, start);
             sim.spend_until(id, Stage::Seek, start + way.moved);
             sim.spend_until(id, Stage::Rotate, ready);
             sim.spend(id, Stage::Medium);
         }
         match job.what {
-            What::Read(id) => {
+            ArmPurpose::Read(id) => {
                 self.segments.read(job.first, job.last());
                 self.arm.read_on(sim.now(), job.last(), job.last() + self.read_ahead);
                 self.give_data(id, way.end - ready, sim);
             }
-            What::Write(id) => self.complete(id, sim),
-            What::Destage(number) => self.destaged(number, job.count, sim),
+            ArmPurpose::Write(id) => self.complete(id, sim),
+            ArmPurpose::Destage(number) => self.destaged(number, job.count, sim),
         }
         self.work(sim);
     }
@@ -269,9 +270,7 @@ impl Disk {
     }
 
     fn complete(&mut self, id: RequestId, sim: &mut Sim) {
-        if let Some(stamps) = &mut self.stamps {
-            stamps.keep(sim.request_mut(id));
-        }
+        self.stamps.keep(sim.request_mut(id));
         sim.finish(id);
         self.free += 1;
         self.admit(sim);

@@ -6,14 +6,12 @@
 
 use crate::engine::Time;
 
-/// A track.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Track {
     pub(super) cylinder: u32,
     pub(super) head: u32,
 }
 
-/// A sector's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) track: Track,
@@ -59,7 +57,6 @@ impl Geometry {
         Geometry { turn, heads, sectors, track_skew: 0, cylinder_skew: 0, zones: list }
     }
 
-    /// Where a sector is.
     pub(super) fn spot(&self, sector: u64) -> Spot {
         assert!(sector < self.sectors, "sector {sector} of {}", self.sectors);
         let zone = self.zones[self.zones.partition_point(|zone| zone.first_sector <= sector) - 1];

@@ -29,10 +29,10 @@ use super::parameter::{Pace, count_within, time_or};
 use crate::engine::{PartId, Server, Stamps, World};
 use arm::Arm;
 use cache::{Dirty, Segments};
-use disk::{Buffer, Disk};
+use disk::{Disk, WriteCache};
 use geometry::{Geometry, Track};
-use order::Order;
-use seek::Curve;
+use order::ArmOrder;
+use seek::SeekCurve;
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
     let sector = count_of_sector(sheet)?;
@@ -47,26 +47,26 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
     let (segments, read_ahead) = segments(sheet, sector)?;
     let size = sheet.bytes("hdd.write_cache")?.0 / sector;
     let buffer =
-        Buffer { size, used: 0, dirty: Dirty::default(), blocked: VecDeque::new(), flushes: Vec::new() };
+        WriteCache { size, used: 0, dirty: Dirty::default(), blocked: VecDeque::new(), flushes: Vec::new() };
     let disk = Disk {
         capacity: Bytes(capacity.0 / sector * sector),
         sector,
         overhead: [sheet.time("hdd.read_overhead")?.0, sheet.time("hdd.write_overhead")?.0],
         controller: Server::default(),
         link: Server::default(),
-        pace: Pace::of(sheet, "hdd.link")?,
+        pace: Pace::from_sheet(sheet, "hdd.link")?,
         free: count_within(sheet, "hdd.queue_depth", 1, 65_536)?,
         waiting: VecDeque::new(),
         arm,
         jobs: Vec::new(),
         current: None,
-        order: Order::of(sheet.word("hdd.order")?),
+        order: ArmOrder::from_word(sheet.word("hdd.order")?),
         age_limit,
         up: true,
         segments,
         read_ahead,
         buffer,
-        stamps: world.sim.keeps_stamps().then(Stamps::default),
+        stamps: Stamps::of_device(&world.sim),
     };
     Ok(world.add(Box::new(disk)))
 }
@@ -104,13 +104,13 @@ fn arm(sheet: &Sheet) -> Result<Arm, SheetError> {
     Ok(Arm { geometry, curve, head_switch, write_settle, at, past: 0, ahead: None, server })
 }
 
-fn curve(sheet: &Sheet, cylinders: u32) -> Result<Curve, SheetError> {
+fn curve(sheet: &Sheet, cylinders: u32) -> Result<SeekCurve, SheetError> {
     let time = |key| {
         let what = format!("a {} seek curve needs it", sheet.word("hdd.seek")?);
         if sheet.has(key) { Ok(sheet.time(key)?.0) } else { Err(sheet.refuse(key, &what, "add it")) }
     };
     if sheet.word("hdd.seek")? == "two-piece" {
-        return Ok(Curve::TwoPiece {
+        return Ok(SeekCurve::TwoPiece {
             short: time("hdd.seek_short")?,
             root: time("hdd.seek_short_root")?,
             boundary: count_within(sheet, "hdd.seek_boundary", 0, 1 << 24)? as u32,
@@ -119,7 +119,7 @@ fn curve(sheet: &Sheet, cylinders: u32) -> Result<Curve, SheetError> {
         });
     }
     let [single, average, full] = ["hdd.seek_single", "hdd.seek_average", "hdd.seek_full"].map(time);
-    Curve::through(single?, average?, full?, cylinders).ok_or_else(|| {
+    SeekCurve::through(single?, average?, full?, cylinders).ok_or_else(|| {
         let what = "no curve that rises goes through it and the other two figures";
         sheet.refuse(
             "hdd.seek_average",

@@ -5,84 +5,84 @@ use crate::engine::{RequestId, Time};
 
 /// Something that needs the arm.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
-    pub(super) what: What,
+pub(super) struct ArmJob {
+    pub(super) what: ArmPurpose,
     pub(super) first: u64,
     pub(super) count: u64,
     pub(super) since: Time,
 }
 
-/// For whom.
+/// Purpose of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum ArmPurpose {
     Read(RequestId),
     Write(RequestId),
-    /// From the write cache to the platter: the number of the run.
+    /// A run, by its number, goes from the write cache to the platter.
     Destage(u64),
 }
 
-/// How the next is chosen.
+/// Rule by which the next job is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ArmOrder {
     /// First come, first served.
     Fcfs,
-    /// Shortest seek.
+    /// The shortest seek first.
     Sstf,
-    /// On in the same direction while there is something, then back.
+    /// The arm goes on in the same direction while there is something, then back.
     Elevator,
-    /// Shortest way and turn together.
+    /// The shortest way and turn together first.
     Sptf,
 }
 
-impl Order {
-    pub(super) fn of(word: &str) -> Order {
+impl ArmOrder {
+    pub(super) fn from_word(word: &str) -> ArmOrder {
         match word {
-            "sstf" => Order::Sstf,
-            "elevator" => Order::Elevator,
-            "sptf" => Order::Sptf,
-            _ => Order::Fcfs,
+            "sstf" => ArmOrder::Sstf,
+            "elevator" => ArmOrder::Elevator,
+            "sptf" => ArmOrder::Sptf,
+            _ => ArmOrder::Fcfs,
         }
     }
 
     /// Runs of the write cache that are looked at, from the head's place on in the order of sectors.
     pub(super) const fn window(self) -> usize {
-        if matches!(self, Order::Fcfs) { 1 } else { 32 }
+        if matches!(self, ArmOrder::Fcfs) { 1 } else { 32 }
     }
 
     /// The job with the least of what the order goes by; the first of those alike. `up` is the elevator's direction.
     pub(super) fn next<'a>(
         self,
-        jobs: impl Iterator<Item = &'a Job>,
+        jobs: impl Iterator<Item = &'a ArmJob>,
         arm: &Arm,
         now: Time,
         up: &mut bool,
     ) -> Option<usize> {
-        let cylinder = |job: &Job| arm.geometry.spot(job.first).track.cylinder;
+        let cylinder = |job: &ArmJob| arm.geometry.spot(job.first).track.cylinder;
         let here = arm.at.cylinder;
-        let cost = |job: &Job| match self {
-            Order::Fcfs => job.since,
-            Order::Sstf => u64::from(cylinder(job).abs_diff(here)),
-            Order::Elevator => {
+        let cost = |job: &ArmJob| match self {
+            ArmOrder::Fcfs => job.since,
+            ArmOrder::Sstf => u64::from(cylinder(job).abs_diff(here)),
+            ArmOrder::Elevator => {
                 let there = cylinder(job);
                 let back = there != here && (there > here) != *up;
                 u64::from(back) << 32 | u64::from(there.abs_diff(here))
             }
-            Order::Sptf => {
+            ArmOrder::Sptf => {
                 let (way, turn) = arm.positioning(now, job.first, job.writes());
                 way + turn
             }
         };
         let least = jobs.map(cost).enumerate().min_by_key(|&(_, cost)| cost);
-        if self == Order::Elevator && least.is_some_and(|(_, cost)| cost >> 32 == 1) {
+        if self == ArmOrder::Elevator && least.is_some_and(|(_, cost)| cost >> 32 == 1) {
             *up = !*up;
         }
         least.map(|(index, _)| index)
     }
 }
 
-impl Job {
+impl ArmJob {
     pub(super) fn writes(&self) -> bool {
-        !matches!(self.what, What::Read(_))
+        !matches!(self.what, ArmPurpose::Read(_))
     }
 
     pub(super) fn last(&self) -> u64 {

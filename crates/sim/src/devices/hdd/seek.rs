@@ -2,7 +2,7 @@
 
 /// Time over distance in cylinders.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Curve {
+pub(super) enum SeekCurve {
     /// Ruemmler and Wilkes 1994: `short + root sqrt(d)` below the boundary, where the arm is still speeding up, then
     /// `long + each d`.
     TwoPiece { short: u64, root: u64, boundary: u32, long: u64, each: u64 },
@@ -10,16 +10,16 @@ pub(super) enum Curve {
     ThreePoint { single: f64, root: f64, each: f64 },
 }
 
-impl Curve {
+impl SeekCurve {
     /// The curve over `cylinders` that has these times (ns) for a single cylinder, on average over random pairs, and for the
     /// full stroke. Since sqrt(d) is 8/15 and d is 1/3 on average of their largest values, both factors follow. `None` when
     /// it would fall anywhere.
-    pub(super) fn through(single: u64, average: u64, full: u64, cylinders: u32) -> Option<Curve> {
+    pub(super) fn through(single: u64, average: u64, full: u64, cylinders: u32) -> Option<SeekCurve> {
         let [single, average, full] = [single, average, full].map(|time| time as f64);
         let wide = f64::from(cylinders);
         let root = (15.0 * average - 10.0 * single - 5.0 * full) / (3.0 * wide.sqrt());
         let each = (7.0 * single - 15.0 * average + 8.0 * full) / (3.0 * wide);
-        (root >= 0.0 && each >= 0.0).then_some(Curve::ThreePoint { single, root, each })
+        (root >= 0.0 && each >= 0.0).then_some(SeekCurve::ThreePoint { single, root, each })
     }
 
     /// ns over `distance` cylinders.
@@ -28,11 +28,11 @@ impl Curve {
             return 0;
         }
         match *self {
-            Curve::TwoPiece { short, root, boundary, .. } if distance < boundary => {
+            SeekCurve::TwoPiece { short, root, boundary, .. } if distance < boundary => {
                 short + (root as f64 * f64::from(distance).sqrt()).round() as u64
             }
-            Curve::TwoPiece { long, each, .. } => long + each * u64::from(distance),
-            Curve::ThreePoint { single, root, each } => {
+            SeekCurve::TwoPiece { long, each, .. } => long + each * u64::from(distance),
+            SeekCurve::ThreePoint { single, root, each } => {
                 let further = f64::from(distance - 1);
                 (single + root * further.sqrt() + each * further).round() as u64
             }
@@ -53,8 +53,13 @@ mod tests {
 
     #[test]
     fn hp_97560_seeks_as_published() {
-        let curve =
-            Curve::TwoPiece { short: 3_240_000, root: 400_000, boundary: 383, long: 8_000_000, each: 8_000 };
+        let curve = SeekCurve::TwoPiece {
+            short: 3_240_000,
+            root: 400_000,
+            boundary: 383,
+            long: 8_000_000,
+            each: 8_000,
+        };
         assert_eq!([curve.time(0), curve.time(1), curve.time(100)], [0, 3_640_000, 7_240_000]);
         assert_eq!(curve.time(1961), 23_688_000);
         assert!((curve.mean(1962) / 12_832_000.0 - 1.0).abs() < 0.005, "{}", curve.mean(1962));
@@ -62,10 +67,10 @@ mod tests {
 
     #[test]
     fn a_curve_through_three_figures_has_them() {
-        let curve = Curve::through(2_000_000, 8_900_000, 21_000_000, 100_000).expect("it rises");
+        let curve = SeekCurve::through(2_000_000, 8_900_000, 21_000_000, 100_000).expect("it rises");
         assert_eq!(curve.time(1), 2_000_000);
         assert!((curve.time(99_999) as f64 / 21e6 - 1.0).abs() < 1e-4);
         assert!((curve.mean(100_000) / 8.9e6 - 1.0).abs() < 1e-3, "{}", curve.mean(100_000));
-        assert!(Curve::through(2_000_000, 4_000_000, 21_000_000, 1000).is_none());
+        assert!(SeekCurve::through(2_000_000, 4_000_000, 21_000_000, 1000).is_none());
     }
 }

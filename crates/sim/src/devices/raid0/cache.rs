@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes that no member has yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct CachedRun {
     pub(super) first: u64,
     pub(super) end: u64,
     /// Runs are numbered as they come; what is left of a run keeps its number.
@@ -24,12 +24,12 @@ pub(super) struct Run {
 pub(super) struct Piece {
     pub(super) first: u64,
     pub(super) end: u64,
-    pub(super) place: Place,
+    pub(super) place: Holder,
 }
 
-/// Who has it.
+/// Holder of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Holder {
     /// The cache, with this stamp.
     Dirty(u32),
     /// The cache, as the members have it.
@@ -40,7 +40,7 @@ pub(super) enum Place {
 
 /// The controller's memory.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cache {
+pub(super) struct RaidCache {
     /// Bytes it holds.
     size: u64,
     /// Bytes of a clean page.
@@ -50,21 +50,21 @@ pub(super) struct Cache {
     pub(super) used: u64,
     /// Number of the next run.
     pub(super) next: u64,
-    dirty: BTreeMap<u64, Run>,
+    dirty: BTreeMap<u64, CachedRun>,
     /// Number and first byte.
     order: BTreeSet<(u64, u64)>,
     /// The run and how many of its requests are with the members.
-    flights: Vec<Option<(Run, usize)>>,
+    flights: Vec<Option<(CachedRun, usize)>>,
     /// Clean pages and when they were used; the same by use.
     clean: BTreeMap<u64, u64>,
     ages: BTreeMap<u64, u64>,
     tick: u64,
 }
 
-impl Cache {
-    /// Of `size` bytes; whether pages that members have are kept as well.
-    pub(super) fn new(size: u64, page: u64, keeps_clean: bool) -> Cache {
-        Cache { size, page, keeps_clean, ..Cache::default() }
+impl RaidCache {
+    /// A cache of `size` bytes; with `keeps_clean` it keeps pages that members have, too.
+    pub(super) fn new(size: u64, page: u64, keeps_clean: bool) -> RaidCache {
+        RaidCache { size, page, keeps_clean, ..RaidCache::default() }
     }
 
     /// Takes room for a write, if there is; a write larger than all has room when nothing else is there.
@@ -80,11 +80,11 @@ impl Cache {
     /// A write for which there is room.
     pub(super) fn write(&mut self, first: u64, end: u64, stamp: u32) {
         self.forget(first, end);
-        self.insert(Run { first, end, number: self.next, stamp });
+        self.insert(CachedRun { first, end, number: self.next, stamp });
         self.next += 1;
     }
 
-    fn insert(&mut self, run: Run) {
+    fn insert(&mut self, run: CachedRun) {
         self.order.insert((run.number, run.first));
         self.dirty.insert(run.first, run);
     }
@@ -99,10 +99,10 @@ impl Cache {
             self.order.remove(&(run.number, run.first));
             self.used -= run.end.min(end) - run.first.max(first);
             if run.first < first {
-                self.insert(Run { end: first, ..run });
+                self.insert(CachedRun { end: first, ..run });
             }
             if run.end > end {
-                self.insert(Run { first: end, ..run });
+                self.insert(CachedRun { first: end, ..run });
             }
         }
         let pages: Vec<u64> =
@@ -113,7 +113,7 @@ impl Cache {
     }
 
     /// The oldest run that may go to the members, and the number of its flight.
-    pub(super) fn take_off(&mut self, at_most: usize) -> Option<(usize, Run)> {
+    pub(super) fn take_off(&mut self, at_most: usize) -> Option<(usize, CachedRun)> {
         let slot = match self.flights.iter().position(Option::is_none) {
             Some(slot) => slot,
             None if self.flights.len() < at_most => {
@@ -148,12 +148,12 @@ impl Cache {
         left == 0
     }
 
-    /// Whether some of these bytes are in flight.
+    /// True when some of these bytes are in flight.
     pub(super) fn flies(&self, first: u64, end: u64) -> bool {
         self.flights.iter().flatten().any(|(run, _)| run.first < end && first < run.end)
     }
 
-    /// Whether a run with a number below this is not with the members.
+    /// True when a run with a number below this is not with the members.
     pub(super) fn holds_below(&self, number: u64) -> bool {
         let oldest = self.order.first().is_some_and(|&(oldest, _)| oldest < number);
         oldest || self.flights.iter().flatten().any(|(run, _)| run.number < number)
@@ -193,20 +193,20 @@ impl Cache {
         }
     }
 
-    /// Who has these bytes, piece by piece.
+    /// Holders of these bytes, piece by piece.
     pub(super) fn pieces(&mut self, first: u64, end: u64) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut at = first;
         while at < end {
             let (mut to, place) = match self.run_with(at) {
-                Some((to, stamp)) => (to, Place::Dirty(stamp)),
+                Some((to, stamp)) => (to, Holder::Dirty(stamp)),
                 None if self.clean.contains_key(&(at / self.page)) => {
                     self.touch(at / self.page);
-                    ((at / self.page + 1) * self.page, Place::Clean)
+                    ((at / self.page + 1) * self.page, Holder::Clean)
                 }
                 None => (
                     self.clean.range(at / self.page..).next().map_or(end, |(page, _)| page * self.page),
-                    Place::Member,
+                    Holder::Member,
                 ),
             };
             to = to.min(end).min(self.run_after(at));
@@ -226,7 +226,7 @@ impl Cache {
         runs.find(|run| run.first <= at && at < run.end).map(|run| (run.end, run.stamp))
     }
 
-    /// Where the next run begins.
+    /// Begin of the next run.
     fn run_after(&self, at: u64) -> u64 {
         let dirty = self.dirty.range(at + 1..).next().map(|(&first, _)| first);
         let flying = self.flights.iter().flatten().map(|(run, _)| run.first).filter(|&first| first > at);
@@ -238,11 +238,11 @@ impl Cache {
 mod tests {
     use super::*;
 
-    fn cache(size: u64) -> Cache {
-        Cache::new(size, 4, true)
+    fn cache(size: u64) -> RaidCache {
+        RaidCache::new(size, 4, true)
     }
 
-    fn write(cache: &mut Cache, first: u64, end: u64, stamp: u32) -> bool {
+    fn write(cache: &mut RaidCache, first: u64, end: u64, stamp: u32) -> bool {
         let room = cache.reserve(end - first);
         if room {
             cache.write(first, end, stamp);
@@ -250,7 +250,7 @@ mod tests {
         room
     }
 
-    fn places(cache: &mut Cache, first: u64, end: u64) -> Vec<(u64, Place)> {
+    fn places(cache: &mut RaidCache, first: u64, end: u64) -> Vec<(u64, Holder)> {
         cache.pieces(first, end).iter().map(|piece| (piece.end, piece.place)).collect()
     }
 
@@ -260,11 +260,11 @@ mod tests {
         write(&mut cache, 10, 30, 1);
         write(&mut cache, 15, 20, 2);
         let expected = [
-            (10, Place::Member),
-            (15, Place::Dirty(1)),
-            (20, Place::Dirty(2)),
-            (30, Place::Dirty(1)),
-            (32, Place::Member),
+            (10, Holder::Member),
+            (15, Holder::Dirty(1)),
+            (20, Holder::Dirty(2)),
+            (30, Holder::Dirty(1)),
+            (32, Holder::Member),
         ];
         assert_eq!(places(&mut cache, 8, 32), expected);
         assert_eq!(cache.used, 20);
@@ -278,11 +278,11 @@ mod tests {
         cache.departed(slot, 2);
         assert_eq!((run.first, run.end), (0, 8));
         write(&mut cache, 4, 8, 2);
-        assert_eq!(places(&mut cache, 0, 8), [(4, Place::Dirty(1)), (8, Place::Dirty(2))]);
+        assert_eq!(places(&mut cache, 0, 8), [(4, Holder::Dirty(1)), (8, Holder::Dirty(2))]);
         assert_eq!(cache.take_off(2), None);
         assert!(cache.holds_below(1) && !cache.landed(slot) && cache.landed(slot));
         assert!(!cache.holds_below(1) && cache.holds_below(2));
-        assert_eq!(places(&mut cache, 0, 8), [(4, Place::Clean), (8, Place::Dirty(2))]);
+        assert_eq!(places(&mut cache, 0, 8), [(4, Holder::Clean), (8, Holder::Dirty(2))]);
         assert!(cache.take_off(2).is_some());
     }
 
@@ -292,7 +292,10 @@ mod tests {
         cache.remember(0, 16);
         places(&mut cache, 0, 4);
         write(&mut cache, 100, 108, 1);
-        assert_eq!(places(&mut cache, 0, 16), [(4, Place::Clean), (12, Place::Member), (16, Place::Clean)]);
+        assert_eq!(
+            places(&mut cache, 0, 16),
+            [(4, Holder::Clean), (12, Holder::Member), (16, Holder::Clean)]
+        );
         assert!(!write(&mut cache, 200, 210, 1));
     }
 

@@ -10,13 +10,13 @@ pub(super) struct Share {
 
 /// Members take turns, a stripe unit each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(super) struct StripeLayout {
     pub(super) unit: u64,
     pub(super) members: u64,
 }
 
-impl Layout {
-    /// What each member has of these bytes: one stretch each, since its stripe units follow each other.
+impl StripeLayout {
+    /// Stretches of the members that have these bytes: one each, since stripe units of a member follow each other.
     pub(super) fn shares(&self, offset: u64, length: u64) -> Vec<Share> {
         let (mut at, end) = (offset, offset + length);
         let mut shares: Vec<Share> = Vec::new();
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn small_requests_have_one_member_and_large_ones_a_stretch_of_each() {
-        let layout = Layout { unit: 100, members: 3 };
+        let layout = StripeLayout { unit: 100, members: 3 };
         assert_eq!(layout.shares(320, 50), [Share { member: 0, offset: 120, length: 50 }]);
         let shares = layout.shares(250, 500);
         let expected = [(2, 50, 150), (0, 100, 200), (1, 100, 150)];
@@ -54,7 +54,7 @@ mod tests {
     fn every_byte_has_a_place_of_its_own() {
         let mut rng = Rng::from_seed(3);
         for _ in 0..50 {
-            let layout = Layout { unit: 1 + rng.below(20), members: 1 + rng.below(6) };
+            let layout = StripeLayout { unit: 1 + rng.below(20), members: 1 + rng.below(6) };
             let all = layout.unit * layout.members * 4;
             let mut taken = vec![0; all as usize];
             let mut at = 0;

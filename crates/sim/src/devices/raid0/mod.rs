@@ -26,8 +26,8 @@ use iostack_workload::Rng;
 
 use super::parameter::{Pace, count_within, whole_bytes};
 use crate::engine::{PartId, Server, Stamps, World};
-use cache::Cache;
-use layout::Layout;
+use cache::RaidCache;
+use layout::StripeLayout;
 use raid::Raid;
 
 pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartId, SheetError> {
@@ -61,21 +61,21 @@ pub(super) fn build(sheet: &Sheet, world: &mut World, seed: u64) -> Result<PartI
     let raid = Raid {
         capacity: Bytes(shape.capacity.0 / unit * unit * count),
         block: shape.block,
-        layout: Layout { unit, members: count },
+        layout: StripeLayout { unit, members: count },
         members,
         command: sheet.time("raid0.controller")?.0,
         member_command: sheet.time("raid0.member_command")?.0,
         adapter: Server::default(),
-        link: Pace::of_limit(sheet, "raid0.rate")?.map(|pace| (Server::default(), pace)),
+        link: Pace::limit_from_sheet(sheet, "raid0.rate")?.map(|pace| (Server::default(), pace)),
         free: queue_depth,
         waiting: VecDeque::new(),
         writes_back,
         destages: count_within(sheet, "raid0.destage", 1, 4096)? as usize,
-        cache: Cache::new(size, page, keeps_clean),
+        cache: RaidCache::new(size, page, keeps_clean),
         blocked: VecDeque::new(),
         held: Vec::new(),
         flushes: Vec::new(),
-        stamps: world.sim.keeps_stamps().then(Stamps::default),
+        stamps: Stamps::of_device(&world.sim),
     };
     Ok(world.add(Box::new(raid)))
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use iostack_model::{Bytes, ResourceUse, Stage};
 
 use super::super::parameter::Pace;
-use super::cache::{Cache, Place};
-use super::layout::Layout;
+use super::cache::{Holder, RaidCache};
+use super::layout::StripeLayout;
 use crate::engine::{Kind, Part, PartId, RequestId, Server, Shape, Sim, Stamps, Time, token, usage};
 
 /// The adapter has taken a command; it has one ready for a member; a write's data have come; a read's have gone.
@@ -18,7 +18,7 @@ const GONE: u8 = 3;
 pub(super) struct Raid {
     pub(super) capacity: Bytes,
     pub(super) block: Bytes,
-    pub(super) layout: Layout,
+    pub(super) layout: StripeLayout,
     pub(super) members: Vec<PartId>,
     pub(super) command: u64,
     pub(super) member_command: u64,
@@ -29,15 +29,15 @@ pub(super) struct Raid {
     pub(super) waiting: VecDeque<RequestId>,
     pub(super) writes_back: bool,
     pub(super) destages: usize,
-    pub(super) cache: Cache,
+    pub(super) cache: RaidCache,
     /// Writes that wait for room in the cache.
     pub(super) blocked: VecDeque<RequestId>,
     /// Trims that wait for bytes in flight to land.
     pub(super) held: Vec<RequestId>,
     /// Flushes that wait for runs below a number.
     pub(super) flushes: Vec<(RequestId, u64)>,
-    /// What clean pages hold; what members hold they keep themselves.
-    pub(super) stamps: Option<Stamps>,
+    /// Stamps of clean pages; members keep those of their own.
+    pub(super) stamps: Stamps,
 }
 
 impl Raid {
@@ -78,21 +78,20 @@ impl Raid {
         (request.offset, request.offset + u64::from(request.length))
     }
 
-    /// What the cache has joins at once, the rest is forked to the members.
+    /// Joins what the cache has at once, and forks the rest to the members.
     fn read(&mut self, id: RequestId, sim: &mut Sim) {
         let (first, end) = Raid::range(id, sim);
         let (mut had, mut asked) = (Vec::new(), Vec::new());
         for piece in self.cache.pieces(first, end) {
-            if piece.place == Place::Member {
+            if piece.place == Holder::Member {
                 self.fork(id, piece.first, piece.end, &mut asked, sim);
                 continue;
             }
             let length = (piece.end - piece.first) as u32;
             let part = sim.fork(id, piece.first, length);
-            sim.request_mut(part).stamp = match (piece.place, &self.stamps) {
-                (Place::Dirty(stamp), _) => stamp,
-                (_, Some(stamps)) => stamps.read(piece.first, length),
-                _ => 0,
+            sim.request_mut(part).stamp = match piece.place {
+                Holder::Dirty(stamp) => stamp,
+                _ => self.stamps.read(piece.first, length),
             };
             had.push(part);
         }
@@ -147,7 +146,7 @@ impl Raid {
         }
     }
 
-    /// When the request's data are through the link, if that is limited.
+    /// Moment at which the request's data are through the link, if that is limited.
     fn transfer(&mut self, id: RequestId, sim: &Sim) -> Option<Time> {
         let (link, pace) = self.link.as_mut()?;
         Some(link.serve(sim.now(), pace.time(u64::from(sim.request(id).length))))
@@ -155,9 +154,7 @@ impl Raid {
 
     fn data_came(&mut self, id: RequestId, sim: &mut Sim) {
         let ((first, end), stamp) = (Raid::range(id, sim), sim.request(id).stamp);
-        if let Some(stamps) = &mut self.stamps {
-            stamps.keep(sim.request_mut(id));
-        }
+        self.stamps.keep(sim.request_mut(id));
         if self.writes_back {
             self.cache.write(first, end, stamp);
             self.complete(id, sim);
@@ -176,9 +173,7 @@ impl Raid {
             return self.held.push(id);
         }
         sim.spend(id, Stage::Buffer);
-        if let Some(stamps) = &mut self.stamps {
-            stamps.keep(sim.request_mut(id));
-        }
+        self.stamps.keep(sim.request_mut(id));
         let mut parts = Vec::new();
         self.fork(id, first, end, &mut parts, sim);
         self.issue_all(&parts, sim);

@@ -7,7 +7,7 @@
 //!
 //! A scheduler is a data structure without time of its own: it is given I/Os and the present moment, and says which goes,
 //! or until when it would rather wait for a better one. Its clocks are spent by the thread that submits; what it does under
-//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a line in [`crate::sheet::SCHEDULERS`], and one in `order`.
+//! its lock is [`Lock`]'s matter. One file for each; a new scheduler is a file, a line of `scheduler.order` in `sheet/kinds.toml`, and one in `order`.
 
 mod anticipatory;
 mod bfq;
@@ -140,7 +140,7 @@ impl Spec {
     /// First come, first served, and free: for a drive whose depth alone is limited.
     #[cfg(test)]
     pub(crate) fn noop() -> Spec {
-        let sheet = Sheet::of("scheduler", &[("scheduler.order", "noop")]).expect("a kind");
+        let sheet = Sheet::from_values("scheduler", &[("scheduler.order", "noop")]).expect("a kind");
         Spec::of(&sheet, false).expect("numbers by default")
     }
 }

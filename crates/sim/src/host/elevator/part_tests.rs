@@ -9,7 +9,7 @@ use crate::engine::{Happened, Kind, RequestId, World};
 /// An elevator above a drive that answers after 10 us.
 fn world(depth: u64) -> World {
     let mut world = World::new();
-    let drive = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let drive = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     let drive = crate::devices::build(&drive, &mut world, 1).expect("complete");
     let elevator = world.add(Box::new(Elevator::new(&Spec::noop(), drive, depth)));
     world.set_root(elevator);
@@ -76,7 +76,7 @@ fn a_drive_has_as_many_as_it_takes() {
 fn stamps_are_not_merged_and_flushes_do_not_wait() {
     let mut world = World::new();
     world.sim.keep_stamps();
-    let drive = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
+    let drive = Sheet::from_values("zero", &[("zero.latency", "10us")]).expect("a kind");
     let drive = crate::devices::build(&drive, &mut world, 1).expect("complete");
     let elevator = world.add(Box::new(Elevator::new(&Spec::noop(), drive, 1)));
     world.set_root(elevator);

@@ -6,7 +6,7 @@ use super::*;
 
 /// The numbers by default.
 pub(super) fn tuning(rotates: bool) -> Tuning {
-    let sheet = Sheet::of("scheduler", &[("scheduler.order", "noop")]).expect("a kind");
+    let sheet = Sheet::from_values("scheduler", &[("scheduler.order", "noop")]).expect("a kind");
     Spec::of(&sheet, rotates).expect("numbers by default").tuning
 }
 
@@ -18,7 +18,7 @@ pub(super) fn entry(number: u64, block: u64, write: bool, since: Time) -> Entry 
 }
 
 fn of(name: &str, rotates: bool) -> Box<dyn Scheduler> {
-    let sheet = Sheet::of("scheduler", &[("scheduler.order", name)]).expect("a kind");
+    let sheet = Sheet::from_values("scheduler", &[("scheduler.order", name)]).expect("a kind");
     order(&Spec::of(&sheet, rotates).expect("numbers by default"))
 }
 
@@ -67,7 +67,7 @@ fn drive(scheduler: &mut dyn Scheduler, first: &[Entry], rounds: u64, thinks: u6
 
 #[test]
 fn each_gives_every_io_once() {
-    for name in crate::sheet::SCHEDULERS {
+    for name in crate::sheet::words_of("scheduler.order") {
         for rotates in [false, true] {
             let mut scheduler = of(name, rotates);
             let mut rng = Rng::from_seed(7);
@@ -114,7 +114,7 @@ fn each_gives_every_io_once() {
 
 #[test]
 fn nobody_starves_beside_one_who_never_stops() {
-    for name in crate::sheet::SCHEDULERS {
+    for name in crate::sheet::words_of("scheduler.order") {
         for rotates in [false, true] {
             let mut scheduler = of(name, rotates);
             let went =

@@ -101,7 +101,7 @@ fn throughput_keeps_to_the_bounds_of_a_closed_network() {
 
 #[test]
 fn every_request_brings_back_its_own_data() {
-    for subsystem in crate::sheet::SUBSYSTEMS {
+    for subsystem in crate::sheet::words_of("platform.subsystem") {
         for engine in ["engine = \"psync\"", "engine = \"libaio\"\nqueue_depth = 16"] {
             let job = format!(
                 "threads = 8\ndistribution = \"permutation\"\nread_percent = 0\nsize = \"4m\"\n{engine}\n\
@@ -116,7 +116,7 @@ fn every_request_brings_back_its_own_data() {
 
 #[test]
 fn every_request_comes_back_whatever_the_mix() {
-    for subsystem in crate::sheet::SUBSYSTEMS {
+    for subsystem in crate::sheet::words_of("platform.subsystem") {
         for (device, more) in [("e5630", ""), ("x5570", "\nblock_size = \"16k\"")] {
             let job = format!(
                 "threads = 12\nengine = \"libaio\"\nqueue_depth = 8\nread_percent = 60\nio_count = 3000{more}"

@@ -20,10 +20,10 @@ struct Tape {
     bytes_per_second: f64,
     wind: u64,
     start: u64,
-    /// Where the tape is when all that came so far is done.
+    /// Place of the tape when all that came so far is done.
     at: u64,
     motor: Server,
-    stamps: Option<Stamps>,
+    stamps: Stamps,
 }
 
 pub(crate) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<PartId, SheetError> {
@@ -34,7 +34,7 @@ pub(crate) fn build(sheet: &Sheet, world: &mut World, _seed: u64) -> Result<Part
         start: sheet.time("tape.start")?.0,
         at: 0,
         motor: Server::default(),
-        stamps: world.sim.keeps_stamps().then(Stamps::default),
+        stamps: Stamps::of_device(&world.sim),
     };
     Ok(world.add(Box::new(tape)))
 }
@@ -50,9 +50,7 @@ impl Tape {
     }
 
     fn done(&mut self, id: RequestId, sim: &mut Sim) {
-        if let Some(stamps) = &mut self.stamps {
-            stamps.keep(sim.request_mut(id));
-        }
+        self.stamps.keep(sim.request_mut(id));
         sim.finish(id);
     }
 }

@@ -4,7 +4,7 @@ use iostack_model::Stage;
 use iostack_sim::engine::{Kind, World};
 use iostack_workload::Rng;
 
-use crate::closed::{Ask, Mixed, Seen, busy, closed_loop, refusal, world};
+use crate::load::{Ask, LoadResult, Mixed, by_chance, closed_loop, near, refuses, world};
 
 /// Ruemmler and Wilkes 1994; skews of 8 and 18 sectors (Kotz, Toh and Radhakrishnan 1994).
 const HP_97560: [(&str, &str); 14] = [
@@ -31,12 +31,11 @@ fn hp(more: &[(&str, &str)]) -> World {
 }
 
 fn random(kind: Kind, sectors: u64, seed: u64) -> impl FnMut(u64) -> Ask {
-    let mut rng = Rng::from_seed(seed);
-    move |_| (kind, rng.below(sectors) * 512, 512)
+    by_chance(seed, move |rng| (kind, rng.below(sectors) * 512, 512))
 }
 
-fn mean_ms(seen: &Seen, stage: Stage) -> f64 {
-    seen.stages[stage as usize] as f64 / seen.latencies.len() as f64 / 1e6
+fn mean_ms(seen: &LoadResult, stage: Stage) -> f64 {
+    seen.stage(stage) as f64 / seen.latencies.len() as f64 / 1e6
 }
 
 #[test]
@@ -44,11 +43,11 @@ fn hp_97560_has_the_published_means() {
     let mut world = hp(&[]);
     let seen = closed_loop(&mut world, 1, 200_000, random(Kind::Read, HP_SECTORS, 4));
     let [move_ms, turn_ms] = [Stage::Seek, Stage::Rotate].map(|stage| mean_ms(&seen, stage));
-    assert!((move_ms / 12.832 - 1.0).abs() < 0.005, "mean seek {move_ms} ms");
-    assert!((turn_ms / 7.496 - 1.0).abs() < 0.005, "mean rotational delay {turn_ms} ms");
-    assert_eq!(seen.stages[Stage::Controller as usize], 200_000 * 2_200_000);
+    near(move_ms, 12.832, 0.005);
+    near(turn_ms, 7.496, 0.005);
+    assert_eq!(seen.stage(Stage::Controller), 200_000 * 2_200_000);
     let total = 2.2 + 12.832 + 7.496 + 0.208 + 0.051;
-    assert!((seen.mean_us() / 1e3 / total - 1.0).abs() < 0.005, "{} ms", seen.mean_us() / 1e3);
+    near(seen.mean_us() / 1e3, total, 0.005);
 }
 
 #[test]
@@ -71,7 +70,7 @@ fn reading_ahead_keeps_up_with_a_stream_and_without_it_turns_are_missed() {
     let ahead = [("hdd.cache", "512KiB"), ("hdd.read_ahead", "256KiB"), ("hdd.read_overhead", "1ms")];
     let medium = 19.0 * 72.0 * 512.0 * 1e9 / (19 * TURN + 18 * 1_665_834 + 3_748_126) as f64;
     let (with, without) = (stream(&ahead), stream(&ahead[2..]));
-    assert!((with / medium - 1.0).abs() < 0.005, "{with} of {medium} B/s");
+    near(with, medium, 0.005);
     assert!(without < 0.75 * medium, "{without} of {medium} B/s");
 }
 
@@ -97,7 +96,7 @@ fn better_orders_serve_more() {
     let rate = |order| {
         let mut world = hp(&[("hdd.order", order), ("hdd.queue_depth", "32"), ("hdd.read_overhead", "0")]);
         let seen = closed_loop(&mut world, 32, 20_000, random(Kind::Read, HP_SECTORS, 9));
-        assert!(busy(&world, "arm") > 0.99);
+        assert!(seen.resource("arm").busy > 0.99);
         seen.rate()
     };
     let [first, elevator, shortest, soonest] = ["fcfs", "elevator", "sstf", "sptf"].map(rate);
@@ -140,12 +139,12 @@ fn outer_zones_are_faster_by_their_sectors() {
         assert_eq!(shape.capacity.0 >> 20, capacity);
         let offset = shape.capacity.0 / 100 * offset / 512 * 512;
         let seen = closed_loop(&mut world, 1, 1, |_| (Kind::Read, offset, 16 << 20));
-        seen.stages[Stage::Medium as usize] as f64
+        seen.stage(Stage::Medium) as f64
     };
     // With skews of 2 ms between cylinders and none between tracks, a turn of 8.33 ms.
     let cylinder = |sectors: f64| f64::from(16 << 20) / 512.0 / (2.0 * sectors) * (2.0 * 8.333 + 2.0);
-    assert!((time(0) / 1e6 / cylinder(1200.0) - 1.0).abs() < 0.02, "{} {}", time(0), cylinder(1200.0));
-    assert!((time(95) / 1e6 / cylinder(600.0) - 1.0).abs() < 0.02, "{} {}", time(95), cylinder(600.0));
+    near(time(0) / 1e6, cylinder(1200.0), 0.02);
+    near(time(95) / 1e6, cylinder(600.0), 0.02);
 }
 
 #[test]
@@ -159,7 +158,7 @@ fn a_write_cache_acknowledges_at_once_until_it_is_full() {
     let direct = closed_loop(&mut through, 1, 2000, random(Kind::Write, HP_SECTORS, 8));
     assert!(lasting.rate() > 1.5 * direct.rate(), "{} {}", lasting.rate(), direct.rate());
     assert!(lasting.rate() < 5.0 * direct.rate(), "{} {}", lasting.rate(), direct.rate());
-    assert!(lasting.stages[Stage::Buffer as usize] > 0);
+    assert!(lasting.stage(Stage::Buffer) > 0);
 }
 
 #[test]
@@ -186,7 +185,7 @@ fn a_write_after_a_seek_waits_for_the_head_to_settle() {
     assert!((write - read - 2.0 * (1.0 - 3.0 / 1962.0)).abs() < 0.01, "{read} {write}");
     let mut world = hp(&[("hdd.write_settle", "2ms")]);
     let stream = closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 38 * 72 * 512));
-    assert_eq!(stream.stages[Stage::Medium as usize], 38 * TURN + 36 * 1_665_834 + 3_748_126);
+    assert_eq!(stream.stage(Stage::Medium), 38 * TURN + 36 * 1_665_834 + 3_748_126);
 }
 
 #[test]
@@ -199,7 +198,7 @@ fn sequential_writes_through_a_cache_pass_at_the_rate_of_the_tracks() {
 }
 
 /// Geometry, caches and order by chance.
-fn by_chance(rng: &mut Rng) -> Vec<(&'static str, String)> {
+fn any_disk(rng: &mut Rng) -> Vec<(&'static str, String)> {
     let orders = ["fcfs", "sstf", "elevator", "sptf"];
     let pick = |rng: &mut Rng, list: &[&str]| list[rng.below(list.len() as u64) as usize].to_owned();
     vec![
@@ -230,7 +229,7 @@ fn by_chance(rng: &mut Rng) -> Vec<(&'static str, String)> {
 #[test]
 fn no_request_is_lost_and_reads_find_what_was_written_on_any_disk() {
     for seed in 0..150 {
-        let numbers = by_chance(&mut Rng::from_seed(seed));
+        let numbers = any_disk(&mut Rng::from_seed(seed));
         let values: Vec<_> = numbers.iter().map(|(key, value)| (*key, value.as_str())).collect();
         Mixed::new(world("hdd", &values), seed).run(600);
     }
@@ -247,8 +246,5 @@ fn impossible_numbers_are_refused_by_name() {
         ("hdd.seek_short", "none"),
         ("hdd.zones", "5000"),
     ];
-    for (key, value) in wrong {
-        let error = refusal("hdd", &[&HP_97560[..], &[(key, value)]].concat());
-        assert!(error.contains(key), "{key}: {error}");
-    }
+    refuses("hdd", &HP_97560, &wrong);
 }

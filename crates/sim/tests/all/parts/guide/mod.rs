@@ -7,7 +7,7 @@ use iostack_sim::engine::{Kind, World};
 use iostack_sim::run::{About, RunOptions, run_world};
 use iostack_sim::sheet::Sheet;
 
-use crate::closed::{Mixed, closed_loop};
+use crate::load::{Mixed, closed_loop};
 
 pub(crate) mod gatherer;
 mod tape;
@@ -31,7 +31,7 @@ fn the_guide_shows_the_parts_as_they_are() {
     let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("it is there");
     let guide = read("../../docs/simulation-parts.md");
     for part in ["tape.rs", "gatherer.rs"] {
-        let text = read(&format!("tests/parts/guide/{part}"));
+        let text = read(&format!("tests/all/parts/guide/{part}"));
         assert!(text.lines().count() < 100, "{part} is longer than the guide promises");
         assert!(
             guide.contains(&format!("```rust\n{text}```\n")),
@@ -47,7 +47,7 @@ fn a_tape_winds_and_streams() {
     // The first megabyte streams at once; from there to the middle, less that megabyte, is just under half of the reel.
     let share = 511.0 / 1024.0;
     assert_eq!(seen.latencies, [10_485_760, 2_000_000_000 + (60e9 * share) as u64 + 10_485_760]);
-    assert_eq!(seen.stages[Stage::Medium as usize], 2 * 10_485_760);
+    assert_eq!(seen.stage(Stage::Medium), 2 * 10_485_760);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_gatherer_saves_a_dram_ssd_its_commands() {
         ("dram.rate", "4096MB/s"),
         ("dram.batch", "64"),
     ];
-    let sheet = Sheet::of("dram", &numbers).expect("complete");
+    let sheet = Sheet::from_values("dram", &numbers).expect("complete");
     let below = iostack_sim::devices::build(&sheet, &mut world, 1).expect("complete");
     let host = world.add(Box::new(gatherer::Gatherer { below, window: 500, held: Vec::new() }));
     world.set_root(host);

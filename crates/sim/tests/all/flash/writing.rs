@@ -4,26 +4,25 @@ use iostack_model::{Bytes, Stage};
 use iostack_sim::engine::{Happened, Kind, World};
 use iostack_workload::Rng;
 
-use crate::common::{alone, closed, near, random, settle, stage, world};
-
-const CAPACITY: u64 = 64 << 20;
+use super::{CAPACITY, random, world};
+use crate::load::{alone, by_chance, near, settle, sustained};
 
 #[test]
 fn programs_limit_random_writes_on_a_fresh_drive() {
     let fresh = [("flash.state", "fresh"), ("buffer.size", "64KiB"), ("flash.over_provisioning", "200%")];
-    let seen = closed(&mut world(&fresh), 64, 15_000, random(Kind::Write, CAPACITY));
+    let seen = sustained(&mut world(&fresh), 64, 15_000, random(Kind::Write, CAPACITY));
     // Four dies; one is busy while the data comes and while it programs.
-    near(seen.per_second, 4.0 / 210e-6, 0.01);
+    near(seen.rate(), 4.0 / 210e-6, 0.01);
     let two = [("flash.planes", "2")];
-    let seen = closed(&mut world(&[&fresh[..], &two].concat()), 64, 15_000, random(Kind::Write, CAPACITY));
-    near(seen.per_second, 8.0 / 220e-6, 0.01);
+    let seen = sustained(&mut world(&[&fresh[..], &two].concat()), 64, 15_000, random(Kind::Write, CAPACITY));
+    near(seen.rate(), 8.0 / 220e-6, 0.01);
 }
 
 #[test]
 fn sustained_writes_pay_for_collection_as_the_write_amplification_says() {
     let mut world =
         world(&[("flash.state", "steady"), ("buffer.size", "256KiB"), ("flash.capacity", "256MiB")]);
-    let seen = closed(&mut world, 32, 200_000, random(Kind::Write, 256 << 20));
+    let seen = sustained(&mut world, 32, 200_000, random(Kind::Write, 256 << 20));
     let flash = &world.flash()[0];
     let amplification = flash.write_amplification;
     assert!((1.5..4.0).contains(&amplification), "{amplification}");
@@ -31,7 +30,7 @@ fn sustained_writes_pay_for_collection_as_the_write_amplification_says() {
     let moved = amplification - 1.0;
     let cost =
         amplification * 210e-6 + moved * 35e-6 + 1500e-6 * flash.erases as f64 / flash.pages_host as f64;
-    near(seen.per_second, 4.0 / cost, 0.02);
+    near(seen.rate(), 4.0 / cost, 0.02);
     near(seen.resource("die").busy, 1.0, 0.02);
 }
 
@@ -42,40 +41,40 @@ fn the_cliff_comes_when_the_free_blocks_are_gone() {
     let free =
         |world: &World| world.gauges().iter().find(|(name, _)| *name == "free blocks").expect("there").1;
     let before = free(&world);
-    let early = closed(&mut world, 32, 4_000, random(Kind::Write, CAPACITY));
+    let early = sustained(&mut world, 32, 4_000, random(Kind::Write, CAPACITY));
     assert!(free(&world) < before);
-    let later = closed(&mut world, 32, 40_000, random(Kind::Write, CAPACITY));
-    assert!(later.per_second < early.per_second * 0.75, "{} then {}", early.per_second, later.per_second);
-    let again = closed(&mut world, 32, 40_000, random(Kind::Write, CAPACITY));
-    near(again.per_second, later.per_second, 0.05);
+    let later = sustained(&mut world, 32, 40_000, random(Kind::Write, CAPACITY));
+    assert!(later.rate() < early.rate() * 0.75, "{} then {}", early.rate(), later.rate());
+    let again = sustained(&mut world, 32, 40_000, random(Kind::Write, CAPACITY));
+    near(again.rate(), later.rate(), 0.05);
 }
 
 #[test]
 fn trim_cures_what_writing_everything_did() {
-    let tenth = || |rng: &mut Rng| (Kind::Write, rng.below(CAPACITY / 40960) * 4096, 4096);
+    let tenth = || random(Kind::Write, CAPACITY / 10);
     let small = [("buffer.size", "256KiB"), ("flash.over_provisioning", "15%"), ("flash.state", "steady")];
     let mut ill = world(&small);
-    let before = closed(&mut ill, 32, 30_000, tenth());
+    let before = sustained(&mut ill, 32, 30_000, tenth());
     let amplification = ill.flash()[0].write_amplification;
     let mut cured = world(&small);
     alone(&mut cured, Kind::Trim, CAPACITY / 10 / 4096 * 4096, (CAPACITY / 10 * 9) as u32);
-    let after = closed(&mut cured, 32, 30_000, tenth());
+    let after = sustained(&mut cured, 32, 30_000, tenth());
     assert!(cured.flash()[0].write_amplification < 1.05, "{:?}", cured.flash());
-    assert!(amplification > 1.05 && after.per_second > before.per_second, "{before:?} {after:?}");
+    assert!(amplification > 1.05 && after.rate() > before.rate(), "{before:?} {after:?}");
 }
 
 #[test]
 fn write_amplification_is_flash_over_host_also_where_the_buffer_spares_writes() {
     // Of ten writes nine hit the same sixteen pages, which meet in the buffer.
     let hot = || {
-        |rng: &mut Rng| {
+        by_chance(7, |rng| {
             let pages = if rng.below(10) > 0 { 16 } else { CAPACITY / 4096 };
             (Kind::Write, rng.below(pages) * 4096, 4096)
-        }
+        })
     };
     let own = [("flash.state", "steady"), ("flash.over_provisioning", "15%")];
     let mut buffered = world(&[&own[..], &[("buffer.size", "4MiB")]].concat());
-    closed(&mut buffered, 32, 100_000, hot());
+    sustained(&mut buffered, 32, 100_000, hot());
     let flash = &buffered.flash()[0];
     // The buffer's content at both ends: 1,024 pages of 100,000.
     near(flash.bytes_host.0 as f64, 100_000.0 * 4096.0, 0.011);
@@ -88,7 +87,7 @@ fn write_amplification_is_flash_over_host_also_where_the_buffer_spares_writes() 
     assert!(flash.collector_factor() > 1.5 * flash.write_amplification, "{flash:?}");
     // Writes that do not meet cost the same by both.
     let mut plain = world(&own);
-    closed(&mut plain, 32, 50_000, random(Kind::Write, CAPACITY));
+    sustained(&mut plain, 32, 50_000, random(Kind::Write, CAPACITY));
     let flash = &plain.flash()[0];
     near(flash.write_amplification, flash.collector_factor(), 0.002);
     assert!(flash.write_amplification > 2.0, "{flash:?}");
@@ -108,29 +107,28 @@ fn a_small_write_costs_the_flash_a_whole_page() {
 fn a_write_smaller_than_a_page_reads_the_rest() {
     let mut world = world(&[]);
     // Sense, out over the channel, in again, program.
-    let (latency, _) = alone(&mut world, Kind::Write, 512, 512);
-    assert_eq!(latency, 25_000 + 10_000 + 10_000 + 200_000);
+    assert_eq!(alone(&mut world, Kind::Write, 512, 512).elapsed, 25_000 + 10_000 + 10_000 + 200_000);
     assert_eq!(world.flash()[0].pages_merged, 1);
     let mut buffered = self::world(&[("buffer.size", "1MiB")]);
-    assert_eq!(alone(&mut buffered, Kind::Write, 512, 512).0, 0);
+    assert_eq!(alone(&mut buffered, Kind::Write, 512, 512).elapsed, 0);
     // A read of that page waits for the rest of it.
-    assert_eq!(alone(&mut buffered, Kind::Read, 0, 4096).0, 35_000);
+    assert_eq!(alone(&mut buffered, Kind::Read, 0, 4096).elapsed, 35_000);
     // Whole by now: another piece merges in the buffer.
-    assert_eq!(alone(&mut buffered, Kind::Write, 0, 512).0, 0);
+    assert_eq!(alone(&mut buffered, Kind::Write, 0, 512).elapsed, 0);
     assert_eq!(buffered.flash()[0].pages_merged, 1);
 }
 
 #[test]
 fn a_flush_waits_for_what_was_written_before_and_no_longer() {
     let mut world = world(&[("flash.planes", "4"), ("buffer.size", "1MiB")]);
-    assert_eq!(alone(&mut world, Kind::Flush, 0, 0).0, 0);
+    assert_eq!(alone(&mut world, Kind::Flush, 0, 0).elapsed, 0);
     alone(&mut world, Kind::Write, 0, 4096);
     // Less than a program's worth stays in the buffer until somebody asks.
     settle(&mut world);
     assert_eq!(world.now(), 0);
-    let (latency, stages) = alone(&mut world, Kind::Flush, 0, 0);
-    assert_eq!((latency, stage(&stages, Stage::Buffer)), (210_000, 210_000));
-    assert_eq!(alone(&mut world, Kind::Flush, 0, 0).0, 0);
+    let seen = alone(&mut world, Kind::Flush, 0, 0);
+    assert_eq!((seen.elapsed, seen.stage(Stage::Buffer)), (210_000, 210_000));
+    assert_eq!(alone(&mut world, Kind::Flush, 0, 0).elapsed, 0);
 }
 
 #[test]
@@ -195,21 +193,16 @@ fn one_bit_a_cell_is_fast_until_it_is_full() {
     ];
     for full in ["direct", "fold"] {
         let mut world = world(&[&slc[..], &[("slc.full", full)]].concat());
-        let burst = closed(&mut world, 32, 1_600, random(Kind::Write, CAPACITY));
-        near(burst.per_second, 4.0 / 210e-6, 0.05);
-        let later = closed(&mut world, 32, 3_000, random(Kind::Write, CAPACITY));
-        assert!(
-            later.per_second < burst.per_second / 4.0,
-            "{full}: {} then {}",
-            burst.per_second,
-            later.per_second
-        );
+        let burst = sustained(&mut world, 32, 1_600, random(Kind::Write, CAPACITY));
+        near(burst.rate(), 4.0 / 210e-6, 0.05);
+        let later = sustained(&mut world, 32, 3_000, random(Kind::Write, CAPACITY));
+        assert!(later.rate() < burst.rate() / 4.0, "{full}: {} then {}", burst.rate(), later.rate());
         // Idle, it folds, and is as good as new.
         settle(&mut world);
         let used = world.gauges().iter().find(|(name, _)| *name == "slc pages").expect("there").1;
         assert!(used < 256.0, "{used} of 2048 pages are left");
-        let again = closed(&mut world, 32, 1_200, random(Kind::Write, CAPACITY));
-        near(again.per_second, 4.0 / 210e-6, 0.05);
+        let again = sustained(&mut world, 32, 1_200, random(Kind::Write, CAPACITY));
+        near(again.rate(), 4.0 / 210e-6, 0.05);
     }
 }
 
@@ -230,13 +223,13 @@ fn the_peak_of_a_mixed_load_is_below_the_published_bound() {
     ];
     for reads_per_write in [1u64, 3] {
         let mut world = world(&fast);
-        let mix = move |rng: &mut Rng| {
+        let mix = by_chance(7, move |rng| {
             let kind = if rng.below(reads_per_write + 1) == 0 { Kind::Write } else { Kind::Read };
             (kind, rng.below((128 << 20) / 4096) * 4096, 4096)
-        };
-        let seen = closed(&mut world, 128, 60_000, mix);
+        });
+        let seen = sustained(&mut world, 128, 60_000, mix);
         let (g, w) = (reads_per_write as f64, world.flash()[0].write_amplification);
         let bound = (g + 1.0) / (g + 2.0 * w - 1.0) * 2.0 / 100e-6;
-        near(seen.per_second, bound, 0.05);
+        near(seen.rate(), bound, 0.05);
     }
 }

@@ -1,11 +1,11 @@
 //! The memory device against its closed forms: a batch of b requests takes c + b x.
 
 use iostack_model::Stage;
-use iostack_sim::engine::{Happened, Kind};
+use iostack_sim::engine::{Happened, Kind, Request, World};
 use iostack_workload::Rng;
 
-use crate::closed::{Ask, Mixed, busy, closed_loop, refusal, world};
-use crate::guide::gatherer::Gatherer;
+use crate::load::{Ask, Mixed, by_chance, closed_loop, near, refuses, world};
+use crate::parts::guide::gatherer::Gatherer;
 
 /// Shin's slides: 7 to 8 us per 4 KiB, peak 700 MB/s; a page alone takes 5851 ns.
 const SLIDES: [(&str, &str); 3] =
@@ -13,28 +13,27 @@ const SLIDES: [(&str, &str); 3] =
 const PAGE: u64 = 5851;
 const COMMAND: u64 = 1649;
 
-fn numbers<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    SLIDES.iter().chain(more).copied().collect()
+fn dram(more: &[(&str, &str)]) -> World {
+    world("dram", &[&SLIDES[..], more].concat())
 }
 
 fn random_pages(kind: Kind) -> impl FnMut(u64) -> Ask {
-    let mut rng = Rng::from_seed(7);
-    move |_| (kind, rng.below(16 << 20) << 12, 4096)
+    by_chance(7, move |rng| (kind, rng.below(16 << 20) << 12, 4096))
 }
 
 #[test]
 fn a_page_alone_takes_the_command_and_its_data() {
     for kind in [Kind::Read, Kind::Write] {
-        let mut world = world("dram", &SLIDES);
+        let mut world = dram(&[]);
         let seen = closed_loop(&mut world, 1, 100, random_pages(kind));
         assert!(seen.latencies.iter().all(|&latency| latency == COMMAND + PAGE));
-        assert_eq!(seen.stages[Stage::Controller as usize], 100 * COMMAND);
+        assert_eq!(seen.stage(Stage::Controller), 100 * COMMAND);
     }
 }
 
 #[test]
 fn one_command_at_a_time_serves_commands_in_a_row_at_any_depth() {
-    let mut world = world("dram", &SLIDES);
+    let mut world = dram(&[]);
     let seen = closed_loop(&mut world, 32, 3200, random_pages(Kind::Read));
     assert_eq!(seen.elapsed, 3200 * (COMMAND + PAGE));
     assert_eq!(seen.latencies[3000], 32 * (COMMAND + PAGE));
@@ -42,10 +41,10 @@ fn one_command_at_a_time_serves_commands_in_a_row_at_any_depth() {
 
 #[test]
 fn queued_commands_overlap_with_data() {
-    let mut world = world("dram", &numbers(&[("dram.queue_depth", "8")]));
+    let mut world = dram(&[("dram.queue_depth", "8")]);
     let seen = closed_loop(&mut world, 8, 1000, random_pages(Kind::Write));
     assert_eq!(seen.elapsed, COMMAND + 1000 * PAGE);
-    assert!(busy(&world, "dram") > 0.999);
+    assert!(seen.resource("dram").busy > 0.999);
 }
 
 #[test]
@@ -53,17 +52,17 @@ fn a_device_that_gathers_pays_the_command_once_for_all_that_wait() {
     // Depth and limit, then requests and commands of a cycle. Whoever comes first finds the device free and goes alone; the
     // others wait together, and so they stay: two commands for 8 requests. Where more wait than a command carries, it is full.
     for (depth, batch, requests, commands) in [(8, "8", 8, 2), (32, "16", 16, 1), (64, "16", 16, 1)] {
-        let mut world = world("dram", &numbers(&[("dram.batch", batch), ("dram.gather", "device")]));
+        let mut world = dram(&[("dram.batch", batch), ("dram.gather", "device")]);
         let seen = closed_loop(&mut world, depth, 6400, random_pages(Kind::Read));
         let expected =
             f64::from(requests) * 1e9 / (f64::from(commands) * 1649.0 + f64::from(requests) * 4096.0 / 0.7);
-        assert!((seen.rate() / expected - 1.0).abs() < 5e-3, "{depth} {batch}: {} {expected}", seen.rate());
+        near(seen.rate(), expected, 5e-3);
     }
 }
 
 #[test]
 fn a_gathering_device_keeps_directions_apart_and_starves_none() {
-    let mut world = world("dram", &numbers(&[("dram.batch", "64"), ("dram.gather", "device")]));
+    let mut world = dram(&[("dram.batch", "64"), ("dram.gather", "device")]);
     let mut rng = Rng::from_seed(3);
     let seen = closed_loop(&mut world, 32, 10_000, |_| {
         let kind = [Kind::Read, Kind::Write, Kind::Trim, Kind::Flush][rng.below(4) as usize];
@@ -75,7 +74,7 @@ fn a_gathering_device_keeps_directions_apart_and_starves_none() {
 
 #[test]
 fn a_batch_that_the_host_hands_over_takes_c_plus_b_x_and_ends_together() {
-    let device = || world("dram", &numbers(&[("dram.batch", "8")]));
+    let device = || dram(&[("dram.batch", "8")]);
     for (count, ends) in [(1, vec![1]), (5, vec![5]), (8, vec![8]), (11, vec![8, 3])] {
         let mut world = device();
         let below = world.root();
@@ -108,23 +107,20 @@ fn banks_work_side_by_side_until_data_or_command_limit() {
             ("dram.write_access", "20us"),
             ("dram.queue_depth", queue_depth),
         ];
-        let mut world = world("dram", &numbers(&more));
+        let mut world = dram(&more);
         closed_loop(&mut world, depth, count, random_pages(Kind::Read))
     };
     let alone = banks("28", 1, "64", 100);
     assert!(alone.latencies.iter().all(|&latency| latency == COMMAND + 9000 + PAGE));
     let data = banks("28", 64, "64", 20_000);
-    assert!((data.rate() * PAGE as f64 / 1e9 - 1.0).abs() < 5e-3, "{}", data.rate());
+    near(data.rate() * PAGE as f64, 1e9, 5e-3);
     let bank = banks("1", 64, "64", 2000);
-    assert!((bank.rate() * 9000.0 / 1e9 - 1.0).abs() < 5e-3, "{}", bank.rate());
+    near(bank.rate() * 9000.0, 1e9, 5e-3);
 }
 
 #[test]
 fn a_write_moves_its_data_before_the_bank_takes_them() {
-    let mut world = world(
-        "dram",
-        &numbers(&[("dram.access", "9us"), ("dram.write_access", "20us"), ("dram.banks", "4")]),
-    );
+    let mut world = dram(&[("dram.access", "9us"), ("dram.write_access", "20us"), ("dram.banks", "4")]);
     let seen = closed_loop(&mut world, 1, 1, |_| (Kind::Write, 0, 16384));
     assert_eq!(seen.latencies[0], COMMAND + 23406 + 20_000);
 }
@@ -140,13 +136,13 @@ fn no_request_is_lost_and_reads_find_what_was_written() {
             ("dram.banks", "3"),
             ("dram.access", ["0", "5us"][seed as usize / 2 % 2]),
         ];
-        Mixed::new(world("dram", &numbers(&more)), seed).run(2000);
+        Mixed::new(dram(&more), seed).run(2000);
     }
 }
 
 #[test]
 fn reads_bring_back_what_was_written_and_trims_forget() {
-    let mut world = world("dram", &SLIDES);
+    let mut world = dram(&[]);
     let mut ask = |kind, offset, length, stamp| {
         let id = world.sim.submit(kind, offset, length);
         world.sim.request_mut(id).stamp = stamp;
@@ -158,15 +154,11 @@ fn reads_bring_back_what_was_written_and_trims_forget() {
     assert_eq!(ask(Kind::Read, 8192, 4096, 0), 5);
     ask(Kind::Trim, 8192, 4096, 0);
     assert_eq!(ask(Kind::Read, 8192, 4096, 0), 0);
-    assert_eq!(ask(Kind::Read, 4096, 8192, 0), iostack_sim::engine::Request::TORN);
+    assert_eq!(ask(Kind::Read, 4096, 8192, 0), Request::TORN);
 }
 
 #[test]
 fn impossible_numbers_are_refused_by_name() {
-    for (key, value) in
-        [("dram.queue_depth", "0"), ("dram.rate", "0/s"), ("dram.page", "100"), ("dram.banks", "0")]
-    {
-        let error = refusal("dram", &numbers(&[(key, value)]));
-        assert!(error.contains(key), "{error}");
-    }
+    let wrong = [("dram.queue_depth", "0"), ("dram.rate", "0/s"), ("dram.page", "100"), ("dram.banks", "0")];
+    refuses("dram", &SLIDES, &wrong);
 }

@@ -33,10 +33,10 @@ fn every_file_of_the_folder_is_built_in_under_its_own_name() {
 
 #[test]
 fn every_usual_value_of_a_kind_is_written_as_its_unit_asks() {
-    for kind in KINDS {
+    for kind in KINDS.iter() {
         for parameter in kind.parameters {
             let Some(default) = parameter.default else { continue };
-            let sheet = Sheet::of(kind.name, &[(parameter.key, default)]);
+            let sheet = Sheet::from_values(kind.name, &[(parameter.key, default)]);
             assert!(sheet.is_ok(), "{}: {}", kind.name, sheet.expect_err("refused"));
             assert!(parameter.meaning.len() <= 110, "{} is explained at length", parameter.key);
         }

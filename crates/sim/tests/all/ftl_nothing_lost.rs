@@ -4,9 +4,7 @@
 //! goes page by page with writes and trims of the host's in between.
 
 use iostack_model::Bytes;
-use iostack_sim::ftl::{
-    Block, Ftl, FtlSpec, Geometry, Making, Place, State, Streams, Stripe, Urgency, Victim,
-};
+use iostack_sim::ftl::{Block, Ftl, FtlSpec, Geometry, Making, PhysicalPage, StartState, Urgency, Victim};
 use iostack_workload::Rng;
 
 const CASES: u64 = 300;
@@ -16,7 +14,7 @@ const STEPS: u64 = 3000;
 fn every_page_is_where_its_last_write_left_it() {
     for seed in 0..CASES {
         println!("seed {seed}");
-        let mut world = World::of(seed);
+        let mut world = Model::of_seed(seed);
         for _ in 0..STEPS {
             world.step();
         }
@@ -25,7 +23,7 @@ fn every_page_is_where_its_last_write_left_it() {
 }
 
 /// A translation layer, what it must hold, and a collector for each plane.
-struct World {
+struct Model {
     rng: Rng,
     ftl: Ftl,
     /// `None`: nothing; else the stamp, 0 of what was laid out.
@@ -39,8 +37,8 @@ struct World {
 struct Collector {
     victim: Block,
     cursor: u32,
-    /// Being read.
-    reading: Vec<(u32, Place)>,
+    /// Pages that are being read.
+    reading: Vec<(u32, PhysicalPage)>,
 }
 
 fn spec_of(rng: &mut Rng) -> FtlSpec {
@@ -52,18 +50,15 @@ fn spec_of(rng: &mut Rng) -> FtlSpec {
         Victim::Random,
         Victim::CostBenefit,
     ];
-    let streams = [Streams::One, Streams::Moved, Streams::HotCold][rng.below(3) as usize];
+    let hot_cold = rng.below(2) == 0;
+    let open = if hot_cold { 3 } else { 2 };
     let (planes, unit) = (1 + rng.below(5) as u32, [1, 1, 2, 4][rng.below(4) as usize]);
     let pages_per_block = unit * (1 + rng.below(20) as u32);
     let free_low = 1 + rng.below(3) as u32;
     let free_high = free_low.max(2) + rng.below(4) as u32;
-    let blocks_per_plane = free_high + streams.open() + 1 + rng.below(30) as u32;
-    let fits = (blocks_per_plane - free_high - streams.open()) * pages_per_block / unit * unit;
+    let blocks_per_plane = free_high + open + 1 + rng.below(30) as u32;
+    let fits = (blocks_per_plane - free_high - open) * pages_per_block / unit * unit;
     let most = u64::from(fits) * u64::from(planes);
-    let mut order: Vec<u32> = (0..planes).collect();
-    for place in (1..order.len()).rev() {
-        order.swap(place, rng.below(place as u64 + 1) as usize);
-    }
     let geometry = Geometry {
         planes,
         blocks_per_plane,
@@ -74,8 +69,9 @@ fn spec_of(rng: &mut Rng) -> FtlSpec {
     FtlSpec {
         geometry,
         victim: victims[rng.below(6) as usize],
-        streams,
-        stripe: Stripe { planes: order, unit, fixed: rng.below(2) == 0 },
+        hot_cold,
+        stripe_unit: unit,
+        fixed: rng.below(2) == 0,
         free_low,
         free_high,
         seed: rng.next_u64(),
@@ -83,17 +79,17 @@ fn spec_of(rng: &mut Rng) -> FtlSpec {
     }
 }
 
-impl World {
-    fn of(seed: u64) -> World {
+impl Model {
+    fn of_seed(seed: u64) -> Model {
         let mut rng = Rng::from_seed(seed);
         let spec = spec_of(&mut rng);
         let mut ftl = Ftl::new(&spec).unwrap_or_else(|error| panic!("{error}: {spec:?}"));
-        let state = [State::Fresh, State::Filled, State::Steady][rng.below(3) as usize];
+        let state = [StartState::Fresh, StartState::Filled, StartState::Steady][rng.below(3) as usize];
         let how = [Making::Auto, Making::Formula][rng.below(2) as usize];
-        ftl.precondition_by(state, how);
+        ftl.precondition(state, how);
         ftl.audit();
-        let before = (state != State::Fresh).then_some(0);
-        World {
+        let before = (state != StartState::Fresh).then_some(0);
+        Model {
             expected: vec![before; spec.geometry.logical_pages as usize],
             collectors: (0..spec.geometry.planes).map(|_| None).collect(),
             trims: rng.below(2) == 0,
@@ -137,17 +133,16 @@ impl World {
     fn write(&mut self) {
         let lpn = self.page();
         let stream = self.ftl.temperature(lpn);
-        let fixed = self.ftl.spec().stripe.fixed;
+        let fixed = self.ftl.spec().fixed;
+        let planes = self.collectors.len() as u32;
+        let first = if fixed { self.ftl.home(lpn) } else { self.rng.below(u64::from(planes)) as u32 };
+        let candidates: Vec<u32> =
+            (first..first + if fixed { 1 } else { planes }).map(|plane| plane % planes).collect();
         let plane = loop {
-            let plane = if fixed {
-                Some(self.ftl.home(lpn)).filter(|&plane| self.ftl.room(plane, stream))
-            } else {
-                self.ftl.next_plane(stream)
-            };
-            if let Some(plane) = plane {
+            if let Some(&plane) = candidates.iter().find(|&&plane| self.ftl.room(plane, stream)) {
                 break plane;
             }
-            self.make_room(if fixed { Some(self.ftl.home(lpn)) } else { None });
+            self.make_room(&candidates);
         };
         self.stamp += 1;
         self.host += 1;
@@ -157,13 +152,10 @@ impl World {
         self.verify(lpn);
     }
 
-    /// No room anywhere: some plane must have a victim, and the host's own if that is fixed.
-    fn make_room(&mut self, plane: Option<u32>) {
-        let planes = 0..self.collectors.len() as u32;
-        let candidates: Vec<u32> = plane.map_or(planes.collect(), |plane| vec![plane]);
-        let able = candidates.into_iter().find(|&plane| self.ftl.victim(plane).is_some());
-        let plane = able.expect("no room, and nothing to collect");
-        self.collect(plane, true);
+    /// No room in any of these planes: one must have a victim.
+    fn make_room(&mut self, candidates: &[u32]) {
+        let able = candidates.iter().find(|&&plane| self.ftl.victim(plane).is_some());
+        self.collect(*able.expect("no room, and nothing to collect"), true);
     }
 
     /// The collector of a plane goes on by one step.
@@ -218,7 +210,10 @@ fn the_quick_collector_does_what_the_one_by_pages_does() {
         let spec = spec_of(&mut rng);
         let places = |stamps| {
             let mut ftl = Ftl::new(&FtlSpec { stamps, ..spec.clone() }).expect("possible");
-            ftl.precondition_by(State::Steady, if seed % 2 == 0 { Making::Formula } else { Making::Written });
+            ftl.precondition(
+                StartState::Steady,
+                if seed % 2 == 0 { Making::Formula } else { Making::Written },
+            );
             let mut rng = Rng::from_seed(seed);
             for _ in 0..2000 {
                 let lpn = rng.below(spec.geometry.logical_pages) as u32;

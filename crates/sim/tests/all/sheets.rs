@@ -1,105 +1,13 @@
 //! Is a device's file read as its writer meant it, and is nonsense refused with its line?
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use iostack_model::{Bytes, Nanos};
 use iostack_sim::sheet::{Expected, Figure, Sheet, SheetErrors, Source, Unit};
 use iostack_workload::Rng;
 
-const GOOD: &str = r#"
-name = "mine"
-title = "My drive"
-kind = "zero"
-year = 2026
-
-[sources]
-sheet = "Data sheet of my drive, revision 3"
-
-[zero]
-capacity = { value = "80GB", source = "sheet: page 1" }
-latency = { value = "25us", fitted = "read" }
-
-[claims.read]
-what = "4 KiB random reads, one at a time"
-job = { pattern = "random", io_count = 1000, queue_depth = 1 }
-set = { zero.capacity = "1GiB" }
-figure = "iops"
-value = "40000/s"
-tolerance = "1%"
-source = "sheet: page 2"
-
-[claims.deep]
-what = "the same, eight at a time"
-job = { queue_depth = 8, io_count = 1000 }
-figure = "iops"
-over = "read"
-at_least = "800%"
-source = "sheet: page 2"
-"#;
-
-/// What of [`GOOD`] is replaced, by what, and how the refusal begins.
-const FAULTS: &[(&str, &str, &str)] = &[
-    ("kind = \"zero\"", "kind = \"zera\"", "mine.toml:4: `kind = zera`: no such kind; the kinds are"),
-    ("year = 2026", "year = \"soon\"", "mine.toml:5: `year = soon` is no year; write it like 2009"),
-    (
-        "year = 2026",
-        "yaer = 2026",
-        "mine.toml:5: `yaer` means nothing at the top of a file; did you mean `year`?",
-    ),
-    ("name = \"mine\"", "name = \"My drive\"", "mine.toml:2: `name = My drive` is hard to type"),
-    (
-        "latency = ",
-        "latncy = ",
-        "mine.toml:12: a zero device has no `zero.latncy`; did you mean `zero.latency`?",
-    ),
-    ("\"25us\"", "\"25\"", "mine.toml:12: `zero.latency = 25`: its unit is missing; write it with its unit"),
-    ("\"25us\"", "25", "mine.toml:12: `zero.latency = 25`: its unit is missing"),
-    (
-        ", fitted = \"read\"",
-        "",
-        "mine.toml:12: `zero.latency = 25us` does not say where it comes from; write {",
-    ),
-    (
-        "{ value = \"25us\", fitted = \"read\" }",
-        "\"25us\"",
-        "mine.toml:12: `zero.latency = 25us` does not say",
-    ),
-    (
-        "fitted = \"read\"",
-        "fitted = \"reed\"",
-        "mine.toml:12: `zero.latency` is fitted to `reed`, which is no",
-    ),
-    (
-        "fitted = \"read\"",
-        "assumed = \"\"",
-        "mine.toml:12: `zero.latency` is assumed without a reason; say why",
-    ),
-    (
-        "fitted = \"read\"",
-        "assumed = \"a\", source = \"sheet\"",
-        "mine.toml:12: `zero.latency = 25us` names sev",
-    ),
-    (
-        "\"sheet: page 1\"",
-        "\"shet: 1\"",
-        "mine.toml:11: `zero.capacity` cites `shet: 1`, which is no source; did",
-    ),
-    ("queue_depth = 1 }", "queue_deph = 1 }", "mine.toml:16: no option `queue_deph`; did you mean"),
-    (
-        "figure = \"iops\"\nvalue",
-        "figure = \"iosp\"\nvalue",
-        "mine.toml:18: `figure = iosp`: no such figure; write",
-    ),
-    ("\"40000/s\"", "\"40000\"", "mine.toml:19: `value = 40000`: not a rate; write it like 3000/s"),
-    ("tolerance = \"1%\"", "", "mine.toml:14: the claim `read` does not say what the figure must be; write"),
-    ("over = \"read\"", "over = \"rad\"", "mine.toml:23: `deep` is compared with `rad`, which is no claim"),
-    ("[zero]", "[zero", "mine.toml:10: "),
-    (
-        "io_count = 1000,",
-        "io_count = 100000001,",
-        "mine.toml:14: the claim `read` asks for 100000001 I/Os, which nobody waits for; give",
-    ),
-];
+const GOOD: &str = include_str!("../data/mine.toml");
 
 fn parse(text: &str) -> Result<Sheet, SheetErrors> {
     Sheet::parse(text, Path::new("mine.toml"), &[])
@@ -160,7 +68,9 @@ fn an_unknown_device_is_refused_with_one_that_sounds_like_it() {
 
 #[test]
 fn each_fault_of_a_file_is_named_with_its_line_and_a_remedy() {
-    for &(from, to, expected) in FAULTS {
+    let faults = include_str!("../data/faults.toml");
+    let faults: BTreeMap<String, Vec<[String; 3]>> = toml::from_str(faults).expect("rows of three");
+    for [from, to, expected] in &faults["faults"] {
         assert!(GOOD.contains(from), "{from}");
         let error = parse(&GOOD.replacen(from, to, 1)).expect_err(to).to_string();
         assert!(error.lines().any(|line| line.starts_with(expected)), "{to}:\n{error}");
@@ -202,8 +112,8 @@ fn a_member_of_the_wrong_kind_is_refused_wherever_it_is_named() {
         let error = with_member(key, name).expect_err(name).to_string();
         assert!(error.contains(&format!("`{key} = {name}`: it is of kind {kind}; {remedy}")), "{error}");
     }
-    let error =
-        Sheet::of("raid0", &[("raid0.members", "2"), ("raid0.member", "x5570")]).expect_err("a platform");
+    let error = Sheet::from_values("raid0", &[("raid0.members", "2"), ("raid0.member", "x5570")])
+        .expect_err("a platform");
     assert!(error.to_string().contains("it is of kind platform; name a drive"), "{error}");
     with_member("platform.drive", "raid0-p55").expect("a controller with its drives may stand there");
 }

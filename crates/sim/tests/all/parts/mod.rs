@@ -1,6 +1,5 @@
 //! Single devices against their closed forms.
 
-mod closed;
 mod cloud;
 mod dram;
 mod guide;
