@@ -13,7 +13,6 @@
 //! Start reading at [`engine`], then at `devices/zero.rs`, the smallest part.
 
 mod adapter;
-pub mod apps;
 mod build;
 pub mod claims;
 pub mod devices;

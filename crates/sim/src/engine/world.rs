@@ -118,11 +118,6 @@ impl World {
         self.parts.iter_mut().for_each(|part| part.meet(callers));
     }
 
-    /// Whether a host runs the callers, so that their processor time counts.
-    pub fn has_host(&self) -> bool {
-        self.host(0).is_some()
-    }
-
     /// What the host spent on so many I/Os; `None` of a device alone.
     pub fn host(&self, ios: u64) -> Option<HostUse> {
         let mut host = self.parts().find_map(|part| part.host(self.sim.now, ios))?;

@@ -62,22 +62,6 @@ pub enum SimError {
         /// How late the last I/O was submitted.
         late: Nanos,
     },
-    /// A device alone has no processor.
-    #[error(
-        "job `{job}`: an application needs a platform: its processor time counts; `iostack sim list` names platforms"
-    )]
-    NeedsPlatform {
-        /// Its name.
-        job: String,
-    },
-    /// An application beside other jobs.
-    #[error(
-        "job `{job}`: an application runs alone; put stonewall = true into it and into the job behind it"
-    )]
-    NotAlone {
-        /// Its name.
-        job: String,
-    },
     /// A trace among jobs.
     #[error(
         "job `{job}`: a simulated device replays one trace, and nothing beside it; leave the other jobs out"

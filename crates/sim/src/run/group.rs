@@ -1,8 +1,8 @@
 //! What is counted of jobs that are reported as one?
 
 use iostack_model::{
-    AppUse, DepthFound, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos,
-    ResourceUse, Steady,
+    DepthFound, Direction, Failure, FlashUse, HostUse, Job, Load, LogEntry, LogSpan, Nanos, ResourceUse,
+    Steady,
 };
 use iostack_workload::load::{NOT_STEADY, Search, Span, look_for_steadiness, ramp_of};
 
@@ -50,8 +50,6 @@ pub(super) struct Group<'a> {
     pub(super) interrupted: bool,
     pub(super) late: Option<Nanos>,
     pub(super) ended: Option<Ended>,
-    /// Of an application: what it did.
-    pub(super) app: Option<AppUse>,
     /// When progress was told last.
     pub(super) looked: Time,
     /// When the load is full.
@@ -94,7 +92,6 @@ impl<'a> Group<'a> {
             interrupted: false,
             late: None,
             ended: None,
-            app: None,
             looked: now,
             full: Full::default(),
             ramped: true,
@@ -133,15 +130,9 @@ impl<'a> Group<'a> {
         if self.to_start > 0 { Time::MAX } else { self.until }
     }
 
-    /// A thread, or the application, begins to measure.
+    /// A thread begins to measure.
     pub(super) fn begins(&mut self, now: Time) {
         self.full.begins(now, self.board.flight(now));
-    }
-
-    /// The application as a whole begins to measure.
-    pub(super) fn begins_whole(&mut self, now: Time) {
-        self.full.to_begin = 1;
-        self.begins(now);
     }
 
     /// A thread submits no more.

@@ -15,7 +15,6 @@
 //!
 //! Start reading at [`run`], then `stage.rs`.
 
-mod app;
 #[cfg(test)]
 mod asked;
 mod board;
@@ -136,20 +135,9 @@ pub fn run_world(
         if let Some(&cpu) = job.cpus.iter().flatten().find(|&&cpu| cpu >= cores) {
             return Err(SimError::NoSuchCore { job: job.name.clone(), cpu, cores });
         }
-        if job.app.is_none() {
-            worker::check_alignment(job, shape)?;
-        }
+        worker::check_alignment(job, shape)?;
         let refuse = |source| SimError::Job { job: job.name.clone(), capacity: shape.capacity, source };
         iostack_workload::validate(job, shape.capacity, shape.block).map_err(refuse)?;
-        if let Some(app) = &job.app {
-            crate::apps::validate(app, job, shape.capacity).map_err(refuse)?;
-        }
-    }
-    let together = |jobs: &Vec<&Job>| {
-        jobs.iter().find(|job| job.app.is_some() && jobs.len() > 1).map(|job| job.name.clone())
-    };
-    if let Some(job) = stages(&jobs, |job| job).iter().find_map(together) {
-        return Err(SimError::NotAlone { job });
     }
     if let Some(job) = jobs.iter().find(|job| job.recorded.is_some()) {
         return Err(SimError::TraceAlone { job: job.name.clone() });
@@ -160,11 +148,7 @@ pub fn run_world(
             break;
         }
         over = jobs.iter().any(|job| job.ends == Ends::All);
-        let groups = match jobs[..] {
-            [job] if job.app.is_some() => vec![app::run(&mut bench, job)?],
-            _ => Stage::new(&mut bench, &jobs)?.run()?,
-        };
-        for group in groups {
+        for group in Stage::new(&mut bench, &jobs)?.run()? {
             let mut outcome = outcome::assemble(group, &bench.world, about, options.seed)?;
             outcome.caveats.extend(doubts::of_files(&outcome, &several));
             outcomes.push(outcome);

@@ -109,10 +109,8 @@ pub(super) fn assemble(
         interrupted: group.interrupted,
         log: group.log,
         log_spans: group.log_spans,
-        app: group.app,
         ..Outcome::empty(job, target, Storage::default())
     };
-    outcome.job.mix = outcome.app.as_ref().map_or(outcome.job.mix, super::app::mix);
     outcome.iops = iops(&outcome);
     let mut inside = Inside {
         seed,

@@ -106,7 +106,7 @@ impl<'a> Replayer<'_, 'a, '_> {
         }]);
         self.bench.world.begin();
         self.bench.keep_spans();
-        self.group.begins_whole(0);
+        self.group.begins(0);
         self.bench.world.sim.alarm_at(self.group.board.slice().0, SLICE);
         self.fill()?;
         while self.in_flight > 0 || self.alarm != Time::MAX {
