@@ -19,6 +19,7 @@ pub mod devices;
 pub mod engine;
 pub mod ftl;
 mod host;
+mod numbers;
 pub mod run;
 pub mod sheet;
 pub mod targets;

@@ -45,7 +45,7 @@ pub use error::SimError;
 pub use outcome::{About, inside_of};
 pub use replay::{Replay, replay};
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Copy)]
 pub struct RunOptions<'a> {
     /// Decides whatever chance does in the device; offsets and mix follow the jobs' own seeds.
@@ -63,13 +63,13 @@ pub struct RunOptions<'a> {
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl RunOptions<'_> {
-    /// With this seed; nobody watches and nobody stops it.
+    /// Options with this seed; nobody watches and nobody stops it.
     pub fn seeded(seed: u64) -> RunOptions<'static> {
         RunOptions { seed, spans_max: 0, stop: &NEVER, progress: None, progress_every_requests: 1 << 16 }
     }
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// One per report group, in the order of the jobs.
@@ -197,7 +197,7 @@ fn word(kind: Kind) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Of the smallest device, for tests of what reads outcomes.
+    /// An outcome of the smallest device, for tests of what reads outcomes.
     pub(super) fn outcome() -> Outcome {
         let sheet = Sheet::of("zero", &[("zero.latency", "10us")]).expect("a kind");
         let job = Job { io_count: Some(100), ..Job::default() };
